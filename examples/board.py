@@ -35,17 +35,17 @@ if TYPE_CHECKING:
     from experiments.board.run import Trained
 
 SEEDS = 5
-"""Trainings of an agent, the fewest that the board lists."""
+"""Trainings per agent, the minimum for the board."""
 
 FEW_ORDERS = 0.4
-"""Orders that PPO gives on a day at first, where several are possible."""
+"""Orders per day that PPO initially gives if several are possible."""
 
 EPISODES = 500
-"""Recorded episodes that agents of the track "offline" learn from."""
+"""Number of recorded episodes for agents of the "offline" track."""
 
 
 def ppo(id: str, env: Env[Any, Any]) -> Trained | None:
-    """PPO on the flat interface, a million days; where several orders a day are possible it begins with few."""
+    """PPO on the flat interface, a million days; if several orders per day are possible, it starts with few."""
     if not isinstance(env.action_space, spaces.Discrete | spaces.MultiDiscrete | spaces.Dict):
         return None
     settings, side = flat_ppo.Settings(num_envs=128, updates=122, idle=_find_idle(env)), splits.split(id, "train")
@@ -59,7 +59,7 @@ def ppo(id: str, env: Env[Any, Any]) -> Trained | None:
 
 
 def recurrent(id: str, env: Env[Any, Any]) -> Trained | None:
-    """PPO with a memory on the flat interface, a million days; with several orders a day it begins with few."""
+    """PPO with memory on the flat interface, a million days; with several orders per day, it starts with few."""
     if not isinstance(env.action_space, spaces.Discrete | spaces.MultiDiscrete | spaces.Dict):
         return None
     settings = recurrent_ppo.Settings(updates=122, idle=_find_idle(env))
@@ -68,7 +68,7 @@ def recurrent(id: str, env: Env[Any, Any]) -> Trained | None:
 
 
 def _find_idle(env: Env[Any, Any]) -> float:
-    """Return how much likelier no order is at first, as a logarithm."""
+    """Return the initial log odds of giving no order."""
     if not isinstance(env.action_space, spaces.MultiDiscrete):
         return flat_ppo.Settings().idle
     choices = env.action_space.nvec
@@ -76,7 +76,7 @@ def _find_idle(env: Env[Any, Any]) -> float:
 
 
 def dqn(id: str, env: Env[Any, Any]) -> Trained | None:
-    """Q-learning with masks on farms with one order a day, a million days."""
+    """Q-learning with masks on farms with one order per day, a million days."""
     if not (_is_farm(id) and isinstance(env.action_space, spaces.Discrete)):
         return None
     settings = q_learning.Settings(updates=122)
@@ -85,7 +85,7 @@ def dqn(id: str, env: Env[Any, Any]) -> Trained | None:
 
 
 def residual(id: str, env: Env[Any, Any]) -> Trained | None:
-    """PPO that begins with the expert, on maps, a million orders."""
+    """PPO that starts from the expert, on maps, a million orders."""
     if not _is_farm(id):
         return None
     options = map_residual.read_options(["--updates", "122"])
@@ -94,7 +94,7 @@ def residual(id: str, env: Env[Any, Any]) -> Trained | None:
 
 
 def evolution(id: str, env: Env[Any, Any]) -> Trained | None:
-    """Linear scores of orders that begin with the expert, learned by evolution strategies."""
+    """Linear scores of orders that start from the expert, learned by evolution strategies."""
     if not _is_farm(id):
         return None
     settings = map_evolution.Settings()
@@ -104,7 +104,7 @@ def evolution(id: str, env: Env[Any, Any]) -> Trained | None:
 
 @cache
 def _learn_from(dataset: str, id: str) -> tuple[Task, list[dict[str, Policy]], int, float]:
-    """Return the task, the agents of each seed, and the steps and seconds of a training; each learns both ways."""
+    """Return the task, the agents of each seed, and the steps and seconds of a training, for both methods."""
     data = offline.get_data(id, dataset, EPISODES)
     task, start = offline.make_task(id, {dataset: data}, offline.Settings()), time.perf_counter()
     agents = [jax.block_until_ready(task.train(seed))[1] for seed in range(SEEDS)]
@@ -141,7 +141,7 @@ def _train_all(env: Env[Any, Any], train: Callable[[int], Policy], track: str, s
 
 
 def _describe(env: Env[Any, Any], agents: list[Policy], track: str, steps: int, seconds: float) -> Trained:
-    """Return trained agents; what an agent learns is all that it was given as arrays."""
+    """Return trained agents; all their arrays count as learned parameters."""
     from experiments.board.run import Trained
 
     return Trained(env, agents, track, steps, seconds, sum(leaf.size for leaf in jax.tree.leaves(agents[0].act)))

@@ -3,8 +3,8 @@
     python examples/calibrate_maize.py               # a minute on two cores
     python examples/calibrate_maize.py --generations 3
 
-The heights and temperatures are those of Kreusler, Prehn and Hornberger (maize_heights.txt says more). What is fitted
-on 1877 is then tried on 1878, which the fit has not seen.
+The heights and temperatures are from Kreusler, Prehn and Hornberger (see maize_heights.txt). The parameters fitted to
+1877 are then tested on 1878, which the fit has not used.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ FREE = {
 
 
 def weather(year: str, path: Path) -> int:
-    """Write the weather of a year as far as it is known; the day of sowing.
+    """Write the weather of a year, as far as it is known; return the sowing day.
 
     Only mean temperatures were published. Nights and days 5 degC apart from them, 75 % humidity, wind of 2 m/s and
     2 mm of rain a day are assumptions; the farmer waters, so that the last three hardly matter.
@@ -50,7 +50,7 @@ def weather(year: str, path: Path) -> int:
 
 
 def farm(year: str) -> FarmModel:
-    """Return a square metre of corn on loam, sown on the day of that year, and watered."""
+    """Return a square metre of watered corn on loam, sown on that year's sowing day."""
     with tempfile.TemporaryDirectory() as folder:
         table = Path(folder) / "weather.csv"
         sown = weather(year, table)
@@ -67,7 +67,7 @@ def height(year: str) -> Series:
 
 
 def error(env: FarmModel, params: object, series: Series) -> float:
-    """Root mean square error of a year, cm."""
+    """Return the root mean square error of a year, cm."""
     expert = policy_named(ID, env, "expert")
     curve = curves(env, params, [HEIGHT], expert, days=DAYS)[HEIGHT]
     return float(np.sqrt(np.mean((curve[series.day] - series.value) ** 2)))
@@ -80,7 +80,7 @@ def calibrated(generations: int = 25) -> Fit:
 
 
 def main() -> None:
-    """Fit on 1877, try on 1878."""
+    """Fit to 1877, test on 1878."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--generations", type=int, default=25)
     found, later = calibrated(parser.parse_args().generations), farm("1878")

@@ -1,4 +1,4 @@
-"""Custom score: a term that pays more for the first beans of the year, and a measure of risk.
+"""Custom score: a term that rewards early beans, and a risk measure.
 
     python examples/custom_score.py
 
@@ -24,9 +24,9 @@ ID, SEASONS = "farm/bean-clay-1x1-v1", 64
 
 @pytree
 class EarlyMarket(Term):
-    """Once, at the end: a premium on each kg, for each day that it came before the market was full."""
+    """A premium at the end of the season on each kg, for each day before the market was full."""
 
-    premium: jax.Array = par("premium#day-1.kg-1", "more for a kg that is a day earlier", low=0)
+    premium: jax.Array = par("premium#day-1.kg-1", "premium on a kg per day", low=0)
     full: jax.Array = par("full#day", "day of the game from which there is no premium", low=1)
 
     def final(self, context: RewardContext) -> jax.Array:

@@ -1,4 +1,4 @@
-"""A weather fed by a pandas DataFrame: the summers of Seattle as they were, and two degrees warmer with less rain.
+"""Weather from a pandas DataFrame: the recorded summers of Seattle, and two degrees warmer with less rain.
 
     python examples/dataframe_weather.py
 
@@ -23,7 +23,7 @@ SITES = "harvestgym.farm.entities.weather.sites"
 
 
 def measured() -> pd.DataFrame:
-    """Return four years of days: any frame will do with these columns, and dates in its index or a column `Date`."""
+    """Return four years of days; any frame works that has these columns, and dates in its index or a column `Date`."""
     with (files(SITES) / "seattle.csv").open(encoding="utf-8") as file:
         frame = pd.read_csv(file, index_col="Date", parse_dates=True)
     return frame.filter(["Tmin", "Tmax", "T", "RH", "U", "Rain"])  # degC, degC, degC, %, m/s, mm

@@ -1,13 +1,13 @@
-"""Q-learning with masks in one file: farms, learner and the whole loop of training on the device, compiled once.
+"""Q-learning with masks in one file: farms, learner and the whole training loop on the device, compiled once.
 
     pip install '.[train]'
     python examples/dqn.py                                         # a minute or two on two cores
     python examples/dqn.py --ids farm/full-1x1-v1 --seeds 5 --out results.json
-    python examples/dqn.py --updates 4 --num-envs 16 --seasons 50  # a quick look that everything works
+    python examples/dqn.py --updates 4 --num-envs 16 --seasons 50  # a quick test
 
-For farms with one order a day. Hundreds of farms at a time take the place of a replay buffer, and returns over several
-days with normalised layers that of a target network (parallelised Q-learning: Gallici et al. 2024,
-https://arxiv.org/abs/2407.04811). An order that the mask excludes is neither tried nor taken for the best one.
+For farms with one order per day. Hundreds of farms at a time replace a replay buffer, and returns over several days
+with normalised layers replace a target network (parallelised Q-learning: Gallici et al. 2024,
+https://arxiv.org/abs/2407.04811). Orders that the mask excludes are never chosen or counted as the best.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ class Settings:
     """Hyper-parameters.
 
     Attributes:
-        num_envs, num_steps: farms, and days of each in an update.
-        updates: how many; the rate falls to 0 over them, and the share of random orders to a tenth of `explore`.
-        epochs, minibatches: how often, and in how many parts, an update learns from its days.
+        num_envs, num_steps: number of farms, and of days per farm and update.
+        updates: number of updates; the step size decays to 0, and the share of random orders to a tenth of `explore`.
+        epochs, minibatches: passes over the days of an update, and parts of a pass.
         trace: share of the values of later days in a target, lambda of Q(lambda).
         hidden: width of the two layers.
     """
@@ -64,7 +64,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class Masked(Wrapper[Any]):
-    """A farm that shows "mask", the actions that are possible, and "features", what is "seen" as scaled numbers."""
+    """A farm whose observation has "mask", the possible actions, and "features", the scaled observation."""
 
     env: FarmModel
 
@@ -74,7 +74,7 @@ class Masked(Wrapper[Any]):
 
     @cached_property
     def farm(self) -> MapFarm:
-        """The farm with maps, whose channels are the features."""
+        """The farm with maps, whose channels are features."""
         return MapFarm(self.env)
 
     @property
@@ -117,7 +117,7 @@ def apply_layers(layers: Layers, x: jax.Array) -> jax.Array:
 
 
 def find_values(layers: Layers, obs: Any) -> jax.Array:
-    """Return the value of each action, (..., actions); -inf where it is not possible."""
+    """Return the value of each action, (..., actions); -inf for impossible ones."""
     return jnp.where(obs["mask"], apply_layers(layers, obs["features"]), -jnp.inf)
 
 
@@ -131,7 +131,7 @@ def act_on_seen(act: Any, memory: Any, obs: Any, key: jax.Array) -> tuple[Any, A
 
 
 class Days(NamedTuple):
-    """Days of farms, with leading axes day and farm; `best` is the value of what came after."""
+    """Days of farms, with leading axes day and farm; `best` is the value of the next state."""
 
     obs: Any
     action: jax.Array
@@ -143,7 +143,7 @@ class Days(NamedTuple):
 
 
 class Loop(NamedTuple):
-    """All that goes from one update to the next."""
+    """The state of training between updates."""
 
     layers: Layers
     optimiser: Any
@@ -173,7 +173,7 @@ class Learner:
         return Loop(layers, self.optimiser.init(layers), runs, first.obs)
 
     def update(self, loop: Loop, now: tuple[jax.Array, jax.Array]) -> tuple[Loop, jax.Array]:
-        """Run some days of all farms, with a share of random actions, and learn from them."""
+        """Run all farms for some days, with a share of random actions, and learn from them."""
         key, explore = now
         day_key, learn_key = jax.random.split(key)
         day = partial(self._day, explore)
@@ -194,7 +194,7 @@ class Learner:
         return loop._replace(runs=runs, obs=shown.obs), days
 
     def _learn(self, loop: Loop, days: Days, key: jax.Array) -> Loop:
-        """Return the loop after some epochs over the days in shuffled parts."""
+        """Return the loop after epochs over the days in shuffled minibatches."""
         s, rows = self.settings, (days.obs, days.action, self.targets(days))
         rows = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), rows)
 
@@ -210,7 +210,7 @@ class Learner:
         return loop._replace(layers=layers, optimiser=optimiser)
 
     def targets(self, days: Days) -> jax.Array:
-        """Return the returns over 1, 2, ... days mixed by `trace`; each ends with the best value of the day after."""
+        """Return lambda returns with lambda = `trace`; each bootstraps from the best value of the next day."""
 
         def back(later: jax.Array, day: Days) -> tuple[jax.Array, jax.Array]:
             mixed = jnp.where(day.ended, day.best, self.settings.trace * later + (1 - self.settings.trace) * day.best)

@@ -1,9 +1,9 @@
-"""Custom entity: a fungus that harms beans and that a fungicide stops, without an edit of either.
+"""Custom entity: a fungus that harms beans and is stopped by a fungicide, without editing either.
 
     python examples/fungus.py
 
-Its parameters are in fungus.yaml. Prints the worst share of infected leaves in a summer of Lille and the pods at its
-end: healthy, ill, and treated.
+Its parameters are in fungus.yaml. Prints the largest share of infected leaves in a summer in Lille and the pods at its
+end, for healthy, infected and treated plants.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ SEEN = [("Field-0", "Fungus-0", "infected#%", [(0, 0)]), *PODS]
 
 @pytree
 class Favour(Response):
-    """The weather in which a fungus does well."""
+    """The weather that favours the fungus."""
 
     humidity: Window
     temperature: Window
@@ -46,10 +46,10 @@ class FungusState:
 
 @pytree
 class Fungus(Entity):
-    """Comes with the wind, spreads over leaves and to the next plots, and weakens every host that it finds."""
+    """A fungus that arrives by wind, spreads over leaves and to neighbouring plots, and weakens every host."""
 
     State: ClassVar[type] = FungusState
-    targets: ClassVar[tuple[str, ...]] = ("fungus",)  # a name that cides can act on from now on
+    targets: ClassVar[tuple[str, ...]] = ("fungus",)  # a new target for cides
     randomness: ClassVar = {"spores": ("plot",)}
 
     arrival: jax.Array = par("arrival#day-1", "chance that spores come to a plot in favourable weather", low=0, high=1)
@@ -57,7 +57,7 @@ class Fungus(Entity):
     growth: jax.Array = par("growth#day-1", "growth in favourable weather", low=0, high=1)
     spread: jax.Array = par("spread#%", "weight of the infection of a neighbour plot", low=0, high=0.25)
     cure: jax.Array = par("cure#m2.g-1.day-1", "share that a gram of cide per m2 removes in a day", low=0)
-    harm: jax.Array = par(("death", "growth", "yield"), "exponents of a host that is wholly infected", low=0)
+    harm: jax.Array = par(("death", "growth", "yield"), "exponents of a fully infected host", low=0)
     favour: Favour
 
     @publishes(Strain)
@@ -68,7 +68,7 @@ class Fungus(Entity):
         return Strain(death=death, growth=growth, harvest=harvest)
 
     def draw(self, seen: DrawContext, place: Place) -> list[Mark]:
-        """Return a spot on each plot that is infected, the larger the more of the leaves."""
+        """Draw a spot on each infected plot, larger for a larger share of leaves."""
         spots = seen.plots("infected#%")
         return [Mark("disc", (x + 0.5, y + 0.6), 0.3 * share, "#cc79a7", meaning="fungus") for x, y, share in spots]
 
@@ -91,7 +91,7 @@ def _neighbours(plots: jax.Array) -> jax.Array:
 
 
 def farm(arrival: float) -> Farm:
-    """Return a square metre of beans, and a fungicide made of the herbicide."""
+    """Return a square metre of beans, and a fungicide derived from the herbicide."""
     fungus = {"extends": "mildew", "arrival#day-1": arrival}
     kinds = [(Weather, "lille"), (Soil, "clay"), (Plant, "bean"), (Cide, FUNGICIDE), (Fungus, fungus)]
     field = Field({"latitude#°": 50.6, "longitude#°": 3.1, "altitude#m": 20}, {"length#nb": 1, "width#nb": 1}, kinds)
@@ -100,7 +100,7 @@ def farm(arrival: float) -> Farm:
 
 
 def main() -> None:
-    """Compare three arms on the same twenty seeds, seventy days each; they share one compiled program."""
+    """Compare the three cases on the same twenty seeds for seventy days; they share one compiled program."""
     for name, arrival, treated in (("healthy", 0.0, ()), ("ill", 0.1, ()), ("treated", 0.1, (15, 45))):
         game, seasons = farm(arrival), []
         for seed in range(20):

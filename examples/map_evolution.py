@@ -1,16 +1,16 @@
-"""Begin with the expert of a farm, and learn with evolution strategies which other orders a day needs.
+"""Start from the expert of a farm, and learn better orders with evolution strategies.
 
     pip install '.[train]'
     python examples/map_evolution.py                          # some minutes on two cores
     python examples/map_evolution.py --ids farm/full-3x4-v1 --seeds 5 --out results.json
-    python examples/map_evolution.py --school farm/full-3x4-v1 --ids farm/full-10x10-v1  # learn on few plots
-    python examples/map_evolution.py --updates 2 --pairs 2 --train-seasons 4 --seasons 8  # a quick look
+    python examples/map_evolution.py --school farm/full-3x4-v1 --ids farm/full-10x10-v1  # train on few plots
+    python examples/map_evolution.py --updates 2 --pairs 2 --train-seasons 4 --seasons 8  # a quick test
 
 Each possible order of a day has a score: `--trust` if the expert gives it, minus that if not, plus a linear function of
 the maps at its plot and of the farm, with the same weights on every plot. Those with the highest scores above 0 are
-given. Whole seasons teach the weights: an update changes all of them at random, in pairs of opposite signs, plays the
-same seasons with each, and adds each change in proportion to what it gained (evolution strategies: Salimans et al.
-2017, https://arxiv.org/abs/1703.03864; of linear policies: Mania et al. 2018, https://arxiv.org/abs/1803.07055).
+given. The weights are learned from whole seasons: an update perturbs all of them at random, in pairs of opposite signs,
+runs the same seasons with each, and adds the perturbations weighted by their gains (evolution strategies: Salimans et
+al. 2017, https://arxiv.org/abs/1703.03864; linear policies: Mania et al. 2018, https://arxiv.org/abs/1803.07055).
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from harvestgym.evaluate import splits
 from harvestgym.evaluate.run import horizon, policy_named
 from harvestgym.farm import MapFarm
 
-LONG_AGO = 64.0  # days that stand for never
-LIMIT = 4.0  # standard deviations beyond which inputs are cut off
-CHUNK = 5  # updates of one call of the compiled program
+LONG_AGO = 64.0  # days that mean never
+LIMIT = 4.0  # inputs are clipped to this many standard deviations
+CHUNK = 5  # updates per call of the compiled program
 Weights = dict[str, jax.Array]
 
 
@@ -44,13 +44,13 @@ class Settings:
     """Hyper-parameters.
 
     Attributes:
-        updates: how many; each plays `train_seasons` seasons 2 `pairs` + 1 times.
-        pairs: changes of the weights in an update, each with both signs.
-        train_seasons: seasons that each of them plays.
-        noise: typical effect of a change on a score.
-        rate: length of a step, in changes.
-        momentum: how much of the last step is repeated.
-        trust: the score of the expert's orders; that of others is minus this.
+        updates: number of updates; each runs `train_seasons` seasons 2 `pairs` + 1 times.
+        pairs: perturbations of the weights per update, each with both signs.
+        train_seasons: seasons per perturbation.
+        noise: typical effect of a perturbation on a score.
+        rate: step size, in perturbations.
+        momentum: share of the last step that is repeated.
+        trust: score of the expert's orders; the score of other orders is minus this.
     """
 
     updates: int = 120
@@ -68,8 +68,8 @@ class Memory(NamedTuple):
     Attributes:
         expert: the memory of the expert.
         days: float32 (orders, places), the days since each order was given at each place.
-        seen: the last value of each entry of the observation, and as "mask" whether there was one.
-        acting: bool, whether the coming half of a day is for interventions; always true where nothing is requested.
+        seen: the last value of each entry of the observation, and in "mask" whether there was one.
+        acting: bool, whether the next half-day is for interventions; always true if there are no requests.
     """
 
     expert: Any
@@ -96,7 +96,7 @@ class Scorer:
 
     @cached_property
     def numbers(self) -> np.ndarray:
-        """The number of each order in the action table, (orders, places, amounts); 0 for what is no intervention."""
+        """The index of each order in the action table, (orders, places, amounts); 0 if it is not an intervention."""
         table, found = self.farm.table, np.zeros(self.farm.table.shape, int)
         what, where, amount = table.interventions.T
         found[what, where, amount] = table.first[what] + table.position[what, where] * table.amounts[what] + amount
@@ -110,7 +110,7 @@ class Scorer:
 
     @cached_property
     def begin(self) -> Memory:
-        """The memory when a season begins."""
+        """The memory at the start of a season."""
         space: Any = self.farm.env.observation_space
         entries = jnp.zeros((space["values"] if isinstance(space, spaces.Dict) else space).shape)
         days = jnp.full(self.farm.table.shape[:2], LONG_AGO)
@@ -141,14 +141,14 @@ class Scorer:
         return after, {"request": asked.astype(jnp.int32), "order": order} if self.farm.requests else order
 
     def scores(self, weights: Weights, seen: Any, days: jax.Array) -> jax.Array:
-        """Return what the weights add to the score of each order, (orders, places, amounts)."""
+        """Return the contribution of the weights to the score of each order, (orders, places, amounts)."""
         maps, vector = self.inputs(seen, days)
         whole = vector @ weights["farm"] + weights["always"]
         everywhere = jnp.concatenate([whole[None], maps @ weights["plots"] + whole]).T
         return everywhere[..., None] + weights["amount"][:, None]
 
     def inputs(self, seen: Any, days: jax.Array) -> tuple[jax.Array, jax.Array]:
-        """Return what is known of each plot, (plots, channels), and of the farm: typical numbers are 1."""
+        """Return the known features of each plot, (plots, channels), and of the farm, with a typical size of 1."""
         parts = self.encode(seen)
         if self.moments:
             parts = (jnp.clip((part - m) / s, -LIMIT, LIMIT) for part, (m, s) in zip(parts, self.moments, strict=True))
@@ -162,7 +162,7 @@ class Scorer:
         return found["plots"].reshape(-1, found["plots"].shape[-1]), found["farm"]
 
     def advised(self, advice: Any) -> jax.Array:
-        """Return 1 for each order that the expert gives, a little less for later ones, float32 as `numbers`."""
+        """Return 1 for each order of the expert, slightly less for later ones, float32 in the shape of `numbers`."""
         given = jnp.atleast_1d(advice["order"] if isinstance(advice, dict) else advice)
         marks = (self.numbers[..., None] == given) & (given > 0)
         marks = jnp.where(marks, 1 - 1e-3 * np.arange(len(given), dtype=np.float32), 0).max(-1)
@@ -178,7 +178,7 @@ def recall(before: dict[str, jax.Array], obs: Any) -> dict[str, jax.Array]:
 
 
 def make_scorer(farm: MapFarm, expert: Policy, trust: float, key: jax.Array) -> Scorer:
-    """Make a scorer whose inputs are standardised on some seasons of the expert; those that never vary are 0."""
+    """Make a scorer whose inputs are standardised on seasons of the expert; inputs that never vary are 0."""
     plain = Scorer(farm, expert, trust)
     obs = rollout(farm.env, expert, key, 16, horizon(farm.env)).obs
     encode = jax.vmap(jax.vmap(plain.encode))
@@ -191,7 +191,7 @@ def make_scorer(farm: MapFarm, expert: Policy, trust: float, key: jax.Array) -> 
 
 
 def make_weights(scorer: Scorer) -> Weights:
-    """Return weights of 0, with which an agent does what the expert does."""
+    """Return weights of 0, with which an agent acts like the expert."""
     orders, _, amounts = scorer.farm.table.shape
     maps, vector = (part.shape[-1] for part in scorer.inputs(scorer.begin.seen, scorer.begin.days))
     shapes = {"plots": (maps, orders), "farm": (vector, orders), "always": (orders,), "amount": (orders, amounts)}
@@ -199,7 +199,7 @@ def make_weights(scorer: Scorer) -> Weights:
 
 
 class Learned(NamedTuple):
-    """The weights, and the last step that they made."""
+    """The weights and their last step."""
 
     weights: Weights
     step: Weights
@@ -207,17 +207,17 @@ class Learned(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Evolution:
-    """Learns weights from the returns of whole seasons."""
+    """A learner of weights from the returns of whole seasons."""
 
     scorer: Scorer
     settings: Settings
 
     def start(self) -> Learned:
-        """Return what is known before the first update."""
+        """Return the state before the first update."""
         return Learned(make_weights(self.scorer), make_weights(self.scorer))
 
     def update(self, learned: Learned, key: jax.Array) -> tuple[Learned, jax.Array]:
-        """Return what is learned with one more update, and the mean return before it."""
+        """Return the state after one more update, and the mean return before it."""
         (weights, last), how = learned, self.settings
         size = how.noise / np.sqrt(len(weights["plots"]) + len(weights["farm"]))
         play, *keys = jax.random.split(key, 1 + len(weights))
@@ -230,7 +230,7 @@ class Evolution:
             return evaluate(env, self.scorer.policy(weights), play, how.train_seasons, horizon(env)).returns.mean()
 
         returns = jax.vmap(mean_return)(tried)
-        worth = jnp.sign(returns[:-1, None] - returns[:-1]).mean(1)  # ranks: one ruined season weighs no more
+        worth = jnp.sign(returns[:-1, None] - returns[:-1]).mean(1)  # ranks limit the effect of outliers
         gains = worth[: how.pairs] - worth[how.pairs :]
         step = {name: how.momentum * last[name] + (1 - how.momentum) * jnp.tensordot(gains, c, 1) / how.pairs
                 for name, c in changes.items()}  # fmt: skip
@@ -242,7 +242,7 @@ class Evolution:
         return jax.lax.scan(self.update, learned, keys)
 
     def train(self, key: jax.Array) -> tuple[list[float], Weights]:
-        """Return the learning curve, of seasons of the training side, and the weights."""
+        """Return the learning curve, on training seasons, and the weights."""
         learned, keys, curve = self.start(), jax.random.split(key, self.settings.updates), []
         for start in track(range(0, len(keys), CHUNK), "learning"):
             learned, returns = self.updates(learned, keys[start : start + CHUNK])
@@ -252,7 +252,7 @@ class Evolution:
 
 @cache
 def make_learner(id: str, settings: Settings) -> Evolution:
-    """Make the learner of a farm, on the training side."""
+    """Make the learner of a farm, on its training split."""
     env: Any = splits.make(id, "train")
     expert, side = policy_named(id, env, "expert"), splits.split(id, "train")
     return Evolution(make_scorer(MapFarm(env), expert, settings.trust, side.key(len(side.seeds) - 1)), settings)
@@ -260,12 +260,12 @@ def make_learner(id: str, settings: Settings) -> Evolution:
 
 @cache
 def learn(id: str, settings: Settings, seed: int) -> tuple[list[float], Weights]:
-    """Return the learning curve and the weights of a seed; once for each, on however many farms it plays."""
+    """Return the learning curve and the weights of a seed, trained once for any number of farms."""
     return make_learner(id, settings).train(splits.split(id, "train").key(seed))
 
 
 def make_task(id: str, school: str, settings: Settings) -> Task:
-    """Return the task of learning on the farm `school`, for one farm that may have more plots."""
+    """Return the task of training on the farm `school` for a farm that may have more plots."""
     test: Any = splits.make(id, "test")
     known = {name: policy_named(id, test, name) for name in ("expert", "none")}
     learned_by = make_learner(school, settings).scorer
@@ -283,9 +283,9 @@ def make_task(id: str, school: str, settings: Settings) -> Task:
 
 
 def main() -> None:
-    """Learn on each id, or on another farm for it."""
+    """Train for each id, on the id itself or on another farm."""
     parser = make_parser(__doc__ or "", Settings())
-    parser.add_argument("--school", help="an id to learn on instead, with fewer plots; nothing belongs to a plot")
+    parser.add_argument("--school", help="another id to train on, with fewer plots; weights do not depend on the plot")
     args = parser.parse_args()
     settings = read_settings(Settings, args)
     run(args, lambda id: make_task(id, args.school or id, settings))

@@ -1,13 +1,13 @@
-"""Imitate the expert of a farm on the map interface, on the days that the agent itself makes, then improve with PPO.
+"""Imitate the expert of a farm on the map interface, on days that the agent reaches, then improve with PPO.
 
     pip install '.[train]'
     python examples/map_imitation.py                          # some minutes on two cores
     python examples/map_imitation.py --ids farm/full-3x4-v1 --seeds 5 --out results.json
-    python examples/map_imitation.py --imitate 10 --updates 10 --num-envs 8 --seasons 8  # a quick look
+    python examples/map_imitation.py --imitate 10 --updates 10 --num-envs 8 --seasons 8  # a quick test
 
-The network and PPO are those of `map_ppo.py`. A wrapper asks the expert in every state what it would order next
-(DAgger: Ross et al. 2011); any of the orders that are left of its day is a good answer. In the second phase the
-weight of imitation falls to 0 (kickstarting: Schmitt et al. 2018).
+The network and PPO come from `map_ppo.py`. A wrapper asks the expert in every state which orders it would still give
+(DAgger: Ross et al. 2011); any of the remaining orders of its day is correct. In the second phase the weight of
+imitation falls to 0 (kickstarting: Schmitt et al. 2018).
 """
 
 from __future__ import annotations
@@ -52,9 +52,9 @@ class Notes(NamedTuple):
 
     Attributes:
         start: the expert's memory when the day began.
-        asked: what it remembers after its requests of this day.
+        asked: the expert's memory after its requests of this day.
         wants: bool (offered,), the observations that it requests this day.
-        end: what it remembers after its orders of this day.
+        end: the expert's memory after its orders of this day.
         dawn: bool, whether the day has just begun.
     """
 
@@ -66,7 +66,7 @@ class Notes(NamedTuple):
 
 
 class TaughtState(NamedTuple):
-    """The state inside, and the notes of the expert."""
+    """The inner state, and the state of the expert's day."""
 
     inner: Any
     notes: Notes
@@ -76,8 +76,8 @@ class TaughtState(NamedTuple):
 class Taught(Wrapper[Any]):
     """A diary whose observation also has "lesson": the orders that the expert would still give on this day.
 
-    They are "orders", int32 (n, 3), and "wanted", bool (n,); the first that is wanted is the expert's next one. The
-    expert answers in any state, also after days that were not its own.
+    They are "orders", int32 (n, 3), and "wanted", bool (n,); the first wanted order is the expert's next one. The
+    expert answers in any state, even after days on which it did not act.
     """
 
     env: Diary
@@ -127,7 +127,7 @@ class Taught(Wrapper[Any]):
 
 
 Learned = tuple[list[float], dict[str, Weights]]
-"""A learning curve, and the weights to report on by the name of the agent."""
+"""A learning curve, and the weights to evaluate by name of the agent."""
 PLAYERS = ("none", "expert", "agent", "drawing agent")
 
 
@@ -183,13 +183,13 @@ def train_seed(id: str, env: Taught, settings: Settings, args: argparse.Namespac
 
 
 def make_taught(id: str, side: str) -> Taught:
-    """Make an id of one side of the protocol, with its expert."""
+    """Make the environment of an id in one split, with its expert."""
     plain: Any = splits.make(id, side)
     return Taught(Diary(MapFarm(plain)), policy_named(id, plain, "expert"))
 
 
 def make_task(id: str, args: argparse.Namespace, make: Any, train_seed: Any) -> Task:
-    """Return the task of a farm made by `make(id, side)`; each agent plays its likeliest orders, and draws them."""
+    """Return the task of a farm made by `make(id, side)`; agents are evaluated with likeliest and with drawn orders."""
     env, test = (make(id, side) for side in ("train", "test"))
     settings = read_settings(Settings, args)
     fresh = make_weights(jax.random.key(0), env.farm, settings, env.words)

@@ -3,11 +3,11 @@
     pip install '.[train]'
     python examples/map_ppo.py                                          # some minutes on two cores
     python examples/map_ppo.py --id farm/full-1x1-v1 farm/full-3x4-v1   # a curriculum: the weights go along
-    python examples/map_ppo.py --updates 2 --num-envs 8 --seasons 8  # a quick look that everything works
+    python examples/map_ppo.py --updates 2 --num-envs 8 --seasons 8  # a quick test
 
-The trunk is a small convolution over the plots with a pooled summary. What and where are one softmax over orders and
-places, then comes how much, each under its mask. No weight belongs to a plot: an agent can move to a larger farm.
-Trains on the training side of the held-out protocol, and prints mean returns over seasons of the other side.
+The trunk is a small convolution over the plots with a pooled summary. The order and the place come from one softmax,
+then the amount from another, each with its mask. Weights do not depend on the plot, so agents can run on larger farms.
+Trains on the training split of the held-out protocol, and prints mean returns over seasons of the test split.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ from harvestgym.evaluate.run import horizon, policy_named
 from harvestgym.evaluate.statistics import summarise
 from harvestgym.farm import MapFarm
 
-HELD_OUT = 70_001  # number, within its side of the held-out protocol, of the seed of the seasons that are reported
-LONG_AGO = 96.0  # days that stand for never
+HELD_OUT = 70_001  # index, within its split, of the seed of the reported seasons
+LONG_AGO = 96.0  # days that mean never
 OPTIMISER = optax.chain(optax.clip_by_global_norm(0.5), optax.scale_by_adam(eps=1e-5))
 
 
@@ -58,7 +58,7 @@ class Settings:
 
 
 class DiaryState(NamedTuple):
-    """The state inside, and the days since each order was given at each place, float32 (orders, places)."""
+    """The inner state, and the days since each order was given at each place, float32 (orders, places)."""
 
     inner: Any
     days: jax.Array
@@ -68,7 +68,7 @@ class DiaryState(NamedTuple):
 class Diary(Wrapper[Any]):
     """A farm with maps whose observation also has "since": how long ago each order was given at each place.
 
-    Rules such as "weed a plot at most every 40 days" cannot be read from what is observed today.
+    Rules such as "weed a plot at most every 40 days" cannot be learned from today's observation alone.
     """
 
     env: MapFarm
@@ -98,14 +98,14 @@ Weights = dict[str, Any]
 
 
 def inputs(env: MapFarm, words: tuple[str, ...] = Diary.words) -> dict[str, list[str]]:
-    """Return the names of what the network reads of a plot and of the farm; `words` are those of the diary."""
+    """Return the names of the network's inputs for a plot and for the farm; `words` are the names of the diary."""
     since = [f"{word} {name}" for name in env.table.names for word in words]
     channels = {"plots": env.plot_channels, "farm": env.farm_channels}
     return {part: [channel.name for channel in named] + since for part, named in channels.items()}
 
 
 def make_weights(key: jax.Array, env: MapFarm, settings: Settings, words: tuple[str, ...] = Diary.words) -> Weights:
-    """Draw weights for the channels, numbers, orders and amounts of a farm."""
+    """Initialise weights for the channels, numbers, orders and amounts of a farm."""
     width, (orders, _, amounts) = settings.width, env.table.shape
     keys = iter(jax.random.split(key, 10 + 3 * settings.blocks))
     names = inputs(env, words)
@@ -153,7 +153,7 @@ class Choice(NamedTuple):
 
 
 def choose(weights: Weights, obs: Any, pick: Any) -> Choice:
-    """Choose an order part by part; `pick(i, logs)` returns part i from its log probabilities, drawn or given."""
+    """Choose an order part by part; `pick(i, logs)` returns part i from its log probabilities, sampled or given."""
     plots, farm = look(weights, obs)
     mask, chosen, logs = obs["mask"], [], []
 
@@ -178,17 +178,17 @@ def choose(weights: Weights, obs: Any, pick: Any) -> Choice:
 
 
 def masked(logits: jax.Array, mask: jax.Array) -> jax.Array:
-    """Return logits of what is possible; a mask of other numbers than 0 and 1 multiplies the chances."""
+    """Return masked logits; mask values other than 0 and 1 multiply the probabilities."""
     return jnp.where(mask > 0, logits + jnp.log(jnp.maximum(mask, 1e-9)), -1e9)
 
 
 def draw(weights: Weights, obs: Any, key: jax.Array) -> Choice:
-    """Draw an order."""
+    """Sample an order."""
     return choose(weights, obs, lambda i, logs: jax.random.categorical(jax.random.fold_in(key, i), logs))
 
 
 def given(weights: Weights, obs: Any, order: jax.Array) -> Choice:
-    """Return what the agent thinks of an order."""
+    """Evaluate an order: its log probability, the entropy, and the value of the state."""
     return choose(weights, obs, lambda i, logs: order[i])
 
 
@@ -197,12 +197,12 @@ def _act(weights: Weights, memory: Any, obs: Any, key: jax.Array) -> tuple[Any, 
 
 
 def policy_of(weights: Weights) -> Policy:
-    """Return an agent as a policy of a `Diary`; it takes the likeliest part each time, where training draws."""
+    """Return an agent as a policy of a `Diary`; it takes the likeliest parts instead of sampling as in training."""
     return Policy((), Partial(_act, weights))
 
 
 def transfer(weights: Weights, old: MapFarm, new: MapFarm, fresh: Weights) -> Weights:
-    """Return the weights for another farm: those of inputs and orders by their names, 0 for new names."""
+    """Return the weights for another farm: inputs and orders are matched by name, and new names get 0."""
     made, size = dict(weights), fresh["amount"].shape[-1]
     for part, axis in {"plots": 0, "farm": 0, "query": 0, "amount": 0, "what": 1}.items():
         before, after = (inputs(env).get(part, list(env.table.names)) for env in (old, new))
@@ -239,7 +239,7 @@ class Plan(NamedTuple):
 
 
 class Loop(NamedTuple):
-    """All that goes from one update to the next; `scale` is the size of returns."""
+    """The state of training between updates; `scale` is the size of returns."""
 
     weights: Weights
     optimiser: Any
@@ -258,13 +258,13 @@ class Learner:
     params: Any
 
     def start(self, key: jax.Array, weights: Weights, scale: Any = 1.0) -> Loop:
-        """Begin with environments at the start of their first seasons."""
+        """Return the initial state, with environments at the start of their first seasons."""
         reset, later = jax.random.split(key)
         states, first = start_episode(self.env, jax.random.split(reset, self.settings.num_envs), self.params)
         return Loop(weights, OPTIMISER.init(weights), jnp.asarray(scale, jnp.float32), states, first.obs, later)
 
     def update(self, loop: Loop, plan: Plan) -> tuple[Loop, jax.Array]:
-        """Run some steps of all environments and learn from them; return the mean return of the seasons that ended."""
+        """Run all environments for some steps and learn from them; return the mean return of finished seasons."""
         key, steps_key, learn_key, last_key = jax.random.split(loop.key, 4)
         keys = jax.random.split(steps_key, self.settings.num_steps)
         loop, batch = jax.lax.scan(partial(self._step, plan), loop, keys)
@@ -305,7 +305,7 @@ class Learner:
         return batch.value + advantage, advantage
 
     def _learn(self, loop: Loop, rows: Any, plan: Plan, key: jax.Array) -> tuple[Weights, Any]:
-        """Return weights and optimiser after some epochs over the rows in shuffled parts."""
+        """Return weights and optimiser after epochs over the rows in shuffled minibatches."""
         s = self.settings
 
         def part(now: Any, which: jax.Array) -> tuple[Any, None]:
@@ -330,7 +330,7 @@ class Learner:
 
 @partial(jax.jit, static_argnums=(0, 1, 2))
 def begin(kind: type[Learner], env: Env[Any, Any], settings: Settings, params: Any, *given: Any) -> Loop:
-    """Return the loop of a learner of some kind before its first update."""
+    """Return the loop of a learner before its first update."""
     return kind(Log(env), settings, params).start(*given)
 
 
@@ -342,7 +342,7 @@ def _learn(kind: type[Learner], env: Env[Any, Any], settings: Settings, params: 
 def train(
     kind: type[Learner], env: Env[Any, Any], settings: Settings, loop: Loop, plan: Plan, rows: int = 10
 ) -> tuple[Loop, list[float]]:
-    """Run an update for each row of a plan; return also the mean return of the seasons that ended in each.
+    """Run an update for each row of a plan; also return the mean return of the seasons that ended in each.
 
     One compiled program runs `rows` of them at a time, so that it serves plans of any length.
     """
@@ -355,23 +355,23 @@ def train(
 
 
 def make_plan(updates: int, rate: float, entropy: float, **more: Any) -> Plan:
-    """Return a plan whose rate falls to a tenth and whose weight of the entropy falls to 0; `more` is added to it."""
+    """Return a plan whose step size falls to a tenth and whose entropy weight falls to 0; `more` adds entries."""
     left = np.linspace(1.0, 0.0, updates)
     plan = Plan(rate * (0.1 + 0.9 * left), entropy * left)._replace(**more)
     return jax.tree.map(lambda part: jnp.broadcast_to(jnp.float32(part), (updates,)), plan)
 
 
 def returns_of(id: str, env: Env[Any, Any], policy: Policy, seasons: int, side: str = "test") -> np.ndarray:
-    """Return the returns of a policy over seasons of a side of the protocol, that of `env`."""
+    """Return the returns of a policy over seasons of the split of `env`."""
     return np.asarray(evaluate(env, policy, splits.split(id, side).key(HELD_OUT), seasons, horizon(env)).returns)
 
 
 def main() -> None:
     """Train on each id in turn, then compare."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--id", nargs="+", default=["farm/bean-clay-weeds-3x4-v1"], help="of a curriculum, in order")
+    parser.add_argument("--id", nargs="+", default=["farm/bean-clay-weeds-3x4-v1"], help="curriculum of ids, in order")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--seasons", type=int, default=200, help="how many to report on")
+    parser.add_argument("--seasons", type=int, default=200, help="number of reported seasons")
     for name, default in asdict(Settings()).items():
         parser.add_argument(f"--{name.replace('_', '-')}", type=type(default), default=default)
     args = parser.parse_args()

@@ -1,13 +1,13 @@
-"""Begin with the expert of a farm on the map interface, and learn with PPO when to do something else.
+"""Start from the expert of a farm on the map interface, and learn with PPO when to deviate.
 
     pip install '.[train]'
     python examples/map_residual.py                          # some minutes on two cores
     python examples/map_residual.py --ids farm/full-3x4-v1 --seeds 5 --out results.json
-    python examples/map_residual.py --updates 10 --num-envs 8 --seasons 8  # a quick look
+    python examples/map_residual.py --updates 10 --num-envs 8 --seasons 8  # a quick test
 
-The agent sees the expert's next order, and orders it with a chance of `--trust` at first; what it learns is added to
-that (residual learning: Silver et al. 2018, Johannink et al. 2019). So it is as good as the expert from the start, and
-it needs the expert's rule when it plays. The network and PPO are those of `map_ppo.py`.
+The agent observes the expert's next order, and initially gives it with probability `--trust`; the network learns a
+correction (residual learning: Silver et al. 2018, Johannink et al. 2019). So it starts as good as the expert, and needs
+the expert's rule at test time. The network and PPO come from `map_ppo.py`.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ SEASON = 8
 
 @dataclass(frozen=True, eq=False)
 class Advised(Wrapper[Any]):
-    """A taught farm whose diary shows the expert's next order, and whose mask makes its chance `trust`.
+    """A taught farm whose diary shows the expert's next order, and whose mask gives it the probability `trust`.
 
-    The chance is that of an agent that knows nothing else: other orders share the rest by the number of their places.
+    This holds for an untrained agent: other orders share the rest in proportion to the number of their places.
     """
 
     env: Taught
@@ -72,7 +72,7 @@ class Advised(Wrapper[Any]):
 
 
 def train_seed(id: str, env: Advised, settings: Settings, args: argparse.Namespace, seed: int) -> Learned:
-    """Learn the values of the expert's days, then PPO; return the learning curve and the weights of the agent."""
+    """Learn the values of the expert's days, then train with PPO; return the learning curve and the weights."""
     first, later = jax.random.split(splits.split(id, "train").key(seed))
     weights = make_weights(first, env.farm, settings, env.words)
     loop = begin(Learner, env, settings, env.params, later, weights)
@@ -87,8 +87,8 @@ def read_options(words: list[str] | None = None) -> argparse.Namespace:
     """Return the options from words; from the command line by default."""
     defaults = Settings(num_steps=128, updates=150, minibatches=16, rate=2e-3, trace=0.99, entropy=0.0)
     parser = make_parser(__doc__ or "", defaults)
-    parser.add_argument("--trust", type=float, default=0.9, help="the chance of the expert's order at first")
-    parser.add_argument("--settle", type=int, default=8, help="updates in which only values are learned")
+    parser.add_argument("--trust", type=float, default=0.9, help="initial probability of the expert's order")
+    parser.add_argument("--settle", type=int, default=8, help="updates that train only the value function")
     return parser.parse_args(words)
 
 

@@ -1,4 +1,4 @@
-"""Trains several seeds, reports on held-out seasons and keeps results as JSON: the shared part of the learners."""
+"""Shared part of the learners: train several seeds, evaluate on held-out seasons, and store results as JSON."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from harvestgym.core.policy import Policy
 from harvestgym.evaluate.statistics import summarise
 
 Found = tuple[list[float], dict[str, Policy]]
-"""A learning curve, and the policies to report on by the name of the agent."""
+"""A learning curve, and the policies to evaluate by name of the agent."""
 
 
 class Task(NamedTuple):
     """One farm and how an agent is trained on it.
 
     Attributes:
-        test: the environment of the held-out side of the protocol.
+        test: the environment of the test split.
         known: the policies "expert" and "none".
         train: trains the agent of a seed.
-        parameters: how many numbers an agent learns.
-        own: the same environment as the agents see it, where that differs.
+        parameters: number of learned parameters.
+        own: the same environment with the agents' wrappers, if there are any.
     """
 
     test: Env[Any, Any]
@@ -42,7 +42,7 @@ class Task(NamedTuple):
 
 
 def count_parameters(sizes: Sequence[int]) -> int:
-    """Return the number of weights and biases of layers between these widths."""
+    """Return the number of weights and biases of layers with these widths."""
     return sum((n + 1) * m for n, m in zip(sizes[:-1], sizes[1:], strict=True))
 
 
@@ -50,9 +50,9 @@ def make_parser(text: str, defaults: Any) -> argparse.ArgumentParser:
     """Return a parser of the options that all learners have, and of the fields of their settings."""
     parser = argparse.ArgumentParser(description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--ids", nargs="+", default=["farm/bean-clay-weeds-3x4-v1"])
-    parser.add_argument("--seeds", type=int, default=1, help="how many agents of each id")
-    parser.add_argument("--seasons", type=int, default=200, help="how many to report on")
-    parser.add_argument("--out", type=Path, help="a file for results as JSON; what it has stays in it")
+    parser.add_argument("--seeds", type=int, default=1, help="number of agents per id")
+    parser.add_argument("--seasons", type=int, default=200, help="number of reported seasons")
+    parser.add_argument("--out", type=Path, help="file for results as JSON; existing results stay in it")
     for name, default in asdict(defaults).items():
         parser.add_argument(f"--{name.replace('_', '-')}", type=type(default), default=default)
     return parser
@@ -66,7 +66,7 @@ def read_settings(kind: type[Any], args: argparse.Namespace) -> Any:
 def run(args: argparse.Namespace, make_task: Callable[[str], Task]) -> None:
     """Train on each id on its own, and write or update a file of results.
 
-    Seeds that the file has with the same settings, expert and seasons are not trained again.
+    Seeds already in the file with the same settings, expert and seasons are not trained again.
     """
     for id in args.ids:
         before = json.loads(args.out.read_text(encoding="utf-8")) if args.out and args.out.exists() else {}
@@ -79,7 +79,7 @@ def run(args: argparse.Namespace, make_task: Callable[[str], Task]) -> None:
 def compare(
     id: str, task: Task, args: argparse.Namespace, command: dict[str, Any], before: dict[str, Any]
 ) -> dict[str, Any]:
-    """Train all seeds on one farm but those of a report `before` that fits, and report on held-out seasons."""
+    """Train the seeds on one farm that are not in a matching report `before`, and evaluate on held-out seasons."""
 
     def play(policy: Policy, env: Env[Any, Any] = task.test) -> dict[str, Any]:
         found = asdict(summarise(returns_of(id, env, policy, args.seasons)))
@@ -102,6 +102,6 @@ def compare(
 
 
 def describe(report: dict[str, Any]) -> dict[str, Any]:
-    """Return what two reports have in common whose seeds belong together: all but the seeds and the command."""
+    """Return the part that two reports must share for their seeds to be merged: all but seeds and command."""
     settings = {name: value for name, value in report.get("settings", {}).items() if name != "seeds"}
     return {name: value for name, value in report.items() if name not in ("command", "seeds")} | {"settings": settings}

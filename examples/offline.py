@@ -1,14 +1,14 @@
-"""Learn from recorded seasons only, without a farm to try things on: behaviour cloning, and implicit Q-learning.
+"""Learn from recorded seasons only, without interaction: behaviour cloning, and implicit Q-learning.
 
     pip install '.[train,data]'
-    python examples/offline.py                                        # from seasons that it records
+    python examples/offline.py                                        # records seasons first
     harvestgym record farm/bean-clay-1x1-v1 --policy mixed --episodes 500 --split train --out mixed.parquet
     python examples/offline.py --data mixed.parquet                   # from a file, or a folder with a Minari dataset
-    python examples/offline.py --steps 500 --episodes 20 --seasons 20 # a quick look that everything works
+    python examples/offline.py --steps 500 --episodes 20 --seasons 20 # a quick test
 
-The seasons are of the expert, of a policy that acts at random, and of the expert with random actions among its own
-("mixed"). Cloning repeats what was done most. Implicit Q-learning (Kostrikov et al. 2021, https://arxiv.org/abs/2110.06169)
-learns the values of what was done, and repeats that the more, the more it was worth. For ids with integer actions.
+The seasons come from the expert, a random policy, or the expert with random actions ("mixed"). Cloning imitates all
+recorded actions. Implicit Q-learning (Kostrikov et al. 2021, https://arxiv.org/abs/2110.06169) learns the values of the
+recorded actions, and prefers better ones. For ids with integer actions.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ class Settings:
     """Hyper-parameters.
 
     Attributes:
-        steps, batch: how often the networks learn, and from how many steps of the seasons.
+        steps, batch: number of gradient steps, and recorded steps per batch.
         rate: step size, which falls to 0.
-        expectile: which part of the values of actions counts as the value of a state; 0.5 is their mean.
+        expectile: the expectile of action values that is the value of a state; 0.5 is their mean.
         weight: how strongly a better action is preferred, per standard deviation of returns.
-        trail: share by which the values that targets are made of follow the learned ones.
+        trail: rate at which the target network follows the learned one.
         hidden: width of the two layers.
     """
 
@@ -62,7 +62,7 @@ DATASETS = ("expert", "mixed", "random")
 
 
 class Steps(NamedTuple):
-    """All steps of some seasons; `now` and `after` are numbers of rows of `features`, those of scaled observations."""
+    """All steps of some seasons; `now` and `after` are row indices of `features`, the scaled observations."""
 
     features: jax.Array
     now: jax.Array
@@ -98,12 +98,12 @@ def read_steps(data: Demonstrations, space: gymnasium.Space[Any]) -> tuple[Steps
 
 
 def scale_features(scale: Scale, rows: Any) -> Any:
-    """Return features with mean 0 and variance 1 in the data, at most 8 in size; 0 for one that never varied."""
+    """Return features with mean 0 and variance 1 in the data, clipped to 8; 0 for features that never varied."""
     return ((rows - scale.mean) * scale.inverse).clip(-8, 8)
 
 
 class Nets(NamedTuple):
-    """Scores of actions when cloning and when learning values; the values of actions, those of targets, of states."""
+    """The networks: action scores for cloning and for Q-learning; values of actions, of targets, and of states."""
 
     clone: Layers
     actor: Layers
@@ -121,7 +121,7 @@ def make_nets(key: jax.Array, width: int, choices: int, hidden: int) -> Nets:
 
 
 def _loss(learned: Nets, settings: Settings, batch: Any) -> jax.Array:
-    """Return the sum of the losses of the four networks; none has a slope in the loss of another."""
+    """Return the sum of the losses of the four networks; no loss has a gradient in another network."""
     now, after, action, reward, terminated = batch
     pick = lambda rows: jnp.take_along_axis(rows, action[:, None], -1)[:, 0]  # noqa: E731
     state, later = (apply_layers(learned.states, seen)[:, 0] for seen in (now, after))
@@ -186,7 +186,7 @@ def make_task(id: str, datasets: dict[str, Demonstrations], settings: Settings) 
 
 
 def get_data(id: str, name: str, episodes: int) -> Demonstrations:
-    """Return a dataset from disk, or record that of a policy on the training side."""
+    """Return a dataset from disk, or record one with a policy on the training split."""
     data = record_demonstrations(id, name, episodes, split="train") if name in DATASETS else read_demonstrations(name)
     returns = np.mean([one.rewards.sum() for one in data.episodes])
     print(f"{id}: {data}, mean return {returns:.3f}", flush=True)
@@ -198,7 +198,7 @@ def main() -> None:
     parser = make_parser(__doc__ or "", Settings())
     parser.set_defaults(ids=["farm/bean-clay-1x1-v1"])
     parser.add_argument("--data", nargs="+", default=DATASETS, help="policies to record, or paths")
-    parser.add_argument("--episodes", type=int, default=500, help="of a policy to record")
+    parser.add_argument("--episodes", type=int, default=500, help="episodes to record per policy")
     args = parser.parse_args()
     settings = read_settings(Settings, args)
     run(args, lambda id: make_task(id, {name: get_data(id, name, args.episodes) for name in args.data}, settings))

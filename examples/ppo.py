@@ -1,9 +1,9 @@
-"""PPO in one file: farms, learner and the whole loop of training on the device, compiled once.
+"""PPO in one file: farms, learner and the whole training loop on the device, compiled once.
 
     pip install '.[train]'
     python examples/ppo.py                                            # a minute or two on two cores
-    python examples/ppo.py --id farm/paid-looks-1x1-v1                # a farm on which every look costs
-    python examples/ppo.py --updates 4 --num-envs 64 --seasons 50     # a quick test that everything works
+    python examples/ppo.py --id farm/paid-looks-1x1-v1                # a farm with paid observations
+    python examples/ppo.py --updates 4 --num-envs 64 --seasons 50     # a quick test
 
 Trains on the training split of the held-out protocol, data-parallel over all devices. Prints the mean returns of the
 expert, of the random policy, of doing nothing and of each agent over seasons of the test split.
@@ -43,8 +43,8 @@ from harvestgym.evaluate.statistics import summarise
 from harvestgym.farm.engine.model import FarmModel
 
 average = partial(jax.lax.pmean, axis_name=SHARDS)  # over the devices, of what each of them has
-LONG = 30.0  # days after which it does not matter how long ago something was seen
-HELD_OUT = 70_001  # number, within its split, of the seed of the seasons that are reported
+LONG = 30.0  # limit of the age of observations, in days
+HELD_OUT = 70_001  # index, within its split, of the seed of the reported seasons
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class Evening(Wrapper[Any]):
-    """A farm on which looking costs, with one choice a day: what to do now, and what to look at tomorrow morning."""
+    """A farm with paid observations and one choice per day: today's actions, and tomorrow's observations."""
 
     env: FarmModel
 
@@ -76,7 +76,7 @@ class Evening(Wrapper[Any]):
         return state
 
     def opened(self, state: Any, first: Timestep) -> tuple[Any, Timestep]:
-        return replace(state, acting=jnp.asarray(True)), first  # on the first morning nothing is looked at
+        return replace(state, acting=jnp.asarray(True)), first  # no observations on the first morning
 
     def step(self, key: jax.Array, state: Any, action: Any, params: Any = None) -> tuple[Any, Timestep]:
         half = lambda now, key: self.env.step(key, now, action, params)  # noqa: E731
@@ -106,14 +106,14 @@ def _last_few(space: gymnasium.Space[Any], memory: jax.Array, obs: Any) -> tuple
 
 
 class Moments(NamedTuple):
-    """Mean and variance of the features so far, and the number they are of."""
+    """Mean and variance of the features so far, and their number."""
 
     mean: jax.Array
     var: jax.Array
     count: jax.Array
 
     def scaled(self, features: jax.Array) -> jax.Array:
-        """Features with mean 0 and variance 1; 0 for a feature that never varied."""
+        """Return features with mean 0 and variance 1; 0 for features that never varied."""
         scaled = jnp.clip((features - self.mean) * jax.lax.rsqrt(self.var + 1e-6), -8.0, 8.0)
         return jnp.where(self.var > 1e-8 * (1 + self.mean**2), scaled, 0.0)
 
@@ -194,7 +194,7 @@ class Batch(NamedTuple):
 
 
 class Loop(NamedTuple):
-    """All that goes from one update to the next."""
+    """The state of training between updates."""
 
     nets: Any
     optimiser: Any

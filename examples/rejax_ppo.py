@@ -2,10 +2,10 @@
 
     pip install . rejax    # in an environment of its own: gymnax 1.0 wants Gymnasium below 1.4
     python examples/rejax_ppo.py                    # a minute or two on two cores
-    python examples/rejax_ppo.py --steps 65536      # a quick look that everything works
+    python examples/rejax_ppo.py --steps 65536      # a quick test
 
-Trains on the training side of the held-out protocol, and prints the mean returns of the expert, of the random policy
-and of the trained agent over seasons of the other side.
+Trains on the training split of the held-out protocol, and prints the mean returns of the expert, the random policy and
+the trained agent over seasons of the test split.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from harvestgym.evaluate.run import evaluate_together, horizon
 
 
 def train(id: str, steps: int, seed: int) -> tuple[PPO, Any]:
-    """Return the algorithm and what it has learnt."""
+    """Return the algorithm and its trained state."""
     side = splits.split(id, "train")
     env = side.make()
     algorithm = PPO.create(
@@ -41,7 +41,7 @@ def train(id: str, steps: int, seed: int) -> tuple[PPO, Any]:
 
 
 def policy(algorithm: PPO, state: Any) -> Policy:
-    """Return the trained agent as a policy of ours; the weights are an argument, so that new ones compile nothing."""
+    """Return the trained agent as a `Policy`; weights are an argument, so that new ones need no compilation."""
     act = lambda state, carry, obs, key: (carry, algorithm.make_act(state)(obs, key))  # noqa: E731
     return Policy((), Partial(act, state))
 

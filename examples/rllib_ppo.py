@@ -1,10 +1,10 @@
-"""Train PPO of Ray's RLlib on our vector environment as it is: one compiled program steps all farms of a batch.
+"""Train PPO of Ray's RLlib directly on our vector environment: one compiled program steps all farms of a batch.
 
     python -m venv rllib && rllib/bin/pip install . 'ray[rllib]' torch
     rllib/bin/python examples/rllib_ppo.py
 
-It needs a virtual environment of its own, as RLlib pins Gymnasium. It trains on the training split of the held-out
-protocol, and prints the mean returns of the agent, of the expert and of the random policy on the test split.
+It needs a separate virtual environment, because RLlib pins Gymnasium. It trains on the training split of the held-out
+protocol, and prints the mean returns of the agent, the expert and the random policy on the test split.
 """
 
 from __future__ import annotations

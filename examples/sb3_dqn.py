@@ -1,11 +1,11 @@
-"""Train Stable-Baselines3's DQN on a farm: one learner that replays what a batch of farms on the device lived through.
+"""Train Stable-Baselines3's DQN on a farm: one learner with the experience of a batch of farms on the device.
 
     pip install '.[sb3]'
     python examples/sb3_dqn.py                   # a minute or two on two cores
-    python examples/sb3_dqn.py --steps 20000     # a quick look that everything works
+    python examples/sb3_dqn.py --steps 20000     # a quick test
 
-Trains on the training side of the held-out protocol, and prints the mean returns of the expert, of the random policy
-and of the trained agent over seasons of the other side.
+Trains on the training split of the held-out protocol, and prints the mean returns of the expert, the random policy and
+the trained agent over seasons of the test split.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from harvestgym.evaluate.run import evaluate_together
 
 
 def train(id: str, steps: int, num_envs: int, seed: int) -> tuple[DQN, VecNormalize]:
-    """DQN on `num_envs` farms that live on the device together."""
+    """Make DQN on a batch of `num_envs` farms on the device."""
     side = splits.split(id, "train")
     farms = SB3VecEnv(side.make(), num_envs)
     farms.seed(side.seed(seed))

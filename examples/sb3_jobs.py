@@ -4,10 +4,10 @@
     python examples/sb3_jobs.py                              # two or three minutes on two cores
     python examples/sb3_jobs.py --learner dqn                # needs Stable-Baselines3 2.7, for returns over three jobs
     python examples/sb3_jobs.py --ids farm/pollination-3x4-v1 --seeds 3 --out results.json
-    python examples/sb3_jobs.py --steps 20000 --seasons 4    # a quick look that everything works
+    python examples/sb3_jobs.py --steps 20000 --seasons 4    # a quick test
 
-Trains on the training side of the held-out protocol, and prints the mean returns of the expert, of doing nothing and of
-the trained agent over seasons of the other side.
+Trains on the training split of the held-out protocol, and prints the mean returns of the expert, doing nothing and the
+trained agent over seasons of the test split.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ class Settings:
         learner: ppo or dqn.
         steps: jobs to choose in training, in all environments together.
         num_envs: environments that are stepped together.
-        active: how much less than a job "stop" weighs at first. Learners that stop as often as they do each job lose
-            most days of a season, and see little of what jobs are good for.
+        active: the initial weight of "stop" below that of a job. Learners that stop as often as they choose each job
+            lose most days of a season, and rarely see the benefit of jobs.
     """
 
     learner: str = "ppo"
@@ -88,7 +88,7 @@ JOBS: dict[str, dict[str, Any]] = {
 
 
 def make(id: str, side: str) -> MacroJobs:
-    """Make an id of one side of the protocol with its jobs."""
+    """Make the environment of an id in one split, with its jobs."""
     return MacroJobs.of(splits.make(id, side), JOBS[id.rpartition("-v")[0]])
 
 
@@ -124,7 +124,7 @@ def train(id: str, env: MacroJobs, settings: Settings, seed: int) -> tuple[Any, 
 
 
 class Curve(BaseCallback):
-    """Evaluates the agent from time to time on seasons of the training side, without exploration; keeps the best."""
+    """A callback that evaluates the agent on training seasons without exploration, and keeps the best."""
 
     def __init__(self, id: str, env: MacroJobs, every: int) -> None:
         super().__init__()
@@ -143,7 +143,7 @@ class Curve(BaseCallback):
 
 
 def make_policy(model: Any) -> Policy:
-    """Return the network of an agent as a policy in JAX, without exploration: seasons are then one compiled call."""
+    """Return an agent's network as a JAX policy without exploration, so that all seasons run in one compiled call."""
     ppo = isinstance(model, PPO)
     parts = [*model.policy.mlp_extractor.policy_net, model.policy.action_net] if ppo else model.q_net.q_net
     layers = [layer.parameters() for layer in parts if isinstance(layer, nn.Linear)]
@@ -164,7 +164,7 @@ def make_task(id: str, settings: Settings) -> Task:
 
     def train_seed(seed: int) -> Found:
         model, curve = train(id, school, settings, seed)
-        # What DQN has learned it may lose again within a few thousand jobs; PPO keeps it.
+        # DQN may forget what it has learned within a few thousand jobs; PPO does not.
         best = curve.best if settings.learner == "dqn" else None
         return curve.means, {"agent": best or make_policy(model)}
 

@@ -1,11 +1,11 @@
-"""Train sb3-contrib's maskable PPO on a farm whose action mask has one more rule: harvest only where there is fruit.
+"""Train sb3-contrib's maskable PPO on a farm whose action mask has an additional rule: harvest only with fruit.
 
     pip install '.[sb3]' sb3-contrib
     python examples/sb3_maskable_ppo.py                  # a minute or two on two cores
-    python examples/sb3_maskable_ppo.py --steps 4096     # a quick look that everything works
+    python examples/sb3_maskable_ppo.py --steps 4096     # a quick test
 
-Trains on the training side of the held-out protocol, and prints the mean returns of the expert, of the random policy
-and of the trained agent over seasons of the other side.
+Trains on the training split of the held-out protocol, and prints the mean returns of the expert, the random policy and
+the trained agent over seasons of the test split.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from harvestgym.farm.entities.plant.stages import Stage
 
 @dataclass(frozen=True, eq=False)
 class Masked(FarmModel):
-    """A farm with more in the mask of its numbered actions; by the name `action_mask` every adapter knows it."""
+    """A farm with a stricter mask of its integer actions; adapters find it by the name `action_mask`."""
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Masked) and super().__eq__(other)
@@ -38,7 +38,7 @@ class Masked(FarmModel):
     __hash__ = FarmModel.__hash__
 
     def action_mask(self, state: Any, params: Any) -> jax.Array:
-        """Return whether each action is permitted, as on every farm, and can do something: bool, one for each."""
+        """Return for each action whether it is permitted, as on every farm, and can have an effect; bool."""
         stages = [self.value(v, state, params).ravel() for v in self.variables if v.key == "stage"]
         has_fruit = jnp.isin(jnp.concatenate(stages), jnp.asarray([Stage.FRUIT, Stage.RIPE])).any()
         harvests = [order is not None and order.row.action.name == "harvest" for order in self.actions.list_orders()]
@@ -51,7 +51,7 @@ def masked(farm: Any) -> Masked:
 
 
 def train(id: str, steps: int, num_envs: int, seed: int) -> tuple[MaskablePPO, VecNormalize]:
-    """Maskable PPO on `num_envs` farms that live on the device together."""
+    """Make maskable PPO on a batch of `num_envs` farms on the device."""
     side = splits.split(id, "train")
     farms = SB3VecEnv(masked(side.make()), num_envs)
     farms.seed(side.seed(seed))
@@ -65,7 +65,7 @@ def train(id: str, steps: int, num_envs: int, seed: int) -> tuple[MaskablePPO, V
 
 
 def returns(model: MaskablePPO, envs: VecNormalize, episodes: int, seed: int, id: str) -> np.ndarray:
-    """Return the return of the trained agent in `episodes` seasons of the test side, acting without exploration."""
+    """Return the mean return of the trained agent over `episodes` test seasons, without exploration."""
     side = splits.split(id, "test")
     fresh = SB3VecEnv(masked(side.make()), episodes)
     fresh.seed(side.seed(seed))

@@ -1,11 +1,11 @@
-"""Train Stable-Baselines3's PPO on a farm until it does most of what the expert does.
+"""Train Stable-Baselines3's PPO on a farm until it earns most of the expert's return.
 
     pip install '.[sb3]'
     python examples/sb3_ppo.py                  # a minute or two on two cores
-    python examples/sb3_ppo.py --steps 4096     # a quick look that everything works
+    python examples/sb3_ppo.py --steps 4096     # a quick test
 
-Trains on the training side of the held-out protocol, and prints the mean returns of the expert, of the random policy
-and of the trained agent over seasons of the other side.
+Trains on the training split of the held-out protocol, and prints the mean returns of the expert, the random policy and
+the trained agent over seasons of the test split.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from harvestgym.evaluate.run import evaluate_together
 
 
 def train(id: str, steps: int, num_envs: int, seed: int) -> tuple[PPO, VecNormalize]:
-    """PPO on `num_envs` farms that live on the device together."""
+    """Make PPO on a batch of `num_envs` farms on the device."""
     side = splits.split(id, "train")
     farms = SB3VecEnv(side.make(), num_envs)
     farms.seed(side.seed(seed))
@@ -37,7 +37,7 @@ def train(id: str, steps: int, num_envs: int, seed: int) -> tuple[PPO, VecNormal
 
 
 def returns(model: PPO, envs: VecNormalize, episodes: int, seed: int, id: str) -> np.ndarray:
-    """Return the return of the trained agent in `episodes` seasons of the test side, acting without exploration."""
+    """Return the mean return of the trained agent over `episodes` test seasons, without exploration."""
     side = splits.split(id, "test")
     fresh = SB3VecEnv(side.make(), episodes)
     fresh.seed(side.seed(seed))

@@ -1,9 +1,9 @@
-"""Custom farmer: rests on Sundays, asks a wage for each action, and has a limited budget.
+"""Custom farmer: rests on Sundays, charges a wage for each action, and has a limited budget.
 
     python examples/sunday_farmer.py
 
-Asks for a watering every day of ten weeks, and prints how often each day of the week it was done, what was paid, and
-when the money was gone.
+Requests a watering every day for ten weeks, and prints how often it was done on each day of the week, the money paid,
+and the day on which the budget ran out.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ WATER = ("SundayFarmer-0", "Field-0", "Soil-0", "watering_discrete",
 
 @pytree
 class SundayFarmer(Farmer):
-    """Does nothing on the seventh day, and on the others what the money left is enough for."""
+    """A farmer who rests on the seventh day, and works on the others as far as the money lasts."""
 
     wage: jax.Array = par("wage", "for each order", low=0)
-    budget: jax.Array = par("budget", "money for wages and for what orders cost, once for the season", low=0)
+    budget: jax.Array = par("budget", "money for wages and costs of orders in the season", low=0)
 
     def init(self) -> jax.Array:
         """Return the money left."""
@@ -42,7 +42,7 @@ class SundayFarmer(Farmer):
 
 
 def farm() -> Farm:
-    """Return a square metre of beans on sand; a watering costs 0.5, and the farmer as much again."""
+    """Return a square metre of beans on sand; a watering costs 0.5, plus 0.5 for the farmer."""
     kinds = [(Weather, "lille"), (Soil, "sand"), (Plant, "bean")]
     field = Field({"latitude#°": 50.6, "longitude#°": 3.1, "altitude#m": 20}, {"length#nb": 1, "width#nb": 1}, kinds)
     start = {"Field-0": {"Weather-0": {"day#int365": 150}, "Plant-0": {"stage": "seed"}}}
@@ -52,7 +52,7 @@ def farm() -> Farm:
 
 
 def main() -> None:
-    """Play one season, in the words of the paper."""
+    """Run one season with the paper's action tuples."""
     game = farm()
     game.farmgym_reset(seed=0)
     done, paid = np.zeros((DAYS // 7, 7), int), 0.0

@@ -1,4 +1,4 @@
-"""Train PPO of TorchRL on our vector environment as it is: one compiled program steps all farms of a batch.
+"""Train PPO of TorchRL directly on our vector environment: one compiled program steps all farms of a batch.
 
     pip install . torch torchrl
     python examples/torchrl_ppo.py                  # a minute or two on two cores
@@ -37,7 +37,7 @@ SEASONS = 200
 
 
 def make_env(id: str, split: str, num_envs: int, seed: int) -> GymWrapper:
-    """Make a batch of farms of a split; TorchRL wants restarts in the same step."""
+    """Make a batch of farms of a split; TorchRL requires restarts in the same step."""
     chosen = splits.split(id, split)
     farms = harvestgym.make_vec(id, num_envs, autoreset_mode="SameStep", **dict(chosen.overrides))
     farms.reset(seed=chosen.seed(seed))

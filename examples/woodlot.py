@@ -1,10 +1,10 @@
-"""The contract in sixty lines: an environment of your own, a thousand episodes in one call, Gymnasium, and PPO.
+"""The contract in sixty lines: a custom environment, a thousand episodes in one call, Gymnasium, and PPO.
 
     pip install '.[train]'
     python examples/woodlot.py
 
-A wood grows, dry years kill a part of it, and each year a share of it is cut and sold. A wood of less than a tenth of
-what the land carries is lost.
+A wood grows, dry years kill a part of it, and each year a share of it is cut and sold. A wood below a tenth of the
+capacity of the land is lost.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Params:
 
 @pytree
 class State:
-    wood: jax.Array = var("wood", "wood, of what the land can carry", axes=(), high=1)
+    wood: jax.Array = var("wood", "wood, as a share of the capacity", axes=(), high=1)
     sold: jax.Array = var("sold", "wood sold this year", axes=(), high=1)
     year: jax.Array = var("year", "years so far", axes=(), dtype="int", high=40)
 
@@ -72,7 +72,7 @@ class Woodlot(Env[State, Params]):
 
 if __name__ == "__main__":
     env = Woodlot()
-    check_env(env)  # the laws of the contract, such as: the same key gives the same episode
+    check_env(env)  # tests the contract: for example, the same key gives the same episode
 
     key = jax.random.key(0)
     for share in range(4):

@@ -1,4 +1,4 @@
-"""The signatures that gymnax and its users expect, without a dependency on gymnax."""
+"""The interface of gymnax, without a dependency on gymnax."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from harvestgym.core.random import keys_for
 
 @dataclass(frozen=True)
 class GymnaxEnv:
-    """An environment with the signatures of gymnax, hashable.
+    """An environment with the interface of gymnax, hashable.
 
-    `step` restarts an episode in the step that ends it. Its info is that of the step, with the observation before the
-    restart as `final_observation`. It returns `(obs, state, reward, terminated, truncated, info)`, or after `legacy()`
+    `step` restarts an episode in the step that ends it; the info then contains the last observation of the old episode
+    as `final_observation`. It returns `(obs, state, reward, terminated, truncated, info)`, or after `legacy()`
     `(obs, state, reward, done, info)` like gymnax up to 0.0.9.
     """
 
@@ -35,7 +35,7 @@ class GymnaxEnv:
             raise ConfigError(f"GymnaxEnv > returns_done: expected True or False, got {self.returns_done!r}")
 
     def legacy(self) -> GymnaxEnv:
-        """Return five values from `step`, with `terminated` and `truncated` in the info."""
+        """Return an environment whose `step` returns five values, with `terminated` and `truncated` in the info."""
         return replace(self, returns_done=True)
 
     @property
@@ -45,7 +45,7 @@ class GymnaxEnv:
 
     @property
     def name(self) -> str:
-        """The class of the environment."""
+        """The name of the environment's class."""
         return type(self.env).__name__
 
     @property
@@ -55,11 +55,11 @@ class GymnaxEnv:
         return int(space.n) if isinstance(space, spaces.Discrete) else spaces.flatdim(space)
 
     def observation_space(self, params: Any = None) -> Any:
-        """Return the observation space, of gymnax if it is installed, else of Gymnasium."""
+        """Return the observation space, as a gymnax space if gymnax is installed, else a Gymnasium space."""
         return to_gymnax(self.env.observation_space)
 
     def action_space(self, params: Any = None) -> Any:
-        """Return the action space, of gymnax if it is installed, else of Gymnasium."""
+        """Return the action space, as a gymnax space if gymnax is installed, else a Gymnasium space."""
         return to_gymnax(self.env.action_space)
 
     def reset(self, key: jax.Array, params: Any = None) -> tuple[Any, Any]:
@@ -72,7 +72,7 @@ class GymnaxEnv:
         return self._step(AutoresetMode.SAME_STEP, key, state, action, params)
 
     def step_env(self, key: jax.Array, state: Any, action: Any, params: Any = None) -> tuple[Any, ...]:
-        """Do a step that never resets."""
+        """Do a step without reset."""
         return self._step(AutoresetMode.DISABLED, key, state, action, params)
 
     def reset_env(self, key: jax.Array, params: Any = None) -> tuple[Any, Any]:

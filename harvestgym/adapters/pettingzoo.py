@@ -16,7 +16,7 @@ NEIGHBOUR_SOILS = ("clay", "loam", "sand", "silt")
 """The soils of the neighbours of `farm/shared-water-v0`."""
 
 QUOTA = 300.0
-"""Litres for the season of `farm/shared-water-v0`: about half of what its four experts take without one."""
+"""Litres for the season of `farm/shared-water-v0`: about half of what its four experts use without a quota."""
 
 
 def make_shared_water(quota: float = QUOTA, shared_reward: bool = False, **overrides: Any) -> SharedWater:
@@ -52,12 +52,12 @@ def make_parallel(id: str, render_mode: str | None = None, **arguments: Any) -> 
 
 
 def describe_parallel() -> dict[str, str]:
-    """Return each id with what it is, in one sentence."""
+    """Return a one-sentence description of each id."""
     docs = {id: (make.__doc__ or "").partition("\n")[0].removeprefix("Make ") for id, make in PARALLEL.items()}
     return {id: doc[:1].upper() + doc[1:] for id, doc in docs.items()}
 
 
 def find_newest(name: str) -> str:
-    """Return the id of a name in its newest version."""
+    """Return the id with the newest version of a name."""
     versions = [id for id in registry.ids() if id.rpartition("-v")[0] == name]
     return max(versions, key=lambda id: int(id.rpartition("-v")[2]))

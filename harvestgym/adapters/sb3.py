@@ -1,4 +1,4 @@
-"""The vector environment of Stable-Baselines3 over a batch on the device."""
+"""A Stable-Baselines3 vector environment over a batch on the device."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class SB3VecEnv(BaseVecEnv):
     """A batch of environments for the algorithms of Stable-Baselines3.
 
     An episode that ends restarts in the same step, as in `DummyVecEnv`; its last info has `terminal_observation`.
-    The batch is one environment: attributes are the same for each row.
+    Attributes are the same for all rows of the batch.
     """
 
     def __init__(self, env: Env[Any, Any], num_envs: int, params: Any = None, render_mode: str | None = None) -> None:
@@ -33,11 +33,11 @@ class SB3VecEnv(BaseVecEnv):
         self._actions: Any = None
 
     def __copy__(self) -> SB3VecEnv:
-        """Return a copy in mid-episode that steps by itself."""
+        """Return an independent copy in the same state."""
         return deepcopy(self)
 
     def reset(self) -> Any:
-        """Begin all episodes, with the seeds and options set since the last reset."""
+        """Begin all episodes, with the seeds and options that were set since the last reset."""
         if any(options != self._options[0] for options in self._options):
             raise ValueError("set_options: expected the same options for the whole batch, got different ones")
         obs, infos = self.batch.reset(seed=self._seeds, options=self._options[0])
@@ -74,7 +74,7 @@ class SB3VecEnv(BaseVecEnv):
         raise AttributeError(f"neither the batch nor its environment has an attribute {attr_name!r}")
 
     def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
-        """Change `params` for the whole batch; an environment is a constant, so nothing else can be changed."""
+        """Set `params` for the whole batch; environments are immutable, so nothing else can be set."""
         if attr_name != "params" or indices is not None:
             raise AttributeError(f"expected set_attr('params', ...) for all rows, got {attr_name!r} for {indices}")
         self.batch.params = value
@@ -87,7 +87,7 @@ class SB3VecEnv(BaseVecEnv):
         return [None if rows is None else rows[i] for i in self._get_indices(indices)]
 
     def env_is_wrapped(self, wrapper_class: Any, indices: Any = None) -> list[bool]:
-        """Return False: the rows of a batch are no Gymnasium environments, so nothing wraps them."""
+        """Return False: the rows of a batch are not Gymnasium environments, so they have no wrappers."""
         return [False for _ in self._get_indices(indices)]
 
     def get_images(self) -> list[np.ndarray | None]:

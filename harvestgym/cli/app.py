@@ -14,7 +14,7 @@ from . import cache, environments, new, run, sweep, weather
 
 
 class CommandGroup(TyperGroup):
-    """A group of commands that prints user errors, and files that cannot be read or written, as one line."""
+    """A group of commands that prints user errors and file errors as one line."""
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command."""
@@ -24,7 +24,7 @@ class CommandGroup(TyperGroup):
             _fail(str(error))
         except OSError as error:
             if error.errno == errno.EPIPE:
-                raise  # the reader of the pipe has closed it
+                raise  # the reader of the pipe closed it
             _fail(f"{error.filename}: {error.strerror}" if error.filename and error.strerror else str(error))
 
 

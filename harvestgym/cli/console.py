@@ -1,4 +1,4 @@
-"""Parts that the commands share: arguments, tables and progress bars."""
+"""Shared parts of the commands: arguments, tables and progress bars."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ if TYPE_CHECKING:
     from harvestgym.core.view.tables import Table
 
 PIPE_WIDTH = 200
-"""Columns of what is printed into a file or a pipe."""
+"""Width of output to a file or a pipe, in columns."""
 
 Id = Annotated[str, typer.Argument(help="an id of `harvestgym list`, or the path of your own file, my-farm.yaml")]
 PolicyName = Annotated[str, typer.Option(help="expert, random, mixed, none, or another policy of the id")]
 SEED_LIMITS: dict[str, Any] = {"min": 0, "max": MAX_SEED}
-"""Limits of an option that is a seed."""
+"""Limits of seed options."""
 
 Engine = Annotated[str, typer.Option(help="local, or ray: a cluster or the cores of this machine")]
-Address = Annotated[str | None, typer.Option(help="of a Ray cluster: auto, or HOST:PORT; default: Ray on this machine")]
+Address = Annotated[str | None, typer.Option(help="Ray cluster: auto, or HOST:PORT; default: Ray on this machine")]
 NumCpus = Annotated[float, typer.Option(min=0, help="CPUs of a task on Ray")]
 NumGpus = Annotated[float, typer.Option(min=0, help="GPUs of a task on Ray")]
 
 COMPILING = "compiling, then running"
-"""What a bar says until a first compiled call has returned."""
+"""Text of a bar until the first compiled call returns."""
 
 
 class StartBar(Protocol):
-    """Adds a progress bar with a total, or None, and returns the function that advances it.
+    """A function that adds a progress bar with a total, or None, and returns the function that advances it.
 
-    The bar says `first` and pulses until it is advanced: a job of one compiled call has no share that is done.
+    The bar shows `first` and pulses until it is advanced: a job of one compiled call has no partial progress.
     """
 
     def __call__(self, name: str, total: int | None, first: str = "", /) -> Callable[[int], None]: ...

@@ -27,10 +27,10 @@ SECTIONS = {
     "state": "variables of the state",
     "parameters": "parameters, with ranges or sources",
 }
-"""The sections of `harvestgym show`, with their contents."""
+"""The sections of `harvestgym show`, and their contents."""
 
 MOST_ROWS = 12
-"""Rows of a table in the overview of `show`."""
+"""Most rows of a table in the overview of `show`."""
 
 
 @group.command("list")
@@ -56,7 +56,7 @@ def list_ids(
 
 
 def _describe_multi_agent(family: str | None) -> dict[str, str]:
-    """Return the ids of PettingZoo environments, of one family or of all, with what they are."""
+    """Return the ids and descriptions of PettingZoo environments, of one family or of all."""
     from harvestgym.adapters.pettingzoo import describe_parallel
 
     return {id: doc for id, doc in describe_parallel().items() if family in (None, id.partition("/")[0])}
@@ -109,7 +109,7 @@ def _make_overview(env: Env[Any, Any], tables: list[Table], offered: list[str]) 
 
 @group.command()
 def check(id: Id) -> None:
-    """Check an environment against the contract and report what is wrong."""
+    """Check an environment against the contract and report violations."""
     from harvestgym.testing import check_env
 
     env = registry.make(id)
@@ -117,7 +117,7 @@ def check(id: Id) -> None:
         check_env(env)
     except AssertionError as error:
         raise ConfigError(f"{id}: {error}") from None
-    typer.echo(f"{id}: keeps the contract")
+    typer.echo(f"{id}: meets the contract")
     for note in registry.family_function(id, "list_notes", lambda env: [])(env):
         typer.echo(f"{id}: {note}")
 

@@ -25,7 +25,7 @@ def run(
     id: Id,
     policy: PolicyName = "expert",
     episodes: Annotated[int, typer.Option(min=1, help="number of episodes")] = 100,
-    seed: Annotated[int, typer.Option(**SEED_LIMITS, help="seed of the first episode, that of reset(seed=SEED)")] = 0,
+    seed: Annotated[int, typer.Option(**SEED_LIMITS, help="seed of the first episode, as in reset(seed=SEED)")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="print the numbers as JSON")] = False,
     out: Annotated[Path | None, typer.Option(help="folder for the first episode as Parquet and as a picture")] = None,
     html: Annotated[Path | None, typer.Option(help="file for the first episode as an HTML page")] = None,
@@ -57,11 +57,11 @@ def run(
         for path in written:
             typer.echo(f"wrote {path}", err=as_json)
         for line in export.list_left_out():
-            typer.echo(f"left out the {line}", err=True)
+            typer.echo(f"skipped the {line}", err=True)
 
 
 def _record_first(id: str, env: Any, policy: str, seed: int, start_bar: StartBar) -> tuple[RecordedEpisode, Evaluation]:
-    """Record the first episode of the evaluation with this seed, and evaluate it alone."""
+    """Record and evaluate only the first episode of the evaluation with this seed."""
     from harvestgym.evaluate.record import record_first
     from harvestgym.evaluate.run import policy_named, summarise_episodes
 
@@ -71,7 +71,7 @@ def _record_first(id: str, env: Any, policy: str, seed: int, start_bar: StartBar
 
 
 def _print_evaluation(result: Evaluation) -> None:
-    """Print the numbers of the episodes as a table, then the interval of the mean and the counts of labels."""
+    """Print the results of the episodes as a table, then the interval of the mean and the counts of labels."""
     console = make_console()
     print_table(result.to_table(), console)
     for line in result.describe():
@@ -82,11 +82,13 @@ def _print_evaluation(result: Evaluation) -> None:
 def score(
     id: Id,
     policy: Annotated[
-        str, typer.Option(help="a name, as for `run`, or module:function, or file.py:function")
+        str, typer.Option(help="a policy name, as for `run`, or module:function, or file.py:function")
     ] = "expert",
-    episodes: Annotated[int | None, typer.Option(min=2, help="held-out seasons; default: as the references")] = None,
+    episodes: Annotated[
+        int | None, typer.Option(min=2, help="held-out seasons; default: as for the references")
+    ] = None,
 ) -> None:
-    """Run a policy on held-out seasons; its score is 0 for doing nothing, 1 for the expert."""
+    """Score a policy on held-out seasons: 0 is doing nothing, 1 is the expert."""
     from harvestgym.evaluate.score import list_references
     from harvestgym.evaluate.score import score as score_policy
 

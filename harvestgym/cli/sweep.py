@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 SUMMARY = "summary.png"
 MOST_SHOWN = 20
-"""Failures that are printed."""
+"""Most failures to print."""
 
 
 group = typer.Typer(no_args_is_help=True, help="Run the cases of a file, or count those that are done.")
@@ -39,10 +39,10 @@ group = typer.Typer(no_args_is_help=True, help="Run the cases of a file, or coun
 @group.command("run")
 def run_sweep(
     file: Annotated[Path, typer.Argument(help="a YAML file with ids, overrides, policies and seeds")],
-    out: Annotated[Path | None, typer.Option(help="folder for a Parquet file per case; cases there are kept")] = None,
+    out: Annotated[Path | None, typer.Option(help="folder for a Parquet file per case; keeps existing ones")] = None,
     engine: Engine = "local",
     address: Address = None,
-    max_retries: Annotated[int, typer.Option(min=0, help="further tries of a case that fails")] = 3,
+    max_retries: Annotated[int, typer.Option(min=0, help="retries of a case that fails")] = 3,
     num_cpus: NumCpus = 1,
     num_gpus: NumGpus = 0,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="count cases and compilations, and run nothing")] = False,
@@ -64,7 +64,7 @@ def run_sweep(
             report = sweep(cases, out, engine, address, max_retries, num_cpus, num_gpus, bar)
         except KeyboardInterrupt:
             found = find_status(out)
-            typer.echo(f"interrupted: {found.done} of {found.total} cases are done; the same command goes on", err=True)
+            typer.echo(f"interrupted: {found.done} of {found.total} cases are done; run it again to continue", err=True)
             raise typer.Exit(130) from None
     _print_report(report, out)
 

@@ -1,4 +1,4 @@
-"""Commands that convert public weather files: `weather ghcn` for daily records, `weather normals` for climates."""
+"""Commands that convert public weather files: `weather ghcn` for daily records, `weather normals` for normals."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ group = typer.Typer(no_args_is_help=True, help="Convert public weather files for
 def convert_station(
     file: Annotated[Path, typer.Argument(help="GHCN-Daily station file: ID.dly, ID.csv or ID.csv.gz")],
     out: Annotated[Path, typer.Option(help="weather table to write (CSV)")],
-    missing: Annotated[int, typer.Option(min=0, max=365, help="most days that an element may lack in a year")] = 10,
+    missing: Annotated[int, typer.Option(min=0, max=365, help="most missing days of an element in a year")] = 10,
 ) -> None:
-    """Write the longest run of whole years of a GHCN-Daily station as a weather table."""
+    """Write the longest run of complete years of a GHCN-Daily station as a weather table."""
     from harvestgym.farm.weather_data.ghcn import read_station
 
     table = read_station(file, missing)
@@ -32,7 +32,7 @@ def convert_normals(
     name: Annotated[str, typer.Argument(help="name of the place")],
     out: Annotated[Path, typer.Option(help="site file to write (YAML)")],
 ) -> None:
-    """Write a station sheet of the WMO climate normals as a site whose weather is generated."""
+    """Convert a station sheet of the WMO climate normals to a site with generated weather."""
     from harvestgym.farm.weather_data.wmo_normals import read_sheet, write_site
 
     out.write_text(write_site(read_sheet(file), name), encoding="utf-8")

@@ -1,1 +1,1 @@
-"""The parts that all families share: the contract, pytrees, responses, randomness, spaces, wrappers, rollouts."""
+"""Shared parts of all families: the contract, pytrees, randomness, spaces, wrappers, rollouts."""

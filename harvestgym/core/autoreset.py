@@ -1,4 +1,4 @@
-"""Running environments: a state with its random key, advanced step by step and restarted when an episode ends.
+"""Running environments: a state with a random key, advanced step by step and restarted at the end of an episode.
 
 Gymnasium interfaces and rollouts advance one `RunState` or a batch; a batch has a leading axis on every leaf. The key
 is split here, inside compiled code, so that a start key fixes the whole future under any interface. Restarts follow
@@ -21,13 +21,13 @@ from .env import Env, Timestep
 from .random import keys_for
 
 Take = Callable[[Any], Any]
-"""Takes the rows to restart out of a tree."""
+"""A function that selects the rows to restart from a tree."""
 
 RESTART_BLOCKS = 16
-"""A batch restarts in blocks of one sixteenth: few of many episodes end in the same step."""
+"""A batch restarts in blocks of one sixteenth, because few of many episodes end in the same step."""
 
 LEAST_BLOCK = 16
-"""Environments of the smallest block of a restart from the host: fewer take as long."""
+"""Smallest block of a restart from the host: fewer environments would take as long."""
 
 
 class RunState(NamedTuple):
@@ -45,7 +45,7 @@ class RunState(NamedTuple):
 
 
 class Batched(NamedTuple):
-    """A pytree, such as parameters or a policy, whose leaves have a leading axis: an entry for each environment.
+    """A pytree, such as parameters or a policy, whose leaves have a leading axis with an entry per environment.
 
     Parameters and policies without this mark are shared by all environments of a batch.
     """
@@ -58,8 +58,8 @@ class Advance(NamedTuple):
 
     Attributes:
         run: the environment after the step.
-        shown: the Timestep for the agent; after a restart in the same step, with obs and info of the new episode.
-        last: the Timestep of the step itself, before any restart.
+        shown: the Timestep for the agent; after a restart in the same step, its obs and info are from the new episode.
+        last: the Timestep of the step, before any restart.
     """
 
     run: RunState
@@ -68,14 +68,14 @@ class Advance(NamedTuple):
 
 
 def start_episode(env: Env[Any, Any], key: jax.Array, params: Any) -> tuple[RunState, Timestep]:
-    """Start the first episode of an environment; of a batch for a vector of keys."""
+    """Start the first episode of an environment, or of a batch for a vector of keys."""
     following, now = split_key(key)
     state, first = _mapped(env.reset, key.ndim, 1)(now, params)
     return RunState(following, state, jnp.zeros(key.shape, bool)), first
 
 
 def restart_episode(env: Env[Any, Any], run: RunState, first: jax.Array, params: Any) -> tuple[RunState, Timestep]:
-    """Start the next episode of an environment or a batch; where `first`, the state before is ignored."""
+    """Start the next episode of an environment or a batch; where `first` is true, the old state is ignored."""
     following, now = split_key(run.key)
     state, opening = _mapped(env.again, now.ndim, 3)(now, run.state, first, params)
     return RunState(following, state, jnp.zeros(now.shape, bool)), opening
@@ -84,9 +84,9 @@ def restart_episode(env: Env[Any, Any], run: RunState, first: jax.Array, params:
 def restart_ended(
     env: Env[Any, Any], run: RunState, obs: Any, params: Any, renew: bool | jax.Array = False
 ) -> tuple[RunState, Any]:
-    """Start the next episode of those of a batch that are over; return the batch and its observations.
+    """Start the next episode of the ended environments of a batch; return the batch and its observations.
 
-    Where `renew`, a scalar, the states before are ignored: these are the first episodes.
+    If the scalar `renew` is true, the old states are ignored: these are the first episodes.
     """
 
     def fresh(take: Take) -> tuple[RunState, Any]:
@@ -100,19 +100,19 @@ def restart_ended(
 def restart_some(
     env: Env[Any, Any], run: RunState, which: jax.Array, first: jax.Array, params: Any, none: tuple[RunState, Timestep]
 ) -> tuple[RunState, Timestep]:
-    """Start the next episode of some of a batch, `first` as in `restart_episode`; the Timestep is theirs alone.
+    """Start the next episode of some environments of a batch; the Timestep is valid for these only.
 
-    The restarted are computed in blocks, one after the other, and then read into their rows. `_restart` writes each
-    block into its rows: rollouts are 5 to 10 % slower if they read, and restarts from the host, where some always
-    restart, take up to twice as long, and longer to compile, if they write. `none` is any result, of other buffers than
-    `run`: those would be copied.
+    `first` is as in `restart_episode`. Restarts are computed in blocks, one after the other, and then gathered into
+    their rows, whereas `_restart` scatters each block into its rows. Rollouts are 5 to 10 % slower with gathering.
+    Restarts from the host, where some always restart, take up to twice as long with scattering, and longer to compile.
+    `none` is any result that shares no buffers with `run`, which would be copied.
     """
     block, count = min(max(-(-which.size // RESTART_BLOCKS), LEAST_BLOCK), which.size), jnp.sum(which, dtype=jnp.int32)
     rows = jnp.nonzero(which, size=which.size, fill_value=0)[0].astype(jnp.int32)
 
     def more(loop: tuple[jax.Array, Any]) -> tuple[jax.Array, Any]:
         start, found = loop
-        these = jax.lax.dynamic_slice_in_dim(rows, start, block)  # the last block begins earlier where it would not fit
+        these = jax.lax.dynamic_slice_in_dim(rows, start, block)  # the last block begins earlier if it would not fit
         taken = partial(_take_rows, these)
         new = restart_episode(env, taken(run), taken(first), _take_params(taken, params))
         return start + block, jax.tree.map(
@@ -142,7 +142,7 @@ def advance(
 def _advance_same_step(
     env: Env[Any, Any], run: RunState, action: Any, params: Any, key: jax.Array, now: jax.Array
 ) -> Advance:
-    """Advance with a restart in the same step; its key is split off only when an episode ends, which is rare."""
+    """Advance with a restart in the same step; its key is split only when an episode ends, which is rare."""
     state, last = _stepped(env, key.ndim)(now, run.state, action, params)
     over = is_done(last)
 
@@ -168,7 +168,7 @@ def step_and_restart(
     action: Any,
     params: Any,
 ) -> tuple[Any, Timestep, Timestep]:
-    """Return the next state, the Timestep for the agent and that of the step itself, for one or a batch.
+    """Return the next state, the Timestep for the agent and the Timestep of the step, for one or a batch.
 
     `keys` are for the step and for the restart; `over` marks the episodes that had ended before this step. In
     NEXT_STEP, a restarting environment ignores its action and gives reward 0.
@@ -201,9 +201,9 @@ def select(where: jax.Array, old: Any, new: Any) -> Any:
 
 
 def _restart(which: jax.Array, fresh: Callable[[Take], Any], same: Any) -> Any:
-    """Replace `same` by `fresh` for `which`; `fresh` receives a function that takes the rows to restart out of a tree.
+    """Replace `same` by `fresh` for `which`; `fresh` receives a function that selects the rows to restart from a tree.
 
-    Nothing fresh is computed while no episode ends; in a batch, only as many blocks as the ended episodes need.
+    If no episode ends, nothing is computed; in a batch, only as many blocks as the ended episodes need.
     """
     if which.ndim == 0:
         return jax.lax.cond(which, lambda: select(which, fresh(lambda tree: tree), same), lambda: same)
@@ -211,7 +211,7 @@ def _restart(which: jax.Array, fresh: Callable[[Take], Any], same: Any) -> Any:
 
     def more(loop: tuple[jax.Array, Any]) -> tuple[jax.Array, Any]:
         left, now = loop
-        rows = jnp.nonzero(left, size=block, fill_value=left.size)[0].astype(jnp.int32)  # filled rows: dropped below
+        rows = jnp.nonzero(left, size=block, fill_value=left.size)[0].astype(jnp.int32)  # padding: dropped below
         new = fresh(partial(_take_rows, rows))
         now = jax.tree.map(lambda old, leaf: old.at[rows].set(leaf, mode="drop"), now, new)
         return left.at[rows].set(False, mode="drop"), now
@@ -220,21 +220,21 @@ def _restart(which: jax.Array, fresh: Callable[[Take], Any], same: Any) -> Any:
 
 
 def _take_params(take: Take, params: Any) -> Any:
-    """Take the parameters of the environments to restart, if each has its own."""
+    """Select the parameters of the environments to restart, if they differ."""
     return Batched(take(params.each)) if isinstance(params, Batched) else params
 
 
 def _begun(
     env: Env[Any, Any], before: tuple[jax.Array, Any], params: Any, renew: bool | jax.Array = False
 ) -> tuple[Any, Any, Any]:
-    """Return state, obs and info of the episode after the one that ended in a state, for one or a batch."""
+    """Return state, obs and info of the episode that follows one that ended, for one or a batch."""
     key, last = before
     state, first = _mapped(env.again, key.ndim, 3)(key, last, jnp.full(key.shape, renew), params)
     return state, first.obs, first.info
 
 
 def split_key(key: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Split a key, or a batch of keys, into the key of all later steps and the key of this one."""
+    """Split a key, or a batch of keys, into the key of all later steps and the key of this step."""
     pair = _mapped(lambda one: keys_for(one, ("later", "now")), key.ndim, 1)(key)
     return pair[..., 0], pair[..., 1]
 

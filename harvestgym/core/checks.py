@@ -1,9 +1,8 @@
-"""Checks of what a constructor is given, by the machinery of the files: a pydantic model derived from the class.
+"""Checks of constructor arguments, with the same machinery as files: a pydantic model derived from the class.
 
 A dataclass calls `check_fields(self)` in its `__post_init__`; another class decorates its `__init__` with
-`check_arguments`. The annotations, and the `par()` and `static()` of a pytree, say what is allowed; nothing is said
-twice. Values that JAX is tracing are taken as they are, and JAX itself rebuilds pytrees without their constructor, so
-compiled programs do not change.
+`check_arguments`. The annotations, and the `par()` and `static()` of a pytree, define the allowed values. Traced
+values are not checked, and JAX rebuilds pytrees without their constructor, so compiled programs do not change.
 """
 
 from __future__ import annotations
@@ -36,16 +35,16 @@ _TAKEN_AS_THEY_ARE = (int, float, str, bool, types.NoneType, Any, object)
 
 
 class _Given(Exact):
-    """The values that a constructor is given, of any types and names."""
+    """Arguments of a constructor, of any types and names."""
 
     model_config = ConfigDict(arbitrary_types_allowed=True, protected_namespaces=())
 
 
 def check_fields(made: Any, where: str = "") -> None:
-    """Check every field of a dataclass instance; NumPy numbers and lists become Python's numbers and tuples.
+    """Check every field of a dataclass instance; NumPy numbers and lists become Python numbers and tuples.
 
-    A pytree keeps its values as they are. Parts of it that do not check themselves are checked too. A method `check`
-    may yield more mistakes, in words.
+    A pytree keeps its values unchanged. Parts of it that do not check themselves are checked too. A method `check`
+    may yield further error messages.
 
     Raises:
         ConfigError: with every mistake and its path under `where`, by default the name of the class.
@@ -70,12 +69,12 @@ def check_fields(made: Any, where: str = "") -> None:
 
 
 def check_data(cls: type, data: Mapping[str, Any], where: str) -> None:
-    """Check the fields that a file gives for a dataclass, before it is made: unknown names and missing ones too."""
+    """Check the entries of a file for a dataclass, including unknown and missing names, before it is constructed."""
     validate(_make_field_schema(cls), make_plain(dict(data)), where)
 
 
 def check_arguments(function: Callable[Given, Returned]) -> Callable[Given, Returned]:
-    """Decorate an `__init__` (or a function) that raises ConfigError for what its annotations do not allow.
+    """Decorate an `__init__` (or a function) to raise ConfigError for arguments that its annotations do not allow.
 
     An argument without an annotation is not checked. A wrong name is a TypeError with the nearest name.
     """
@@ -105,7 +104,7 @@ def _is_jax_array(value: Any) -> bool:
 
 
 def make_plain(value: Any) -> Any:
-    """Return NumPy's and concrete JAX numbers as Python's, and lists as tuples; all else as it is."""
+    """Convert NumPy and concrete JAX numbers to Python numbers, and lists to tuples; return other values unchanged."""
     if is_traced(value):
         return value
     if isinstance(value, np.generic | np.ndarray) or _is_jax_array(value):
@@ -121,7 +120,7 @@ def make_plain(value: Any) -> Any:
 
 @functools.cache
 def _make_field_schema(cls: type) -> type[Strict]:
-    """Derive the pydantic model of the fields of a dataclass."""
+    """Derive a pydantic model from the fields of a dataclass."""
     metas = {field.name: field.metadata.get("meta") for field in dataclasses.fields(cls) if field.init}
     described = all(meta is not None and meta.kind != "static" for meta in metas.values())
     hints = {} if described else _read_hints(cls)
@@ -133,7 +132,7 @@ def _make_field_schema(cls: type) -> type[Strict]:
 
 
 def _read_hints(cls: type) -> dict[str, Any]:
-    """Return the types of the fields; none for a class inside a function whose annotations are not found."""
+    """Return the types of the fields; none for a local class whose annotations cannot be resolved."""
     try:
         return typing.get_type_hints(cls, include_extras=True)
     except NameError:
@@ -142,7 +141,7 @@ def _read_hints(cls: type) -> dict[str, Any]:
 
 @functools.cache
 def _make_argument_schema(function: Callable[..., Any]) -> type[Strict]:
-    """Derive the pydantic model of the annotated arguments of a function."""
+    """Derive a pydantic model from the annotated arguments of a function."""
     hints = typing.get_type_hints(function, include_extras=True)
     parameters = inspect.signature(function).parameters.values()
     named = [p.name for p in parameters if p.name in hints and p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)]
@@ -171,7 +170,7 @@ def _allow_value(meta: Meta | None, hint: Any) -> Any:
 
 
 def _allow_type(hint: Any) -> Any:
-    """Return the pydantic type of an annotation: an object must be an instance, and is never made from a mapping."""
+    """Return the pydantic type of an annotation: an object must be an instance, not a mapping."""
     origin, args = typing.get_origin(hint), typing.get_args(hint)
     if origin is Annotated:
         return Annotated[(_allow_type(args[0]), *args[1:])]
@@ -204,5 +203,5 @@ def _check_collection(cls: type, value: Any) -> Any:
 
 def _check_callable(value: Any) -> Any:
     if not callable(value):
-        raise ValueError("expected a function or an object that can be called")
+        raise ValueError("expected a function or another callable")
     return value

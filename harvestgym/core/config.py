@@ -1,9 +1,8 @@
-"""From YAML to a validated dataclass: every mistake at once, each with its path and the nearest valid key.
+"""From YAML to a validated dataclass: all mistakes are reported together, with path and nearest valid key.
 
-The pydantic model (and so the JSON Schema that editors use) is derived from the dataclass, the one home of the
-names, ranges and meanings. A number may be written bare or with its
-source, `{value: 0.35, source: FAO-56 table 19}`; a group may have its own `source:`. A class may check
-its numbers together in a method `check`, which yields each mistake in words.
+The pydantic model (and the JSON Schema for editors) is derived from the dataclass, which defines names, ranges and
+meanings. A number may be written bare or with its source, `{value: 0.35, source: FAO-56 table 19}`; a group may have
+a `source:` too. A class may check its numbers together in a method `check`, which yields error messages.
 """
 
 from __future__ import annotations
@@ -42,18 +41,16 @@ ConfiguredT = TypeVar("ConfiguredT")
 ModelT = TypeVar("ModelT", bound=BaseModel)
 NOTES = ("source", "unit", "doc")
 
-Hard = Annotated[
-    str, Field(description="why a simple policy fails, and what is weighed against what; one or two sentences")
-]
-"""The entry `hard` of the file of an environment."""
+Hard = Annotated[str, Field(description="why a simple policy fails, and the trade-off; one or two sentences")]
+"""The entry `hard` of an environment file."""
 
 History = Annotated[
     dict[str, str], Field(description="what each version of the environment changed, `v0: first version`")
 ]
-"""The entry `history` of the file of an environment."""
+"""The entry `history` of an environment file."""
 
 TUNED_FOLDER = "tuned"
-"""The folder, next to the file of an environment, of the rule that `harvestgym tune` found for it."""
+"""The folder next to an environment file for the rules that `harvestgym tune` found."""
 
 PLAIN_WORDS = {
     "valid tuple": "list",
@@ -62,26 +59,26 @@ PLAIN_WORDS = {
     "valid dictionary": "mapping {name: value}",
     " after validation": "",
 }
-"""Words of pydantic, and those of our messages."""
+"""Terms of pydantic, and their replacements in our messages."""
 
 INT32 = np.iinfo(np.int32)
 FLOAT32 = float(np.finfo(np.float32).max)
 
 
 class Strict(BaseModel):
-    """A model that refuses unknown keys, NaN and infinity, and never changes."""
+    """A frozen model that rejects unknown keys, NaN and infinity."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, allow_inf_nan=False)
 
 
 class Exact(Strict):
-    """A model that converts nothing: "3" and yes are no numbers."""
+    """A model that converts nothing: "3" and yes are not numbers."""
 
     model_config = ConfigDict(strict=True)
 
 
 def validate(model: type[ModelT], data: Any, where: str) -> ModelT:
-    """Return `data` as a `model`; ConfigError listing every mistake with its path under `where`."""
+    """Return `data` as a `model`; ConfigError with every mistake and its path under `where`."""
     try:
         return model.model_validate(data)
     except ValidationError as error:
@@ -94,7 +91,7 @@ def _mistakes(where: str, lines: list[str]) -> ConfigError:
 
 
 def _explain(errors: Iterable[ErrorDetails], model: type[BaseModel], data: Any) -> list[str]:
-    """Return a line for each path with a mistake; where one of several forms was expected, it names them all."""
+    """Return a line for each path with a mistake; if several forms are allowed, it names them all."""
     lines: dict[str, str] = {}
     for error in errors:
         path, reason = " > ".join(_path(error["loc"], data)) or "top", _reason(error, model)
@@ -108,7 +105,7 @@ def _explain(errors: Iterable[ErrorDetails], model: type[BaseModel], data: Any) 
 
 
 def _path(loc: tuple[int | str, ...], data: Any) -> list[str]:
-    """Return the keys of a mistake as in the file, without the names of pydantic's alternatives."""
+    """Return the keys of a mistake as in the file, without pydantic's names of union members."""
     path = []
     for i, part in enumerate(loc):
         inside = isinstance(data, Mapping) and part in data
@@ -136,7 +133,7 @@ def _reason(error: ErrorDetails, model: type[BaseModel]) -> str:
 
 
 def _nearest_choice(error: ErrorDetails) -> str:
-    """Return the hint at the choice that was meant, where one of several words was expected."""
+    """Return a hint to the nearest choice, if one of several words was expected."""
     choices = re.findall("'([^']*)'", str(error.get("ctx", {}).get("expected", "")))
     hint = nearest(error["input"], choices) if error["type"] == "literal_error" else ""
     return "" if hint.startswith("; try one of") else hint
@@ -211,7 +208,7 @@ def _describe_range(meta: Meta, high: float) -> str:
 
 @functools.cache
 def make_schema(cls: type) -> type[BaseModel]:
-    """Derive the pydantic model of a parameter class from its `par()` metadata."""
+    """Derive a pydantic model from the `par()` metadata of a parameter class."""
     fields: dict[str, Any] = {}
     hints = typing.get_type_hints(cls)
     for field in dataclasses.fields(cls):
@@ -246,7 +243,7 @@ def _default(field: dataclasses.Field[Any]) -> Any:
 def build_params(cls: type[ConfiguredT], data: Any, where: str) -> ConfiguredT:
     """Build an instance of a parameter class from a mapping; leaves are float32/int32 NumPy values.
 
-    Raises ConfigError with every mistake of a number, or, if there is none, with those that `check` finds.
+    Raises ConfigError with all invalid numbers or, if there are none, with the errors from `check`.
     """
     mistakes: list[str] = []
     made = _instance(cls, validate(make_schema(cls), data, where), "", mistakes)
@@ -274,7 +271,7 @@ def _instance(cls: type[ConfiguredT], model: BaseModel, path: str, mistakes: lis
 
 
 def _assemble(cls: type[ConfiguredT], values: Mapping[str, Any]) -> ConfiguredT:
-    """Make an instance without its constructor, whose own checks know no path."""
+    """Make an instance without its constructor, whose checks do not know the path."""
     defaults = {f.name: f.default for f in dataclasses.fields(cls)}  # pyright: ignore[reportArgumentType]
     made = object.__new__(cls)
     made.__dict__.update(defaults | dict(values))
@@ -309,10 +306,10 @@ def resolve_extends(
     """Return the mapping `name`, merged into the mapping that it `extends:`, and so on.
 
     Args:
-        name: of the mapping.
-        read: the mapping of a name, as it is written; the second argument is the name that extends it, or "".
-        combine: merges a mapping into its base, `merge` by default.
-        seen: the names that extend it.
+        name: the name of the mapping.
+        read: returns the mapping of a name as written; its second argument is the name that extends it, or "".
+        combine: merges a mapping into its base, by default `merge`.
+        seen: the names that extend this one.
     """
     if name in seen:
         raise ConfigError(f"{' -> '.join((*seen, name))}: expected no cycle, got one; try removing one "
@@ -327,7 +324,7 @@ def resolve_extends(
 def read_extended(
     path: Path, what: str, combine: Callable[[Mapping[str, Any], Mapping[str, Any]], dict[str, Any]] | None = None
 ) -> dict[str, Any]:
-    """Return a YAML file that describes a `what`, merged into the file of its folder that it `extends:`, and so on."""
+    """Read a YAML file of a `what`, merged into the file of the same folder that it `extends:`, and so on."""
 
     def read(name: Any, child: str) -> dict[str, Any]:
         file = path.with_name(f"{name}.yaml") if child else path
@@ -342,12 +339,12 @@ def read_extended(
 
 
 def locate_tuned(path: Path) -> Path:
-    """Return where the tuned rule of an environment's file is kept."""
+    """Return the path of the tuned rule of an environment file."""
     return path.parent / TUNED_FOLDER / path.name
 
 
 def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
-    """Return `base` with the entries of `over` put in, group by group."""
+    """Merge the entries of `over` into `base`, group by group."""
     out = dict(base)
     for key, value in over.items():
         both = isinstance(value, Mapping) and isinstance(out.get(key), Mapping)
@@ -363,7 +360,7 @@ def load_parameter_set(cls: type[ConfiguredT], path: Path, which: str | Mapping[
 
 
 def choose_set(path: Path, which: str | Mapping[str, Any], kind: str) -> tuple[str, dict[str, Any]]:
-    """Return the name of the set that `which` is or changes (by default the first), and its entries then."""
+    """Return the name of the set that `which` names or extends (by default the first), and the resulting entries."""
     sets = read_sets(path)
     name = which if isinstance(which, str) else which.get("extends", next(iter(sets)))
     check_name(f"{kind} set", name, sets)

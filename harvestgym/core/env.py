@@ -25,7 +25,7 @@ State = TypeVar("State")
 Params = TypeVar("Params")
 
 STEP_USES = ("transition", "observation", "reward")
-"""What a step draws random numbers for: its key is folded by each name."""
+"""Uses of random numbers in a step: the key is folded with each name."""
 
 
 class Timestep(NamedTuple):
@@ -34,9 +34,9 @@ class Timestep(NamedTuple):
     Attributes:
         obs: the observation, a pytree inside the observation space.
         reward: float32 scalar.
-        terminated: bool, a condition of the environment ended the episode.
-        truncated: bool, the time limit ended it. The two are never merged.
-        info: a flat dict of named arrays, for people.
+        terminated: bool, whether a condition of the environment ended the episode.
+        truncated: bool, whether the time limit ended it. The two are never merged.
+        info: a flat dict of named arrays, for analysis.
     """
 
     obs: Any
@@ -47,21 +47,21 @@ class Timestep(NamedTuple):
 
 
 class Env(Generic[State, Params]):
-    """A functional environment. Subclasses are hashable by structure and give the parts below.
+    """A functional environment. Subclasses are hashable by structure and define the parts below.
 
-    The object is a static argument of compiled functions: two environments that are equal share one
-    compiled program, for all parameters.
+    The object is a static argument of compiled functions: equal environments share one compiled program, for all
+    parameters.
 
     Attributes:
-        family: the module with `record` and `scene` for this kind of environment, as a string; None without pictures.
-        step_unit: what one step is, in the plural.
+        family: the name of the module with `record` and `scene` for this environment; None without pictures.
+        step_unit: the unit of a step, in the plural.
     """
 
     family: ClassVar[str | None] = None
     step_unit: ClassVar[str] = "steps"
 
     def __copy__(self) -> Self:
-        """Return the object itself, which nothing may change."""
+        """Return the object itself, because it is immutable."""
         return self
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
@@ -79,11 +79,11 @@ class Env(Generic[State, Params]):
 
     @property
     def summary(self) -> str:
-        """The structure in a few words."""
+        """A short description of the structure."""
         return ""
 
     def describe(self, *batch: int) -> str:
-        """Name the environment, or a batch of so many, in a message."""
+        """Describe the environment, or a batch of it, for messages."""
         summary = f" ({self.summary})" if self.summary else ""
         return f"{type(self).__name__}{summary}" + "".join(f", {number} at once" for number in batch)
 
@@ -107,15 +107,15 @@ class Env(Generic[State, Params]):
         raise NotImplementedError
 
     def transition(self, key: jax.Array, state: State, action: Any, params: Params) -> State:
-        """f: the next state."""
+        """Return the next state, f(s, a)."""
         raise NotImplementedError
 
     def observation(self, key: jax.Array, state: State, action: Any, params: Params) -> Any:
-        """E: the observation of `state`; `action` is the one that led here, None after a reset."""
+        """Return the observation of `state`, E(s, a); `action` led to it, and is None after a reset."""
         raise NotImplementedError
 
     def reward(self, key: jax.Array, state: State, action: Any, after: State, params: Params) -> jax.Array:
-        """U: the reward of `action` in `state` with the next state `after`."""
+        """Return the reward of `action` in `state` with the next state `after`, U(s, a)."""
         raise NotImplementedError
 
     def terminal(self, state: State, params: Params) -> jax.Array:
@@ -127,11 +127,11 @@ class Env(Generic[State, Params]):
         return jnp.asarray(False)
 
     def info(self, state: State, params: Params) -> dict[str, Any]:
-        """Named arrays about `state`, for people; the same names after `reset` and `step`."""
+        """Return named arrays about `state`, for analysis; the names are the same after `reset` and `step`."""
         return {}
 
     def given(self, params: Params | None) -> Params:
-        """Return the parameters of a call, the default ones if none are given; numbers of 64 bits are cut to 32."""
+        """Return `params`, or the default parameters if it is None; 64-bit numbers are converted to 32 bits."""
         return jax.tree.map(cut_to_32_bits, self.params if params is None else params)
 
     def reset(self, key: jax.Array, params: Params | None = None) -> tuple[State, Timestep]:
@@ -141,9 +141,9 @@ class Env(Generic[State, Params]):
         return self._opened(look, self.initial(start, params), params)
 
     def again(self, key: jax.Array, last: State, renew: jax.Array, params: Params) -> tuple[State, Timestep]:
-        """Begin the episode that follows one that ended in `last`, or the first of an environment where `renew`.
+        """Begin the episode that follows one that ended in `last`, or the first episode where `renew` is true.
 
-        A plain `reset`, unless an environment keeps something from one episode to the next.
+        This is a plain `reset`, unless an environment keeps something from one episode to the next.
         """
         return self.reset(key, params)
 
@@ -170,14 +170,14 @@ class Env(Generic[State, Params]):
 
 
 def check_core(env: object, where: str, cls: type[Env[Any, Any]] | None = None) -> None:
-    """Raise ConfigError for what is no functional environment, or not of the class that is needed."""
+    """Raise ConfigError unless `env` is a functional environment, of the required class."""
     if not isinstance(env, cls or Env):
         raise ConfigError(f"{where} > env: expected an object of the class {(cls or Env).__name__}, got {env!r}; "
                           "try harvestgym.make(id)")  # fmt: skip
 
 
 def make_env_table(title: str, env: Env[Any, Any], **more: Any) -> Table:
-    """Make a table of two columns: what is in `more`, then the structure and the spaces; nothing is left empty."""
+    """Make a two-column table: the entries of `more`, then the structure and the spaces; empty rows are omitted."""
     spaces = {name: summarise_space(getattr(env, f"{name}_space")) for name in ("action", "observation")}
     entries = {name.replace("_", " "): value for name, value in more.items()} | {"structure": env.summary} | spaces
     return Table(title, (), [(name, str(value)) for name, value in entries.items() if value])

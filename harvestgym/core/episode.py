@@ -1,7 +1,7 @@
-"""The episode loop: a policy acts, an environment steps, and a caller keeps what it needs of each step.
+"""The episode loop: a policy acts, an environment steps, and the caller keeps what it needs from each step.
 
 Rollouts, evaluations, recordings, demonstrations, calibration and planning run this loop. They differ in who acts
-(`Act`), in what one step is (`StepFunction`) and in what is kept.
+(`Act`), in the step function (`StepFunction`) and in what is kept.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from .policy import Policy
 from .random import key_for
 
 StepFunction = Callable[[Any, Any, Any], tuple[Any, Any, Any]]
-"""`step(world, action, now) -> (world, obs, result)`; `obs` is shown next, `result` is mostly a `Timestep`."""
+"""`step(world, action, now) -> (world, obs, result)`; `obs` is the next one, `result` is usually a `Timestep`."""
 
 
 class Loop(NamedTuple):
     """One environment between two steps, or a batch of them.
 
     Attributes:
-        world: what `StepFunction` changes: a `RunState`, or an environment's state.
-        obs: what is observed; None where no action depends on it.
+        world: the state that `StepFunction` changes: a `RunState`, or an environment's state.
+        obs: the observation; None if no action depends on it.
         carry: the policy's memory.
     """
 
@@ -39,7 +39,7 @@ class Loop(NamedTuple):
 def take_step(policy: Policy, step: StepFunction, loop: Loop, now: Any) -> tuple[Loop, Any, Any]:
     """Act, step and learn once; return the next loop, the action and the step's result.
 
-    In place of a key, `act` of the policy is given `now`: the number of the step, or its random keys.
+    Instead of a key, the policy's `act` gets `now`: the number of the step, or its random keys.
     """
     carry, action = policy.act(loop.carry, loop.obs, now)
     world, obs, result = step(loop.world, action, now)
@@ -49,9 +49,9 @@ def take_step(policy: Policy, step: StepFunction, loop: Loop, now: Any) -> tuple
 def scan_steps(
     policy: Policy, step: StepFunction, start: Loop, times: Any, keep: Callable[[Loop, Any, Any], Any]
 ) -> Any:
-    """Stack `keep(loop, action, result)` of each step along time; `loop` is the one after the step.
+    """Stack `keep(loop, action, result)` of each step along time; `loop` is the loop after the step.
 
-    `times` has an entry for each step, its `now`: numbers, or random keys.
+    `times` has the `now` of each step: numbers, or random keys.
     """
 
     def one(loop: Loop, now: Any) -> tuple[Loop, Any]:
@@ -69,7 +69,7 @@ def run_to_end(
     total: Any,
     add: Callable[[Any, Any, Any, jax.Array], Any],
 ) -> tuple[Loop, Any]:
-    """Step a batch of `RunState` until all episodes have ended, or for `max_steps`; return the last loop and the total.
+    """Step a batch of `RunState` until all episodes have ended, at most `max_steps`; return the last loop and total.
 
     `add(total, action, result, now)` adds a step to the total. An episode that has ended keeps its loop and its total.
     """
@@ -88,12 +88,12 @@ def run_to_end(
 
 
 def seed_key(seed: int) -> jax.Array:
-    """Return the key of the episode of `reset(seed=seed)`, the first episode of this seed in every tool."""
+    """Return the random key of the episode of `reset(seed=seed)`; every tool uses it for its first episode."""
     return jax.random.key(np.uint32(seed % 2**32))
 
 
 def episode_keys(key: jax.Array, number: int) -> jax.Array:
-    """Return the keys of `number` episodes, beginning with `key` itself."""
+    """Return the keys of `number` episodes, starting with `key` itself."""
     others = jax.vmap(lambda one: key_for(one, "world"))(jax.random.split(key, number))
     return jnp.concatenate([key[None], others[1:]])
 
@@ -104,12 +104,12 @@ def start_batch(env: Env[Any, Any], keys: jax.Array, params: Any) -> tuple[RunSt
 
 
 def make_policy_keys(keys: jax.Array) -> jax.Array:
-    """Return the keys of the policy in a batch, of the keys of its environments."""
+    """Derive the keys of the policy in a batch from the keys of its environments."""
     return jax.vmap(lambda key: key_for(key, "policy"))(keys)
 
 
 def play_in_batch(policy: Policy | Batched, keys: jax.Array) -> Policy:
-    """Return a policy, or one for each environment, as the policy of a batch with one key per environment."""
+    """Return the policy of a batch, from one policy or one per environment, with one key per environment."""
     each = policy.each if isinstance(policy, Batched) else policy
     axis = 0 if isinstance(policy, Batched) else None
 
@@ -125,7 +125,7 @@ def play_in_batch(policy: Policy | Batched, keys: jax.Array) -> Policy:
 
 
 def step_with_advance(env: Env[Any, Any], params: Any) -> StepFunction:
-    """Return the step of a `RunState`, or a batch of them, which holds its own random key."""
+    """Return the step function of a `RunState`, or a batch of them, which contains its random key."""
 
     def step(run: RunState, action: Any, now: jax.Array) -> tuple[RunState, Any, Timestep]:
         run, shown, last = advance(env, run, action, params)

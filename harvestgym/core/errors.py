@@ -13,16 +13,16 @@ from typing import Any
 
 
 class ConfigError(ValueError):
-    """A mistake in a file, a name or an action of the user; nothing was changed."""
+    """A mistake of the user in a file, a name or an action; nothing was changed."""
 
 
 class MissingExtraError(ConfigError, ImportError):
-    """An extra that is not installed: also an ImportError, which code that tries libraries expects."""
+    """An extra that is not installed; also an ImportError, for code that tries several libraries."""
 
 
 @contextmanager
 def name_file(path: Path) -> Iterator[None]:
-    """Give a ConfigError the form of those of a file: its name, the number of mistakes, and the mistake below."""
+    """Format a ConfigError like an error of a file: its name, the number of mistakes, and the mistake below."""
     try:
         yield
     except ConfigError as error:
@@ -30,9 +30,9 @@ def name_file(path: Path) -> Iterator[None]:
 
 
 def check_extras(where: str = "installation", /, **modules: str) -> None:
-    """Raise MissingExtraError with the command to run if the module of an extra is missing; `extra=module`.
+    """Raise MissingExtraError with the install command if the module of an extra is missing; `extra=module`.
 
-    `where` names what needs the extra.
+    `where` names the feature that needs the extra.
     """
     missing = [extra for extra, module in modules.items() if find_spec(module) is None]
     if missing:
@@ -64,14 +64,14 @@ def unknown(what: str, name: object, valid: Iterable[str], where: str = "") -> C
 
 
 def check_count(what: str, number: Any) -> int:
-    """Return a number of things, an integer from 1 to 2^31 - 1; ConfigError for any other value."""
+    """Return a count, an integer from 1 to 2^31 - 1; ConfigError for any other value."""
     if isinstance(number, bool) or not isinstance(number, Integral) or not 1 <= int(number) < 2**31:
         raise ConfigError(f"{what}: expected an integer, 1 or more, got {number!r}")
     return int(number)
 
 
 class UnknownKeywordError(ConfigError, TypeError):
-    """A keyword argument that does not exist: also a TypeError, which libraries expect and try again without it."""
+    """An unknown keyword argument; also a TypeError, for libraries that retry without the argument."""
 
 
 def check_keywords(
@@ -80,9 +80,9 @@ def check_keywords(
     valid: Iterable[str],
     nested: Mapping[str, tuple[str, str]] = MappingProxyType({}),
 ) -> None:
-    """Raise UnknownKeywordError, in Python's own words, for a keyword argument that is not valid.
+    """Raise UnknownKeywordError, worded like Python's TypeError, for an unknown keyword argument.
 
-    `nested` has the argument and the key for names that belong inside another argument.
+    `nested` maps names that belong inside another argument to that argument and the key.
     """
     known = set(valid)
     for name in given:

@@ -1,4 +1,4 @@
-"""Loader of objects that are named by a string: `package.module:name` or `path/to/file.py:name`."""
+"""Load objects named by a string: `package.module:name` or `path/to/file.py:name`."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ TARGET_FORM = "package.module:name"
 
 
 def load_object(target: str, base: type | None = None, where: str = "") -> Any:
-    """Import the object that `target` names; with `base` it must be a subclass of it.
+    """Import the object that `target` names; with `base`, it must be a subclass of `base`.
 
     Raises ConfigError, under the path `where`, if there is no such object. An ImportError of the module itself is
-    raised as it is.
+    raised unchanged.
     """
     path = where or target
     module, _, name = target.rpartition(":")
@@ -39,19 +39,19 @@ def _import_module(name: str, path: str) -> ModuleType:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
         if error.name is None or not f"{name}.".startswith(f"{error.name}."):
-            raise  # the module is there; something that it imports is not
+            raise  # the module exists, but one of its imports does not
         raise ConfigError(f"{path}: expected {TARGET_FORM}, got no module {error.name!r}") from None
 
 
 def import_file(path: Path) -> ModuleType:
-    """Import a Python file under its path as name, so that it shadows no other module; ConfigError if there is none.
+    """Import a Python file with its path as name, so that it shadows no other module; ConfigError if it is missing.
 
-    As for `python FILE`, it may import the modules in its folder; installed modules of the same name go first.
+    As with `python FILE`, it may import modules in its folder; installed modules of the same name have priority.
     """
     spec = importlib.util.spec_from_file_location(str(path.resolve()), path)
     if spec is None or spec.loader is None or not path.is_file():
         raise ConfigError(f"{path}: expected path/to/file.py:name or {TARGET_FORM}, got no such file")
-    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)  # its dataclasses look it up
+    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)  # dataclasses look it up
     sys.path.append(str(path.resolve().parent))
     try:
         spec.loader.exec_module(module)

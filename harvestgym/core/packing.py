@@ -1,4 +1,4 @@
-"""A pytree in one buffer of words, and each large leaf on its own.
+"""A pytree in one buffer of words, plus its large leaves.
 
 The time of a compiled call from Python grows with the number of its arrays. A `Layout` is computed once from
 shapes; `pack` and `unpack` run inside compiled code, `read` on the host.
@@ -17,11 +17,11 @@ import jax.numpy as jnp
 import numpy as np
 
 LARGE = 4096
-"""Leaves of more elements stay as they are: copying them would cost more than one buffer more."""
+"""Leaves with more elements are not packed: copying them would cost more than another buffer."""
 
 
 class PackedTree(NamedTuple):
-    """The leaves of a pytree: int32[n], floats by their bits, and the large ones; on the device or the host."""
+    """The leaves of a pytree: int32[n] with floats by their bits, and the large leaves; on the device or the host."""
 
     words: jax.Array | np.ndarray
     large: tuple[jax.Array | np.ndarray, ...]
@@ -29,7 +29,7 @@ class PackedTree(NamedTuple):
 
 @dataclass(frozen=True)
 class Slot:
-    """The place of one leaf: from `start` in the words, or, if `large`, the `start`-th of the large ones."""
+    """The location of a leaf: from `start` in the words or, if `large`, number `start` of the large leaves."""
 
     large: bool
     start: int
@@ -62,8 +62,8 @@ class Slot:
 class Layout:
     """The packing of a pytree of given structure (a PyTreeDef), shapes and dtypes; hashable.
 
-    In the words stand first the scalars, by sort (`scalars`: its letter and where it ends), so that the host
-    reads all of one sort at once; then the arrays.
+    The words contain first the scalars, by sort (`scalars`: letter and end of each), so that the host reads all
+    scalars of a sort at once; then the arrays.
     """
 
     treedef: Any
@@ -71,30 +71,30 @@ class Layout:
     scalars: tuple[tuple[str, int], ...]
 
     def pack(self, tree: Any) -> PackedTree:
-        """Return the buffers of `tree`; a tree of another structure, shape or dtype raises ValueError."""
+        """Return the buffers of `tree`; ValueError for another structure, shape or dtype."""
         self.check(tree)
         parts = [_words(leaf, slot) for leaf, slot in zip(jax.tree.leaves(tree), self.slots, strict=True)]
         return PackedTree(_join([part.ravel() for part in self._in_order(parts)]), self._apart(parts))
 
     def put(self, tree: Any) -> PackedTree:
-        """`pack` from the host: the buffers are filled with NumPy and put on the device, nothing is compiled."""
+        """Pack on the host: fill the buffers with NumPy and put them on the device, without compiling."""
         self.check(tree)
         parts = [_host_words(leaf, slot) for leaf, slot in zip(jax.tree.leaves(tree), self.slots, strict=True)]
         words = np.concatenate([np.zeros(0, np.int32), *(part.ravel() for part in self._in_order(parts))])
         return jax.device_put(PackedTree(words, self._apart(parts)))
 
     def zeros(self) -> PackedTree:
-        """Buffers of zeros, on the host."""
+        """Return buffers of zeros on the host."""
         words = max((s.stop for s in self.slots if not s.large), default=0)
         return PackedTree(np.zeros(words, np.int32), tuple(np.zeros(s.shape, s.dtype) for s in self.slots if s.large))
 
     def unpack(self, packed: PackedTree) -> Any:
-        """Return the pytree, exactly as it was packed."""
+        """Return the original pytree."""
         scalars = self._apart_scalars(packed)
         return self.treedef.unflatten([_leaf(packed, slot, scalars) for slot in self.slots])
 
     def _apart_scalars(self, packed: PackedTree) -> list[jax.Array]:
-        """Return the scalars, sort by sort: one slice for each and not three operations, as there are hundreds."""
+        """Return the scalars by sort: one slice for each instead of three operations, as there are hundreds."""
         found, start = [], 0
         for sort, stop in self.scalars:
             words = jax.lax.bitcast_convert_type(packed.words[start:stop], _STORED[sort])
@@ -103,7 +103,7 @@ class Layout:
         return found
 
     def read(self, packed: PackedTree) -> Any:
-        """Return the pytree on the host: Python numbers for scalars, own writable NumPy arrays for the rest."""
+        """Return the pytree on the host: Python numbers for scalars, writable NumPy copies for the rest."""
         words = np.array(packed.words)
         sorts = {sort: words.view(dtype) for sort, dtype in _STORED.items()}
         values: list[Any] = []
@@ -119,7 +119,7 @@ class Layout:
 
     @cached_property
     def _places(self) -> list[int]:
-        """For each leaf where `read` finds it: a scalar at its word, an array behind all scalars."""
+        """The index at which `read` finds each leaf: a scalar at its word, an array after all scalars."""
         scalars, arrays = self.scalars[-1][1] if self.scalars else 0, iter(range(len(self.slots)))
         return [scalars + next(arrays) if slot.large or slot.shape else slot.start for slot in self.slots]
 
@@ -143,11 +143,11 @@ class Layout:
 
 
 _STORED = {"f": np.float32, "i": np.int32, "u": np.uint32, "b": np.int32}
-"""The dtype of the words of a sort; a bool is 0 or 1."""
+"""The dtype of the words of each sort; a bool is 0 or 1."""
 
 
 def layout_of(tree: Any) -> Layout:
-    """Return the layout for a pytree of arrays, or of shapes as `jax.eval_shape` gives them."""
+    """Return the layout of a pytree of arrays, or of shapes from `jax.eval_shape`."""
     leaves, treedef = jax.tree.flatten(tree)
     about = [_describe(leaf) for leaf in leaves]
     starts, scalars, end = {}, [], 0
@@ -170,7 +170,7 @@ def layout_of(tree: Any) -> Layout:
 
 
 def _describe(leaf: Any) -> tuple[tuple[int, ...], np.dtype[Any], str]:
-    """Shape and dtype of a leaf as stored; for a key those of its data, and the kind of generator."""
+    """Return the stored shape and dtype of a leaf; for a key, those of its data, and the generator."""
     dtype = jnp.result_type(leaf)
     if not jnp.issubdtype(dtype, jax.dtypes.prng_key):
         return tuple(np.shape(leaf)), np.dtype(dtype), ""
@@ -193,7 +193,7 @@ def _sort(dtype: np.dtype[Any]) -> str:
 
 
 def _words(leaf: Any, slot: Slot) -> jax.Array:
-    """Return a leaf as its buffer stores it."""
+    """Return a leaf as stored in its buffer."""
     array = jax.random.key_data(leaf) if slot.key_impl else jnp.asarray(leaf)
     return array if slot.large else jax.lax.bitcast_convert_type(array.astype(slot.stored), jnp.int32)
 
@@ -204,7 +204,7 @@ def _host_words(leaf: Any, slot: Slot) -> np.ndarray:
 
 
 def _join(parts: Sequence[jax.Array]) -> jax.Array:
-    """Return one vector of many. Slice by slice on CPU: XLA's concatenation of sixty parts took three times as long."""
+    """Join vectors; slice by slice on a CPU, because XLA's concatenation of sixty parts took three times as long."""
     if len(parts) < 2:
         return parts[0] if parts else jnp.zeros(0, jnp.int32)
     return jax.lax.platform_dependent(*parts, cpu=_write, default=lambda *p: jnp.concatenate(p))
@@ -219,7 +219,7 @@ def _write(*parts: jax.Array) -> jax.Array:
 
 
 def _leaf(packed: PackedTree, slot: Slot, scalars: Sequence[jax.Array]) -> Any:
-    """Return a leaf from what its buffer stores, inside compiled code."""
+    """Read a leaf from its buffer, inside compiled code."""
     if slot.large:
         stored: Any = packed.large[slot.start]
     elif not slot.shape:

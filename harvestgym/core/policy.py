@@ -1,4 +1,4 @@
-"""Policies as pure functions: an initial memory, an action from memory and observation, and what a step teaches."""
+"""Policies as pure functions: an initial memory, an action from memory and observation, and a memory update."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ class Policy(NamedTuple):
 
     Attributes:
         init: memory at the start of an episode, a pytree; `()` for none.
-        act: `act(carry, obs, key) -> (carry, action)`, hashable. Pass learnt weights as
-            `jax.tree_util.Partial(act, weights)`: they are traced, so that new weights compile nothing.
-        learn: `learn(carry, timestep) -> carry`, hashable; the memory after a step, which gave this `Timestep`. By
-            default a policy does not learn within an episode.
+        act: `act(carry, obs, key) -> (carry, action)`, hashable. Pass learned weights as
+            `jax.tree_util.Partial(act, weights)`: they are traced, so that new weights need no compilation.
+        learn: `learn(carry, timestep) -> carry`, hashable; updates the memory after a step. By default a policy does
+            not learn within an episode.
     """
 
     init: Any
@@ -77,7 +77,7 @@ def random_policy(env: Env[Any, Any]) -> Policy:
 
 
 def mixed_policy(env: Env[Any, Any], policy: Policy) -> Policy:
-    """Act as `policy`, but with some chance at random; the chance is drawn from 0 to 1 for each episode."""
+    """Act like `policy`, but sometimes at random, with a probability that is drawn from 0 to 1 for each episode."""
     init, act, learn = policy.traced()
     return Policy((init, jnp.float32(-1.0)), Partial(_mix, act, Partial(_Draw(env))), Partial(_mix_learning, learn))
 
@@ -127,7 +127,7 @@ class _Ask:
 def make_policy(env: Env[Any, Any], agent: Any) -> Policy:
     """Return an agent as a policy: a `Policy`, a model with `predict` (SB3), or a function from observation to action.
 
-    The last two run in Python, once a step for all episodes of an evaluation. They may not call JAX.
+    The last two run in Python, once per step for all episodes of an evaluation. They must not call JAX.
     """
     if isinstance(agent, Policy):
         return agent
@@ -137,7 +137,7 @@ def make_policy(env: Env[Any, Any], agent: Any) -> Policy:
 
 
 def together(policies: Sequence[Policy]) -> list[Policy]:
-    """Return the policies in a form that shares one compiled program: the index of the acting one is traced."""
+    """Return policies that share one compiled program: the index of the acting one is traced."""
     inits, acts, learns = zip(*(policy.traced() for policy in policies), strict=True)
     return [
         Policy(inits, Partial(_switch, jnp.int32(i), acts), Partial(_learn_all, learns)) for i in range(len(policies))
@@ -188,10 +188,10 @@ def _sample_box(space: gymnasium.spaces.Box, key: jax.Array) -> jax.Array:
 
 
 def count_choices(space: gymnasium.Space[Any]) -> list[list[int]]:
-    """Count the choices of each entry of an action, part by part in the order of its leaves.
+    """Count the choices of each entry of an action, in the order of its leaves.
 
     Raises:
-        ConfigError: for actions other than integers from 0 on.
+        ConfigError: unless actions are integers from 0.
     """
     match space:
         case gymnasium.spaces.Discrete(start=0):

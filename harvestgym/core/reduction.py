@@ -1,8 +1,8 @@
-"""Reductions of the last axis by additions or comparisons of halves, for what an environment computes in a step.
+"""Reductions of the last axis by additions or comparisons of halves, for use in the step of an environment.
 
-In a batch of 4,096 and more, XLA's CPU compiler of JAX 0.8 to 0.10 gives `jnp.sum`, `jnp.max` and `jnp.min` to a
-library, and some of its kernels give wrong numbers in a loop, without a word. It does not recognise these reductions,
-in any program, also in one that a user has jitted. On a CPU they fuse with what uses them; there are log2(n) of them.
+In batches of 4,096 and more, XLA's CPU compiler in JAX 0.8 to 0.10 passes `jnp.sum`, `jnp.max` and `jnp.min` to a
+library, some of whose kernels silently return wrong numbers in a loop. It does not recognise the reductions of this
+module, even in programs that a user jits. On a CPU their log2(n) operations fuse with their consumers.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import jax.numpy as jnp
 
 
 def reduce_by_halves(combine: Callable[[jax.Array, jax.Array], jax.Array], x: jax.Array) -> jax.Array:
-    """Return `combine` of all elements along the last axis, of shape `x.shape[:-1]`; there must be one at least."""
+    """Reduce the last axis, with at least one element, by `combine`; the result has shape `x.shape[:-1]`."""
     odd = None
     while (n := x.shape[-1]) > 1:
         if n % 2:

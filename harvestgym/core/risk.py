@@ -1,7 +1,7 @@
 """Risk measures: the value of a sample of returns under risk aversion.
 
-A measure is a small callable, from a sample to a number in the unit of the return; more is better. In a farm file it
-is `{measure: cvar, level: 0.1}`. Every measure of a sample of equal returns is that return.
+A measure is a small callable from a sample to a number in the unit of the return; larger is better. In a farm file it
+is `{measure: cvar, level: 0.1}`. If all returns of a sample are equal, every measure is that return.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Measure(Strict):
         return self.worth(values)
 
     def worth(self, values: np.ndarray) -> float:
-        """Return the measure of a sample that is not empty."""
+        """Return the measure of a nonempty sample."""
         raise NotImplementedError
 
     def __str__(self) -> str:
@@ -39,7 +39,7 @@ class Measure(Strict):
 
     @model_serializer
     def written(self) -> dict[str, Any]:
-        """Return its entry in a file: its name, also if it is the default, and its parameters."""
+        """Return the entry for a file: its name, even if it is the default, and its parameters."""
         return {"measure": self.measure, **self.numbers()}
 
     def numbers(self) -> dict[str, float]:
@@ -48,7 +48,7 @@ class Measure(Strict):
 
 
 class Expectation(Measure):
-    """The mean: no aversion at all."""
+    """The mean: no risk aversion."""
 
     measure: Literal["expectation"] = "expectation"  # pyright: ignore[reportIncompatibleVariableOverride]
 
@@ -57,9 +57,9 @@ class Expectation(Measure):
 
 
 class CVaR(Measure):
-    """The mean of the worst `level` share of the returns, the last of them counted in part.
+    """The mean of the worst `level` share of the returns; the last of them counts partially.
 
-    Conditional value at risk of Rockafellar & Uryasev (2000), Optimization of conditional value-at-risk, of a gain
+    Conditional value at risk of Rockafellar & Uryasev (2000), Optimization of conditional value-at-risk, for a gain
     instead of a loss. At level 1 it is the mean.
     """
 
@@ -73,7 +73,7 @@ class CVaR(Measure):
 
 
 class Quantile(Measure):
-    """The return that a `level` share of the episodes stays at or below (value at risk, of a gain)."""
+    """The `level` quantile of the returns (value at risk, for a gain)."""
 
     measure: Literal["quantile"] = "quantile"  # pyright: ignore[reportIncompatibleVariableOverride]
     level: Level = 0.1
@@ -83,9 +83,9 @@ class Quantile(Measure):
 
 
 class MeanVariance(Measure):
-    """The mean less half the aversion times the variance (Markowitz 1952, Portfolio selection).
+    """The mean minus half the aversion times the variance (Markowitz 1952, Portfolio selection).
 
-    For a normal return it is the entropic measure of the same aversion.
+    For a normally distributed return it equals the entropic measure with the same aversion.
     """
 
     measure: Literal["mean-variance"] = "mean-variance"  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -96,10 +96,10 @@ class MeanVariance(Measure):
 
 
 class Entropic(Measure):
-    """-ln E exp(-aversion G) / aversion: the sure return that an exponential utility holds for as good.
+    """-ln E exp(-aversion G) / aversion: the certainty equivalent of an exponential utility.
 
     Howard & Matheson (1972), Risk-sensitive Markov decision processes; Föllmer & Schied (2002), Convex measures of
-    risk. Near 0 it is the mean, far above the worst return.
+    risk. With an aversion near 0 it is the mean; with a large aversion, the worst return.
     """
 
     measure: Literal["entropic"] = "entropic"  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -129,11 +129,11 @@ def _optional(data: Any) -> Measure | None:
 
 
 class _Schema:
-    """The JSON Schema for editors, made on request: it takes longer than a farm's file."""
+    """The JSON Schema for editors, made on request, because it takes longer than reading a farm file."""
 
     def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
         return {"anyOf": [kind.model_json_schema() for kind in MEASURES.values()] + [{"type": "null"}]}
 
 
 Risk = Annotated[Measure | None, BeforeValidator(_optional), _Schema()]
-"""An entry of a file that may name a measure."""
+"""An optional measure in a file."""

@@ -1,4 +1,4 @@
-"""Batches of environments: compiled rollouts, evaluation of whole episodes, timing, several devices."""
+"""Batches of environments: compiled rollouts, evaluation of complete episodes, timing, several devices."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ class Trajectory(NamedTuple):
         obs: observation before the action.
         action: the action.
         reward: float32, reward of the step.
-        next_obs: observation after the action; at the end of an episode its last one, not the first of the next.
-        terminated, truncated: bool, how an episode ended.
-        info: info of the step; at the end of an episode its last one.
+        next_obs: observation after the action; at the end of an episode, its last observation.
+        terminated, truncated: bool, whether and how the episode ended.
+        info: info of the step; at the end of an episode, its last info.
     """
 
     obs: Any
@@ -67,13 +67,13 @@ class Trajectory(NamedTuple):
 
 
 class Episodes(NamedTuple):
-    """Whole episodes, one row each.
+    """Complete episodes, one row each.
 
     Attributes:
         returns: float32, the sum of rewards.
         length: int32, steps.
-        terminated: bool, a condition of the environment ended it.
-        truncated: bool, the environment's clock or `max_steps` ended it.
+        terminated: bool, whether a condition of the environment ended the episode.
+        truncated: bool, whether the time limit or `max_steps` ended it.
         info: info of the last step.
     """
 
@@ -99,7 +99,7 @@ class Timing(NamedTuple):
 
 
 def _make_arrays_table(title: str, arrays: Any) -> Table:
-    """Make a table of the arrays of a named tuple, with those inside of them by their path."""
+    """Make a table of the arrays in a named tuple; nested arrays are named by path."""
     rows = []
     for path, leaf in jax.tree_util.tree_leaves_with_path(arrays):
         values = np.asarray(leaf)
@@ -121,10 +121,10 @@ def rollout(
 ) -> Trajectory:
     """Run `num_envs` environments for `num_steps` steps; a new episode begins whenever one ends.
 
-    `key` is one key, or one per environment; the first episode of `jax.random.key(s)` is that of `reset(seed=s)`.
-    `params` are the environment's own by default; `Batched(params)` has a set for each environment, and
-    `Batched(policy)` a policy of one structure for each. Environments, with what is `Batched`, are spread over
-    `devices`; any number of them, as the last device also runs copies that are dropped.
+    `key` is one key, or one per environment; the first episode of `jax.random.key(s)` is the one of `reset(seed=s)`.
+    `params` are by default the environment's; `Batched(params)` has parameters for each environment, and
+    `Batched(policy)` a policy for each, of the same structure. Environments, with anything `Batched`, are distributed
+    over `devices`; their number need not be a multiple, because the last device also runs copies that are dropped.
     """
     keys, params, chosen = _prepare("rollout", env, key, check_count("num_envs", num_envs), params, devices)
     with announcing(env.describe(num_envs)):
@@ -140,9 +140,9 @@ def evaluate(
     params: Any = None,
     devices: Devices | None = None,
 ) -> Episodes:
-    """Run `num_episodes` whole episodes, none longer than `max_steps`; stop when all have ended.
+    """Run `num_episodes` complete episodes of at most `max_steps` steps; stop when all have ended.
 
-    Other arguments are those of `rollout`.
+    The other arguments are as in `rollout`.
     """
     keys, params, chosen = _prepare("evaluate", env, key, check_count("num_episodes", num_episodes), params, devices)
     with announcing(env.describe(num_episodes)):
@@ -186,7 +186,7 @@ def _trace_policy(policy: Policy | Batched) -> Policy | Batched:
 
 
 def _spread_over_devices(function: Callable[..., Any], devices: tuple[Any, ...], axis: int) -> Callable[..., Any]:
-    """Spread the environments of `function(policy, keys, params)` over devices; its results have them along `axis`."""
+    """Distribute `function(policy, keys, params)` over devices by environment; `axis` is their axis in results."""
     if not devices:
         return function
     out = PartitionSpec(*(None,) * axis, SHARDS)
@@ -222,7 +222,7 @@ def _rollout(
 
 
 def _roll(env: Env[Any, Any], num_steps: int, policy: Policy | Batched, keys: jax.Array, params: Any) -> Trajectory:
-    # Every episode begins in the loop, also the first ones, so that `reset` is compiled once.
+    # All episodes begin in the loop, even the first ones, so that `reset` is compiled once.
     begun = layout_of(jax.eval_shape(partial(start_episode, env), keys, params))
     none, none_shown = begun.unpack(begun.zeros())
     player, step = play_in_batch(policy, make_policy_keys(keys)), step_with_advance(env, params)

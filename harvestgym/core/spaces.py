@@ -10,7 +10,7 @@ import numpy as np
 
 
 def summarise_space(space: gymnasium.Space[Any], most: int = 120) -> str:
-    """Return a space as Gymnasium prints it, or its kind and sizes where that is longer than `most` characters."""
+    """Return a space as Gymnasium prints it, or its kind and sizes if that is longer than `most` characters."""
     text = " ".join(str(space).split())
     if len(text) <= most:
         return text
@@ -26,7 +26,7 @@ def summarise_space(space: gymnasium.Space[Any], most: int = 120) -> str:
 
 
 def noop_action(space: gymnasium.Space[Any]) -> Any:
-    """Return the action that does nothing: 0 in every part; None for a space without one."""
+    """Return the action that does nothing: 0 in every part; None if the space has none."""
     match space:
         case gymnasium.spaces.Discrete():
             return np.int32(0)

@@ -1,8 +1,8 @@
 """Frozen dataclasses that are JAX pytrees with described fields.
 
-A field is a `var` (state), a `par` (parameter) or an `open_par` (parameters under the user's names), all
-traced, or a `static` (structure, part of the compiled program). Its description (name at the boundary, unit,
-range, labels, meaning) stands here only; spaces, tables, schemas, axis labels and error messages are derived.
+A field is a `var` (state), a `par` (parameter) or an `open_par` (parameters with names chosen by the user), all
+traced, or a `static` (structure, part of the compiled program). Its description (public name, unit, range, labels,
+meaning) is declared only there; spaces, tables, schemas, axis labels and error messages are derived from it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ FieldKind = Literal["var", "par", "open", "static"]
 Dtype = Literal["float", "int", "bool"]
 
 WIDE = 1e9
-"""The end of a range that has no natural one."""
+"""The limit of a range without a natural limit."""
 
 
 @dataclass(frozen=True)
@@ -32,15 +32,15 @@ class Meta:
     """The description of one field.
 
     Attributes:
-        keys: the names at the boundary, `name#unit` as in the paper. Several keys name the entries of a
-            leading axis (the nutrients N, P, K, C of one array, say).
-        axes: the remaining axes, by name: `("plot",)` stands for the two axes of a field's plots.
-        low, high: the closed range that values never leave.
-        labels: the name of each value of an integer that is a choice.
-        hidden: part of the state that nobody can observe (the weather to come, say).
-        settled: part of the state that the start of an episode determines, so that no file can.
+        keys: the public names, `name#unit` as in the paper. Several keys name the entries of a leading axis, such as
+            the nutrients N, P, K, C of one array.
+        axes: the names of the remaining axes; `("plot",)` stands for the two axes of a field's plots.
+        low, high: the closed range of values.
+        labels: the name of each value of an integer choice.
+        hidden: whether it is state that cannot be observed, such as future weather.
+        settled: whether it is state that the start of an episode determines, so that a file cannot set it.
         endless: whether a parameter may be infinite, which means no bound.
-        unknown: whether a parameter may be NaN, which means that nobody knows it.
+        unknown: whether a parameter may be NaN, which means unknown.
     """
 
     kind: FieldKind
@@ -125,7 +125,7 @@ def par(
 ) -> Any:
     """Declare a parameter: traced (so it can be mapped over, drawn per episode, differentiated), read from YAML.
 
-    One with `axes` is an array that a program makes and no file holds.
+    A parameter with `axes` is an array that a program makes and files do not contain.
     """
     if labels:
         dtype, low, high = "int", 0, len(labels) - 1
@@ -135,14 +135,14 @@ def par(
 
 
 def open_par(key: str, doc: str, *, low: float = -math.inf, high: float = math.inf) -> Any:
-    """Parameters under names that the kind does not know, a dict from name to number (the targets of a cide)."""
+    """Declare parameters whose names the user chooses, a dict from name to number (the targets of a cide)."""
     return _field(Meta("open", _keys(key), doc, low=low, high=high))
 
 
 def static(
     key: str, doc: str, *, low: float = -math.inf, high: float = math.inf, default: Any = dataclasses.MISSING
 ) -> Any:
-    """Structure: hashable, part of the compiled program, never traced; a count lies within `[low, high]`."""
+    """Declare structure: hashable, part of the compiled program, never traced; a count lies within `[low, high]`."""
     return _field(Meta("static", (key,), doc, low=low, high=high), default)
 
 
@@ -150,8 +150,8 @@ def static(
 def pytree(cls: type[PytreeT]) -> type[PytreeT]:
     """Make `cls` a frozen dataclass and a JAX pytree; its `static` fields are auxiliary data.
 
-    JAX rebuilds an instance without the constructor: a constructor may refuse what users give it, while a tree of
-    shapes or axes is not refused.
+    JAX rebuilds instances without the constructor, so a constructor may validate its arguments although leaves may also
+    be shapes or axes.
     """
     cls = dataclass(frozen=True, kw_only=True)(cls)
     fields = dataclasses.fields(cls)  # pyright: ignore[reportArgumentType]
@@ -173,7 +173,7 @@ def pytree(cls: type[PytreeT]) -> type[PytreeT]:
 
 
 def rebuild(cls: type[PytreeT], values: Mapping[str, Any] | Iterable[tuple[str, Any]]) -> PytreeT:
-    """Make an instance of a pytree from all its fields, without its constructor and so without its checks."""
+    """Make an instance of a pytree from all its fields, without the constructor and its checks."""
     made = object.__new__(cls)
     made.__dict__.update(values)
     return made
@@ -199,7 +199,7 @@ def iterate_metas(cls: Any) -> Iterator[tuple[str, Meta]]:
 
 
 def cut_to_32_bits(leaf: Any) -> Any:
-    """Return a leaf as a JAX array of 32 bits, where the host enabled 64: NumPy 1 would widen a number that it uses."""
+    """Convert a leaf to a 32-bit JAX array, if the host enabled 64 bits: NumPy 1 would otherwise widen results."""
     if jnp.result_type(float) != np.float64:
         return leaf
     return jnp.asarray(leaf, {"float64": np.float32, "int64": np.int32}.get(str(jnp.result_type(leaf))))

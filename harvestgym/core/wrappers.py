@@ -1,7 +1,7 @@
-"""Functional wrappers: each takes an environment and is one, with its own typed state.
+"""Functional wrappers: each wraps an environment and is an environment, with a typed state.
 
-A wrapper is hashable, and works under `vmap` and `scan`. It is an `Env` by its `reset` and `step`; the five parts are
-those of the environment inside.
+A wrapper is hashable, and works under `vmap` and `scan`. It defines `reset` and `step`; the five parts belong to the
+environment inside.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from .random import keys_for
 
 @dataclass(frozen=True)
 class Wrapper(Env[Any, Params], Generic[Params]):
-    """An environment around `env`; a subclass changes what it defines, the rest passes through."""
+    """An environment around `env`; a subclass changes the methods that it defines, the rest passes through."""
 
     env: Env[Any, Params]
 
@@ -55,7 +55,7 @@ class Wrapper(Env[Any, Params], Generic[Params]):
         return state.inner
 
     def read(self, action: Any) -> Any:
-        """Translate an action to the action of the environment inside."""
+        """Translate an action to an action of the environment inside."""
         return action
 
     def reset(self, key: jax.Array, params: Params | None = None) -> tuple[Any, Timestep]:
@@ -65,7 +65,7 @@ class Wrapper(Env[Any, Params], Generic[Params]):
         return self.opened(*self.env.again(key, self.inner(last), renew, params))
 
     def opened(self, state: Any, first: Timestep) -> tuple[Any, Timestep]:
-        """Return the wrapper's state and Timestep at the start of an episode, from those inside."""
+        """Return the state and Timestep of the wrapper at the start of an episode, from the inner ones."""
         raise NotImplementedError
 
 
@@ -75,14 +75,14 @@ def unwrapped(env: Env[Any, Any]) -> Env[Any, Any]:
 
 
 def find_layer(env: Env[Any, Any], name: str) -> Env[Any, Any] | None:
-    """Return the outermost of an environment and those inside it that has an attribute; None if none has it."""
+    """Return the outermost layer of an environment that has an attribute; None if there is none."""
     if getattr(env, name, None) is not None:
         return env
     return find_layer(env.env, name) if isinstance(env, Wrapper) else None
 
 
 def find_mask_layer(env: Env[Any, Any]) -> Env[Any, Any] | None:
-    """Return the outermost layer that has an `action_mask`; None if there is none, or a wrapper has other actions."""
+    """Return the outermost layer with an `action_mask`; None if there is none, or if a wrapper changes the actions."""
     if getattr(env, "action_mask", None) is not None:
         return env
     if not isinstance(env, Wrapper) or type(env).read is not Wrapper.read:
@@ -101,12 +101,12 @@ def unwrapped_state(env: Env[Any, Any], state: Any) -> Any:
 
 
 def unwrapped_action(env: Env[Any, Any], action: Any) -> Any:
-    """Translate an action to that of the environment inside all wrappers."""
+    """Translate an action to an action of the environment inside all wrappers."""
     return unwrapped_action(env.env, env.read(action)) if isinstance(env, Wrapper) else action
 
 
 class TimeLimitState(NamedTuple):
-    """The state inside, and the steps since the reset."""
+    """The inner state, and the number of steps since the reset."""
 
     inner: Any
     steps: jax.Array
@@ -131,7 +131,7 @@ class TimeLimit(Wrapper[Params]):
 
 
 class LogState(NamedTuple):
-    """The state inside, and the sum of rewards and number of steps since the reset."""
+    """The inner state, and the sum of rewards and the number of steps since the reset."""
 
     inner: Any
     total: jax.Array
@@ -140,7 +140,7 @@ class LogState(NamedTuple):
 
 @dataclass(frozen=True)
 class Log(Wrapper[Params]):
-    """Adds `episode_return` and `episode_length` so far to the info; at the end they are the episode's."""
+    """Adds `episode_return` and `episode_length` so far to the info; at the end they are the totals."""
 
     def opened(self, state: Any, first: Timestep) -> tuple[LogState, Timestep]:
         return self._with_info(LogState(state, jnp.float32(0.0), jnp.int32(0)), first)
@@ -158,7 +158,7 @@ class Log(Wrapper[Params]):
 
 @dataclass(frozen=True)
 class Exponential:
-    """The exponential utility, (1 - exp(-aversion x)) / aversion: worth x near 0, and at most 1 / aversion.
+    """The exponential utility, (1 - exp(-aversion x)) / aversion: about x near 0, and at most 1 / aversion.
 
     Maximising its mean maximises the entropic measure of the return (`core.risk.Entropic`).
     """
@@ -174,10 +174,10 @@ class Exponential:
 
 @dataclass(frozen=True)
 class Shortfall:
-    """`threshold` less what the return falls short of it, over `level`.
+    """The utility threshold - max(threshold - x, 0) / level.
 
-    Its mean is at most the CVaR of that level, and equal to it where the threshold is the quantile: Rockafellar &
-    Uryasev (2000), eq. (4). So the threshold is to be learnt with the policy, from the quantile of past returns.
+    Its mean is at most the CVaR of that level, and equal to it if the threshold is the quantile: Rockafellar & Uryasev
+    (2000), eq. (4). So learn the threshold with the policy, from the quantile of past returns.
     """
 
     threshold: Annotated[float, Field(ge=-FLOAT32, le=FLOAT32)]
@@ -191,7 +191,7 @@ class Shortfall:
 
 
 class UtilityState(NamedTuple):
-    """The state inside, and the sum of its rewards since the reset."""
+    """The inner state, and the sum of its rewards since the reset."""
 
     inner: Any
     total: jax.Array
@@ -199,11 +199,11 @@ class UtilityState(NamedTuple):
 
 @dataclass(frozen=True)
 class Utility(Wrapper[Params]):
-    """Pays what a step adds to the utility of the sum of rewards: over an episode, u(return) - u(0).
+    """Rewards the change of the utility of the sum of rewards: u(return) - u(0) over an episode.
 
-    A learner that maximises the undiscounted mean reward then maximises the mean utility. Any risk measure that is the
-    mean of a function of the return works so; the variance does not, since it depends on the mean of other returns.
-    The best action may depend on the sum so far, which is in the info as `return so far`, not in the observation.
+    A learner that maximises the undiscounted mean return then maximises the mean utility. This works for any risk
+    measure that is the mean of a function of the return, so not for the variance. The best action may depend on the
+    sum so far, which is in the info as `return so far`, not in the observation.
     """
 
     utility: Callable[[jax.Array], jax.Array]
@@ -224,7 +224,7 @@ class Utility(Wrapper[Params]):
 
 
 class AutoResetState(NamedTuple):
-    """The state inside, and whether the last step ended the episode."""
+    """The inner state, and whether the last step ended the episode."""
 
     inner: Any
     over: jax.Array
@@ -232,10 +232,10 @@ class AutoResetState(NamedTuple):
 
 @dataclass(frozen=True)
 class AutoReset(Wrapper[Params]):
-    """Starts a new episode, with a fresh key, when one has ended, in one of Gymnasium's modes (`AutoresetMode`).
+    """Starts a new episode with a new key when one has ended, in one of Gymnasium's modes (`AutoresetMode`).
 
-    In SAME_STEP the info also holds `final_obs` and `final_info`, the obs and info of the step itself;
-    `_final_obs` and `_final_info` are true where they were an episode's last.
+    In SAME_STEP the info also contains `final_obs` and `final_info`, the obs and info of the step before the restart;
+    `_final_obs` and `_final_info` are true at the end of an episode.
     """
 
     mode: AutoresetMode = AutoresetMode.NEXT_STEP
@@ -282,7 +282,7 @@ class Flatten(Wrapper[Params]):
 
 
 def flatten(space: gymnasium.Space[Any], value: Any) -> jax.Array:
-    """Return a float32 vector of a value of `space`; choices become one-hot, as in `gymnasium.spaces.flatten`."""
+    """Flatten a value of `space` to a float32 vector; choices become one-hot, as in `gymnasium.spaces.flatten`."""
     match space:
         case gymnasium.spaces.Dict():
             parts = [flatten(inside, value[name]) for name, inside in space.spaces.items()]

@@ -1,4 +1,4 @@
-"""Strict YAML: safe, no key twice, `1e-3` is a number, every error with its file and line."""
+"""Strict YAML: safe, without repeated keys, `1e-3` is a number, and errors have file and line."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ import yaml
 from .errors import ConfigError
 
 _Safe: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-"""The parser in C is some eight times faster; PyYAML has it wherever it could be built."""
+"""The C parser is about eight times faster; PyYAML has it where it could be built."""
 
 
 DEEPEST = 100
-"""Levels of nesting that a file may have."""
+"""Largest depth of nesting in a file."""
 
 
 class _Loader(_Safe):
-    """SafeLoader that refuses a repeated key and reads floats as YAML 1.2 does."""
+    """SafeLoader that rejects repeated keys and reads floats like YAML 1.2."""
 
 
 def _mapping(loader: _Loader, node: yaml.MappingNode, deep: bool = True) -> dict[Any, Any]:
@@ -37,7 +37,7 @@ def _mapping(loader: _Loader, node: yaml.MappingNode, deep: bool = True) -> dict
 
 
 _Loader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _mapping)
-_Loader.add_constructor("tag:yaml.org,2002:value", lambda loader, node: node.value)  # `=` of a condition, as text
+_Loader.add_constructor("tag:yaml.org,2002:value", lambda loader, node: node.value)  # the `=` of a condition is text
 _Loader.add_implicit_resolver(
     "tag:yaml.org,2002:float", re.compile(r"^[-+]?(\d+\.?\d*|\.\d+)[eE][-+]?\d+$"), list("-+0123456789.")
 )
@@ -48,7 +48,7 @@ def parse(text: str, where: str = "<text>") -> Any:
     try:
         value = yaml.load(text, Loader=_Loader)  # noqa: S506 (a SafeLoader)
     except yaml.MarkedYAMLError as error:
-        if "maximum nesting depth" in str(error.problem):  # of the parser in C of PyYAML 6.0.4
+        if "maximum nesting depth" in str(error.problem):  # from the C parser of PyYAML 6.0.4
             raise _too_deep(where) from None
         mark = error.problem_mark
         line = f", line {mark.line + 1}" if mark else ""
@@ -78,7 +78,7 @@ def _too_deep(where: str) -> ConfigError:
 
 
 def to_line(value: Any) -> str:
-    """Return a value as YAML in one line."""
+    """Return a value as one line of YAML."""
     text = yaml.safe_dump(value, default_flow_style=True, sort_keys=False, allow_unicode=True, width=2**30)
     return text.removesuffix("\n").removesuffix("\n...")
 

@@ -1,1 +1,1 @@
-"""Evaluation of policies: returns, risk measures, tables, plots."""
+"""Evaluation of policies: returns, risk measures, tables, plots, datasets."""

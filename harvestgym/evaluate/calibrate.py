@@ -1,8 +1,8 @@
 """Calibration: fit parameters of a farm to observed series, such as a growth curve.
 
-Parameters are an argument of the environment, so that a generation of candidates is one `vmap`. The search is SciPy's
-differential evolution, which needs no gradient and works with labels and thresholds. All candidates run through the
-same seasons, so that they differ by their parameters only.
+Parameters are an argument of the environment, so a generation of candidates is one `vmap`. The search is SciPy's
+differential evolution, which needs no gradient and works with labels and thresholds. All candidates run in the same
+seasons, so that they differ in their parameters only.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Fit(NamedTuple):
         before: their values before the fit.
         params: all parameters of the farm, including the fitted ones.
         rmse, rmse_before: root mean square error of each series in its own unit, by variable.
-        loss: the loss that the search has minimised.
+        loss: the minimised loss.
     """
 
     values: dict[str, float]
@@ -61,7 +61,7 @@ class Fit(NamedTuple):
 
 
 class ParameterLocation(NamedTuple):
-    """The location of a parameter: field, entity, attributes below it, and its entry in a stacked one."""
+    """The location of a parameter: field, entity, nested attributes, and its entry in a stacked parameter."""
 
     field: int
     entity: int
@@ -74,8 +74,8 @@ def read_series(path: Path, variables: Mapping[str, str], **where: str) -> list[
 
     Args:
         path: the file.
-        variables: the path of the variable by the name of the column; an empty cell is not an observation.
-        where: selects the rows whose cell in a column is this text (`year="1877"`).
+        variables: the path of the variable for each column; empty cells are skipped.
+        where: selects the rows with this text in a column (`year="1877"`).
     """
     with path.open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
@@ -104,21 +104,21 @@ def fit(
     generations: int = 40,
     start_seed: int | None = None,
 ) -> Fit:
-    """Find the parameters with which the farm comes nearest to the observations.
+    """Find the parameters with which the farm fits the observations best.
 
-    The loss is the mean over all observations of the squared error of the median season, each series in units of its
-    own spread.
+    The loss is the mean squared error of the median season over all observations, with each series in units of its
+    spread.
 
     Args:
-        env: a farm with a step a day (mode `po` or `fo`).
-        free: parameters to fit by path (`Field-0/Plant-0/grow/rate/intercept`), and the range of each.
+        env: a farm with one step per day (mode `po` or `fo`).
+        free: the range of each parameter to fit, by path (`Field-0/Plant-0/grow/rate/intercept`).
         series: the observations.
         policy: the actions of the farmer; none by default.
-        seasons: number of seasons of each candidate.
+        seasons: number of seasons per candidate.
         seed: seed of the seasons.
-        members: candidates of a generation, for each parameter.
-        generations: number of generations, at most.
-        start_seed: seed of the search; by default `seed`. Searches with other seeds start elsewhere.
+        members: candidates per generation and parameter.
+        generations: largest number of generations.
+        start_seed: seed of the search; by default `seed`. Other seeds give other initial candidates.
 
     Raises:
         ConfigError: for an unknown path, with the nearest one.
@@ -134,7 +134,7 @@ def fit(
     losses = partial(_compute_losses, env, days, watched, locations, acting, keys, observed, env.params)
     start = np.asarray([float(_get_value(env.params, location)) for location in locations])
     own = seed if start_seed is None else start_seed
-    seeded: Any = {"seed": own}  # the name that all versions of SciPy know; the newer ones also say rng
+    seeded: Any = {"seed": own}  # the name in all versions of SciPy; newer ones also accept rng
     found = scipy.optimize.differential_evolution(
         lambda x: np.asarray(losses(jnp.asarray(x.T, jnp.float32)), np.float64),
         list(free.values()), x0=np.clip(start, *np.asarray(list(free.values())).T), popsize=members,
@@ -157,7 +157,7 @@ def curves(
     seed: int = 0,
     days: int | None = None,
 ) -> dict[str, np.ndarray]:
-    """Return the median season of each variable, (days + 1,) from the start on, up to the horizon by default."""
+    """Return the median season of each variable, (days + 1,) from the start, by default up to the horizon."""
     watched = tuple(find_watched(env, name) for name in variables)
     acting = (policy or constant_policy(noop_action(env.action_space))).traced()
     keys = jax.random.split(jax.random.key(seed), seasons)
@@ -191,13 +191,13 @@ def find_parameter(env: FarmModel, path: str) -> ParameterLocation:
 
 
 def fitted(env: FarmModel, values: Mapping[str, float]) -> Any:
-    """Return the parameters of a farm with new values at some paths, such as those fitted on another farm."""
+    """Return the parameters of a farm with new values at given paths, such as values fitted on another farm."""
     locations = [find_parameter(env, path) for path in values]
     return set_parameters(env.params, locations, jnp.asarray(list(values.values()), jnp.float32))
 
 
 def set_parameters(params: Any, locations: Sequence[ParameterLocation], values: jax.Array) -> Any:
-    """Return the parameters of a farm with `values` (n,) at some locations."""
+    """Return the parameters of a farm with `values` (n,) at `locations`."""
     for location, value in zip(locations, values, strict=True):
         params = _set_value(
             params, ("fields", location.field, "entities", location.entity, *location.attributes), location.entry, value
@@ -261,7 +261,7 @@ def _find_range(value: jax.Array) -> jax.Array:
 def _run_median(
     env: FarmModel, days: int, watched: tuple[Variable, ...], policy: Policy, keys: jax.Array, params: Any
 ) -> jax.Array:
-    """Return the median over seasons of each variable, (days + 1, variables); an ended season keeps its last state."""
+    """Return the median of each variable over seasons, (days + 1, variables); ended seasons keep their last state."""
 
     advancing = step_with_advance(env, params)
 

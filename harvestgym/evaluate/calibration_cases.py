@@ -1,4 +1,4 @@
-"""Calibration from several starts, as cases of a sweep: each start is a search with its own seed, on any engine."""
+"""Calibration from several starts, as cases of a sweep: each start is a search with another seed, on any engine."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .run import policy_named
 
 LOSS = "loss"
 _MAPPINGS = ("values", "before", "rmse", "rmse_before")
-"""Attributes of a `Fit` that are numbers by name."""
+"""Attributes of a `Fit` that are mappings from name to number."""
 
 
 class CalibrationCase(SweepCase):
@@ -31,7 +31,7 @@ class CalibrationCase(SweepCase):
         free: ranges of the parameters to fit, by path.
         series: days and values of the observations, by the path of the variable.
         policy: name of the policy that acts; None for no action.
-        seed: seed of the search, the start; candidates meet the seasons of `fit(seed=0)`.
+        seed: seed of the search, the start; candidates run in the seasons of `fit(seed=0)`.
     """
 
     runner: ClassVar[str] = "harvestgym.evaluate.calibration_cases:run_calibration_cases"
@@ -56,7 +56,7 @@ class CalibrationCase(SweepCase):
 
 
 def run_calibration_cases(cases: Sequence[CalibrationCase]) -> list[dict[str, np.ndarray]]:
-    """Fit the parameters of each case; a column for each number of a `Fit`, under the name of its attribute."""
+    """Fit the parameters of each case; return a column for each number of a `Fit`, named by attribute."""
     return [_run_case(case) for case in cases]
 
 
@@ -80,17 +80,17 @@ def fit_from_starts(
     options: EngineOptions = LOCAL,
     progress: Progress = ignore_progress,
 ) -> list[Fit]:
-    """Fit the parameters of a case from several starts; return all fits, that with the least loss first.
+    """Fit the parameters of a case from several starts; return all fits, by increasing loss.
 
     Args:
-        case: the search; its seed is that of the first start.
+        case: the search; its seed is the seed of the first start.
         starts: number of searches, with consecutive seeds.
-        work: folder from which an interrupted calibration goes on.
+        work: folder from which an interrupted calibration continues.
         options: the engine.
         progress: receives 1 for each start.
 
     Raises:
-        ConfigError: for a wrong path, an unknown engine, and as `sweep.collect`.
+        ConfigError: for a wrong path or an unknown engine, and like `sweep.collect`.
     """
     cases = [case.model_copy(update={"seed": case.seed + start}) for start in range(starts)]
     env: Any = make(case.id, **case.overrides)

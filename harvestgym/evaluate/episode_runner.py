@@ -1,7 +1,7 @@
-"""Runner of `EpisodeCase`s: the episodes of many cases of one structure, in batches of one compiled size.
+"""Run `EpisodeCase`s: the episodes of many cases with the same structure, in batches of one compiled size.
 
-A row is an episode with the parameters and the policy of its case. The size of a batch never changes and a row does not
-depend on its place, so that a case has the same rows with any other cases, on any worker.
+A row is an episode with the parameters and the policy of its case. Batches have a fixed size, and rows do not depend on
+their position, so that a case has the same rows with any other cases and on any worker.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from . import splits
 from .run import evaluation_keys, find_policy, horizon
 
 EPISODE_ROWS = 256
-"""Episodes of one compiled call; a multiple of the width of vector instructions, so that no row is a remainder."""
+"""Episodes per compiled call; a multiple of the vector width, so that all rows use the same instructions."""
 
 
 class Setting(NamedTuple):
-    """An environment with a policy: all of a case but its seed and its number of episodes.
+    """An environment with a policy: a case without its seed and its number of episodes.
 
     Attributes:
         env: the environment.
-        steps: the steps of the longest episode.
-        arrays: the parameters and the policy, with host arrays.
+        steps: length of the longest episode.
+        arrays: the parameters and the policy, as host arrays.
     """
 
     env: Env[Any, Any]
@@ -45,13 +45,13 @@ class Setting(NamedTuple):
 
     @property
     def structure(self) -> Hashable:
-        """The part that decides which program is compiled."""
+        """The part that determines the compiled program."""
         leaves, tree = jax.tree.flatten(self.arrays)
         return self.env, self.steps, tree, tuple((leaf.shape, leaf.dtype) for leaf in leaves)
 
 
 def run_episode_cases(cases: Sequence[EpisodeCase]) -> list[dict[str, np.ndarray]]:
-    """Return the columns of each case, with a row for each episode: its return, length and end, and the family's."""
+    """Return the columns of each case, a row per episode: return, length, end, and the columns of the family."""
     settings = [prepare_setting(case) for case in cases]
     groups: dict[Hashable, list[int]] = {}
     for i, setting in enumerate(settings):
@@ -79,7 +79,7 @@ def _prepare_setting(id: str, overrides: str, policy: str, split: str | None, ch
 
 
 def _run_alike(cases: Sequence[EpisodeCase], settings: Sequence[Setting]) -> list[Episodes]:
-    """Run the episodes of cases whose settings have one structure."""
+    """Run the episodes of cases whose settings have the same structure."""
     owner = np.repeat(np.arange(len(cases)), [case.episodes for case in cases])
     number = np.concatenate([np.arange(case.episodes) for case in cases])
     seed = np.asarray([find_first_seed(case) for case in cases], np.int64)[owner]
@@ -110,5 +110,5 @@ def _make_columns(case: EpisodeCase, env: Env[Any, Any], episodes: Episodes) -> 
 
 
 def _drop_single_axes(values: np.ndarray) -> np.ndarray:
-    """Return values of one plot as one number a row."""
+    """Return values of a single plot as one number per row."""
     return values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values

@@ -1,7 +1,7 @@
-"""Export of a recorded episode: Parquet and a picture in a folder, an HTML page, films.
+"""Export of a recorded episode: Parquet and a picture in a folder, an HTML page, videos.
 
-`Exporter.check` refuses a target before the episode is run. Modules that need an extra or start JAX are imported in
-the functions that use them, since the command line imports this module.
+`Exporter.check` rejects targets before the episode runs. Functions import modules that need an extra or start JAX,
+because the command line imports this module.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from harvestgym.render.video import EpisodeFrames
 
 Bar = Callable[[str, int | None], Progress]
-"""Starts a progress bar with a name and a length, if known; returns the function that receives further progress."""
+"""A function that starts a progress bar with a name and a length, if known, and returns its progress callback."""
 
 
 class RecordedEpisode(NamedTuple):
-    """A recorded episode (see `record`) with its environment, policy and seed; a notebook shows its last picture."""
+    """A recorded episode (see `record`) with environment, policy and seed; notebooks show its last picture."""
 
     id: str
     env: Any
@@ -49,7 +49,7 @@ class RecordedEpisode(NamedTuple):
 
     @property
     def stem(self) -> str:
-        """The start of the names of its files."""
+        """The common prefix of its file names."""
         name = Path(self.id).stem if self.id.endswith(registry.FARM_SUFFIXES) else self.id.replace("/", "-")
         return f"{name}-{self.policy}-{self.seed}"
 
@@ -60,7 +60,7 @@ class RecordedEpisode(NamedTuple):
 
     @property
     def actions(self) -> Table:
-        """The actions that cost something or had an effect, as a table."""
+        """Return a table of the actions with a cost or an effect."""
         from harvestgym.core.view.tables import Table
 
         story = self.timeline
@@ -77,14 +77,14 @@ class RecordedEpisode(NamedTuple):
         return Image.fromarray(to_rgb(seen, width))
 
     def film(self, width: int = 960, fps: float = 10, frames: int = 600) -> EpisodeFrames:
-        """Return the film, with about `frames` pictures at most; notebooks show it."""
+        """Return the video, with at most about `frames` pictures; notebooks show it."""
         from harvestgym.render.video import EpisodeFrames
 
         scene = partial(self._scene, self.env, self.record)
         return EpisodeFrames.of(scene, len(self.record["reward"]), width, frames, self.timeline.last_event, fps)
 
     def figure(self) -> Any:
-        """Draw the whole episode as a figure of Matplotlib; needs the extra `plot`."""
+        """Draw the whole episode as a Matplotlib figure; needs the extra `plot`."""
         check_extras("figure", plot="matplotlib")
         return registry.family_function(self.id, "figure")(self.env, self.record)
 
@@ -109,9 +109,9 @@ class Exporter:
 
     Attributes:
         out: folder for the episode as Parquet and as a picture; created if missing. Without the extra `data` there is
-            no Parquet file; without `plot` the picture is that of the last step.
+            no Parquet file; without `plot` the picture shows the last step.
         html: file for the HTML page.
-        gif, mp4: files for films, `width` pixels wide, with `fps` pictures a second.
+        gif, mp4: files for videos, `width` pixels wide, with `fps` pictures per second.
     """
 
     out: Path | None = None
@@ -122,11 +122,11 @@ class Exporter:
     fps: float = 10
 
     def __bool__(self) -> bool:
-        """Return whether there is any target."""
+        """Return whether there is a target."""
         return any(path is not None for path in (self.out, self.html, self.gif, self.mp4))
 
     def check(self) -> None:
-        """Raise ConfigError, before anything is written, if a file cannot be made or an extra is missing."""
+        """Raise ConfigError, before writing, if a file cannot be created or an extra is missing."""
         from harvestgym.render.video import check_video_path
 
         if self.out is not None:
@@ -143,7 +143,7 @@ class Exporter:
                 check_folder(option, path.absolute().parent)
 
     def list_left_out(self) -> Iterator[str]:
-        """Yield a sentence for each extra that is missing, without which the folder has less."""
+        """Yield a message for each missing extra without which the folder is incomplete."""
         wanted = {"table of the episode": {"data": "pyarrow"}, "figure of the whole episode": {"plot": "matplotlib"}}
         for name, modules in wanted.items() if self.out is not None else ():
             try:
@@ -202,12 +202,12 @@ def write_replay(
     about: str = "",
     progress: Progress = ignore_progress,
 ) -> Path:
-    """Write a recorded episode as one HTML file that needs no network; needs the extra `plot`.
+    """Write a recorded episode as one self-contained HTML file; needs the extra `plot`.
 
     Args:
-        id, env, record: the environment and what `record_episode` returned.
+        id, env, record: the environment and the result of `record_episode`.
         path: the file.
-        title, about: head of the page; by default the id and nothing.
+        title, about: title and text at the top of the page; by default the id and no text.
         progress: receives 1 for every picture.
     """
     from harvestgym.render.html_replay import to_html
@@ -222,7 +222,7 @@ def write_replay(
 
 
 def check_folder(option: str, folder: Path) -> None:
-    """Raise ConfigError if a folder is a file, or can neither be written nor created."""
+    """Raise ConfigError if a folder is a file, or is neither writable nor creatable."""
     there = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
     if not there.is_dir():
         got = there if there != folder.absolute() else folder

@@ -1,4 +1,4 @@
-"""Observation costs: a wrapper that adds them up over an episode."""
+"""A wrapper that sums observation costs over an episode."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from harvestgym.core.env import Timestep
 from harvestgym.core.wrappers import Wrapper
 
 OBSERVATION_COST = "observation cost"
-"""The entry of the info with the costs of a step, and the column of the leaderboard with those of an episode."""
+"""The info entry with the costs of a step, and the leaderboard column with the costs of an episode."""
 
 TOTAL_COST = f"total/{OBSERVATION_COST}"
-"""The entry of the info with the costs of the episode so far."""
+"""The info entry with the costs of the episode so far."""
 
 
 class CostLogState(NamedTuple):
-    """The state inside, and the observation costs since the reset."""
+    """The inner state, and the observation costs since the reset."""
 
     inner: Any
     paid: jax.Array
@@ -27,7 +27,7 @@ class CostLogState(NamedTuple):
 
 @dataclass(frozen=True)
 class CostLog(Wrapper[Any]):
-    """Adds up observation costs, as `TOTAL_COST` of the info."""
+    """Sums observation costs in `TOTAL_COST` of the info."""
 
     def opened(self, state: Any, first: Timestep) -> tuple[CostLogState, Timestep]:
         return self._with_total(CostLogState(state, jnp.float32(0.0)), first)

@@ -1,4 +1,4 @@
-"""Recording of one episode: the arrays that the family keeps of each step."""
+"""Recording of one episode: the arrays that the family keeps at each step."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .run import horizon, policy_named
 
 
 def record_named(id: str, policy: Any = "expert", seed: int = 0, env: Env[Any, Any] | None = None) -> RecordedEpisode:
-    """Record the episode of `reset(seed=seed)`, ready to be drawn.
+    """Record the episode of `reset(seed=seed)`, ready for drawing.
 
     The policy is a name, a `Policy`, a model with `predict` (SB3), or a function from observation to action.
     """

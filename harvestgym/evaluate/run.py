@@ -1,4 +1,4 @@
-"""Evaluation of policies: whole episodes in batches on the device, one row each, and their summary."""
+"""Evaluation of policies: complete episodes in batches on the device, one row each, and their summary."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ from . import splits
 from .statistics import Summary, summarise
 
 BATCH = 50
-"""Episodes of one compiled call; progress is reported between calls."""
+"""Episodes per compiled call; progress is reported between calls."""
 
 LONGEST = 100_000
 """Steps after which an endless episode is truncated, if the environment has no horizon."""
 
 
 REPR_WIDTH = 390
-"""Characters of a printed `Comparison`."""
+"""Width of a printed `Comparison` in characters."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Evaluation:
 
     Attributes:
         returns, lengths: one entry per episode.
-        columns: columns of the family (yield, catch, cause of death ...), an entry or a row of plots per episode.
+        columns: columns of the family (yield, catch, cause of death ...), with an entry or a row of plots per episode.
         summary: summary of the returns.
         unit: unit of a step (`days` on a farm, `steps` by default).
         risk: risk measure of the environment's score, if it has one.
@@ -68,7 +68,7 @@ class Evaluation:
         return f"{type(self).__name__}({self.policy} on {self.id}, {episodes}: return {self.summary})"
 
     def to_json(self) -> dict[str, Any]:
-        """Return the numbers of `harvestgym run --json`."""
+        """Return the results as JSON data, as in `harvestgym run --json`."""
         out: dict[str, Any] = {"id": self.id, "policy": self.policy, "episodes": len(self.returns), "seed": self.seed}
         out["return"] = {
             "mean": self.summary.mean, "sd": self.summary.sd, "cvar10": self.summary.cvar10, "iqm": self.summary.iqm,
@@ -80,7 +80,7 @@ class Evaluation:
         return out | {name: _mean_or_counts(values) for name, values in self.columns.items()}
 
     def to_table(self) -> Table:
-        """Make the table of the numbers; of a single episode with one column."""
+        """Make a table of the results, with one column for a single episode."""
         many = len(self.returns) > 1
         episodes = f"{len(self.returns)} episodes" if many else "one episode"
         columns = ("", "mean", "sd", "lowest", "highest") if many else ()
@@ -97,9 +97,9 @@ class Evaluation:
         return Table(f"{self.policy} on {self.id}, {episodes}, seed {self.seed}", columns, rows)
 
     def describe(self) -> list[str]:
-        """Return lines below the table: the interval of the mean, and the counts of each column of labels.
+        """Return the lines below the table: the interval of the mean, and the counts of each label column.
 
-        These read `cause of death: none in 9, pests in 3`; a single episode has no interval.
+        Example: `cause of death: none in 9, pests in 3`. A single episode has no interval.
         """
         interval = f"95 % interval of the mean return: {self.summary.low:.3f} to {self.summary.high:.3f}"
         return [interval] * (len(self.returns) > 1) + [
@@ -124,9 +124,9 @@ class Comparison(dict[str, Evaluation]):
         return shorten(f"{type(self).__name__}({title}{returns})", REPR_WIDTH, placeholder=" ...)")
 
     def to_table(self, *columns: str) -> Table:
-        """Make a table with a row for each policy: its return with the 95 % interval, and the means of the columns.
+        """Make a table with a row per policy: its return with the 95 % interval, and the means of the columns.
 
-        All columns of numbers are shown, unless some are named.
+        By default it has all numeric columns.
         """
         first = next(iter(self.values()))
         numeric = columns or [name for name, values in first.columns.items() if is_numeric(values)]
@@ -143,7 +143,7 @@ class Comparison(dict[str, Evaluation]):
 
 
 def is_numeric(values: np.ndarray) -> bool:
-    """Return whether a column has numbers; else it has labels."""
+    """Return whether a column contains numbers instead of labels."""
     return values.dtype.kind in "fiub"
 
 
@@ -152,7 +152,7 @@ def _mean_or_counts(values: np.ndarray) -> Any:
 
 
 def count_labels(values: np.ndarray) -> dict[str, int]:
-    """Count each label over episodes and plots, the most frequent first."""
+    """Count each label over episodes and plots, most frequent first."""
     return dict(Counter(map(str, np.ravel(values))).most_common())
 
 
@@ -169,8 +169,8 @@ def find_idle_action(id: str, env: Env[Any, Any]) -> Any:
 def policy_named(id: str, env: Env[Any, Any], name: str) -> Policy:
     """Make a policy of an id by name; ConfigError for an unknown one.
 
-    Known are those of the family, `random`, `none` (no action), and `mixed`: the expert, which in each episode acts at
-    random with another chance (`mixed_policy`).
+    The names are those of the family, `random`, `none` (no action), and `mixed`: the expert, which acts at random with
+    a probability that differs between episodes (`mixed_policy`).
     """
     known: dict[str, Callable[[], Policy]] = {"random": lambda: random_policy(env)}
     idle = find_idle_action(id, env)
@@ -186,10 +186,10 @@ def policy_named(id: str, env: Env[Any, Any], name: str) -> Policy:
 
 
 def find_policy(id: str, env: Env[Any, Any], name: str) -> tuple[Env[Any, Any], Policy]:
-    """Find a policy by its name, or by the `module:function` or `file.py:function` that makes it, and its environment.
+    """Return a policy and its environment, by name or by `module:function` or `file.py:function`.
 
-    The function takes the id and the environment. It returns a `Policy`, or a pair of the environment, perhaps wrapped,
-    and its `Policy`.
+    The function gets the id and the environment. It returns a `Policy`, or a pair of an environment, such as a wrapped
+    one, and its `Policy`.
     """
     if ":" not in name:
         return env, policy_named(id, env, name)
@@ -228,10 +228,10 @@ def evaluate_together(
     split: str | None = None,
     progress: Progress = ignore_progress,
 ) -> Comparison:
-    """Evaluate several policies as `evaluate_id` does, with one compiled program for all.
+    """Evaluate several policies like `evaluate_id`, with one compiled program for all.
 
-    `policies` are names, or by their names a `Policy`, a model with `predict` (SB3), or a function from observation to
-    action.
+    `policies` are names, or a mapping from names to a `Policy`, a model with `predict` (SB3), or a function from
+    observation to action.
     """
     env, seed = _apply_split(id, env, seed, split)
     own = [make_policy(env, one) for one in policies.values()] if isinstance(policies, Mapping) else []
@@ -243,7 +243,7 @@ def evaluate_together(
 
 
 def _apply_split(id: str, env: Env[Any, Any] | None, seed: int, split: str | None) -> tuple[Env[Any, Any], int]:
-    """Return the environment and the seed of an evaluation, those of the split if one is named."""
+    """Return the environment and the seed of an evaluation, from the split if there is one."""
     if split is None:
         return env or spec_of(id).make(), seed
     chosen = splits.split(id, split)
@@ -257,7 +257,7 @@ def _evaluate_policy(
 
 
 def summarise_episodes(id: str, env: Env[Any, Any], policy: str, seed: int, whole: Episodes) -> Evaluation:
-    """Summarise some episodes of a policy as an evaluation."""
+    """Summarise episodes of a policy as an evaluation."""
     columns = family_function(id, "summary")(env, whole)
     returns, lengths = np.asarray(whole.returns), np.asarray(whole.length)
     risk = family_function(id, "risk", lambda env: None)(env)
@@ -272,7 +272,7 @@ def run_episodes(
     steps: int,
     progress: Progress = ignore_progress,
 ) -> Episodes:
-    """Run the episodes of an evaluation, none longer than `steps`, in batches of one compiled size."""
+    """Run the episodes of an evaluation, at most `steps` steps long, in batches of one compiled size."""
     parts = []
     for start in range(0, episodes, BATCH):
         part = evaluate(env, policy, evaluation_keys(seed, np.arange(start, start + BATCH)), BATCH, steps)
@@ -282,9 +282,9 @@ def run_episodes(
 
 
 def evaluation_keys(seed: int | np.ndarray, numbers: Sequence[int] | np.ndarray) -> jax.Array:
-    """Return the keys of some episodes of an evaluation by their numbers; episode 0 is that of `reset(seed=seed)`.
+    """Return the keys of episodes of an evaluation by number; episode 0 is the one of `reset(seed=seed)`.
 
-    `seed` is one for all, or an int64 for each.
+    `seed` is one seed for all, or an int64 array with one for each.
     """
     words = np.asarray(np.mod(seed, 2**32), np.uint32)
     return _make_keys(np.broadcast_to(words, np.shape(numbers)), np.asarray(numbers, np.int32))
@@ -299,7 +299,7 @@ def _make_keys(seed: jax.Array, number: jax.Array) -> jax.Array:
 
 
 def horizon(env: Env[Any, Any]) -> int:
-    """Return the steps of the longest episode: the horizon, or a limit for endless lives."""
+    """Return the largest number of steps of an episode: the horizon, or a limit for endless episodes."""
     days = int(getattr(env.params, "horizon", LONGEST))
     limited, daily = (find_layer(env, name) for name in ("evaluation_steps", "steps_per_day"))
     return getattr(limited, "evaluation_steps", None) or days * getattr(daily, "steps_per_day", 1)

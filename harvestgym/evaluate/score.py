@@ -1,7 +1,7 @@
 """The score of a policy on the held-out seasons of an id: 0 for doing nothing, 1 for the expert.
 
-The reference points (`reference_points.json`) are returns of rules, planners and optima on the test split, as the
-leaderboard of the docs lists them.
+The reference points (`reference_points.json`) are returns of rules, planners and optima on the test split, as on the
+leaderboard in the docs.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from .statistics import Summary, format_mean, summarise
 REFERENCE_POINTS = Path(__file__).with_name("reference_points.json")
 
 LEAST_GAP = 1e-3
-"""Points by which the expert must earn more than doing nothing, so that there is a scale."""
+"""Smallest difference between the expert and doing nothing for which a score is defined."""
 
 
 class ReferenceReturn(NamedTuple):
-    """Returns of a reference on the test split of an id.
+    """Returns of a reference policy on the test split of an id.
 
     Attributes:
         seasons: number of seasons.
@@ -47,11 +47,11 @@ class ReferenceReturn(NamedTuple):
 
 @dataclass(frozen=True)
 class PolicyScore:
-    """Held-out seasons of a policy on an id.
+    """The result of a policy on held-out seasons of an id.
 
     Attributes:
         seasons: number of seasons.
-        summary: summary of their returns.
+        summary: summary of the returns.
         references: reference points of the id by name.
     """
 
@@ -63,7 +63,7 @@ class PolicyScore:
 
     @property
     def value(self) -> float | None:
-        """The score: 0 for doing nothing, 1 for the expert; None where the two earn the same."""
+        """The score: 0 for doing nothing, 1 for the expert; None if the two earn the same."""
         return self._scale(self.summary.mean)
 
     def _scale(self, mean: float) -> float | None:
@@ -75,7 +75,7 @@ class PolicyScore:
         return f"{type(self).__name__}({what}: return {self.summary}{value})"
 
     def to_table(self) -> Table:
-        """Make a table with a row for the policy and for each reference point."""
+        """Make a table with a row for the policy and each reference point."""
         own = self.summary
         mine = ReferenceReturn(self.seasons, own.mean, own.low, own.high, own.cvar10)
         named = {self.policy: mine} | {f"reference: {name}": point for name, point in self.references.items()}
@@ -97,8 +97,8 @@ def _format(number: float | None, digits: int) -> str:
 
 
 def scale_return(mean: float, means: Mapping[str, float]) -> float | None:
-    """Scale a mean return by those of no action, which is 0, and of the expert, 1; None where they are too close."""
-    none, expert = means.get("none", 0.0), means.get("expert")  # a forager cannot do nothing, but can earn nothing
+    """Scale a mean return such that no action is 0 and the expert is 1; None if the two are too close."""
+    none, expert = means.get("none", 0.0), means.get("expert")  # a forager cannot do nothing, but it can earn nothing
     return None if expert is None or expert - none < LEAST_GAP else (mean - none) / (expert - none)
 
 
@@ -109,7 +109,7 @@ def _read_references() -> dict[str, dict[str, ReferenceReturn]]:
 
 
 def list_references(id: str) -> dict[str, ReferenceReturn]:
-    """List the reference points of an id by name; ConfigError for one without, such as the path of your own file."""
+    """Return the reference points of an id by name; ConfigError if it has none, such as your own file."""
     known, full = _read_references(), spec_of(id).id
     if full not in known:
         raise ConfigError(f"{id}: expected an id with reference points, got one without; try `harvestgym run {id}`")
@@ -119,14 +119,14 @@ def list_references(id: str) -> dict[str, ReferenceReturn]:
 def score(
     id: str, policy: Any = "expert", episodes: int | None = None, progress: Progress = ignore_progress
 ) -> PolicyScore:
-    """Run a policy on held-out seasons of an id, the first ones of its test split, and compare it with references.
+    """Run a policy on held-out seasons of an id, the first of its test split, and compare it with references.
 
     Args:
         id: a registered id.
         policy: a name or a `module:function` (`find_policy`), a `Policy`, a model with `predict` (SB3), or a function
             from observation to action.
-        episodes: number of seasons; by default as many as the references had, 1,000 or 100.
-        progress: receives the number of episodes that are done.
+        episodes: number of seasons; by default as many as for the references, 1,000 or 100.
+        progress: receives the number of finished episodes.
 
     Raises:
         ConfigError: for an id without reference points, or an unknown policy.

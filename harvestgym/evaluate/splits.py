@@ -1,7 +1,7 @@
 """The held-out protocol: a training and a test split of every id (`splits.yaml`).
 
-Held out are seeds for every id, years of the weather where days are replayed from a table, whole decades of a table of
-thirty years, and sites and soils where an id draws them. A weather generator, a fishery or a world has no years: there
+The splits hold out seeds of every id, years of weather that is replayed from a table, whole decades of tables with
+thirty years, and sites and soils that an id draws. A weather generator, a fishery or a world has no years: there,
 another seed is another season.
 """
 
@@ -23,7 +23,7 @@ from harvestgym.registry import spec as spec_of
 
 FILE = Path(__file__).with_name("splits.yaml")
 DECADES = 3
-"""Decades that a table needs so that they are split; of each three, those of a split are named in the file."""
+"""Number of decades from which a table is split by decade; the file names the decades of each split."""
 
 
 class SplitFile(Strict):
@@ -43,7 +43,7 @@ class Split:
 
     Attributes:
         overrides: keyword arguments of `harvestgym.make` (and `gymnasium.make`) that exclude the other split.
-        seeds: the seeds that belong to it.
+        seeds: the seeds of the split.
     """
 
     id: str
@@ -56,7 +56,7 @@ class Split:
         return spec_of(self.id).make(**merge(dict(self.overrides), more))
 
     def seed(self, number: int) -> int:
-        """Return seed `number` of this split, counted from 0; ConfigError beyond its last."""
+        """Return seed `number` of this split, counted from 0; ConfigError beyond the last one."""
         if not 0 <= number < len(self.seeds):
             raise ConfigError(f"{self.name}: expected a seed from 0 to {len(self.seeds) - 1}, got {number}")
         return self.seeds[number]
@@ -72,7 +72,7 @@ def list_splits() -> list[str]:
 
 
 def split(id: str, name: str) -> Split:
-    """Find the split of an id, or of the path of a farm file; ConfigError for an unknown name."""
+    """Return a split of an id or a farm file; ConfigError for an unknown name."""
     check_name("split", name, list_splits())
     file = _read_splits()[name]
     overrides = file.ids.get(id, {})
@@ -82,7 +82,7 @@ def split(id: str, name: str) -> Split:
 
 
 def split_sites(id: str, name: str) -> Split:
-    """Return a split of a farm with one field in which each season has one of the split's weather sites.
+    """Return a split of a farm with one field in which each season draws one of the split's weather sites.
 
     The site is drawn with its latitude and altitude and is not observed. Both splits have the same spaces.
     """
@@ -95,7 +95,7 @@ def split_sites(id: str, name: str) -> Split:
 
 
 def _locate(site: str) -> dict[str, Any]:
-    """Return a weather site and where it lies, as a draw of a context."""
+    """Return a weather site and its location, as an option of a context."""
     from harvestgym.farm.entities.weather.site import load_site
 
     about = load_site(site).about
@@ -119,9 +119,9 @@ def _read_splits() -> dict[str, SplitFile]:
 
 
 def select_decades(years: Sequence[int], decades: Sequence[int]) -> list[int]:
-    """Select the years of these decades, counted from the first year and from 0 again after every third.
+    """Select the years of these decades, numbered 0, 1, 2 repeatedly from the first year.
 
-    None of fewer than thirty years, which are not split.
+    Fewer than thirty years are not split: the result is empty.
     """
     if len(years) < 10 * DECADES:
         return []
@@ -129,7 +129,7 @@ def select_decades(years: Sequence[int], decades: Sequence[int]) -> list[int]:
 
 
 def _select_years(id: str, file: SplitFile) -> dict[str, Any]:
-    """Return the weathers of a farm that replay a table with held-out years, limited to the years of this split."""
+    """Return the weather entities of a farm that replay held-out years, limited to the years of this split."""
     if not spec_of(id).entry_point.startswith("harvestgym.farm."):
         return {}
     from harvestgym.farm.engine.variables import number_repeats
@@ -148,7 +148,7 @@ def _select_years(id: str, file: SplitFile) -> dict[str, Any]:
 
 
 def _years_of_entry(entry: Mapping[str, Any], file: SplitFile) -> list[int]:
-    """Return the years of a weather in this split: those of its site, or decades of a table of thirty years."""
+    """Return the years of a weather entity in this split: years of its site, or decades of a table of thirty years."""
     from harvestgym.farm.weather_data.table import read_table
 
     if not entry or entry.get("generate"):

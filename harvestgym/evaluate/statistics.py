@@ -1,8 +1,8 @@
 """Statistics of returns and scores: summaries with intervals, and comparisons of policies over several ids.
 
 Aggregates over ids follow Agarwal et al. (2021), Deep reinforcement learning at the edge of the statistical precipice:
-interquartile mean, stratified bootstrap, performance profiles and probability of improvement. Scores of an id are one
-array; several ids are a sequence of arrays, one stratum each, whose sizes may differ.
+interquartile mean, stratified bootstrap, performance profiles and probability of improvement. The scores of an id are
+one array; several ids are a sequence of arrays, one stratum each, whose sizes may differ.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from harvestgym.core.risk import CVaR
 from harvestgym.core.view.tables import Table
 
 WORST_TENTH = CVaR(level=0.1)
-"""Reported in every table in addition to the mean."""
+"""Measure reported in every table in addition to the mean."""
 
 RESAMPLES = 2000
 
 Strata = Sequence[ArrayLike]
-"""Scores of some ids: for each an array of its runs."""
+"""Scores of several ids: an array of runs for each."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def format_mean(mean: float, low: float, high: float) -> str:
 
 
 def summarise(returns: ArrayLike, clusters: ArrayLike | None = None) -> Summary:
-    """Summarise a sample; its interval is that of `estimate_mean`."""
+    """Summarise a sample; its interval comes from `estimate_mean`."""
     values = np.asarray(returns, np.float64)
     sd = float(values.std(ddof=1)) if len(values) > 1 else 0.0
     mean, low, high = estimate_mean(values, clusters)
@@ -82,7 +82,7 @@ def estimate_mean(values: ArrayLike, clusters: ArrayLike | None = None) -> Confi
 
     Args:
         values: one number per episode.
-        clusters: a label for each value. One cluster alone has an infinite interval.
+        clusters: a label for each value. A single cluster has an infinite interval.
     """
     sample = np.asarray(values, np.float64)
     labels = np.arange(len(sample)) if clusters is None else np.unique(np.asarray(clusters), return_inverse=True)[1]
@@ -97,12 +97,12 @@ def estimate_mean(values: ArrayLike, clusters: ArrayLike | None = None) -> Confi
 
 
 def mean_of_all(strata: Strata) -> float:
-    """Return the mean of the values of all strata."""
+    """Return the mean of all values of all strata."""
     return float(np.mean(np.concatenate([np.asarray(values, np.float64) for values in strata])))
 
 
 def interquartile_mean(strata: Strata) -> float:
-    """Return the mean of the middle half of all values, those of all strata together."""
+    """Return the mean of the middle half of all values of all strata."""
     return float(trim_mean(np.concatenate([np.asarray(values, np.float64) for values in strata]), 0.25))
 
 
@@ -116,13 +116,13 @@ def bootstrap_strata(
 
     Args:
         strata: at least one value each; a stratum of one value does not vary.
-        statistic: a number of all strata, the interquartile mean by default.
+        statistic: a function from all strata to a number, by default the interquartile mean.
         resamples: number of bootstrap samples.
-        seed: of the resampling.
+        seed: seed of the resampling.
     """
     samples = [np.asarray(values, np.float64) for values in strata]
     value = float(statistic(samples))
-    wide = [np.repeat(values, 2) if len(values) == 1 else values for values in samples]  # SciPy asks for two
+    wide = [np.repeat(values, 2) if len(values) == 1 else values for values in samples]  # SciPy requires two
 
     def whole(*drawn: np.ndarray) -> float:
         return statistic([part[: len(values)] for part, values in zip(drawn, samples, strict=True)])
@@ -135,7 +135,7 @@ def bootstrap_strata(
 
 
 def performance_profile(strata: Strata, levels: ArrayLike) -> np.ndarray:
-    """Return for each level the share of runs with a higher score, averaged over strata."""
+    """Return the share of runs with a score above each level, averaged over strata."""
     at = np.asarray(levels, np.float64)
     return np.mean([(np.asarray(values)[:, None] > at).mean(0) for values in strata], axis=0)
 
@@ -143,7 +143,7 @@ def performance_profile(strata: Strata, levels: ArrayLike) -> np.ndarray:
 def probability_of_improvement(mine: Strata, yours: Strata) -> float:
     """Return the probability that a run of `mine` scores higher than one of `yours`, averaged over strata.
 
-    In each stratum it is the statistic U of Mann and Whitney divided by the number of pairs; ties count one half.
+    In each stratum it is the Mann-Whitney U statistic divided by the number of pairs; ties count one half.
     """
     pairs = zip(mine, yours, strict=True)
     return float(np.mean([mannwhitneyu(x, y).statistic / (np.size(x) * np.size(y)) for x, y in pairs]))

@@ -1,4 +1,4 @@
-"""Summary of a sweep of episodes: the mean return of each setting over its seeds, as a table and a picture."""
+"""Summary of a sweep: the mean return of each setting over its seeds, as a table and a picture."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from .statistics import Summary, summarise
 
 SEED, RETURN = "seed", "return"
 ROW_COLUMNS = ("episode", RETURN, "length", "terminated", "truncated")
-"""Columns of every episode, which are not averaged in the table."""
+"""Columns of every episode that the table does not average."""
 
 
 MOST_MEANS = 4
-"""Columns of the family in the table, the first ones; the Parquet files have all."""
+"""Number of family columns in the table; the Parquet files contain all."""
 
 
 class SettingRows(NamedTuple):
-    """The rows of a setting: the value of each label that varies, the summary of the returns, and means of numbers."""
+    """Summary of the rows of a setting: varying labels, summary of the returns, and means of numeric columns."""
 
     labels: dict[str, str]
     episodes: int
@@ -31,7 +31,7 @@ class SettingRows(NamedTuple):
 
 
 def summarise_settings(rows: Any, labels: Sequence[str]) -> Iterator[SettingRows]:
-    """Yield a summary of each setting of a table of episodes; a setting is a value of each label but the seed."""
+    """Yield a summary of each setting in a table of episodes; a setting is a combination of all labels except seed."""
     frame = rows.to_pandas()
     named = [name for name in labels if name != SEED and name in frame.columns]
     numbers = [name for name in frame.columns if frame[name].dtype.kind in "fiub"]
@@ -44,7 +44,7 @@ def summarise_settings(rows: Any, labels: Sequence[str]) -> Iterator[SettingRows
 
 
 def make_summary_table(rows: Any, labels: Sequence[str], title: str) -> Table:
-    """Make a table with a row for each setting: labels, the mean return with its interval, the family's means."""
+    """Make a table with a row per setting: labels, the mean return with its interval, and means of the family."""
     settings = list(summarise_settings(rows, labels))
     names = [name for name in settings[0].means if any(np.isfinite(each.means[name]) for each in settings)][:MOST_MEANS]
     lines = [

@@ -1,7 +1,8 @@
-"""Tuning of experts: the numbers of rules by differential evolution on the training split (`harvestgym tune`).
+"""Tuning of experts: search for the numbers of rules on the training split (`harvestgym tune`).
 
-All candidates of a generation meet the same seasons in one batch on the device. The best of them meet fresh seasons of
-the training split, from which the winner is chosen: the best of many candidates owes part of its first result to luck.
+The search is differential evolution. All candidates of a generation run in the same seasons in one batch on the device.
+The best candidates then run in fresh seasons of the training split, which decide the winner, because the first result
+of the best of many candidates is partly luck.
 """
 
 from __future__ import annotations
@@ -30,30 +31,30 @@ from . import splits
 from .run import horizon
 
 FINALISTS = 16
-"""The best candidates of each rule that meet fresh seasons."""
+"""Number of finalists of each rule, which run in fresh seasons."""
 
 FRESH = 16
 """Fresh seasons of the finalists, as a multiple of the seasons of a candidate."""
 
 CANDIDATE_BATCH = 16
-"""Candidates of one call on the device."""
+"""Candidates per call on the device."""
 
 SEASON_BATCH = 48
-"""Seasons of one call, which bound the memory of large farms."""
+"""Seasons per call, which limits the memory of large farms."""
 
 UNTUNED = ("random", "none", "expert", "sdp-finite")
-"""Policies that no expert may be: the expert itself, and what knows the end of the horizon."""
+"""Policies that cannot become the expert: the expert itself, and policies that know the end of the horizon."""
 
 
 class Budget(NamedTuple):
-    """Effort of a search: candidates of each rule, and seasons that each of them meets."""
+    """Effort of a search: candidates per rule, and seasons per candidate."""
 
     candidates: int = 480
     seasons: int = 48
 
 
 class Candidate(NamedTuple):
-    """A rule with numbers, and its mean return."""
+    """A rule with its numbers and mean return."""
 
     rule: str
     numbers: dict[str, float]
@@ -66,7 +67,7 @@ class Bench:
 
     Attributes:
         env: the environment of the training split.
-        keys: one for each season.
+        keys: a key for each season.
     """
 
     env: Env[Any, Any]
@@ -90,7 +91,7 @@ class Bench:
         return np.concatenate(returns)
 
     def run(self, policies: list[Policy]) -> np.ndarray:
-        """Return the return of each policy, all of one structure, in each season."""
+        """Return the return of each policy in each season; all policies have the same structure."""
         parts = (self.keys[start : start + SEASON_BATCH] for start in range(0, len(self.keys), SEASON_BATCH))
         return np.concatenate([self._run_batch(policies, keys) for keys in parts], axis=1)
 
@@ -104,7 +105,7 @@ class Bench:
 
 
 def make_benches(id: str, seed: int, seasons: int, split: str = "train") -> tuple[Bench, Bench]:
-    """Make the seasons of a search, and fresh ones for its finalists."""
+    """Make the seasons of a search, and fresh seasons for its finalists."""
     chosen = splits.split(id, split)
     env, key = chosen.make(), jax.random.key(chosen.seed(seed))
     return (
@@ -118,9 +119,9 @@ def tune_rules(id: str, seed: int = 0, budget: Budget = Budget(), progress: Prog
 
     Args:
         id: a registered id, or the path of your own file.
-        seed: number of the seed of the training split, and that of the search.
+        seed: index of the seed within the training split, and seed of the search.
         budget: effort for each rule.
-        progress: receives the number of candidates that were tried.
+        progress: receives the number of evaluated candidates.
     """
     bench, fresh = make_benches(id, seed, budget.seasons)
     families, fixed = find_rules(id, bench.env)
@@ -142,7 +143,7 @@ def tune_rules(id: str, seed: int = 0, budget: Budget = Budget(), progress: Prog
 
 
 def find_rules(id: str, env: Env[Any, Any]) -> tuple[dict[str, RuleFamily], Mapping[str, Policy]]:
-    """Find the rule families of an id, and its policies without numbers."""
+    """Return the rule families of an id, and its policies without numbers."""
     families = family_function(id, "make_rule_families", lambda env: {})(env)
     named = family_function(id, "policies")(env)
     fixed = {} if set(families) == {"expert"} else {k: v for k, v in named.items() if k not in UNTUNED}
@@ -160,7 +161,7 @@ def search_numbers(
     tried: dict[tuple[float, ...], float] = {}
 
     def evaluate(shares: np.ndarray) -> np.ndarray:
-        """Return the losses of candidates, (numbers, candidates) shares of their ranges."""
+        """Return the losses of candidates, given as shares of their ranges, (numbers, candidates)."""
         rows = [family.decode(row) for row in np.atleast_2d(shares.T)]
         means = bench.measure(family, rows)
         tried.update((tuple(row.values()), float(mean)) for row, mean in zip(rows, means, strict=True))

@@ -1,4 +1,4 @@
-"""Changes of a law: over the years of an episode (drift), and from one episode to the next (vary)."""
+"""Changes of a growth law: over the years of an episode (drift), and between episodes (vary)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .noise import MAX_SIGMA
 
 @pytree
 class Drift:
-    """Parameters that move by `rate` a year and stop at `limit`. A function of the year: a reset restarts it."""
+    """Parameters that change by `rate` a year up to `limit`. They depend on the year only: a reset restarts them."""
 
     names: tuple[str, ...] = static("names", "which parameters move")
     rate: Any = par("rate", "change per year, one for each name")
@@ -28,7 +28,7 @@ class Drift:
         check_fields(self)
 
     def check(self) -> Iterator[str]:
-        """Yield the numbers that do not match the names."""
+        """Yield an error for each list of numbers that does not match the names."""
         yield from _find_mismatches(self.names, rate=self.rate, limit=self.limit)
 
     def __call__(self, law: GrowthLaw, year: jax.Array) -> GrowthLaw:
@@ -49,7 +49,7 @@ def _find_mismatches(names: tuple[str, ...], **numbers: Any) -> Iterator[str]:
 
 @pytree
 class Spread:
-    """Parameters drawn once per episode: each its mean times a lognormal of mean one (never 0, never negative)."""
+    """Parameters drawn once per episode: each is its mean times a lognormal factor of mean one (always positive)."""
 
     names: tuple[str, ...] = static("names", "which parameters are drawn")
     sigma: Any = par("sigma", "standard deviation of the logarithm, one for each name", low=0.0, high=MAX_SIGMA)
@@ -58,7 +58,7 @@ class Spread:
         check_fields(self)
 
     def check(self) -> Iterator[str]:
-        """Yield the numbers that do not match the names."""
+        """Yield an error for each list of numbers that does not match the names."""
         yield from _find_mismatches(self.names, sigma=self.sigma)
 
     def __call__(self, key: jax.Array, law: GrowthLaw) -> GrowthLaw:

@@ -1,11 +1,11 @@
 """Conservation problems in the same five parts: an action adds to a stock, or pushes the driver of a tipping point.
 
 The driver problem is May's law whose consumption `a` rises every year. Action A, at most the bound, lowers `a`
-by A * effect before that year's rise; the worth is benefit x / (1 + satiation x) - A^exponent. With effect =
-1/(100 bound) and satiation 1 it is what the published figures were made with; the paper's text has satiation 0.
+by A * effect before that year's rise; the reward is benefit x / (1 + satiation x) - A^exponent. The published
+figures use effect = 1/(100 bound) and satiation 1; the paper's text has satiation 0.
 
-A `loss` takes a share of the stock each year before it grows. Where it takes more than growth replaces, the stock is
-a sink (Pulliam 1988, American Naturalist 132:652): it lasts only as long as animals are added.
+A `loss` removes a share of the stock each year before it grows. If it removes more than growth replaces, the stock
+is a sink (Pulliam 1988, American Naturalist 132:652): it survives only as long as animals are added.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ from .growth import May
 from .model import FishingModel, FishingParams, FishingState
 
 DRIVER_BOUND = 0.5
-"""The consumption `a` at the upper end of what is observed of it."""
+"""Upper bound of the observed consumption `a`."""
 
 
 @pytree
 class ConservationParams(FishingParams):
-    """Parameters of a fishery in which acting costs, and the stock itself is worth something."""
+    """Parameters of a conservation problem: actions have a cost, and the stock itself has a value."""
 
-    benefit: Any = par("benefit", "worth of a unit of stock per year", default=1.0)
-    satiation: Any = par("satiation", "how fast that worth saturates with the stock; 0 is linear", low=0.0, default=0.0)
+    benefit: Any = par("benefit", "value of a unit of stock per year", default=1.0)
+    satiation: Any = par("satiation", "how fast that value saturates with the stock; 0 is linear", low=0.0, default=0.0)
     exponent: Any = par("exponent", "cost of an action A is A^exponent", low=0.0, default=2.0)
     loss: Any = par("loss", "share of the stock that is lost each year before it grows", low=0.0, high=1.0, default=0.0)
-    effect: Any = par("effect", "what a unit of action takes from the driver", low=0.0, default=0.0)
+    effect: Any = par("effect", "decrease of the driver per unit of action", low=0.0, default=0.0)
     rise: Any = par("rise", "yearly rise of the driver", default=0.0)
 
 
 @dataclass(frozen=True, repr=False)
 class RecoveryModel(FishingModel):
-    """Translocation: the action adds to the stock before it grows, for a cost of A^exponent.
+    """Translocation: the action A adds to the stock before it grows, at a cost of A^exponent.
 
     x' = z f((1 - loss) (x + A)).
     """
@@ -54,7 +54,7 @@ class RecoveryModel(FishingModel):
     def reward(
         self, key: jax.Array, state: FishingState, action: Any, after: FishingState, params: FishingParams
     ) -> jax.Array:
-        """Return benefit s / (1 + satiation s) of the stock s, less the action to the power `exponent`."""
+        """Return benefit s / (1 + satiation s) - A^exponent, for the stock s and the action A."""
         assert isinstance(params, ConservationParams)
         stock = after.stock[0]
         worth = params.benefit * stock / (1 + params.satiation * stock)
@@ -66,7 +66,7 @@ class DriverModel(RecoveryModel):
     """Tipping-point control: the action pushes the driver `a` of May's law, which rises by itself.
 
     Attributes:
-        shows_driver: whether `a` is observed in addition to the stock; then the problem is Markov in what is seen.
+        shows_driver: whether `a` is observed in addition to the stock; then the observation is Markov.
     """
 
     shows_driver: bool = False
@@ -84,7 +84,7 @@ class DriverModel(RecoveryModel):
         return self._add_to_tally(law, state, replace(state, law=law, stock=stock, year=state.year + 1), params)
 
     def push_driver(self, a: jax.Array, action: jax.Array, params: ConservationParams) -> jax.Array:
-        """Return the driver after an action and a year."""
+        """Return next year's driver after an action."""
         return jnp.maximum(a - action * params.effect, 0.0) + params.rise
 
     def observation(self, key: jax.Array, state: FishingState, action: Any, params: FishingParams) -> Any:

@@ -1,7 +1,7 @@
-"""Control rules of fisheries as policies: each turns the biomass that was seen into a catch.
+"""Harvest control rules as policies: each turns the observed biomass into a catch.
 
-A rule sees what an agent sees (a survey, clipped to the bound) and nothing else. With growth first the
-harvest comes after growth, so rules use the mean stock that will be there by then.
+A rule gets the same observation as an agent (a survey, clipped to the bound) and nothing else. With growth first
+the harvest comes after growth, so rules use the expected stock after growth.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ CatchRule = Callable[[Any, jax.Array], jax.Array]
 
 @dataclass(frozen=True)
 class _ByRule:
-    """A rule as the `act` of a policy; `numbers` and the law come first, as weights do."""
+    """A rule as the `act` of a policy; `numbers` and the law are its weights."""
 
     env: FishingModel
     rule: CatchRule
@@ -46,7 +46,7 @@ class _ByRule:
 
 @dataclass(frozen=True)
 class _ByRuleAndYear:
-    """A rule whose numbers move evenly from one value to another over the horizon; the carry is the year."""
+    """A rule whose numbers change linearly over the horizon; the carry is the year."""
 
     by_rule: _ByRule
 
@@ -57,13 +57,13 @@ class _ByRuleAndYear:
 
 
 def policy(env: FishingModel, rule: CatchRule, *numbers: Any) -> Policy:
-    """Make the policy that follows `rule`; other `numbers` of the same shapes compile nothing new."""
+    """Make the policy that follows `rule`; other `numbers` of the same shapes reuse the compiled program."""
     check_core(env, "control", FishingModel)
     return Policy((), Partial(_ByRule(env, rule), _to_weights(numbers), _law_of(env)))
 
 
 def policy_over_years(env: FishingModel, rule: CatchRule, first: Sequence[Any], last: Sequence[Any]) -> Policy:
-    """Make the policy that follows `rule` with numbers that move from `first` to `last` over the horizon."""
+    """Make the policy that follows `rule` with numbers that change from `first` to `last` over the horizon."""
     check_core(env, "control", FishingModel)
     ends = _to_weights(tuple(first)), _to_weights(tuple(last))
     return Policy(jnp.int32(0), Partial(_ByRuleAndYear(_ByRule(env, rule)), ends, _law_of(env)))
@@ -90,7 +90,7 @@ def _law_of(env: FishingModel) -> GrowthLaw:
 
 
 def leave_target(numbers: Any, there: jax.Array) -> jax.Array:
-    """Catch what exceeds a target: constant escapement."""
+    """Catch all that exceeds a target: constant escapement."""
     return jnp.maximum(there - numbers[0], 0.0)
 
 
@@ -105,7 +105,7 @@ def take_share(numbers: Any, there: jax.Array) -> jax.Array:
 
 
 def take_share_above(numbers: Any, there: jax.Array) -> jax.Array:
-    """Catch a share of what exceeds a threshold: proportional threshold harvesting (Engen, Lande and Saether 1997)."""
+    """Catch a share of the stock above a threshold: proportional threshold harvesting (Engen, Lande, Saether 1997)."""
     share, threshold = numbers
     return share * jnp.maximum(there - threshold, 0.0)
 
@@ -122,18 +122,18 @@ def _ramp_catch(numbers: Any, there: jax.Array) -> jax.Array:
 
 
 def add_missing(numbers: Any, there: jax.Array) -> jax.Array:
-    """Add what is missing to a target."""
+    """Bring the stock up to a target."""
     return jnp.maximum(numbers[0] - there, 0.0)
 
 
 def add_share_of_missing(numbers: Any, there: jax.Array) -> jax.Array:
-    """Add a share of what is missing to a target."""
+    """Add a share of the gap between the stock and a target."""
     share, target = numbers
     return share * jnp.maximum(target - there, 0.0)
 
 
 def escapement(env: FishingModel, target: Any) -> Policy:
-    """Leave `target` of each stock, take the rest (Reed 1979)."""
+    """Leave `target` of each stock and take the rest (Reed 1979)."""
     return policy(env, leave_target, target)
 
 
@@ -148,23 +148,23 @@ def rate(env: FishingModel, share: Any) -> Policy:
 
 
 def ramp(env: FishingModel, share: Any, closed: Any, full: Any, on: str = "rate") -> Policy:
-    """Take a rate of `share` above a biomass of `full`, nothing below `closed`, and a ramp between.
+    """Harvest at the rate `share` above the biomass `full`, at 0 below `closed`, and on a ramp in between.
 
-    With `on="rate"` the rate is a straight line between the two (and the catch a curve), with `on="catch"`
-    the catch is: the two readings of the Pacific 40-10 rule. 40-10 itself is closed = 0.1 K, full = 0.4 K; the rule
-    of Fisheries and Oceans Canada is closed = 0.4 B_MSY, full = 0.8 B_MSY.
+    With `on="rate"` the rate is linear between the two, with `on="catch"` the catch is: two readings of the
+    Pacific 40-10 rule. The 40-10 rule has closed = 0.1 K and full = 0.4 K; the rule of Fisheries and Oceans Canada
+    has closed = 0.4 B_MSY and full = 0.8 B_MSY.
     """
     return policy(env, _ramp_rate if on == "rate" else _ramp_catch, share, closed, full)
 
 
 def lift(env: FishingModel, target: Any) -> Policy:
-    """Add what is missing to `target`, where an action adds to the stock (translocation)."""
+    """Bring the stock up to `target`, for models in which an action adds to the stock (translocation)."""
     return policy(env, add_missing, target)
 
 
 @dataclass(frozen=True)
 class _ByTable:
-    """A table for each year, the last one for all later years; the carry is the year."""
+    """A table for each year, and the last one for all later years; the carry is the year."""
 
     env: FishingModel
 
@@ -179,24 +179,24 @@ class _ByTable:
         return year + 1, units.action(catch / jnp.maximum(most, 1e-12) if units.control == "rate" else catch)
 
     def _find_level(self, seen: jax.Array, grid: jax.Array, there: jax.Array, target: jax.Array) -> jax.Array:
-        """Return the quota or rate of the nearest grid point: between two levels there is none to interpolate."""
+        """Return the quota or rate of the nearest grid point: levels cannot be interpolated."""
         nearest = jnp.clip(jnp.round(seen / grid[1]).astype(jnp.int32), 0, len(grid) - 1)
         most, left = there[nearest], target[nearest]
         catch = most - left
         wanted = catch / jnp.maximum(most, 1e-12) if self.env.units.control == "rate" else catch
-        # Of a stock that is taken whole, the table does not know by which quota: any that is large enough.
+        # For a stock that is taken whole, the table does not say by which quota: any that is large enough.
         return jnp.where((left <= 1e-6 * grid[-1]) & (most > 0), self.env.units.bound, wanted)
 
 
 def follow_solution(env: FishingModel, solution: Solution) -> Policy:
-    """Follow the optimum of dynamic programming; that of a finite horizon year by year, as it sees the end coming."""
+    """Follow the optimum of dynamic programming; for a finite horizon, year by year."""
     check_core(env, "control", FishingModel)
     there, target = jnp.atleast_2d(solution.there), jnp.atleast_2d(solution.target)
     return Policy(jnp.int32(0), Partial(_ByTable(env), (solution.grid, there, target)))
 
 
 def user(env: FishingModel, ask: Callable[[float], float]) -> Callable[[Any], Any]:
-    """Make a function from observation to action that asks a user: `ask` is shown the biomass and gives the catch."""
+    """Make a function from observation to action that asks a user: `ask` gets the biomass and returns the catch."""
     check_core(env, "control", FishingModel)
 
     def act(obs: Any) -> Any:
@@ -225,8 +225,8 @@ def tune(
 ) -> tuple[tuple[float, ...], float]:
     """Tune the numbers of a rule for the best mean return, by the cross-entropy method; return both.
 
-    `build(env, *numbers)` makes the policy. All candidates meet the same episodes, so that their difference
-    is the rule's. Returns the mean of the final elite, within [low, high].
+    `build(env, *numbers)` makes the policy. All candidates run on the same episodes, so their difference
+    comes from the rule. Returns the mean of the final elite, within [low, high].
     """
     ends = np.asarray([low, high], np.float64)
     rng = np.random.default_rng(int(jax.random.bits(key)))

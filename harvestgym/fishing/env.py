@@ -28,7 +28,7 @@ OVERRIDABLE = ("initial", "transition", "observation", "reward", "terminal")
 class FishingEnv(Savable, gymnasium.Env[Any, Any]):
     """Gymnasium environment of a fish stock, a yearly quota and a horizon: `FishingEnv(r=0.3, K=1, s0=0.75, Tmax=100)`.
 
-    The dynamics are those of `FishingModel`, compiled; this is a thin wrapper. An environment is five functions,
+    This is a thin wrapper of the compiled `FishingModel`. An environment is five functions,
     `initial`, `transition`, `observation`, `reward` and `terminal`; override any of them in JAX:
 
         class Observed(FishingEnv):
@@ -50,7 +50,7 @@ class FishingEnv(Savable, gymnasium.Env[Any, Any]):
         control: "quota", or "rate" for the share of the stock that is taken.
         levels: number of discrete quotas, 0 for a continuous one.
         shows_year: whether the year is observed after the stock, as a share of `Tmax`.
-        price, cost, discount: of catch, of effort, per year; `info["discounted_return"]` reports the sum.
+        price, cost, discount: price of catch, cost of effort, discount per year; see `info["discounted_return"]`.
     """
 
     made_of = ("model", "render_mode")
@@ -129,14 +129,14 @@ class FishingEnv(Savable, gymnasium.Env[Any, Any]):
     def reward(
         self, key: jax.Array, state: FishingState, action: Any, after: FishingState, params: FishingParams
     ) -> jax.Array:
-        """Return the worth of the real catch on the way from `state` to `after`, U(s, a)."""
+        """Return the reward of the real catch between `state` and `after`, U(s, a)."""
         return self.model.reward(key, state, action, after, params)
 
     def terminal(self, state: FishingState, params: FishingParams) -> jax.Array:
         """Return whether the stock is gone."""
         return self.model.terminal(state, params)
 
-    # The interface of Gymnasium.
+    # The Gymnasium interface.
 
     @property
     def core(self) -> FishingModel:

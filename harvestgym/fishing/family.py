@@ -1,4 +1,4 @@
-"""Fisheries of the catalogue by name, and the functions that the command line and the evaluation call."""
+"""Fisheries of the catalogue by name, and the functions that the command line and `evaluate` call."""
 
 from __future__ import annotations
 
@@ -62,9 +62,9 @@ def from_yaml(path: str | Path, **overrides: Any) -> FishingModel:
 def policies(env: FishingModel) -> dict[str, Policy]:
     """Make the policies that fit a fishery; "expert" is the rule to beat.
 
-    It is the tuned rule of the fishery (`env.expert`) or, if it has none, the optimum of dynamic programming where that
-    can be found and the stock is seen as it is. Else it is constant escapement of patches and of laws that vary between
-    episodes, and the rule of Fisheries and Oceans Canada for all others.
+    It is the tuned rule of the fishery (`env.expert`). Without one, it is the optimum of dynamic programming if that
+    can be computed and surveys have no error; otherwise constant escapement for patches and for laws that vary
+    between episodes, and the rule of Fisheries and Oceans Canada for all others.
     """
     default, found = _make_policies(env)
     tuned = env.expert
@@ -73,7 +73,7 @@ def policies(env: FishingModel) -> dict[str, Policy]:
 
 
 def _make_policies(env: FishingModel) -> tuple[str, dict[str, Policy]]:
-    """Make the policies of a fishery except the expert, and name the one that is the expert without tuning."""
+    """Make the policies of a fishery except the expert, and name the one that serves as expert without tuning."""
     if isinstance(env, DriverModel):
         params = env.params
         assert isinstance(params, ConservationParams)
@@ -86,7 +86,7 @@ def _make_policies(env: FishingModel) -> tuple[str, dict[str, Policy]]:
 
 
 def idle_action(env: FishingModel) -> Any:
-    """Return the action without catch or effort: the low end of the space, or the first level."""
+    """Return the action that does nothing: the low end of the space, or the first level."""
     space = env.action_space
     return space.low if isinstance(space, gymnasium.spaces.Box) else noop_action(space)
 
@@ -117,7 +117,7 @@ def _make_harvest_policies(env: FishingModel) -> tuple[str, dict[str, Policy]]:
 def record(
     env: FishingModel, state: FishingState, action: Any, timestep: Timestep, params: FishingParams
 ) -> dict[str, Any]:
-    """Return the arrays to record of each year."""
+    """Return the arrays to record each year."""
     law, seen = env.law(state, params), env.units.survey(timestep.obs)
     kept = {
         "stock": state.stock,

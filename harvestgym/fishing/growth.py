@@ -1,11 +1,10 @@
-"""Growth laws of a single stock: small callables from what is left after the harvest to next year's stock.
+"""Growth laws of a single stock: small callables from the stock after the harvest to next year's stock.
 
-A law gives the mean; noise multiplies or adds to it (`noise.py`). Biomass is in the unit of K, rates are per
-year. Every law works elementwise on arrays of stocks, so a grid of biomasses is one call.
+A law gives the mean; noise multiplies it or adds to it (`noise.py`). Biomass is in the unit of K, rates are per
+year. Every law works elementwise on arrays of stocks, so a grid of biomasses takes one call.
 
-A new law is a class here and nothing else: files name it by its class name in lower case with hyphens
-(`BevertonHolt` is `beverton-holt`), its `par` fields are its entries, and capacity and reference points have
-numeric fallbacks.
+To add a law, add a class here: files name it by its class name in lower case with hyphens (`BevertonHolt` is
+`beverton-holt`), its `par` fields are its entries, and capacity and reference points have numeric fallbacks.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from harvestgym.core.checks import check_fields
 from harvestgym.core.tree import par, pytree
 
 MAX_RATE = 20.0
-"""Growth rates and factors per year above it are not those of a fish; a stock would leave the range of float32."""
+"""Largest growth rate or factor per year: no fish grows faster, and a stock would leave the range of float32."""
 
 MAX_BIOMASS = 1e9
 """Largest biomass of a parameter, in its own unit."""
@@ -31,9 +30,9 @@ MAX_STEEPNESS = 20.0
 
 @pytree
 class GrowthLaw:
-    """Biology of a fishery: growth, what a quota takes, what a survey sees.
+    """Biology of a fishery: growth, the effect of a harvest, the observation of a survey.
 
-    A law of one stock overrides `__call__` only. The methods below are those of a single stock, of shape (1,);
+    A law of one stock overrides `__call__` only. The methods below are for a single stock, of shape (1,);
     laws of several numbers override them.
     """
 
@@ -41,28 +40,28 @@ class GrowthLaw:
         check_fields(self)
 
     def __call__(self, left: jax.Array) -> jax.Array:
-        """Return next year's mean stock from what was left after the harvest."""
-        raise NotImplementedError(f"{type(self).__name__}: give it a method __call__(self, left)")
+        """Return next year's mean stock from the stock left after the harvest."""
+        raise NotImplementedError(f"{type(self).__name__}: expected a method __call__(self, left), got none")
 
     @property
     def capacity(self) -> jax.Array:
-        """Stock of an unfished, undisturbed fishery: `K` where the law has it, else its highest equilibrium."""
+        """Stock of an unfished, undisturbed fishery: `K` if the law has it, else its highest equilibrium."""
         given = getattr(self, "K", None)
         return settle_stock(self, _highest_growing(self)) if given is None else given
 
     @property
     def stocks(self) -> int:
-        """Count of the numbers that grow each year."""
+        """Number of state variables."""
         return 1
 
     @property
     def targets(self) -> int:
-        """Count of the quotas of a year."""
+        """Number of quotas set each year."""
         return self._size(self.available)
 
     @property
     def seen(self) -> int:
-        """Count of the numbers of a survey."""
+        """Number of values that a survey reports."""
         return self._size(self.survey)
 
     @property
@@ -72,7 +71,7 @@ class GrowthLaw:
 
     @property
     def shocks(self) -> int:
-        """Count of the numbers drawn each year for the noise of growth."""
+        """Number of random numbers for the growth noise of a year."""
         return len(range(self.stocks)[self.noisy or slice(None)])
 
     def _size(self, part: Callable[[jax.Array], jax.Array]) -> int:
@@ -83,24 +82,24 @@ class GrowthLaw:
         return jnp.full((self.stocks,), share, jnp.float32)
 
     def available(self, stock: jax.Array) -> jax.Array:
-        """Return what could be caught, shape (targets,)."""
+        """Return the stock that can be caught, shape (targets,)."""
         return stock
 
     def harvest(self, stock: jax.Array, catch: jax.Array) -> jax.Array:
-        """Return the stock after a catch of shape (targets,), which never exceeds what is available."""
+        """Return the stock after a catch, shape (targets,), that never exceeds the available stock."""
         return stock - catch
 
     def survey(self, stock: jax.Array) -> jax.Array:
-        """Return what a survey without error sees of the stock, shape (seen,)."""
+        """Return the result of a survey without error, shape (seen,)."""
         return stock
 
     def biomass(self, stock: jax.Array) -> jax.Array:
-        """Return the number by which collapse and other limits are judged, a scalar."""
+        """Return the biomass that is compared with collapse and other limits, a scalar."""
         return stock[..., 0]
 
 
 def settle_stock(law: GrowthLaw, high: jax.Array, years: int = 400) -> jax.Array:
-    """Return the stock where growth from `high` settles."""
+    """Return the stock at which growth from `high` settles."""
     return jax.lax.fori_loop(0, years, lambda _, s: law(s), jnp.asarray(high, jnp.float32))
 
 
@@ -114,7 +113,7 @@ def _highest_growing(law: GrowthLaw) -> jax.Array:
 class Logistic(GrowthLaw):
     """Gordon-Schaefer: s + r s (1 - s/K). Schaefer 1954 (doi 10.1007/BF02464432), Gordon 1954.
 
-    Unlike the difference equation of the textbooks it is cut at 0 for s > K (1 + 1/r).
+    Unlike the difference equation in textbooks, it is clipped at 0 for s > K (1 + 1/r).
     """
 
     r: jax.Array = par("r", "intrinsic growth rate, per year", low=0.0, high=MAX_RATE, default=0.3)
@@ -163,7 +162,7 @@ class Allee(GrowthLaw):
 
 @pytree
 class AlleePublished(GrowthLaw):
-    """s exp(r (1 - s/K) (1 - C) / K), as gym_fishing's `fishing-v5` has it.
+    """s exp(r (1 - s/K) (1 - C) / K), as in gym_fishing's `fishing-v5`.
 
     The exponent holds (1 - C) where the literature has (s - C): there is no threshold, this is Ricker's law with
     the rate r (1 - C) / K. Kept under its own name to compare with published agents; for an Allee effect use `Allee`.
@@ -219,9 +218,9 @@ class May(GrowthLaw):
 
 @pytree
 class PellaTomlinson(GrowthLaw):
-    """s + r s (1 - (s/K)^theta) / theta: the logistic with its maximum of growth moved.
+    """s + r s (1 - (s/K)^theta) / theta: the logistic with a shifted maximum of growth.
 
-    Pella and Tomlinson 1969; theta = 1 is Schaefer's, theta towards 0 Fox's (`Gompertz`).
+    Pella and Tomlinson 1969; theta = 1 is Schaefer's law, and theta towards 0 gives Fox's.
     """
 
     r: jax.Array = par(
@@ -251,13 +250,13 @@ class Fox(GrowthLaw):
 
 @pytree
 class OneOf(GrowthLaw):
-    """One of several laws, chosen for an episode (model uncertainty). Laws should share their unit of biomass."""
+    """One of several laws, chosen for each episode (model uncertainty). Laws should share their unit of biomass."""
 
     laws: tuple[GrowthLaw, ...]
     which: jax.Array = par("which", "index of the law that holds", low=0, dtype="int", default=0)
 
     def check(self) -> Iterator[str]:
-        """Yield what is wrong with the laws together."""
+        """Yield the errors of the laws together."""
         if not self.laws or any(law.stocks != 1 for law in self.laws):
             yield "laws: expected at least one law, each of one stock"
         elif np.max(self.which) >= len(self.laws):

@@ -1,9 +1,9 @@
-"""A cheap generator for very many short simulations: JAX keys whose bits come from a 32-bit mixing hash.
+"""A cheap random generator for many short simulations: JAX keys whose bits come from a 32-bit mixing hash.
 
-JAX's default generator (threefry) takes longer than a whole year of a fishery. `key(seed)` gives a typed key
+JAX's default generator (threefry) takes longer than a whole year of a fishery. `key(seed)` returns a typed key
 of another implementation, and every function that takes a key works with it unchanged. It is a counter hash
-(murmur's finaliser with better constants, three rounds a word), good for simulation, not for cryptography.
-Nothing uses it unless given such a key: elsewhere keys are threefry's, and the same seed gives other numbers there.
+(murmur's finaliser with better constants, three rounds per word), good for simulation, not for cryptography.
+It is used only where such a key is passed; elsewhere keys are threefry keys, whose numbers differ for the same seed.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ SECOND_STEP = 0x85EBCA6B
 
 
 def _mix(x: jax.Array) -> jax.Array:
-    """Mix 32 bits by a bijection in which each input bit moves each output bit about half of the time."""
+    """Mix 32 bits by a bijection in which each input bit flips each output bit with a probability of about one half."""
     x = (x ^ (x >> 16)) * jnp.uint32(0x21F0AAAD)
     x = (x ^ (x >> 15)) * jnp.uint32(0x735A2D97)
     return x ^ (x >> 15)
 
 
 def hash_word(key: jax.Array, count: jax.Array, salt: int) -> jax.Array:
-    """Return a word for a key of shape (2,) and each count."""
+    """Return a 32-bit hash of a key of shape (2,) and each count."""
     inner = _mix(key[0] + count * jnp.uint32(GOLDEN_STEP) + jnp.uint32(salt & 0xFFFFFFFF))
     return _mix(_mix(inner ^ key[1]) + key[0] + count * jnp.uint32(SECOND_STEP))
 
@@ -66,5 +66,5 @@ def _impl() -> object:
 
 
 def key(seed: int) -> jax.Array:
-    """Make a key of the hash generator, to be used wherever `jax.random.key(seed)` is."""
+    """Make a key of the hash generator, for use instead of `jax.random.key(seed)`."""
     return jax.random.key(seed, impl=_impl())  # type: ignore[arg-type]

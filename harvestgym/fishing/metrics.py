@@ -1,4 +1,4 @@
-"""The metrics of fisheries science, per episode: yields, their variation, how low the stock fell, and the regret."""
+"""The metrics of fisheries science, per episode: yields, their variation, the lowest stock, and the regret."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 
 def summary(env: FishingModel, episodes: Episodes) -> dict[str, np.ndarray]:
-    """Measure each episode: yields, their variation, and how low the stock fell.
+    """Compute the metrics of each episode: yields, their variation, and how low the stock fell.
 
-    Conservation problems, in which nothing is caught, have the stock's numbers only.
+    Conservation problems, in which nothing is caught, have the metrics of the stock only.
 
-    AAV is the sum of `abs(C_t - C_t-1)` over the sum of `C_t`, "time" a share of the years; `regret` (for fisheries
-    that can be solved) is the expected discounted return of the optimum with stock and law known, less what this
-    episode made. That optimum sells the stock off in the last years; `stationary regret` is against the best rule that
-    knows no year.
+    AAV is the sum of `abs(C_t - C_t-1)` divided by the sum of `C_t`, and "time" is a share of the years. `regret` (for
+    fisheries that can be solved) is the expected discounted return of the optimum, which knows stock and law, minus
+    the discounted return of this episode. That optimum fishes the stock down in the last years; `stationary regret`
+    compares with the best rule that ignores the year.
     """
     info = {name: np.asarray(value) for name, value in episodes.info.items()}
     years = np.maximum(np.asarray(episodes.length), 1)
@@ -60,7 +60,7 @@ def compare(env: FishingModel, rules: Mapping[str, Any], key: jax.Array, episode
 
     A policy is a `Policy`, a model with `predict` (SB3), or a function from observation to action.
 
-    Columns: policy, episode, return, years, and those of `summary`.
+    Columns: policy, episode, return, years, and the metrics of `summary`.
     """
     check_extras("compare", data="pandas")
     import pandas

@@ -1,7 +1,7 @@
 """A fishery as a functional environment: the five parts, each a function a subclass may override.
 
-A year is: a quota is decided from what was seen; the fleet keeps it more or less; the catch, never more than
-what is there, is taken; what is left grows, with noise; the stock is surveyed.
+In a year, a quota is set from the last observation; the fleet catches about that much, never more than the stock;
+the rest grows, with noise; the stock is surveyed.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from .units import Units
 YearOrder = Literal["harvest first", "growth first"]
 
 MAX_YEARS = 2**24
-"""Longest episode in years: the largest number up to which float32 counts exactly."""
+"""Longest episode in years: float32 counts exactly up to this number."""
 
 
 @pytree
@@ -74,8 +74,8 @@ class FishingState:
     law: GrowthLaw | None
     tally: EpisodeTally
     stock: jax.Array = var("stock", "biomass of each stock, at the start of the year", axes=("stock",))
-    catch: jax.Array = var("catch", "what was really caught last year, by target", axes=("target",))
-    rate: jax.Array = var("rate", "catch as a share of what was there", high=1.0, axes=("target",))
+    catch: jax.Array = var("catch", "real catch of last year, by target", axes=("target",))
+    rate: jax.Array = var("rate", "catch as a share of the stock", high=1.0, axes=("target",))
     year: jax.Array = var("year", "years since the start", dtype="int", axes=())
 
 
@@ -85,14 +85,14 @@ CLOSED = 1e-3
 
 @dataclass(frozen=True, repr=False)
 class FishingModel(Env[FishingState, FishingParams]):
-    """Functional environment of a fishery. Laws, noises and errors are small callables in `params`; structure is here.
+    """Functional environment of a fishery. Laws, noises and errors are small callables in `params`.
 
     Attributes:
         defaults: the default parameters (not part of the structure).
         units: how actions and observations are scaled, and whether an action is a quota or a rate.
         shows_year: whether the year is observed after the stock, as a share of the horizon.
         order: "harvest first" (Clark, Reed: x' = z f(x - h)) or "growth first" (gym_fishing: x' = z f(x) - h).
-        expert: the rule of the expert; None for a rule without tuning. It is no part of the structure.
+        expert: the tuned rule of the expert, or None (not part of the structure).
     """
 
     defaults: FishingParams = field(compare=False)
@@ -152,7 +152,7 @@ class FishingModel(Env[FishingState, FishingParams]):
         return self._add_to_tally(law, state, after, params)
 
     def observation(self, key: jax.Array, state: FishingState, action: Any, params: FishingParams) -> Any:
-        """Survey the stock, with an error (E); `action` is there for subclasses in which fishing informs."""
+        """Survey the stock, with an error (E); `action` is for subclasses in which fishing gives information."""
         survey = self.law(state, params).survey(state.stock)
         if params.survey_error.random:
             z = params.survey_error.draw(jax.random.uniform(key, survey.shape, jnp.float32))
@@ -166,19 +166,19 @@ class FishingModel(Env[FishingState, FishingParams]):
     def reward(
         self, key: jax.Array, state: FishingState, action: Any, after: FishingState, params: FishingParams
     ) -> jax.Array:
-        """Return price times the real catch, less the cost of its effort (U), over all targets."""
+        """Return price times the real catch minus the cost of effort (U), summed over targets."""
         return add_up(self.worth(after, params))
 
     def terminal(self, state: FishingState, params: FishingParams) -> jax.Array:
         return self.law(state, params).biomass(state.stock) <= params.collapse
 
-    # What the parts are made of.
+    # The components of the five parts.
 
     def truncation(self, state: FishingState, params: FishingParams) -> jax.Array:
         return state.year >= params.horizon
 
     def worth(self, after: FishingState, params: FishingParams) -> jax.Array:
-        """Return price times catch, less the cost of the effort (Clark 1990), by target."""
+        """Return price times catch minus the cost of effort (Clark 1990), by target."""
         effort = -jnp.log(jnp.maximum(1 - after.rate, 1e-3))
         return params.price * after.catch - params.cost * effort
 
@@ -195,7 +195,7 @@ class FishingModel(Env[FishingState, FishingParams]):
     def harvest(
         self, law: GrowthLaw, stock: jax.Array, action: Any, keep: jax.Array | None, params: FishingParams
     ) -> tuple[jax.Array, jax.Array, jax.Array]:
-        """Return what is left, the catch, and the catch as a share of what was there."""
+        """Return the remaining stock, the catch, and the catch as a share of the stock."""
         quota = self.quota(law, stock, action, params)
         if keep is not None:
             quota = params.quota_error(keep, quota, quota)
@@ -225,7 +225,7 @@ class FishingModel(Env[FishingState, FishingParams]):
     def _add_to_tally(
         self, law: GrowthLaw, before: FishingState, after: FishingState, params: FishingParams
     ) -> FishingState:
-        """Add this year to the tally of `after`, except for the worth, which `step` adds."""
+        """Add this year to the tally of `after`, except for the reward, which `step` adds."""
         tally, biomass = before.tally, law.biomass(after.stock)
         catch, last = add_up(after.catch), add_up(before.catch)
         counted = EpisodeTally(
@@ -242,7 +242,7 @@ class FishingModel(Env[FishingState, FishingParams]):
     def step(
         self, key: jax.Array, state: FishingState, action: Any, params: FishingParams | None = None
     ) -> tuple[FishingState, Timestep]:
-        """Simulate a year. As `Env.step`, but a part that draws nothing costs no key, and the return is discounted."""
+        """Simulate a year, like `Env.step`, but split no key for parts without noise; tally the discounted reward."""
         params = self.given(params)
         after = self.transition(key, state, action, params)
         obs = self.observation(key_for(key, "observation"), after, action, params)

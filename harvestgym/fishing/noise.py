@@ -22,13 +22,13 @@ MAX_SIGMA = 10.0
 
 @pytree
 class Noise:
-    """No noise; base of the others, whose `sigma` is a spread."""
+    """No noise; the base class of the others, whose `sigma` is their spread."""
 
     def __post_init__(self) -> None:
         check_fields(self)
 
     def draw(self, u: jax.Array) -> jax.Array:
-        """Return the standard draw from a uniform `u` in [0, 1); normal unless said otherwise."""
+        """Return the standard draw from a uniform `u` in [0, 1); normal unless overridden."""
         return normal(u)
 
     def nodes(self, n: int) -> tuple[np.ndarray, np.ndarray]:
@@ -37,7 +37,7 @@ class Noise:
         return z, w / w.sum()
 
     def __call__(self, z: jax.Array, value: jax.Array, left: jax.Array) -> jax.Array:
-        """Disturb `value` by the draw `z`; `left` is what it grew from (or the same value, for surveys)."""
+        """Disturb `value` by the draw `z`; `left` is the stock it grew from (or the same value, for surveys)."""
         return value
 
     @property
@@ -48,7 +48,7 @@ class Noise:
 
 @pytree
 class Lognormal(Noise):
-    """value * exp(sigma z - sigma^2/2): multiplicative, mean one, so that noise is not growth."""
+    """value * exp(sigma z - sigma^2/2): multiplicative, with mean one, so that noise adds no growth."""
 
     sigma: jax.Array = par("sigma", "standard deviation of the logarithm", low=0.0, high=MAX_SIGMA, default=0.1)
 
@@ -68,10 +68,10 @@ class MedianLognormal(Noise):
 
 @pytree
 class Proportional(Noise):
-    """value + sigma left z, cut at 0: additive, in proportion to what was left, as in gym_fishing v0-v4."""
+    """value + sigma left z, clipped at 0: additive, in proportion to the stock left, as in gym_fishing v0-v4."""
 
     sigma: jax.Array = par(
-        "sigma", "standard deviation as a share of what was left", low=0.0, high=MAX_SIGMA, default=0.1
+        "sigma", "standard deviation as a share of the stock left", low=0.0, high=MAX_SIGMA, default=0.1
     )
 
     def __call__(self, z: jax.Array, value: jax.Array, left: jax.Array) -> jax.Array:
@@ -80,7 +80,7 @@ class Proportional(Noise):
 
 @pytree
 class Additive(Noise):
-    """value + sigma z, cut at 0; a stock of 0 stays 0."""
+    """value + sigma z, clipped at 0; a stock of 0 stays 0."""
 
     sigma: jax.Array = par(
         "sigma", "standard deviation, in the unit of biomass", low=0.0, high=MAX_BIOMASS, default=0.02
@@ -115,4 +115,4 @@ NOISES: dict[str, type[Noise]] = {
     "additive": Additive,
     "uniform": Uniform,
 }
-"""Noises by the name that files use."""
+"""Noises by their names in files."""

@@ -1,7 +1,7 @@
-"""Rule families of fisheries for `harvestgym tune`: rules of one to four numbers, and the solutions without numbers.
+"""Rule families of fisheries for `harvestgym tune`: rules of one to four numbers, and solutions without numbers.
 
-Numbers are shares of a stock, 0 to 1, and biomasses, 0 to the bound. Where a law drifts, the numbers may move with
-the years; where a few stocks are fished, each may have its own.
+Numbers are shares of a stock, 0 to 1, and biomasses, 0 to the bound. If a law drifts, the numbers may change over
+the years; if a few stocks are fished, each may have its own.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .conservation import DriverModel, RecoveryModel
 from .model import FishingModel
 
 FEW_TARGETS = 3
-"""Most stocks for which a rule may have numbers of their own."""
+"""Largest number of stocks for which a rule may have separate numbers."""
 
 Form = tuple[control.CatchRule, tuple[str, ...]]
 """A rule, and the names of its numbers in their order."""

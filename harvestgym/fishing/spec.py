@@ -1,4 +1,4 @@
-"""Schema of a fishery file, and the model built from it. Every mistake is reported at once, with the nearest name."""
+"""Schema of a fishery file, and the model built from it. All mistakes are reported together, with the nearest name."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ GROWTH_LAWS: dict[str, type[GrowthLaw]] = {
     for name, law in vars(module).items()
     if isinstance(law, type) and issubclass(law, GrowthLaw) and law is not GrowthLaw
 }
-"""The laws of `growth` and `structured` by the name that files use: `BevertonHolt` is `beverton-holt`."""
+"""The laws of `growth` and `structured` by their names in files: `BevertonHolt` is `beverton-holt`."""
 
 NOISY = ("noise", "survey_error", "quota_error")
 """Entries that are noises."""
@@ -89,10 +89,10 @@ class FishingSpec(Exact):
 
 
 def read_spec(path: Path, overrides: Mapping[str, Any]) -> FishingSpec:
-    """Read the spec of a file, with its `extends:` resolved and `overrides` put in.
+    """Read the spec of a file, resolve its `extends:` and apply `overrides`.
 
-    An override is an entry of the file, or, for short, a parameter of the law (`r=0.5`) or the `sigma` of the noise.
-    Without overrides the expert is the one in the tuned file, if there is one: its numbers fit this fishery only.
+    An override is an entry of the file or, for short, a parameter of the law (`r=0.5`) or the `sigma` of the noise.
+    Without overrides the expert comes from the tuned file, if there is one: its numbers fit this fishery only.
     """
     entries = {k: v for k, v in overrides.items() if k in FishingSpec.model_fields}
     data = override_entries(read_extended(path, "fishery", override_entries), entries)
@@ -105,7 +105,7 @@ def read_spec(path: Path, overrides: Mapping[str, Any]) -> FishingSpec:
 
 
 def override_entries(base: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
-    """Put the entries of `own` into `base`; a group of another `kind` replaces the old group as a whole."""
+    """Merge the entries of `own` into `base`; a group of another `kind` replaces the old group as a whole."""
     kept = {k: v for k, v in base.items() if not _other_kind(v, own.get(k))}
     return merge(kept, own)
 
@@ -128,7 +128,7 @@ def _expand_short_name(data: Mapping[str, Any], name: str, value: Any) -> dict[s
 
 
 def _read_kind(data: Mapping[str, Any], group: str) -> Any:
-    """Return the `kind` of a group of a file that is not validated yet; None where there is none."""
+    """Return the `kind` of a group of a file that is not validated yet; None if there is none."""
     entries = data.get(group)
     return entries.get("kind") if isinstance(entries, Mapping) else None
 
@@ -136,7 +136,7 @@ def _read_kind(data: Mapping[str, Any], group: str) -> Any:
 def build_fishery(spec: FishingSpec, where: str, **parts: Any) -> FishingModel:
     """Build the model of a spec; ConfigError with `where` if its parts do not fit each other.
 
-    `parts` are a law, a noise, errors or a drift as objects, in place of those of the spec.
+    `parts` are a law, a noise, errors or a drift as objects; they replace the entries of the spec.
     """
     law = parts.get("law") or build_law(spec.law, f"{where} > law")
     check_law(law, f"{where} > law")
@@ -172,7 +172,7 @@ def _narrow(value: Any) -> np.ndarray:
 
 
 def build_law(data: Mapping[str, Any], where: str) -> GrowthLaw:
-    """Build the law of a mapping with its `kind`; `one-of` has `laws:`, `patches` a `law:` for each patch."""
+    """Build a law from a mapping with its `kind`; `one-of` has `laws:`, and `patches` has the `law:` of each patch."""
     cls, rest = find_law(data.get("kind"), where), {k: v for k, v in data.items() if k != "kind"}
     if cls is OneOf:
         laws = (
@@ -248,7 +248,7 @@ def _build_vary(data: Mapping[str, float] | str, law: GrowthLaw, where: str) -> 
 
 
 def _check_names(names: Iterable[str], law: GrowthLaw, where: str) -> dict[str, Meta]:
-    """Return the parameters of a law that may change; ConfigError for a name that is none of them."""
+    """Return the parameters of a law that may change; ConfigError for any other name."""
     allowed = {name: meta for name, meta in iterate_metas(law) if meta.kind == "par" and meta.dtype == "float"}
     for name in names:
         check_name("parameter", name, allowed, where)

@@ -1,4 +1,4 @@
-"""Growth laws of several numbers: ages, interacting species, patches. Same callables as in `growth.py`."""
+"""Growth laws of several numbers: ages, interacting species, patches. The interface is the one of `growth.py`."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from .growth import MAX_BIOMASS, MAX_RATE, GrowthLaw
 
 @pytree
 class AgeStructured(GrowthLaw):
-    """Numbers at age with a plus group, Beverton-Holt recruits from the spawners at the start of the year.
+    """Numbers at age with a plus group, and Beverton-Holt recruitment from the spawners at the start of the year.
 
     The walleye of the fisheries literature (Goodyear compensation ratio; Walters and Martell 2004, ch. 3). The
-    state is the numbers at ages 1 to `ages`, then the recruits due next year. A quota is biomass, taken in
-    proportion to what is vulnerable. Noise acts on recruitment alone.
+    state is the numbers at ages 1 to `ages`, then the recruits due next year. A quota is biomass, taken from all
+    ages in proportion to their vulnerable biomass. Noise acts on recruitment alone.
     """
 
     ages: int = static("ages", "age classes, the last one a plus group", low=1, high=1000, default=20)
@@ -105,7 +105,7 @@ class AgeStructured(GrowthLaw):
 
 @pytree
 class ThreeSpecies(GrowthLaw):
-    """Two competing prey, both fished, and a predator of both, which responds to each with a type III curve.
+    """Two competing prey, both fished, and a predator of both with type III functional responses.
 
     Equations of Montealegre-Mora et al. 2023 (Bull. Math. Biol., arXiv 2308.13654); the unharvested community
     rests at (0.526, 0.431, 1.001).
@@ -118,7 +118,7 @@ class ThreeSpecies(GrowthLaw):
     c: jax.Array = par("c", "prey at which a predator eats half of beta", low=1e-6, high=MAX_BIOMASS, default=0.3)
     competition: jax.Array = par("competition", "loss of each prey to the other", low=0.0, high=MAX_RATE, default=0.1)
     D: jax.Array = par(
-        "D", "how much more the second prey is eaten, and nourishes", low=0.0, high=MAX_RATE, default=1.1
+        "D", "how much more the second prey is eaten and nourishes", low=0.0, high=MAX_RATE, default=1.1
     )
     b: jax.Array = par("b", "predator births per prey", low=0.0, high=MAX_RATE, default=0.1)
     d: jax.Array = par("d", "predator deaths, per year", low=0.0, high=MAX_RATE, default=0.1)
@@ -153,9 +153,9 @@ class ThreeSpecies(GrowthLaw):
 
 @pytree
 class Patches(GrowthLaw):
-    """A law in each of a row of patches; each year a share of every patch moves to its neighbours.
+    """A row of patches with the same law; each year a share of every patch moves to its neighbours.
 
-    Half of the movers go each way; at the ends of the row they turn back, so dispersal conserves biomass.
+    Half of it moves each way; at the ends of the row it stays, so dispersal conserves biomass.
     """
 
     law: GrowthLaw
@@ -163,7 +163,7 @@ class Patches(GrowthLaw):
     dispersal: jax.Array = par("dispersal", "share of a patch that moves, per year", low=0.0, high=1.0, default=0.1)
 
     def check(self) -> Iterator[str]:
-        """Yield what is wrong with the law of a patch."""
+        """Yield the errors of the law of a patch."""
         if self.law.stocks != 1:
             yield f"law: expected a law of one stock, got {type(self.law).__name__} of {self.law.stocks}"
 

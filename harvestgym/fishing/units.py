@@ -26,7 +26,7 @@ def _check_levels(levels: int) -> int:
 MAX_LEVELS = 100_000
 
 LevelCount = Annotated[int, AfterValidator(_check_levels)]
-"""Number of choices of a discrete action; one choice alone would always be a quota of 0."""
+"""Number of choices of a discrete action; a single choice would always be a quota of 0."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Units:
         targets: how many quotas are set.
         seen: how many numbers are observed.
         scale: "symmetric" maps [0, bound] to [-1, 1]; "natural" keeps biomass (or the rate).
-        control: "quota", a catch in biomass, at most `bound`; or "rate", the share of what is there, at most 1.
+        control: "quota", a catch in biomass, at most `bound`; or "rate", the share of the stock, at most 1.
         levels: 0 for a continuous action, else the number of choices, evenly spaced from 0 to half the bound
             (the carrying capacity) or to a rate of 1, both ends included.
     """
@@ -100,7 +100,7 @@ class Units:
         return 2 * share - 1 if self.scale == "symmetric" else share * self._full
 
     def observation(self, survey: jax.Array) -> jax.Array:
-        """Return the observation of a survey, clipped to [0, bound]: the stock itself may be larger."""
+        """Return the observation of a survey, clipped to [0, bound]; the stock itself may be larger."""
         seen = jnp.clip(survey, 0.0, self.bound)
         return 2 * seen / self.bound - 1 if self.scale == "symmetric" else seen
 

@@ -52,7 +52,7 @@ class GymBase(Monitored, Savable):
         return make_env_table(type(self).__name__, self.core, **more)._repr_html_()
 
     def _wrap(self, env: Env[Any, Any], params: Any, batch: tuple[int, ...], render_mode: str | None) -> None:
-        """Put an environment inside."""
+        """Set the environment inside."""
         name = type(self).__name__
         check_core(env, name)
         if params is not None:
@@ -72,7 +72,7 @@ class GymBase(Monitored, Savable):
         self._prepare()
 
     def _prepare(self) -> None:
-        """Make what is derived from the rest."""
+        """Make derived attributes."""
         batch = self._compiled.batch
         self._read = make_action_reader(self.core.action_space, batch)
         self._write = make_observation_writer(self.core.observation_space, batch)
@@ -94,10 +94,10 @@ class GymBase(Monitored, Savable):
             self._checker.check_choice(self._compiled.mask(), action, waiting)
 
     def clone(self) -> Self:
-        """Return a copy in mid-episode that steps by itself; it costs microseconds, for tree search.
+        """Return an independent copy in mid-episode; it takes microseconds, for tree search.
 
-        It shares what no step changes: programs, parameters, spaces and `np_random`. `copy.deepcopy` and `pickle` copy
-        the spaces and `np_random` with it, so that they draw the same samples. A copy has no monitors.
+        It shares what steps do not change: programs, parameters, spaces and `np_random`. `copy.deepcopy` and `pickle`
+        also copy the spaces and `np_random`, so that they draw the same samples. A copy has no monitors.
         """
         twin = object.__new__(type(self))
         twin.__dict__.update(self.__dict__)
@@ -109,7 +109,7 @@ class GymBase(Monitored, Savable):
     __copy__ = clone
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what a deep copy and a pickle keep: everything but what `_prepare` makes, and monitors."""
+        """Return the state for deep copies and pickles: everything except the results of `_prepare` and monitors."""
         return {name: value for name, value in self.__dict__.items() if name not in _NOT_KEPT}
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
@@ -126,7 +126,7 @@ class GymBase(Monitored, Savable):
 
     @property
     def params(self) -> Any:
-        """The parameters in force, in a batch the same for all; others of the same shapes may be assigned."""
+        """The current parameters, the same for a whole batch; assign others of the same shapes to change them."""
         return self._compiled.params
 
     @params.setter
@@ -162,7 +162,7 @@ class GymBase(Monitored, Savable):
             self.episode_log.ensure_start(self._compiled.run_state, self._compiled.params)
 
     def _set_params(self, options: Options, valid: tuple[str, ...]) -> None:
-        """Change the parameters to those in the options of a reset; ConfigError for an option that is not valid."""
+        """Set the parameters from the options of a reset; ConfigError for an invalid option."""
         for name in options or {}:
             if name not in valid:
                 raise unknown("reset option", name, valid)
@@ -170,7 +170,7 @@ class GymBase(Monitored, Savable):
             self.params = options["params"]
 
     def render(self) -> Any:
-        """Draw the environment, or each of a batch, in the `render_mode` chosen; None without one."""
+        """Render the environment, or each one of a batch, in its `render_mode`; None without one."""
         if self.render_mode is None:
             return None
         if not self._compiled.begun:
@@ -181,13 +181,13 @@ class GymBase(Monitored, Savable):
         return self.episode_log.render(self.render_mode)
 
     def _draw(self, state: Any) -> Any:
-        """Let the environment inside draw a state."""
+        """Draw a state by the environment inside."""
         inside: Any = unwrapped(self.core)
         return inside.render(unwrapped_state(self.core, state), self.params, self.render_mode)
 
 
 def _check_params(params: Any, own: Any, where: str) -> None:
-    """Raise ConfigError for parameters of another class than those that an environment has."""
+    """Raise ConfigError unless parameters have the class of the environment's own."""
     if not isinstance(params, type(own)):
         raise ConfigError(f"{where}: expected an object of the class {type(own).__name__}, got {params!r}; "
                           "try replace(env.params, ...)")  # fmt: skip

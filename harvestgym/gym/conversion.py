@@ -1,4 +1,4 @@
-"""Conversion between NumPy and the device: actions are checked on the way in, observations get their space's dtype."""
+"""Conversion between NumPy and the device: actions are checked, and observations get the dtype of their space."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def make_action_reader(space: gymnasium.Space[Any], batch: tuple[int, ...] = (),
 
 
 def make_observation_writer(space: gymnasium.Space[Any], batch: tuple[int, ...] = ()) -> Converter:
-    """Make a function from an observation as `Layout.read` returns it to one in the dtypes of the space."""
+    """Make a function that converts an observation from `Layout.read` to the dtypes of the space."""
     match space:
         case spaces.Dict():
             named = {k: make_observation_writer(s, batch) for k, s in space.items()}

@@ -1,8 +1,8 @@
-"""An environment, or a batch of it, on the device, behind compiled functions that the host calls.
+"""An environment, or a batch of it, on the device, with compiled functions that the host calls.
 
-There are two, `start` and `step`, in every autoreset mode: a restart calls `start` for the environments whose episode
-is over. They take and return packed buffers, so that a call costs microseconds however many leaves the state has, and
-everything that the user gets comes back in one transfer.
+There are two functions, `start` and `step`, in every autoreset mode: a restart calls `start` for the environments
+whose episode is over. They take and return packed buffers, so that a call takes microseconds regardless of the number
+of leaves of the state, and all results come back in one transfer.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from harvestgym.core.xla.fusion import CompiledFunction
 from harvestgym.core.xla.processes import check_process, note_use
 
 SMALL_BATCH, SMALL_STATE = 256, 2048
-"""Environments, and bytes of each, up to which a batch steps as one kernel: farms of one plot do, of twelve do not."""
+"""Most environments, and bytes of each, of a batch that steps as one kernel: enough for farms of one plot."""
 
 
 class CompiledFunctions(NamedTuple):
@@ -34,8 +34,8 @@ class CompiledFunctions(NamedTuple):
     Attributes:
         run, timestep: the layouts of a `RunState` and of a `Timestep`.
         start: `(run, params, seeds, seeded, which) -> (run, timestep)` begins an episode for the environments in
-            `which`, with the keys of `seeds` where `seeded`, and else with their own keys; the Timestep is theirs.
-            A single environment always begins one.
+            `which`, with the keys of `seeds` where `seeded`, else with their own keys; the Timestep is valid for these.
+            A single environment always begins an episode.
         step: `(run, params, action) -> (run, timestep)`; in a batch, an environment that is over waits for `start`.
         unpack: `run -> RunState`.
         mask: `(run, params) -> mask` if the environment has `action_mask(state, params)`, else None.
@@ -51,7 +51,7 @@ class CompiledFunctions(NamedTuple):
 
 @lru_cache(maxsize=64)
 def compile_functions(env: Env[Any, Any], params: Layout, batch: tuple[int, ...]) -> CompiledFunctions:
-    """Prepare the functions of an environment for parameters of a layout; `batch` is `()` or `(num_envs,)`."""
+    """Prepare the functions of an environment for the layout of its parameters; `batch` is `()` or `(num_envs,)`."""
     seeds = jax.ShapeDtypeStruct(batch, jnp.uint32)
     begun, first = jax.eval_shape(
         lambda s, p: start_episode(env, _make_keys(s), params.unpack(p)), seeds, params.zeros()
@@ -81,7 +81,7 @@ def compile_functions(env: Env[Any, Any], params: Layout, batch: tuple[int, ...]
 
 
 def _is_small(run: Layout, batch: tuple[int, ...]) -> bool:
-    """Return whether one kernel steps a batch of this state faster than many kernels, which can share the cores."""
+    """Return whether one kernel steps a batch of this state faster than many kernels, which can use several cores."""
     size = sum(leaf.nbytes for leaf in jax.tree.leaves(run.zeros()))
     return not batch or (batch[0] <= SMALL_BATCH and size <= batch[0] * SMALL_STATE)
 
@@ -123,7 +123,7 @@ class CompiledEnv(Savable):
         self._shown_mask: Any = None
 
     def __copy__(self) -> Self:
-        """Return a copy that shares programs, parameters and buffers, which a step replaces."""
+        """Return a copy that shares programs, parameters and buffers; a step replaces buffers."""
         twin = object.__new__(type(self))
         twin.__dict__.update(self.__dict__)
         return twin
@@ -132,14 +132,14 @@ class CompiledEnv(Savable):
         return copy(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle everything but the programs, which are compiled again, or found, where it is read."""
+        """Pickle everything except the programs; they are compiled again, or found in the cache, when it is loaded."""
         env, _, batch = self._structure
         state = {"_run": jax.device_get(self._run), "begun": self.begun, "_shown_mask": None}
         return CompiledEnv, (env, jax.device_get(self._params), batch), state
 
     @property
     def params(self) -> Any:
-        """The parameters in force; others of the same structure and shapes may be assigned."""
+        """The current parameters; assign others of the same structure and shapes to change them."""
         return self._params
 
     @params.setter
@@ -168,9 +168,9 @@ class CompiledEnv(Savable):
         return self
 
     def start(self, seeds: np.ndarray, seeded: np.ndarray, which: np.ndarray) -> Any:
-        """Begin episodes where `which`, from `seeds` (uint32) where `seeded`, else from the environments' own keys.
+        """Begin episodes for `which`, from `seeds` (uint32) where `seeded`, else from the environments' own keys.
 
-        Returns a Timestep of Python numbers (arrays for a batch), as `step` does.
+        Returns a Timestep of Python numbers (arrays for a batch), like `step`.
         """
         check_process()
         self._run, timestep = self._functions.start(self._run, self._packed_params, seeds, seeded, which)
@@ -183,14 +183,14 @@ class CompiledEnv(Savable):
         return self._read(timestep)
 
     def _read(self, timestep: PackedTree) -> Any:
-        """Read a Timestep, and keep the mask of actions if the observation of a single environment has it."""
+        """Read a Timestep, and keep the action mask if the observation of a single environment contains it."""
         shown = self._functions.timestep.read(timestep)
         if self._shows_mask:
             self._shown_mask = jax.tree.map(np.array, shown.obs["mask"])
         return shown
 
     def make_reader(self, function: Callable[[Any, Any], Any]) -> Callable[[], Any]:
-        """Make a function that returns, on the host, `function(state, params)` now, of each environment of a batch."""
+        """Make a function that returns the current `function(state, params)` on the host, row by row for a batch."""
         unpack, unpack_params = self._functions.run.unpack, self._layout.unpack
 
         @jax.jit
@@ -202,11 +202,11 @@ class CompiledEnv(Savable):
 
     @property
     def offers_mask(self) -> bool:
-        """Return whether the environment says which actions are possible."""
+        """Return whether the environment has an action mask."""
         return self._functions.mask is not None
 
     def mask(self) -> Any:
-        """Return which actions are possible now, bool; arrays by name where an action has parts."""
+        """Return which actions are possible now, bool; a dict of arrays if an action has parts."""
         assert self._functions.mask is not None, "the environment has no action_mask"
         if self._shown_mask is not None:
             return jax.tree.map(np.array, self._shown_mask)

@@ -1,9 +1,9 @@
 """`GymEnv`, the Gymnasium environment over a functional environment.
 
-It is thin: the functional `Env` defines an episode, and `core.autoreset` says when a new one begins. An environment
-may offer, in addition to the contract, `action_mask(state, params)` (bool per action), `check_choice(mask, action,
+It is a thin layer: the functional `Env` defines an episode, and `core.autoreset` when a new one begins. In addition to
+the contract, an environment may have `action_mask(state, params)` (bool per action), `check_choice(mask, action,
 waiting)` (ConfigError for a masked action), and `render_modes` with `render(state, params, mode)`. The modes of
-`render.modes` are added where its family draws scenes; only with one of these the steps of the episode are recorded.
+`render.modes` are added if its family draws scenes; steps are recorded only in these modes.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class GymEnv(GymBase, gymnasium.Env[Any, Any]):
 
     @property
     def spec(self) -> EnvSpec | None:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """Return the spec of the id, with the horizon of the environment, if it has one, as `max_episode_steps`."""
+        """The spec of the id, with the environment's horizon, if it has one, as `max_episode_steps`."""
         return self._spec
 
     @spec.setter
@@ -86,9 +86,9 @@ class GymEnv(GymBase, gymnasium.Env[Any, Any]):
 
 
 def make_env(harvest_id: str, render_mode: str | None = None, **overrides: Any) -> gymnasium.Env[Any, Any]:
-    """Make the environment that `gymnasium.make` returns for an id: that of its family, if it has a faster one.
+    """Make the environment that `gymnasium.make` returns for an id: a faster one of its family, if there is one.
 
-    `render_mode="human"` draws every step in a window, by Gymnasium's `HumanRendering`, and needs the extra `window`.
+    `render_mode="human"` draws every step in a window with Gymnasium's `HumanRendering`; it needs the extra `window`.
     """
     if render_mode == "human":
         check_extras("render_mode 'human'", window="pygame")

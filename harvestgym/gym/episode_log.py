@@ -1,4 +1,4 @@
-"""Records of the running episode, which the render modes draw: one frame of named arrays per step."""
+"""Records of the running episode for the render modes: one frame of named arrays per step."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FIRST_ROWS = 64
 
 
 class FrameBuffer:
-    """Growing buffers of named arrays, one row per frame; with `keep_last`, memory is bounded to the last frames."""
+    """Growing buffers of named arrays, one row per frame; `keep_last` limits memory to the last frames."""
 
     def __init__(self, keep_last: int | None = None) -> None:
         self._keep_last = keep_last
@@ -37,7 +37,7 @@ class FrameBuffer:
         return self._length
 
     def clear(self) -> None:
-        """Forget all frames."""
+        """Remove all frames."""
         self._length = 0
 
     def append(self, frame: Mapping[str, Any]) -> None:
@@ -50,7 +50,7 @@ class FrameBuffer:
         self._length += 1
 
     def _put(self, name: str, value: np.ndarray) -> None:
-        """Write a value into its buffer, which doubles when it is full."""
+        """Write a value into its buffer, whose size doubles when it is full."""
         rows = self._rows.get(name)
         if rows is None or rows.shape[1:] != value.shape:
             rows = np.zeros((FIRST_ROWS, *value.shape), value.dtype)
@@ -70,7 +70,7 @@ class FrameBuffer:
 def family_of(kind: type) -> ModuleType | None:
     """Find the module with `record` and `scene` for environments of a class; None if there is none.
 
-    It is named by `cls.family`, or is the module of the class.
+    `cls.family` names it; otherwise it is the module of the class.
     """
     for cls in kind.__mro__:
         name = vars(cls).get("family")
@@ -140,12 +140,12 @@ def _look(env: Env[Any, Any], params: Any, run: RunState) -> Timestep:
 
 
 def _with_params(env: Any, params: Any) -> Any:
-    """Return the environment with the parameters in force as its own, which a picture may read."""
+    """Return the environment with the current parameters as defaults, because a picture may read them."""
     return dataclasses.replace(env, defaults=params) if hasattr(env, "defaults") and params is not env.params else env
 
 
 def _make_start_action(space: gymnasium.Space[Any]) -> Any:
-    """Return what stands in the frame of a start, where nothing was done: the action that does nothing, or zeros."""
+    """Return the action for the frame of a start: the action that does nothing, or zeros."""
     if isinstance(space, gymnasium.spaces.Dict):
         return {name: _make_start_action(inside) for name, inside in space.items()}
     if isinstance(space, gymnasium.spaces.Box):

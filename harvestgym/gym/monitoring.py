@@ -1,4 +1,4 @@
-"""Monitoring of Gymnasium environments: variables of the state, followed into sinks while the environment runs."""
+"""Monitoring of Gymnasium environments: variables of the state, written to sinks while the environment runs."""
 
 from __future__ import annotations
 
@@ -22,22 +22,21 @@ class Monitored:
     monitors: tuple[Monitor, ...] = ()
 
     def add_monitoring(self, variables: Sequence[Any], *sinks: Any) -> Monitor:
-        """Follow variables from now on, with a reading for each reset and each day (or year, or step).
+        """Monitor variables from now on, with a reading for each reset and each day (or year, or step).
 
-        In a batch, numbers are reported as mean and band (the quantiles 0.1 and 0.9).
+        In a batch, numbers are reported as mean and quantiles 0.1 and 0.9.
 
         Args:
-            variables: of a farm `(field, entity, variable, function, title, range)` each; of others `(variable,
-                function, title, range)` with the key of a variable of the state. `function` makes a number, a matrix
-                or an image of the variable (of each farm of a batch); `range` is `(low, high)` or 'range_auto'.
-            sinks: of `harvestgym.render.sinks`, or the path of a file `*.png`, `*.csv` or `*.parquet`; a window if
-                there is none.
+            variables: for farms `(field, entity, variable, function, title, range)`; for others `(variable, function,
+                title, range)`, with the key of a state variable. `function` returns a number, a matrix or an image
+                from the variable (of each farm of a batch); `range` is `(low, high)` or 'range_auto'.
+            sinks: sinks of `harvestgym.render.sinks`, or paths `*.png`, `*.csv` or `*.parquet`; by default a window.
 
         Returns:
-            The monitor; close it, or use it in a `with`, to finish the sinks.
+            The monitor; close it, or use it in a `with` block, to finish the sinks.
 
         Raises:
-            ConfigError: for a wrong variable, function or range, with the nearest name; nothing was changed.
+            ConfigError: for an invalid variable, function or range, with the nearest name; nothing is changed.
         """
         core, inside = self.core, unwrapped(self.core)
         watches = _make_watches(inside, variables)
@@ -72,5 +71,5 @@ class Monitored:
 
 
 def _make_watches(env: Any, variables: Sequence[Any]) -> list[Watch]:
-    """Make watches as the family of `env` names variables, or by the keys of its state."""
+    """Make watches from the variable names of the family of `env`, or from the keys of its state."""
     return getattr(family_of(type(env)), "watch_variables", watch_state)(env, variables)

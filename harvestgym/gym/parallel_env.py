@@ -60,7 +60,7 @@ class ParallelEnv(pettingzoo.ParallelEnv[str, Any, Any]):
         return f"<{type(self).__name__}: {', '.join(self.possible_agents[:3])} … in {self.core!r}>"
 
     def __copy__(self) -> Self:
-        """Return a copy in mid-episode that steps by itself."""
+        """Return an independent copy in mid-episode."""
         return deepcopy(self)
 
     def observation_space(self, agent: str) -> gymnasium.Space[Any]:
@@ -121,11 +121,11 @@ class ParallelEnv(pettingzoo.ParallelEnv[str, Any, Any]):
         return {"core": self.core, "render_mode": self.render_mode}
 
     def kept(self) -> dict[str, Any]:
-        """Return what changes, for `core.saving.checkpoint`."""
+        """Return the changing state, for `core.saving.checkpoint`."""
         return {"joint": self._joint.kept(), "agents": self.agents}
 
     def restore(self, kept: dict[str, Any]) -> Self:
-        """Continue the episode that was kept."""
+        """Continue from a saved state."""
         self._joint.restore(kept["joint"])
         self.agents = kept["agents"]
         return self

@@ -24,8 +24,8 @@ from .base import GymBase, Info, Options
 class VecEnv(GymBase, gymnasium.vector.VectorEnv[Any, Any, Any]):
     """A batch of environments on the device, for Gymnasium, with any of its three autoreset modes.
 
-    Observations, flags, infos and restarts are those of a `SyncVectorEnv` of several `GymEnv`, except that
-    numbers in infos stay float32 and int32.
+    Observations, flags, infos and restarts are the same as in a `SyncVectorEnv` of `GymEnv`, except that numbers in
+    infos stay float32 and int32.
     """
 
     made_of = ("num_envs", "autoreset_mode", "render_mode")
@@ -52,7 +52,7 @@ class VecEnv(GymBase, gymnasium.vector.VectorEnv[Any, Any, Any]):
     def reset(  # type: ignore[override]
         self, *, seed: int | Sequence[int | None] | None = None, options: Options = None
     ) -> tuple[Any, Info]:
-        """Begin episodes: all, or those in `options["reset_mask"]`. An int seeds environment i with seed + i."""
+        """Begin all episodes, or only `options["reset_mask"]`. An int seeds environment i with seed + i."""
         seed = int(seed) if isinstance(seed, np.integer) else seed
         which, seeds = self._which(options), self._seeds(seed)
         self._set_params(options, ("params", "reset_mask"))
@@ -91,7 +91,7 @@ class VecEnv(GymBase, gymnasium.vector.VectorEnv[Any, Any, Any]):
         return [new if s is None else s for s, new in zip(seeds, drawn, strict=True)]
 
     def step(self, actions: Any) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray, Info]:  # type: ignore[override]
-        """Do `actions`, one per environment; nothing is done if one of them is outside the action space."""
+        """Do `actions`, one per environment; ConfigError, without a step, if one is outside the action space."""
         self._check_can_step()
         waiting, read, mode = self._over, self._read(actions), self.autoreset_mode
         self._check_choices(read, waiting & (mode is AutoresetMode.NEXT_STEP))
@@ -123,7 +123,7 @@ class VecEnv(GymBase, gymnasium.vector.VectorEnv[Any, Any, Any]):
         return shown._replace(obs=obs, info=info)
 
     def _restart_waiting(self, waiting: np.ndarray, shown: Any) -> Any:
-        """Begin episodes for those that ended in the step before: their step has no reward and no end."""
+        """Begin episodes for those that ended in the step before; their step has reward 0 and no end."""
         self._over = self._over & ~waiting
         shown = self._restart(waiting, shown)
         return shown._replace(
@@ -179,8 +179,8 @@ def make_vec(
     """Make the batch that `gymnasium.make_vec` returns for an id.
 
     Args:
-        max_episode_steps: steps after which an episode is truncated, in addition to the limit of the environment.
-        wrappers: of the functional environment, such as those of `core.wrappers`, from the inside out.
+        max_episode_steps: steps after which an episode is truncated, in addition to the environment's limit.
+        wrappers: functional wrappers, such as those of `core.wrappers`, from the inside out.
     """
     env = registry.make(harvest_id, **overrides)
     if max_episode_steps is not None:
@@ -203,7 +203,7 @@ def _check_mode(mode: AutoresetMode | str) -> AutoresetMode:
 
 
 def _vector_info(info: Info, which: np.ndarray) -> Info:
-    """Convert to Gymnasium's format: each array with a mask `_name` of its environments, zero elsewhere."""
+    """Convert to Gymnasium's format: each array has a mask `_name` of its environments, and is zero elsewhere."""
     out: Info = {}
     for name, value in info.items():
         out[name] = _vector_info(value, which) if isinstance(value, dict) else _only(which, value)

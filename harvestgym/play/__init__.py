@@ -23,7 +23,7 @@ def run(
     show: bool = True,
     say: Callable[[str], None] = lambda line: None,
 ) -> None:
-    """Serve the page of an id until the process is ended; `say` receives its address.
+    """Serve the page of an id until the process ends; `say` receives its address.
 
     Args:
         id: a registered id, or the path of a farm file.

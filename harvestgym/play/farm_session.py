@@ -1,4 +1,4 @@
-"""A farm season played by a user: what is known, observations that cost, the orders of the day, the end of the day."""
+"""A farm season played by a user: known values, paid observations, the orders of the day, the end of the day."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Fact(NamedTuple):
 
 @dataclass(frozen=True)
 class PlayerOrder:
-    """An intervention on the list of a day: its number in the integer form, its words, its place and its cost."""
+    """An order on the list of a day: its integer action, its text, its place and its cost."""
 
     number: int
     words: str
@@ -60,16 +60,16 @@ class FarmSession(Session):
 
     @cached_property
     def goal(self) -> tuple[str, ...]:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """The gains that the score counts, and the end of a season."""
+        """The goal of the game: how the score is computed, and when a season ends."""
         return tuple(goal_lines(self.env))
 
     def news(self, since: int) -> list[str]:
-        """Return what the farmer knows to have happened after step `since`, a line for each event."""
+        """Return the events after step `since` that the farmer knows of, a line for each."""
         return list_events(self.env, self.beliefs, since, self.steps)
 
     @property
     def bare(self) -> bool:
-        """Return whether it is known that no plant stands on any plot."""
+        """Return whether the farmer knows that all plots are empty."""
         stages = [v for v in self.env.variables if v.attr == "stage" and v.meta.labels]
         none, dead = 0, len(stages[0].meta.labels) - 1 if stages else 0
         return bool(stages) and all(np.isin(self.known[v.name].values, (none, dead)).all() for v in stages)
@@ -79,7 +79,7 @@ class FarmSession(Session):
         """Return whether something can be sown."""
         return any(row.action.name.startswith("sow") for row in self.env.actions.rows)
 
-    # What is known.
+    # Known values.
 
     @property
     def day(self) -> int:
@@ -162,7 +162,7 @@ class FarmSession(Session):
         return float(self.info["observation cost"])
 
     def order(self, row: int, plot: Plot | None = None, values: tuple[int, ...] = (), farmer: int = 0) -> PlayerOrder:
-        """Put an intervention on the list: a row of the action table, a plot, and the index of each value."""
+        """Add an order to the list: a row of the action table, a plot, and the index of each value."""
         if self.over:
             raise ConfigError("order: expected a running season, got an ended one")
         if len(self.orders) >= self.env.schedule:
@@ -184,17 +184,17 @@ class FarmSession(Session):
         return order
 
     def remove(self, at: int) -> None:
-        """Take an order off the list."""
+        """Remove an order from the list."""
         if not 0 <= at < len(self.orders):
             raise ConfigError(f"remove: expected an order from 0 to {len(self.orders) - 1}, got {at}")
         del self.orders[at]
 
     def repeat(self) -> None:
-        """Add the orders of yesterday to the list."""
+        """Add yesterday's orders to the list."""
         self.orders += self.yesterday[: self.env.schedule - len(self.orders)]
 
     def end_day(self) -> float:
-        """Do what is on the list and let the day pass; return its reward."""
+        """Execute the orders on the list and end the day; return its reward."""
         before = self.total
         if self.env.asks and not self.looked:
             self.look([])

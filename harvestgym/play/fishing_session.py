@@ -20,24 +20,24 @@ class FishingSession(Session):
 
     @property
     def rivals(self) -> list[str]:
-        """Those of every session; the optimum only where it is the expert, since it needs exact surveys."""
+        """The rivals of every session; the optimum only where it is the expert, since it needs exact surveys."""
         available = family_function(self.id, "policies")(self.env)
         exact = available.get("expert") is available.get("sdp")
         return [name for name in super().rivals if exact or name != "sdp-finite"]
 
     @property
     def goal(self) -> tuple[str, ...]:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """The gains that the score counts, and the end of an episode."""
+        """The goal of the game: how the score is computed, and when an episode ends."""
         params = self.env.params
-        worth = "The score is the sum of what the stock is worth each year, less the costs of what you do."
+        worth = "The score is the sum of the value of the stock each year, minus the cost of your actions."
         if not self.protects:
             price, cost = float(np.mean(params.price)), float(np.mean(params.cost))
-            effort = f", less {cost:g} for a unit of effort" if cost else ""
-            worth = f"The score is the sum of the catches of all years, {price:g} for a unit{effort}."
-        ends = f"The fishery has {self.longest} years"
+            effort = f", minus {cost:g} for a unit of effort" if cost else ""
+            worth = f"The score is the sum of all catches at a price of {price:g} per unit{effort}."
+        ends = f"The game lasts {self.longest} years"
         floor = float(np.min(params.collapse))
         return (worth, f"{ends}, and ends early if the stock falls to {floor:g}." if floor > 0 else f"{ends}.",
-                "What is not caught grows: a survey shows the stock before each decision.")  # fmt: skip
+                "After the harvest the stock grows. A survey shows the stock before each decision.")  # fmt: skip
 
     @property
     def year(self) -> int:
@@ -56,21 +56,21 @@ class FishingSession(Session):
 
     @property
     def drives(self) -> bool:
-        """Return whether an action works against the pressure on the stock."""
+        """Return whether an action reduces the pressure on the stock."""
         return hasattr(self.env, "push_driver")
 
     @property
     def question(self) -> str:
-        """The question to the user every year."""
+        """The question that the user answers every year."""
         if self.drives:
-            return "Effort against the pressure on the stock"
+            return "Effort to reduce the pressure on the stock"
         if self.protects:
-            return "Biomass to bring in"
+            return "Biomass to add"
         return "Share of the stock to take" if self.env.units.control == "rate" else "Quota: catch to allow"
 
     @property
     def beliefs(self) -> Record | None:
-        """The record with the stocks as observed; None where surveys do not separate them."""
+        """The record with the observed stocks; None if surveys do not separate them."""
         record = self.record
         observed = record["seen"].reshape(len(record["reward"]), -1)
         if observed.shape != record["stock"].shape:
@@ -91,7 +91,7 @@ class FishingSession(Session):
         return np.linspace(0.0, float(np.ravel(units.wanted(space.high))[0]), 201)
 
     def fish(self, amounts: list[float]) -> float:
-        """Decide, in units of biomass or as shares, and let the year pass; return its reward."""
+        """Decide, in units of biomass or as shares, and end the year; return its reward."""
         low, high = float(self.choices[0]), float(self.choices[-1])
         if len(amounts) != self.targets or any(not low <= a <= high * (1 + 1e-6) for a in amounts):
             raise ConfigError(f"quota: expected {self.targets} numbers from {low:g} to {high:g}, got {amounts}")

@@ -10,7 +10,7 @@ MOVE_NAMES = {"ArrowUp": "north", "ArrowRight": "east", "ArrowDown": "south", "A
 """The arrow keys in the order of the actions, and their directions."""
 
 MOST_STEPS = 10_000
-"""Steps of an episode that nothing else ends."""
+"""Steps of an episode that has no other end."""
 
 
 class ForagerSession(Session):
@@ -18,13 +18,13 @@ class ForagerSession(Session):
 
     @property
     def goal(self) -> tuple[str, ...]:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """The gains that the score counts, and the end of an episode."""
+        """The goal of the game: how the score is computed, and when an episode ends."""
         ends = f"The episode has {self.longest} steps."
         if self.longest == MOST_STEPS:
-            ends = "The episode has no end: stop when you like. Others then play as many steps as you did."
+            ends = "The episode has no end: stop when you like. The rivals then play as many steps as you did."
         return (
-            "Walk, and find out what pays: the score is the sum of the rewards of all steps.",
-            "Things that look different pay differently, and some cost. What is taken may come back.",
+            "Walk, and find out what gives a reward: the score is the sum of the rewards of all steps.",
+            "Things that look different give different rewards, some negative. Collected things may grow back.",
             ends,
         )
 

@@ -32,7 +32,7 @@ from harvestgym.gym.env import GymEnv
 from harvestgym.registry import family_function
 
 RIVALS = {"expert": "the expert", "sdp-finite": "the optimum", "none": "doing nothing"}
-"""Policies to compare with, where an id has them, and their names on the page."""
+"""Policies to compare with, if an id has them, and their names on the page."""
 
 
 class Rival(NamedTuple):
@@ -56,7 +56,7 @@ class LiveEpisode:
         self._observations, self._infos, self._transitions = [self.obs], [self.info], []
 
     def act(self, action: Any) -> float:
-        """Do `action` and return its reward; ConfigError, and nothing done, if it is outside the action space."""
+        """Do `action` and return its reward; ConfigError, without a step, if it is outside the action space."""
         if self.over:
             raise ConfigError("episode: expected a running one, got an ended one; try a new one")
         self.obs, reward, self.terminated, truncated, self.info = self._gym.step(action)
@@ -67,7 +67,7 @@ class LiveEpisode:
         return reward
 
     def play(self, policy: Policy, steps: int) -> None:
-        """Let a policy act until the end, for at most some steps."""
+        """Let a policy act until the end, for at most `steps` steps."""
         policy = policy.traced()
         carry, key = policy.init, key_for(seed_key(self.seed), "policy")
         for step in range(steps):
@@ -95,7 +95,7 @@ class LiveEpisode:
 
     @property
     def record(self) -> Record:
-        """The record so far, as from `record_episode`: named arrays with a leading time axis, the start first."""
+        """The record so far, like `record_episode`: named arrays with a leading time axis, from the start."""
         return self._gym.episode_log.record
 
     @property
@@ -121,7 +121,7 @@ class LiveEpisode:
 
 
 def _cell_of(row: np.ndarray) -> Any:
-    """Return a number, or the counts of labels in words."""
+    """Return a number, or the counts of labels as text."""
     return row.item() if row.dtype.kind in "fiub" else format_counts(count_labels(row))
 
 
@@ -140,7 +140,7 @@ class Session(LiveEpisode):
 
     unit = "step"
     goal: tuple[str, ...] = ()
-    """The gains that the score counts, and the end of an episode, a sentence each."""
+    """The goal of the game, a sentence each: how the score is computed, and when an episode ends."""
 
     overrides: Mapping[str, Any] = MappingProxyType({})
     """Keyword arguments with which the environment was made."""
@@ -157,12 +157,12 @@ class Session(LiveEpisode):
         return session
 
     def rehearse(self) -> None:
-        """Compile all that an episode needs by a step of another one, so that the first step is fast."""
+        """Compile all that an episode needs with a step of another one, so that the first step is fast."""
         other = self.again(self.seed)
         other.act(other.idle if other.idle is not None else np.zeros_like(self.env.action_space.sample()))
 
     def scene(self, record: Record | None = None) -> Scene:
-        """Return the picture of the last step, by default from the whole record."""
+        """Return the scene of the last step, by default from the whole record."""
         return family_function(self.id, "scene")(self.env, self.record if record is None else record, self.steps)
 
     def replay(self, path: Path) -> None:
@@ -190,7 +190,7 @@ class Session(LiveEpisode):
         return noop_action(self.env.action_space)
 
     def rival(self, name: str) -> Rival:
-        """Play a named policy on this seed to the end, or in an endless episode for the steps done here."""
+        """Play a named policy on this seed to the end; in an endless episode, for as many steps as the user."""
         other = LiveEpisode(self.id, self.env, self.seed)
         other.play(policy_named(self.id, self.env, name), self.limit)
         return Rival(RIVALS.get(name, name), other.total, other.rewards, other.columns)
@@ -202,5 +202,5 @@ class Session(LiveEpisode):
 
     @property
     def step_unit(self) -> str:
-        """The unit of a step, for the heads of tables."""
+        """The unit of a step, for table headers."""
         return self.env.step_unit

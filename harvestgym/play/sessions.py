@@ -1,4 +1,4 @@
-"""The session of an id: the table of families, and `start_session`."""
+"""Sessions by family, and `start_session`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ HORIZONS = {
     "fishing": lambda n: {"Tmax": n},
     "forager": lambda n: {"horizon": n},
 }
-"""The override of each family that ends an episode after some days, years or steps."""
+"""The override of each family that limits an episode to some days, years or steps."""
 
 
 def start_session(id: str, seed: int = 0, horizon: int | None = None) -> Session:

@@ -1,1 +1,1 @@
-"""Host only: scenes of `core.view.scene` become pixels, SVG, text, films and pages."""
+"""Rendering on the host: scenes of `core.view.scene` as pixels, SVG, text, videos and pages."""

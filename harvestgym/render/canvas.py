@@ -81,7 +81,7 @@ class ImagePainter(Painter):
 
 
 _HALO, _RIM = 2, 170
-"""The rim around letters: its width, px, and its opacity, of 255."""
+"""The rim around letters: its width, px, and its opacity, 0 to 255."""
 
 
 @lru_cache(maxsize=4096)
@@ -132,8 +132,8 @@ def draw_text_masks(text: str, size: int) -> tuple[Image.Image, Image.Image]:
 def draw_glyph_masks(sign: str, size: int) -> np.ndarray:
     """Draw the masks of the rim and the ink of one character, uint8 (2, height, width).
 
-    Lines are composed of characters, as there are many lines and few characters. In Pillow's font a character takes
-    whole pixels, without kerning.
+    Lines are composed of cached characters, as there are many lines and few characters. Pillow's font has whole-pixel
+    advances and no kerning.
     """
     tall, wide = round(1.25 * size) + 2 * _HALO, round(text_width(sign, size)) + size
     sheets = Image.new("L", (wide, tall)), Image.new("L", (wide, tall))

@@ -1,6 +1,6 @@
-"""An episode as one HTML file that needs no network: pictures, charts of any variable, actions, rewards, deaths.
+"""An episode as one self-contained HTML file: pictures, charts of any variable, actions, rewards, deaths.
 
-The file holds the whole record, packed without loss; `read_html` gives it back.
+The file contains the whole record without loss; `read_html` reads it.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ PAGE_VERSION = 1
 """Version of the layout of the data in a page."""
 
 SCRIPTS = ("replay_data.js", "replay_charts.js", "replay.js")
-"""Scripts of the page, in the order in which they run as one."""
+"""Scripts of the page, in the order in which they are joined."""
 
 ALIGNMENT = 8
-"""Arrays begin at multiples of this many bytes, as typed arrays of a browser must."""
+"""Alignment of arrays in bytes, as the typed arrays of a browser require."""
 
 
 def to_html(title: str, about: str, story: Timeline, views: Views, progress: Progress = ignore_progress) -> str:
     """Write the page of an episode; `views` return the scene of a step, by the name of the view (`true`, `observed`).
 
-    Needs the extra `plot`, whose charts are written into the page; `progress` is called for every picture.
+    Needs the extra `plot`, whose charts are embedded in the page; `progress` is called for every picture.
     """
     from plotly.offline import get_plotlyjs
 
@@ -59,7 +59,7 @@ def to_html(title: str, about: str, story: Timeline, views: Views, progress: Pro
 
 
 def read_html(path: Path) -> dict[str, np.ndarray]:
-    """Read the record of a page, exact to the bit; ConfigError if the file is not such a page."""
+    """Read the record of a page, bit for bit; ConfigError if the file is not such a page."""
     text = path.read_text(encoding="utf-8")
     story, arrays = (_find_element(text, name) for name in ("story", "arrays"))
     if story is None or arrays is None:
@@ -72,14 +72,14 @@ def read_html(path: Path) -> dict[str, np.ndarray]:
 
 
 class ArrayPacker:
-    """Packs arrays one after the other into bytes; each is found by its type, shape and place."""
+    """Packs arrays one after the other into bytes; each has a type, a shape and an offset."""
 
     def __init__(self) -> None:
         self._parts: list[bytes] = []
         self._size = 0
 
     def put(self, values: Any) -> list[Any]:
-        """Add an array and return its `[type, shape, place]`."""
+        """Add an array and return its `[type, shape, offset]`."""
         array = np.asarray(values)
         place, raw = self._size, np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<")).tobytes()
         raw += b"\0" * (-len(raw) % ALIGNMENT)
@@ -140,7 +140,7 @@ def _read_file(name: str) -> str:
 
 
 def _normalise_newlines(text: str) -> str:
-    """Use the line ends of a browser, which hashes the text with them."""
+    """Use the line endings of a browser, which hashes the text with them."""
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 

@@ -10,10 +10,10 @@ from .primitives import INK, PALE, Box, Painter, fit_font_size, text_width, wrap
 GRID_COLOUR = "#c9c4bb"
 
 DENSE_LEGEND = 18
-"""Number of entries from which a legend has smaller line spacing."""
+"""Entries from which on a legend has smaller line spacing."""
 
 TWO_COLUMN_LEGEND = 7
-"""Number of entries from which a legend has two columns, with a smaller font if necessary."""
+"""Entries from which on a legend has two columns, with a smaller font if necessary."""
 
 
 def page_height(scene: Scene, width: int) -> int:
@@ -54,7 +54,7 @@ def _sort_panels(scene: Scene) -> tuple[list[Map], list[Chart], list[Words]]:
 
 
 def _count_columns(maps: list[Map]) -> int:
-    """Return how many maps stand in a row: all, unless each is wider than high."""
+    """Return how many maps are in a row: all, unless each is wider than high."""
     wide = all(m.shape[0] > 1.5 * m.shape[1] for m in maps)
     return 1 if wide else min(len(maps), 4)
 
@@ -145,7 +145,7 @@ def _draw_sidebar(legend: tuple[Mark, ...], words: list[Words], painter: Painter
 
 
 def _shorten(blocks: list[list[str]], room: int) -> None:
-    """Shorten the longest blocks until all lines fit; a shortened one says how many lines it omits."""
+    """Shorten the longest blocks until all lines fit; a shortened block states how many lines it omits."""
     lengths = [len(block) for block in blocks]
     while sum(lengths) > max(room, len(blocks)):
         lengths[lengths.index(max(lengths))] -= 1

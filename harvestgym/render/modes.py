@@ -12,7 +12,7 @@ RENDERERS = {
     "ansi": "harvestgym.render.text:to_text",
     "svg": "harvestgym.render.svg:to_svg",
 }
-"""Loaded when first used: Pillow costs start-up time."""
+"""Loaded on first use, because importing Pillow takes time."""
 
 RENDER_MODES = tuple(RENDERERS)
 

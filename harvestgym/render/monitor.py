@@ -1,6 +1,6 @@
 """Monitoring: chosen variables of an environment, or of a batch, followed step by step into sinks.
 
-Memory is bounded: the monitor holds the last readings; `sinks` says what each sink holds.
+Memory is bounded: the monitor keeps only the last readings; `sinks` states what each sink keeps.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .readings import Reading, Sink, Watch, make_watch
 from .sinks import PlotSink, TableSink
 
 QUANTILES = {"q10": 0.1, "q90": 0.9}
-"""The band of a batch, reported with its mean."""
+"""The quantiles of a batch, reported with its mean."""
 
 
 class Monitor:
@@ -31,7 +31,7 @@ class Monitor:
         read: returns the arrays of the watches now; with a leading axis for a batch.
         sinks: destinations of the readings.
         batch: whether there are many environments.
-        every: steps of the environment from one reading to the next.
+        every: environment steps between readings.
         name, axis: name of the environment, and the unit of a reading ("days").
     """
 
@@ -54,19 +54,19 @@ class Monitor:
         self._closed = False
         self._step, self._episode, self._since_reset = -1, -1, 0
         with np.errstate(all="ignore"):
-            self._make_readings()  # a wrong function is refused before a sink is opened
+            self._make_readings()  # an invalid function is refused before a sink is opened
         for sink in self.sinks:
             sink.open(name, axis)
 
     def begin(self) -> None:
-        """Note the start of an episode, or of those of a batch."""
+        """Record the start of an episode, or of the episodes of a batch."""
         if self._closed:
             return
         self._since_reset, self._episode = 0, self._episode + 1
         self._write()
 
     def step(self, over: bool) -> None:
-        """Note a step; `over` if it ended the episode."""
+        """Record a step; `over` if it ended the episode."""
         if self._closed:
             return
         self._since_reset += 1
@@ -77,7 +77,7 @@ class Monitor:
                 sink.pause()
 
     def close(self) -> None:
-        """Finish the sinks; nothing is read from now on."""
+        """Close the sinks; nothing is read afterwards."""
         if not self._closed:
             self._closed = True
             for sink in self.sinks:
@@ -106,7 +106,7 @@ def _read_one(watch: Watch, array: np.ndarray) -> Reading:
 
 
 def _read_batch(watch: Watch, arrays: np.ndarray) -> Reading:
-    """Reduce a batch: numbers to their mean and band, matrices to their mean, images to the first."""
+    """Reduce a batch: numbers to their mean and quantiles, matrices to their mean, images to the first."""
     shown = np.stack([watch.apply(one) for one in arrays])
     if shown.ndim == 1:
         band = {name: float(np.quantile(shown, q)) for name, q in QUANTILES.items()}

@@ -73,7 +73,7 @@ def load_font(size: int) -> ImageFont.FreeTypeFont:
 
 
 LEAST_SPACE = 0.34
-"""Width of a space between words, in sizes of the letters: that of the font is lost between the rims of small ones."""
+"""Width of a space, in font sizes: the rims of small letters would hide the font's narrower space."""
 
 
 @lru_cache(maxsize=4096)
@@ -90,7 +90,7 @@ def _advance(sign: str, size: int) -> float:
 
 
 def wrap_text(text: str, size: int, width: float) -> list[str]:
-    """Break a text into lines no wider than `width`, unless a word is."""
+    """Break a text into lines no wider than `width`; a longer word has a line for itself."""
     lines: list[str] = []
     for word in text.split():
         longer = f"{lines[-1]} {word}" if lines else word

@@ -1,4 +1,4 @@
-"""Monitored variables and their readings, which the monitor makes and the sinks show.
+"""Monitored variables and their readings, from the monitor to the sinks.
 
 `value`, `sum_value` and `mat2d_value` are the functions of a variable that the Farm-Gym paper uses.
 """
@@ -20,7 +20,7 @@ AUTO_RANGE = "range_auto"
 
 
 class VariableArray(np.ndarray):
-    """An array as a monitored function gets it: the array and its entries have a `value`, as in the Farm-Gym paper."""
+    """The argument of a monitored function: the array and its entries have a `value`, as in the Farm-Gym paper."""
 
     def __getitem__(self, index: Any) -> Any:
         return np.asarray(super().__getitem__(index)).view(VariableArray)
@@ -60,7 +60,7 @@ class Watch:
     Attributes:
         read: `read(state, params)` returns its array, in compiled code.
         function: from a `VariableArray` to a number, a matrix (rows, columns) or an image (rows, columns, 3).
-        title: as given by the user.
+        title: the title that the user gave.
         meta: the description of the variable.
         range: the lowest and highest value to show; None to find them.
     """
@@ -79,7 +79,7 @@ class Watch:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The names of the values, if these are shown unchanged."""
+        """The labels of the values, if these are shown unchanged."""
         return self.meta.labels if self.function is not sum_value else ()
 
     def apply(self, array: np.ndarray) -> np.ndarray:
@@ -110,7 +110,7 @@ def make_watch(read: Callable[[Any, Any], jax.Array], meta: Meta, function: Any,
 
 
 class Reading(NamedTuple):
-    """One variable at one step: a picture, or numbers by name (`""` alone; `mean`, `q10`, `q90` of a batch)."""
+    """One variable at one step: a picture, or numbers by name (`""` for one; `mean`, `q10`, `q90` for a batch)."""
 
     watch: Watch
     numbers: dict[str, float]
@@ -130,10 +130,10 @@ class Sink(Protocol):
         """Prepare for the first reading: the name of the environment, and the unit of its steps."""
 
     def write(self, step: int, episode: int, readings: Sequence[Reading]) -> None:
-        """Add the readings of a step, counted from the first one on."""
+        """Add the readings of a step, counted from the first one."""
 
     def pause(self) -> None:
         """End an episode."""
 
     def close(self) -> None:
-        """Finish: no readings follow."""
+        """Close the destination: no readings follow."""

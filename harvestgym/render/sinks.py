@@ -21,13 +21,13 @@ from .readings import Reading, Sink
 
 MAX_POINTS = 1024
 ROW_GROUP = 512
-"""Rows of a Parquet file that are written together."""
+"""Rows written at once to a Parquet file."""
 
 WAIT_FACTOR = {True: 5, False: 20}
 """Pause before the next drawing, in units of the last drawing's duration; in a window (True) and in a file."""
 
 FILE_BACKENDS = ("agg", "cairo", "pdf", "pgf", "ps", "svg", "template")
-"""Matplotlib's backends without windows."""
+"""Matplotlib backends without windows."""
 
 COLOUR = "#0072b2"
 
@@ -64,7 +64,7 @@ class PlotSink(Sink):
     """A panel for each variable, in a window or a PNG file; needs the extra `plot`.
 
     Args:
-        path: of the PNG file, written at the close and, where that does not cost too much time, at the end of each
+        path: the PNG file, written at the close and, if that does not take too much time, at the end of each
             episode; None for a window, which needs an interactive backend of Matplotlib.
     """
 
@@ -93,7 +93,7 @@ class PlotSink(Sink):
         self.figure.show()
 
     def write(self, step: int, episode: int, readings: Sequence[Reading]) -> None:
-        """Store the readings; draw, if there is a window and it is time."""
+        """Store the readings; draw if there is a window and enough time has passed."""
         for reading in readings:
             if reading.numbers:
                 curve = self._curves.setdefault(reading.watch.label, ThinnedSeries([*reading.numbers]))
@@ -103,7 +103,7 @@ class PlotSink(Sink):
             self._show()
 
     def pause(self) -> None:
-        """Update the picture, if it is time."""
+        """Update the picture if enough time has passed."""
         if time.monotonic() > self._next:
             self._show()
 

@@ -1,4 +1,4 @@
-"""Scenes as SVG: each sprite is one symbol, used by reference."""
+"""Scenes as SVG: each sprite is stored once as a symbol and used by reference."""
 
 from __future__ import annotations
 

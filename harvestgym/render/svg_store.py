@@ -14,10 +14,10 @@ from .svg import SvgPainter, draw_map
 Views = Mapping[str, Callable[[int], Scene]]
 
 MAX_PICTURES = 500
-"""Maximum number of pictures of a view; of a longer episode every n-th step is drawn."""
+"""Maximum number of pictures of a view; for a longer episode, every n-th step is drawn."""
 
 MAP_WIDTH, CHART_WIDTH = 720, 360
-"""Width of the pages on which single panels are drawn, px; the page shows only the map of the former."""
+"""Widths of the pages on which single panels are drawn, px; the replay shows only the map of the first."""
 
 
 class EpisodePictures:

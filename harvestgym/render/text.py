@@ -1,4 +1,4 @@
-"""Scenes as text for a terminal: letters for each plot, charts as their last numbers."""
+"""Scenes as text for a terminal: letters for each plot, and the last number of each chart."""
 
 from __future__ import annotations
 

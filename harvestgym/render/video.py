@@ -1,4 +1,4 @@
-"""Videos of an episode: GIF with Pillow, MP4 (H.264) with PyAV, the extra `video`."""
+"""Videos of an episode: GIF with Pillow, MP4 (H.264) with PyAV (extra `video`)."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ DEFAULT_WIDTH = 960
 """Width of a frame, px."""
 
 MAX_FRAMES = 600
-"""Maximum frames of an episode; of a longer one every n-th step is shown, and the last."""
+"""Maximum number of frames; for a longer episode, every n-th step and the last one are shown."""
 
 MOST_IDLE = 7
-"""Steps in which nothing happens at the end of an episode that a video shows all the same."""
+"""Most steps without events that a video shows at the end of an episode."""
 
 LAST_FRAME_SECONDS = 2.0
-"""Time for which a GIF shows its last frame, before it repeats."""
+"""How long a GIF shows its last frame before it repeats."""
 
 PALETTE_FRAMES = 12
 """Frames from which the colours of a GIF are taken."""
 
 PALETTE_SIZE = 255
-"""Colours of a GIF, which has 256: the last one marks a pixel that did not change."""
+"""Colours of a frame; the last of the 256 colours of a GIF marks an unchanged pixel."""
 
 
 @dataclass(frozen=True)
@@ -63,8 +63,7 @@ class EpisodeFrames(Sequence[np.ndarray]):
     ) -> EpisodeFrames:
         """Choose frames among the steps 0 to `steps` - 1 of an episode, at most about `most`.
 
-        Where more than `MOST_IDLE` steps follow `last_event`, after which nothing is done or gained, the last one alone
-        is shown.
+        If more than `MOST_IDLE` steps without actions or rewards follow `last_event`, only the last of them is shown.
         """
         idle = 0 if last_event is None else steps - 1 - last_event
         end = steps - 1 if last_event is None or idle <= MOST_IDLE else last_event + 2

@@ -1,7 +1,7 @@
 """Sweeps: many cases as data, run in one process or on a Ray cluster, one Parquet file per case, resumable.
 
-`sweep` runs cases, `read` returns their rows as one table, `expand` makes cases of a grid. A case names its code by
-strings, so that it can be sent to another process; this package imports no environment.
+`sweep` runs cases, `read` returns their rows as one table, `expand` makes the cases of a grid. A case names its code
+by strings, so that it can be sent to another process; this package imports no environment.
 """
 
 from .cases import CallCase, EpisodeCase, SweepCase

@@ -1,4 +1,4 @@
-"""Batches: cases that run together on one worker; a case that fails is run alone and does not take others with it."""
+"""Batches: cases that run together on one worker; if one fails, each runs alone, so that the others succeed."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from harvestgym.core.xla.memory import free_programs_if_full
 from .cases import CallCase, SweepCase
 
 BATCH_ROWS = 1024
-"""Rows of work up to which a batch is filled with cases: seconds of work, far more than it takes to send it."""
+"""Most rows of work in a batch: some seconds of work, far longer than sending the batch takes."""
 
 
 class Outcome(NamedTuple):
-    """The columns of a case, or the message of its failure."""
+    """The columns of a case, or its error message."""
 
     columns: dict[str, np.ndarray] | None
     error: str = ""
 
 
 def make_batches(cases: Iterable[SweepCase], rows: int = BATCH_ROWS) -> list[list[SweepCase]]:
-    """Group cases of one key, in the order of the keys, and cut the groups into batches of up to `rows` rows."""
+    """Group cases by batch key, in the order of the keys, and split the groups into batches of at most `rows` rows."""
     groups: dict[Hashable, list[SweepCase]] = {}
     for case in cases:
         groups.setdefault(case.group, []).append(case)
@@ -69,7 +69,7 @@ def run_calls(cases: Sequence[CallCase]) -> list[dict[str, np.ndarray]]:
 
 
 def format_failure(error: BaseException) -> str:
-    """Format an exception in one line, with the place where it was raised unless it is a mistake of the user."""
+    """Format an exception in one line, with the place where it was raised unless it is a user error."""
     text = f"{error}" if isinstance(error, ConfigError) else f"{type(error).__name__}: {error}"
     frames = traceback.extract_tb(error.__traceback__)
     if frames and not isinstance(error, ConfigError):

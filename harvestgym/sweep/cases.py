@@ -1,6 +1,6 @@
-"""Cases: pieces of work as frozen data that can be sent to another process, and named by a hash of what they say.
+"""Cases: pieces of work as frozen data that can be sent to another process, named by a hash of their contents.
 
-A case names the function that runs it by a string. Cases of one `batch_key` are run together, as one batch.
+A case names the function that runs it by a string. Cases with the same `batch_key` run together, as one batch.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ from harvestgym.registry import MAX_SEED
 from .user_files import hash_file, list_user_files
 
 SOURCES = (".py", ".yaml", ".csv")
-"""Suffixes of the files of the package that decide what it computes."""
+"""Suffixes of the package files that affect its results."""
 
 CLASS_KEY = "case"
-"""The entry of the JSON form of a case that names its class."""
+"""The key of the class name in the JSON form of a case."""
 
 
 class SweepCase(Strict):
     """A piece of work as data; a subclass has fields with JSON values, and names the function that runs it.
 
-    `runner` is `module:function` of a function `run(cases) -> list of columns`. It receives cases of this class that
-    have one `batch_key`. It returns a mapping for each case, from names to arrays with one entry per row. The rows of a
-    case must not depend on the other cases of the call.
+    `runner` is the `module:function` of a function `run(cases) -> list of columns`. It receives cases of this class
+    with the same `batch_key`, and returns a mapping for each case, from names to arrays with one entry per row. The
+    rows of a case must not depend on the other cases of the call.
     """
 
     runner: ClassVar[str]
 
     @property
     def batch_key(self) -> Hashable:
-        """The part of the case that all cases of a batch have in common; by default a case is a batch of its own."""
+        """The key that all cases of a batch share; by default, each case is a separate batch."""
         return self.text
 
     @property
@@ -50,33 +50,33 @@ class SweepCase(Strict):
 
     @property
     def size(self) -> int:
-        """The rows of work in the case: batches are filled up to a number of rows."""
+        """The number of rows of work in the case; batches have at most a given number of rows."""
         return 1
 
     @property
     def labels(self) -> dict[str, Any]:
-        """The columns, the same in all rows, by which the case is known in a table."""
+        """The columns that identify the case in a table, the same in all rows."""
         return dict(flatten_labels(self.model_dump(mode="json", exclude_none=True)))
 
     @property
     def files(self) -> list[Path]:
-        """The files of the user whose contents belong to the case: results are not used again after a change."""
+        """The user files that the case depends on: if they change, its results are not reused."""
         return []
 
     @cached_property
     def text(self) -> str:
-        """The case as JSON text; fields at their defaults are left out, so that a new field changes no old case."""
+        """The case as JSON text; default values are omitted, so that a new field does not change old cases."""
         data = self.model_dump(mode="json", exclude_defaults=True)
         return json.dumps({CLASS_KEY: f"{type(self).__module__}:{type(self).__qualname__}"} | data, sort_keys=True)
 
     @cached_property
     def digest(self) -> str:
-        """The SHA-256 of the case, of the contents of its files and of the package."""
+        """The SHA-256 of the case, the contents of its files, and the package."""
         parts = [read_package_version(), self.text, *(hash_file(path) for path in self.files)]
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
-        """Copy the case with some fields changed, which are checked, and without its cached text."""
+        """Copy the case with some fields changed and validated, without its cached text."""
         return type(self).model_validate(self.model_dump() | dict(update or {}))
 
     def __hash__(self) -> int:
@@ -92,7 +92,7 @@ class SweepCase(Strict):
         return load_object(data.pop(CLASS_KEY), cls).model_validate(data)
 
     def __str__(self) -> str:
-        """Name the case in one short line."""
+        """Describe the case in one short line."""
         return ", ".join(f"{name} {value}" for name, value in self.labels.items())
 
 
@@ -102,9 +102,9 @@ class EpisodeCase(SweepCase):
     Attributes:
         id: an id, or the path of your own farm, fishery or forager file.
         overrides: keyword arguments of `harvestgym.make`, as JSON values.
-        policy: the name of a policy of the id, or `file.py:function` or `module:function` of a function of the id and
-            the environment, which returns a `Policy`, or a pair of a wrapped environment and its policy.
-        seed: seed of the first episode; with a split its number within the seeds of the split.
+        policy: the name of a policy of the id, or `file.py:function` or `module:function` of a function that gets the
+            id and the environment, and returns a `Policy`, or a pair of a wrapped environment and its policy.
+        seed: seed of the first episode; with a split, its index within the seeds of the split.
         episodes: number of episodes.
         split: train or test split of the held-out protocol.
     """
@@ -130,7 +130,7 @@ class EpisodeCase(SweepCase):
 
     @property
     def batch_key(self) -> Hashable:
-        """The id, the policy, the split and the names of what is overridden: numbers rarely change the structure."""
+        """The id, the policy, the split and the names of the overrides: their values rarely change the structure."""
         names = tuple(name for name, _ in flatten_labels(self.overrides))
         return type(self).__name__, self.id, self.policy, self.split, names
 
@@ -150,7 +150,7 @@ class EpisodeCase(SweepCase):
 
 
 class CallCase(SweepCase):
-    """A call of a function with JSON arguments, which returns columns: arrays with an entry for each row.
+    """A call of a function with JSON arguments; it returns columns, arrays with an entry for each row.
 
     Attributes:
         function: `module:function` or `file.py:function`.
@@ -172,12 +172,12 @@ class CallCase(SweepCase):
 
 
 def make_case(data: Any, where: str) -> EpisodeCase:
-    """Make a case of the entries of a file; ConfigError with every mistake."""
+    """Make a case from the entries of a file; ConfigError with every mistake."""
     return validate(EpisodeCase, data, where)
 
 
 def flatten_labels(tree: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield the path and the value of each leaf of nested mappings, in the order of the names; lists as JSON text."""
+    """Yield the path and the value of each leaf of nested mappings, sorted by name; lists as JSON text."""
     for name, value in sorted(tree.items()):
         path = f"{above}{name}"
         if isinstance(value, Mapping):
@@ -188,7 +188,7 @@ def flatten_labels(tree: Mapping[str, Any], above: str = "") -> Iterator[tuple[s
 
 @cache
 def read_package_version() -> str:
-    """Return the version of the package with a hash of its sources: results of other sources are not used again."""
+    """Return the package version with a hash of its sources: results are reused only with the same sources."""
     root, found = Path(__file__).parents[1], hashlib.sha256()
     for path in sorted(path for path in root.rglob("*") if path.suffix in SOURCES):
         found.update(str(path.relative_to(root)).encode())

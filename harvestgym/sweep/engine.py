@@ -1,6 +1,6 @@
 """The engines of a sweep: batches of cases run in this process, or as tasks on a Ray cluster.
 
-The rows are the same on both: a batch decides neither which random numbers a case draws nor which shapes are compiled.
+The rows are the same on both: batches affect neither the random numbers of a case nor the compiled shapes.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from .ray_engine import run_on_ray
 
 
 class Failure(NamedTuple):
-    """A case that failed, and the message of its last try."""
+    """A case that failed, and the message of its last attempt."""
 
     case: SweepCase
     message: str
 
 
 class SweepReport(NamedTuple):
-    """The outcome of a sweep: the numbers of all cases, of those found done and of those run, and the failures."""
+    """The outcome of a sweep: the numbers of all cases, cases found done and cases run, and the failures."""
 
     total: int
     found: int
@@ -47,18 +47,18 @@ def sweep(
     num_gpus: float = LOCAL.num_gpus,
     progress: Progress = ignore_progress,
 ) -> SweepReport:
-    """Run the cases whose file is not in the folder `out` yet, and write one Parquet file for each.
+    """Run the cases that have no file in the folder `out` yet, and write one Parquet file for each.
 
-    Run the same sweep again after an interruption, and only the missing cases run.
+    If the same sweep runs again after an interruption, only the missing cases run.
 
     Args:
         cases: the cases; equal ones run once.
         out: the folder.
         engine, address, max_retries, num_cpus, num_gpus: see `EngineOptions`.
-        progress: receives numbers of cases that were found, have been run or have failed.
+        progress: is called with the number of cases that were found, run or failed.
 
     Raises:
-        ConfigError: without cases, for an unknown engine, an address without a cluster, or a missing extra.
+        ConfigError: for no cases, an unknown engine, an address without a cluster, or a missing extra.
     """
     options = EngineOptions(engine, address, max_retries, num_cpus, num_gpus)
     chosen = _check_input(cases, options)
@@ -74,7 +74,7 @@ def sweep(
 def run_cases(
     cases: Sequence[SweepCase], out: str | Path | None = None, options: EngineOptions = LOCAL
 ) -> Iterator[tuple[SweepCase, Outcome]]:
-    """Run cases and yield each with its outcome as it ends.
+    """Run cases and yield each with its outcome as it finishes.
 
     Args:
         cases: the cases; equal ones run once.
@@ -82,7 +82,7 @@ def run_cases(
         options: where the cases run.
 
     Raises:
-        ConfigError: as `sweep`; a case that fails is an outcome without columns.
+        ConfigError: like `sweep`; a case that fails has an outcome without columns.
     """
     chosen = _check_input(cases, options)
     if out is None:
@@ -100,10 +100,10 @@ def collect(
     options: EngineOptions = LOCAL,
     progress: Progress = ignore_progress,
 ) -> list[dict[str, np.ndarray]]:
-    """Run cases as `run_cases` does, and return the columns of each, in their order.
+    """Run cases like `run_cases`, and return the columns of each, in order.
 
     Raises:
-        ConfigError: if cases fail, with the message of each, and as `sweep` does.
+        ConfigError: if cases fail, with the message of each, and like `sweep`.
     """
     done: dict[SweepCase, dict[str, np.ndarray]] = {}
     failures: list[str] = []
@@ -117,7 +117,7 @@ def collect(
 
 
 def _check_input(cases: Sequence[SweepCase], options: EngineOptions) -> list[SweepCase]:
-    """Return the cases, equal ones once."""
+    """Return the cases without duplicates."""
     check_name("engine", options.engine, ENGINES)
     if not cases:
         raise ConfigError("cases: expected at least one, got none")
@@ -135,7 +135,7 @@ def _open_folder(cases: Sequence[SweepCase], out: Path) -> tuple[list[SweepCase]
 def _run_into_folder(
     cases: list[SweepCase], missing: list[SweepCase], out: Path, options: EngineOptions
 ) -> Iterator[tuple[SweepCase, Outcome]]:
-    """Run the missing cases and write each; a case that cannot be written has failed."""
+    """Run the missing cases and write each; a case that cannot be written counts as failed."""
     failures: dict[SweepCase, str] = {}
     try:
         for case, outcome in _run_batches(missing, options):
@@ -148,7 +148,7 @@ def _run_into_folder(
 
 
 def _run_batches(cases: list[SweepCase], options: EngineOptions) -> Iterator[tuple[SweepCase, Outcome]]:
-    """Run cases in batches; yield each with its outcome, in the order in which the batches end."""
+    """Run cases in batches; yield each with its outcome, in the order in which the batches finish."""
     batches = make_batches(cases)
     if options.engine == "ray":
         done = run_on_ray(batches, options)
@@ -159,7 +159,7 @@ def _run_batches(cases: list[SweepCase], options: EngineOptions) -> Iterator[tup
 
 
 def _store(out: Path, case: SweepCase, outcome: Outcome, retries: int) -> str:
-    """Write the columns of a case; return the message of its failure, or of that to write them."""
+    """Write the columns of a case; return the error message of the case or of writing it."""
     if outcome.columns is None:
         return outcome.error
     try:

@@ -1,8 +1,8 @@
-"""The file of a sweep: lists of ids, overrides, policies and seeds whose combinations are cases, and further cases.
+"""The sweep file: lists of ids, overrides, policies and seeds whose combinations are cases, and further cases.
 
 ids: [farm/bean-clay-1x1-v1]
 overrides:
-  soil depth: {entities/Soil-0/depth#m: [0.4, 0.8]}   # a name, and the path of what is overridden
+  soil depth: {entities/Soil-0/depth#m: [0.4, 0.8]}   # a name, and the path of the override
   mode: [fo, po]                                      # or the path alone
 policies: [expert, my_policy.py:make]
 seeds: [0, 1]
@@ -28,7 +28,7 @@ from .cases import EpisodeCase, make_case
 from .user_files import resolve_name
 
 ENTITIES = "entities"
-"""The keyword of `make` whose keys are paths themselves."""
+"""The keyword of `make` whose keys are paths."""
 
 
 class SweepFile(Strict):
@@ -51,7 +51,7 @@ def read_sweep_file(path: str | Path) -> list[EpisodeCase]:
 
 
 def expand(data: Any, where: str = "sweep", folder: Path = Path()) -> list[EpisodeCase]:
-    """Make the cases of the data of a sweep file.
+    """Make the cases of a sweep from the data of its file.
 
     Args:
         data: the entries, as read from YAML.
@@ -59,7 +59,7 @@ def expand(data: Any, where: str = "sweep", folder: Path = Path()) -> list[Episo
         folder: folder to which paths of ids and policies are relative.
 
     Raises:
-        ConfigError: with every mistake, for an unknown id, and for an empty list.
+        ConfigError: with every mistake, an unknown id, or an empty list.
     """
     file = validate(SweepFile, data, where)
     _refuse_empty(file, where)
@@ -79,7 +79,7 @@ def expand(data: Any, where: str = "sweep", folder: Path = Path()) -> list[Episo
 
 
 def _refuse_empty(file: SweepFile, where: str) -> None:
-    """Raise ConfigError for an empty list, whose grid would have no case."""
+    """Raise ConfigError for an empty list, because its grid would have no cases."""
     lists: dict[str, Any] = {"policies": file.policies, "seeds": file.seeds}
     lists |= {"ids or cases": [*file.ids, *file.cases]}
     for name, values in file.overrides.items():
@@ -105,7 +105,7 @@ def _list_seeds(seeds: list[int] | dict[Any, int], where: str) -> list[int]:
 
 
 def _make_axis(name: str, values: list[Any] | dict[str, list[Any]], where: str) -> list[dict[str, Any]]:
-    """Make the overrides of each entry of a list, given under the path of what it overrides or under a name."""
+    """Make the overrides of each entry of a list, which is given under a path or under a name."""
     if isinstance(values, list):
         return [nest_path(name, value) for value in values]
     lengths = {path: len(of_path) for path, of_path in values.items()}

@@ -1,4 +1,4 @@
-"""Options of the engines of a sweep: the place where cases run, and their tries."""
+"""Options of the sweep engines: where cases run, and how often they are retried."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ ENGINES = ("local", "ray")
 
 
 class EngineOptions(NamedTuple):
-    """The place where cases run, and their tries.
+    """Options of an engine.
 
     Attributes:
         engine: `"local"`, this process, or `"ray"` (extra `ray`).
         address: of a Ray cluster, `"auto"` or `"HOST:PORT"`; by default Ray starts on this machine.
-        max_retries: further tries of a case that fails, and of a batch whose worker dies; a `ConfigError` is not tried
-            again.
+        max_retries: retries of a case that fails and of a batch whose worker dies; a `ConfigError` is not retried.
         num_cpus, num_gpus: resources of a batch on Ray.
     """
 
@@ -26,4 +25,4 @@ class EngineOptions(NamedTuple):
 
 
 LOCAL = EngineOptions()
-"""The engine of this process, with the settings of `EngineOptions`."""
+"""The default options: run in this process."""

@@ -1,4 +1,4 @@
-"""The Ray engine: a task for each batch on a Ray cluster, which retries the batches of workers that die.
+"""The Ray engine: a task for each batch on a Ray cluster; Ray retries a batch if its worker dies.
 
 Tasks receive JSON and return arrays; files are written by the process that started the sweep, so that machines need no
 common folder. Needs the extra `ray`.
@@ -21,7 +21,7 @@ from .cases import SweepCase
 from .options import EngineOptions
 
 BATCHES_PER_WORKER = 3
-"""Batches handed to Ray for each worker, so that none waits and a long sweep does not fill the object store."""
+"""Batches submitted per worker, so that no worker waits and a long sweep does not fill the object store."""
 
 CONNECT_SECONDS = 10
 
@@ -29,9 +29,9 @@ Batch = Sequence[SweepCase]
 
 
 def run_on_ray(batches: Sequence[Batch], options: EngineOptions) -> Iterator[tuple[Batch, list[Outcome]]]:
-    """Run batches as tasks; yield each with its outcomes, in the order in which they end.
+    """Run batches as tasks; yield each with its outcomes, in the order in which they finish.
 
-    The first batch of each group runs before the others of that group: it leaves its programs in the cache.
+    The first batch of each group runs before the others of that group, so that they find its programs in the cache.
     """
     ray, started = _connect(options.address)
     try:
@@ -42,7 +42,7 @@ def run_on_ray(batches: Sequence[Batch], options: EngineOptions) -> Iterator[tup
 
 
 def _connect(address: str | None) -> tuple[Any, bool]:
-    """Return the module and whether this call has connected it; ConfigError without Ray or a cluster."""
+    """Return the module, and whether this call connected it; ConfigError without Ray or a cluster."""
     check_extras("engine 'ray'", ray="ray")
     ray = import_module("ray")
     if ray.is_initialized():
@@ -50,7 +50,7 @@ def _connect(address: str | None) -> tuple[Any, bool]:
     try:
         _check_reachable(address)
         with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "os.fork", RuntimeWarning)  # followed by an exec, which JAX does not mind
+            warnings.filterwarnings("ignore", "os.fork", RuntimeWarning)  # an exec follows, so JAX is safe
             dashboard = False if address is None else None
             ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR, include_dashboard=dashboard)
     except (OSError, ValueError, RuntimeError) as error:
@@ -61,7 +61,7 @@ def _connect(address: str | None) -> tuple[Any, bool]:
 
 
 def _check_reachable(address: str | None) -> None:
-    """Raise OSError if nothing listens at HOST:PORT: Ray itself would try for minutes."""
+    """Raise OSError if nothing listens at HOST:PORT, because Ray itself would try for minutes."""
     host, _, port = (address or "").rpartition(":")
     if host and port.isdigit() and "//" not in host:
         socket.create_connection((host, int(port)), timeout=CONNECT_SECONDS).close()
@@ -97,7 +97,7 @@ def _split_by_group(batches: Sequence[Batch]) -> tuple[list[Batch], dict[Any, li
 
 
 def _count_workers(ray: Any, options: EngineOptions) -> int:
-    """Count the batches that the cluster can run at a time, at least one."""
+    """Return how many batches the cluster can run at a time, at least one."""
     there, asked = ray.cluster_resources(), {"CPU": options.num_cpus, "GPU": options.num_gpus}
     return max(1, int(min(there.get(name, 0) / number for name, number in asked.items() if number)))
 
@@ -110,6 +110,6 @@ def _get_outcomes(ray: Any, done: Any, batch: Batch) -> list[Outcome]:
 
 
 def _run_task(texts: Sequence[str], options: EngineOptions) -> list[Outcome]:
-    """Run a batch on a worker, whose XLA uses the CPUs of the task only."""
+    """Run a batch on a worker; XLA uses only the CPUs of the task."""
     os.environ.setdefault("NPROC", str(max(1, int(options.num_cpus))))
     return run_batch(texts, options.max_retries)

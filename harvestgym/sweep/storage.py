@@ -1,7 +1,7 @@
-"""The folder of a sweep: one Parquet file per case, named by its digest, and `sweep.json` with the cases and failures.
+"""The folder of a sweep: one Parquet file per case, named by digest, and `sweep.json` with the cases and failures.
 
-A file is written under a temporary name and then renamed: a file that is present is done. `sweep.json` describes the
-last sweep into the folder; files of earlier sweeps stay and are used again.
+A file is written under a temporary name and then renamed, so a file that exists is complete. `sweep.json` describes
+the last sweep into the folder; files of earlier sweeps remain and are reused.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class FolderStatus(NamedTuple):
     """The state of the last sweep into a folder.
 
     Attributes:
-        total, done: number of cases, and of those that have a complete file.
+        total, done: number of cases, and of cases with a complete file.
         failures: messages of cases that failed, by the text of the case.
         incomplete: files of cases that are damaged; the next sweep runs these cases again.
     """
@@ -43,7 +43,7 @@ class FolderStatus(NamedTuple):
 
 
 def open_folder(out: Path) -> None:
-    """Create the folder, or remove what an interrupted sweep left half-written in it."""
+    """Create the folder, or remove incomplete files of an interrupted sweep from it."""
     if out.exists() and not out.is_dir():
         raise ConfigError(f"{out}: expected a folder, got a file; try another name")
     out.mkdir(parents=True, exist_ok=True)
@@ -52,12 +52,12 @@ def open_folder(out: Path) -> None:
 
 
 def find_result_path(out: Path, case: SweepCase) -> Path:
-    """Return the path of the file of a case."""
+    """Return the path of the result file of a case."""
     return out / f"{case.digest}{SUFFIX}"
 
 
 def is_complete(path: Path) -> bool:
-    """Return whether a file is present and a whole Parquet file, by its ends."""
+    """Return whether a file exists and is a complete Parquet file, by its first and last bytes."""
     try:
         with path.open("rb") as file:
             start = file.read(4)
@@ -84,8 +84,8 @@ def read_result(out: Path, case: SweepCase) -> dict[str, np.ndarray]:
 def read(out: str | Path) -> Any:
     """Read the rows of all complete cases of the last sweep into a folder as one `pyarrow.Table`.
 
-    A column that some cases lack is null in their rows. A label that is a number in some cases and text in others is
-    text.
+    If a case lacks a column, its rows are null there. A label that is a number in some cases and text in others
+    becomes text.
     """
     out = Path(out)
     paths = [out / f"{digest}{SUFFIX}" for digest in _read_manifest(out)["cases"]]

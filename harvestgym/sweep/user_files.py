@@ -1,4 +1,4 @@
-"""Files of the user among the names in a case: a farm file, `file.py:function`, and the files that these name."""
+"""The user files that a case names: a farm file, `file.py:function`, and the files that these name."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from harvestgym.registry import FARM_SUFFIXES
 
 
 def split_target(name: str) -> tuple[str, str]:
-    """Split `file.py:function` after the file; the second part of another name is empty."""
+    """Split `file.py:function` into file and function; for other names the function is empty."""
     path, colon, function = name.rpartition(":")
     return (path, f"{colon}{function}") if path.endswith(".py") else (name, "")
 
 
 def is_file_name(path: str) -> bool:
-    """Return whether a name is that of a file: Python, or a farm, a fishery or a forager."""
+    """Return whether a name is a file name: of Python code, a farm, a fishery or a forager."""
     return path.endswith((".py", *FARM_SUFFIXES))
 
 
 def resolve_name(name: str, folder: Path) -> str:
-    """Return the name of a file, with or without `:function`, relative to a folder; other names as they are."""
+    """Return the name of a file, with or without `:function`, relative to a folder; other names unchanged."""
     path, function = split_target(name)
     return f"{folder / path}{function}" if is_file_name(path) else name
 
 
 def list_user_files(*names: str) -> list[Path]:
-    """List the files among ids and policies, and the files that YAML files name: parents, tables, own classes, rules.
+    """List the files among ids and policies, and the files that YAML files name: parents, tables, classes, rules.
 
-    A file that is missing is listed; one that a missing or damaged file names is not known.
+    A missing file is listed, but the files that a missing or damaged file names are not known.
     """
     found: dict[Path, None] = {}
     waiting = [Path(path) for path, _ in map(split_target, names) if is_file_name(path)]
@@ -59,7 +59,7 @@ def _list_named_files(path: Path) -> Iterator[Path]:
 
 
 def _iterate_texts(data: Any) -> Iterator[str]:
-    """Yield all texts within the data of a file, except names of entries."""
+    """Yield all strings in the data of a file, except keys."""
     if isinstance(data, str):
         yield data
     for part in data.values() if isinstance(data, dict) else data if isinstance(data, list) else ():

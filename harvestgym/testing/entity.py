@@ -1,4 +1,4 @@
-"""The contract of an entity as a public test: run it in company for some days and say what is wrong."""
+"""Contract test of entities: run an entity with others for some days, and report what it violates."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ SHAPE = (3, 2)
 
 
 def check_entity(entity: Entity, company: Sequence[Entity] = (), days: int = 30, seed: int = 0) -> None:
-    """Run an entity on a 3 x 2 field, with random orders, and check what every kind must keep.
+    """Run an entity on a 3 x 2 field with random orders, and check the rules for every kind.
 
     Args:
         entity: an instance (a parameter set) of the kind.
-        company: the entities that it needs on its field, a soil for a plant, say.
-        days, seed: length of the run, and seed of its randomness.
+        company: the entities that it needs on its field, such as a soil for a plant.
+        days, seed: length and random seed of the run.
 
     Raises:
-        AssertionError: in words, at the first broken promise: described fields, shapes and dtypes of the
-            state, states inside their declared ranges and finite, actions that do nothing where they are
-            not aimed, flows over the boundary that equal the change of what is held.
-        ConfigError: where it needs a message that nobody in its company sends.
+        AssertionError: at the first violation. State fields must be described and keep their shapes and dtypes,
+            values must be finite and in their declared ranges, actions must only affect the plots they are aimed
+            at, and flows across the boundary must equal the change of the held amounts.
+        ConfigError: if it needs a message that no entity in `company` sends.
     """
     _check_class(type(entity))
     model = _field_with(entity, company)
@@ -115,10 +115,10 @@ def _check_balance(model: FarmModel, before: FarmState, after: FarmState, flows:
         crossed = sum(np.asarray(f, np.float64) for n, f in flows.items() if n.startswith(f"{substance}:"))
         scale = 1.0 + np.abs(then) + np.abs(now)
         worst = float(np.max(np.abs(now - then - crossed) / scale))
-        assert worst < 1e-5, f"day {t}: {substance} held changes by other than its flows, off by {worst:.2g}"
+        assert worst < 1e-5, f"day {t}: {substance} held changes by more or less than its flows, off by {worst:.2g}"
 
 
 def held(entities: Sequence[Entity], states: Sequence[Any], substance: str) -> np.ndarray:
-    """Return the amount of a substance that the entities of a field hold, per plot, in float64."""
+    """Return the amount of a substance that the entities of a field hold per plot, in float64."""
     amounts = [e.holds(s) for e, s in zip(entities, states, strict=True)]
     return np.sum([np.asarray(a[substance], np.float64) for a in amounts if substance in a], axis=0)

@@ -1,4 +1,4 @@
-"""Contract test of environments: `check_env` reports what an environment violates.
+"""Contract test of environments: `check_env` reports violations.
 
 The package's own tests run it for every registered id; run it for your own environments.
 """
@@ -30,7 +30,7 @@ ALLOWED_DTYPES = ("float32", "int32", "uint32", "int8", "uint8", "bool")
 """Allowed dtypes of states, observations and infos, in addition to random keys; bytes are for maps and images."""
 
 NUM_ENVS = 4
-"""Environments that are stepped in parallel."""
+"""Number of environments in the test batch."""
 
 
 def check_env(env: Env[Any, Any], *, steps: int = 32, seed: int = 0, policy: Policy | None = None) -> None:
@@ -41,7 +41,7 @@ def check_env(env: Env[Any, Any], *, steps: int = 32, seed: int = 0, policy: Pol
         steps: length of the test run of four environments in a batch; with 0 only the structure, shapes and dtypes are
             checked, and nothing is compiled.
         seed: of the test run.
-        policy: acts in the test run, with its initial memory only; by default actions are random.
+        policy: the policy of the test run, always with its initial carry; by default actions are random.
     """
     _check_hashable(env)
     functions = _CompiledFunctions(env, policy) if policy else _with_random_policy(env, layout_of(env.params))
@@ -52,7 +52,7 @@ def check_env(env: Env[Any, Any], *, steps: int = 32, seed: int = 0, policy: Pol
 
 def _check_run(env: Env[Any, Any], functions: _CompiledFunctions, steps: int, seed: int) -> None:
     """Check values, reproducibility, the batch, checkpoints and the number of traces."""
-    before = functions.traces.copy()  # of an environment of this structure, whose programs may have been dropped since
+    before = functions.traces.copy()  # an equal environment may have been traced before
     run, again = (_run(functions, env.params, steps, seed) for _ in range(2))
     _check_values(env.observation_space, run)
     _check_same(run, again, "two runs with the same key", exact=True)
@@ -95,7 +95,7 @@ class _CompiledFunctions:
 
 @lru_cache(maxsize=8)
 def _with_random_policy(env: Env[Any, Any], params: Layout) -> _CompiledFunctions:
-    """Compile with random actions, once for all environments of one structure."""
+    """Compile with random actions, once for all environments with the same structure."""
     return _CompiledFunctions(env, random_policy(env))
 
 
@@ -129,7 +129,7 @@ def _check_shapes(env: Env[Any, Any], act: Callable[..., Any]) -> None:
 
 
 def _run(functions: _CompiledFunctions, params: Any, steps: int, seed: int) -> list[_Transition]:
-    """Step the batch `steps` times; all restart when one ends."""
+    """Step the batch `steps` times; all episodes restart when one ends."""
     run: list[_Transition] = []
     state, timestep = functions.resets(_make_keys(seed, 0), params)
     for t in range(1, steps + 1):
@@ -156,7 +156,7 @@ def _perturb(params: Any) -> Any:
 
 
 def _check_values(space: gymnasium.Space[Any], run: list[_Transition]) -> None:
-    """Check that values are finite and observations in their space, and no step both terminates and truncates."""
+    """Check that values are finite, observations are in their space, and no step both terminates and truncates."""
     write = make_observation_writer(space)
     for t, transition in enumerate(run):
         for path, leaf in jax.tree_util.tree_leaves_with_path(_to_host(transition.timestep)):
@@ -192,7 +192,7 @@ def _check_batch(functions: _CompiledFunctions, params: Any, transition: _Transi
 
 
 def _check_checkpoint(functions: _CompiledFunctions, env: Env[Any, Any], transition: _Transition) -> None:
-    """Check that the batch, saved before a step and loaded, takes the same step bit for bit."""
+    """Check that a batch that is saved before a step and loaded takes the same step, bit for bit."""
     saved = checkpoint.Snapshot(env, transition.state, transition.keys, env.params)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "moment"

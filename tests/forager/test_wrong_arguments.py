@@ -73,7 +73,7 @@ def test_every_file_is_refused_or_built() -> None:
 @pytest.mark.parametrize(
     ("build", "words"),
     [
-        (lambda: Kind("food", reward=3), "reward: expected a function or an object that can be called, got 3"),
+        (lambda: Kind("food", reward=3), "reward: expected a function or another callable, got 3"),
         (lambda: ForagerConfig(9, {}, seed=1.5), "seed: expected a valid integer, got 1.5"),
         (lambda: ForagerConfig(9, {}, aperture=None), "aperture: expected"),
         (lambda: ForagerConfig((3,), {}), "size: expected"),

@@ -87,7 +87,7 @@ class Half(kinds.Gauge):
 @pytest.mark.parametrize(
     ("kind", "words"),
     [
-        (Thief, "water held changes by other than its flows"),
+        (Thief, "water held changes by more or less than its flows"),
         (Double, "level expected float32, got int32"),
         (Low, r"level leaves \[0, 1e\+08\]: -1"),
         (Wild, "changes plots that it was not aimed at"),

@@ -1,1 +1,1 @@
-"""Environments saved to files in the middle of an episode: the file, and how the values in it are encoded."""
+"""Saving environments to files in the middle of an episode: the file format, and the encoding of values."""

@@ -1,6 +1,6 @@
-"""An environment in mid-episode as one file: how it is made, plus its arrays and its key. Loading runs nothing.
+"""An environment in mid-episode as one file: how to make it, its arrays and its key. Loading runs no steps.
 
-The file is compressed JSON (`encoding`), readable by every patch version of harvestgym. A restored environment
+The file is compressed JSON (`encoding`); every patch version of harvestgym can read it. A restored environment
 continues bit for bit.
 
 What can be saved has the methods of `state.Savable`: `recipe` says how it is made, `kept` and `restore` what changes.
@@ -33,7 +33,7 @@ FORMAT_VERSION = 4
 
 
 class Snapshot(NamedTuple):
-    """A functional environment in mid-episode, or a batch: state and key have the same leading axes."""
+    """A functional environment in mid-episode, or a batch, in which state and key have the same leading axes."""
 
     env: Env[Any, Any]
     state: Any
@@ -45,14 +45,14 @@ class Snapshot(NamedTuple):
 
     @classmethod
     def from_recipe(cls, env: Env[Any, Any]) -> Snapshot:
-        """Make the snapshot before any state."""
+        """Make a snapshot without a state."""
         return cls(env, None, jax.random.key(0), env.params)
 
     def kept(self) -> dict[str, Any]:
         return {"state": to_arrays(self.state), "key": self.key, "params": to_arrays(self.params)}
 
     def restore(self, kept: dict[str, Any]) -> Snapshot:
-        """Return the snapshot that was kept."""
+        """Return the saved snapshot."""
         params, key = from_arrays(kept["params"], self.params, "params"), kept["key"]
 
         def begin(key: jax.Array) -> Any:
@@ -64,11 +64,11 @@ class Snapshot(NamedTuple):
 
 
 def save(env: Any, path: str | Path) -> None:
-    """Write an environment, as it stands, to a file; an old file is replaced as a whole.
+    """Save an environment in its current state to a file; an old file is replaced atomically.
 
     Args:
-        env: an environment of harvestgym, also in wrappers of Gymnasium, or a `Snapshot` of a functional environment.
-        path: of the file.
+        env: an environment of harvestgym, possibly in Gymnasium wrappers, or a `Snapshot` of a functional environment.
+        path: the file.
 
     Raises:
         ConfigError: for a wrapper or an object that cannot be saved.
@@ -94,17 +94,17 @@ def save(env: Any, path: str | Path) -> None:
 
 
 def load(path: str | Path, env: Any = None) -> Any:
-    """Return the environment of a file, ready to continue where it was saved.
+    """Load the environment of a file, ready to continue where it was saved.
 
-    Sets JAX up as `make` does.
+    Sets up JAX like `make`.
 
     Args:
-        path: of the file.
-        env: one made as the saved one was, to be put into that state; needed only where a part of it (a subclass, a
-            law, your own wrapper) lives in Python. Without it the environment is made again.
+        path: the file.
+        env: an environment made like the saved one, which gets the saved state; only needed if a part of it (a
+            subclass, a law, a custom wrapper) is Python code. By default the environment is made again.
 
     Raises:
-        ConfigError: for a file that is damaged, of another version or of another environment; nothing was changed.
+        ConfigError: for a damaged file, or a file of another version or another environment; nothing is changed.
     """
     set_up_jax()
     try:
@@ -116,7 +116,7 @@ def load(path: str | Path, env: Any = None) -> Any:
 
 
 def describes_itself(env: Any) -> bool:
-    """Return whether a file can say how an environment is made, so that `load` needs the path only."""
+    """Return whether a file can describe how to make the environment, so that `load` needs only the path."""
     return _describe(env)[0] is not None
 
 
@@ -140,7 +140,7 @@ def _restore(head: dict[str, Any], env: Any) -> Any:
 
 
 def _describe(env: Any) -> tuple[Any, str]:
-    """Return how an environment is made; or None, and the reason why a file cannot say that."""
+    """Return how to make an environment; or None, and the reason why a file cannot describe it."""
     try:
         return encode_value(env, type(env).__name__), ""
     except ConfigError as error:
@@ -148,21 +148,21 @@ def _describe(env: Any) -> tuple[Any, str]:
 
 
 def _make_again(head: dict[str, Any]) -> tuple[list[Any], Any]:
-    """Return the environment of a file before its state, and its wrappers before theirs."""
+    """Make the environment of a file and its wrappers, without their states."""
     if head["made"] is None:
-        raise ConfigError(f"{head['not made']}; try load(path, env) with an environment that is made likewise")
+        raise ConfigError(f"{head['not made']}; try load(path, env) with an environment made in the same way")
     classes = [find_class(name, gymnasium.Wrapper) for name in head["classes"][:-1]]
     return [cls.__new__(cls) for cls in classes], decode_value(head["made"])
 
 
 def _check_made_alike(wrappers: list[Any], inner: Any, head: dict[str, Any]) -> None:
-    """Raise ConfigError if an environment that was given is not made as the one that was saved."""
+    """Raise ConfigError unless a given environment was made like the saved one."""
     classes = [class_name(type(one)) for one in (*wrappers, inner)]
     if classes != head["classes"]:
         raise ConfigError(f"env: expected {', '.join(head['classes'])}, got {', '.join(classes)}")
     mine, theirs = _describe(inner)[0], head["made"]
     if None not in (mine, theirs) and _without_render_mode(mine) != _without_render_mode(theirs):
-        raise ConfigError("env: expected an environment made as the saved one was, got another")
+        raise ConfigError("env: expected an environment made like the saved one, got another")
 
 
 def _without_render_mode(made: dict[str, Any]) -> str:
@@ -178,7 +178,7 @@ def _spec_text(env: Any) -> str | None:
 
 
 def _unwrap(env: Any) -> tuple[list[Any], Any]:
-    """Return the wrappers of Gymnasium around an environment, the outermost first, and the environment inside."""
+    """Return the Gymnasium wrappers around an environment, the outermost first, and the environment inside."""
     wrappers = []
     while isinstance(env, gymnasium.Wrapper):
         wrappers.append(env)
@@ -187,7 +187,7 @@ def _unwrap(env: Any) -> tuple[list[Any], Any]:
 
 
 def _encode_wrapper(wrapper: Any) -> Any:
-    """Encode the attributes of a wrapper: plain data; None for what it only caches of the environment inside."""
+    """Encode the attributes of a wrapper: plain data, or None for cached values of the environment inside."""
     inside, memory = wrapper.env, {}
     for name, value in vars(wrapper).items():
         cached = isinstance(value, EnvSpec) or value is inside.action_space or value is inside.observation_space
@@ -202,7 +202,7 @@ def _encode_wrapper(wrapper: Any) -> Any:
 
 
 def _write(path: Path, content: bytes) -> None:
-    """Write a new file and put it in the place of the old one."""
+    """Write a temporary file, then replace the old file with it."""
     if not path.parent.is_dir():
         raise ConfigError(f"{path}: expected an existing folder, got none; try creating {path.parent} first")
     if path.is_dir():
@@ -216,7 +216,7 @@ def _write(path: Path, content: bytes) -> None:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    """Return the content of a file; ConfigError if it is not complete, or of another version."""
+    """Return the content of a file; ConfigError if it is incomplete or of another version."""
     if not path.is_file():
         raise ConfigError("expected a file, got none; try another name or folder")
     try:
@@ -245,5 +245,5 @@ def _check_versions(head: dict[str, Any]) -> None:
 
 
 def _minor(version: str) -> str:
-    """Return `0.1` of `0.1.7`: versions that differ in the patch number only can read each other's files."""
+    """Return `0.1` for `0.1.7`: versions that differ only in the patch number can read each other's files."""
     return ".".join(version.split(".")[:2])

@@ -1,8 +1,8 @@
-"""Values as JSON data, and back: plain data as it is, the rest as `{"is": kind, "of": content}`, a value again.
+"""Values as JSON data, and back: plain data unchanged, the rest as `{"is": kind, "of": content}`, recursively.
 
-An object of harvestgym is encoded by its class and the arguments that make it: those of its method `recipe()` for its
-classmethod `from_recipe` if it has one, or its fields for its constructor. Arrays are the text of an npy file. Classes
-of other packages are refused, in both directions.
+An object of harvestgym is encoded by its class and the arguments to make it: the result of `recipe()`, which its
+classmethod `from_recipe` takes, or else its fields, which its constructor takes. Arrays are npy files as text. Classes
+of other packages are rejected, in both directions.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from harvestgym.core.errors import ConfigError
 from harvestgym.core.loading import load_object
 
 PACKAGES = ("harvestgym", "gymnasium")
-"""Packages whose classes a file may name; of the second, only enumerations and wrappers."""
+"""Packages whose classes a file may name; in the second, only enumerations and wrappers."""
 
 
 def encode_value(value: Any, where: str = "value") -> Any:
@@ -39,7 +39,7 @@ def encode_value(value: Any, where: str = "value") -> Any:
 
 
 def decode_value(data: Any) -> Any:
-    """Return the value of JSON data; ConfigError if it names a class that is not the project's."""
+    """Return the value of JSON data; ConfigError if it names a class of another package."""
     if isinstance(data, list):
         return [decode_value(v) for v in data]
     if not isinstance(data, dict):
@@ -50,7 +50,7 @@ def decode_value(data: Any) -> Any:
 
 
 def _describe_value(value: Any, where: str) -> tuple[str, Any]:
-    """Return the kind of a value and the content from which the maker of that kind makes it again."""
+    """Return the kind of a value, and the content from which it can be made again."""
     if _is_named_class(value if isinstance(value, type) else type(value)):
         if isinstance(value, type):
             return "class", class_name(value)
@@ -76,7 +76,7 @@ def _describe_value(value: Any, where: str) -> tuple[str, Any]:
 
 
 def _find_arguments(value: Any) -> dict[str, Any] | None:
-    """Return the arguments that make an object of harvestgym; None if it is not made by arguments."""
+    """Return the arguments to make an object of harvestgym; None if it has none."""
     if hasattr(value, "recipe"):
         return value.recipe()
     if isinstance(value, BaseModel):
@@ -110,12 +110,12 @@ def _read_array(text: str) -> np.ndarray:
 
 
 def class_name(cls: type) -> str:
-    """Return `module:Class`, by which a file names a class."""
+    """Return `module:Class`, the name of a class in files."""
     return f"{cls.__module__}:{cls.__qualname__}"
 
 
 def find_class(name: str, base: type = object) -> Any:
-    """Return the class that a file names: one of harvestgym, or a subclass of `base` of Gymnasium."""
+    """Return the class that a file names: a class of harvestgym, or a subclass of `base` in Gymnasium."""
     module, package = name.partition(":")[0], name.partition(".")[0]
     named = package in PACKAGES and all(map(str.isidentifier, module.split("."))) and not module.endswith(".py")
     found = load_object(name) if named else None

@@ -50,7 +50,7 @@ def _make_arrow_table(columns: Mapping[str, np.ndarray], about: Mapping[bytes, s
 
 
 def read_column(table: Any, name: str) -> np.ndarray:
-    """Return a column as an array of its own shape."""
+    """Return a column as an array in its original shape."""
     column, shape = table[name].combine_chunks(), (table.schema.field(name).metadata or {}).get(b"shape")
     if shape is None:
         return column.to_numpy(zero_copy_only=False)

@@ -1,1 +1,1 @@
-"""Rules with named numbers, and the comparison of many candidates in one batch."""
+"""Rules with named numbers, which `harvestgym tune` searches."""

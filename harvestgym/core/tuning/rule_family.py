@@ -1,7 +1,7 @@
-"""Rule families: policies that differ in some named numbers, and the choice among them that an expert follows.
+"""Rule families: policies that differ in named numbers, and the tuned rule of an expert.
 
-A family of environments offers its rules with `make_rule_families(env)`. `harvestgym tune` searches their numbers and
-writes the best rule to `tuned/NAME.yaml` next to the file of the environment, which reads it as its expert.
+A family of environments defines its rules in `make_rule_families(env)`. `harvestgym tune` searches their numbers and
+writes the best rule to `tuned/NAME.yaml` next to the environment file, which uses it as its expert.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from harvestgym.core.yaml_io import read_file
 
 @dataclass(frozen=True)
 class NumberRange:
-    """The values that a search may give to a number of a rule.
+    """The range of a number in a search.
 
     Attributes:
-        low, high: both ends.
-        start: the value before any search.
-        choices: the only values, in order, if there are few; `low` and `high` are then the first and the last.
+        low, high: the limits.
+        start: the value before a search.
+        choices: the allowed values, in order, if there are few; `low` and `high` are then the first and the last.
         whole: whether values are whole numbers.
     """
 
@@ -44,7 +44,7 @@ class NumberRange:
         return float(round(value)) if self.whole else float(f"{value:.5g}")
 
     def encode(self, value: float) -> float:
-        """Return the share of the range at which a value lies, 0 to 1."""
+        """Return the position of a value in the range, 0 to 1."""
         if self.choices:
             nearest = int(np.argmin(np.abs(np.asarray(self.choices) - value)))
             return (nearest + 0.5) / len(self.choices)
@@ -53,11 +53,11 @@ class NumberRange:
 
 @dataclass(frozen=True)
 class RuleFamily:
-    """Rules of one form.
+    """Rules of the same form.
 
     Attributes:
-        numbers: the range of each number by its name; empty for a rule without numbers.
-        build: makes the policy of some numbers. All policies of a family have the same structure.
+        numbers: the range of each number by name; empty for a rule without numbers.
+        build: makes the policy for given numbers. All policies of a family have the same structure.
     """
 
     numbers: Mapping[str, NumberRange]
@@ -68,17 +68,17 @@ class RuleFamily:
         return {name: r.decode(share) for (name, r), share in zip(self.numbers.items(), shares, strict=True)}
 
     def encode(self, numbers: Mapping[str, float]) -> np.ndarray:
-        """Return the shares of the ranges at which some numbers lie."""
+        """Return the positions of the numbers in their ranges, each 0 to 1."""
         return np.array([r.encode(numbers[name]) for name, r in self.numbers.items()])
 
     @property
     def start(self) -> dict[str, float]:
-        """The numbers before any search."""
+        """The numbers before a search."""
         return {name: r.start for name, r in self.numbers.items()}
 
 
 class TunedRule(Strict):
-    """A rule of an expert by its name, its numbers, and how they were found."""
+    """The rule of an expert: its name, its numbers, and how they were found."""
 
     rule: str
     numbers: dict[str, float] = {}
@@ -92,7 +92,7 @@ class TunedRule(Strict):
 
 
 def build_rule(tuned: TunedRule, families: Mapping[str, RuleFamily], policies: Mapping[str, Policy]) -> Policy:
-    """Make the policy of a tuned rule: one of a family, or without numbers a policy; ConfigError if it is neither."""
+    """Make the policy of a tuned rule, from a rule family or a named policy; ConfigError if there is neither."""
     known = families if tuned.numbers else policies
     check_name("rule", tuned.rule, known, "expert")
     if not tuned.numbers:
@@ -104,6 +104,6 @@ def build_rule(tuned: TunedRule, families: Mapping[str, RuleFamily], policies: M
 
 
 def read_tuned(path: Path) -> TunedRule | None:
-    """Return the tuned rule of an environment's file; None if there is none, ConfigError if it has mistakes."""
+    """Read the tuned rule of an environment file; None if there is none, ConfigError if it has mistakes."""
     file = locate_tuned(path)
     return validate(TunedRule, read_file(file), f"{TUNED_FOLDER}/{file.name}") if file.is_file() else None

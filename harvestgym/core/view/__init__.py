@@ -1,1 +1,1 @@
-"""The neutral form of what a family shows: scenes, timelines and tables, without pixels."""
+"""Renderer-independent views of an environment: scenes, timelines and tables."""

@@ -1,4 +1,4 @@
-"""Scenes: pictures as data, made of panels of marks, of lines and of words.
+"""Scenes: pictures as data, made of panels with marks, lines or words.
 
 Families and entities make scenes; the renderers of `harvestgym.render` draw them as pixels, SVG and text.
 """
@@ -38,28 +38,28 @@ class Stroke:
 
 @dataclass(frozen=True)
 class Sprite:
-    """A drawing made of strokes, the later above the earlier."""
+    """A drawing made of strokes; later ones are on top."""
 
     name: str
     strokes: tuple[Stroke, ...]
 
     def __hash__(self) -> int:
-        # Renderers keep what they have made of a sprite and ask for it on every mark: no walk through its strokes.
+        # Renderers cache sprites and look them up for every mark: hashing must not walk through the strokes.
         return hash((self.name, len(self.strokes)))
 
 
 @dataclass(frozen=True)
 class Mark:
-    """One thing on a map.
+    """A drawing on a map.
 
     Attributes:
         what: a sprite, or a plain shape: "square", "disc", "ring" or "text".
-        at: its centre; the plot (x, y) is the unit square whose centre is (x + 0.5, y + 0.5), north is y = 0.
+        at: its centre; the plot (x, y) is the unit square with the centre (x + 0.5, y + 0.5), north is y = 0.
         size: its side, in plots.
         colour: "#rrggbb" of a plain shape.
         opacity: 0 to 1.
-        text: written in or at the mark; a renderer leaves it out where there is no room.
-        meaning: its text in the legend; empty keeps it out of the legend.
+        text: text in or at the mark; renderers omit it if there is no room.
+        meaning: its text in the legend; marks with an empty one are not in the legend.
     """
 
     what: Sprite | str
@@ -73,11 +73,11 @@ class Mark:
 
 @dataclass(frozen=True)
 class Map:
-    """A field or a world of `shape` (length, width) plots and the marks on it, the later above the earlier.
+    """A field or a world of `shape` (length, width) plots, and the marks on it; later ones are on top.
 
     Attributes:
-        margin: plots of room around it, for marks next to the plots.
-        legend: marks that the legend explains first, whether or not they are on the map today.
+        margin: free space around it, in plots, for marks next to the plots.
+        legend: marks that the legend shows first, even if they are not on the map today.
     """
 
     title: str
@@ -103,7 +103,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Chart:
-    """Lines over the steps of an episode of at most `steps`, and levels to compare them with (label -> value).
+    """Lines over the steps of an episode of at most `steps`, and reference levels (label -> value).
 
     `ends` are those of the vertical axis, by default what there is to draw. `room` is a share of the steps that stays
     empty at the right, for the names of the levels. `across` names the horizontal axis of lines with their own `x`.
@@ -121,7 +121,7 @@ class Chart:
 
 @dataclass(frozen=True)
 class Words:
-    """A few lines of text: the weather of the day, what was done, the score."""
+    """A few lines of text: the weather of the day, the actions, the score."""
 
     title: str
     lines: tuple[str, ...]
@@ -139,7 +139,7 @@ class Scene:
 
     @property
     def legend(self) -> tuple[Mark, ...]:
-        """One mark for each meaning on the maps, in their order."""
+        """One mark for each meaning on the maps, in order."""
         maps = [panel for panel in self.panels if isinstance(panel, Map)]
         first: dict[str, Mark] = {}
         for mark in [*(m for of in maps for m in of.legend), *(m for of in maps for m in of.marks)]:
@@ -167,7 +167,7 @@ def join_scenes(title: str, scenes: Mapping[str, Scene], rewards: np.ndarray) ->
 def load_sprites(path: Path) -> Mapping[str, Sprite]:
     """Load the sprites of a YAML file by name.
 
-    A stroke is `[shape, colour, points, width]`, or the name of a sprite above.
+    A stroke is `[shape, colour, points, width]`, or the name of an earlier sprite.
     Points are `[[x, y], ...]` or, shorter, "x y x y ...".
     """
     found: dict[str, Sprite] = {}

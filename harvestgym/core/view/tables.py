@@ -11,7 +11,7 @@ from harvestgym.core.tree import WIDE, Meta, iterate_metas
 class Table(NamedTuple):
     """A titled table of texts; `sections` are those of `harvestgym show` that print it.
 
-    Notebooks show it as HTML. `columns` may be empty: then there is no row of heads.
+    Notebooks show it as HTML. If `columns` is empty, there is no header.
     """
 
     title: str
@@ -20,7 +20,7 @@ class Table(NamedTuple):
     sections: tuple[str, ...] = ()
 
     def _repr_html_(self) -> str:
-        """Return the table as HTML, with the first cell of each row as its head."""
+        """Return the table as HTML, with the first cell of each row as header."""
         heads = "".join(f"<th>{escape(column)}</th>" for column in self.columns)
         rows = "".join(
             f"<tr><th>{escape(row[0])}</th>{''.join(f'<td>{escape(cell)}</td>' for cell in row[1:])}</tr>"

@@ -1,6 +1,6 @@
-"""The timeline of a recorded episode: its variables, actions, gains, costs and deaths, ready to be shown.
+"""The timeline of a recorded episode: its variables, actions, gains, costs and deaths, ready for display.
 
-A family module gives it (`timeline(env, record)`); a page or a table shows it.
+A family module makes it (`timeline(env, record)`); a page or a table shows it.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ from dataclasses import dataclass, field
 import numpy as np
 
 Progress = Callable[[int], None]
-"""Called by a long job with how much of it was done since the last call."""
+"""A callback of long jobs; its argument is the progress since the last call."""
 
 
 def ignore_progress(done: int) -> None:
-    """Report progress to nobody."""
+    """Ignore progress."""
 
 
 Record = Mapping[str, np.ndarray]
-"""An episode as named arrays; the leading axis of each is the step."""
+"""An episode as named arrays whose leading axis is the step."""
 
 
 @dataclass(frozen=True)
@@ -30,12 +30,12 @@ class Track:
         name: its key in the record.
         group: its owner, `Field-0/Plant-0`.
         label: its name within the group, without the unit.
-        unit: of its numbers; empty for counts and codes.
+        unit: its unit; empty for counts and codes.
         doc: its meaning.
         parts: the name of each number of a step, in C order; empty for a single number.
         codes: the meaning of each number, if it is a choice.
-        observed_mask: the numbers of each step that were observed, shaped as the values; None if that is not recorded.
-        observed_values: the values that were observed, if they are not the true ones (a survey with an error).
+        observed_mask: which numbers of each step were observed, shaped like the values; None if not recorded.
+        observed_values: the observed values, if they differ from the true ones (a survey with an error).
     """
 
     name: str
@@ -51,7 +51,7 @@ class Track:
 
 @dataclass(frozen=True)
 class DoneAction:
-    """An action of the step that led to `step`: who did what, for which cost, and with which outcome (`note`)."""
+    """An action that led to `step`: who did what, at which cost, and with which outcome (`note`)."""
 
     step: int
     who: str
@@ -62,7 +62,7 @@ class DoneAction:
 
 @dataclass(frozen=True)
 class Death:
-    """A death: the step, what died, the cause, and the stress before it."""
+    """A death: the step, the organism, the cause, and the preceding stress."""
 
     step: int
     who: str
@@ -72,15 +72,15 @@ class Death:
 
 @dataclass(frozen=True)
 class Timeline:
-    """An episode, ready to be shown.
+    """An episode, ready for display.
 
     Attributes:
         when: the name of each step, `day 3, 5 May`.
-        watcher: who observes, `the farmer`; empty if the family has no view of its own.
+        watcher: who observes, `the farmer`; empty if the family has no separate view of the observer.
         first: the names of the tracks to show first.
-        known: the record as the watcher knew it, if that is not the record itself.
-        gains, costs: by name, for each step; the reward of a step is the sum of the gains less that of the costs.
-        last_event: the last step, before the end, in which anything was done or gained; films skip the idle rest.
+        known: the record as the watcher knew it, if it differs from the record.
+        gains, costs: by name, for each step; the reward of a step is the sum of gains minus the sum of costs.
+        last_event: the last step before the end with an action or a gain; videos skip the idle rest.
     """
 
     when: Sequence[str]

@@ -1,13 +1,13 @@
-"""Code that depends on how JAX and XLA work inside.
+"""Code that depends on internals of JAX and XLA.
 
-`HARVESTGYM_XLA=off` switches the optional modules off, and one that fails is replaced by plain JAX with one logged
+`HARVESTGYM_XLA=off` switches off the optional modules. If one of them fails, plain JAX replaces it, with one logged
 warning (`fallback`): `fusion` (how XLA fuses operations on a CPU) and `setup` (the two settings of the process: the
 folder of compiled programs, and the thread that runs programs on a CPU).
 
-The others have nothing to replace them and are always on: `compilation` (programs compile with one line on stderr if
-that takes long), `memory` (a process does not hold too many programs), `processes` (a forked process is refused where
-it would hang), `sharding` (one program for several devices) and `tracing` (whether JAX traces a value).
+The others have no replacement and are always on: `compilation` (a line on stderr if compiling takes long), `memory`
+(a limit on compiled programs in a process), `processes` (an error in a forked process that would hang), `sharding`
+(one program for several devices) and `tracing` (whether JAX traces a value).
 
-Nothing here runs, and no setting is changed, when the package is imported, except that `processes` asks to be called
-after a fork.
+Importing the package runs nothing here and changes no setting, except that `processes` registers a callback for
+forks.
 """

@@ -1,9 +1,9 @@
-"""Compilation of programs: one line on stderr where it takes long, and quick compilation of what runs rarely.
+"""Compilation of programs: one line on stderr if it takes long, and quick compilation of programs that run rarely.
 
-Internals: the name of one option of XLA's compiler, which a version that does not know it refuses with an exception,
-and the word "compil" in the names of functions of JAX and Numba that compile.
-Gain: `QUICK` takes half of the time to compile.
-Without it: such programs are compiled with full optimisation, and no line says that compiling takes long.
+Internals: the name of one option of XLA's compiler, which raises an exception in versions that do not know it, and the
+word "compil" in the names of compiling functions of JAX and Numba.
+Gain: `QUICK` halves the compile time.
+Without it: such programs are compiled with full optimisation, and no line reports that compiling takes long.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import jax
 from .fallback import report, with_fallback
 
 QUICK = {"xla_backend_optimization_level": 0}
-"""Compiler options for programs that run once: compiling takes longer than running even unoptimised code."""
+"""Compiler options for programs that run once: compiling takes longer than running, even without optimisation."""
 
 QUIET_VARIABLE = "HARVESTGYM_QUIET"
 """Environment variable that silences the line of `announcing`: `HARVESTGYM_QUIET=1`."""
@@ -39,12 +39,12 @@ _announced: set[str] = set()
 
 @contextmanager
 def announcing(what: str, kept: bool | None = None) -> Iterator[None]:
-    """Call compiled functions: if one is compiled first and that takes long, one line says so, once for each `what`.
+    """Announce compilations in a `with` block: if one takes long, print one line, once for each `what`.
 
-    `kept` says whether the next process finds the program; None asks whether JAX's cache is on.
+    `kept` is whether the next process finds the program in the cache; None means that JAX's cache is on.
 
-    Another line, once a process, says if JAX rejects programs of its cache: on some processors it does so always. Where
-    other threads run, JAX's own warnings say it, as Python catches warnings for all threads at a time.
+    Another line, once per process, reports if JAX rejects programs from its cache; on some processors it always does.
+    If other threads run, JAX's own warnings appear instead, because Python catches warnings for all threads at once.
     """
     done = threading.Event()
     catching = warnings.catch_warnings(record=True) if threading.active_count() == 1 else nullcontext()
@@ -64,7 +64,7 @@ def announcing(what: str, kept: bool | None = None) -> Iterator[None]:
 
 
 def _watch(what: str, kept: bool | None, thread: int, done: threading.Event) -> None:
-    """Look into a thread every `LONG` seconds until it is `done`; log a line if it is in a compiler."""
+    """Inspect a thread every `LONG` seconds until it is `done`; log a line if it is compiling."""
     while not done.wait(LONG):
         frame = sys._current_frames().get(thread)
         while frame is not None and "compil" not in frame.f_code.co_name:
@@ -79,7 +79,7 @@ def _watch(what: str, kept: bool | None, thread: int, done: threading.Event) -> 
 
 
 def jit_quickly(function: Callable[..., Any], what: str, **options: Any) -> Callable[..., Any]:
-    """Jit a function that runs once: it compiles in half the time, and runs unoptimised. `what` is announced."""
+    """Jit a function that runs once: it compiles in half the time and runs unoptimised. `what` names it in messages."""
     quick, plain = jax.jit(function, compiler_options=QUICK, **options), jax.jit(function, **options)
     call = with_fallback("core.xla.compilation.jit_quickly", quick, plain)
 

@@ -1,4 +1,4 @@
-"""The off switch of everything in `core.xla`, and the fallback to plain `jax.jit` when a piece fails."""
+"""The off switch of `core.xla`, and the fallback to plain `jax.jit` if a part of it fails."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SWITCH_VARIABLE = "HARVESTGYM_XLA"
 """Environment variable that switches the optional parts of `core.xla` off: `HARVESTGYM_XLA=off`."""
 
 reported: set[str] = set()
-"""The pieces whose failure was logged in this process."""
+"""Parts whose failure was logged in this process."""
 
 
 def is_enabled() -> bool:
@@ -25,8 +25,8 @@ def is_enabled() -> bool:
 def with_fallback(piece: str, special: Callable[..., Any], plain: Callable[..., Any]) -> Callable[..., Any]:
     """Make a function that calls `special`, or `plain` if `special` is switched off or raises.
 
-    An error that `plain` raises too is the caller's own and is raised as it is. Otherwise one warning a process is
-    logged for the `piece`.
+    If `plain` raises an error too, the caller caused it, and it is raised unchanged. Otherwise one warning per process
+    is logged for the `piece`.
     """
 
     @wraps(plain)
@@ -49,7 +49,7 @@ def is_jit_disabled() -> bool:
 
 
 def report(piece: str, error: Exception, instead: str = "plain jax.jit is used, which gives the same results") -> None:
-    """Log, once a process, that a piece failed, why, and what is done instead."""
+    """Log, once per process, that a part failed, why, and what happens instead."""
     if piece not in reported:
         reported.add(piece)
         text = "%s: failed on JAX %s, so %s; %s=off skips it: %s: %s"

@@ -1,22 +1,21 @@
-"""Fusion of operations on a CPU: one kernel for a small program, and no costly result computed twice.
+"""Fusion of operations on a CPU: one kernel for a small program, and no repeated computation of costly results.
 
 Internals: two attributes of a call that XLA's CPU compiler reads (`xla_cpu_small_call`, `inlineable`), set by
 `jax.experimental.xla_metadata`; for recomputation also the equations of a jaxpr (`eqns`, `params`,
 `jax.extend.core.jaxpr_as_fun`).
 
-Single kernel: XLA launches every fusion as a task, for about half a microsecond each, which is more than the
-arithmetic of a plot takes. A call that is marked as small is emitted as one task: the same operations on the same
-numbers. XLA does this by itself for small loops. A program with an operation that it cannot write out in place, such as
-a sort, a scatter that adds or a call of a library, does not compile so: then it is compiled by plain `jax.jit`, and
-XLA's reason is logged once.
+Single kernel: XLA launches every fusion as a task, which takes about half a microsecond, more than the arithmetic of a
+plot. A call that is marked as small becomes one task: the same operations on the same numbers. XLA does this itself
+for small loops. If a program contains an operation that XLA cannot emit inline, such as a sort, an adding scatter or a
+library call, this fails; then plain `jax.jit` compiles it, and XLA's reason is logged once.
 
-Recomputation: XLA repeats an operation, and all that led to it, in every fusion that uses its result: the random bits
-of a farm's day forty times, so that 5,000 operations become 38,000. It repeats nothing across a call that it may not
-inline. A result that would cost more than `REPEATED` operations again goes through such a call.
+Recomputation: XLA repeats an operation, and its inputs, in every fusion that uses its result. It repeats the random
+bits of a farm's day forty times, so that 5,000 operations become 38,000. It repeats nothing across a call that it may
+not inline. A result whose repetition would cost more than `REPEATED` operations goes through such a call.
 
-Gain: a call of the step of `farm/full-1x1-v1` takes a third of the time that it takes with `HARVESTGYM_XLA=off`;
-rollouts of 4,096 farms make nearly twice as many days a second without recomputation.
-Without it: the same programs by plain `jax.jit`, as on other devices than a CPU.
+Gain: a step of `farm/full-1x1-v1` takes a third of its time with `HARVESTGYM_XLA=off`; rollouts of 4,096 farms are
+nearly twice as fast without recomputation.
+Without it: plain `jax.jit` compiles the same programs, as on other devices than a CPU.
 """
 
 from __future__ import annotations
@@ -43,11 +42,11 @@ if TYPE_CHECKING:
     from jax.extend.core import ClosedJaxpr, Jaxpr, JaxprEqn
 
 REPEATED = 100
-"""Operations that may be repeated because several use their result. 20 to 200 were alike, 1,000 somewhat slower."""
+"""Most operations to repeat because several others use their result. 20 to 200 are equally fast, 1,000 is slower."""
 NEVER_REPEATED = frozenset(
     ("scan", "while", "cond", "cumsum", "argmax", "reduce_sum", "reduce_max", "reduce_and", "reduce_or")
 )
-"""Operations whose result XLA never computes twice."""
+"""Operations whose result XLA never recomputes."""
 
 
 _single = ContextVar("single kernel", default=False)
@@ -55,7 +54,7 @@ _single = ContextVar("single kernel", default=False)
 
 @contextmanager
 def tracing_single_kernel() -> Iterator[None]:
-    """Say that what is traced becomes a single kernel."""
+    """Declare that the code traced in this block becomes a single kernel."""
     token = _single.set(True)
     try:
         yield
@@ -64,17 +63,17 @@ def tracing_single_kernel() -> Iterator[None]:
 
 
 def traces_single_kernel() -> bool:
-    """Return whether the code being traced becomes a single kernel, where joining small arrays costs next to nothing.
+    """Return whether the traced code becomes a single kernel, in which joining small arrays costs almost nothing.
 
-    Code under a `jit` of its own must not ask: JAX remembers its trace for all.
+    Code under a separate `jit` must not call this, because JAX caches its trace for all callers.
     """
     return _single.get()
 
 
 class CompiledFunction:
-    """A jitted function of arrays, on a CPU as one kernel if wanted, that can be compiled before its first call.
+    """A jitted function of arrays, on a CPU optionally as one kernel, that can be compiled before its first call.
 
-    If it cannot be compiled as one kernel, it is compiled by plain `jax.jit`. `name` is what is said to be compiled.
+    If it cannot be compiled as one kernel, plain `jax.jit` compiles it. `name` is its name in messages.
     """
 
     def __init__(self, function: Callable[..., Any], as_single_kernel: bool, name: str = "a function") -> None:
@@ -89,13 +88,13 @@ class CompiledFunction:
         return jitted(*args)[0] if self._as_single_kernel else jitted(*args)
 
     def compile(self, *args: Any) -> None:
-        """Compile the function for arguments, or shapes, such as these, if that has not been done."""
+        """Compile the function for arguments or shapes like these, unless it is compiled already."""
         with self._lock, announcing(self._name):
             if self._jitted is None:
                 self._jitted = self._compile(args)
 
     def text(self, *args: Any) -> str:
-        """Return the optimised program for such arguments in XLA's language HLO."""
+        """Return the optimised program for such arguments in XLA's HLO language."""
         self.compile(*args)
         return self._jitted.lower(*args).compile().as_text()
 
@@ -117,12 +116,12 @@ class CompiledFunction:
 
 
 def single_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Make a function for `jit` that is one kernel on a CPU; it returns a pair whose first member is the result.
+    """Make a function for `jit` that is one kernel on a CPU; it returns a pair whose first entry is the result.
 
     Nothing in a kernel runs in parallel, so this is for small arrays.
 
-    The second member has one number of each argument. It must leave the compiled program with the result: XLA crashes
-    on an argument of a kernel that nothing uses, and optimises away what only seems to be used.
+    The second entry has one number from each argument. The compiled program must return it: XLA crashes on unused
+    arguments of a kernel, and removes computations whose results are not returned.
     """
 
     def with_arguments(*args: Any) -> Any:
@@ -137,7 +136,7 @@ def single_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def avoid_recomputation(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Make a function for `jit` in which nothing costly is computed twice on a CPU."""
+    """Make a function for `jit` that computes costly results only once on a CPU."""
     inner = jax.jit(function)
 
     def on_cpu(*args: Any) -> Any:
@@ -150,9 +149,9 @@ def avoid_recomputation(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _rewrite(program: ClosedJaxpr) -> ClosedJaxpr:
-    """Return the program in which each costly result is computed once for all that use it.
+    """Rewrite a program such that each costly result is computed once for all its consumers.
 
-    Its operations are taken as they are: to trace them again took 0.2 s of a start of 3.6 s without compiling.
+    Its operations are reused: tracing them again took 0.2 s of a start of 3.6 s without compilation.
     """
     costly, kept, equations = _find_costly(program.jaxpr), dict[Any, Any](), list[Any]()
 
@@ -163,7 +162,7 @@ def _rewrite(program: ClosedJaxpr) -> ClosedJaxpr:
         same = equation.replace(invars=now(equation.invars))
         equations.append(_rewrite_body(same) if equation.primitive.name == "scan" else same)
         for v in (v for v in equation.outvars if v in costly):
-            keeping = jax.make_jaxpr(lambda x: _keep(x))(v.aval).jaxpr  # a new function, as JAX remembers old ones
+            keeping = jax.make_jaxpr(lambda x: _keep(x))(v.aval).jaxpr  # a new function, because JAX caches old ones
             kept |= {keeping.invars[0]: v}
             equations += [each.replace(invars=now(each.invars)) for each in keeping.eqns]
             kept[v] = keeping.outvars[0]
@@ -193,12 +192,12 @@ def _find_costly(program: Jaxpr) -> set[Any]:
 
 
 def _keep(x: jax.Array) -> Any:
-    """`x` after a call that XLA may not inline."""
+    """Return `x` from a call that XLA may not inline."""
     return mark_call(jax.lax.optimization_barrier, inlineable="false")(x)
 
 
 def mark_call(function: Callable[..., Any], **attributes: str) -> Callable[..., Any]:
-    """Make a function that is one call in the program, with some attributes."""
+    """Make a function that is one call with attributes in the program."""
     from jax.experimental import xla_metadata
 
     if call := getattr(xla_metadata, "xla_metadata_call", None):  # from JAX 0.11 on
@@ -208,7 +207,7 @@ def mark_call(function: Callable[..., Any], **attributes: str) -> Callable[..., 
 
 
 def iterate_equations(program: Any) -> Iterator[Any]:
-    """Yield the equations of a jaxpr and of all that it calls."""
+    """Yield the equations of a jaxpr and of all programs that it calls."""
     for equation in getattr(program, "jaxpr", program).eqns:
         yield equation
         for inner in _called_programs(equation):

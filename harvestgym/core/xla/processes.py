@@ -1,8 +1,8 @@
-"""Processes that were forked: JAX runs threads, which a fork does not copy, so a forked process would wait forever.
+"""Forked processes: JAX runs threads, which a fork does not copy, so a forked process would wait forever.
 
 Internals: `jax._src.xla_bridge.backends_are_initialized`; on Linux the names of XLA's threads.
-Gain: an error that says what to do, and not a process that hangs, whoever used JAX before the fork.
-Without it: only a use of JAX by this package is noticed. The off switch does not apply.
+Gain: an error that explains what to do, instead of a process that hangs, regardless of who used JAX before the fork.
+Without it: only a use of JAX by this package is detected. The off switch does not apply.
 
 This module does not import JAX: it runs when `harvestgym` is imported.
 """
@@ -18,7 +18,7 @@ _used = _forked = False
 
 
 def is_jax_started() -> bool:
-    """Return whether JAX has started in this process, or had in the one that it was forked from."""
+    """Return whether JAX has started in this process, or had started in the parent before the fork."""
     bridge = sys.modules.get("jax._src.xla_bridge")
     asked = getattr(bridge, "backends_are_initialized", None)
     return asked() if asked else _used
@@ -35,7 +35,7 @@ def check_process() -> None:
 
 
 def note_use() -> None:
-    """Note that JAX is in use in this process, after `check_process`."""
+    """Record that JAX is in use in this process, after `check_process`."""
     global _used
     check_process()
     _used = True
@@ -47,8 +47,8 @@ def _note_fork() -> None:
 
 
 def _has_lost_threads() -> bool:
-    """Return whether JAX has started but none of its threads is here: the fork was before this import."""
-    names = list(Path("/proc/self/task").glob("*/comm"))  # empty where there is no /proc
+    """Return whether JAX has started but its threads are missing: the fork happened before this import."""
+    names = list(Path("/proc/self/task").glob("*/comm"))  # empty without /proc
     return is_jax_started() and bool(names) and not any("XLA" in name.read_text() for name in names)
 
 

@@ -1,13 +1,13 @@
-"""The two settings that exist only for a whole process, made when the first environment is made.
+"""Two process-wide settings, made with the first environment.
 
-Neither changes a number, and neither is touched where the user has set it, in JAX or by a variable of the environment.
+Neither changes a number, and neither is changed if the user has set it, in JAX or by an environment variable.
 
 - Folder of compiled programs. JAX's persistent cache is off by default. `HARVESTGYM_CACHE=off` leaves it off,
-  `HARVESTGYM_CACHE=<folder>` moves it. When a process that added programs ends, those not used for longest are removed
-  until the folder is below `CACHE_LIMIT`: JAX has a limit too, but it needs a lock for each program and fails on
-  programs that were stored without one.
-- Programs on the CPU run in the thread that calls them: handing a small program to another thread of XLA takes longer
-  than a day of a farm. JAX reads this setting once, when it starts its CPU client; afterwards it is left alone.
+  `HARVESTGYM_CACHE=<folder>` moves it. When a process that added programs ends, the least recently used programs are
+  removed until the folder is below `CACHE_LIMIT`: JAX has a limit too, but it needs a lock for each program and fails
+  on programs that were stored without one.
+- Programs on the CPU run in the calling thread: passing a small program to another thread of XLA takes longer than a
+  day of a farm. JAX reads this setting once, when it starts its CPU client; after that it is not changed.
 
 Internals: the names of four options of JAX's configuration.
 Gain: the cache halves the time to the first step; on JAX 0.10 a step of `farm/full-1x1-v1` through `gymnasium.make`
@@ -32,16 +32,16 @@ from .processes import is_jax_started
 CACHE_VARIABLE = "HARVESTGYM_CACHE"
 
 CACHE_LIMIT = 2 * 2**30
-"""Bytes of the folder of compiled programs above which the oldest are removed."""
+"""Size in bytes above which the oldest compiled programs are removed from the folder."""
 
 CACHE_OPTIONS = {"jax_persistent_cache_min_compile_time_secs": 0.2, "jax_persistent_cache_min_entry_size_bytes": -1}
-"""Which programs are kept: those that take a fifth of a second to compile, also small ones."""
+"""Which programs are stored: those that take at least a fifth of a second to compile, however small."""
 
 _done = False
 
 
 def set_up_jax() -> None:
-    """Make both settings, once a process."""
+    """Make both settings, once per process."""
     global _done
     if _done or not is_enabled():
         return
@@ -62,7 +62,7 @@ def cache_folder() -> Path | None:
 
 
 def enable_cache() -> None:
-    """Switch JAX's persistent cache on, if the user has not and the folder can be written."""
+    """Enable JAX's persistent cache, if the user has not set it and the folder is writable."""
     folder = cache_folder()
     if folder is None or getattr(jax.config, "jax_compilation_cache_dir", None):
         return
@@ -94,22 +94,22 @@ def _trim_if_changed(folder: Path, before: int) -> None:
 
 
 def list_programs(folder: Path) -> list[tuple[Path, os.stat_result]]:
-    """Return the files of compiled programs in a folder with their status, those not used for longest first."""
+    """Return the files of compiled programs in a folder with their status, the least recently used first."""
     found = []
     for path in folder.glob("*-cache") if folder.is_dir() else ():
-        with suppress(FileNotFoundError):  # another process has removed it
+        with suppress(FileNotFoundError):  # another process removed it
             found.append((path, path.stat()))
     return sorted(found, key=lambda program: max(program[1].st_atime, program[1].st_mtime))
 
 
 def trim_cache(folder: Path, limit: int) -> int:
-    """Remove the programs that were not used for longest until `limit` bytes are left; return how many went."""
+    """Remove the least recently used programs until at most `limit` bytes are left; return how many were removed."""
     programs = list_programs(folder)
     size, removed = sum(status.st_size for _, status in programs), 0
     for path, status in programs:
         if size <= limit:
             break
-        with suppress(OSError):  # in use, or in a folder that may not be written
+        with suppress(OSError):  # in use, or in a read-only folder
             path.unlink(missing_ok=True)
             size, removed = size - status.st_size, removed + 1
     return removed

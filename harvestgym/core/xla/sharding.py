@@ -1,8 +1,8 @@
-"""Mapping of a function over the shards of its arguments, as one program for several devices.
+"""Map a function over the shards of its arguments, as one program for several devices.
 
-Internals: the argument `check_vma` of `jax.shard_map`. The check is off, as it refuses a loop that starts from
+Internals: the argument `check_vma` of `jax.shard_map`. The check is off, because it rejects a loop that starts from
 constants.
-Gain: one call runs on all devices, and one program is compiled for them.
+Gain: one call runs on all devices, with one compiled program.
 Without it: a rollout on one device, the default, does not use this module; there is no other way to use several, so
 the off switch does not apply.
 """

@@ -1,10 +1,10 @@
-"""Tracing: values that stand for numbers that are not known yet.
+"""Tracing: values that stand for numbers not known yet.
 
 Internals: the class `jax.core.Tracer`, which JAX exports without documenting it.
-Gain: constructors check the numbers that they are given, and may also be called in a compiled function.
+Gain: constructors check their arguments, and may also be called in a compiled function.
 Without it: no public function distinguishes these values, so the off switch does not apply.
 
-This module does not import JAX: files are checked without it.
+This module does not import JAX, because files can be checked without it.
 """
 
 from __future__ import annotations
@@ -14,6 +14,6 @@ from typing import Any
 
 
 def is_traced(value: Any) -> bool:
-    """Return whether a value is a number that JAX is tracing; False where JAX was never imported."""
+    """Return whether a value is traced by JAX; False if JAX was never imported."""
     jax = sys.modules.get("jax")
     return jax is not None and isinstance(value, jax.core.Tracer)

@@ -1,7 +1,6 @@
-"""Croissant metadata of a file of demonstrations: what its columns are, how they came about, and what they are not for.
+"""Croissant metadata of a file of demonstrations: its columns, origin, limits and intended uses.
 
-Croissant 1.0 with the RAI extension (MLCommons), as JSON-LD. The text is made from the file and the metadata of the id,
-so that nothing is written twice.
+Croissant 1.0 with the RAI extension (MLCommons), as JSON-LD, derived from the file and the metadata of the id.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ CROISSANT_TERMS = (
     "format", "includes", "isLiveDataset", "jsonPath", "key", "md5", "parentField", "path", "recordSet", "references",
     "regex", "repeated", "replace", "samplingRate", "separator", "source", "subField", "transform",
 )  # fmt: skip
-"""Words of the vocabulary that are written without a prefix: those of the standard context."""
+"""Terms of the standard context, written without a prefix."""
 
 CONTEXT: dict[str, Any] = {
     "@language": "en", "@vocab": "https://schema.org/", "sc": "https://schema.org/", "dct": "http://purl.org/dc/terms/",
@@ -57,7 +56,7 @@ def write_metadata(path: str | Path) -> Path:
 
 
 def describe(path: Path) -> dict[str, Any]:
-    """Describe a Parquet file of demonstrations; ConfigError if it is none."""
+    """Describe a Parquet file of demonstrations; ConfigError if it is not one."""
     about, types = read_about(path)
     id, name = about["id"], path.stem
     changes = f" with {json.dumps(about['overrides'])}" if about["overrides"] else ""
@@ -112,7 +111,7 @@ def describe_responsibly(about: dict[str, Any]) -> dict[str, Any]:
 
 
 def _describe_recipe(about: dict[str, Any]) -> str:
-    """Return the command that records the file again; nothing if a human or an unknown policy acted."""
+    """Return the command that records the file again; empty if a human or an unknown policy acted."""
     id, by, seeds = about["id"], about["by"], about["seeds"]
     if about["overrides"] or None in seeds or seeds != [*range(seeds[0], seeds[0] + len(seeds))]:
         return ""
@@ -125,7 +124,7 @@ def _describe_recipe(about: dict[str, Any]) -> str:
 
 
 def name_fields(columns: Iterable[str]) -> list[str]:
-    """Return an `@id` for each column: no spaces or other special characters, and no name twice."""
+    """Return a unique `@id` for each column, without spaces or special characters."""
     names: list[str] = []
     for column in columns:
         plain = "steps/" + re.sub(r"[^-.\w/]+", "_", column)

@@ -1,4 +1,4 @@
-"""Demonstrations: recorded episodes of an expert, a learner or a human, to learn from.
+"""Demonstrations: recorded episodes of an expert, a learner or a human, for imitation and offline learning.
 
 `storage` writes them as a Parquet file or as a Minari dataset, and reads them.
 """
@@ -31,14 +31,14 @@ DEMONSTRATION_BATCH = 10
 
 @dataclass(frozen=True)
 class Episode:
-    """One episode of n steps; an observation is a pytree in the observation space, as an action is in its own.
+    """One episode of n steps; observations and actions are pytrees in their spaces.
 
     Attributes:
-        observations: leaves with a leading axis n + 1, the first of the reset.
+        observations: leaves with a leading axis n + 1; the first entry is from the reset.
         actions: leaves with a leading axis n.
         rewards, terminated, truncated: float64 (n,) and bool (n,).
         infos: named arrays with a leading axis n + 1.
-        seed: `reset(seed=seed)` of the id's `GymEnv` and these actions give the episode again; None if not known.
+        seed: `reset(seed=seed)` of the id's `GymEnv` and these actions reproduce the episode; None if unknown.
     """
 
     observations: Any
@@ -66,10 +66,10 @@ class Episode:
         infos: Sequence[Mapping[str, Any]] = (),
         seed: int | None = None,
     ) -> Episode:
-        """Make an episode from lists with an entry per step; ConfigError if their lengths or forms differ.
+        """Make an episode from lists with an entry per step; ConfigError if their lengths or structures differ.
 
-        `observations` and `infos` begin with those of the reset. Of the infos, the numbers are kept. An interrupted
-        episode is truncated at its last step.
+        `observations` and `infos` begin with the reset. Only the numbers in infos are kept. An interrupted episode is
+        truncated at its last step.
         """
         lengths = [len(observations) - 1, len(actions), len(rewards), len(terminated), len(truncated)]
         if len(set(lengths)) > 1 or lengths[0] < 1 or (infos and len(infos) != len(observations)):
@@ -94,7 +94,7 @@ class Demonstrations:
     """Episodes of one id.
 
     Attributes:
-        by: who acted: the name of a policy, "human", or any other text.
+        by: who acted: the name of a policy, "human", or another text.
         overrides: keyword arguments of `harvestgym.make(id, **overrides)`.
     """
 
@@ -108,7 +108,7 @@ class Demonstrations:
 
     @property
     def steps(self) -> int:
-        """The number of steps of all episodes."""
+        """The total number of steps."""
         return sum(map(len, self.episodes))
 
 
@@ -122,8 +122,8 @@ def record_demonstrations(
 ) -> Demonstrations:
     """Record episodes of a policy, the i-th with the seed `seed` + i.
 
-    With a `split` ("train" or "test", see `splits`) the seeds are those of the split, counted from its first, and the
-    environment is that of the split, with the overrides.
+    With a `split` ("train" or "test", see `splits`), seeds count from the first seed of the split, and the environment
+    is the one of the split, with the overrides.
     """
     if split is not None:
         chosen = splits.split(id, split)
@@ -145,7 +145,7 @@ def play_episodes(env: Env[Any, Any], policy: Policy, seeds: Sequence[int]) -> I
 
 @partial(jax.jit, static_argnums=(0, 1))
 def _run_batch(env: Env[Any, Any], steps: int, policy: Policy, seeds: jax.Array, params: Any) -> Any:
-    """Return the first Timestep of a batch, and of each step the actions and the Timesteps, `(steps, batch, ...)`."""
+    """Return the first Timestep of a batch, and the actions and Timesteps of all steps, `(steps, batch, ...)`."""
     keys = jax.vmap(jax.random.key)(seeds)
     run, first, act_keys = start_batch(env, keys, params)
     player = play_in_batch(policy, act_keys)
@@ -155,7 +155,7 @@ def _run_batch(env: Env[Any, Any], steps: int, policy: Policy, seeds: jax.Array,
 
 
 def _cut_episode(env: Env[Any, Any], first: Any, later: Any, row: int, seed: int) -> Episode:
-    """Cut the first episode of an environment of a batch, in the dtypes of the spaces."""
+    """Extract the first episode of an environment in a batch, with the dtypes of the spaces."""
     actions, shown = jax.tree.map(lambda leaf: leaf[:, row], later)
     over = shown.terminated | shown.truncated
     n = int(np.argmax(over)) + 1 if over.any() else len(over)
@@ -177,7 +177,7 @@ def _cut_episode(env: Env[Any, Any], first: Any, later: Any, row: int, seed: int
 
 
 def _close_episode(terminated: np.ndarray, truncated: np.ndarray) -> np.ndarray:
-    """Mark the last step as truncated if it is no end yet."""
+    """Mark the last step as truncated if the episode has not ended."""
     last = np.arange(len(truncated)) == len(truncated) - 1
     return truncated | (last & ~terminated)
 
@@ -185,10 +185,10 @@ def _close_episode(terminated: np.ndarray, truncated: np.ndarray) -> np.ndarray:
 def collect_episodes(
     env: gymnasium.Env[Any, Any], act: Callable[[Any], Any], seeds: Iterable[int]
 ) -> Iterator[Episode]:
-    """Record the episode of `act(obs) -> action` (a policy of any library) in a Gymnasium environment from each seed.
+    """Record an episode of `act(obs) -> action` (a policy of any library) in a Gymnasium environment for each seed.
 
-    Actions of a `Farm` are recorded as members of the action space of its id, and its rewards net of costs, as those of
-    its id; ConfigError for an action that the integer form lacks.
+    Actions of a `Farm` are recorded in the action space of its id, and its rewards net of costs, like those of its id;
+    ConfigError for an action that has no integer form.
     """
     kept = _make_recorder(env.unwrapped)
     for seed in seeds:
@@ -202,7 +202,7 @@ def collect_episodes(
 
 
 def _make_recorder(env: Any) -> Callable[[Any, Callable[[], Any]], tuple[Any, ...]]:
-    """Return a function from an action and its step to obs, reward, flags, info and the action, in recorded form."""
+    """Return a function from an action and its step to obs, reward, flags, info and action as recorded."""
     from harvestgym.farm.paper.farm import Farm
 
     if not isinstance(env, Farm):
@@ -222,11 +222,11 @@ def _stack_steps(rows: Sequence[Any]) -> Any:
     try:
         return jax.tree.map(lambda *leaves: np.stack([np.asarray(leaf) for leaf in leaves]), *rows)
     except ValueError as error:
-        raise ConfigError(f"episode: expected steps of one form, got {error}") from None
+        raise ConfigError(f"episode: expected steps of the same structure, got {error}") from None
 
 
 def _stack_numbers(infos: Sequence[Mapping[str, Any]]) -> dict[str, np.ndarray]:
-    """Stack the entries that are numbers of one shape in every info, as float32, int32 or bool."""
+    """Stack the entries that are numbers of the same shape in every info, as float32, int32 or bool."""
     out: dict[str, np.ndarray] = {}
     for name in infos[0] if infos else ():
         values = [np.asarray(info[name]) if name in info else None for info in infos]

@@ -1,4 +1,4 @@
-"""Demonstrations as a Minari dataset in any folder, written and read.
+"""Write and read demonstrations as a Minari dataset in any folder.
 
 The folder has the layout of Minari, so both `minari.MinariDataset(folder / "data")` and, with
 `MINARI_DATASETS_PATH` set to the folder above, `minari.load_dataset(name)` read it.
@@ -31,7 +31,7 @@ FORMAT = "parquet"
 
 
 def write(demonstrations: Demonstrations, path: Path) -> None:
-    """Write a new folder, complete or not at all; `recover_environment` of it makes the environment of an id."""
+    """Write a new folder atomically; its `recover_environment` makes the environment of an id."""
     path = path.resolve()  # Minari joins a relative path twice
     with TemporaryDirectory(dir=path.parent) as scratch:
         _write_data(demonstrations, Path(scratch) / path.name, _dataset_id(path.name))
@@ -55,7 +55,7 @@ def _write_data(demonstrations: Demonstrations, path: Path, dataset_id: str) -> 
 
 
 def _spec(demonstrations: Demonstrations) -> Any:
-    """Return the Gymnasium spec of the environment; None for a farm file, which other machines do not have."""
+    """Return the Gymnasium spec of the environment; None for a farm file, which other machines lack."""
     if demonstrations.id.endswith(FARM_SUFFIXES):
         return None
     spec = gymnasium.spec(demonstrations.id)
@@ -71,7 +71,7 @@ def _dataset_id(name: str) -> str:
 
 
 def _buffers(demonstrations: Demonstrations) -> Iterator[EpisodeBuffer]:
-    """Convert the episodes to Minari's; numbers per step become lists, since Minari cannot read arrays of them."""
+    """Convert episodes to Minari's format; numbers per step become lists, because Minari cannot read arrays of them."""
     for i, one in enumerate(demonstrations.episodes):
         yield EpisodeBuffer(
             id=i,

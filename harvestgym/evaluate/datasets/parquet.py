@@ -1,7 +1,7 @@
-"""Demonstrations as one Parquet file: a row per observation, a column per part of observation, action and info.
+"""Write and read demonstrations as one Parquet file: a row per observation, columns for observation, action and info.
 
-The first row of an episode is its reset, with zeros for action and reward. A part with a shape is a list; the metadata
-of its column has the shape.
+The first row of an episode is its reset, with zeros for action and reward. Each part of an observation, action or info
+is a column; a part with a shape is a list, and the metadata of its column contains the shape.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ VERSION = 1
 
 OBSERVATION, ACTION, INFO = "observation", "action", "info/"
 STEP_FIELDS = {"reward": "rewards", "terminated": "terminated", "truncated": "truncated"}
-"""Columns of numbers that belong to a step, with their fields in an `Episode`."""
+"""Numeric columns of steps, with their fields in an `Episode`."""
 
 
 def write(demonstrations: Demonstrations, path: Path) -> None:
@@ -42,7 +42,7 @@ def write(demonstrations: Demonstrations, path: Path) -> None:
 
 
 def read(path: Path) -> Demonstrations:
-    """Read the episodes of a file; ConfigError if it holds no demonstrations, or another version."""
+    """Read the episodes of a file; ConfigError if it does not contain demonstrations of this version."""
     table = read_parquet(path)
     about = _read_about(table, path)
     values = {name: read_column(table, name) for name in table.column_names}
@@ -53,7 +53,7 @@ def read(path: Path) -> Demonstrations:
 
 
 def read_about(path: Path) -> tuple[dict[str, Any], dict[str, str]]:
-    """Read the id, policy, overrides and seeds of a file, and the types of its columns; errors of `read`."""
+    """Read the id, policy, overrides and seeds of a file, and its column types; raises like `read`."""
     table = read_parquet(path)
     return _read_about(table, path), {field.name: str(field.type) for field in table.schema}
 
@@ -67,7 +67,7 @@ def _read_about(table: Any, path: Path) -> dict[str, Any]:
 
 
 def _list_paths(tree: Any) -> list[list[str | int]]:
-    """List the path to each leaf: names in dicts, numbers in tuples."""
+    """List the path of each leaf: names in dicts, numbers in tuples."""
     found = jax.tree_util.tree_leaves_with_path(tree)
     return [[step.idx if hasattr(step, "idx") else step.key for step in way] for way, _ in found]
 
@@ -87,7 +87,7 @@ def _columns(episode: Episode, number: int) -> dict[str, np.ndarray]:
 
 
 def _shift(values: np.ndarray) -> np.ndarray:
-    """Shift values that belong to a step to the second row on."""
+    """Shift values of steps by one row, after the reset."""
     return np.concatenate([np.zeros_like(values[:1]), values])
 
 
@@ -105,7 +105,7 @@ def _episode(rows: Mapping[str, np.ndarray], about: Mapping[str, Any], seed: int
 
 
 def _tree(paths: list[list[str | int]], part: str, rows: Mapping[str, np.ndarray]) -> Any:
-    """Rebuild the pytree of a part from its columns: dicts where its paths are names, tuples where they are numbers."""
+    """Rebuild a pytree from its columns: names in paths become dicts, and numbers become tuples."""
 
     def below(way: list[str | int]) -> Any:
         if way in paths:

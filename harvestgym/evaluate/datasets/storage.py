@@ -14,9 +14,9 @@ SUFFIX = ".parquet"
 
 
 def write_demonstrations(demonstrations: Demonstrations, path: str | Path) -> Path:
-    """Write episodes to a Parquet file if `path` ends so, else to a new folder as a Minari dataset.
+    """Write episodes to a Parquet file if `path` ends in .parquet, else to a new folder as a Minari dataset.
 
-    ConfigError if the path exists, or if there is no episode. Needs the extra `data`; Minari `offline` too.
+    ConfigError if the path exists, or if there are no episodes. Needs the extra `data`, and `offline` for Minari.
     """
     path = Path(path)
     check_new(path)
@@ -43,7 +43,7 @@ def read_demonstrations(path: str | Path) -> Demonstrations:
 
 
 def _choose_format(path: Path) -> ModuleType:
-    """Return the module that writes and reads the format of a path."""
+    """Return the module for the format of a path."""
     if path.suffix == SUFFIX:
         check_extras("demonstrations", data="pyarrow")
         return parquet

@@ -1,8 +1,8 @@
-"""Base class of the entities of a farm: parameters as fields, a state, messages, actions, one update a day.
+"""Base class of the entities of a farm: parameters as fields, a state, messages, actions, one update per day.
 
 The instance *is* its parameter set. Everything that an entity needs from the others arrives as messages on the
 `Board`, so a kind writes only its own state, and a new kind needs no edit of an old one. The files of a kind have
-the same order: parameter groups, `State`, the class.
+the same order: parameter groups, `State`, class.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from .messages import Ground, Message, zero_values
 MessageT = TypeVar("MessageT", bound=Message)
 E = TypeVar("E", bound="Entity")
 Draws = dict[str, jax.Array]
-"""Random numbers of a day, by the name of their use."""
+"""Random numbers of a day, by name of their use."""
 
 
 @pytree
@@ -56,12 +56,12 @@ class Place:
 
     @property
     def sizes(self) -> dict[str, tuple[int, ...]]:
-        """The size of every named axis."""
+        """Sizes of the named axes."""
         return {"plot": self.shape, "host": (len(self.hosts),), "target": (len(self.targets),)}
 
     @property
     def distance_to_edge(self) -> np.ndarray:
-        """Plots between each plot and the wild edge, 0 on the border; (length, width)."""
+        """Number of plots between each plot and the wild edge, 0 on the border; (length, width)."""
         x, y = np.indices(self.shape)
         ahead = np.minimum(x, self.shape[0] - 1 - x)
         return np.minimum(ahead, np.minimum(y, self.shape[1] - 1 - y)).astype(np.float32)
@@ -71,9 +71,9 @@ class Ledger(NamedTuple):
     """Flows across the boundary of the farm through one entity in a day.
 
     Attributes:
-        flows: substance and flow (`"water:rain"`, `"nutrients:leaching"`) to the amount per plot, positive
-            inwards, in L or g; a substance's flows sum to the change of what the entities hold of it.
-        tally: what scores count (`"harvest#kg"`, `"water#L"`, `"stages#nb"`), as scalars.
+        flows: maps a substance and flow (`"water:rain"`, `"nutrients:leaching"`) to the amount per plot, positive
+            inwards, in L or g; the flows of a substance sum to the change of the amount that the entities hold.
+        tally: quantities that scores count (`"harvest#kg"`, `"water#L"`, `"stages#nb"`), as scalars.
     """
 
     flows: dict[str, jax.Array]
@@ -98,13 +98,13 @@ class Parameter:
 
     @property
     def continuous(self) -> bool:
-        """Return whether any number of the range may be asked for."""
+        """Return whether the parameter takes any number in a range."""
         return not self.choices
 
 
 @dataclass(frozen=True)
 class Action:
-    """An intervention that a kind offers; `plot` says whether it is aimed at one plot or the whole field."""
+    """An intervention that a kind offers; `plot` is whether it is aimed at one plot instead of the whole field."""
 
     name: str
     method: str
@@ -147,11 +147,11 @@ class Entity:
         State: the pytree of `var()` fields.
         host: whether pests may live on it (it has an index on the host axis).
         priority: order of allocation, highest first; equal priorities share in proportion to their needs.
-        targets: names under which cides act on it, an open set.
+        targets: names under which cides act on it; any name may be declared.
         explains: fields of the state that explain deaths and slow growth; they appear in `info`.
-        randomness: name -> axes of the uniforms drawn for it each day (one draw, sliced by use).
+        randomness: name -> axes of the uniform numbers drawn for it each day (one draw, sliced by use).
         derived: the `Meta` of each variable that `views` computes.
-        shared: whether fields at one place have the same random draws of it, if its parameters are the same.
+        shared: whether fields at the same location share its random draws, if its parameters are the same.
     """
 
     State: ClassVar[type]
@@ -178,7 +178,7 @@ class Entity:
     def file(cls) -> Path:
         """Return the path of the YAML file of the parameter sets, next to the module.
 
-        A subclass without such a file has that of the nearest base that has one: `(MyPlant, "bean")`.
+        A subclass without such a file uses the file of its nearest base that has one: `(MyPlant, "bean")`.
         """
         bases = [base for base in cls.__mro__ if base is not Entity and issubclass(base, Entity)]
         paths = [path for path in map(_find_module, bases) if path is not None]
@@ -186,14 +186,14 @@ class Entity:
 
     @classmethod
     def named(cls: type[E], which: str | Mapping[str, Any]) -> E:
-        """Return the parameter set `which`, or one made from a mapping of changes to one (`extends:`)."""
+        """Return the parameter set `which`, or the set that a mapping with `extends:` changes."""
         if "__dataclass_fields__" not in vars(cls):
-            pytree(cls)  # a subclass that changes methods only needs no decorator
+            pytree(cls)  # a subclass that only changes methods needs no decorator
         return load_parameter_set(cls, cls.file(), which)
 
     @classmethod
     def written(cls, which: str | Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the text of a set in the file, with its sources, in the layout of the fields."""
+        """Return the text of a set in the file, with sources, in the layout of the fields."""
         if cls.file().is_file():
             return choose_set(cls.file(), which, cls.__name__)[1]
         return {} if isinstance(which, str) else which
@@ -205,11 +205,11 @@ class Entity:
         return load_sprites(path) if path.is_file() else {}
 
     def draw(self, seen: DrawContext, place: Place) -> list[Mark]:
-        """Return its marks on the map of its field; runs on the host, in NumPy."""
+        """Return the marks of the entity on the map of its field; runs on the host, in NumPy."""
         return []
 
     def describe(self, seen: DrawContext, place: Place) -> list[str]:
-        """Return lines of a few words about it; runs on the host, in NumPy."""
+        """Return short lines of text about the entity; runs on the host, in NumPy."""
         return []
 
     def init(self, key: jax.Array, place: Place) -> Any:
@@ -217,21 +217,21 @@ class Entity:
         return self.zero_state(place)
 
     def zero_state(self, place: Place) -> Any:
-        """Return the state with all values zero, in the shapes and types of its variables."""
+        """Return the state with all variables zero, in their shapes and types."""
         return zero_values(self.State, self.sizes(place))
 
     def settle(self, key: jax.Array, state: Any, place: Place) -> Any:
-        """Make `state` coherent after initial values were written into it (a plant in bloom has flowers)."""
+        """Make `state` consistent with the initial values written into it (a plant in bloom has flowers)."""
         return state
 
     def limits(self, place: Place) -> dict[str, float]:
-        """Return upper limits of initial values of some fields, where parameters set them."""
+        """Return upper limits of initial values that depend on parameters, by field."""
         return {}
 
     def check_start(self, given: Mapping[str, np.ndarray]) -> Iterator[tuple[str, str]]:
-        """Yield the field of the state and the mistake of each initial value that `settle` would drop.
+        """Yield the field and the error of each initial value that `settle` would drop.
 
-        `given` has the possible values of each field that a start names.
+        `given` maps each field with initial values to its possible values.
         """
         yield from ()
 
@@ -240,31 +240,31 @@ class Entity:
         raise NotImplementedError
 
     def holds(self, state: Any) -> dict[str, jax.Array]:
-        """Return its amount of each balanced substance (`"water"` L, `"nutrients"` g), per plot."""
+        """Return the amount of each balanced substance (`"water"` L, `"nutrients"` g) that it holds, per plot."""
         return {}
 
     def views(self, state: Any) -> dict[str, jax.Array]:
-        """Return variables computed from the state and observed like the others; described in `derived`."""
+        """Return variables computed from the state, which `derived` describes; they are observed like the others."""
         return {}
 
     def sizes(self, place: Place) -> dict[str, tuple[int, ...]]:
-        """Return the size of every axis that its state names; a kind with further axes adds them."""
+        """Return the sizes of the axes that its state names; a kind with further axes adds them."""
         return place.sizes
 
     def indices(self, state: Any) -> dict[str, jax.Array]:
-        """Return scalars in [0, 1] about the state that scores weigh (`"soil"`, `"plant"`)."""
+        """Return scalars in [0, 1] computed from the state, which scores weight (`"soil"`, `"plant"`)."""
         return {}
 
 
 def check_order(low_key: str, low: Any, high_key: str, high: Any) -> Iterator[str]:
-    """Yield an error where a parameter that starts an interval is above the one that ends it."""
+    """Yield an error if the lower end of an interval is above its upper end."""
     if np.any(np.asarray(low) > np.asarray(high)):
         most, least = np.min(high), np.max(low)
         yield f"{low_key}: expected at most {high_key} ({most:g}), got {least:g}"
 
 
 def _find_module(cls: type) -> Path | None:
-    """Return the path of the module of a class with the suffix of its file; None in a notebook."""
+    """Return the path of the parameter file next to the module of a class; None in a notebook."""
     try:
         return Path(inspect.getfile(cls)).with_suffix(".yaml")
     except (OSError, TypeError):

@@ -16,9 +16,9 @@ class DrawContext(dict[str, np.ndarray]):
     """Variables of an entity by key, `seen["plot_population#nb"]`; unknown values are NaN.
 
     Attributes:
-        name: of the entity, `Plant-0`.
-        sets: the names of its parameter set and of those that this one extends, `("bean",)`.
-        rank, kinds: index among the entities of its kind on the field, and their number.
+        name: the name of the entity, `Plant-0`.
+        sets: the names of its parameter set and of the sets that this one extends, `("bean",)`.
+        rank, kinds: index among the entities of its kind on the field, and how many there are.
         margin: room around the field for drawings next to it, in plots.
         crowded: whether the field has so many plots that small drawings move to the corners of a plot.
     """
@@ -42,21 +42,21 @@ class DrawContext(dict[str, np.ndarray]):
         return float(self[key]) if key in self else float("nan")
 
     def plots(self, key: str) -> Iterator[tuple[int, int, float]]:
-        """`x, y, value` of each plot on which a variable is known and not 0."""
+        """Yield `x, y, value` for each plot on which a variable is known and not 0."""
         if key in self:
             values = np.asarray(self[key], float)
             for x, y in np.argwhere(np.isfinite(values) & (values != 0)).tolist():
                 yield x, y, float(values[x, y])
 
     def total(self, key: str) -> float:
-        """Return the sum over the plots on which a variable is known; NaN if it is on none."""
+        """Return the sum over the plots on which a variable is known; NaN if there are none."""
         values = np.asarray(self.get(key, np.nan), float)
         return float(np.nansum(values)) if np.isfinite(values).any() else float("nan")
 
     def marks(self, sprite: Sprite, key: str, at: tuple[float, float], meaning: str) -> list[Mark]:
         """Draw a sprite at the same position of each plot, with the number next to it if it is more than one.
 
-        In a crowded field it stands in the nearest corner of the plot, large enough to be seen, without the number.
+        On a crowded field the sprite is in the nearest corner of the plot, large enough to see, without the number.
         """
         size, (x0, y0) = (SMALL, at) if not self.crowded else (CORNER, tuple(0.2 if c < 0.5 else 0.8 for c in at))
         return [

@@ -1,8 +1,8 @@
-"""Messages: the daily values that the entities of a field publish for each other, with units and ranks.
+"""Messages: daily values that the entities of a field publish for each other, with units and ranks.
 
 A message of rank n may depend on messages of lower ranks only. Messages with `by_host` are published once by each
-host (plants and weeds) and stacked along a host axis. The others are summed over their publishers and are zero
-where nobody publishes them.
+host (plants and weeds) and stacked along a host axis. The others are summed over their publishers, and are zero
+without a publisher.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from harvestgym.core.tree import WIDE, Meta, iterate_metas, pytree, var
 T = TypeVar("T")
 
 NUTRIENTS = ("N", "P", "K", "C")
-"""The order of the nutrient axis, everywhere."""
+"""The order of the nutrient axis."""
 
 KMH = 3.6
-"""km/h in 1 m/s."""
+"""Conversion of 1 m/s to km/h."""
 
 REPULSION = 20.0
 """Bound of the repulsive effect of a host on pests, positive or negative: its exponential stays finite."""
 
 ALLOCATION_RANK = 2
-"""Rank at which water and nutrients are allocated: needs are known, no entity has been updated."""
+"""Rank at which water and nutrients are allocated: after needs are known, before entities are updated."""
 
 
 @pytree
@@ -43,7 +43,7 @@ class Message:
         return zero_values(cls, sizes)
 
     def whole(self, sizes: dict[str, tuple[int, ...]]) -> Message:
-        """Return the message with every array as float32 in its full shape."""
+        """Return the message with all arrays as float32 in their full shapes."""
         full = {name: meta_shape(meta, sizes) for name, meta in iterate_metas(type(self))}
         arrays = {name: jnp.asarray(getattr(self, name), jnp.float32) for name in full}
         return type(self)(**{name: jnp.broadcast_to(arrays[name], shape) for name, shape in full.items()})
@@ -59,7 +59,7 @@ def meta_shape(meta: Meta, sizes: dict[str, tuple[int, ...]]) -> tuple[int, ...]
 
 
 def zero_values(cls: type[T], sizes: dict[str, tuple[int, ...]]) -> T:
-    """Return an instance of a pytree class with all its variables zero, in their shapes and types."""
+    """Return an instance of a pytree class with all variables zero, in their shapes and types."""
     metas = iterate_metas(cls)
     return cls(**{name: jnp.zeros(meta_shape(meta, sizes), meta.array_dtype) for name, meta in metas})
 
@@ -78,8 +78,8 @@ class Air(Message):
     t_max: jax.Array = _field_var("t_max#°C", "maximum air temperature", low=-90, high=60)
     humidity: jax.Array = _field_var("humidity#%", "mean relative humidity", high=100)
     wind: jax.Array = _field_var("wind#km.h-1", "mean wind speed at 2 m")
-    wind_x: jax.Array = _field_var("wind_x", "direction the wind blows to, eastward component", low=-1, high=1)
-    wind_y: jax.Array = _field_var("wind_y", "direction the wind blows to, southward component", low=-1, high=1)
+    wind_x: jax.Array = _field_var("wind_x", "direction to which the wind blows, eastward component", low=-1, high=1)
+    wind_y: jax.Array = _field_var("wind_y", "direction to which the wind blows, southward component", low=-1, high=1)
     rain: jax.Array = _field_var("rain#mm", "rain of the day")
     rain_class: jax.Array = _field_var("rain_class", "0 none, 1 light, 2 heavy", high=2)
     rain_intensity: jax.Array = _field_var("rain_intensity#%", "leaching strength of the rain, 0 to 1", high=1)
@@ -96,14 +96,14 @@ class Ground(Message):
 
     water: jax.Array = var("water#L", "water in the soil")
     extractable: jax.Array = var("extractable#L", "water above the wilting point")
-    capacity: jax.Array = var("capacity#L", "water the soil can hold")
-    wilting: jax.Array = var("wilting#L", "water no plant can take")
-    depth: jax.Array = var("depth#m", "depth of the soil, 0 where roots of any length reach all of it")
+    capacity: jax.Array = var("capacity#L", "water that the soil can hold")
+    wilting: jax.Array = var("wilting#L", "water that plants cannot take")
+    depth: jax.Array = var("depth#m", "depth of the soil; 0 means that all roots reach all of it")
     nutrients: jax.Array = var(NUTRIENTS, "nutrients available, g")
     microlife: jax.Array = var("microlife", "health of the soil life, 0 to 1", high=1)
     toxin: jax.Array = var("toxin#g", "cide in the soil, in effect on each target", axes=("target", "plot"))
     factors: dict[str, jax.Array] = dataclasses.field(default_factory=dict)
-    """Further properties of the soil, per plot, by the name of the windows by which hosts respond to them."""
+    """Further properties of the soil, per plot, by the names of the windows with which hosts respond to them."""
 
 
 @pytree
@@ -111,8 +111,8 @@ class Canopy(Message):
     """Plants on each plot, by host."""
 
     by_host: ClassVar[bool] = True
-    alive: jax.Array = var("alive#nb", "living individuals out of the seed")
-    shade: jax.Array = var("shade", "share of the plot in the shade of this host, 0 to 1", high=1)
+    alive: jax.Array = var("alive#nb", "living individuals that have sprouted")
+    shade: jax.Array = var("shade", "share of the plot that this host shades, 0 to 1", high=1)
     height: jax.Array = var("height#cm", "height of its leaves")
     flowers: jax.Array = var("flowers#nb", "open flowers")
     seeds: jax.Array = var("seeds#nb", "seeds that birds can reach")
@@ -121,7 +121,7 @@ class Canopy(Message):
 
 @pytree
 class Structures(Message):
-    """Effects of what is built on or around the field."""
+    """Effects of structures on or around the field."""
 
     deterred: jax.Array = _field_var("deterred#nb", "birds kept away")
     bird_lure: jax.Array = _field_var("bird_lure", "attraction of birds, 0 without a hedge")
@@ -130,7 +130,7 @@ class Structures(Message):
 
 @pytree
 class Flock(Message):
-    """Birds over the field, by what they eat."""
+    """Birds over the field, by food."""
 
     rank: ClassVar[int] = 1
     seed_eaters: jax.Array = _field_var("seed_eaters#nb", "birds that eat seeds")
@@ -193,18 +193,18 @@ class Need(Message):
 
     rank: ClassVar[int] = 1
     by_host: ClassVar[bool] = True
-    water: jax.Array = var("water#L", "water asked, L/day")
-    nutrients: jax.Array = var(NUTRIENTS, "nutrients asked, g/day")
+    water: jax.Array = var("water#L", "water needed, L/day")
+    nutrients: jax.Array = var(NUTRIENTS, "nutrients needed, g/day")
 
 
 @pytree
 class Strain(Message):
-    """Stress on the hosts by any further kind: terms added to the exponents of their responses."""
+    """Stress on the hosts from further kinds: terms added to the exponents of their responses."""
 
     rank: ClassVar[int] = 1
-    death: jax.Array = var("death", "term of the exponent of staying alive", axes=("host", "plot"))
-    growth: jax.Array = var("growth", "term of the exponent of growing", axes=("host", "plot"))
-    harvest: jax.Array = var("yield", "term of the exponent of keeping fruit", axes=("host", "plot"))
+    death: jax.Array = var("death", "term added to the exponent of survival", axes=("host", "plot"))
+    growth: jax.Array = var("growth", "term added to the exponent of growth", axes=("host", "plot"))
+    harvest: jax.Array = var("yield", "term added to the exponent of keeping fruit", axes=("host", "plot"))
 
 
 @pytree

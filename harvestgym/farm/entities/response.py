@@ -1,8 +1,8 @@
-"""The exponential general linear response, eq. (1), the form of every condition of the farm.
+"""The exponential general linear response, eq. (1), the form of every condition on the farm.
 
-A response is a dataclass of windows, one per driver: `exp(-(intercept + sum sensitivity * distance))`,
-the distance being that of the driver to its favourable window. Drivers, dataclass fields
-and YAML keys have the same names. Each term is available, so that a season can be explained.
+A response is a dataclass of windows, one per driver: `exp(-(intercept + sum sensitivity * distance))`, with the
+distance of each driver from its favourable window. Drivers, dataclass fields and YAML keys have the same names. Each
+term is available, so that a season can be explained.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from harvestgym.core.tree import par, pytree
 
 @pytree
 class Window:
-    """A favourable interval `[low, high]` of a driver and the price per unit of distance from it."""
+    """A favourable interval `[low, high]` of a driver, and the cost per unit of distance from it."""
 
     low: jax.Array = par(
         "low", "lower end of the favourable interval, in the driver's unit", low=-1e6, high=1e6, endless=True
@@ -31,7 +31,7 @@ class Window:
     sensitivity: jax.Array = par("sensitivity", "exponent per unit of distance outside", low=0.0, high=1e6)
 
     def check(self) -> Iterator[str]:
-        """Check that intervals run upwards; without an end they run from -inf or to inf."""
+        """Check that the lower end is not above the upper end; an open interval ends at -inf or inf."""
         low, high = np.max(self.low), np.min(self.high)
         if np.any(np.asarray(self.low) > np.asarray(self.high)):
             yield f"low: expected at most high ({high:g}), got {low:g}"
@@ -56,13 +56,13 @@ def distance(value: Any, low: Any, high: Any) -> jax.Array:
 
 
 def power(base: jax.Array, exponent: float) -> jax.Array:
-    """Compute base ** exponent where the base is positive, and 0 elsewhere, with a finite gradient everywhere."""
+    """Compute base ** exponent for positive bases and 0 otherwise, with a finite gradient everywhere."""
     positive = base > 0
     return jnp.where(positive, jnp.where(positive, base, 1.0) ** exponent, 0.0)
 
 
 def exponents(response: Response, **drivers: Any) -> dict[str, jax.Array]:
-    """Return each driver's term of the exponent, by name; raises TypeError unless the drivers are the fields."""
+    """Return each driver's term of the exponent, by name; TypeError unless the drivers match the fields."""
     expected = {f.name for f in dataclasses.fields(response)} - {"intercept"}
     if expected != set(drivers):
         raise TypeError(f"{type(response).__name__}: expected drivers {sorted(expected)}, got {sorted(drivers)}")

@@ -1,6 +1,6 @@
-"""Base of cides and fertilizers: farmers spread them on a plot and the soil life releases them over time.
+"""Base of cides and fertilizers: farmers spread them on a plot, and the soil life releases them over time.
 
-The amount on a plot is dry, so rain does not move it. The released amount is in the soil, where rain leaches it.
+The amount on a plot is dry, so rain does not move it. Rain leaches the released amount from the soil.
 """
 
 from __future__ import annotations
@@ -23,44 +23,44 @@ GRAMS = 1000.0
 """Grams in a kilogram."""
 
 TRACE = 0.01
-"""Share of a bag below which nothing is drawn."""
+"""Share of a bag below which no mark is drawn."""
 
 BAGS = (1.0, 2.0, 3.0, 4.0)
-"""Numbers of bags that an action can scatter."""
+"""The possible numbers of bags of an action."""
 
 
 @pytree
 class Pile:
-    """Amount on each plot, and the total scattered there."""
+    """The amount on each plot, and the total scattered there."""
 
-    amount: jax.Array = var("amount#kg", "on the plot and not yet set free")
+    amount: jax.Array = var("amount#kg", "on the plot, not yet released")
     total: jax.Array = var("total_cumulated_scattered_amount#kg", "scattered since the start of the season")
 
 
 @pytree
 class Spreadable(Entity):
-    """Base of cides and fertilizers. A kind defines its ledger (`booked`), the range of an action and its message."""
+    """Base of cides and fertilizers. A kind defines its ledger (`booked`), the range of its action, and its message."""
 
     State: ClassVar[type] = Pile
 
     speed: jax.Array = par(
-        "base_absorption_speed#kg.week-1", "set free by a soil of full life, per kg there", low=0, high=1000
+        "base_absorption_speed#kg.week-1", "release rate at full microlife, per kg on the plot", low=0, high=1000
     )
     bag: jax.Array = par("bag#kg", "content of a bag", low=0, high=1000)
 
     def booked(self, given: jax.Array) -> Ledger:
-        """Return the flows across the boundary of the farm for some kilograms per plot."""
+        """Return the flows across the farm boundary for `given` kilograms per plot."""
         raise NotImplementedError
 
     def lay(self, pile: Pile, where: jax.Array, kg: jax.Array) -> ActionResult:
-        """Scatter `kg` on each of the plots."""
+        """Scatter `kg` on each of the plots `where`."""
         given = jnp.where(where, kg, 0.0)
         new = Pile(amount=pile.amount + given, total=pile.total + given)
         return ActionResult(new, given > 0, self.booked(given))
 
     @action("scatter_bag", Parameter("amount#bag", BAGS))
     def scatter_bag(self, state: Pile, place: Place, where: jax.Array, bags: jax.Array) -> ActionResult:
-        """Scatter some bags per m2 on a plot."""
+        """Scatter a number of bags per m2 on a plot."""
         return self.lay(state, where, bags * self.bag * place.surface)
 
     def heaps(self, seen: DrawContext, sprite: Sprite, at: tuple[float, float], meaning: str) -> list[Mark]:
@@ -80,10 +80,10 @@ class Spreadable(Entity):
 
 
 def released_amount(amount: jax.Array, speed: jax.Array, microlife: jax.Array) -> jax.Array:
-    """Return the part of `amount` that is released in a day, in its unit.
+    """Return the part of `amount` that is released per day, in its unit.
 
-    First order: `speed` is kg a week of each kg that lies there, in a soil of full life, and `microlife`, 0 to 1,
-    slows it; half is gone after 7 ln 2 / (speed microlife) days. Read as kg a week for any amount, the paper's
-    speeds would set a garden's grams free in a day.
+    The release is first order: `speed` is in kg per week and kg on the plot, at full microlife, and `microlife`, 0 to
+    1, slows it; half is released after 7 ln 2 / (speed microlife) days. If the paper's speeds were kg per week for any
+    amount, the few grams of a garden would be released in a day.
     """
     return -amount * jnp.expm1(-speed / 7 * microlife)

@@ -1,11 +1,11 @@
-"""One day of weather, in the units of the formulas; arrays of days have the same fields."""
+"""A day of weather, in the units of the formulas; arrays of days have the same fields."""
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
 YEAR = 365
-"""Days in the farm's year: it has no 29 February, so a day number is the same date every year."""
+"""Days in a year of the farm: without 29 February, so that a day number is the same date every year."""
 
 
 class Day(NamedTuple):
@@ -15,7 +15,7 @@ class Day(NamedTuple):
         t_min, t_max, t_mean: air temperature, degC; t_min <= t_mean <= t_max.
         humidity: mean relative humidity, % in [0, 100].
         wind: mean wind speed 2 m above the ground, m/s.
-        rain: rain of the day, mm; or 1 on a day with rain and 0 without, where the table says so.
+        rain: rain of the day, mm; or 1 on a day with rain and 0 without, if the table has flags only.
     """
 
     t_min: Any

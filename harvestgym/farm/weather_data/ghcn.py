@@ -1,9 +1,9 @@
-"""GHCN-Daily: the station files of NOAA's daily climate network as a weather table in the paper's columns.
+"""GHCN-Daily: convert station files of NOAA's daily climate network to a weather table with the paper's columns.
 
 Two layouts are read: `ID.dly` (a line per month and element) and `ID.csv` or `ID.csv.gz` of the folder `by_station` (a
-line per day and element). Values that failed a quality check are dropped. The table has the longest run of whole
-calendar years that lack few days. Mean temperature, humidity without a record and wind without a record are estimated
-as FAO-56 advises.
+line per day and element). Values that failed a quality check are dropped. The table contains the longest run of
+complete calendar years with few missing days. Mean temperature, and humidity and wind without a record, are estimated
+as FAO-56 recommends.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ TABLE_COLUMNS = ("Date", "Tmin", "Tmax", "T", "RH", "U", "Rain")
 NEEDED_ELEMENTS = ("TMIN", "TMAX", "PRCP")
 TENTHS = {"TMIN", "TMAX", "PRCP", "AWND"}
 MISSING_DAYS = 10
-"""The most days that each needed element may lack in a year."""
+"""Largest number of missing days per year of each required element."""
 
 
 def wind_at_2m(speed: Any, height: float) -> Any:
@@ -33,17 +33,17 @@ def wind_at_2m(speed: Any, height: float) -> Any:
 
 
 TO_2_M = wind_at_2m(1.0, 10.0)
-"""Wind at 2 m of that at 10 m."""
+"""Ratio of the wind at 2 m to the wind at 10 m."""
 
 USUAL_WIND = 2.0
 """m/s at 2 m for a station without a record (FAO-56, chapter 3: the mean of over 2000 stations)."""
 
 Records = Mapping[str, Mapping[datetime.date, float]]
-"""The accepted values of each element by date."""
+"""Accepted values of each element by date."""
 
 
 class StationTable(NamedTuple):
-    """The days of a station, (days, 6) in the order of `TABLE_COLUMNS`, and how many values were filled by element."""
+    """The days of a station, (days, 6) in the order of `TABLE_COLUMNS`, and the number of filled values by element."""
 
     dates: list[datetime.date]
     values: np.ndarray
@@ -54,19 +54,19 @@ class StationTable(NamedTuple):
         with path.open("w", newline="", encoding="utf-8") as file:
             rows = csv.writer(file, lineterminator="\n")
             rows.writerow(TABLE_COLUMNS)
-            # + 0.0 makes a rounded -0.0 a 0.0
+            # + 0.0 turns a rounded -0.0 into 0.0
             rows.writerows([day.isoformat(), *(f"{round(float(v), 2) + 0.0:g}" for v in row)]
                            for day, row in zip(self.dates, self.values, strict=True))  # fmt: skip
 
 
 def read_station(path: Path, missing: int = MISSING_DAYS) -> StationTable:
-    """Return the longest run of whole years of a GHCN-Daily file; of two, the later.
+    """Return the longest run of complete years of a GHCN-Daily file; of two equally long runs, the later.
 
     Args:
         path: `ID.dly`, `ID.csv` or `ID.csv.gz`.
-        missing: the most days that temperatures and rain may each lack in a year; they are interpolated, or dry.
+        missing: most missing days per year of temperatures and of rain; they are interpolated, or dry.
 
-    Raises WeatherTableError for a file without such a year, and for one of another layout.
+    Raises WeatherTableError for a file without such a year, and for another layout.
     """
     records = read_records(path)
     years = longest_run(find_whole_years(records, missing))
@@ -92,7 +92,7 @@ def read_records(path: Path) -> Records:
 
 
 def _monthly_cells(lines: Iterator[str], name: str) -> Iterator[tuple[str, datetime.date, float]]:
-    """Yield element, date and value of a `.dly` file: ID, year, month, element, then 31 of value and three flags."""
+    """Yield element, date and value of a `.dly` file: ID, year, month, element, 31 times a value and three flags."""
     for number, line in enumerate(lines, 1):
         line = line.rstrip("\n").ljust(269)
         try:
@@ -124,7 +124,7 @@ def _daily_cells(lines: Iterator[str], name: str) -> Iterator[tuple[str, datetim
 
 
 def find_whole_years(records: Records, missing: int = MISSING_DAYS) -> list[int]:
-    """Return the calendar years in which each needed element lacks at most `missing` days."""
+    """Return the calendar years in which each required element has at most `missing` missing days."""
     counts = [_count_days(records.get(element, {})) for element in NEEDED_ELEMENTS]
     return [year for year in sorted(counts[0]) if all(c.get(year, 0) >= 365 - missing for c in counts)]
 
@@ -135,7 +135,7 @@ def _count_days(values: Mapping[datetime.date, float]) -> dict[int, int]:
 
 
 def longest_run(years: list[int]) -> list[int]:
-    """Return the longest run of consecutive years; of two as long, the later."""
+    """Return the longest run of consecutive years; of two equally long runs, the later."""
     best: list[int] = []
     run: list[int] = []
     for year in years:
@@ -166,7 +166,7 @@ def _interpolate(values: np.ndarray) -> np.ndarray:
 
 
 def _fill_wind(wind: np.ndarray, month: np.ndarray) -> np.ndarray:
-    """Return the wind, with the station's mean of the month on days without, or the usual one."""
+    """Fill missing wind with the station's mean of the month, or with the default."""
     filled = wind.copy()
     for m in range(1, 13):
         of_month = wind[month == m]
@@ -177,7 +177,7 @@ def _fill_wind(wind: np.ndarray, month: np.ndarray) -> np.ndarray:
 
 
 def estimate_humidity(t_min: np.ndarray, t_max: np.ndarray) -> np.ndarray:
-    """Return the mean relative humidity, %, of a dew point at Tmin (FAO-56 eqs. 48, 10 and 12)."""
+    """Return the mean relative humidity, %, with the dew point at Tmin (FAO-56 eqs. 48, 10 and 12)."""
     low, high = vapour_pressure(t_min), vapour_pressure(t_max)
     return 200 * low / (low + high)
 

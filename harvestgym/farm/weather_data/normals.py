@@ -1,4 +1,4 @@
-"""Monthly normals: the climate of a site as a short table, stated or measured from observations."""
+"""Monthly normals: the climate of a site as a short table, stated or computed from observations."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from harvestgym.core.errors import ConfigError
 from harvestgym.farm.weather_data.day import YEAR, Day
 
 WET = 0.1
-"""mm from which a day is wet; one that is wet but not rainy is one of drizzle."""
+"""mm from which a day is wet; a day that is wet but not rainy has drizzle."""
 RAINY = 1.0
-"""mm from which a day is rainy: what makes air humid, wind strong and days and nights alike."""
+"""mm from which a day is rainy: more humid, windier, and with a smaller range of temperature."""
 FEWEST_DAYS = 8
-"""A month with fewer wet or rainy days takes what follows them from itself and both its neighbours."""
+"""A month with fewer wet or rainy days is pooled with both its neighbours for statistics of the next day."""
 MONTH_LENGTHS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 _Chance = Annotated[float, Field(ge=0, le=1)]
@@ -30,7 +30,7 @@ Positives = Annotated[tuple[_Positive, ...], _Twelve]
 
 
 class Lag(Strict):
-    """Correlation of a day's departure from the season with the day before's."""
+    """Correlation of a departure from the season with the departure of the day before."""
 
     t_min: _Share
     t_max: _Share
@@ -47,7 +47,7 @@ class Correlation(Strict):
 
 
 class RainyMinusDry(Strict):
-    """Mean over the rainy days (1 mm or more) less that over the others."""
+    """Difference of the means over rainy days (1 mm or more) and over other days."""
 
     t_range: float
     humidity: float
@@ -57,9 +57,9 @@ class RainyMinusDry(Strict):
 class Normals(Strict):
     """The climate of a site: twelve monthly figures, January first, and a few for the whole year.
 
-    Temperatures in degC, humidity in %, rain in mm. `wind * wind_factor` is the daily mean at 2 m in m/s, so
-    that wind may be stated as it was measured. `wet` and `rainy` are the shares of days with 0.1 mm or more
-    and with 1 mm or more, `wet_after_wet` and `rainy_after_rainy` their shares on the day after one such;
+    Temperatures are in degC, humidity in %, rain in mm. `wind * wind_factor` is the daily mean at 2 m in m/s, so
+    that wind may be stated as measured. `wet` and `rainy` are the shares of days with 0.1 mm or more and with 1 mm
+    or more; `wet_after_wet` and `rainy_after_rainy` are their shares among the days after such a day.
     `rain_shape` is the shape of the gamma distribution of the amounts of rainy days, mean**2 / variance.
     """
 
@@ -109,11 +109,11 @@ def calendar() -> Calendar:
 
 
 def measure_normals(days: Day, start_day: int = 1) -> Normals:
-    """Return the normals of consecutive days of weather (a whole number of years, best), the first on `start_day`.
+    """Compute the normals of consecutive days of weather, ideally whole years; the first day is `start_day`.
 
-    Departures from the season are taken from a yearly sine fitted to all days. A month that rests on fewer
-    than eight wet or rainy days is pooled with its neighbours for the shares after such days and the shape.
-    Raises ConfigError unless every month has days.
+    Departures from the season are differences from a yearly sine fitted to all days. A month with fewer than eight wet
+    or rainy days is pooled with its neighbours for the shares after such days and for the shape. Raises ConfigError
+    unless every month has days.
     """
     columns = {name: np.asarray(values, np.float64) for name, values in days._asdict().items()}
     day = (start_day - 1 + np.arange(len(columns["rain"]))) % YEAR
@@ -138,14 +138,14 @@ def measure_normals(days: Day, start_day: int = 1) -> Normals:
 
 
 def departure(values: np.ndarray, day: np.ndarray) -> np.ndarray:
-    """Residuals of a yearly sine fitted to the values; `day` counts from 0, one per row."""
+    """Return the residuals of a yearly sine fitted to the values; `day` counts from 0, one per row."""
     angle = 2 * np.pi * day / YEAR
     season = np.stack((np.ones_like(angle), np.cos(angle), np.sin(angle)), axis=1)
     return values - season @ np.linalg.lstsq(season, values, rcond=None)[0]
 
 
 def _correlation(a: np.ndarray, b: np.ndarray) -> float:
-    """0 where one of them does not vary."""
+    """Return the correlation, or 0 if one of them does not vary."""
     scale = a.std() * b.std()
     if scale < 1e-9:
         return 0.0
@@ -176,22 +176,22 @@ def _rain(rain: np.ndarray, month: np.ndarray) -> dict[str, tuple[float, ...]]:
 
 
 def _enough(happens: np.ndarray, month: np.ndarray, m: int) -> np.ndarray:
-    """Return the days of month `m`, and of both neighbours where it happens on too few of its own."""
+    """Return the days of month `m`, and of both neighbours if it happens on too few days of the month."""
     own = month == m
     return own if happens[own].sum() >= FEWEST_DAYS else np.isin(month, ((m - 1) % 12, m, (m + 1) % 12))
 
 
 def _again(happens: np.ndarray, chosen: np.ndarray) -> float:
-    """Share of the days after one on which it happens, among the chosen days, on which it happens too."""
+    """Return how often it happens on the day after a chosen day on which it happens."""
     after = happens[1:][chosen[1:] & happens[:-1]]
     return float(after.mean()) if after.size else 0.0
 
 
 def _mean_amount(amounts: np.ndarray) -> float:
-    """Return an amount above `RAINY`, as the mean of rainy days is; a month without any does not need it."""
+    """Return the mean amount, above `RAINY`; for a month without rainy days the value does not matter."""
     return max(float(amounts.mean()), 1.001 * RAINY) if amounts.size else 2 * RAINY
 
 
 def _gamma_shape(amounts: np.ndarray) -> float:
-    """Estimate the shape by moments; 1 for too few days."""
+    """Estimate the shape by the method of moments; 1 for too few days."""
     return float(amounts.mean() ** 2 / max(amounts.var(), 1e-3)) if amounts.size > 1 else 1.0

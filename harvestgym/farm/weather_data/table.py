@@ -37,11 +37,11 @@ class WeatherTable:
     """Consecutive days of observed weather, without 29 February.
 
     Attributes:
-        name: where it comes from.
+        name: its origin, for errors.
         days: arrays of shape (n,), float32, read-only.
         start_day: day of the year of the first row, 1 to 365.
         start_year: its calendar year; None for a table without dates.
-        rain_kind: whether `days.rain` is an amount in mm, or only 1 for rain and 0 for none.
+        rain_kind: whether `days.rain` is an amount in mm, or 1 for rain and 0 for none.
     """
 
     name: str
@@ -55,7 +55,7 @@ class WeatherTable:
 
     @property
     def years(self) -> int:
-        """The number of whole years."""
+        """The number of complete years."""
         return len(self) // YEAR
 
     @property
@@ -65,16 +65,16 @@ class WeatherTable:
 
     @property
     def calendar_years(self) -> list[int]:
-        """The calendar years that the table has from their first day to their last."""
+        """The calendar years that the table contains completely."""
         if self.start_year is None:
             return []
         first = self.start_year + (self.start_day > 1)
         return list(range(first, first + (len(self) - (1 - self.start_day) % YEAR) // YEAR))
 
     def of_years(self, years: Sequence[int]) -> WeatherTable:
-        """Select the rows of these calendar years, in the order of time; after the last day of one comes the next.
+        """Select the rows of these calendar years, in order of time, joined without gaps.
 
-        Raises WeatherTableError for a year that is not in the table from its first day to its last.
+        Raises WeatherTableError for a year that the table does not contain completely.
         """
         known = self.calendar_years
         if missing := [year for year in years if year not in known] or (not years and ["none"]):
@@ -90,13 +90,13 @@ class WeatherTable:
 def read_table(
     source: str | os.PathLike[str] | Frame, rain: RainKind | Literal["auto"] = "auto", name: str = ""
 ) -> WeatherTable:
-    """Return the table in a CSV file or a data frame with the paper's columns `Tmin,Tmax,T,RH,U,Rain`.
+    """Read the table of a CSV file or a data frame with the paper's columns `Tmin,Tmax,T,RH,U,Rain`.
 
     `Date` (ISO; or a datetime index of the frame) is optional: without it the first row is 1 January. Rows
-    of 29 February are left out, since the farm's year has 365 days. Other columns are ignored. With
-    `rain="auto"` a Rain column of nothing but 0 and 1, with a 1 in it, is the paper's occurrence flag, and any
-    other is mm/day; "mm" and "occurrence" say so outright. Raises a `WeatherTableError` naming file, row and
-    column; rows count from 1, without the header.
+    of 29 February are skipped, because the farm's year has 365 days. Other columns are ignored. With `rain="auto"`, a
+    Rain column that contains only 0 and 1, with at least one 1, is the paper's occurrence flag, and any other is
+    mm/day; "mm" and "occurrence" set this explicitly. A `WeatherTableError` names file, row and column; rows count
+    from 1, without the header.
     """
     if rain not in ("auto", "mm", "occurrence"):
         raise unknown("kind of rain", rain, ("auto", "mm", "occurrence"))
@@ -111,7 +111,7 @@ def read_table(
 
 
 def constant_table(name: str, day: Day) -> WeatherTable:
-    """Return a year in which every day is `day`."""
+    """Return a table of a year in which every day is `day`."""
     return WeatherTable(name, Day(*(_frozen(np.full(YEAR, value)) for value in day)))
 
 
@@ -173,7 +173,7 @@ def _from_csv(path: Path, name: str) -> tuple[list[str], Body]:
 
 def _from_frame(frame: Frame) -> tuple[list[str], Body]:
     header = [str(c) for c in frame.columns]
-    if len(set(header)) < len(header):  # for check_header to refuse: a name then gives no single column
+    if len(set(header)) < len(header):  # check_header will refuse it: a repeated name does not select a single column
         return header, [[] for _ in header]
     body = [list(frame[c]) for c in frame.columns]
     index = getattr(frame, "index", None)

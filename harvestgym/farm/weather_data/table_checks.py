@@ -1,4 +1,4 @@
-"""The cells of a weather table, checked: a number in every cell, in its range, on every day, in order."""
+"""Checks of weather tables: a number in its range in every cell, and consecutive days."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from harvestgym.core.errors import ConfigError
 
 Dates = Sequence[datetime.date] | None
 MISSING = frozenset({"", "na", "nan", "nat", "none", "null", "<na>"})
-CODES = (-9999, -999, -99, 999, 9999)  # what tables write for a missing value
-ROUNDING = 0.051  # degC by which a mean may leave [Tmin, Tmax], as tables are rounded to a tenth
+CODES = (-9999, -999, -99, 999, 9999)  # common codes for missing values
+ROUNDING = 0.051  # degC by which a mean may be outside [Tmin, Tmax], because tables are rounded to a tenth
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table: its name in the paper, its field of `Day`, its unit and its range on earth."""
+    """A column of a table: its name in the paper, its field of `Day`, its unit and its range on Earth."""
 
     name: str
     field: str
@@ -45,11 +45,11 @@ class WeatherTableError(ConfigError):
 
 
 class MissingColumnError(WeatherTableError):
-    """A column that is expected is not there, or stands twice."""
+    """A required column is missing or repeated."""
 
 
 class CellError(WeatherTableError):
-    """A cell is empty, not a number, or a number that cannot be."""
+    """A cell is empty, not a number, or out of range."""
 
 
 class DateError(WeatherTableError):
@@ -57,11 +57,11 @@ class DateError(WeatherTableError):
 
 
 class EmptyTableError(WeatherTableError):
-    """There are no days."""
+    """The table has no days."""
 
 
 def check_header(name: str, header: Sequence[str]) -> None:
-    """Raise MissingColumnError unless every column is there once."""
+    """Raise MissingColumnError unless every column exists once."""
     twice = sorted({h for h in header if list(header).count(h) > 1})
     if twice:
         raise MissingColumnError(f"{name}: expected column {twice[0]!r} once, got it twice; try keeping one")
@@ -75,7 +75,7 @@ def check_header(name: str, header: Sequence[str]) -> None:
 
 
 def numbers(name: str, column: Column, cells: Sequence[Any], dates: Dates) -> np.ndarray:
-    """Return the cells of a column as float64; CellError at the first that is not a number in the column's range."""
+    """Return the cells of a column as float64; CellError for a cell that is not a number in the column's range."""
     return np.array(list(_numbers(name, column, cells, dates)))
 
 
@@ -126,7 +126,7 @@ def check_flags(name: str, rain: np.ndarray, dates: Dates) -> None:
 
 
 def consecutive_dates(name: str, cells: Sequence[Any]) -> list[datetime.date]:
-    """Return the dates of the rows; DateError unless each is the day after, but for 29 February, which may lack."""
+    """Return the dates of the rows; DateError unless they are consecutive; 29 February may be missing."""
     dates: list[datetime.date] = []
     for i, cell in enumerate(cells):
         date = _date(cell)
@@ -148,7 +148,7 @@ def is_leap_day(date: datetime.date) -> bool:
 
 def _date(cell: Any) -> datetime.date | None:
     try:
-        return datetime.date.fromisoformat(str(cell).strip()[:10])  # a timestamp begins with its date
+        return datetime.date.fromisoformat(str(cell).strip()[:10])  # a timestamp starts with its date
     except ValueError:
         return None
 

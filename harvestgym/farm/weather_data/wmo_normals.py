@@ -1,8 +1,8 @@
-"""WMO climate normals: the station sheet of a 30-year period as the monthly normals of the weather generator.
+"""WMO climate normals: convert the station sheet of a 30-year period to normals for the weather generator.
 
-The sheets (CSV) are those that NOAA's National Centers for Environmental Information publish for 1991-2020. They have
-means of temperature, rain, rainy days, humidity and wind. They do not have the day-to-day statistics that a generator
-needs; `NOT_PUBLISHED` and the functions below say how each is estimated.
+NOAA's National Centers for Environmental Information publish the sheets (CSV) for 1991-2020. They contain means of
+temperature, rain, rainy days, humidity and wind, but not the day-to-day statistics that a generator needs;
+`NOT_PUBLISHED` and the functions below estimate them.
 """
 
 from __future__ import annotations
@@ -24,38 +24,38 @@ NOT_PUBLISHED = {
     # Richardson (1981), Water Resources Research 17, 182-190: correlations at 31 stations of the United States
     "lag": {"t_min": 0.674, "t_max": 0.621, "t_mean": 0.705, "humidity": 0.5, "wind": 0.4},
     "correlation": {"t_min_t_max": 0.633, "t_mean_humidity": 0.08},
-    # means of the six sites of the package with a daily record (Seattle, three of New York, Lille, Montpellier), as are
+    # means of the six sites of the package with daily records (Seattle, three of New York, Lille, Montpellier), like
     # the lags of humidity and wind, t_mean_humidity and the four constants below
     "rainy_minus_dry": {"t_range": -2.3, "humidity": 15.6, "wind": 0.7},
 }
 HUMIDITY_SD = 12.2
 WIND_SD = 0.35
-"""Of the mean."""
+"""Standard deviation as a share of the mean."""
 T_MAX_SD = 3.8
-"""Where no counts of warm or frosty days are published."""
+"""Standard deviation if no counts of warm or frosty days are published."""
 T_MIN_SD = 0.9
-"""Of the standard deviation of t_max, likewise."""
+"""Share of the standard deviation of t_max, if no counts are published."""
 RAIN_SHAPE = 1.1
-"""Where no counts of days with 10 mm are published: the mean of the four sites of the United States."""
+"""Gamma shape if no counts of days with 10 mm are published: the mean of the four sites in the United States."""
 WET_PER_RAINY = 1.4
-"""Days with 0.1 mm for each with 1 mm: the median of the six sites."""
+"""Ratio of days with 0.1 mm to days with 1 mm: the median of the six sites."""
 DRIZZLE = 0.39
-"""mm of a day between 0.1 and 1 mm, the mean of the generator."""
+"""Mean amount, mm, of a day between 0.1 and 1 mm in the generator."""
 
 CALCULATIONS = ("mean", "sum", "count")
 
 USEFUL_SHARES = (0.05, 0.95)
 MIDDLE = 0.2
-"""Counts outside these shares of a month, or as near to its half, say little about the spread."""
+"""Counts outside these shares of a month, or this close to half of it, contain little information on the spread."""
 TOLERANCE = 0.03
-"""Of the days counted with 10 mm: several shapes give as many, and the nearest to `RAIN_SHAPE` is taken."""
+"""Tolerance of the count of days with 10 mm; among the shapes that match it, the nearest to `RAIN_SHAPE` is used."""
 
 Sheet = Mapping[tuple[str, str], np.ndarray]
 """Twelve monthly values by parameter and calculation, both in lower case with single spaces."""
 
 
 class Station(NamedTuple):
-    """The head of a station sheet and its values."""
+    """The header of a station sheet, and its values."""
 
     name: str
     country: str
@@ -67,7 +67,7 @@ class Station(NamedTuple):
 
 
 def read_sheet(path: Path) -> Station:
-    """Read a station sheet; ConfigError for a file of another layout."""
+    """Read a station sheet; ConfigError for another layout."""
     lines = path.read_text(encoding="utf-8", errors="replace").replace("\r", "\n").split("\n")
     rows = [[cell.strip() for cell in row] for row in csv.reader(lines) if any(row)]
     head = {row[0].lower(): row[1] for row in rows if row[0] in ("Country_Name", "Station_Name")}
@@ -99,7 +99,7 @@ def _read_values(rows: Sequence[Sequence[str]]) -> Sheet:
 
 
 def estimate_normals(station: Station) -> dict[str, Any]:
-    """Estimate the normals of the generator; ConfigError names what the sheet lacks."""
+    """Estimate the normals of the generator; ConfigError for values missing in the sheet."""
     sheet, days = station.sheet, np.array(MONTH_LENGTHS)
     total = _take(station, "precipitation total", "sum")
     rainy = _take(station, r"number of days with precipitation .*\b1 mm", "count") / days
@@ -123,7 +123,7 @@ def estimate_normals(station: Station) -> dict[str, Any]:
 
 
 def continue_rain(share: np.ndarray) -> np.ndarray:
-    """Return the chance of rain on the day after one with rain, from the share of days with rain.
+    """Return the chance of rain on the day after a rainy day, from the share of days with rain.
 
     Geng, Penning de Vries and Supit (1986), Agricultural and Forest Meteorology 36, 363-376: 0.25 + 0.75 f.
     """
@@ -143,15 +143,15 @@ def _take(
 
 
 def _humidity_of_vapour(station: Station, t_mean: np.ndarray) -> np.ndarray:
-    """Return the humidity, %, of the mean vapour pressure at the mean temperature (FAO-56 eqs. 10 and 11)."""
+    """Return the humidity, %, from the mean vapour pressure at the mean temperature (FAO-56 eqs. 10 and 11)."""
     vapour = _take(station, "mean vapor pressure", "mean")
     return np.minimum(100 * vapour / vapour_pressure(t_mean), 100.0)
 
 
 def _estimate_sd(sheet: Sheet, which: str, mean: np.ndarray) -> np.ndarray | None:
-    """Estimate the standard deviations of days from counts of days beyond thresholds, as of a normal distribution.
+    """Estimate the standard deviations of days from counts of days beyond thresholds, for a normal distribution.
 
-    A month without a count of use takes the mean of the other months; None without any.
+    A month without a usable count gets the mean of the other months; None if there is none.
     """
     from scipy.special import ndtri
 
@@ -174,7 +174,7 @@ def _estimate_sd(sheet: Sheet, which: str, mean: np.ndarray) -> np.ndarray | Non
 
 
 def _estimate_shape(sheet: Sheet, rainy_days: np.ndarray, per_day: np.ndarray) -> float:
-    """Return the gamma shape of the year, near `RAIN_SHAPE`, with which as many days reach 10 mm as are counted."""
+    """Return the gamma shape, near `RAIN_SHAPE`, that reproduces the yearly count of days with 10 mm."""
     heavy = r"precipitation.*[>≥].*\b(?:threshold)?10 mm"
     counts = next((v for (name, how), v in sheet.items() if how == "count" and re.search(heavy, name)), None)
     if counts is None:
@@ -187,7 +187,7 @@ def _estimate_shape(sheet: Sheet, rainy_days: np.ndarray, per_day: np.ndarray) -
 
 
 def _share_above(shape: float, mean: float, level: float = 10.0) -> float:
-    """Return the share of rainy days with `level` mm: 1 mm and a gamma above, of this mean and shape."""
+    """Return the share of rainy days with at least `level` mm: 1 mm plus a gamma variable, with this mean and shape."""
     above = mean - RAINY
     own = shape * (above / mean) ** 2
     return float(1 - gamma_cdf(own, np.array([(level - RAINY) * own / above]))[0])

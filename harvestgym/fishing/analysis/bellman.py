@@ -1,7 +1,7 @@
 """Dynamic programming on grids: the solver and the quadrature behind every optimum of a fishery.
 
-A problem says what the best choice is worth when the values of next year's states are given. Repeating that
-backwards solves a finite horizon; policy iteration (exact, a handful of linear solves) solves an infinite one.
+A problem computes the value of the best choice from the values of next year's states. Backward induction solves a
+finite horizon; policy iteration (a few exact linear solves) solves an infinite one.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ from jax import lax
 from harvestgym.fishing.noise import Noise
 
 SWEEPS = 30
-"""Value iterations before the first policy is taken."""
+"""Value iterations before the first policy evaluation."""
 
 MAX_POLICIES = 60
-"""Policy iterations at most; they end earlier when the policy repeats itself."""
+"""Largest number of policy iterations; they stop earlier once the policy no longer changes."""
 
 POLICY_TOLERANCE = 1e-6
-"""Gains below this share of the largest value are float32 noise: without it two equal choices take turns."""
+"""Smallest relative gain that changes a choice; below it, float32 noise would make equal choices alternate."""
 
 
 class Backup(NamedTuple):
-    """Bellman's operator applied to the values of next year.
+    """The Bellman operator applied to next year's values.
 
     Attributes:
-        value: of each state with the best choice, (n,); 0 where the episode has ended.
+        value: value of each state under the best choice, (n,); 0 where the episode has ended.
         choice: the index of that choice, (n,).
-        worth: of each choice in each state, (n, choices), up to a constant for each state.
+        worth: value of each choice in each state, (n, choices), up to a constant for each state.
     """
 
     value: jax.Array
@@ -45,7 +45,7 @@ class DecisionProblem(NamedTuple):
     Attributes:
         improve: the `Backup` for values of next year's states.
         follow: for a choice in each state, the mean reward, (n,), and the transition matrix, (n, n).
-        ended: the states in which nothing can be gained, (n,).
+        ended: the states from which no reward can follow, (n,).
         discount: factor per year.
     """
 
@@ -56,12 +56,12 @@ class DecisionProblem(NamedTuple):
 
 
 def solve_backwards(step: Callable[[Any, jax.Array], tuple[Any, Any]], last: jax.Array, years: int) -> tuple[Any, Any]:
-    """Solve a finite horizon from the values after its end: the first values, and the outputs of each year."""
+    """Solve a finite horizon backwards from its last values; return the first values and each year's outputs."""
     return lax.scan(step, last, jnp.arange(years, dtype=jnp.int32), reverse=True)
 
 
 def iterate_policies(problem: DecisionProblem) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """Solve an infinite horizon: the best choices, their values, and the relative residual of Bellman's equation."""
+    """Solve an infinite horizon; return the best choices, their values, and the relative Bellman residual."""
 
     def improve_again(loop: tuple[jax.Array, ...]) -> Any:
         policy, _, _, count = loop
@@ -82,7 +82,7 @@ def iterate_policies(problem: DecisionProblem) -> tuple[jax.Array, jax.Array, ja
 
 
 def evaluate_policy(problem: DecisionProblem, choice: jax.Array) -> jax.Array:
-    """Compute the value of a choice in each state, kept for ever."""
+    """Compute the value of a stationary policy, given as one choice for each state."""
     gain, matrix = problem.follow(choice)
     matrix = jnp.where(problem.ended[None, :] | problem.ended[:, None], 0.0, matrix)
     system = jnp.eye(len(gain), dtype=jnp.float32) - problem.discount * matrix
@@ -101,7 +101,7 @@ def quadrature(noise: Noise, n: int) -> tuple[jax.Array, jax.Array]:
 
 
 def locate_cells(values: jax.Array, grid: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Return the cell of an even grid from 0, and the part of it, of each value, for linear interpolation.
+    """Return the cell of each value on an even grid from 0, and its fraction within it, for linear interpolation.
 
     Values beyond the grid count as its last point.
     """
@@ -111,7 +111,7 @@ def locate_cells(values: jax.Array, grid: jax.Array) -> tuple[jax.Array, jax.Arr
 
 
 def transition_matrix(cell: jax.Array, part: jax.Array, weight: jax.Array) -> jax.Array:
-    """Return the (n, n) probabilities of next year's grid points from located outcomes, (n, nodes), with weights."""
+    """Return the (n, n) transition probabilities between grid points from weighted outcomes, (n, nodes)."""
     n = len(cell)
     row = jnp.arange(n, dtype=jnp.int32)[:, None]
     none = jnp.zeros((n, n), jnp.float32)

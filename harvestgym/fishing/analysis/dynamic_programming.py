@@ -4,8 +4,8 @@ With harvest first the problem has an escapement form: with G(x) = price x - cos
 is worth G(x) - G(s), so V(x) = G(x) + max over s <= x of (discount E V(x'(s)) - G(s)): a running maximum along the
 grid, not a search per state.
 
-With growth first a quota is set before the year's noise is known, and what is left depends on the noise. Every
-choice (the levels of a discrete action, else as many quotas or rates as grid points) is weighed at every biomass:
+With growth first a quota is set before the year's noise is known, so the escapement depends on the noise. Every
+choice (the levels of a discrete action, else as many quotas or rates as grid points) is evaluated at every biomass:
 V(x) = max over h of E[worth(min(h, G)) + discount V(G - min(h, G))] with G = z f(x).
 """
 
@@ -41,7 +41,7 @@ Found = TypeVar("Found")
 GRID_POINTS = 401
 
 ENDLESS_DISCOUNT = 0.999
-"""Largest discount of an endless fishery; at 1 no return would be finite."""
+"""Largest discount factor of an endless fishery; at 1 no return would be finite."""
 
 YEARS_AHEAD = 400
 """Years after the horizon that `solve_ahead` looks at; at a discount of 0.99 later ones count for 2 %."""
@@ -51,18 +51,18 @@ NODES_BY_ORDER = {"harvest first": 32, "growth first": 16}
 
 
 class Solution(NamedTuple):
-    """Optimal harvest of a single stock on a grid of the biomass that is seen when the quota is set.
+    """Optimal harvest of a single stock on a grid of the biomass observed when the quota is set.
 
     Attributes:
         grid: biomass, (n,), from 0 to the bound of the grid.
-        there: what can be harvested at each biomass: the same with harvest first, with growth first the mean stock
-            after growth. Like the next two, (n,), or (years, n) for a finite horizon.
-        target: what to leave of it, with growth first in the mean.
-        value: expected discounted worth of the future.
+        there: the harvestable stock at each biomass: that biomass with harvest first, the mean stock after growth
+            with growth first. Like the next two, (n,), or (years, n) for a finite horizon.
+        target: the escapement, the stock to leave; its mean with growth first.
+        value: expected discounted future reward.
         overflow: the largest probability, over all escapements, that next year's stock exceeds the grid.
         residual: how far the value is from satisfying Bellman's equation, relative to its largest entry.
-        only_bound: whether surveys or quotas have errors, which the solution ignores: then no policy is as good as
-            `value` says, and another one may be better than this.
+        only_bound: whether surveys or quotas have errors, which the solution ignores. Then `value` is only an upper
+            bound, and another policy may be better than this one.
     """
 
     grid: jax.Array
@@ -88,18 +88,18 @@ def solve(
     discount: float | None = None,
     years: int | None = None,
 ) -> Solution:
-    """Find the optimum of a single-stock fishery whose law is the same in every episode.
+    """Find the optimum of a single-stock fishery whose growth law is the same in every episode.
 
-    The stock is taken as seen and quotas as kept: with survey or quota errors the result is marked `only_bound`.
+    It assumes exact surveys and exact quotas: with survey or quota errors the result is marked `only_bound`.
 
     Args:
         n: grid points.
-        bound: end of the grid, by default that of the fishery (2 K); raise it if `overflow` is large.
-        discount: per year, by default that of `params`, which must be below 1 unless `years` is given.
+        bound: end of the grid, by default the bound of the fishery (2 K); raise it if `overflow` is large.
+        discount: per year, by default from `params`; it must be below 1 unless `years` is given.
         years: a finite horizon: `there`, `target` and `value` get a leading axis of years.
 
     Raises:
-        ConfigError: for what `find_obstacle` names, or no discounting over an infinite horizon.
+        ConfigError: if `find_obstacle` finds one, or an infinite horizon is not discounted.
     """
     params = env.params if params is None else params
     if reason := find_obstacle(env, params):
@@ -113,10 +113,10 @@ def solve(
 
 
 def solve_ahead(env: FishingModel) -> Solution:
-    """Find the optimum of a fishery that goes on after its horizon, so that no stock is sold off at the end.
+    """Find the optimum of a fishery that continues after its horizon, so that the stock is not fished down at the end.
 
-    Where the law drifts there is a target for each year of the horizon, which knows the laws of that year and of all
-    later ones; else one target for all years.
+    If the law drifts there is a target for each year of the horizon, computed with the laws of that year and all
+    later years; otherwise one target for all years.
     """
     params = env.params
     discount = min(float(params.discount), ENDLESS_DISCOUNT)
@@ -139,7 +139,7 @@ def find_obstacle(env: FishingModel, params: FishingParams) -> str | None:
 
 
 def cache_by_params(function: Callable[[FishingModel], Found], most: int = 64) -> Callable[[FishingModel], Found]:
-    """Call a function once for all fisheries of the same structure and numbers."""
+    """Cache a function by the structure and the parameters of the fishery."""
     found: dict[Any, Found] = {}
 
     @functools.wraps(function)
@@ -157,21 +157,21 @@ def cache_by_params(function: Callable[[FishingModel], Found], most: int = 64) -
 
 @cache_by_params
 def find_optimum(env: FishingModel) -> Solution | None:
-    """Find the optimum over the episode's own horizon and discount; None where dynamic programming cannot."""
+    """Find the optimum for the horizon and discount of the episode; None if dynamic programming does not apply."""
     return None if find_obstacle(env, env.params) else solve(env, years=int(env.params.horizon))
 
 
 def best_return(env: FishingModel) -> float | None:
-    """Return what the optimum expects of an episode, discounted; None where it cannot be found."""
+    """Return the expected discounted return of the optimum; None if it cannot be computed."""
     found = find_optimum(env)
     return None if found is None else float(np.interp(float(env.params.start), found.grid, found.value[0]))
 
 
 @cache_by_params
 def stationary_return(env: FishingModel) -> float | None:
-    """Return what the best rule that knows no year expects of an episode, discounted; None where it cannot be found.
+    """Return the expected discounted return of the best rule that ignores the year; None if it cannot be computed.
 
-    It is the optimum of an endless fishery, followed over the horizon: it does not sell the stock off at the end.
+    This is the optimum of an endless fishery, followed over the horizon: it does not fish the stock down at the end.
     """
     params = env.params
     if find_obstacle(env, params) or params.drift is not None:
@@ -185,7 +185,7 @@ def stationary_return(env: FishingModel) -> float | None:
 def _value_stationary(
     env: FishingModel, params: FishingParams, grid: jax.Array, discount: jax.Array, years: int
 ) -> jax.Array:
-    """Return the value, over some years, of the choices that are best for ever."""
+    """Return the value, over some years, of the choices that are best for an infinite horizon."""
     build = partial(_choose_year(env, grid), env, params, grid)
     choice, _, _ = iterate_policies(build(jnp.minimum(discount, ENDLESS_DISCOUNT), jnp.int32(0)).problem)
     problem = build(discount, jnp.int32(0)).problem
@@ -195,7 +195,7 @@ def _value_stationary(
 
 
 class _Year(NamedTuple):
-    """Decision of one year, the stock that is there, and what the choices leave of it."""
+    """The decision problem of one year, the harvestable stock, and the escapement of each choice."""
 
     problem: DecisionProblem
     there: jax.Array
@@ -223,14 +223,14 @@ def _solve(
 
 
 def _choose_year(env: FishingModel, grid: jax.Array) -> Callable[..., _Year]:
-    """Return the function that states a year of a fishery."""
+    """Return the function that builds the decision problem of a year."""
     if env.order == "growth first":
         return _year_by_quota
     return _year_by_level if _has_levels(env, grid) else _year_by_escapement
 
 
 def _has_levels(env: FishingModel, grid: jax.Array) -> bool:
-    """Return whether an action is one of fewer levels than the grid has points; more are as good as continuous."""
+    """Return whether actions are discrete, with fewer levels than grid points; more levels count as continuous."""
     return 0 < env.units.levels <= len(grid)
 
 
@@ -245,7 +245,7 @@ def _list_choices(env: FishingModel, grid: jax.Array) -> jax.Array:
 def _year_by_level(
     env: FishingModel, params: FishingParams, grid: jax.Array, discount: jax.Array, when: jax.Array
 ) -> _Year:
-    """State the year of a fishery that harvests first with discrete levels: a choice is a level."""
+    """Build the year of a fishery that harvests first with discrete levels: a choice is a level."""
     choice, there = _list_choices(env, grid)[None, :], grid[:, None]
     catch = jnp.minimum(choice * there if env.units.control == "rate" else choice, there)
     left = there - catch
@@ -272,7 +272,7 @@ def _year_by_level(
 
 
 def _count_effort(catch: jax.Array, there: jax.Array) -> jax.Array:
-    """Return the effort of a catch, -ln(1 - catch/there), as the model of the fishery bounds it."""
+    """Return the effort of a catch, -ln(1 - catch/there), with the bounds of the fishery model."""
     return -jnp.log(jnp.maximum(1 - catch / jnp.maximum(there, 1e-12), 1e-3))
 
 
@@ -287,7 +287,7 @@ def _grow(env: FishingModel, params: FishingParams, grid: jax.Array, when: jax.A
 def _year_by_escapement(
     env: FishingModel, params: FishingParams, grid: jax.Array, discount: jax.Array, when: jax.Array
 ) -> _Year:
-    """State the year of a fishery that harvests first: a choice is the grid point that is left."""
+    """Build the year of a fishery that harvests first: a choice is the grid point of the escapement."""
     after, weight = _grow(env, params, grid, when)
     cell, part = locate_cells(after, grid)
     matrix, excess = transition_matrix(cell, part, weight), jnp.maximum(after - grid[-1], 0.0)
@@ -311,7 +311,7 @@ def _year_by_escapement(
 def _year_by_quota(
     env: FishingModel, params: FishingParams, grid: jax.Array, discount: jax.Array, when: jax.Array
 ) -> _Year:
-    """State the year of a fishery that grows first: a choice is a share of the highest quota, or of the stock."""
+    """Build the year of a fishery that grows first: a choice is a share of the highest quota, or of the stock."""
     grown, weight = _grow(env, params, grid, when)
     wanted, there = _list_choices(env, grid)[:, None], grown[:, None, :]
     catch = jnp.minimum(wanted * there if env.units.control == "rate" else wanted, there)

@@ -1,7 +1,7 @@
-"""Reference points, fixed points and folds of a growth law: what is known without a simulation.
+"""Reference points, fixed points and folds of a growth law, computed without simulation.
 
 Convention: x' = z f(s), s = x - h, E z = 1. Without stock-dependent costs the best escapement S* maximises
-discount * f(S) - S (Clark 1973, doi 10.1086/260090); with bounded enough shocks it stays the same (Reed 1979,
+discount * f(S) - S (Clark 1973, doi 10.1086/260090); with sufficiently small shocks it stays the same (Reed 1979,
 doi 10.1016/0095-0696(79)90014-7).
 """
 
@@ -21,8 +21,8 @@ class ReferencePoint(NamedTuple):
     """The sustainable optimum of a law; with several targets, the mean over them.
 
     Attributes:
-        escapement: S*, what is left after the harvest.
-        stock: f(S*), what is there before it (B_MSY for a discount of 1).
+        escapement: S*, the stock after the harvest.
+        stock: f(S*), the stock before the harvest (B_MSY for a discount of 1).
         catch: f(S*) - S*, the yearly catch (MSY for a discount of 1).
         rate: catch / stock: the exploitation rate, which in a pulse fishery is not r/2.
     """
@@ -34,7 +34,7 @@ class ReferencePoint(NamedTuple):
 
 
 def find_reference_point(law: GrowthLaw, discount: float = 1.0) -> ReferencePoint:
-    """Find the best constant escapement: by closed form, by search, or for several stocks by equilibrium yields."""
+    """Find the best constant escapement: in closed form, by search, or for several stocks from equilibrium yields."""
     if isinstance(law, Patches):
         return find_reference_point(law.law, discount)
     if law.stocks > 1:
@@ -70,7 +70,7 @@ def _lambert_w(x: float) -> float:
 
 
 def _escapement_by_search(law: GrowthLaw, discount: float) -> float:
-    """Take the best of a fine grid, then Newton's steps on the derivative."""
+    """Search a fine grid, then refine the best point by Newton steps on the derivative."""
     grid = jnp.linspace(0.0, 1.5 * jnp.float32(law.capacity), 6001, dtype=jnp.float32)
     best = float(grid[jnp.argmax(discount * law(grid) - grid)])
     if best == 0.0:
@@ -106,7 +106,7 @@ def _reference_by_rate(law: GrowthLaw, years: int = 600) -> ReferencePoint:
 
 
 class FixedPoint(NamedTuple):
-    """A stock that growth leaves as it is, and the slope there: stable if it lies within (-1, 1)."""
+    """A stock that growth does not change, and the slope there: it is stable if the slope is within (-1, 1)."""
 
     stock: float
     slope: float

@@ -1,6 +1,6 @@
-"""The optimum of tipping-point control: dynamic programming over stock and driver, both seen.
+"""The optimum of tipping-point control: dynamic programming over stock and driver, both observed.
 
-With the driver as a second state the problem is an ordinary Markov one. An action only moves the driver, so
+With the driver as a second state the problem is an ordinary MDP. An action only moves the driver, so
 the expectation is taken once per (stock, new driver), and the choice is a search along the driver's axis.
 """
 
@@ -29,8 +29,8 @@ class TippingPlan(NamedTuple):
 
     Attributes:
         stock, driver: the grids, (n,) and (m,).
-        action: what to do, in the unit of actions, (years, n, m).
-        value: expected worth from the first year on, (n, m).
+        action: the best action, in the unit of actions, (years, n, m).
+        value: expected return from the first year on, (n, m).
     """
 
     stock: jax.Array

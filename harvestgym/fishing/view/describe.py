@@ -36,12 +36,12 @@ def _first_line(part: Any) -> str:
 
 def _spaces(env: FishingModel) -> Table:
     units = env.units
-    what = "share of the stock to take" if units.control == "rate" else "catch that is allowed"
+    what = "share of the stock to take" if units.control == "rate" else "catch to allow"
     high = 1.0 if units.control == "rate" else units.bound
     scale = f"{units.levels} levels" if units.levels else units.scale
     rows = [
         ("action", str(env.action_space), f"{what}, from 0 to {high:g}, {scale}; one for each target"),
-        ("observation", str(env.observation_space), f"biomass seen, from 0 to {units.bound:g}, {units.scale}"),
+        ("observation", str(env.observation_space), f"observed biomass, from 0 to {units.bound:g}, {units.scale}"),
     ]
     return Table("Action and observation", ("name", "space", "meaning"), rows, ("actions", "observations"))
 

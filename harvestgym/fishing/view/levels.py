@@ -18,12 +18,12 @@ class Levels(NamedTuple):
     """Reference levels of a fishery, each with the name to show.
 
     Attributes:
-        capacity: the stock K that the law holds without fishing.
+        capacity: the stock K without fishing.
         stock: biomasses: capacity, the most productive stock, the limits, the tipping point.
         catch: the maximum sustainable yield of each target.
-        rate: the share of the stock whose catch is that yield.
-        fold: for May's law the consumption at which its upper equilibrium vanishes.
-        drifting: the parameters that drift, each over the years 0 to the horizon.
+        rate: the harvest rate that gives that yield.
+        fold: for May's law, the consumption at which the upper equilibrium vanishes.
+        drifting: each drifting parameter over the years 0 to the horizon.
     """
 
     capacity: float

@@ -22,7 +22,7 @@ from .levels import find_levels
 from .stock_maps import draw_cohorts, draw_stocks, name_stocks
 
 STOCK_COLOURS = ("#0072b2", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
-"""Colours of stocks, in order; distinct for the colour-blind (Okabe and Ito 2008), as the next."""
+"""Colours of stocks, in order; distinct for the colour-blind (Okabe and Ito 2008), like the next ones."""
 
 CATCH, SEEN, BEST, MOVES, PALE = "#d55e00", "#7a7a7a", "#222222", "#cc79a7", "#c9c9c9"
 
@@ -62,12 +62,12 @@ def _maps(env: FishingModel, past: Record) -> list[Map]:
 
 
 def _chart(env: FishingModel, title: str, unit: str, lines: list[Line], levels: Mapping[str, float]) -> Chart:
-    # Room at the right for the names of the levels, which lines would run through.
+    # Room at the right for the names of the levels, so that lines do not cross them.
     return Chart(title, unit, int(env.params.horizon), tuple(lines), levels, room=0.12)
 
 
 def _column_lines(env: FishingModel, values: np.ndarray, one: str, colour: str) -> list[Line]:
-    """Make a line for each column; patches, which are many and alike, in pale below their mean."""
+    """Make a line for each column; the many similar patches are pale, below their mean."""
     if values.shape[1] == 1:
         return [Line(one, values[:, 0], colour)]
     if isinstance(env.params.law, Patches):
@@ -96,7 +96,7 @@ def _catch_charts(env: FishingModel, past: Record) -> list[Chart]:
     high = _find_top(caught, levels.catch)
     if (best := _optimal_catch(env, past)) is not None:
         caught.append(Line("what the optimum would take", best, BEST, dots=True))
-        # Not the last years, in which it takes all that is left.
+        # Not the last years, in which it takes the whole stock.
         high = max(high, 1.1 * float(np.nanquantile(best[1:], 0.95)) if len(best) > 1 else 0.0)
     catches = _chart(env, "Catch of the year", _unit(env), caught, levels.catch)
     rates = _chart(env, "Harvest rate", "share", taken, levels.rate)
@@ -121,14 +121,14 @@ def _unit(env: FishingModel) -> str:
 
 
 def _without_start(values: np.ndarray) -> np.ndarray:
-    """Blank the start, which has no value of a year."""
+    """Blank the start, which has no yearly value."""
     values = np.array(values, float)
     values[0] = np.nan
     return values
 
 
 def _optimal_catch(env: FishingModel, past: Record) -> np.ndarray | None:
-    """Return what the optimum would have taken each year of the stock that was there; None where it is unknown."""
+    """Return what the optimum would have caught each year from the same stock; None if it is unknown."""
     solution = find_optimum(env)
     if solution is None:
         return None
@@ -138,7 +138,7 @@ def _optimal_catch(env: FishingModel, past: Record) -> np.ndarray | None:
 
 
 def _action_charts(env: FishingModel, past: Record) -> list[Chart]:
-    """Draw the actions of a conservation problem in their own unit, and what the years were worth."""
+    """Draw the actions of a conservation problem in their own unit, and the value of each year."""
     title = "Push against the driver, A" if isinstance(env, DriverModel) else "Stock added, A"
     actions = Line("", _without_start(find_requests(env, past))[:, 0], CATCH)
     worth = Line("", _without_start(past["reward"]), STOCK_COLOURS[1])
@@ -149,7 +149,7 @@ def _action_charts(env: FishingModel, past: Record) -> list[Chart]:
 
 
 def _change_charts(env: FishingModel, past: Record, step: int) -> list[Chart]:
-    """Draw what changes by itself: the driver of a tipping point, or the parameters that drift."""
+    """Draw the driver of a tipping point, or the parameters that drift."""
     levels = find_levels(env)
     moved = {name: values[: step + 1] for name, values in levels.drifting.items()}
     if "driver" in past:
@@ -167,7 +167,7 @@ def _change_charts(env: FishingModel, past: Record, step: int) -> list[Chart]:
 def find_requests(env: FishingModel, past: Record) -> np.ndarray:
     """Return what the actions asked for, in biomass or as a rate, shape (years, targets)."""
     action = np.asarray(past["action"])
-    # Always as many rows: JAX would compile this again for every number of years.
+    # A fixed number of rows: otherwise JAX would compile this again for every number of years.
     rows = np.zeros((max(int(env.params.horizon) + 1, len(action)), env.units.targets), action.dtype)
     rows[: len(action)] = action.reshape(len(action), -1)
     return np.asarray(env.units.wanted(jnp.asarray(rows)))[: len(action)]

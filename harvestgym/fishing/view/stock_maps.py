@@ -15,10 +15,10 @@ from .levels import find_levels
 FISH_PER_K = 10
 
 COLUMNS, ROWS = 2, 8
-"""Fish of each stock: a stock of 1.6 K and more fills them."""
+"""Most fish drawn for each stock: a stock of 1.6 K or more shows them all."""
 
 COHORT_YEARS = 30
-"""Years of cohorts shown."""
+"""Number of years shown."""
 
 WATER = ("#dceef7", "#cfe6f2")
 CAUGHT_AGES, YOUNG_AGES = "#0072b2", "#56b4e9"
@@ -36,7 +36,7 @@ def name_stocks(env: FishingModel) -> tuple[str, ...]:
 
 
 def draw_stocks(env: FishingModel, stock: np.ndarray, catch: np.ndarray) -> Map:
-    """Draw a column of the sea for each stock: a fish for each tenth of K, and on deck the catch of the year."""
+    """Draw a column of the sea for each stock: a fish for each tenth of K, and the year's catch on deck."""
     names, capacity = name_stocks(env), find_levels(env).capacity
     species = ["fish", "other prey", "predator"] if isinstance(env.params.law, ThreeSpecies) else ["fish"] * len(names)
     fish = [_find_sprite(kind) for kind in species]
@@ -63,7 +63,7 @@ def _find_sprite(name: str) -> Sprite:
 
 
 def _fish_sizes(share: float, most: int) -> list[float]:
-    """Return the side of each fish that stands for a share of K, areas in proportion; the last one is a rest."""
+    """Return the side of each fish drawn for a share of K, with proportional areas; the last one is the remainder."""
     parts = np.clip(FISH_PER_K * share - np.arange(most), 0.0, 1.0)
     return [float(np.sqrt(part)) for part in parts if part > 0.02]
 

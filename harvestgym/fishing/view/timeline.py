@@ -15,14 +15,14 @@ from .levels import find_levels
 from .stock_maps import name_stocks
 
 UNITS = {"stock": "K", "biomass": "K", "catch": "K/year"}
-"""Units of fisheries whose capacity is 1; others have a biomass without unit."""
+"""Units for fisheries whose capacity is 1; biomass in others has no unit."""
 
 TRACK_DOCS = {
     "stock": "biomass of each stock at the start of the year",
-    "biomass": "the number by which collapse and other limits are judged",
-    "catch": "what was really caught, by target",
-    "rate": "catch as a share of what was there",
-    "driver": "consumption a of May's law, which rises by itself",
+    "biomass": "the biomass that is compared with collapse and other limits",
+    "catch": "the real catch, by target",
+    "rate": "catch as a share of the stock",
+    "driver": "consumption a of May's law, which rises every year",
 }
 
 
@@ -46,7 +46,7 @@ def timeline(env: FishingModel, record: Record) -> Timeline:
 
 
 def _effort(env: FishingModel, record: Record) -> np.ndarray | None:
-    """Return what the effort of each year cost; None where the reward is not the worth of a catch."""
+    """Return the cost of each year's effort; None if the reward is not the value of a catch."""
     if isinstance(env, RecoveryModel):
         return None
     effort = -np.log(np.maximum(1 - record["rate"], 1e-3))

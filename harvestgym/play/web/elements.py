@@ -23,7 +23,7 @@ MAP_WIDTH = 560
 
 
 def box(tag: str, classes: str = "", part: str = "", **attributes: Any) -> ui.element:
-    """Add an element to be filled; `part` is a name by which tests find it."""
+    """Add a container element; `part` is a name by which tests find it."""
     return _style(ui.element(tag), classes, part, attributes)
 
 
@@ -49,7 +49,7 @@ def button(text: str, do: Callable[[], Any], classes: str = "", part: str = "", 
 
 
 def show_message(text: str, kind: Literal["info", "positive", "warning"] = "info", seconds: float = 5) -> None:
-    """Show a message for some seconds, above the bar at the foot, where it covers no title and no button."""
+    """Show a message for some seconds, above the bottom bar, where it covers no title and no button."""
     ui.notify(text, type=kind, position="bottom", timeout=1000 * seconds)
 
 
@@ -103,7 +103,7 @@ def chart(panel: Chart, alternative: str = "", **size: int) -> None:
 
 
 def legend(scene: Scene) -> None:
-    """Add the legend of a scene, an icon and a text for each meaning; nothing where there is none."""
+    """Add the legend of a scene, an icon and a text for each meaning; nothing if it has none."""
     if not scene.legend:
         return
     with box("ul", "legend"):

@@ -21,7 +21,7 @@ ARROW_STEPS = {"ArrowUp": (0, -1), "ArrowRight": (1, 0), "ArrowDown": (0, 1), "A
 
 WEEK = 7
 MOST_DESCRIBED = 6
-"""More actions than these are described in tooltips only."""
+"""Most actions with a visible description; if there are more, tooltips describe them."""
 
 
 class FarmPage(Page):
@@ -51,7 +51,7 @@ class FarmPage(Page):
         self._pass_days(steps)
 
     def _pass_days(self, days: int) -> None:
-        """Let days pass, and keep what happened on them."""
+        """Let days pass, and remember their events."""
         since = self.session.steps
         for _ in range(days):
             if not self.session.over:
@@ -62,7 +62,7 @@ class FarmPage(Page):
         self.session.end_day()
         self.ticked.clear()
         for refused in self.session.refused:
-            show_message(f"Not done, the farmer's day was over: {refused}", "warning")
+            show_message(f"Not done, because the farmer ran out of time: {refused}", "warning")
 
     def _go_to_end(self) -> None:
         self._pass_days(self.session.days)
@@ -117,7 +117,7 @@ class FarmPage(Page):
 
     @property
     def scene(self) -> Scene:
-        """The farm as the farmer knows it, at the end as it is; made once a step."""
+        """The farm as the farmer knows it, or at the end the true farm; made once a step."""
         session = self.session
         if self._drawn is None or self._drawn[:2] != (session, session.steps):
             scene = session.scene(session.record if session.over else session.beliefs)
@@ -139,7 +139,7 @@ class FarmPage(Page):
 
     @ui.refreshable_method
     def charts(self) -> None:
-        """Show the course of the season, as far as known."""
+        """Show charts of the season, as far as the farmer knows."""
         with box("section", "card charts"):
             for panel in self.scene.panels:
                 if isinstance(panel, Chart):
@@ -163,11 +163,11 @@ class FarmPage(Page):
     def knowledge(self) -> None:
         """Show the known values of the plot and of the field."""
         with box("section", "card known", "known"):
-            words("h2", f"Known of plot {self.plot}{self._of_field()}")
+            words("h2", f"Known about plot {self.plot}{self._of_field()}")
             self._facts(self.session.facts(self.field, self.plot))
             rest = [fact for fact in self.session.facts(self.field, None) if not fact.name.startswith("Weather")]
             if rest:
-                words("h2", "Known of the field")
+                words("h2", "Known about the field")
                 self._facts(rest)
 
     @staticmethod
@@ -186,12 +186,12 @@ class FarmPage(Page):
         if self.session.over:
             return
         with box("section", "card doing", "doing"):
-            words("h2", f"To do on plot {self.plot}{self._of_field()}")
+            words("h2", f"Actions on plot {self.plot}{self._of_field()}")
             rows = self.session.env.actions.rows_of_fields[self.field]
             self._rows([row.number for row in rows if row.action.plot and self.plot in row.plots])
             whole = [row.number for row in rows if not row.action.plot]
             if whole:
-                words("h2", f"To do on the whole field{self._of_field(', ')}")
+                words("h2", f"Actions on the whole field{self._of_field(', ')}")
                 self._rows(whole)
 
     @ui.refreshable_method
@@ -240,7 +240,7 @@ class FarmPage(Page):
                 button("Add", self.guarded(lambda r=r: self._add(r)), "add", f"add-{r}")
 
     def _pick(self, place: tuple[int, int], parameter: Any, grid: Any) -> None:
-        """Show a choice of the value of a parameter, by its index; it persists until another is chosen."""
+        """Show a choice among the values of a parameter, by index; it persists until the user chooses another."""
         values = grid if parameter.continuous else parameter.choices
         texts = {i: number_text(value, key_unit(parameter.key)) for i, value in enumerate(values)}
 
@@ -258,7 +258,7 @@ class FarmPage(Page):
 
     @ui.refreshable_method
     def news(self) -> None:
-        """Show what happened since the last click, as far as the farmer knows."""
+        """Show the events since the last click, as far as the farmer knows."""
         if self.session.steps == 0:
             self._news = ()
         if not self._news:
@@ -271,7 +271,7 @@ class FarmPage(Page):
 
     @ui.refreshable_method
     def today(self) -> None:
-        """Show the orders of today, each with a button that takes it off."""
+        """Show today's orders, each with a button that removes it."""
         if self.session.over:
             return
         with box("section", "card today", "today"):
@@ -281,12 +281,12 @@ class FarmPage(Page):
                     with box("li"):
                         words("span", f"{order.words}, costs {order.cost:g}")
                         button("✕", self.guarded(lambda i=i: self.session.remove(i)), "remove", f"remove-{i}",
-                               aria_label="take it off the list")  # fmt: skip
+                               aria_label="remove from the list")  # fmt: skip
             if not self.session.orders:
-                words("p", "Nothing: the day passes by itself.", "quiet")
+                words("p", "No orders yet.", "quiet")
                 if self.session.bare:
-                    hint = "; sow again, or let the season end" if self.session.sows else ""
-                    words("p", f"No plant stands any more{hint}.", "bare", "bare")
+                    hint = ": sow again, or let the season end" if self.session.sows else ""
+                    words("p", f"No plants are left{hint}.", "bare", "bare")
                 with box("div", "buttons"):
                     button(f"Let {WEEK} days pass", self.guarded(lambda: self.advance_by(WEEK)), "quiet", "week")
                     if self.session.bare and self.session.steps:

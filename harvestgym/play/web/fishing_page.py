@@ -16,7 +16,7 @@ from .page import Page
 
 CATCH_COLOUR = "#d55e00"
 SPAN = 10
-"""Years of the button that repeats a decision."""
+"""Years for which the button repeats a decision."""
 
 
 class FishingPage(Page):
@@ -63,7 +63,7 @@ class FishingPage(Page):
             return ["stock seen by the survey"]
         if self.session.drives:
             return ["stock seen by the survey", "pressure on it"]
-        return [f"stock {i + 1} seen" for i in range(seen)]
+        return [f"stock {i + 1} by survey" for i in range(seen)]
 
     @ui.refreshable_method
     def course(self) -> None:
@@ -71,7 +71,7 @@ class FishingPage(Page):
         if self.session.over:
             scene = self.session.scene()
             with box("section", "card", "truth"):
-                words("h2", "How it really was")
+                words("h2", "What really happened")
                 for panel in scene.panels:
                     if isinstance(panel, Map):
                         image(map_image(panel).address, "the stocks", "wide")
@@ -86,13 +86,13 @@ class FishingPage(Page):
             for panel in () if observed is None else self.session.scene(observed).panels:
                 if isinstance(panel, Map):
                     image(map_image(panel).address, "the stocks, as observed", "wide")
-            chart(self._survey_chart(), "what the surveys saw", width=640, height=250)
-            chart(self._catch_chart(), "what was done", width=640, height=250)
+            chart(self._survey_chart(), "survey results", width=640, height=250)
+            chart(self._catch_chart(), "your decisions", width=640, height=250)
 
     def _survey_chart(self) -> Chart:
         observed = self.session.record["seen"].reshape(self.session.steps + 1, -1).T
         lines = [Line(*line) for line in zip(self._names(), observed, STOCK_COLOURS, strict=False)]
-        return self._chart("Stock, as the survey saw it", lines)
+        return self._chart("Stock, by survey", lines)
 
     def _catch_chart(self) -> Chart:
         if self.session.protects:
@@ -102,7 +102,7 @@ class FishingPage(Page):
         return self._chart("Catch of the year", [Line("", caught, CATCH_COLOUR)])
 
     def _chart(self, title: str, lines: list[Line]) -> Chart:
-        """Lines over all the years, from zero, so that small changes look small."""
+        """Make a chart over all years, with an axis from zero, so that small changes look small."""
         values = np.concatenate([line.values for line in lines])
         top = float(np.max(values, initial=0.0, where=np.isfinite(values))) or 1.0
         low = float(np.min(values, initial=0.0, where=np.isfinite(values)))
@@ -151,4 +151,4 @@ class FishingPage(Page):
         if self.session.protects or self.session.env.units.control == "rate" or observed <= 0:
             return
         share = 100 * sum(self.amounts) / observed
-        words("p", f"That is {share:.0f} % of the stock that the survey saw.", "quiet", "share")
+        words("p", f"That is {share:.0f} % of the stock in the survey.", "quiet", "share")

@@ -19,14 +19,14 @@ from .elements import box, button, cell_text, chart, number, show_message, words
 
 STYLE = Path(__file__).with_name("style.css")
 SCORE_COLOURS = ("#009e73", "#0072b2", "#e69f00", "#8a8a8a")
-"""Of the user and the rivals in charts (Okabe and Ito 2008)."""
+"""Colours of the user and the rivals in charts (Okabe and Ito 2008)."""
 
 BLUR_BUTTONS = """
 document.addEventListener('click', e => {
   const b = e.target.closest('button'); if (b && e.detail > 0) b.blur();
 });
 """
-"""Takes the focus from a clicked button, so that Enter goes to the page."""
+"""Removes the focus from a clicked button, so that the page receives Enter."""
 
 
 def add_style() -> None:
@@ -41,7 +41,7 @@ class Page:
     Args:
         session: the episode.
         folder: for saved episodes.
-        scratch: for files that live as long as the server.
+        scratch: for files that the server keeps until it ends.
     """
 
     go = "Next"
@@ -54,14 +54,14 @@ class Page:
         self.replay = ""
         self.on_begin: Callable[[Session], None] = lambda session: None
 
-    # Defined by the families.
+    # Defined in the families.
 
     def body(self) -> None:
         """Show the middle of the page."""
         raise NotImplementedError
 
     def advance(self) -> None:
-        """Do what the main button and Enter stand for."""
+        """Perform the action of the main button and Enter."""
         raise NotImplementedError
 
     def pressed(self, key: str) -> None:
@@ -71,7 +71,7 @@ class Page:
         """Names and numbers for the bar, next to the score."""
         return []
 
-    # The same for all.
+    # Common to all families.
 
     def build(self, title: str, doc: str) -> None:
         """Fill an empty page."""
@@ -93,7 +93,7 @@ class Page:
         ui.keyboard(on_key=self._key, repeating=True)
 
     def goal(self) -> None:
-        """Show the goal and the scoring, which the first move folds."""
+        """Show the goal and the scoring; the first move collapses them."""
         with box("details", "card goal", "goal") as self._goal:
             words("summary", "What is the goal?")
             with box("ul"):
@@ -102,7 +102,7 @@ class Page:
         self._show_goal()
 
     def _show_goal(self) -> None:
-        """Unfold the goal before the first move; later a user may fold it as wanted."""
+        """Expand the goal before the first move; later the user decides."""
         if self.session.steps == 0:
             self._goal.props("open")
         elif self._goal.props.pop("open", None) is not None:
@@ -123,7 +123,7 @@ class Page:
 
     @ui.refreshable_method
     def ending(self) -> None:
-        """Show the result next to those of others on the same seed; empty before the end."""
+        """Show the result and the results of rivals on the same seed; empty before the end."""
         if not self.finished:
             return
         with box("section", "card ending", "ending"):
@@ -131,11 +131,11 @@ class Page:
             if self.rivals is None:
                 with ui.row().classes("items-center"):
                     ui.spinner(size="1.5em")
-                    ui.label("Letting others play the same seed …")
+                    ui.label("Running the other policies on the same seed …")
                 return
             with box("div", "side-by-side"):
                 self._standings(self.rivals)
-                chart(self._race(self.rivals), "score over time, yours and theirs")
+                chart(self._race(self.rivals), "score over time, yours and the rivals'")
             self.again()
 
     @ui.refreshable_method
@@ -152,9 +152,9 @@ class Page:
         return self.session.over
 
     def verdict(self) -> str:
-        """Return the end in a sentence."""
+        """Return the result in a sentence."""
         unit = self.session.unit + ("s" if self.lasted != 1 else "")
-        return f"The end, after {self.lasted} {unit}: a score of {self.session.total:.3f}"
+        return f"The end, after {self.lasted} {unit}: your score is {self.session.total:.3f}"
 
     @property
     def lasted(self) -> int:
@@ -203,7 +203,7 @@ class Page:
         return act
 
     def refresh(self) -> None:
-        """Redraw what changes; at the end, let others play."""
+        """Redraw the parts that change; at the end, run the rivals."""
         self.bar.refresh()
         self._show_goal()
         self._show_buttons()
@@ -225,7 +225,7 @@ class Page:
                 self.advance()
 
     async def compare(self) -> None:
-        """Let the others play, in a thread, and show their results."""
+        """Run the rivals in a thread, and show their results."""
         session = self.session
         rivals = await run.io_bound(lambda: [session.rival(name) for name in session.rivals])
         if session is self.session:
@@ -235,7 +235,7 @@ class Page:
     async def _make_replay(self) -> None:
         """Write the replay, in a thread, and show its link."""
         session, path = self.session, self.scratch / f"{uuid4().hex}.html"
-        show_message("Drawing every day of it …")
+        show_message("Drawing every step …")
         try:
             await run.io_bound(session.replay, path)
         except ConfigError as error:
@@ -264,7 +264,7 @@ class Page:
             ui.label("Begin another episode?")
             seed = ui.number("Seed", value=self.session.seed, min=0, max=MAX_SEED, precision=0).props("data-part=seed")
             with ui.row():
-                button("Go on with this one", dialog.close, "quiet")
+                button("Continue this one", dialog.close, "quiet")
                 button("Begin", lambda: self._begin(seed.value, dialog), "main-button", "begin")
 
     def _begin(self, seed: Any, dialog: ui.dialog) -> None:
@@ -278,7 +278,7 @@ class Page:
 
 
 def parse_seed(given: Any) -> int:
-    """Read a seed from user input; ConfigError if it is none."""
+    """Parse a seed from user input; ConfigError if it is invalid."""
     try:
         seed = int(given)
         if 0 <= seed <= MAX_SEED and seed == float(given):

@@ -1,4 +1,4 @@
-"""The server of the page: on the loopback address by default, with an episode for each tab."""
+"""The web server of the game: on the loopback address by default, with an episode for each tab."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ PAGES: dict[type[Session], type[Page]] = {
 
 
 def serve(first: Session, folder: Path, host: str, port: int, show: bool) -> None:
-    """Serve the page of the environment of `first` until the process ends; tabs begin with its seed."""
+    """Serve the game of the session `first` until the process ends; each tab begins with its seed."""
     if host in LOOPBACK:
         # Refuses other host names that resolve to this machine (DNS rebinding).
         app.add_middleware(TrustedHostMiddleware, allowed_hosts=LOOPBACK)
@@ -44,13 +44,13 @@ def serve(first: Session, folder: Path, host: str, port: int, show: bool) -> Non
     async def index(seed: str = str(first.seed)) -> None:
         add_style()
         await ui.context.client.connected()
-        tab = app.storage.tab  # outlives a reload
+        tab = app.storage.tab  # survives a reload
         try:
             if tab.get("seed") != parse_seed(seed):
                 tab.update(seed=parse_seed(seed), session=first.again(parse_seed(seed)))
         except ConfigError as error:
             with box("section", "card", "mistake"):
-                words("h1", "This season cannot begin")
+                words("h1", "This game cannot start")
                 words("p", str(error))
             return
         page = PAGES[type(tab["session"])](tab["session"], folder, Path(scratch))
@@ -68,7 +68,7 @@ def _not_found(request: Request, error: HTTPException) -> Response:
 
 
 def find_port(host: str, port: int) -> int:
-    """Return a port that can be served now: `port`, or a free one for 0; ConfigError if it is in use."""
+    """Return a free port: `port`, or any for 0; ConfigError if it is in use."""
     try:
         with socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET) as found:
             return found.getsockname()[1]

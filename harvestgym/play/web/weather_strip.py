@@ -1,4 +1,4 @@
-"""The strip above a field: the date, the weather of the day, and the probability of rain on the days ahead."""
+"""The strip above a field: the date, the weather of the day, and the probability of rain on the next days."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ VARIABLES = {
     "rain/amount#mm": "rain", "humidity_index#%": "humidity", "wind/speed#km.h-1": "wind",
     "consecutive_dry#day": "without rain",
 }  # fmt: skip
-"""The variables of the strip in order, and their names there."""
+"""The variables of the strip in order, and their labels."""
 
 
 def weather_strip(session: FarmSession, field: int) -> None:
-    """Add what is known of the day on a field."""
+    """Add the known weather of the day on a field."""
     fields = session.env.fields
     of = f", {fields[field].name}" if len(fields) > 1 else ""
     with box("section", "card sky", "sky"):
@@ -38,11 +38,11 @@ def _date_text(session: FarmSession, field: int) -> str:
 
 
 def _forecast(session: FarmSession, field: int) -> None:
-    """Add a column for each day ahead, as high as the probability of rain."""
+    """Add a bar for each of the next days, as high as the probability of rain."""
     chances = session.value(field, "forecast/rain")
     if chances is None:
         return
-    with box("div", "forecast", "forecast", title="Chance of rain on the days ahead"):
+    with box("div", "forecast", "forecast", title="Chance of rain on the next days"):
         words("span", "chance of rain", "name")
         for i, chance in enumerate(chances.tolist()):
             with box("div", "ahead"):

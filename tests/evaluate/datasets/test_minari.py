@@ -129,7 +129,7 @@ def test_a_persons_episode_is_taken_step_by_step() -> None:
     [({"rewards": [1.0, 2.0]}, "one observation .and info. more"),
      ({"infos": [{}]}, "got 2 observations, 1 infos"),
      ({"observations": [1, 2, 3][:1], "actions": [], "rewards": [], "terminated": [], "truncated": []}, "at least one"),
-     ({"observations": [np.zeros(2), np.zeros(3)]}, "expected steps of one form")],
+     ({"observations": [np.zeros(2), np.zeros(3)]}, "expected steps of the same structure")],
 )  # fmt: skip
 def test_an_episode_that_does_not_fit_together_is_refused(changes: dict[str, Any], says: str) -> None:
     with pytest.raises(ConfigError, match=says):

@@ -1,6 +1,6 @@
-"""Birds: each day some come, any number up to a most, less those that a scarecrow keeps away (section 4.4.1).
+"""Birds: a random number comes each day, minus those that a scarecrow keeps away (section 4.4.1).
 
-A flock is that of the field: the share of the seeds or pests that it eats depends on its number, not on the surface.
+A flock visits the whole field: the share of seeds or pests that it eats depends on its number, not on the area.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from harvestgym.farm.entities.drawing import DrawContext
 from harvestgym.farm.entities.messages import Flock, Structures
 
 BIRDS_MAX = 100_000
-"""Largest number of birds on a field: the end of the paper's range."""
+"""Largest number of birds on a field: the upper end of the paper's range."""
 
 
 @pytree
 class BirdsState:
-    """Birds of today and of the season."""
+    """Birds today and over the season."""
 
     population: jax.Array = var("population#nb", "birds on the field today", dtype="int", high=BIRDS_MAX, axes=())
-    total: jax.Array = var("total_cumulated_birds#nb", "birds of all days of the season", dtype="int", axes=())
+    total: jax.Array = var("total_cumulated_birds#nb", "sum of the daily birds of the season", dtype="int", axes=())
 
 
 @pytree
@@ -38,7 +38,7 @@ class Birds(Entity):
     randomness: ClassVar[Mapping[str, tuple[str, ...]]] = {"birds": ()}
 
     max_population: jax.Array = par(
-        "max_population", "most birds that come on a day where nothing lures them", low=0, high=BIRDS_MAX, dtype="int"
+        "max_population", "most birds that come on a day without a lure", low=0, high=BIRDS_MAX, dtype="int"
     )
     seed_eater: jax.Array = par("seed_eater", "whether they eat seeds", dtype="bool")
     pest_eater: jax.Array = par("pest_eater", "whether they eat pests", dtype="bool")
@@ -46,7 +46,7 @@ class Birds(Entity):
 
     @publishes(Flock)
     def flock(self, state: BirdsState, place: Place, board: Board, draws: Draws) -> Flock:
-        """Publish the birds of today by their food."""
+        """Publish today's birds by their food."""
         here = self.today(board, draws).astype(jnp.float32)
         return Flock(
             seed_eaters=here * self.seed_eater,
@@ -55,9 +55,9 @@ class Birds(Entity):
         )
 
     def today(self, board: Board, draws: Draws) -> jax.Array:
-        """Return the birds of the day, int32: drawn from 0 to the most, both included, less the deterred.
+        """Return today's birds, int32: drawn from 0 to the maximum, both included, minus the birds kept away.
 
-        The paper draws "uniformly within its range"; what a hedge lures is added to the end of that range.
+        The paper draws "uniformly within its range"; the lure of a hedge raises the upper end of that range.
         """
         built = board.read_sum(Structures)
         most = jnp.minimum(self.max_population + built.bird_lure, BIRDS_MAX)
@@ -82,7 +82,7 @@ class Birds(Entity):
         return [f"birds: {here:.0f}"] if here > 0 else []
 
     def update(self, state: BirdsState, place: Place, board: Board, draws: Draws) -> tuple[BirdsState, Ledger]:
-        """Store the birds of today."""
+        """Store today's birds."""
         here = self.today(board, draws)
         new = BirdsState(population=here, total=state.total + here)
         return new, Ledger({}, {"birds#nb": here.astype(jnp.float32)})

@@ -1,4 +1,4 @@
-"""Cide: a poison that is scattered on a plot, set free by the soil life, and acts on whom it names (section 4.4.5)."""
+"""Cide: a poison scattered on a plot and released by the soil life, which acts on its targets (section 4.4.5)."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from harvestgym.farm.entities.spreadable import GRAMS, Pile, Spreadable
 
 @pytree
 class Cide(Spreadable):
-    """A pesticide, a herbicide, or any poison whose targets are names that kinds of the field declare in `targets`.
+    """A pesticide, a herbicide, or another poison; its targets are names that kinds declare in `targets`.
 
-    Targets that nobody on the field declares are passed over.
+    Targets that no entity on the field declares are ignored.
     """
 
     effect: dict[str, jax.Array] = open_par(
-        "effect", "grams in effect on each target per gram set free", low=0, high=1e6
+        "effect", "grams in effect on each target per gram released", low=0, high=1e6
     )
 
     @action("scatter", Parameter("amount#kg", range=(0.0, 0.02)))
@@ -34,7 +34,7 @@ class Cide(Spreadable):
         return Ledger({}, {"cide#g": GRAMS * given.sum()})
 
     def draw(self, seen: DrawContext, place: Place) -> list[Mark]:
-        """Draw it at the eastern edge of a plot, where some is left, with a badge of its main target."""
+        """Draw it at the eastern edge of the plots where some is left, with a badge of its main target."""
         sprites, at = self.sprites(), (0.88, 0.65 - 0.16 * (seen.rank % 2))
         most = max(self.effect, key=lambda target: (float(self.effect[target]), target in sprites), default="other")
         name = seen.sets[0] if seen.sets else seen.name

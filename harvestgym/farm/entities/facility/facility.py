@@ -1,4 +1,4 @@
-"""Facility: what is built on or around the field, a scarecrow that farmers put up, a hedge (section 4.4.6)."""
+"""Facility: structures on or around the field, such as a scarecrow or a hedge (section 4.4.6)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from harvestgym.farm.entities.messages import Structures
 
 NONE = "none"
 TYPES = ("basic", "advanced")
-"""The scarecrows that can be put up."""
+"""Types of scarecrows."""
 
 
 @pytree
@@ -34,7 +34,7 @@ class Strength:
     """The effects of a scarecrow."""
 
     deterred: jax.Array = par(
-        (NONE, *TYPES), "birds of each kind that it keeps away in a day", low=0, high=1000, dtype="int"
+        (NONE, *TYPES), "birds of each kind that it keeps away per day", low=0, high=1000, dtype="int"
     )
 
 
@@ -47,28 +47,28 @@ class FacilityState:
 
 @pytree
 class Facility(Entity):
-    """A place for a scarecrow, and what the surroundings lure; several add up."""
+    """A place for a scarecrow, and the lures of the surroundings; several facilities add up."""
 
     State: ClassVar[type] = FacilityState
 
     scarecrow_strength: Strength
     bird_lure: jax.Array = par(
-        "bird_lure#nb", "what it adds to the most birds of each kind", low=0, high=1000, dtype="int"
+        "bird_lure#nb", "increase of the maximum number of birds of each kind", low=0, high=1000, dtype="int"
     )
     insect_lure: jax.Array = par(
-        "insect_lure#plot", "plots by which it brings the wild edge nearer to insects", low=0, high=1000
+        "insect_lure#plot", "plots by which it brings the wild edge closer for insects", low=0, high=1000
     )
 
     @publishes(Structures)
     def structures(self, state: FacilityState, place: Place, board: Board, draws: Draws) -> Structures:
-        """Publish the repelled and attracted animals; the scarecrow of this morning counts."""
+        """Publish the repelled and attracted animals, with this morning's scarecrow."""
         numbers = (jnp.asarray(self.scarecrow_strength.deterred)[state.scarecrow], self.bird_lure, self.insect_lure)
         deterred, birds, insects = (jnp.asarray(n, jnp.float32) for n in numbers)
         return Structures(deterred=deterred, bird_lure=birds, insect_lure=insects)
 
     @action("put_scarecrow", Parameter("type", TYPES), plot=False)
     def put_scarecrow(self, state: FacilityState, place: Place, where: jax.Array, kind: jax.Array) -> ActionResult:
-        """Put up a scarecrow, in the place of another one if there is one; nothing happens where it stands already."""
+        """Put up a scarecrow, which replaces any other one; nothing happens if the same one is already there."""
         return _placed(state, where, 1 + kind.astype(jnp.int32))
 
     @action("remove_scarecrow", plot=False)
@@ -77,7 +77,7 @@ class Facility(Entity):
         return _placed(state, where, jnp.int32(0))
 
     def draw(self, seen: DrawContext, place: Place) -> list[Mark]:
-        """Return the scarecrow at the eastern edge; along the southern one a hedge, where it lures any."""
+        """Draw the scarecrow at the eastern edge, and a hedge along the southern edge if the facility lures animals."""
         room, (length, width) = seen.margin, place.shape
         marks = []
         if seen.number("scarecrow") > 0:

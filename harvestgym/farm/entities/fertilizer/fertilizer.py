@@ -1,7 +1,7 @@
-"""Fertilizer: nutrients that are scattered on a plot and set free by the soil life.
+"""Fertilizer: nutrients scattered on a plot and released by the soil life.
 
-The paper lists it in sections 3.1 and 4 without a section of its own; this one follows the cides'. What in it is
-neither N, P, K nor C is inert.
+The paper lists it in sections 3.1 and 4 but has no section about it; this one follows the cides. The rest of its mass,
+neither N, P, K nor C, is inert.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from harvestgym.farm.entities.spreadable import GRAMS, Pile, Spreadable
 
 @pytree
 class Fertilizer(Spreadable):
-    """Holds nutrients on each plot and feeds them to its soil."""
+    """A stock of nutrients on each plot, released into its soil."""
 
     shares: jax.Array = par(tuple(f"{n}#%" for n in NUTRIENTS), "share of its mass, 0 to 1", low=0, high=1)
 
     def check(self) -> Iterator[str]:
-        """Check that a kilogram holds no more than a kilogram."""
+        """Check that the shares sum to at most one."""
         total = float(np.max(np.sum(self.shares, 0)))
         if total > 1 + 1e-6:
             yield f"{', '.join(f'{n}#%' for n in NUTRIENTS)}: expected at most 1 together, got {total:g}"
@@ -38,22 +38,22 @@ class Fertilizer(Spreadable):
         return self.lay(state, where, amount * place.surface)
 
     def booked(self, given: jax.Array) -> Ledger:
-        """Nutrients that come in, and kilograms scattered."""
+        """Return the nutrients added, and the kilograms scattered."""
         return Ledger({"nutrients:fertilizer": self._nutrients(given)}, {"fertilizer#kg": given.sum()})
 
     def draw(self, seen: DrawContext, place: Place) -> list[Mark]:
-        """Draw a mark at the eastern side of a plot, where some is left."""
+        """Draw a mark at the eastern side of the plots where some is left."""
         return self.heaps(seen, self.sprites()["heap"], (0.88 - 0.16 * seen.rank, 0.8), "fertilizer left")
 
     @publishes(Feed)
     def feed(self, state: Pile, place: Place, board: Board, draws: Draws) -> Feed:
-        """Return the nutrients that are set free today."""
+        """Publish the nutrients released today."""
         return Feed(nutrients=self._nutrients(self.freed(state, board)))
 
     def holds(self, state: Pile) -> dict[str, jax.Array]:
-        """Return the nutrients that lie on the plots."""
+        """Return the nutrients not yet released."""
         return {"nutrients": self._nutrients(state.amount)}
 
     def _nutrients(self, kg: jax.Array) -> jax.Array:
-        """Grams of each nutrient in some kilograms per plot."""
+        """Return the grams of each nutrient in some kilograms per plot."""
         return jnp.asarray(self.shares)[:, None, None] * GRAMS * kg

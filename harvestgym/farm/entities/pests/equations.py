@@ -12,7 +12,7 @@ from harvestgym.core.tree import pytree
 from harvestgym.farm.entities.response import Response, Window, expglm
 
 PESTS_MAX = 100
-"""The most pests that a plot has room for; the paper's range ends at 1000, ten times what its parameters lead to."""
+"""Largest number of pests on a plot; the paper's range ends at 1000, ten times what its parameters produce."""
 
 
 @pytree
@@ -26,10 +26,10 @@ class Appear(Response):
 
 @pytree
 class Stay(Response):
-    """Eq. (33): as for eq. (32), and the birds that eat pests.
+    """Eq. (33): the drivers of eq. (32), and the birds that eat pests.
 
-    The distance is that beyond max(length, width) / 2, so that the paper's interval, which depends on the field, is
-    [0, inf). No plot is as far as that from the edge: all pay for its nearness, those in the middle the least.
+    The distance is counted from max(length, width) / 2, so that the paper's interval, which depends on the field, is
+    [0, inf). No plot is that far from the edge: the edge is a cost to all plots, least to those in the middle.
     """
 
     distance: Window
@@ -39,7 +39,7 @@ class Stay(Response):
 
 
 class Surroundings(NamedTuple):
-    """Conditions for pests today; temperature and birds are those of the whole field."""
+    """Conditions for pests today; temperature and birds are the same on the whole field."""
 
     distance: jax.Array
     reach: float
@@ -51,10 +51,10 @@ class Surroundings(NamedTuple):
 def wave_size(
     frequency: jax.Array, least: jax.Array, most: jax.Array, happens: jax.Array, size: jax.Array
 ) -> jax.Array:
-    """Eq. (30): pests at the edge before each plot, `least` to `most` of them, both included, when a wave comes.
+    """Eq. (30): the number of pests at the edge of each plot, from `least` to `most`, both included, in a wave.
 
-    As printed it never gives more than most - least; the text has "between a minimal and maximal value". Each plot
-    has its own waves, by its uniforms `happens` and `size`.
+    The printed equation never gives more than most - least, but the text says "between a minimal and maximal value".
+    Each plot has separate waves, from its uniform numbers `happens` and `size`.
     """
     return jnp.where(bernoulli(happens, frequency), uniform_int(size, least, most), 0)
 
@@ -77,9 +77,9 @@ def p_stay(response: Stay, now: Surroundings) -> jax.Array:
 def arrive_and_leave(
     present: jax.Array, edge: jax.Array, p_stay: jax.Array, p_appear: jax.Array, uniforms: tuple[jax.Array, jax.Array]
 ) -> jax.Array:
-    """Eq. (31): those of the `present` that stay and those of the `edge` that come, for whom there is room.
+    """Eq. (31): the pests of `present` that stay and the pests of `edge` that arrive.
 
-    Newcomers beyond PESTS_MAX do not arrive.
+    Pests beyond PESTS_MAX do not arrive.
     """
     trials = jnp.stack([present, edge])
     chances = jnp.stack([jnp.broadcast_to(p, present.shape) for p in (p_stay, p_appear)])

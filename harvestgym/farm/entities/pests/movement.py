@@ -1,4 +1,4 @@
-"""Pests within the field: from plot to neighbour plot with the wind, and on a plot from host to host."""
+"""Movement of pests within the field: between neighbouring plots with the wind, and between the hosts of a plot."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from harvestgym.core.random import multinomial
 from .equations import PESTS_MAX
 
 WALKS = ((0, -1), (0, 1), (1, 0), (-1, 0))
-"""Steps (x, y) to the north, south, east and west; a fifth way is to stay."""
+"""Steps (x, y) to the north, south, east and west; the fifth choice is to stay."""
 
 
 def step_weights(uniform: jax.Array, wind: jax.Array, wind_x: jax.Array, wind_y: jax.Array) -> jax.Array:
-    """Return the weights p of the random walk, (length, width, 5), of uniforms of that shape; staying comes last.
+    """Return the weights p of the random walk, (length, width, 5), from uniforms of that shape; staying is last.
 
-    To each a uniform number, and to the direction that the wind, km/h, blows to a tenth of its speed. A wind between
-    two directions gives each its component. The ways out of the field have no weight.
+    Each weight is a uniform number, plus a tenth of the wind speed, km/h, in the direction of the wind. A wind between
+    two directions adds its component to each. Steps out of the field have weight 0.
     """
     nothing = jnp.zeros_like(wind)
     push = wind / 10 * jnp.maximum(jnp.stack([-wind_y, wind_y, wind_x, -wind_x, nothing]), 0.0)
@@ -26,9 +26,9 @@ def step_weights(uniform: jax.Array, wind: jax.Array, wind_x: jax.Array, wind_y:
 
 
 def walk(population: jax.Array, weights: jax.Array, uniform: jax.Array) -> jax.Array:
-    """Return the pests of each plot after all have stepped at once, each to one of the five ways; none is lost.
+    """Return the pests of each plot after all have moved at once, each in one of the five ways; none is lost.
 
-    A plot for which too many come takes nobody in: they stay where they were. `uniform` is (length, width, 4).
+    If too many would enter a plot, none enters: they stay where they were. `uniform` is (length, width, 4).
     """
     split = multinomial(uniform, population, weights, PESTS_MAX)
     going = [split[..., i] for i in range(len(WALKS))]
@@ -39,7 +39,7 @@ def walk(population: jax.Array, weights: jax.Array, uniform: jax.Array) -> jax.A
 
 
 def spread_over_hosts(population: jax.Array, alive: jax.Array, repulsion: jax.Array, uniform: jax.Array) -> jax.Array:
-    """Return the pests of each plot on each of its hosts, (host, length, width); nobody where none is alive.
+    """Return the pests on each host of each plot, (host, length, width); none where no host is alive.
 
     Each living individual attracts by exp(-repulsion). Shapes: `alive`, `repulsion` (host, length, width), `uniform`
     (length, width, host); its last entry is not used.
@@ -50,7 +50,7 @@ def spread_over_hosts(population: jax.Array, alive: jax.Array, repulsion: jax.Ar
 
 
 def _open(length: int, width: int) -> np.ndarray:
-    """1 for each way that stays within the field, 0 for the others."""
+    """Return 1 for each step that stays within the field, 0 for the others."""
     x, y = np.indices((length, width))
     to = [(x + dx, y + dy) for dx, dy in (*WALKS, (0, 0))]
     inside = [(i >= 0) & (i < length) & (j >= 0) & (j < width) for i, j in to]

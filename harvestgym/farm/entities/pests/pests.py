@@ -1,8 +1,8 @@
-"""Pests: insects that come in waves from the wild edge, drift with the wind and live on what grows (section 4.4.3).
+"""Pests: insects that come in waves from the wild edge, drift with the wind and live on plants (section 4.4.3).
 
-Their numbers are per m2 of plot, so that plots of any size fare alike; distances to the edge count in plots.
-A morning's pests spread over the plants and weeds of their plot; in the evening some have left, others have come, and
-all step to a neighbour plot or stay. The equations are in `equations.py`, the steps in `movement.py`.
+Their numbers are per m2 of plot, so that results do not depend on the size of plots; distances to the edge are in
+plots. In the morning, pests spread over the plants and weeds of their plot; in the evening some leave, others arrive,
+and all move to a neighbouring plot or stay. The equations are in `equations.py`, the movement in `movement.py`.
 """
 
 from __future__ import annotations
@@ -24,30 +24,30 @@ from . import equations, movement
 from .equations import PESTS_MAX, Appear, Stay, Surroundings
 
 LOOKAHEAD = 5
-"""Days of forecast, as many as of the weather."""
+"""Days of forecast, as for the weather."""
 
 
 @pytree
 class PestsState:
-    """Places of the pests, the forecast of attacks, and (hidden) the waves to come."""
+    """The location of the pests, the forecast of attacks, and (hidden) future waves."""
 
     population: jax.Array = var("plot_population#nb", "pests on the plot, per m2", dtype="int", high=PESTS_MAX)
     on_host: jax.Array = var(
-        "onplant_population#nb", "pests of this morning on each host", dtype="int", high=PESTS_MAX,
+        "onplant_population#nb", "pests on each host this morning", dtype="int", high=PESTS_MAX,
         axes=("host", "plot"),
     )  # fmt: skip
     forecast: jax.Array = var(
-        "forecast/attack", "forecast share of the plots before which a wave comes, 0 to 1", high=1, axes=("lead",)
+        "forecast/attack", "forecast share of the plots that a wave reaches, 0 to 1", high=1, axes=("lead",)
     )
     ahead: jax.Array = var(
-        "ahead", "pests at the edge on the days to come", dtype="int", high=PESTS_MAX, axes=("lead", "plot"),
+        "ahead", "pests at the edge on the coming days", dtype="int", high=PESTS_MAX, axes=("lead", "plot"),
         hidden=True,
     )  # fmt: skip
 
 
 @pytree
 class Pests(Entity):
-    """Pest insects of one sort."""
+    """A species of pest insects."""
 
     State: ClassVar[type] = PestsState
     targets: ClassVar[tuple[str, ...]] = ("pests",)
@@ -56,28 +56,28 @@ class Pests(Entity):
         "pull": ("plot", "way"), "step": ("plot", "turn"), "forecast": ("lead",),
     }  # fmt: skip
 
-    frequency: jax.Array = par("arrival_frequency#day-1", "chance of a wave before a plot", low=0, high=1)
-    least: jax.Array = par("min_population#nb", "fewest pests of a wave", dtype="int", low=0, high=PESTS_MAX)
-    most: jax.Array = par("max_population#nb", "most pests of a wave", dtype="int", low=0, high=PESTS_MAX)
+    frequency: jax.Array = par("arrival_frequency#day-1", "chance of a wave at a plot", low=0, high=1)
+    least: jax.Array = par("min_population#nb", "fewest pests in a wave", dtype="int", low=0, high=PESTS_MAX)
+    most: jax.Array = par("max_population#nb", "most pests in a wave", dtype="int", low=0, high=PESTS_MAX)
     error: jax.Array = par(
-        "forecast_noise_attack#day-1", "variance of a forecast attack per day ahead", low=0, high=100
+        "forecast_noise_attack#day-1", "variance of the forecast of attacks per day ahead", low=0, high=100
     )
     appear: Appear
     stay: Stay
 
     def check(self) -> Iterator[str]:
-        """Check that the least is at most the most."""
+        """Check that the minimum is not above the maximum."""
         yield from check_order("min_population#nb", self.least, "max_population#nb", self.most)
 
     def init(self, key: jax.Array, place: Place) -> PestsState:
-        """Start without pests; the waves of the days ahead are drawn."""
+        """Start without pests, and draw the waves of the coming days."""
         waves, noise = jax.random.split(key)
         ahead = self._waves(*jax.random.uniform(waves, (2, LOOKAHEAD, *place.shape), jnp.float32))
         forecast = self._forecast(ahead, jax.random.uniform(noise, (LOOKAHEAD,), jnp.float32))
         return replace(self.zero_state(place), ahead=ahead, forecast=forecast)
 
     def sizes(self, place: Place) -> dict[str, tuple[int, ...]]:
-        """Return the sizes of further axes: days ahead, ways to step and draws among them, none on one plot."""
+        """Return the sizes of further axes: days ahead, steps and their draws (none for a field of one plot)."""
         ways = (len(movement.WALKS) + 1) * (place.shape != (1, 1))
         return place.sizes | {"lead": (LOOKAHEAD,), "way": (ways,), "turn": (max(ways - 1, 0),)}
 
@@ -91,11 +91,11 @@ class Pests(Entity):
         return Load(pests=on_host.astype(jnp.float32))
 
     def draw(self, seen: DrawContext, place: Place) -> list[Mark]:
-        """Draw them at the western edge of a plot."""
+        """Draw the pests at the western edge of each plot."""
         return seen.marks(self.sprites()["pest"], "plot_population#nb", (0.11 + 0.1 * seen.rank, 0.33), "pests")
 
     def describe(self, seen: DrawContext, place: Place) -> list[str]:
-        """Report their number."""
+        """Report the number of pests."""
         number = seen.total("plot_population#nb")
         return [f"pests: {number:.0f}"] if number > 0 else []
 
@@ -118,7 +118,7 @@ class Pests(Entity):
         return equations.wave_size(self.frequency, self.least, self.most, happens, size)
 
     def _forecast(self, ahead: jax.Array, uniform: jax.Array) -> jax.Array:
-        """Forecast the attacks of the days ahead with an error whose variance grows with the lead, as for weather."""
+        """Forecast the attacks of the coming days with an error whose variance grows with the lead, as for weather."""
         attacked = jnp.mean((ahead > 0).astype(jnp.float32), axis=(1, 2))
         error = jnp.sqrt(self.error * (1.0 + jnp.arange(LOOKAHEAD, dtype=jnp.float32))) * normal(uniform)
         return jnp.clip(attacked + error, 0.0, 1.0)

@@ -1,4 +1,4 @@
-"""Drawing of a crop: a sprite for each stage, taller as it grows, and its state in words."""
+"""Drawing of a crop: a sprite for each stage, taller as the crop grows, and its state in words."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LETTERS = 0.1
 
 
 def draw_stands(crop: Any, seen: DrawContext) -> list[Mark]:
-    """Return the stand of each plot, and below it how many plants there are, their stage and their height."""
+    """Draw the plants of each plot, and below them their number, stage and height."""
     if "stage" not in seen:
         return []
     stage = np.asarray(seen["stage"], float)
@@ -40,7 +40,7 @@ def draw_stands(crop: Any, seen: DrawContext) -> list[Mark]:
 
 
 def crop_name(seen: DrawContext) -> str:
-    """Return the name of the crop: that of its parameter set, else of the entity."""
+    """Return the name of the crop: the name of its parameter set, else of the entity."""
     return seen.sets[0] if seen.sets else seen.name
 
 
@@ -53,14 +53,14 @@ def _at(seen: DrawContext, key: str, x: int, y: int) -> float:
 
 
 def _height(label: str, share: float) -> float:
-    """Return the side of the drawing, in plots; of a height that is not known a middling one."""
+    """Return the side of the drawing, in plots; medium if the height is unknown."""
     if label == STAGES[Stage.SEED]:
         return 0.34
     return 0.28 + 0.44 * (min(max(share, 0.0), 1.0) if np.isfinite(share) else 0.5)
 
 
 def _column(seen: DrawContext) -> float:
-    """Return where in a plot the crop stands: side by side with the others of the field."""
+    """Return the horizontal position of the crop in a plot, next to the other crops of the field."""
     return 0.5 if seen.kinds == 1 else 0.32 + 0.36 * seen.rank / (seen.kinds - 1)
 
 

@@ -1,4 +1,4 @@
-"""Equations of the plant that are more than a response: eqs. (6) to (8), (11), (17) to (19), (21), section 4.2.7."""
+"""Equations of the plant other than responses: eqs. (6) to (8), (11), (17) to (19), (21), section 4.2.7."""
 
 from __future__ import annotations
 
@@ -20,62 +20,62 @@ def noisy_rate(rate: jax.Array, variance: jax.Array, uniform: jax.Array) -> jax.
 
 
 def logistic_step(value: jax.Array, rate: jax.Array, ceiling: jax.Array) -> jax.Array:
-    """Eqs. (6) and (17): a day's growth towards the ceiling; 0 stays 0, so that growth needs a start.
+    """Eqs. (6) and (17): a day's growth towards the ceiling; 0 stays 0, so growth needs an initial value.
 
-    At a constant rate the solution is ceiling * tanh(t * rate / (2 sqrt(ceiling)))^2. What is above a ceiling that
-    stress has lowered stays.
+    At a constant rate the solution is ceiling * tanh(t * rate / (2 sqrt(ceiling)))^2. A value above a ceiling that
+    stress has lowered does not change.
     """
     grown = value + rate * (1 - value / ceiling) * power(value, 0.5)
     return jnp.maximum(value, jnp.minimum(grown, ceiling))
 
 
 def arrival(value: jax.Array, threshold: jax.Array, ceiling: jax.Array) -> jax.Array:
-    """Eqs. (7) and (18): the chance to move on, certain from the threshold on.
+    """Eqs. (7) and (18): the chance to enter the next stage, 1 from the threshold on.
 
-    The distance below it is in percent of the ceiling. In the paper it is in cm or g, but a fruit of 6 g is never
-    far from any weight: pods would ripen at half their weight.
+    The distance below it is in percent of the ceiling. In the paper it is in cm or g, but then a fruit of 6 g is
+    never far from any weight: pods would ripen at half their weight.
     """
     return jnp.exp(-100 * jnp.maximum(threshold - value, 0.0) / ceiling)
 
 
 def stress(weights: StressWeights, nutrients: jax.Array, water: jax.Array, light: jax.Array) -> jax.Array:
-    """Return the stress of eqs. (8) and (19): a weighted sum of what was refused, as shares (0 to 1) of the need.
+    """Return the stress of eqs. (8) and (19): a weighted sum of unmet needs, as shares (0 to 1) of the needs.
 
-    Of the nutrients the scarcest alone counts, as in eq. (4). The paper adds grams and litres without weights, by which
-    a plant that has grown well, and needs more, is worse off than one that never grew: a sick soil would yield more
-    than a living one.
+    Only the scarcest nutrient counts, as in eq. (4). The paper adds grams and litres without weights, so that a plant
+    that grows well, and needs more, is worse off than one that never grew: a poor soil would yield more than a healthy
+    one.
     """
     hunger = functools.reduce(jnp.maximum, [w * share for w, share in zip(weights.nutrients, nutrients, strict=True)])
     return hunger + weights.water * water + weights.light * light
 
 
 def refused_share(refused: jax.Array, needed: jax.Array) -> jax.Array:
-    """Share (0 to 1) of a need that was refused; 0 where nothing was needed."""
+    """Return the unmet share (0 to 1) of a need; 0 where nothing was needed."""
     return jnp.where(needed > 0, jnp.minimum(refused / jnp.where(needed > 0, needed, 1.0), 1.0), 0.0)
 
 
 LEAST_RESPONSE = 1e-3
-"""Smallest share that is distinguished from zero, so that logarithms are finite."""
+"""Smallest share whose logarithm is taken, so that logarithms are finite."""
 
 
 def minus_log(share: jax.Array) -> jax.Array:
-    """Return the exponent of a response that is a share (0 to 1) itself."""
+    """Return the exponent whose response is this share (0 to 1)."""
     return -jnp.log(jnp.maximum(share, LEAST_RESPONSE))
 
 
 def size_left(stress: jax.Array) -> jax.Array:
-    """Eq. (8): the share (0.5 to 1) of its largest size that a stressed plant can reach.
+    """Eq. (8): the share (0.5 to 1) of the largest size that a stressed plant can reach.
 
-    The paper lowers the size at which it flowers by it, so that hunger and thirst bring the bloom forward by weeks;
-    here the ceiling of eq. (6) falls with it, and a stressed plant flowers smaller at about the same age.
+    The paper lowers the size at which a plant flowers, so that stress brings the bloom forward by weeks. Here stress
+    lowers the ceiling of eq. (6), and a stressed plant flowers smaller at about the same age.
     """
     return (1 + jnp.exp(-stress)) / 2
 
 
 def pollination(bloom: Bloom, drivers: Drivers) -> jax.Array:
-    """Chance of a flower to be pollinated today: p = sum w p of eq. (11), by eqs. (12) and (13).
+    """Return the chance that a flower is pollinated today: p = sum w p of eq. (11), by eqs. (12) and (13).
 
-    The paper's weighted sum of three binomials is no whole number; one binomial of the mixed chance is.
+    The paper's weighted sum of three binomials is not a whole number; one binomial with the mixed chance is.
     """
     chances = (bloom.auto_success, probability(bloom.wind, drivers), probability(bloom.insects, drivers))
     mixed = sum(w * p for w, p in zip(bloom.rates, chances, strict=True))
@@ -83,17 +83,17 @@ def pollination(bloom: Bloom, drivers: Drivers) -> jax.Array:
 
 
 def kept_fruits(fruits: jax.Array, share: jax.Array) -> jax.Array:
-    """Eq. (21): whole fruits that are left; the "factor" by which they decrease is the share that stays, 0 to 1."""
+    """Eq. (21): the number of fruits left; the "factor" of their decrease is the share that stays, 0 to 1."""
     return jnp.floor(fruits * jnp.minimum(share, 1.0)).astype(jnp.int32)
 
 
 def vapour_pressure(temperature: jax.Array) -> jax.Array:
-    """Saturation vapour pressure, kPa (FAO-56 eq. 11)."""
+    """Compute the saturation vapour pressure, kPa (FAO-56 eq. 11)."""
     return 0.6108 * jnp.exp(17.27 * temperature / (temperature + 237.3))
 
 
 def least_humidity(humidity: jax.Array, t_mean: jax.Array, t_max: jax.Array) -> jax.Array:
-    """RH_min, %, if the day's mean vapour lasts into its warmest hour."""
+    """Compute RH_min, %, if the day's mean vapour pressure persists into its warmest hour."""
     return humidity * vapour_pressure(t_mean) / vapour_pressure(t_max)
 
 
@@ -102,8 +102,8 @@ def crop_coefficient(
 ) -> jax.Array:
     """K_t of section 4.2.7, which is FAO-56 eq. (70) with a basal coefficient that rises with the height.
 
-    As there, and unlike in the paper, wind is in m/s at 2 m and between 1 and 6, humidity is the day's least, in %
-    and between 20 and 80; and K_t multiplies ET_0 as it is, not divided by 100. Height in cm.
+    As in FAO-56, and unlike in the paper, wind is in m/s at 2 m, limited to 1 to 6, humidity is the day's minimum in %,
+    limited to 20 to 80, and K_t multiplies ET_0 without a division by 100. Height is in cm.
     """
     wind, humid = jnp.clip(wind, 1.0, 6.0), jnp.clip(least_humidity, 20.0, 80.0)
     air = 0.04 * (wind - 2) - 0.004 * (humid - 45)

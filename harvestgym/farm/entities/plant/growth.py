@@ -1,7 +1,7 @@
 """A day of a crop: deaths, growth, flowers and fruits, changes of stage (section 4.2).
 
-All rates are those of the morning. Each plot is in one stage, so one uniform per use serves all stages. Death comes
-first; survivors may change stage. Both happen at most once a day.
+All rates use the state of the morning. Each plot is in one stage, so one uniform number per use serves all stages.
+Death comes first; survivors may change stage. Both happen at most once a day.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .stages import Stage
 from .state import CAUSES, FIRST_CAUSE, SURVIVAL, PlantState
 
 BARREN = 0.1
-"""Share of the largest weight below which a fruit is none."""
+"""Share of the largest weight below which a fruit does not count as one."""
 
 
 class PlantFate(NamedTuple):
@@ -37,7 +37,7 @@ class PlantFate(NamedTuple):
 
 
 def death_exponents(crop: Crop, state: PlantState, day: Drivers) -> list[jax.Array]:
-    """Return on each plot the exponent terms of eq. (2), (9), (15) or (20), by stage, in the order of `CAUSES`."""
+    """Return the exponent terms of eq. (2), (9), (15) or (20) on each plot, by stage, in the order of `CAUSES`."""
     groups = (crop.seed.survive, crop.grow.survive, crop.bloom.survive, crop.fruit.survive)
     here = [state.stage == stage for stage in FIRST_CAUSE]
     pairs = zip(groups, SURVIVAL.values(), strict=True)
@@ -55,20 +55,20 @@ def decide_survival(crop: Crop, state: PlantState, day: Drivers, uniform: jax.Ar
 
 
 class Thresholds(NamedTuple):
-    """The size, cm, and the weight of a fruit, g, from which a plant moves on, or at which growth ends."""
+    """The size, cm, and the fruit weight, g, at which a plant enters the next stage or stops growing."""
 
     size: jax.Array
     weight: jax.Array
 
 
 def compute_ceilings(crop: Crop, day: Drivers) -> Thresholds:
-    """Compute the ceilings of eqs. (6) and (17), which stress and missing visits lower by eqs. (8) and (19)."""
+    """Compute the ceilings of eqs. (6) and (17); stress and missing visits lower them by eqs. (8) and (19)."""
     lowered = sum(exponent_terms(crop.fruit.ripen, day).values())
     return Thresholds(equations.size_left(day["stress"]) * crop.size_max, jnp.exp(-lowered) * crop.fruit_weight_max)
 
 
 def compute_thresholds(crop: Crop, day: Drivers) -> Thresholds:
-    """Compute the thresholds of today by eqs. (8) and (19): shares of the ceilings, as neither is ever reached."""
+    """Compute today's thresholds by eqs. (8) and (19): shares of the ceilings, which are never reached."""
     size, weight = compute_ceilings(crop, day)
     return Thresholds(crop.bloom.share * size, jnp.minimum(jnp.exp(-crop.fruit.ripen.intercept), 1.0) * weight)
 
@@ -76,7 +76,7 @@ def compute_thresholds(crop: Crop, day: Drivers) -> Thresholds:
 def transition_probability(crop: Crop, state: PlantState, day: Drivers, marks: Thresholds) -> jax.Array:
     """Return the probability of a change to the next stage: eqs. (3), (7), (14) and (18).
 
-    Fruit that stress keeps from gaining weight never ripens: below its first weight, or a tenth of the largest.
+    Fruit never ripens if stress keeps its ripe weight at or below its initial weight or a tenth of the largest.
     """
     chances = {
         Stage.SEED: probability(crop.seed.sprout, day),
@@ -92,7 +92,7 @@ def transition_probability(crop: Crop, state: PlantState, day: Drivers, marks: T
 
 
 def count_days(state: PlantState, marks: Thresholds) -> PlantState:
-    """Add a day to the ages, and store the thresholds of today."""
+    """Add a day to the ages, and store today's thresholds."""
     stage = state.stage
     return replace(
         state,
@@ -141,7 +141,7 @@ def grow(crop: Crop, state: PlantState, day: Drivers, uniform: jax.Array) -> Pla
 
 
 def bloom(crop: Crop, state: PlantState, day: Drivers, opens: jax.Array, uniform: jax.Array) -> PlantState:
-    """Open the flowers of plants that start to bloom, eq. (10), and pollinate those of the others, eq. (11)."""
+    """Open the flowers of plants that start to bloom, eq. (10), and pollinate the others, eq. (11)."""
     blooms = state.stage == Stage.BLOOM
     trials = choose([(opens, crop.flowers_max), (blooms, state.flowers - state.pollinated)], 0)
     opening = probability(crop.bloom.open, day) * state.size / crop.size_max
@@ -163,7 +163,7 @@ def keep_fruits(crop: Crop, state: PlantState, day: Drivers, uniform: jax.Array)
 
 
 def apply_deaths(state: PlantState, fate: PlantFate) -> PlantState:
-    """Mark the plants that died today: by `decide_survival`, or ripe without a fruit left."""
+    """Mark the plants that died today: by `decide_survival`, or ripe with no fruit left."""
     bare = (state.stage == Stage.RIPE) & (state.fruits == 0)
     dies = bare | ~fate.survives
     cause = jnp.where(bare, len(CAUSES) - 1, fate.cause)
@@ -193,7 +193,7 @@ def enter_next_stage(crop: Crop, state: PlantState, moves: jax.Array) -> PlantSt
 def choose(cases: Sequence[tuple[jax.Array, Any]], otherwise: Any) -> jax.Array:
     """Select elementwise the value of the first case `(condition, value)` that holds, or `otherwise`.
 
-    Written out, as `largest` is: on a CPU `jnp.select` and `argmax` cost more than the day around them.
+    Written without `jnp.select`, like `largest` without `argmax`: on a CPU they cost more than the rest of the day.
     """
     found = jnp.asarray(otherwise)
     for holds, value in reversed(cases):
@@ -202,7 +202,7 @@ def choose(cases: Sequence[tuple[jax.Array, Any]], otherwise: Any) -> jax.Array:
 
 
 def largest(rows: Sequence[jax.Array]) -> tuple[jax.Array, jax.Array]:
-    """Return elementwise the index (int32) of the largest of some arrays, the first of equals, and its value."""
+    """Return elementwise the index (int32) of the largest array, the first of equal ones, and its value."""
     best = jnp.asarray(rows[0])
     at = jnp.zeros(best.shape, jnp.int32)
     for i, row in enumerate(rows[1:], start=1):

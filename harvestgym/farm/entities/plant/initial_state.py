@@ -1,4 +1,4 @@
-"""Initial state of a crop: variables that its stage implies and the farm file does not give."""
+"""Initial state of a crop: variables that its stage implies and the farm file omits."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ FIRST_STAGE = {
     "size": Stage.GROW, "flowers": Stage.BLOOM, "pollinated": Stage.BLOOM, "fruits": Stage.FRUIT,
     "fruit_weight": Stage.FRUIT,
 }  # fmt: skip
-"""The first stage in which a plant has each of these."""
+"""The first stage in which each variable can be above 0."""
 
 
 def check_start(crop: Crop, given: Mapping[str, np.ndarray]) -> Iterator[tuple[str, str]]:
-    """Yield each initial value above 0 of something that a plant has in none of the stages it may start in."""
+    """Yield each initial value above 0 of a variable that is 0 in all possible initial stages."""
     latest = int(np.max(given.get("stage", crop.initial_stage)))
     for name, first in FIRST_STAGE.items():
         most = float(np.max(given.get(name, 0.0)))
@@ -32,11 +32,11 @@ def check_start(crop: Crop, given: Mapping[str, np.ndarray]) -> Iterator[tuple[s
 
 
 def complete_state(crop: Crop, state: PlantState, place: Place) -> PlantState:
-    """`state` with the zeros filled in that its stages forbid, and without what they exclude.
+    """Return `state` consistent with its stages: fill zeros that they forbid, and clear values that they exclude.
 
-    A plot that has plants has its usual number of them, evenly spaced; from bloom on they are as large as an
-    unstressed plant that flowers, with the expected flowers; when there is fruit, all flowers have set it;
-    ripe fruit is that of an unstressed and well visited plant. What the file says itself stays.
+    A plot with plants has its usual number of them, evenly spaced; from bloom on they are as large as an unstressed
+    plant that flowers, with the expected number of flowers; from fruit on, all flowers have become fruit; ripe fruit
+    has the weight of an unstressed and well pollinated plant. Values from the file stay.
     """
     planted = _planted(crop, state, place)
     grown = _grown(crop, planted)

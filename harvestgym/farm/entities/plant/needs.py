@@ -1,4 +1,4 @@
-"""Demands of a stand of plants on its plot: ground, water and nutrients, and the drivers of its responses."""
+"""Needs of the plants on a plot: ground, water and nutrients, and the drivers of their responses."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .stages import Stage, is_alive
 from .state import PlantState
 
 COUNTED = ("age_seed", "age_bloom", "age_ripe", "nogrow", "noweight")
-"""The days that a plant has counted, as they are named in `PlantState` and in `parameters.py`."""
+"""The day counts of a plant, as named in `PlantState` and `parameters.py`."""
 
 
 def ground_covered(crop: Crop, state: PlantState, surface: jax.Array) -> jax.Array:
@@ -25,10 +25,10 @@ def ground_covered(crop: Crop, state: PlantState, surface: jax.Array) -> jax.Arr
 
 
 def crowding(crop: Crop, state: PlantState, surface: jax.Array) -> jax.Array:
-    """Share (0 to 1) of the ground of a plant that its neighbours take.
+    """Return the share (0 to 1) of a plant's ground that its neighbours take.
 
-    The plants stand in a square, their spacing apart; those at its edge reach out into what is left of the plot. A
-    plant has its share of the ground that they reach together.
+    The plants form a square grid; the outer ones reach into the rest of the plot. Each plant has an equal share of the
+    ground that they reach together.
     """
     wanted, plants = crop.grow.leaf_surface * state.size, jnp.maximum(state.population, 1)
     side = (jnp.sqrt(plants) - 1) * state.spacing / 100 + _root(wanted)
@@ -42,7 +42,7 @@ def _root(area: jax.Array) -> jax.Array:
 
 
 def transpiration(crop: Crop, state: PlantState, surface: jax.Array, air: Air) -> jax.Array:
-    """Compute the water, L, that unstressed plants lose today in full light (4.2.7): ET_0 K_t from what they cover."""
+    """Compute the water, L, that unstressed plants lose today in full light (4.2.7): ET_0 K_t on the covered ground."""
     humidity = equations.least_humidity(air.humidity, air.t_mean, air.t_max)
     grow = crop.grow
     coefficient = equations.crop_coefficient(grow.alpha_0, grow.alpha_1, state.size, air.wind / KMH, humidity)
@@ -50,9 +50,9 @@ def transpiration(crop: Crop, state: PlantState, surface: jax.Array, air: Air) -
 
 
 def reached_water(crop: Crop, ground: Ground) -> tuple[jax.Array, jax.Array]:
-    """Return the extractable water of the root zone today and at most, L: the TAW of FAO-56 eq. (82).
+    """Return the extractable water of the root zone, L, today and at most: the TAW of FAO-56 eq. (82).
 
-    The roots reach the uppermost Z_r of the soil, which dries first; what lies below them stays at field capacity.
+    The roots reach the upper Z_r of the soil, which dries first; the soil below stays at field capacity.
     """
     most = ground.capacity - ground.wilting
     reached = most * jnp.minimum(crop.root_depth / jnp.maximum(ground.depth, 1e-6), 1.0)
@@ -60,26 +60,26 @@ def reached_water(crop: Crop, ground: Ground) -> tuple[jax.Array, jax.Array]:
 
 
 def drought_threshold(crop: Crop, state: PlantState, ground: Ground) -> jax.Array:
-    """w of eq. (5) on each plot, L, from the least water to which the roots can dry the soil."""
+    """Return w of eq. (5) on each plot, L, from the lowest water content to which roots can dry the soil."""
     drought = jnp.where(state.stage == Stage.FRUIT, crop.fruit.drought, crop.grow.drought)
     return water_threshold(drought, ground.capacity - reached_water(crop, ground)[1], ground.capacity)
 
 
 def transpired_share(crop: Crop, state: PlantState, ground: Ground) -> jax.Array:
-    """Share (0 to 1) of that water which plants let go: their stomata are as open as the soil is moist."""
+    """Return the share (0 to 1) of that water which plants transpire: in dry soil their stomata close."""
     extractable, reached = reached_water(crop, ground)
     least = ground.capacity - reached
     return stomatal_opening(extractable, drought_threshold(crop, state, ground) - least)
 
 
 def water_demand(crop: Crop, state: PlantState, lost: jax.Array) -> jax.Array:
-    """Compute the water, L, that plants with such a loss would take up today: what they keep, less what they have."""
+    """Compute the water, L, that plants with this loss would take up today: loss plus body water minus stored water."""
     wanted = jnp.maximum(lost + body_water(crop, state) - state.water, 0.0)
     return jnp.where(is_alive(state.stage), wanted, 0.0)
 
 
 def _consumers(state: PlantState) -> list[tuple[Stage, jax.Array]]:
-    """Stage and number of what consumes on each plot: mm of size, flowers, g of fruit."""
+    """Return each consuming stage and its amount on each plot: mm of size, flowers, g of fruit."""
     millimetres, flowers, grams = state.size * 10, state.flowers, state.fruits * state.fruit_weight
     amounts = [(Stage.GROW, millimetres), (Stage.BLOOM, flowers), (Stage.FRUIT, grams)]
     return [(s, jnp.where(state.stage == s, state.population * a, 0.0)) for s, a in amounts]
@@ -93,25 +93,25 @@ def nutrient_demand(crop: Crop, state: PlantState) -> jax.Array:
 
 
 def body_water(crop: Crop, state: PlantState) -> jax.Array:
-    """Return the water that a plot's plants keep beyond what they transpire, L."""
+    """Return the water in the bodies of a plot's plants, L."""
     plants = jnp.where(state.stage == Stage.GROW, state.population, 0)
     _, (_, flowers), (_, grams) = _consumers(state)
     return (plants * crop.grow.water + flowers * crop.bloom.water + grams * crop.fruit.water) / 1000
 
 
 def lack_of_light(crop: Crop, state: PlantState, radiation: jax.Array) -> jax.Array:
-    """Share (0 to 1) by which the day's radiation, MJ/m2, falls short of what the crop can use."""
+    """Return the share (0 to 1) by which the day's radiation, MJ/m2, is below what the crop can use."""
     wanted = jnp.where(state.stage == Stage.FRUIT, crop.fruit.rate.radiation.low, crop.grow.rate.radiation.low)
     lacks = wanted > radiation
     return jnp.where(lacks, 1 - radiation / jnp.where(lacks, wanted, 1.0), 0.0)
 
 
 def drought_exponent(crop: Crop, state: PlantState) -> jax.Array:
-    """Minus the log of the yield that dry days leave: K_y times that of the share of the water got (Jensen 1968).
+    """Return minus the log of the yield share under drought: K_y times that of the water share (Jensen 1968).
 
-    For small deficits it is FAO-33 eq. 1, which holds up to a half; no flower that has a drop left loses all. Of the
-    periods the worst counts, as the K_y of a whole season is near the largest of its periods. Drought in the vegetative
-    period costs yield by the size of eq. (8), too.
+    For small deficits it is FAO-33 eq. 1, which holds up to one half; with any water left, some yield remains. Only the
+    worst period counts, because the K_y of a whole season is near the largest of its periods. Drought in the vegetative
+    period also reduces yield through the size of eq. (8).
     """
     flowers, fills = (state.stage == stage for stage in (Stage.BLOOM, Stage.FRUIT))
     factor = jnp.where(flowers, crop.bloom.yield_response, crop.grow.yield_response)
@@ -121,7 +121,7 @@ def drought_exponent(crop: Crop, state: PlantState) -> jax.Array:
 
 
 def compute_stress(crop: Crop, state: PlantState) -> jax.Array:
-    """Compute the stress of eqs. (8) and (19) from what the plants have needed and got so far."""
+    """Compute the stress of eqs. (8) and (19) from what the plants have needed and received so far."""
     nutrients = equations.refused_share(state.nutrient_stress, state.nutrient_stress + state.nutrients)
     water = equations.refused_share(state.stage_refused, state.stage_thirst)
     grows = state.stage == Stage.GROW
@@ -131,9 +131,9 @@ def compute_stress(crop: Crop, state: PlantState) -> jax.Array:
 def compute_drivers(
     crop: Crop, state: PlantState, place: Place, air: Air, ground: Ground, asked: jax.Array, given: jax.Array
 ) -> Drivers:
-    """Compute the drivers of today from weather, soil and state, by the names of `parameters.py`.
+    """Compute today's drivers from weather, soil and state, by the names in `parameters.py`.
 
-    `asked` and `given` are what they ask and get of each nutrient today, g.
+    `asked` and `given` are the need and the supply of each nutrient today, g.
     """
     refused = equations.refused_share(jnp.maximum(asked - given, 0.0), asked)
     return {

@@ -1,14 +1,14 @@
-"""Parameters of a crop, stage by stage, one group for each equation.
+"""Parameters of a crop, by stage, one group for each equation.
 
-Every `Response` is one equation of section 4.2 of the form of eq. (1); its windows are named after the driver
-they look at, in the unit said here.
+Every `Response` is one equation of section 4.2 in the form of eq. (1); its windows are named after their drivers, with
+these units:
 
     temperature (mean, degC), humidity (%), rain (1 on a rainy day), frost (days in a row); birds (seed eaters);
     age_seed, age_bloom, age_ripe, nogrow, noweight (days); pests (on the plot's plants); visits (of pollinators
-    since the flowers opened); N, P, K, C (share of the day's need that is not taken up); water (minus the log of K_s,
-    the share of its transpiration that a plant keeps in a dry soil); crowding (share of its ground that a plant
-    lacks); light (share of its light that the other hosts of its plot take); radiation (solar, MJ/m2/day); cold (the
-    day's minimum, degC); stress (of eq. (8)); drought (minus the log of the yield left by dry days, FAO-33).
+    since the flowers opened); N, P, K, C (unmet share of the day's need); water (minus the log of K_s, the share of
+    transpiration that remains in dry soil); crowding (share of its ground that a plant lacks); light (share of its
+    light that the other hosts of its plot take); radiation (solar, MJ/m2/day); cold (the day's minimum, degC); stress
+    (of eq. (8)); drought (minus the log of relative yield after dry days, FAO-33).
 """
 
 from __future__ import annotations
@@ -25,27 +25,27 @@ from harvestgym.farm.entities.response import Response, Window
 from .stages import STAGES
 
 FLOWERS_MAX = 100
-"""The most flowers a plant of any crop can open; the binomials of eqs. (10) and (11) are compiled for it."""
+"""Most flowers of a plant; the binomials of eqs. (10) and (11) are compiled for it."""
 
 PLANTS_MAX = 1_000_000
-"""The most plants on a plot: carrots, the densest of the crops, on 6,000 m2."""
+"""Most plants on a plot: carrots, the densest crop, on 6,000 m2."""
 
 HEIGHT_MAX = 15_000.0
-"""The largest size, cm; the tallest tree has 11,600."""
+"""Largest size, cm; the tallest tree has 11,600."""
 
 FRUIT_MAX = 2e6
-"""The largest weight of a fruit, g; the heaviest pumpkin has 1.3e6."""
+"""Largest weight of a fruit, g; the heaviest pumpkin has 1.3e6."""
 
 
 def _each(key: str, doc: str) -> jax.Array:
-    """Return a parameter per nutrient, `key` having a place for its name."""
+    """Return a parameter with a value per nutrient; `key` has a placeholder for its name."""
     return par(tuple(key.format(n) for n in NUTRIENTS), doc, low=0, high=100)
 
 
 @pytree
 class SeedSurvival(Response):
-    """Eq. (2). The paper's interval for the age, [sprout_age_min, inf), would kill young seeds and spare old
-    ones; it is [0, oldest] here, as in the reference implementation."""
+    """Eq. (2). The paper's interval for the age, [sprout_age_min, inf), would kill young seeds instead of old
+    ones; here it is [0, oldest], as in the reference implementation."""
 
     birds: Window
     age_seed: Window
@@ -62,7 +62,7 @@ class Sprouting(Response):
 
 @pytree
 class Seed:
-    """From the seed to the first leaves, section 4.2.1."""
+    """The stage from the seed to the first leaves, section 4.2.1."""
 
     survive: SeedSurvival
     sprout: Sprouting
@@ -70,13 +70,13 @@ class Seed:
 
 @pytree
 class Rate(Response):
-    """Eqs. (4) and (16), with the share of the need that is not taken up in the place of the soil's stock.
+    """Eqs. (4) and (16), with the unmet share of the need instead of the soil's stock.
 
-    By the stock a soil whose dead microlife keeps its nutrients would feed better than one whose plants take them.
-    Of the nutrients the scarcest alone counts (Liebig's law of the minimum). The paper's litres below eq. (5) are the
-    minus log of K_s here, so that growth follows a power of the transpiration (as the yield of Jensen 1968 does) and
-    ends at the wilting point. Crowding, light and radiation are not in the paper, where a spacing has no effect, no
-    crop shades another and the sun does nothing.
+    Judged by the stock, a soil whose dead microlife keeps its nutrients would feed plants better than a soil whose
+    plants take them up. Only the scarcest nutrient counts (Liebig's law of the minimum). The paper's litres below eq.
+    (5) are minus the log of K_s here, so that growth follows a power of the transpiration (like the yield of Jensen
+    1968) and ends at the wilting point. Crowding, light and radiation are not in the paper: there, spacing, shade
+    between crops and sunlight have no effect.
     """
 
     temperature: Window
@@ -92,7 +92,7 @@ class Rate(Response):
 
 @pytree
 class GrowSurvival(Response):
-    """Eq. (9), and cold, which in the paper is endured by all but flowers."""
+    """Eq. (9), with cold; in the paper cold harms flowers only."""
 
     nogrow: Window
     pests: Window
@@ -101,44 +101,44 @@ class GrowSurvival(Response):
 
 @pytree
 class Grow:
-    """From the first leaves to the first flowers, section 4.2.2, and what a body of that size transpires."""
+    """The stage from the first leaves to the first flowers, section 4.2.2, with the transpiration by size."""
 
     rate: Rate
     survive: GrowSurvival
     variance: jax.Array = par("grow_rate_sigma2", "variance of the rate's noise, eq. (6)", low=0, high=100)
     rate_min: jax.Array = par("grow_rate_min#", "rate at or below which nothing grows, eq. (6)", low=0, high=1)
     yield_response: jax.Array = par(
-        "Water_yield_response", "K_y of the vegetative period beyond that by the size, FAO-33", low=0, high=10
+        "Water_yield_response", "K_y of the vegetative period beyond the effect of size, FAO-33", low=0, high=10
     )
     drought: jax.Array = par("sensitivity_draught#%", "d of eq. (5), share (0 to 1)", low=0, high=1)
-    nutrients: jax.Array = _each("{}_grow_consumption#g.mm-1", "asked by a plant per mm of its size and day")
+    nutrients: jax.Array = _each("{}_grow_consumption#g.mm-1", "need of a plant per mm of its size and day")
     water: jax.Array = par("Water_grow_consumption#mL", "water that a growing plant keeps in its body", low=0, high=1e6)
     leaf_surface: jax.Array = par(
         "grow_leaf_surface#m2.cm-1", "ground covered by a plant per cm of its size", low=0, high=10
     )
-    alpha_0: jax.Array = par("Water_evapo_alpha_0", "alpha_0 of K_t, that of no height", low=-10, high=10)
+    alpha_0: jax.Array = par("Water_evapo_alpha_0", "alpha_0 of K_t, its value at height 0", low=-10, high=10)
     alpha_1: jax.Array = par("Water_evapo_alpha_1#cm-1", "alpha_1 of K_t, per cm of height", low=-10, high=10)
 
 
 @pytree
 class StressWeights:
-    """Weights of what plants were refused in the stress of eqs. (8) and (19), as shares of what they needed."""
+    """Weights of unmet needs in the stress of eqs. (8) and (19), as shares of the needs."""
 
     nutrients: jax.Array = par(
-        tuple(f"sensitivity_stress_{n}" for n in NUTRIENTS), "for the whole need of its life refused", low=0, high=1e3
+        tuple(f"sensitivity_stress_{n}" for n in NUTRIENTS), "stress if all needs so far are unmet", low=0, high=1e3
     )
     water: jax.Array = par(
-        "sensitivity_stress_water", "for the whole need of its growth refused, eq. (8)", low=0, high=1e3
+        "sensitivity_stress_water", "stress if all needs of its growth are unmet, eq. (8)", low=0, high=1e3
     )
-    light: jax.Array = par("sensitivity_stress_light", "for weeks without any light", low=0, high=1e3)
+    light: jax.Array = par("sensitivity_stress_light", "stress of weeks without any light", low=0, high=1e3)
 
 
 @pytree
 class Opening(Response):
     """Effect of crowding and shade on the number of flowers of eq. (10).
 
-    Were growth only slowed by them, a late plant would yield as much as an early one, and any number of plants
-    would share a plot without harm. The paper knows neither.
+    If they only slowed growth, a late plant would yield as much as an early one, and any number of plants could share
+    a plot without loss. The paper has neither.
     """
 
     crowding: Window
@@ -154,14 +154,14 @@ class WindPollination(Response):
 
 @pytree
 class InsectPollination(Response):
-    """Eq. (13). The visits are those since the flowers opened, today's included, as in eq. (19)."""
+    """Eq. (13). Visits are counted since the flowers opened, today included, as in eq. (19)."""
 
     visits: Window
 
 
 @pytree
 class BloomSurvival(Response):
-    """Eq. (15), and the temperature of a single night."""
+    """Eq. (15), with the temperature of a single night."""
 
     frost: Window
     cold: Window
@@ -169,14 +169,14 @@ class BloomSurvival(Response):
 
 @pytree
 class Fading(Response):
-    """Eq. (14). The text speaks of dying with p_stay, and of an age of the weather: p_fruit and the flowers'."""
+    """Eq. (14). The paper's text has p_stay and an age of the weather; it means p_fruit and the age of the flowers."""
 
     age_bloom: Window
 
 
 @pytree
 class Bloom:
-    """From the first flowers to their fall, section 4.2.3."""
+    """The stage from the first flowers to their fall, section 4.2.3."""
 
     survive: BloomSurvival
     open: Opening
@@ -189,17 +189,17 @@ class Bloom:
     )  # fmt: skip
     rates: jax.Array = par(
         ("auto_pollination_rate#%", "wind_pollination_rate#%", "insect_pollination_rate#%"),
-        "weights w of eq. (11), normalised where they are used", low=0, high=1000,
+        "weights w of eq. (11), normalised when used", low=0, high=1000,
     )  # fmt: skip
     yield_response: jax.Array = par("Water_yield_response", "K_y of the flowering period, FAO-33", low=0, high=10)
     auto_success: jax.Array = par("auto_pollination_success#%", "p_auto of eq. (11), 0 to 1 a day", low=0, high=1)
-    nutrients: jax.Array = _each("{}_flower_consumption#g", "asked per flower and day")
+    nutrients: jax.Array = _each("{}_flower_consumption#g", "need per flower and day")
     water: jax.Array = par("Water_flower_consumption#mL", "water that a flower keeps", low=0, high=1e6)
 
 
 @pytree
 class FruitSurvival(Response):
-    """Eq. (20), and cold."""
+    """Eq. (20), with cold."""
 
     noweight: Window
     humidity: Window
@@ -209,11 +209,11 @@ class FruitSurvival(Response):
 
 @pytree
 class Ripening(Response):
-    """Eq. (19), its minus log: share of the largest weight that a ripe fruit reaches under stress and missing visits.
+    """Eq. (19), its minus log: the share of the largest weight that a fruit reaches under stress and missing visits.
 
-    The paper's interval for the stress, [0, inf), is never left; it is (-inf, 0] here. The intercept is the share
-    that an unstressed fruit reaches, without which growth of the form (17) would never arrive. Drought acts by the
-    yield response factors of FAO-33, the paper by litres in the stress.
+    The paper's interval for the stress, [0, inf), has no effect; here it is (-inf, 0]. The intercept is the share that
+    an unstressed fruit reaches, because growth of the form (17) never reaches its ceiling. Drought acts through the
+    yield response factors of FAO-33; in the paper, through litres in the stress.
     """
 
     stress: Window
@@ -223,22 +223,22 @@ class Ripening(Response):
 
 @pytree
 class Fruit:
-    """From the fall of the flowers to full-grown fruit, section 4.2.4."""
+    """The stage from the fall of the flowers to full-grown fruit, section 4.2.4."""
 
     rate: Rate
     survive: FruitSurvival
     ripen: Ripening
     yield_response: jax.Array = par("Water_yield_response", "K_y of the yield formation, FAO-33", low=0, high=10)
     variance: jax.Array = par("fruit_rate_sigma2", "variance of the rate's noise, eq. (17)", low=0, high=100)
-    rate_min: jax.Array = par("weight_rate_min#", "rate at or below which nothing is gained, eq. (17)", low=0, high=1)
+    rate_min: jax.Array = par("weight_rate_min#", "rate at or below which fruit stops growing, eq. (17)", low=0, high=1)
     drought: jax.Array = par("sensitivity_draught#%", "d of eq. (5), share (0 to 1)", low=0, high=1)
-    nutrients: jax.Array = _each("{}_fruit_consumption#g.g-1", "asked per g of fruit and day")
+    nutrients: jax.Array = _each("{}_fruit_consumption#g.g-1", "need per g of fruit and day")
     water: jax.Array = par("Water_fruit_consumption#mL.g-1", "water that a fruit keeps, per g", low=0, high=1000)
 
 
 @pytree
 class Keeping(Response):
-    """Eq. (21). Its rain is the indicator of a rainy day and its interval (-inf, 0], garbled in the paper."""
+    """Eq. (21). Rain is 1 on a rainy day and its interval is (-inf, 0], which the paper misprints."""
 
     rain: Window
     frost: Window
@@ -248,19 +248,19 @@ class Keeping(Response):
 
 @pytree
 class Ripe:
-    """From full-grown fruit to the harvest or the end, section 4.2.5."""
+    """The stage from full-grown fruit to the harvest or the end, section 4.2.5."""
 
     keep: Keeping
-    variance: jax.Array = par("ripe_rate_sigma2", "variance of the kept share's noise, eq. (21)", low=0, high=100)
+    variance: jax.Array = par("ripe_rate_sigma2", "variance of the noise of the kept share, eq. (21)", low=0, high=100)
 
 
 @pytree
 class Dead:
-    """Release of the remains of a dead plant to the soil, section 4.2.6."""
+    """The release of nutrients from a dead plant to the soil, section 4.2.6."""
 
     release: jax.Array = par(
         tuple(f"{n}_release_speed#g.g-1.day-1" for n in NUTRIENTS),
-        "share (0 to 1) of what is left that is released in a day", low=0, high=1,
+        "share (0 to 1) of the remains that is released per day", low=0, high=1,
     )  # fmt: skip
 
 
@@ -268,12 +268,12 @@ class Dead:
 class Crop:
     """All parameters of a crop."""
 
-    initial_stage: jax.Array = par("initial_stage", "stage of a plot without a stage in the start file", labels=STAGES)
-    density: jax.Array = par("population#nb.m-2", "plants per m2 of such a plot", low=0, high=1e5)
+    initial_stage: jax.Array = par("initial_stage", "stage of plots that the farm file does not set", labels=STAGES)
+    density: jax.Array = par("population#nb.m-2", "plants per m2 on these plots", low=0, high=1e5)
     size_start: jax.Array = par("size_start#cm", "size of a sprout, where eq. (6) begins", low=0, high=HEIGHT_MAX)
     size_max: jax.Array = par("size_max#cm", "size at which growth ends", low=1e-3, high=HEIGHT_MAX)
     flowers_max: jax.Array = par(
-        "flowers_max#nb", "flowers of a plant of that size", low=0, high=FLOWERS_MAX, dtype="int"
+        "flowers_max#nb", "flowers of a plant of the largest size", low=0, high=FLOWERS_MAX, dtype="int"
     )
     fruit_weight_start: jax.Array = par(
         "fruit_weight_start#g", "weight of a fruit, where eq. (17) begins", low=0, high=FRUIT_MAX
@@ -295,7 +295,7 @@ class Crop:
     dead: Dead
 
     def check(self) -> Iterator[str]:
-        """Growth begins below its end."""
+        """Check that growth starts below its end."""
         yield from check_order("size_start#cm", self.size_start, "size_max#cm", self.size_max)
         weights = self.fruit_weight_start, "fruit_weight_max#g", self.fruit_weight_max
         yield from check_order("fruit_weight_start#g", *weights)

@@ -1,4 +1,4 @@
-"""Plant: a crop that sprouts, grows, blooms, fruits and ripens on each plot, or dies of it (section 4.2).
+"""Plant: a crop that sprouts, grows, blooms, sets fruit, ripens and dies on each plot (section 4.2).
 
 The parameters are in `parameters.py`, the variables in `state.py`, the equations in `equations.py` and `growth.py`.
 """
@@ -49,14 +49,14 @@ from .state import GLOBAL_STAGE, PlantState, clear_plots, global_stage
 SEEDS = (1.0, 3.0, 5.0, 10.0, 15.0, 20.0, 25.0, 30.0)
 SPACINGS = (5.0, 10.0, 15.0, 20.0)
 LIGHT_MEMORY = 20.0
-"""Days over which a plant averages its light: the time in which a leaf pays for the next."""
+"""Days over which a plant averages its light, about the time that a leaf needs to pay for the next."""
 CRUMBS = 1e-3
-"""Nutrients of a dead plant, g, that are no longer worth a day of their own."""
+"""Nutrients of dead plants, g, below which the rest is released at once."""
 
 
 @pytree
 class Plant(Crop, Entity):
-    """A crop that takes water and nutrients from the soil and gives fruit."""
+    """A crop that takes water and nutrients from the soil and produces fruit."""
 
     State: ClassVar[type] = PlantState
     host: ClassVar[bool] = True
@@ -65,20 +65,20 @@ class Plant(Crop, Entity):
     derived: ClassVar = {"global_stage": GLOBAL_STAGE}
 
     def init(self, key: jax.Array, place: Place) -> PlantState:
-        """Return every plot in the initial stage; `settle` does the rest."""
+        """Return a state with every plot in the initial stage; `settle` fills in the rest."""
         return replace(self.zero_state(place), stage=jnp.full(place.shape, self.initial_stage, jnp.int32))
 
     def settle(self, key: jax.Array, state: PlantState, place: Place) -> PlantState:
-        """Give every plant what its stage implies and the start file left out."""
+        """Fill in the variables that the stages imply and the farm file omits."""
         return complete_state(self, state, place)
 
     def limits(self, place: Place) -> dict[str, float]:
-        """Return the size at which growth ends, and the flowers and the weight of a fruit of a plant of that size."""
+        """Return the size at which growth ends, and the flowers and the fruit weight of a plant of that size."""
         flowers = dict.fromkeys(("flowers", "pollinated", "fruits"), float(self.flowers_max))
         return flowers | {"size": float(self.size_max), "fruit_weight": float(self.fruit_weight_max)}
 
     def check_start(self, given: Mapping[str, np.ndarray]) -> Iterator[tuple[str, str]]:
-        """Yield each initial value that no stage of the start has: fruits on a seed."""
+        """Yield each initial value that does not fit the initial stages, such as fruits on a seed."""
         yield from check_start(self, given)
 
     @publishes(Canopy)
@@ -106,7 +106,7 @@ class Plant(Crop, Entity):
 
     @publishes(Litter)
     def litter(self, state: PlantState, place: Place, board: Board, draws: Draws) -> Litter:
-        """Publish the release of dead plants (section 4.2.6): a share per day, and at last the rest."""
+        """Publish the release of dead plants (section 4.2.6): a share per day, and finally the rest."""
         released = jnp.asarray(self.dead.release)[:, None, None] * state.nutrients
         crumbs = (state.nutrients - released).sum(0) < CRUMBS
         released = jnp.where(crumbs, state.nutrients, released)
@@ -116,7 +116,7 @@ class Plant(Crop, Entity):
     def sow(
         self, state: PlantState, place: Place, where: jax.Array, seeds: jax.Array, spacing: jax.Array
     ) -> ActionResult:
-        """Sow seeds per m2 on an empty plot; nothing happens where something stands."""
+        """Sow seeds per m2 on an empty plot; on other plots nothing happens."""
         done = where & (state.stage == Stage.NONE)
         population = jnp.clip(jnp.round(seeds * place.surface), 1, PLANTS_MAX).astype(jnp.int32)
         sown = {
@@ -138,7 +138,7 @@ class Plant(Crop, Entity):
 
     @action("remove")
     def remove(self, state: PlantState, place: Place, where: jax.Array) -> ActionResult:
-        """Take away what stands on a plot, dead or alive."""
+        """Remove the plants of a plot, dead or alive."""
         done = where & (state.stage != Stage.NONE)
         return ActionResult(clear_plots(state, done), done, Ledger(_exports(state, done), {}))
 
@@ -151,7 +151,7 @@ class Plant(Crop, Entity):
         return ActionResult(new, done, Ledger(_exports(state, done), {"harvest#kg": kg.sum()}))
 
     def draw(self, seen: DrawContext, place: Place) -> list[Mark]:
-        """Return the stand of each plot in its stage, as high as it has grown."""
+        """Draw the plants of each plot in their stage, as high as they have grown."""
         return drawing.draw_stands(self, seen)
 
     def describe(self, seen: DrawContext, place: Place) -> list[str]:
@@ -159,7 +159,7 @@ class Plant(Crop, Entity):
         return drawing.describe(seen)
 
     def update(self, state: PlantState, place: Place, board: Board, draws: Draws) -> tuple[PlantState, Ledger]:
-        """Return a day: what the morning decides, then what comes of it."""
+        """Simulate a day: first decide changes from the state of the morning, then apply them."""
         light = unshaded_light(board)
         day = self._drivers(state, place, board, light)
         marks, fate = growth.compute_thresholds(self, day), growth.decide_survival(self, state, day, draws["survive"])
@@ -218,7 +218,7 @@ class Plant(Crop, Entity):
         return new, lost
 
     def holds(self, state: PlantState) -> dict[str, jax.Array]:
-        """Water and nutrients in the plants."""
+        """Return the water and nutrients in the plants."""
         return {"water": state.water, "nutrients": state.nutrients}
 
     def views(self, state: PlantState) -> dict[str, jax.Array]:
@@ -226,9 +226,9 @@ class Plant(Crop, Entity):
         return {"global_stage": global_stage(state)}
 
     def indices(self, state: PlantState) -> dict[str, jax.Array]:
-        """r_plant of section 3.1.2: the mean of sprouted, size, pollinated flowers and fruit weight, as shares.
+        """Return r_plant of section 3.1.2: the mean of sprouted, size, pollinated flowers and fruit weight, as shares.
 
-        Only living plants count; a harvest ends the development that it rewards.
+        Only living plants count, so a harvest ends the development that this index rewards.
         """
         parts = [
             1.0, state.size / self.size_max, state.pollinated / jnp.maximum(state.flowers, 1),
@@ -243,7 +243,7 @@ def _exports(state: PlantState, done: jax.Array) -> dict[str, jax.Array]:
 
 
 def _decayed(morning: PlantState, state: PlantState, litter: Litter) -> tuple[PlantState, jax.Array]:
-    """Return the dead dry out, give up their litter and are gone with the last of it; also the water that dried."""
+    """Dry out dead plants, remove their litter, and clear plots that have none left; also return the lost water."""
     dried = jnp.where(state.stage == Stage.DEAD, state.water, 0.0)
     new = replace(state, water=state.water - dried, nutrients=state.nutrients - litter.nutrients)
     gone = (morning.stage == Stage.DEAD) & (new.nutrients.sum(0) <= 0)

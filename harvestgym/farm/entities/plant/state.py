@@ -1,4 +1,4 @@
-"""The state of a crop: on each plot a stand of like plants, in one of the stages of section 4.2."""
+"""The state of a crop: equal plants on each plot, in one of the stages of section 4.2."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from .stages import GLOBAL_STAGES, HARVESTED, STAGES, UNDEFINED, Stage
 SURVIVAL = {
     Stage.SEED: SeedSurvival, Stage.GROW: GrowSurvival, Stage.BLOOM: BloomSurvival, Stage.FRUIT: FruitSurvival,
 }  # fmt: skip
-"""The response by which plants of a stage survive a day: eqs. (2), (9), (15) and (20)."""
+"""The survival response of each stage: eqs. (2), (9), (15) and (20)."""
 
 CAUSE_WORDS = {"age_seed": "age", "nogrow": "no-growth days", "noweight": "no-weight days"}
-"""Words for drivers whose name is not one."""
+"""Readable words for some drivers."""
 
 CAUSES = (
     "none",
@@ -32,7 +32,7 @@ CAUSES = (
 )
 """Causes of death: the terms of each survival response.
 
-`chance` is its intercept, `strain` the term of other kinds and of windows that a subclass adds.
+`chance` is the intercept, `strain` the term of other kinds and of windows that a subclass adds.
 """
 
 FIRST_CAUSE = {stage: CAUSES.index(f"{stage.name.lower()}: chance") for stage in SURVIVAL}
@@ -55,34 +55,34 @@ class PlantState:
     population: jax.Array = _count("population#nb", "plants on the plot", PLANTS_MAX)
     spacing: jax.Array = var("spacing#cm", "distance between plants")
     size: jax.Array = var("size#cm", "height of a plant")
-    size_threshold: jax.Array = var("grow_size_threshold#cm", "size at which it flowers, by eq. (8)")
-    flowers: jax.Array = _count("flowers_per_plant#nb", "flowers it opened", FLOWERS_MAX)
-    visits: jax.Array = _count("pollinator_visits#nb", "days on which pollinators came to its flowers")
+    size_threshold: jax.Array = var("grow_size_threshold#cm", "size at which the plant flowers, by eq. (8)")
+    flowers: jax.Array = _count("flowers_per_plant#nb", "flowers that have opened", FLOWERS_MAX)
+    visits: jax.Array = _count("pollinator_visits#nb", "days on which pollinators visited its flowers")
     pollinated: jax.Array = _count("flowers_pollinated_per_plant#nb", "flowers that were pollinated", FLOWERS_MAX)
-    fruits: jax.Array = _count("fruits_per_plant#nb", "fruits on it", FLOWERS_MAX)
+    fruits: jax.Array = _count("fruits_per_plant#nb", "fruits on the plant", FLOWERS_MAX)
     fruit_weight: jax.Array = var("fruit_weight#g", "weight of a fruit")
-    fruit_weight_threshold: jax.Array = var("fruit_weight_threshold#g", "weight at which it is ripe, by eq. (19)")
+    fruit_weight_threshold: jax.Array = var("fruit_weight_threshold#g", "weight at which fruit is ripe, by eq. (19)")
     harvest_weight: jax.Array = var("harvest_weight#kg", "fruit harvested from the plot so far")
     nutrients: jax.Array = var(tuple(f"cumulated_nutrients_{n}#g" for n in NUTRIENTS), "nutrients in the plants")
     nutrient_stress: jax.Array = var(
-        tuple(f"cumulated_stress_nutrients_{n}#g" for n in NUTRIENTS), "nutrients that the plants were refused"
+        tuple(f"cumulated_stress_nutrients_{n}#g" for n in NUTRIENTS), "unmet need for nutrients"
     )
     water: jax.Array = var("cumulated_water#L", "water in the plants")
-    water_stress: jax.Array = var("cumulated_stress_water#L", "water that the plants were refused")
-    stage_thirst: jax.Array = var("stage_thirst#L", "water that the plants wanted in this stage", hidden=True)
-    stage_refused: jax.Array = var("stage_refused#L", "of that, the water that they were refused", hidden=True)
+    water_stress: jax.Array = var("cumulated_stress_water#L", "unmet need for water")
+    stage_thirst: jax.Array = var("stage_thirst#L", "need for water in this stage", hidden=True)
+    stage_refused: jax.Array = var("stage_refused#L", "unmet need for water in this stage", hidden=True)
     past_drought: jax.Array = var(
-        "past_drought", "minus the log of the yield that the driest stage so far leaves, FAO-33", hidden=True
+        "past_drought", "minus the log of relative yield after the driest stage so far, FAO-33", hidden=True
     )
-    dimness: jax.Array = var("dimness", "lack of light of the last weeks, as a share", high=1, hidden=True)
+    dimness: jax.Array = var("dimness", "lack of light over the last weeks, as a share", high=1, hidden=True)
     age_seed: jax.Array = _count("age_seed#day", "days as a seed")
     nogrow: jax.Array = _count("consecutive_nogrow#day", "days in a row without growth")
     age_bloom: jax.Array = _count("age_bloom#day", "days in bloom")
     noweight: jax.Array = _count("consecutive_noweight#day", "days in a row without a gain of fruit weight")
     age_ripe: jax.Array = _count("age_ripe#day", "days ripe")
     cause_of_death: jax.Array = var("cause_of_death", "stage and reason of the last death on the plot", labels=CAUSES)
-    death_exponent: jax.Array = var("death_exponent", "exponent term of that reason, 0 where fruit ran out")
-    limiting_factor: jax.Array = var("limiting_factor", "what slowed growth most today", labels=GROWTH_FACTORS)
+    death_exponent: jax.Array = var("death_exponent", "exponent term of that reason, 0 if no fruit was left")
+    limiting_factor: jax.Array = var("limiting_factor", "factor that slowed growth most today", labels=GROWTH_FACTORS)
     limiting_exponent: jax.Array = var("limiting_exponent", "its exponent term in eq. (4) or (16)")
 
 
@@ -96,7 +96,7 @@ GLOBAL_STAGE = Meta(
 
 
 def clear_plots(state: PlantState, where: jax.Array) -> PlantState:
-    """Return `state` with nothing on the plots `where`; the caller books the flows."""
+    """Return `state` with the plots `where` empty; the caller accounts for the flows."""
     blank = {n: jnp.where(where, 0, v) for n, v in vars(state).items() if n not in KEPT_AFTER_HARVEST}
     return replace(state, **blank)
 

@@ -1,4 +1,4 @@
-"""Pollinators: each day they visit or not each plot in flower, from the wild edge of the field (section 4.4.4)."""
+"""Pollinators: insects from the wild edge that may visit each plot in flower each day (section 4.4.4)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from harvestgym.farm.entities.response import Response, Window, expglm
 
 @pytree
 class VisitConditions(Response):
-    """Eq. (34): what keeps pollinators from a plot.
+    """Eq. (34): conditions for a visit of pollinators.
 
     Windows: distance (plots to the wild edge); temperature (mean, degC); wind (km/h); birds (pollinator eaters);
     rain (1 on a rainy day); pesticide (g in effect on pollinators, per m2 of plot). The paper's windows (0, max]
@@ -36,14 +36,14 @@ class VisitConditions(Response):
 
 @pytree
 class PollinatorsState:
-    """Plots that they visited."""
+    """The plots that pollinators visited."""
 
     occurrence: jax.Array = var("occurrence#bin", "whether pollinators came today", dtype="bool")
 
 
 @pytree
 class Pollinators(Entity):
-    """A kind of pollinating insects, by the weather they fly in."""
+    """A kind of pollinating insects, with the conditions in which they fly."""
 
     State: ClassVar[type] = PollinatorsState
     targets: ClassVar[tuple[str, ...]] = ("pollinators",)
@@ -52,10 +52,10 @@ class Pollinators(Entity):
     visit_conditions: VisitConditions
 
     def chance(self, place: Place, board: Board) -> jax.Array:
-        """Eq. (34): the chance of a visit of each plot today, if it is in flower.
+        """Eq. (34): the chance of a visit to each plot today, if it is in flower.
 
-        A hedge brings the wild edge nearer by its lure, in plots. Pesticide counts per m2, so that plots of any
-        size fare alike.
+        A hedge brings the wild edge closer by its lure, in plots. Pesticide counts per m2, so that the result does not
+        depend on the size of plots.
         """
         air = board.read_one(Air)
         return expglm(
@@ -76,12 +76,12 @@ class Pollinators(Entity):
         return Visits(occurrence=come.astype(jnp.float32))
 
     def draw(self, seen: DrawContext, place: Place) -> list[Mark]:
-        """Draw marks over the visited plots."""
+        """Draw marks on the visited plots."""
         at = (0.88 - 0.1 * seen.rank, 0.33)
         return seen.marks(self.sprites()["bee"], "occurrence#bin", at, "pollinators came")
 
     def describe(self, seen: DrawContext, place: Place) -> list[str]:
-        """Return the number of visited plots in words."""
+        """Describe the number of visited plots."""
         plots = sum(1 for _ in seen.plots("occurrence#bin"))
         return [f"pollinators on {plots}"] if plots else []
 

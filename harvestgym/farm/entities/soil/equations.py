@@ -1,4 +1,4 @@
-"""The laws of the soil of section 4.3, as functions of arrays of plots."""
+"""The soil equations of section 4.3, as functions of arrays of plots."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from harvestgym.farm.entities.response import Response, Window, expglm
 
 @pytree
 class Survival(Response):
-    """Stress of the microlife, eq. (22): grams of cide per m2, and surplus water over the capacity.
+    """Survival of the microlife, eq. (22): grams of cide per m2, and surplus water over the capacity.
 
-    The paper's intervals are (-inf, 0]: any cide, any surplus counts.
+    The paper's intervals are (-inf, 0]: any amount of cide or surplus counts.
     """
 
     cide: Window
@@ -27,24 +27,24 @@ TOPSOIL = 0.1
 
 
 class Bucket(NamedTuple):
-    """The capacity of a plot of this soil and its water that no plant can take, L."""
+    """The capacity of a plot of this soil and its wilting point, L."""
 
     capacity: jax.Array
     wilting: jax.Array
 
 
 def bypass_share(extractable: jax.Array, bucket: Bucket, bypass: jax.Array) -> jax.Array:
-    """Share of a watering that runs past the roots, 0 to 1; `bypass` is that of a soil without water for plants.
+    """Return the share (0 to 1) of a watering that bypasses the roots; `bypass` is the share at the wilting point.
 
-    The paper's sand "does not retain water", yet as a bucket it loses no drop that it has room for. A dry sand repels
-    water, which seeps through it in fingers, and the less the moister it is (Dekker and Ritsema 1994, Water Resources
-    Research 30). No nutrients are washed out on that way.
+    The paper's sand "does not retain water", yet as a bucket it loses none before it is full. Dry sand repels water,
+    which then drains in fingers; moist sand does so less (Dekker and Ritsema 1994, Water Resources Research 30). This
+    flow leaches no nutrients.
     """
     return bypass * (1 - jnp.clip(extractable / (bucket.capacity - bucket.wilting), 0.0, 1.0))
 
 
 class WaterBalance(NamedTuple):
-    """The water of a day, L per plot: what stays, and what crossed the boundary."""
+    """The water of a day, L per plot: the remaining water, and the flows across the boundary."""
 
     tomorrow: jax.Array
     evaporated: jax.Array
@@ -57,9 +57,9 @@ def water_balance(
 ) -> WaterBalance:
     """Return the water balance of a day.
 
-    What a watering brought above the capacity drains, the hosts are served, the remainder evaporates, the rain
-    comes in, and what the soil cannot hold of it drains too. The paper's light and heavy rains fill the soil by
-    its capacity; a rain in mm does not depend on the soil it falls on.
+    Water above the capacity after watering drains, hosts take up their shares, water evaporates from the rest, rain is
+    added, and the surplus drains. The paper's light and heavy rains fill the soil by its capacity; rain in mm does not
+    depend on the soil.
     """
     held = jnp.minimum(water, bucket.capacity)
     left = jnp.maximum(held - served, 0.0)
@@ -70,14 +70,14 @@ def water_balance(
 
 
 def evaporable_depth(capacity: jax.Array, wilting: jax.Array) -> jax.Array:
-    """TEW of FAO-56 eq. (73), mm: what can evaporate from a wet topsoil; capacity and wilting point in L/m3."""
+    """TEW of FAO-56 eq. (73), mm: the water that can evaporate from a wet topsoil; capacity, wilting point in L/m3."""
     return (capacity - wilting / 2) * TOPSOIL
 
 
 def evaporable(et0: jax.Array, shade: jax.Array, wet_surface: jax.Array, surface: jax.Array) -> jax.Array:
-    """ET of section 4.3, L/day: ET_0 from the part of the plot that is wet and in the sun.
+    """ET of section 4.3, L/day: ET_0 from the part of the plot that is wet and not shaded.
 
-    `water_balance` stops it at half the wilting point (FAO-56 eq. 73), about which the paper says nothing.
+    `water_balance` stops it at half the wilting point (FAO-56 eq. 73); the paper states no limit.
     """
     return et0 * jnp.minimum(1 - jnp.minimum(shade, 1.0), wet_surface / surface) * surface
 
@@ -85,10 +85,11 @@ def evaporable(et0: jax.Array, shade: jax.Array, wet_surface: jax.Array, surface
 def next_wet_surface(
     wet_surface: jax.Array, absorption: jax.Array, rain: jax.Array, layer: jax.Array, surface: jax.Array
 ) -> jax.Array:
-    """Return the wet surface of tomorrow, m2.day: it dries at the absorption speed, and rain wets it.
+    """Return tomorrow's wet surface, m2.day: it dries at the absorption speed, and rain wets it.
 
-    The paper's rains, of the order of the soil's capacity, wet everything; a rain of few mm wets the part of the
-    surface whose evaporating `layer` (mm) it fills, without which a drizzle would cost a clay ten days of sun.
+    The paper's rains, of the order of the soil's capacity, wet the whole surface. A rain of a few mm wets the part of
+    the surface whose evaporating `layer` (mm) it can fill; otherwise a clay would evaporate for ten days after a
+    drizzle.
     """
     dried = jnp.maximum(wet_surface - absorption * surface, 0.0)
     return jnp.minimum(dried + rain / layer * surface, surface)
@@ -97,30 +98,30 @@ def next_wet_surface(
 def leaching_strength(rain_intensity: jax.Array, surplus: jax.Array) -> jax.Array:
     """q of section 4.3: the intensity of the rain, 0 to 1, plus the surplus water over the capacity.
 
-    The paper multiplies the first by the surface and not the second; q has no unit here.
+    The paper multiplies only the first by the surface; here q has no unit.
     """
     return rain_intensity + surplus
 
 
 def leached_share(strength: jax.Array, microlife: jax.Array) -> jax.Array:
-    """Share of each nutrient that leaches, 0 to 1; microlife from 0 to 1.
+    """Return the share of each nutrient that leaches, 0 to 1; microlife from 0 to 1.
 
-    The paper removes q (1 - mu) without a unit; a share of the stock never takes more than there is.
+    The paper removes q (1 - mu) without a unit; a share never removes more than the stock.
     """
     return jnp.clip(strength * (1 - microlife), 0.0, 1.0)
 
 
 def cide_left(cide: jax.Array, strength: jax.Array, decay: jax.Array, microlife: jax.Array) -> jax.Array:
-    """Return the share of cide left after a day: exp(-q) of section 4.3, less the breakdown by the soil life.
+    """Return the share of cide left after a day: exp(-q) of section 4.3 times the share not broken down.
 
-    In the paper rain alone ends a cide, which would act for ever in dry weather. `decay` is the rate, 1/day, of a
-    soil of full life; microlife from 0 to 1.
+    In the paper only rain removes a cide, which would act forever in dry weather. `decay` is the rate of breakdown,
+    1/day, at full microlife; microlife from 0 to 1.
     """
     return cide * jnp.exp(-(strength + decay * microlife))
 
 
 def cide_leached(lost: jax.Array, strength: jax.Array, decay: jax.Array, microlife: jax.Array) -> jax.Array:
-    """Return the part of the cide lost in a day that rain washed out: the two losses share it as their rates do."""
+    """Return the part of the day's cide loss that rain washed out: the two losses are proportional to their rates."""
     rate = strength + decay * microlife
     return lost * strength / jnp.where(rate > 0, rate, 1.0)
 
@@ -130,7 +131,7 @@ def next_microlife(
 ) -> jax.Array:
     """mu of section 4.3 after a day, %, by eq. (22) and its flow, within 0 and 100.
 
-    The text speaks of a probability, its flow is the expectation; so nothing is drawn here.
+    The text has a probability, but its flow is the expectation, so nothing is drawn at random.
     """
     stay = expglm(survival, cide=cide, surplus=surplus)
     grown = stay * (1 + recovery * stay) + (1 - stay) * stay

@@ -1,7 +1,7 @@
-"""Soil: on each plot a bucket of water and four nutrients, kept alive by its microlife (section 4.3).
+"""Soil: a bucket of water and four nutrients on each plot, with microlife (section 4.3).
 
-Plots exchange nothing. Rates are those of a plot of 1 m2, as the paper's are, and follow the surface, so that
-plots of any size fare alike.
+Plots exchange nothing. Rates are for a plot of 1 m2, as in the paper, and scale with the surface, so that results do
+not depend on the size of plots.
 """
 
 from __future__ import annotations
@@ -41,16 +41,16 @@ MINUTES = (30.0, 60.0)
 
 @pytree
 class Start:
-    """The soil of a new season, each plot drawn between two ends."""
+    """The soil at the start of a season; each plot is drawn between two limits."""
 
-    water_min: jax.Array = par("water_min#%", "least extractable water, share (0 to 1) of the most", low=0, high=1)
-    water_max: jax.Array = par("water_max#%", "greatest extractable water, share (0 to 1) of the most", low=0, high=1)
+    water_min: jax.Array = par("water_min#%", "minimum extractable water, share (0 to 1) of the maximum", low=0, high=1)
+    water_max: jax.Array = par("water_max#%", "maximum extractable water, share (0 to 1) of the maximum", low=0, high=1)
     nutrients_min: jax.Array = par(tuple(f"{n}_min#g.m-2" for n in NUTRIENTS), "least stock", low=0, high=1e5)
     nutrients_max: jax.Array = par(tuple(f"{n}_max#g.m-2" for n in NUTRIENTS), "greatest stock", low=0, high=1e5)
     microlife: jax.Array = par("microlife_health_index#%", "health of the soil life", low=0, high=100)
 
     def check(self) -> Iterator[str]:
-        """Check that the least is at most the greatest."""
+        """Check that minima are not above maxima."""
         yield from check_order("water_min#%", self.water_min, "water_max#%", self.water_max)
         for n, low, high in zip(NUTRIENTS, self.nutrients_min, self.nutrients_max, strict=True):
             yield from check_order(f"{n}_min#g.m-2", low, f"{n}_max#g.m-2", high)
@@ -60,36 +60,36 @@ class Start:
 class SoilState:
     """Contents of the soil of each plot."""
 
-    water: jax.Array = var("available_Water#L", "water in the soil; what exceeds its capacity drains the same day")
+    water: jax.Array = var("available_Water#L", "water in the soil; a surplus over its capacity drains the same day")
     nutrients: jax.Array = var(tuple(f"available_{n}#g" for n in NUTRIENTS), "nutrients in the soil")
-    wet_surface: jax.Array = var("wet_surface#m2.day-1", "wet surface, times the part of a day that it is wet")
+    wet_surface: jax.Array = var("wet_surface#m2.day-1", "wet surface times the part of a day for which it is wet")
     microlife: jax.Array = var("microlife_health_index#%", "health of the soil life", high=100)
     cide: jax.Array = var("amount_cide#g", "cide in the soil, in effect on each target", axes=("target", "plot"))
 
 
 @pytree
 class Soil(Entity):
-    """Holds water and nutrients, serves the hosts, and lives by its microlife."""
+    """A store of water and nutrients with microlife, which serves the hosts."""
 
     State: ClassVar[type] = SoilState
     targets: ClassVar[tuple[str, ...]] = ("soil",)
 
     depth: jax.Array = par("depth#m", "depth of the soil", low=0.01, high=100)
     max_water_capacity: jax.Array = par("max_water_capacity#L.m-3", "water at field capacity", low=1, high=1000)
-    wilting_point: jax.Array = par("wilting_point#L.m-3", "water that no plant can take", low=0, high=1000)
+    wilting_point: jax.Array = par("wilting_point#L.m-3", "water that plants cannot take", low=0, high=1000)
     bypass: jax.Array = par(
-        "watering_bypass#%", "of a watering, what runs past the roots of a dry soil, share (0 to 1)", low=0, high=1
+        "watering_bypass#%", "share (0 to 1) of a watering that bypasses the roots in dry soil", low=0, high=1
     )
     absorption: jax.Array = par(
-        "water_surface_absorption_speed#m2.day-1", "wet surface that dries in a day, per m2 of plot", low=0, high=100
+        "water_surface_absorption_speed#m2.day-1", "wet surface that dries per day, per m2 of plot", low=0, high=100
     )
     bedrock: jax.Array = par(
         tuple(f"bedrocks_release_{n}#mg.day-1" for n in NUTRIENTS),
         "released by bedrock and humus at full microlife, per m2 of plot", low=0, high=1e6,
     )  # fmt: skip
-    recovery: jax.Array = par("microlife_recovery#day-1", "growth of a microlife that nothing harms", low=0, high=100)
+    recovery: jax.Array = par("microlife_recovery#day-1", "growth rate of the microlife without harm", low=0, high=100)
     cide_decay: jax.Array = par(
-        "cide_decay#day-1", "rate at which a soil of full life breaks cides down", low=0, high=100
+        "cide_decay#day-1", "rate at which a soil with full microlife breaks down cides", low=0, high=100
     )
     survival: Survival
     start: Start
@@ -101,7 +101,7 @@ class Soil(Entity):
             yield f"wilting_point#L.m-3: expected {expected}, got {np.max(self.wilting_point):g}"
 
     def init(self, key: jax.Array, place: Place) -> SoilState:
-        """Return a soil drawn between the two ends of `start`, dry on top and free of cide."""
+        """Return a soil drawn between the limits of `start`, with a dry surface and no cide."""
         uniform = jax.random.uniform(key, (1 + len(NUTRIENTS), *place.shape), jnp.float32)
         bucket, start = self.bucket(place), self.start
         water = _between(start.water_min, start.water_max, uniform[0])
@@ -115,22 +115,22 @@ class Soil(Entity):
         )
 
     def settle(self, key: jax.Array, state: SoilState, place: Place) -> SoilState:
-        """Limit the water to the capacity and the wet surface to that of the plot."""
+        """Limit the water to the capacity and the wet surface to the plot."""
         water = jnp.minimum(state.water, self.bucket(place).capacity)
         return replace(state, water=water, wet_surface=jnp.minimum(state.wet_surface, place.surface))
 
     def limits(self, place: Place) -> dict[str, float]:
-        """Return the water that it can hold and the surface that can be wet."""
+        """Return the capacity and the surface of a plot."""
         return {"water": float(self.bucket(place).capacity), "wet_surface": float(place.surface)}
 
     def bucket(self, place: Place) -> Bucket:
-        """Capacity and wilting point of a plot, L: the volumes of eq. (5)."""
+        """Return the capacity and the wilting point of a plot, L: the volumes of eq. (5)."""
         volume = self.depth * place.surface
         return Bucket(self.max_water_capacity * volume, self.wilting_point * volume)
 
     @publishes(Ground)
     def ground(self, state: SoilState, place: Place, board: Board, draws: Draws) -> Ground:
-        """Publish the water and nutrients of this morning; water above the capacity is draining."""
+        """Publish this morning's water and nutrients; water above the capacity is draining."""
         capacity, wilting = (jnp.broadcast_to(jnp.asarray(v), place.shape) for v in self.bucket(place))
         water = jnp.minimum(state.water, capacity)
         return Ground(
@@ -143,14 +143,14 @@ class Soil(Entity):
     def watering_discrete(
         self, state: SoilState, place: Place, where: jax.Array, amount: jax.Array, minutes: jax.Array
     ) -> ActionResult:
-        """Water a plot with one of some amounts per m2; its whole surface is wet the while."""
+        """Water a plot with one of several amounts per m2; the whole surface is wet that day."""
         return self._watered(state, place, where, amount, minutes)
 
     @action("watering_continuous", Parameter("amount#L", range=(0.0, 20.0)), Parameter("duration#min", MINUTES))
     def watering_continuous(
         self, state: SoilState, place: Place, where: jax.Array, amount: jax.Array, minutes: jax.Array
     ) -> ActionResult:
-        """Water a plot with any amount per m2; its whole surface is wet the while."""
+        """Water a plot with any amount per m2; the whole surface is wet that day."""
         return self._watered(state, place, where, amount, minutes)
 
     def _watered(
@@ -165,15 +165,15 @@ class Soil(Entity):
         return ActionResult(new, done, Ledger(flows, {"water#L": poured.sum()}))
 
     def draw(self, seen: DrawContext, place: Place) -> list[Mark]:
-        """Return each plot in the colour of its water; grey where that is not known."""
+        """Draw each plot in the colour of its water, or grey if that is unknown."""
         return drawing.draw_plots(self._filled(seen, place))
 
     def describe(self, seen: DrawContext, place: Place) -> list[str]:
-        """Return how much of the water that plants can take is there."""
+        """Describe how much plant-available water there is."""
         return drawing.describe(self._filled(seen, place))
 
     def _filled(self, seen: DrawContext, place: Place) -> np.ndarray:
-        """Water above the wilting point as a share of what the soil can hold of it; NaN where it is not known."""
+        """Return extractable water as a share of its maximum; NaN where it is unknown."""
         bucket = self.bucket(place)
         water = np.asarray(seen.get("available_Water#L", np.full(place.shape, np.nan)), float)
         return np.clip((water - float(bucket.wilting)) / float(bucket.capacity - bucket.wilting), 0.0, 1.0)
@@ -217,11 +217,11 @@ class Soil(Entity):
         return equations.next_microlife(self.survival, self.recovery, state.microlife, cide, surplus)
 
     def holds(self, state: SoilState) -> dict[str, jax.Array]:
-        """Water and nutrients."""
+        """Return the water and nutrients."""
         return {"water": state.water, "nutrients": state.nutrients}
 
     def indices(self, state: SoilState) -> dict[str, jax.Array]:
-        """r_soil of section 3.1.2: the mean health of the microlife."""
+        """Return r_soil of section 3.1.2: the mean health of the microlife."""
         return {"soil": jnp.mean(state.microlife) / 100}
 
 
@@ -230,5 +230,5 @@ def _between(low: jax.Array, high: jax.Array, uniform: jax.Array) -> jax.Array:
 
 
 def _column(nutrients: jax.Array) -> jax.Array:
-    """Return a value per nutrient, ready to meet arrays of plots."""
+    """Reshape a value per nutrient to broadcast with arrays of plots."""
     return jnp.asarray(nutrients)[:, None, None]

@@ -1,4 +1,4 @@
-"""The weather of a field: a site's real days replayed, or days generated after its climate."""
+"""The weather of a field: observed days of a site, or days generated from its climate."""
 
 from .weather import Weather
 

@@ -1,9 +1,9 @@
-"""From monthly normals to what the generator needs: levels, spreads, persistence and rain tables.
+"""From monthly normals to the parameters of the generator: levels, spreads, persistence and rain tables.
 
-The arithmetic takes out of the stated figures what the model will put back. A stated standard deviation
-contains the drift of the season within the month and the difference between rainy and other days; a stated
+The computation removes from the stated figures what other parts of the model add. A stated standard deviation
+contains the seasonal trend within the month and the difference between rainy and other days; a stated
 correlation contains the season's departure from a sine, and rain, which persists; a stated difference
-between rainy and other days contains that between the seasons they fall in. What is left is Gaussian.
+between rainy and other days contains the difference between their seasons. The remainder is Gaussian.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from harvestgym.farm.weather_data.normals import MONTH_LENGTHS, RAINY, Normals, 
 from harvestgym.farm.weather_data.rain_amounts import NODES, amount_quantiles
 
 LATENT = ("t_min", "t_max", "humidity", "wind")
-"""The variables with departures of their own, in the order of every matrix here."""
+"""The variables that have departures, in the order of all matrices here."""
 AXIS_SIZES = {"month": 12, "before": 4, "after": 2, "node": NODES, "latent": len(LATENT), "level": len(LATENT) + 1}
-"""The sizes of the axes of the tables."""
+"""Sizes of the table axes."""
 LEAST_SHARE = 0.1
-"""Share of a variance that stays Gaussian even where season and rain explain all."""
+"""Share of a variance that stays Gaussian even if season and rain explain all of it."""
 
 
 @pytree
 class Climate:
-    """Parameters of the generator: a row per month, January first; columns as `LATENT`.
+    """Parameters of the generator: a row per month, January first; columns as in `LATENT`.
 
     Temperatures in degC, humidity in %, wind in m/s at 2 m.
     """
@@ -48,7 +48,7 @@ class Climate:
     )
     level: jax.Array = par(
         "level",
-        "mid-month means without rain, and t_mean less the mid-range",
+        "mid-month means without rain, and t_mean minus the mid-range",
         low=-1000,
         high=1000,
         axes=("month", "level"),
@@ -76,7 +76,7 @@ class Climate:
 
 
 class _Parts(NamedTuple):
-    """The statistics behind the normals: (12, 4) monthly values, and (4, 4) covariance matrices of the year."""
+    """Statistics derived from the normals: (12, 4) monthly values, and (4, 4) covariance matrices of the year."""
 
     rainy: np.ndarray
     spread: np.ndarray
@@ -87,7 +87,7 @@ class _Parts(NamedTuple):
 
 
 def compute_climate(normals: Normals) -> Climate:
-    """Return the generator's parameters; ConfigError where the lags and correlations contradict each other."""
+    """Return the parameters of the generator; ConfigError if the lags and correlations contradict each other."""
     parts = _parts(normals)
     carry, shock, start = _persistence(normals, parts)
     unit = np.array((1, 1, 1, normals.wind_factor))
@@ -110,10 +110,10 @@ def _columns(normals: Normals, suffix: str = "") -> np.ndarray:
 
 
 def _chances(normals: Normals) -> np.ndarray:
-    """P(wet) and P(rainy) after each state, such that both stated chains come out; (12, 4, 2).
+    """Return P(wet) and P(rainy) after each state, which reproduce both stated chains; (12, 4, 2).
 
-    Assumed, as two chains of two states do not say it: a wet day is rainy with the same chance after a dry
-    day as after drizzle, and is as likely after drizzle as after rain where the figures allow it.
+    Two chains of two states do not determine all of them. Assumptions: a wet day is rainy with the same chance after
+    a dry day as after drizzle, and is as likely after drizzle as after rain if the figures allow it.
     """
     wet, again = np.array(normals.wet), np.array(normals.wet_after_wet)
     rainy, rainy_again = np.array(normals.rainy), np.array(normals.rainy_after_rainy)
@@ -150,7 +150,7 @@ def _parts(normals: Normals) -> _Parts:
 
 
 def _rainy_shift(normals: Normals, share: np.ndarray) -> np.ndarray:
-    """Return the effect of rain on a day within a season; night and day share the change of the range; (4,)."""
+    """Return the effect of rain within a season; minimum and maximum share the change of the range; (4,)."""
     often, apart = share.mean(), (share * (1 - share)).mean()
     if apart < 1e-9:
         return np.zeros(4)
@@ -169,7 +169,7 @@ def _levels(normals: Normals, rainy: np.ndarray) -> np.ndarray:
 
 
 def _smooth() -> np.ndarray:
-    """Weights of the twelve mid-month nodes in each day's value; (365, 12)."""
+    """Return the weights of the twelve mid-month nodes in each day's value; (365, 12)."""
     at, identity = calendar(), np.eye(12)
     return (1 - at.weight)[:, None] * identity[at.before] + at.weight[:, None] * identity[at.after]
 
@@ -184,15 +184,15 @@ def _variance_by_month(daily: np.ndarray) -> np.ndarray:
 
 
 def _nodes(means: np.ndarray) -> np.ndarray:
-    """Mid-month values between which straight lines have exactly these monthly means; (12, n)."""
+    """Return mid-month values whose linear interpolation has exactly these monthly means; (12, n)."""
     return np.linalg.solve(_by_month(_smooth()), means)
 
 
 def _persistence(normals: Normals, parts: _Parts) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Matrices of the first-order autoregression of the Gaussian part (Matalas 1967), in unit variances."""
+    """Return the matrices of the first-order autoregression of the Gaussian part (Matalas 1967), in unit variances."""
     same, following = _stated_covariances(normals, parts)
     today = same - parts.season - parts.rain
-    today[3, :3] = today[:3, 3] = 0.0  # wind goes with the rest by the season and by rain alone
+    today[3, :3] = today[:3, 3] = 0.0  # wind is correlated with the others through season and rain only
     tomorrow = following - parts.season - parts.rain_next
     np.fill_diagonal(today, np.maximum(np.diag(today), LEAST_SHARE * parts.total**2))
     scale = np.sqrt(np.diag(today))
@@ -204,16 +204,16 @@ def _persistence(normals: Normals, parts: _Parts) -> tuple[np.ndarray, np.ndarra
         return carry, shock, np.linalg.cholesky(today)
     except np.linalg.LinAlgError:
         raise ConfigError(
-            "normals: expected lags of t_min, t_max and t_mean, and correlations, that are near each other, "
+            "normals: expected lags of t_min, t_max and t_mean, and correlations, that are consistent, "
             f"got {normals.lag!r}, {normals.correlation!r}"
         ) from None
 
 
 def _stated_covariances(normals: Normals, parts: _Parts) -> tuple[np.ndarray, np.ndarray]:
-    """Covariances of the four departures on the same day and with the next day.
+    """Return the covariances of the four departures on the same day and with the next day.
 
-    Humidity goes with days as with nights. The lagged correlation of two variables is their correlation times
-    the geometric mean of their lags, except that of nights and days, which the lag of t_mean gives.
+    Humidity has the same correlation with t_max as with t_min. The lagged correlation of two variables is their
+    correlation times the geometric mean of their lags, except for t_min and t_max, where the lag of t_mean gives it.
     """
     low, high, _, _ = parts.total
     stated, lag = normals.correlation, normals.lag

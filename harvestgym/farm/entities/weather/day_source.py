@@ -1,4 +1,4 @@
-"""Sources of days: a table of real days, or the generator of a climate. Both remember in one vector."""
+"""Sources of days: a table of observed days, or the generator of a climate. Both store their memory in a vector."""
 
 from __future__ import annotations
 
@@ -18,29 +18,29 @@ from . import generator
 from .climate import LATENT, Climate
 
 MEMORY = 1 + len(LATENT)
-"""Length of what any sky remembers from one day to the next."""
+"""Length of the memory of a day source."""
 
 
 @pytree
 class Replay:
-    """Days of a table in their order, from a year drawn at the start; after its end comes its first year."""
+    """Days of a table in order, from a random year; after the end of the table it continues with the first year."""
 
     days: jax.Array = par(
         "days", "t_min, t_max, t_mean degC, humidity %, wind m/s at 2 m, rain mm", low=-90, high=2000,
         axes=("day", "record"),
     )  # fmt: skip
     start_day: jax.Array = par("start_day#int365", "day of the year of the first row", dtype="int", low=1, high=365)
-    occurrence: bool = static("occurrence", "whether the table says only that it rains, not how much")
+    occurrence: bool = static("occurrence", "whether the table has only the occurrence of rain, not amounts")
 
     def check(self) -> Iterator[str]:
-        """Check that there is a year of days or more."""
+        """Check that there is at least a year of days."""
         shape = np.shape(self.days)
         if len(shape) != 2 or shape[0] < YEAR or shape[1] != len(Day._fields):
             expected = f"an array of shape (n, {len(Day._fields)}), n at least {YEAR}"
             yield f"days: expected {expected}, got one of shape {shape}"
 
     def first(self, day: Any, draws: jax.Array) -> jax.Array:
-        """Return the memory before day `day` of one of the table's years; the row that comes next stands first."""
+        """Return the memory before day `day` of a random year of the table; its first entry is the next row."""
         years = self.days.shape[0] // YEAR
         year = jnp.minimum((draws[0] * years).astype(jnp.int32), years - 1)
         row = (jnp.asarray(day, jnp.int32) - self.start_day) % YEAR + YEAR * year
@@ -50,19 +50,19 @@ class Replay:
         """Return the next row of the table."""
         row = memory[0].astype(jnp.int32)
         n = self.days.shape[0]
-        after = jnp.where(row + 1 < n, row + 1, n % YEAR)  # the same day of the year, in the first of the years
+        after = jnp.where(row + 1 < n, row + 1, n % YEAR)  # the same day of the first year
         return Day(*jnp.asarray(self.days)[row]), memory.at[0].set(after)
 
 
 @pytree
 class Generate:
-    """Days generated after monthly normals, see `generator`."""
+    """Days generated from monthly normals, see `generator`."""
 
     climate: Climate
     occurrence: ClassVar[bool] = False
 
     def first(self, day: Any, draws: jax.Array) -> jax.Array:
-        """Return the memory of an unknown eve."""
+        """Return the memory after an unknown day."""
         return _packed(generator.first_memory(self.climate, draws))
 
     def next(self, memory: jax.Array, day: Any, draws: jax.Array) -> tuple[Day, jax.Array]:
@@ -80,14 +80,14 @@ def _packed(memory: generator.Memory) -> jax.Array:
 
 
 def replay_table(table: WeatherTable) -> Replay:
-    """Return the sky of a table; the table is shared by all environments that use it.
+    """Return the day source of a table; all environments that use the table share it.
 
-    Raises WeatherTableError for less than a year: a game may begin on any day, and go on.
+    Raises WeatherTableError for less than a year: an episode may start on any day of the year.
     """
     if len(table) < YEAR:
         raise WeatherTableError(
             f"{table.name}: expected a year or more ({YEAR} days), got {len(table)}; try more days, or "
-            "`generate: true` to draw days after its climate"
+            "`generate: true` to draw days from its climate"
         )
     days: Any = np.stack([np.asarray(v, np.float32) for v in table.days], axis=1)
     start: Any = np.int32(table.start_day)

@@ -1,4 +1,4 @@
-"""Drawing of the weather: the sky of the day, signs for wind and frost, and the figures."""
+"""Drawing of the weather: the sky of the day, symbols for wind and frost, and numbers."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from harvestgym.farm.entities.drawing import DrawContext
 from .site import WIND_DIRECTIONS
 
 WINDY = 30.0
-"""Mean wind from which the sky has a sign for it, km/h: branches move."""
+"""Mean wind, km/h, from which the sky has a symbol for it: branches move."""
 
 DRY = "dry"
-"""A day without rain and without other known figures; drawn as a fair one."""
+"""Sky of a day without rain whose sunshine is unknown."""
 
 WORDS = {
     "sunny": "sunny", "fair": "sun and clouds", "overcast": "overcast", "light_rain": "light rain",
@@ -37,7 +37,7 @@ def name_sky(seen: DrawContext) -> str:
 
 
 def draw_sky(weather: Any, seen: DrawContext) -> list[Mark]:
-    """Return the sky, and wind and frost where there are, at the north-western corner."""
+    """Draw the sky, and wind and frost if any, at the north-western corner."""
     room, what = seen.margin, name_sky(seen)
     signs = [(what, WORDS[what])] if what else []
     signs += [("wind", "strong wind")] if seen.number("wind/speed#km.h-1") >= WINDY else []
@@ -54,7 +54,7 @@ def draw_sky(weather: Any, seen: DrawContext) -> list[Mark]:
 
 
 def describe(seen: DrawContext) -> list[str]:
-    """Temperatures, rain, wind and humidity, those that are known."""
+    """Return the known temperatures, rain, wind and humidity."""
     low, mean, high = (seen.number(f"air_temperature/{which}#°C") for which in ("min", "mean", "max"))
     rain, wind, damp = (seen.number(key) for key in ("rain/amount#mm", "wind/speed#km.h-1", "humidity_index#%"))
     blows = seen.number("wind/direction")

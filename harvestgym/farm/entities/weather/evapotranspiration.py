@@ -13,15 +13,15 @@ SOLAR_CONSTANT = 0.0820  # MJ/m2/min
 INLAND_COEFFICIENT = 0.16
 """k_Rs of FAO-56 eq. (50), away from the coast."""
 CLEAR_SKY = 0.75
-"""Share of the extraterrestrial radiation that passes a clear sky (FAO-56 eq. 37)."""
+"""Share of the extraterrestrial radiation that reaches the ground under a clear sky (FAO-56 eq. 37)."""
 POLE = 89.99
-"""Latitude of a pole, degrees: at 90 the tangent of a float32 has the wrong sign, and it would be night all year."""
+"""Latitude of a pole, degrees: at 90 the float32 tangent has the wrong sign, and it would be night all year."""
 
 
 def extraterrestrial_radiation(latitude: Any, day: Any) -> jax.Array:
     """R_A of eqs. (24) and (25), MJ/m2/day, at a latitude in degrees (north positive) on a day of the year.
 
-    Where the sun does not set the sunrise hour angle is pi, where it does not rise it is 0.
+    If the sun does not set, the sunrise hour angle is pi; if it does not rise, it is 0.
     """
     angle = 2 * jnp.pi * jnp.asarray(day, jnp.float32) / 365
     phi = jnp.deg2rad(jnp.clip(jnp.asarray(latitude, jnp.float32), -POLE, POLE))
@@ -36,14 +36,14 @@ def extraterrestrial_radiation(latitude: Any, day: Any) -> jax.Array:
 def solar_radiation(t_min: Any, t_max: Any, extraterrestrial: Any) -> jax.Array:
     """R_s, MJ/m2/day: the share of R_A that reaches the ground, from the range of temperature (FAO-56 eq. 50).
 
-    It is at most that of a clear sky near sea level (FAO-56 eq. 37). The paper's crops do not respond to light.
+    It is at most the radiation under a clear sky near sea level (FAO-56 eq. 37). The paper's crops ignore light.
     """
     spread = jnp.maximum(jnp.asarray(t_max, jnp.float32) - t_min, 0.0)
     return jnp.minimum(INLAND_COEFFICIENT * power(spread, 0.5), CLEAR_SKY) * extraterrestrial
 
 
 def _sunrise(cosine: jax.Array) -> jax.Array:
-    """arccos that stays finite, with its gradient, where there is no sunrise."""
+    """Compute arccos such that it and its gradient stay finite if there is no sunrise."""
     rises = jnp.abs(cosine) < 1
     angle = jnp.arccos(jnp.where(rises, cosine, 0.0))
     return jnp.where(rises, angle, jnp.where(cosine < 0, jnp.pi, 0.0))
@@ -55,9 +55,9 @@ def reference_evapotranspiration(
     """ET_0 of eq. (23), mm/day (L/m2/day), never negative.
 
     Temperatures in degC, humidity in %, wind in m/s at 2 m, radiation (R_A) in MJ/m2/day. The coefficient is
-    0.0118, that of Valiantzas (2018, Agricultural Water Management, doi 10.1016/j.agwat.2018.06.028); the
-    paper prints 0.018, which overstates FAO-56 Penman-Monteith by half. Its T = (Tmax + Tmin) / 2 estimates the mean,
-    which a table gives. Roots of negative numbers (a mean below -10 degC) are roots of zero.
+    0.0118, as in Valiantzas (2018, Agricultural Water Management, doi 10.1016/j.agwat.2018.06.028); the
+    paper prints 0.018, which overestimates FAO-56 Penman-Monteith by half. Its T = (Tmax + Tmin) / 2 estimates the
+    mean, which a table contains. Negative numbers under roots (a mean below -10 degC) are set to zero.
     """
     dryness = jnp.clip((100 - jnp.asarray(humidity, jnp.float32)) / 100, 0.0, 1.0)  # 0 at 100 %, however it is rounded
     spread = jnp.asarray(t_max, jnp.float32) - t_min

@@ -1,10 +1,10 @@
-"""A stochastic weather generator of Richardson's (1981) type: rain first, then what rain goes with.
+"""A stochastic weather generator of Richardson's (1981) type: first rain, then the other variables.
 
-Whether a day is dry, has drizzle or rain depends on the day before (a Markov chain, so that both the days
-with any rain and those with rain to speak of come in spells as observed); amounts of rain are gamma
-distributed; temperatures, humidity and wind depart from smooth seasonal levels, which differ on rainy days,
-by a first-order autoregression. A day is a few dozen operations and six uniforms. Nothing lasts longer
-than that, so years differ less than real ones.
+Whether a day is dry, has drizzle or rain depends on the day before (a Markov chain, so that days with any rain and
+days with more than drizzle come in spells as observed). Amounts of rain are gamma distributed. Temperatures,
+humidity and wind depart from smooth seasonal levels, which differ on rainy days, by a first-order autoregression. A
+day takes a few dozen operations and six uniform numbers. There is no longer memory, so years differ less than real
+ones.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from harvestgym.farm.weather_data.rain_amounts import NODES, REACH
 from .climate import LATENT, Climate
 
 DRAWS = 2 + len(LATENT)
-"""Uniforms in [0, 1) that a day takes: wet or dry, how much rain, and the departures."""
+"""Uniform numbers in [0, 1) for a day: wet or dry, the amount of rain, and the departures."""
 DRY, DRIZZLE, RAIN, UNKNOWN = 0, 1, 2, 3
 DRIEST = 5.0  # %; daily means stay above it even in deserts
 NARROWEST = 0.5  # degC between night and day
@@ -32,8 +32,8 @@ class Memory(NamedTuple):
     """The part of today's weather that tomorrow's depends on.
 
     Attributes:
-        sky: DRY, DRIZZLE or RAIN, or UNKNOWN before a first day; int32.
-        departure: standardised departures of night, day, humidity and wind; float32, shape (4,).
+        sky: DRY, DRIZZLE or RAIN, or UNKNOWN before the first day; int32.
+        departure: standardised departures of t_min, t_max, humidity and wind; float32, shape (4,).
     """
 
     sky: jax.Array
@@ -41,12 +41,12 @@ class Memory(NamedTuple):
 
 
 def first_memory(climate: Climate, draws: jax.Array) -> Memory:
-    """Return the memory before a first day: only its departures are known; `draws` of shape (DRAWS,)."""
+    """Return the memory before the first day, with departures but an unknown sky; `draws` of shape (DRAWS,)."""
     return Memory(jnp.int32(UNKNOWN), climate.start @ _normal(draws[2:]))
 
 
 def next_day(climate: Climate, memory: Memory, day: Any, draws: jax.Array) -> tuple[Day, Memory]:
-    """Return the weather of day `day` (1 to 365) after `memory`; `draws` uniforms in [0, 1), shape (DRAWS,)."""
+    """Return the weather of day `day` (1 to 365) after `memory`; `draws` is uniform in [0, 1), shape (DRAWS,)."""
     month = _month(day)
     sky = jnp.sum(draws[0] < climate.chances[month, memory.sky], dtype=jnp.int32)
     departure = climate.carry @ memory.departure + climate.shock @ _normal(draws[2:])
@@ -62,7 +62,7 @@ def next_day(climate: Climate, memory: Memory, day: Any, draws: jax.Array) -> tu
 
 
 def simulate(climate: Climate, memory: Memory, day: Any, draws: jax.Array) -> tuple[Day, Memory]:
-    """Simulate consecutive days from day `day` on; `draws` of shape (n, DRAWS), the days' fields of shape (n,)."""
+    """Simulate consecutive days from day `day`; `draws` has shape (n, DRAWS), the fields of the days (n,)."""
 
     def step(carry: tuple[Memory, jax.Array], draw: jax.Array) -> tuple[tuple[Memory, jax.Array], Day]:
         before, today = carry
@@ -89,12 +89,12 @@ def _level(climate: Climate, day: Any) -> jax.Array:
 
 
 def _normal(uniforms: jax.Array) -> jax.Array:
-    """Standard normals of uniforms in [0, 1); kept off 0, whose normal is infinite."""
+    """Convert uniforms in [0, 1) to standard normals; 0, whose normal is infinite, is replaced."""
     return ndtri(jnp.maximum(uniforms, 2.0**-25))
 
 
 def _amount(sky: jax.Array, table: jax.Array, uniform: jax.Array) -> jax.Array:
-    """Rain in mm: none, drizzle evenly on a log scale, or `table` interpolated at the uniform's normal."""
+    """Return rain in mm: none, drizzle uniform on a log scale, or `table` interpolated at the uniform's normal."""
     position = jnp.clip((_normal(uniform) + REACH) * ((NODES - 1) / (2 * REACH)), 0, NODES - 1)
     node = jnp.minimum(position.astype(jnp.int32), NODES - 2)
     weight = position - node
@@ -104,13 +104,13 @@ def _amount(sky: jax.Array, table: jax.Array, uniform: jax.Array) -> jax.Array:
 
 
 def _temperatures(t_min: jax.Array, t_max: jax.Array, offset: jax.Array) -> tuple[jax.Array, ...]:
-    """Minimum, mean and maximum, in that order even where a departure is extreme."""
+    """Return minimum, mean and maximum, in increasing order even if a departure is extreme."""
     middle, half = (t_min + t_max) / 2, jnp.maximum(t_max - t_min, NARROWEST) / 2
     return middle - half, jnp.clip(middle + offset, middle - half, middle + half), middle + half
 
 
 def _wind(mean: jax.Array, spread: jax.Array, departure: jax.Array) -> jax.Array:
-    """Gamma distributed wind with this mean and spread, by Wilson and Hilferty's cube (1931).
+    """Return gamma distributed wind with this mean and spread, by the Wilson-Hilferty cube (1931).
 
     Accurate for the shapes of daily wind (4 and more).
     """

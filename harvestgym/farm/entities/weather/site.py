@@ -1,4 +1,4 @@
-"""Sites: the weather that ships, one YAML file each: an observed table, monthly normals or a constant day."""
+"""Sites: the weather that the package ships, one YAML file each: a table, monthly normals or a constant day."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class SiteFile(Strict):
     longitude: Annotated[float | None, Field(ge=-180, le=180)] = None
     altitude: float | None = None
     wind_from: dict[WindDirection, _Share] = {}
-    """Shares of the directions that the wind comes from, in proportion; 1 for one that is not named."""
+    """Relative frequencies of the directions from which the wind blows; 1 for directions that are not named."""
     table: str | None = None
     normals: Normals | None = None
     constant: ConstantDay | None = None
@@ -66,7 +66,7 @@ class SiteFile(Strict):
 
 @dataclass(frozen=True)
 class Site:
-    """Weather of a place, to replay (`table`, where there is one) or to generate from (`normals`)."""
+    """Weather of a location, to replay (`table`, if there is one) or to generate from (`normals`)."""
 
     name: str
     about: SiteFile
@@ -74,7 +74,7 @@ class Site:
 
     @functools.cached_property
     def normals(self) -> Normals:
-        """Its monthly normals: stated, or measured from the table."""
+        """Its monthly normals: stated, or computed from the table."""
         if self.about.normals is not None:
             return self.about.normals
         assert self.table is not None  # SiteFile: a site without normals has a table or a constant
@@ -82,18 +82,18 @@ class Site:
 
     @property
     def wind_rose(self) -> tuple[float, ...]:
-        """Shares of the directions the wind comes from, in the order of `WIND_DIRECTIONS`; they sum to 1."""
+        """Shares of the directions from which the wind blows, in the order of `WIND_DIRECTIONS`; they sum to 1."""
         shares = [self.about.wind_from.get(d, 1.0) for d in WIND_DIRECTIONS]
         return tuple(s / sum(shares) for s in shares)
 
 
 def site_names() -> tuple[str, ...]:
-    """Return the names of the sites that ship."""
+    """Return the names of the sites in the package."""
     return tuple(sorted(path.stem for path in FOLDER.glob("*.yaml")))
 
 
 def load_site(name: str) -> Site:
-    """Return the site of this name, or of the YAML file at this path; ConfigError with the nearest name if none."""
+    """Return the site with this name, or of the YAML file at this path; ConfigError with the nearest name if none."""
     return read_site(Path(name)) if name.endswith(".yaml") else _load_shipped(name)
 
 
@@ -105,7 +105,7 @@ def _load_shipped(name: str) -> Site:
 
 
 def read_site(path: Path) -> Site:
-    """Return the site described in a YAML file; a table is in the same folder."""
+    """Read the site of a YAML file; its table is in the same folder."""
     about = validate(SiteFile, yaml_io.read_file(path), path.name)
     if about.table is not None:
         return Site(path.stem, about, read_table(path.parent / about.table, name=about.table))

@@ -1,7 +1,7 @@
-"""Weather: the day's air over the field, drawn a few days ahead so that forecasts look at the true future.
+"""Weather: the day's air over the field, drawn a few days ahead so that forecasts use the true future.
 
-Tomorrow is what was already coming; what is drawn each day is the last day of the look-ahead, the wind's
-direction and the error of the forecast, which is held in the state: asking twice does not average it away.
+Tomorrow's weather is drawn already. Each day draws the last day of the look-ahead, the wind direction and the error
+of the forecast. The state stores the error, so that observing the forecast twice does not average it out.
 """
 
 from __future__ import annotations
@@ -39,20 +39,20 @@ LAPSE = 0.0065
 """degC per m of altitude (the standard atmosphere)."""
 
 STORM = 135.0
-"""The strongest wind of a day, m/s: twice any that was measured on earth."""
+"""Largest wind of a day, m/s: twice any measured on Earth."""
 
 EAST = np.asarray([0, 1, 1, 1, 0, -1, -1, -1], np.float32) / np.sqrt([1, 2] * 4).astype(np.float32)
 SOUTH = np.asarray([-1, -1, 0, 1, 1, 1, 0, -1], np.float32) / np.sqrt([1, 2] * 4).astype(np.float32)
-"""Unit steps towards each of `WIND_DIRECTIONS`; the wind blows the other way."""
+"""Unit vectors towards each of `WIND_DIRECTIONS`; the wind blows in the opposite direction."""
 
 TEMPERATURES = ("air_temperature/min#°C", "air_temperature/mean#°C", "air_temperature/max#°C")
 
 
 @pytree
 class Settings:
-    """Settings for reading days: classes of rain, noise on the days, error of the forecast (variances as in 4.1)."""
+    """Settings of the weather: classes of rain, noise of the days, error of the forecast (variances as in 4.1)."""
 
-    rain_heavy: jax.Array = par("rain_heavy#mm", "rain of a day from which it is heavy", low=WET, high=1900)
+    rain_heavy: jax.Array = par("rain_heavy#mm", "rain per day from which it counts as heavy", low=WET, high=1900)
     heavy_chance: jax.Array = par("rain_lightheavy_proba", "chance that rain of unknown amount is heavy", low=0, high=1)
     light: jax.Array = par("rain_leakageintensity_light#%", "leaching strength of light rain, 0 to 1", low=0, high=1)
     heavy: jax.Array = par("rain_leakageintensity_heavy#%", "leaching strength of heavy rain, 0 to 1", low=0, high=1)
@@ -72,7 +72,7 @@ class Settings:
 
 
 class WeatherOptions(Strict):
-    """Options of a parameter set besides the settings: source of its days, number of forecast days."""
+    """Options of a parameter set in addition to the settings: source of its days, number of forecast days."""
 
     site: str | None = None
     table: Any = None
@@ -91,20 +91,20 @@ class WeatherOptions(Strict):
 
 
 air = functools.partial(var, axes=(), settled=True)
-"""A variable that follows from the day and the sky, so that no start of a game can say it."""
+"""A variable that follows from the day and the day source, so that a farm file cannot set it."""
 
 
 @pytree
 class WeatherState:
-    """The air of today, what is forecast, and (hidden) what will be."""
+    """Today's air, the forecast, and (hidden) the future."""
 
     day: jax.Array = var("day#int365", "day of the year, 1 to 365", low=1, high=365, dtype="int", axes=())
     temperature: jax.Array = air(TEMPERATURES, "air temperature of the day", low=-90, high=60)
     humidity: jax.Array = air("humidity_index#%", "mean relative humidity", high=100)
     wind: jax.Array = air("wind/speed#km.h-1", "mean wind speed 2 m above the ground", high=500)
-    direction: jax.Array = air("wind/direction", "where the wind comes from", labels=WIND_DIRECTIONS)
+    direction: jax.Array = air("wind/direction", "direction from which the wind blows", labels=WIND_DIRECTIONS)
     rain: jax.Array = air("rain/amount#mm", "rain of the day", high=2000)
-    rain_class: jax.Array = air("rain_amount", "the day's rain in words", labels=("none", "light", "heavy"))
+    rain_class: jax.Array = air("rain_amount", "class of the day's rain", labels=("none", "light", "heavy"))
     rain_intensity: jax.Array = air("rain_intensity", "leaching strength of the day's rain", high=1)
     sun: jax.Array = air("sun_exposure#int5", "sunshine, 0 overcast to 5 clear", high=5, dtype="int")
     dry: jax.Array = var("consecutive_dry#day", "days in a row without rain", dtype="int", axes=())
@@ -115,13 +115,13 @@ class WeatherState:
     forecast_humidity: jax.Array = air("forecast/humidity_index#%", "forecast humidity", high=100, axes=("lead",))
     forecast_wind: jax.Array = air("forecast/wind/speed#km.h-1", "forecast wind speed", high=600, axes=("lead",))
     forecast_rain: jax.Array = air("forecast/rain", "forecast chance of rain, 0 to 1", high=1, axes=("lead",))
-    ahead: jax.Array = var("ahead", "the days to come, as `Day`", low=-90, axes=("lead", "record"), hidden=True)
-    memory: jax.Array = var("memory", "what the sky remembers", low=-1e9, axes=("memory",), hidden=True)
+    ahead: jax.Array = var("ahead", "the coming days, as `Day`", low=-90, axes=("lead", "record"), hidden=True)
+    memory: jax.Array = var("memory", "memory of the day source", low=-1e9, axes=("memory",), hidden=True)
 
 
 @pytree
 class Weather(Entity):
-    """Gives the field its air: temperature, humidity, wind, rain, sun, and a forecast of them."""
+    """The air over the field: temperature, humidity, wind, rain, sunshine, and their forecast."""
 
     State: ClassVar[type] = WeatherState
     shared: ClassVar[bool] = True
@@ -135,15 +135,15 @@ class Weather(Entity):
         tuple(f"wind_from_{d}" for d in WIND_DIRECTIONS), "shares of the wind's directions", low=0, high=1
     )
     station: jax.Array = par(
-        "station_altitude#m", "altitude of the temperatures; NaN if unknown", low=-430, high=8850, unknown=True
+        "station_altitude#m", "altitude of the measurements; NaN if unknown", low=-430, high=8850, unknown=True
     )  # fmt: skip
     lookahead: int = static("forecast_lookahead#day", "days of forecast", low=1, high=30, default=5)
 
     @classmethod
     def named(cls, which: str | Mapping[str, Any]) -> Weather:
-        """Return a set of the file, or one made of changes to one: `site`, `table` (a CSV path or a DataFrame of the
-        paper's columns), `years` for some of its calendar years alone, `generate: true` to draw new days after the
-        climate of a table, and any setting."""
+        """Return a set of the file, or a set with changes: `site`, `table` (a CSV path or a DataFrame with the paper's
+        columns), `years` to use only some of its calendar years, `generate: true` to draw new days from the climate
+        of a table, and any setting."""
         name, data = choose_set(cls.file(), which, cls.__name__)
         where = f"Weather {which!r}" if isinstance(which, str) else f"Weather (extends {name})"
         validate(_whole(), data, where)
@@ -155,24 +155,24 @@ class Weather(Entity):
 
     @classmethod
     def written(cls, which: str | Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the settings under their field, and the site's source for the days themselves."""
+        """Return the settings under their field, and the source of the site for the days."""
         data = super().written(which)
         about = load_site(data["site"]).about if "site" in data else None
         source = f"{about.source} ({about.licence})" if about else str(data.get("table", ""))
         return {"settings": data, "sky": {"source": source}, "source": source}
 
     def sizes(self, place: Place) -> dict[str, tuple[int, ...]]:
-        """Return the field's axes, the days of forecast, and those of the draws."""
+        """Return the sizes of the axes of the field, the forecast and the draws."""
         own = {"lead": self.lookahead, "record": len(Day._fields), "memory": MEMORY}
         own |= {"draw": DRAWS, "noise": 3, "forecast": 4}
         return place.sizes | {name: (size,) for name, size in own.items()}
 
     def init(self, key: jax.Array, place: Place) -> WeatherState:
-        """1 January; `settle` fills in the air of whichever day the game starts."""
+        """Start on 1 January; `settle` fills in the air of the actual first day."""
         return replace(self.zero_state(place), day=jnp.int32(1))
 
     def settle(self, key: jax.Array, state: WeatherState, place: Place) -> WeatherState:
-        """Return the air of the first day and of those ahead, from `day`; other initial values but the counts yield."""
+        """Draw the air of the first day and the next ones from `day`; of other initial values only the counts stay."""
         year, days, rest = jax.random.split(key, 3)
         draws = jax.random.uniform(days, (self.lookahead + 1, DRAWS + 3), jnp.float32)
         memory = self.sky.first(state.day, jax.random.uniform(year, (DRAWS,), jnp.float32))
@@ -190,7 +190,7 @@ class Weather(Entity):
 
     @publishes(Air)
     def air(self, state: WeatherState, place: Place, board: Board, draws: Draws) -> Air:
-        """Return the air of today, with radiation and the evapotranspiration of eq. (23) at the field's latitude."""
+        """Publish today's air, with radiation and the evapotranspiration of eq. (23) at the field's latitude."""
         low, mean, high = state.temperature
         radiation = extraterrestrial_radiation(place.latitude, state.day)
         et0 = reference_evapotranspiration(low, high, mean, state.humidity, state.wind / KMH, radiation)
@@ -203,11 +203,11 @@ class Weather(Entity):
         )  # fmt: skip
 
     def draw(self, seen: DrawContext, place: Place) -> list[Mark]:
-        """Return the sky, and wind and frost where there are, at the north-western corner."""
+        """Draw the sky, and wind and frost if any, at the north-western corner."""
         return drawing.draw_sky(self, seen)
 
     def describe(self, seen: DrawContext, place: Place) -> list[str]:
-        """Return the air of the day in figures."""
+        """Describe the air of the day in numbers."""
         return drawing.describe(seen)
 
     def update(self, state: WeatherState, place: Place, board: Board, draws: Draws) -> tuple[WeatherState, Ledger]:
@@ -222,10 +222,10 @@ class Weather(Entity):
         return self._today(new, tomorrow, draws["direction"], dry, frost), Ledger({}, {})
 
     def _next(self, memory: jax.Array, day: Any, draws: jax.Array) -> tuple[Day, jax.Array]:
-        """Return the sky's next day; where only the occurrence of rain is known, light or heavy rain (section 4.1).
+        """Return the next day of the source; if only the occurrence of rain is known, draw its class (section 4.1).
 
-        The paper counts rain in the soil's capacity, a heavy one filling it and a light one bringing up to
-        half; here a heavy one is `rain_heavy#mm` for every soil.
+        The paper measures rain by the soil's capacity: heavy rain fills it, and light rain adds up to half. Here heavy
+        rain is `rain_heavy#mm` for every soil.
         """
         found, memory = self.sky.next(memory, day, draws)
         if not self.sky.occurrence:
@@ -235,7 +235,7 @@ class Weather(Entity):
         return found._replace(rain=found.rain * amount), memory
 
     def _noisy(self, day: Day, uniform: jax.Array, place: Place) -> jax.Array:
-        """Return a day of the sky with the noise of the settings, at the altitude of the field; (6,)."""
+        """Return a day of the source with the noise of the settings, at the altitude of the field; (6,)."""
         s, error = self.settings, normal(uniform)
         climb = jnp.where(jnp.isnan(self.station), 0.0, place.altitude - self.station)
         shift = jnp.sqrt(s.temperature_noise) * error[0] - LAPSE * climb
@@ -258,9 +258,9 @@ class Weather(Entity):
         )  # fmt: skip
 
     def _forecast(self, state: WeatherState, uniform: jax.Array) -> WeatherState:
-        """Return the days ahead with errors whose variance grows with the lead (section 4.1).
+        """Forecast the coming days, with errors whose variance grows with the lead (section 4.1).
 
-        The paper adds the noise of the day, which is in the days to come already.
+        The paper adds the noise of the day, which the coming days already contain.
         """
         s, days = self.settings, Day(*state.ahead.T)
         lead = 1.0 + jnp.arange(self.lookahead, dtype=jnp.float32)
@@ -276,15 +276,15 @@ class Weather(Entity):
 
 
 def _later(day: Any, days: Any) -> jax.Array:
-    """Return the day of the year some days later; after 365 comes 1."""
+    """Return the day of the year after some days; 1 follows 365."""
     return (day - 1 + days) % YEAR + 1
 
 
 def _sunshine(day: Day) -> jax.Array:
-    """Sunshine class from the range of temperature, the idea of Hargreaves (FAO-56 eq. 50, k = 0.17).
+    """Return the sunshine class from the range of temperature, after Hargreaves (FAO-56 eq. 50, k = 0.17).
 
-    The estimated share of extraterrestrial radiation runs from 0.25 under cloud to 0.75 under a clear sky
-    (FAO-56 eqs. 35 and 37), which are the classes 0 and 5.
+    The estimated share of extraterrestrial radiation ranges from 0.25 under cloud to 0.75 under a clear sky
+    (FAO-56 eqs. 35 and 37), the classes 0 and 5.
     """
     share = 0.17 * jnp.sqrt(jnp.maximum(day.t_max - day.t_min, 0.0))
     return jnp.round(jnp.clip((share - 0.25) / 0.5, 0.0, 1.0) * 5).astype(jnp.int32)
@@ -292,12 +292,12 @@ def _sunshine(day: Day) -> jax.Array:
 
 @functools.cache
 def _whole() -> Any:
-    """Make one schema of the days and the settings of a set, so that the nearest of all keys is named."""
+    """Make one schema from the options and the settings of a set, so that errors name the nearest of all keys."""
     return create_model("Weather", __base__=(WeatherOptions, make_schema(Settings)))
 
 
 def _sky(own: WeatherOptions, where: str) -> tuple[DaySource, Any, Any]:
-    """Return the sky, the wind rose and the station's altitude of a set."""
+    """Return the day source, the wind rose and the station altitude of a set."""
     given, altitude = own.table, own.station
     if given is None and own.site is None:
         raise ConfigError(f"{where}: expected a `site` or a `table`, got neither")

@@ -1,4 +1,4 @@
-"""A day of the population: eqs. (26) to (29) for all weeds at once, and the seeds that they scatter."""
+"""A day of the weed population: eqs. (26) to (29) for all weeds at once, and the scattering of seeds."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NEIGHBOUR_OFFSETS = np.array([-1, 0, 1])
 
 
 class DailyChances(NamedTuple):
-    """Daily probabilities for one weed of each group: eqs. (26), (27), (28), (29), and seeding flowers."""
+    """Daily probabilities for a weed of each group: eqs. (26), (27), (28), (29), and for flowers to seed."""
 
     appear: jax.Array
     grow: jax.Array
@@ -38,7 +38,7 @@ class WeedFates(NamedTuple):
 
 
 def daily_chances(weed: Weed, day: Drivers) -> DailyChances:
-    """Return the chances of a day, eqs. (26) to (29); no help makes more than certain."""
+    """Return the chances of a day, eqs. (26) to (29), at most 1."""
     grow, stay = probability(weed.grow, day, day["strain_growth"]), probability(weed.stay, day, day["strain_death"])
     full = DailyChances(probability(weed.appear, day), grow, probability(weed.bloom, day), stay, weed.shed_rate)
     return DailyChances(*(jnp.minimum(p, 1.0) for p in full))
@@ -47,10 +47,10 @@ def daily_chances(weed: Weed, day: Drivers) -> DailyChances:
 def draw_fates(
     new: jax.Array, groups: tuple[jax.Array, jax.Array, jax.Array], p: DailyChances, uniform: jax.Array
 ) -> WeedFates:
-    """Return who arrives, sprouts, blooms, seeds or dies, all drawn from this morning's numbers.
+    """Draw how many weeds arrive, sprout, bloom, seed or die, from this morning's numbers.
 
-    Eqs. (28) and (29) both take the growing weeds of the morning, so that more could bloom or die than there
-    are; here who stays alive may move on, so that each weed has one fate. A multinomial is that of all.
+    Eqs. (28) and (29) both use the growing weeds of the morning, so that more could bloom or die than there are; here
+    only survivors may bloom, so that each weed has one fate. A multinomial draws the fates of all weeds.
 
     Args:
         new: n of eq. (26), a scalar.
@@ -73,16 +73,16 @@ def _stacked(shape: tuple[int, ...], *values: jax.Array | float) -> jax.Array:
 
 
 def scatter_seeds(seeds: jax.Array, uniform: jax.Array) -> jax.Array:
-    """`seeds` (at most WEEDS_MAX per plot) thrown uniformly over the plots that exist of the 3 x 3 around each.
+    """Scatter `seeds` (at most WEEDS_MAX per plot) uniformly over the existing plots of the 3 x 3 around each plot.
 
-    That neighbourhood is so many rows times so many columns: a seed first takes its row, then its column there. So
-    none is lost over the edge. `uniform` is (2, length, width, 2).
+    A seed first draws its row, then its column among the existing ones, so that none is lost at the edge. `uniform` is
+    (2, length, width, 2).
     """
     return _along(1, _along(0, seeds, uniform[0], WEEDS_MAX), uniform[1], len(NEIGHBOUR_OFFSETS) * WEEDS_MAX)
 
 
 def _along(axis: int, seeds: jax.Array, uniform: jax.Array, most: int) -> jax.Array:
-    """Move each seed one plot back, here or one plot ahead along an axis, all alike; an axis of one does nothing."""
+    """Move each seed by -1, 0 or 1 plot along an axis with equal chances; an axis of length one does nothing."""
     size = seeds.shape[axis]
     if size == 1:
         return seeds

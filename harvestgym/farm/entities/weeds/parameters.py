@@ -1,11 +1,10 @@
-"""The parameter groups of the weeds, equation by equation.
+"""The parameter groups of the weeds, by equation.
 
-Every `Response` is one equation of section 4.4.2; its windows are named after the driver they look at, in the
-unit said here.
+Every `Response` is one equation of section 4.4.2; its windows are named after their drivers, with these units:
 
     distance_to_edge (plots); temperature (mean, degC); humidity (%); herbicide (g per m2 of soil, in effect on weeds);
-    N, P, K, C (g per weed by which the soil's stock falls short of the day's need); water (share of the soil's
-    extractable capacity by which it falls short of eq. (5)).
+    N, P, K, C (g per weed by which the soil's stock is below the day's need); water (deficit below eq. (5), as a share
+    of the soil's extractable capacity).
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from harvestgym.farm.entities.messages import NUTRIENTS, REPULSION
 from harvestgym.farm.entities.response import Response, Window
 
 WEEDS_MAX = 250
-"""The most seeds, and the most weeds out of the seed, per m2: many times what shades it.
+"""Largest number of seeds, and of sprouted weeds, per m2: many times the number that shades it completely.
 
 The binomials of eqs. (26) to (29) are compiled for it; the paper's tables end at 1000.
 """
@@ -41,17 +40,17 @@ class Growth(Response):
 
 @pytree
 class Blooming(Response):
-    """Eq. (28). The paper gives its herbicide no interval; that of growth is meant in the reference implementation."""
+    """Eq. (28). The paper has no interval for herbicide; the reference implementation uses the interval of growth."""
 
     herbicide: Window
 
 
 @pytree
 class Staying(Response):
-    """Eq. (29), with the shortage, need less stock, in the place of the stock, which is the same distance.
+    """Eq. (29), with the shortage (need minus stock) instead of the stock; the distance is the same.
 
-    Its sum is over J_appear in the paper; its table says what is meant. It holds for weeds in bloom too, which would
-    live for ever otherwise.
+    In the paper its sum is over J_appear; the table shows the intended variables. It also applies to weeds in bloom,
+    which would otherwise live forever.
     """
 
     temperature: Window
@@ -68,19 +67,19 @@ class Weed:
     """All parameters of a weed."""
 
     arrivals: jax.Array = par(
-        "max_new_seeds#nb", "seeds that come to a m2 in a day at most, eq. (26)", low=0, high=WEEDS_MAX, dtype="int"
+        "max_new_seeds#nb", "most seeds that arrive per m2 and day, eq. (26)", low=0, high=WEEDS_MAX, dtype="int"
     )
     size: jax.Array = par("size#cm", "diameter and height of a weed", low=0, high=1000)
-    flowers: jax.Array = par("flowers_per_plant#nb", "flowers of a weed in bloom", low=0, high=WEEDS_MAX, dtype="int")
-    shed_rate: jax.Array = par("flower_to_seed#%", "share (0 to 1) of the flowers that seed in a day", low=0, high=1)
-    seeds: jax.Array = par("seed_per_flower#nb", "viable seeds of a flower", low=0, high=WEEDS_MAX, dtype="int")
+    flowers: jax.Array = par("flowers_per_plant#nb", "flowers per weed in bloom", low=0, high=WEEDS_MAX, dtype="int")
+    shed_rate: jax.Array = par("flower_to_seed#%", "share (0 to 1) of the flowers that seed per day", low=0, high=1)
+    seeds: jax.Array = par("seed_per_flower#nb", "viable seeds per flower", low=0, high=WEEDS_MAX, dtype="int")
     repulsion: jax.Array = par(
         "pest_repulsive_effect#float", "repulsive effect on pests; negative attracts", low=-REPULSION, high=REPULSION
     )
     drought: jax.Array = par("sensitivity_draught#%", "d of eq. (5), share (0 to 1)", low=0, high=1)
     nutrients: jax.Array = par(
         tuple(f"{n}_grow_consumption#g.mm-1" for n in NUTRIENTS),
-        "asked by a weed per mm of its size and day",
+        "need of a weed per mm of its size and day",
         low=0,
         high=10,
     )

@@ -1,8 +1,8 @@
-"""Weeds: on each plot seeds, growing and flowering plants that come from the edge and spread (section 4.4.2).
+"""Weeds: seeds, growing and flowering plants on each plot, which arrive from the edge and spread (section 4.4.2).
 
-They drink and eat before the crop. The parameters are in `parameters.py`, the equations in `equations.py`. A stand is
-kept as numbers of equal plants per m2 of plot, so that plots of any size fare alike; its water and nutrients are those
-of the whole plot.
+They take water and nutrients before the crop. The parameters are in `parameters.py`, the equations in `equations.py`.
+Their numbers are equal plants per m2 of plot, so that results do not depend on the size of plots; their water and
+nutrients are totals of the plot.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ from .parameters import WEEDS_MAX, Weed
 class WeedsState:
     """The weeds on each plot."""
 
-    seeds: jax.Array = var("seeds#nb", "weeds in the seed, per m2", dtype="int", high=WEEDS_MAX)
-    growing: jax.Array = var("grow#nb", "weeds that grow, per m2", dtype="int", high=WEEDS_MAX)
+    seeds: jax.Array = var("seeds#nb", "weed seeds, per m2", dtype="int", high=WEEDS_MAX)
+    growing: jax.Array = var("grow#nb", "growing weeds, per m2", dtype="int", high=WEEDS_MAX)
     flowering: jax.Array = var("flowers#nb", "weeds in bloom, per m2", dtype="int", high=WEEDS_MAX)
-    water: jax.Array = var("cumulated_water#L", "water in the stand")
-    nutrients: jax.Array = var(tuple(f"cumulated_nutrients_{n}#g" for n in NUTRIENTS), "nutrients in the stand")
-    remains: jax.Array = var(tuple(f"remains_{n}#g" for n in NUTRIENTS), "nutrients of those that died yesterday")
+    water: jax.Array = var("cumulated_water#L", "water in the weeds")
+    nutrients: jax.Array = var(tuple(f"cumulated_nutrients_{n}#g" for n in NUTRIENTS), "nutrients in the weeds")
+    remains: jax.Array = var(tuple(f"remains_{n}#g" for n in NUTRIENTS), "nutrients of weeds that died yesterday")
 
 
 @pytree
@@ -55,7 +55,7 @@ class Weeds(Weed, Entity):
     randomness: ClassVar = {"fates": ("group", "plot", "split"), "scatter": ("direction", "plot", "split")}
 
     def settle(self, key: jax.Array, state: WeedsState, place: Place) -> WeedsState:
-        """Limit the weeds to the room on each plot; plots without weeds hold nothing."""
+        """Limit the weeds to the maximum of a plot; plots without weeds hold no water and nutrients."""
         growing = jnp.clip(state.growing, 0, WEEDS_MAX)
         flowering = jnp.clip(state.flowering, 0, WEEDS_MAX - growing)
         new = replace(state, seeds=jnp.clip(state.seeds, 0, WEEDS_MAX), growing=growing, flowering=flowering)
@@ -63,12 +63,12 @@ class Weeds(Weed, Entity):
         return replace(new, water=jnp.where(stands, new.water, 0.0), nutrients=jnp.where(stands, new.nutrients, 0.0))
 
     def sizes(self, place: Place) -> dict[str, tuple[int, ...]]:
-        """Group the draws: four of eqs. (26) to (29), two directions of a field, two cuts that make three parts."""
+        """Return the sizes of the draws: four for eqs. (26) to (29), two directions, two splits into three parts."""
         return super().sizes(place) | {"group": (4,), "direction": (2,), "split": (2,)}
 
     @publishes(Canopy)
     def canopy(self, state: WeedsState, place: Place, board: Board, draws: Draws) -> Canopy:
-        """Return each weed shades a disc, until the plot is full; all their flowers are open."""
+        """Publish the canopy: each weed shades a disc, until the plot is full; all flowers are open."""
         alive = _stand(state).astype(jnp.float32)
         disc = jnp.pi * (self.size / 200) ** 2
         return Canopy(
@@ -82,19 +82,19 @@ class Weeds(Weed, Entity):
 
     @publishes(Need)
     def need(self, state: WeedsState, place: Place, board: Board, draws: Draws) -> Need:
-        """Publish the need for water, less the stored water, and for nutrients."""
+        """Publish the need for water, minus the stored water, and for nutrients."""
         kept = self._number(state, place) * self.water * self.size * 10 / 1000
         wanted = self._transpiration(place, board) + kept - state.water
         return Need(water=jnp.maximum(wanted, 0.0), nutrients=self._eaten(state, place))
 
     @publishes(Litter)
     def litter(self, state: WeedsState, place: Place, board: Board, draws: Draws) -> Litter:
-        """Return the tender dead are gone in a day."""
+        """Publish all nutrients of yesterday's dead weeds, which decay in a day."""
         return Litter(nutrients=state.remains)
 
     @action("remove")
     def remove(self, state: WeedsState, place: Place, where: jax.Array) -> ActionResult:
-        """Take away the weeds of a plot, growing or in bloom; their seeds stay in the soil."""
+        """Remove the growing and flowering weeds of a plot; their seeds stay in the soil."""
         done = where & (_stand(state) > 0)
         gone = ("growing", "flowering", "water", "nutrients")
         bare = {n: jnp.where(done, jnp.zeros((), getattr(state, n).dtype), getattr(state, n)) for n in gone}
@@ -110,12 +110,12 @@ class Weeds(Weed, Entity):
         ]  # fmt: skip
 
     def describe(self, seen: DrawContext, place: Place) -> list[str]:
-        """Return how many there are out of the seed."""
+        """Describe the number of sprouted weeds."""
         number = np.nansum([seen.total("grow#nb"), seen.total("flowers#nb")])
         return [f"weeds: {number:.0f}"] if number > 0 else []
 
     def update(self, state: WeedsState, place: Place, board: Board, draws: Draws) -> tuple[WeedsState, Ledger]:
-        """Return a day: what the stand takes up, then who is left of it."""
+        """Simulate a day: first uptake, then the fates of the weeds."""
         moves = self.draw_moves(state, place, board, draws)
         shed = equations.scatter_seeds(jnp.minimum(moves.shed * self.flowers * self.seeds, WEEDS_MAX), draws["scatter"])
         share = board.read_own(Share)
@@ -134,7 +134,7 @@ class Weeds(Weed, Entity):
         return new, Ledger(flows, {"weeds#nb": self._number(new, place).sum()})
 
     def draw_moves(self, state: WeedsState, place: Place, board: Board, draws: Draws) -> WeedFates:
-        """Draw the numbers of weeds per plot that arrive, change group, stay or die today."""
+        """Draw how many weeds of each plot arrive, change group, stay or die today."""
         p = equations.daily_chances(self, self.compute_drivers(state, place, board))
         return equations.draw_fates(self.arrivals, (state.seeds, state.growing, state.flowering), p, draws["fates"])
 
@@ -152,7 +152,7 @@ class Weeds(Weed, Entity):
         return add_factors(drivers, ground)
 
     def _number(self, state: WeedsState, place: Place) -> jax.Array:
-        """Return the weeds out of the seed on the whole of each plot."""
+        """Return the number of sprouted weeds on each whole plot."""
         return _stand(state).astype(jnp.float32) * place.surface
 
     def _eaten(self, state: WeedsState, place: Place) -> jax.Array:
@@ -160,14 +160,14 @@ class Weeds(Weed, Entity):
         return jnp.asarray(self.nutrients)[:, None, None] * self.size * 10 * self._number(state, place)
 
     def _threshold(self, ground: Ground) -> jax.Array:
-        """w of eq. (5) on each plot, L."""
+        """Return w of eq. (5) on each plot, L."""
         return water_threshold(self.drought, ground.wilting, ground.capacity)
 
     def _transpiration(self, place: Place, board: Board) -> jax.Array:
-        """Compute the water that the stand loses today, L; the paper has no rule for it that depends on the weather.
+        """Compute the water that the weeds transpire today, L; the paper has no rule for it that depends on weather.
 
-        The basal coefficient is FAO-56 eq. (99), 1 + 0.1 per metre of height, the ground that of the leaves, in the
-        light that the other hosts leave; the stomata close by K_s of FAO-56 eq. (84), with eq. (5) as threshold.
+        The basal coefficient is FAO-56 eq. (99), 1 + 0.1 per metre of height, on the ground under the leaves, in the
+        light that the other hosts leave; stomata close by K_s of FAO-56 eq. (84), with eq. (5) as threshold.
         """
         ground, own = board.read_one(Ground), board.read_own(Canopy)
         moist = stomatal_opening(ground.extractable, self._threshold(ground) - ground.wilting)
@@ -175,10 +175,10 @@ class Weeds(Weed, Entity):
         return board.read_one(Air).et0 * (1 + self.size / 1000) * sunlit * moist * place.surface
 
     def holds(self, state: WeedsState) -> dict[str, Any]:
-        """Water and nutrients in the stand, and the nutrients of the dead."""
+        """Return the water and nutrients in the weeds, and the nutrients of dead weeds."""
         return {"water": state.water, "nutrients": state.nutrients + state.remains}
 
 
 def _stand(state: WeedsState) -> jax.Array:
-    """Weeds out of the seed, nb per m2."""
+    """Return the number of sprouted weeds per m2."""
     return state.growing + state.flowering
