@@ -117,9 +117,7 @@ class ThreeSpecies(GrowthLaw):
     beta: jax.Array = par("beta", "greatest yearly consumption per predator", low=0.0, high=MAX_RATE, default=0.3)
     c: jax.Array = par("c", "prey at which a predator eats half of beta", low=1e-6, high=MAX_BIOMASS, default=0.3)
     competition: jax.Array = par("competition", "loss of each prey to the other", low=0.0, high=MAX_RATE, default=0.1)
-    D: jax.Array = par(
-        "D", "how much more the second prey is eaten and nourishes", low=0.0, high=MAX_RATE, default=1.1
-    )
+    D: jax.Array = par("D", "how much more the second prey is eaten and nourishes", low=0.0, high=MAX_RATE, default=1.1)
     b: jax.Array = par("b", "predator births per prey", low=0.0, high=MAX_RATE, default=0.1)
     d: jax.Array = par("d", "predator deaths, per year", low=0.0, high=MAX_RATE, default=0.1)
 
