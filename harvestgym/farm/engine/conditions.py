@@ -135,12 +135,12 @@ class FormulaCompiler:
             return f"{where}: {place(text, node)}"
 
         compiled = convert(tree)
-        self._trace(compiled, f"{path(tree)}")
+        self._trace(compiled, path(tree))
         return compiled
 
     def _encode(self, node: Any, other: Any, where: str) -> np.ndarray:
         """Return a value as numbers; a word is a label of the variable that it is compared with."""
-        function = other.func.id if isinstance(other, ast.Call) else ""
+        function = write_formula(other.func) if isinstance(other, ast.Call) else ""
         of = other.args[0] if function in FUNCTIONS else other
         given = [getattr(value, "id", getattr(value, "value", None)) for value in getattr(node, "elts", [node])]
         if not is_variable(getattr(of, "value", of)):
