@@ -161,7 +161,7 @@ def test_tuples_integers_and_arrays_are_one_table() -> None:
     env = farm(SPRING, REED)
     for index, order in enumerate(env.actions.list_orders()[1:], start=1):
         written = env.actions.write(order)
-        assert written is not None and env.actions.index(written) == index
+        assert env.actions.index(written) == index
         coded = env.actions.encode([written], 1)
         for a, b in zip(coded, env.actions.orders(jnp.int32(index)), strict=True):
             np.testing.assert_array_equal(a, b)

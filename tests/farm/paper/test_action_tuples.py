@@ -84,10 +84,10 @@ def test_all_interfaces_reach_the_same_state(plain: Farm, number: int, seed: int
     """Tuples, gym actions and integers, from one state under one key: the same state, bit by bit."""
     model = plain.model
     number %= model.actions.size
-    written = model.actions.write(model.actions.order(number))
+    order = model.actions.order(number)
     plain.reset(seed=seed)
     start = plain.run_state
-    schedule = [] if written is None else [written]
+    schedule = [] if order is None else [model.actions.write(order)]
     after = [plain.farmgym_step(schedule), plain.run_state.state][1]
     plain.run_state = start
     plain.gym_step(plain.farmgymaction_to_gymaction(schedule))
