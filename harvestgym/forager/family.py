@@ -233,7 +233,7 @@ def make_oracle(env: Forager) -> tuple[Forager, Policy] | None:
     if not policies(env):
         return None
     informed = InformedForager.inform(env)
-    numbers = env.expert.numbers if env.expert is not None else {}
+    numbers: Mapping[str, Any] = env.expert.numbers if env.expert is not None else {}
     return informed, navigator(informed, **numbers)
 
 

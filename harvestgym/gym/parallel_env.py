@@ -52,8 +52,8 @@ class ParallelEnv(pettingzoo.ParallelEnv[str, Any, Any]):
         self.metadata = self._joint.metadata | {"name": type(core).__name__}
         self.possible_agents, self.agents = list(core.agents), list[str]()
         observation, action = core.own_spaces
-        self.observation_spaces = dict.fromkeys(self.possible_agents, observation)
-        self.action_spaces = dict.fromkeys(self.possible_agents, action)
+        self.observation_spaces: Any = dict.fromkeys(self.possible_agents, observation)
+        self.action_spaces: Any = dict.fromkeys(self.possible_agents, action)
         self._idle = np.zeros(action.shape, action.dtype)
 
     def __repr__(self) -> str:
