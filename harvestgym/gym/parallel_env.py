@@ -44,8 +44,10 @@ class ParallelEnv(pettingzoo.ParallelEnv[str, Any, Any]):
 
     def __init__(self, core: Any, render_mode: str | None = None) -> None:
         if not hasattr(core, "own_spaces"):
-            raise ConfigError(f"ParallelEnv > core: expected an environment that several agents share, got {core!r}; "
-                              "try share_stock, SharedWater or SharedWorld")  # fmt: skip
+            raise ConfigError(
+                f"ParallelEnv > core: expected an environment that several agents share, got {core!r}; "
+                "try share_stock, SharedWater or SharedWorld"
+            )
         self.core, self.render_mode = core, render_mode
         make = getattr(core, "make_gymnasium", lambda mode: GymEnv(core, render_mode=mode))
         self._joint: Any = make(render_mode)
