@@ -25,8 +25,18 @@ _LAZY = {
 """Names that need JAX or PettingZoo: loaded when first used."""
 
 __all__ = [
-    "EnvSpec", "Snapshot", "ids", "load", "make", "make_parallel", "make_vec", "register", "rollout", "save", "spec",
-]  # fmt: skip
+    "EnvSpec",
+    "Snapshot",
+    "ids",
+    "load",
+    "make",
+    "make_parallel",
+    "make_vec",
+    "register",
+    "rollout",
+    "save",
+    "spec",
+]
 
 
 def __getattr__(name: str) -> Any:

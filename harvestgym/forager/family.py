@@ -225,7 +225,7 @@ def make_rule_families(env: Forager) -> dict[str, RuleFamily]:
     }
     if any(isinstance(kind.reward, Fourier) for kind in env.world.kinds):
         numbers |= {"unknown": NumberRange(0.0, 2.0, 1.0), "doubt": NumberRange(0.0, 1.0, 0.0)}
-    return {"navigator": RuleFamily(numbers, lambda given: navigator(env, **given))}
+    return {"navigator": RuleFamily(numbers, lambda given: navigator(env, **dict[str, Any](given)))}
 
 
 def make_oracle(env: Forager) -> tuple[Forager, Policy] | None:
@@ -236,7 +236,7 @@ def make_oracle(env: Forager) -> tuple[Forager, Policy] | None:
     if not policies(env):
         return None
     informed = InformedForager.inform(env)
-    numbers = env.expert.numbers if env.expert is not None else {}
+    numbers = dict[str, Any](env.expert.numbers if env.expert is not None else {})
     return informed, navigator(informed, **numbers)
 
 

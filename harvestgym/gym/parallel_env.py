@@ -44,23 +44,25 @@ class ParallelEnv(pettingzoo.ParallelEnv[str, Any, Any]):
 
     def __init__(self, core: Any, render_mode: str | None = None) -> None:
         if not hasattr(core, "own_spaces"):
-            raise ConfigError(f"ParallelEnv > core: expected an environment that several agents share, got {core!r}; "
-                              "try share_stock, SharedWater or SharedWorld")  # fmt: skip
+            raise ConfigError(
+                f"ParallelEnv > core: expected an environment that several agents share, got {core!r}; "
+                "try share_stock, SharedWater or SharedWorld"
+            )
         self.core, self.render_mode = core, render_mode
         make = getattr(core, "make_gymnasium", lambda mode: GymEnv(core, render_mode=mode))
         self._joint: Any = make(render_mode)
         self.metadata = self._joint.metadata | {"name": type(core).__name__}
         self.possible_agents, self.agents = list(core.agents), list[str]()
         observation, action = core.own_spaces
-        self.observation_spaces = {agent: observation for agent in self.possible_agents}  # noqa: C420 (types)
-        self.action_spaces = {agent: action for agent in self.possible_agents}  # noqa: C420 (types)
+        self.observation_spaces: Any = dict.fromkeys(self.possible_agents, observation)
+        self.action_spaces: Any = dict.fromkeys(self.possible_agents, action)
         self._idle = np.zeros(action.shape, action.dtype)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {', '.join(self.possible_agents[:3])} … in {self.core!r}>"
 
     def __copy__(self) -> Self:
-        """Return an independent copy in mid-episode."""
+        """Return a copy in mid-episode that steps by itself."""
         return deepcopy(self)
 
     def observation_space(self, agent: str) -> gymnasium.Space[Any]:
@@ -121,11 +123,11 @@ class ParallelEnv(pettingzoo.ParallelEnv[str, Any, Any]):
         return {"core": self.core, "render_mode": self.render_mode}
 
     def kept(self) -> dict[str, Any]:
-        """Return the changing state, for `core.saving.checkpoint`."""
+        """Return what changes, for `core.saving.checkpoint`."""
         return {"joint": self._joint.kept(), "agents": self.agents}
 
     def restore(self, kept: dict[str, Any]) -> Self:
-        """Continue from a saved state."""
+        """Continue the episode that was kept."""
         self._joint.restore(kept["joint"])
         self.agents = kept["agents"]
         return self

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -17,7 +19,8 @@ from tests.forager.worlds import RENEWED, SMALL, VARIED, same
 def test_a_single_forager_has_the_episode_of_a_forager_env(mode):
     """Rewards that change, are noisy or come late, and every view, are those of the `ForagerEnv`."""
     model = build_forager(VARIED | {"observation_mode": mode, "horizon": 0})
-    env, alone = ParallelEnv(SharedWorld(model, 1)), host_twin(model)
+    env: Any = ParallelEnv(SharedWorld(model, 1))
+    alone = host_twin(model)
     obs = env.reset(seed=4)[0]["forager_0"]
     seen = alone.start(seed=int(np.random.default_rng(4).integers(0, 2**63)))
     mine = {"objects": np.s_[..., :-1], "colors": np.s_[:]}.get(mode, np.s_[:-1])
