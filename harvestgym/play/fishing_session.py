@@ -34,10 +34,10 @@ class FishingSession(Session):
             price, cost = float(np.mean(params.price)), float(np.mean(params.cost))
             effort = f", less {cost:g} for a unit of effort" if cost else ""
             worth = f"The score is the sum of the catches of all years, {price:g} for a unit{effort}."
-        ends = f"The fishery has {self.longest} years"
         floor = float(np.min(params.collapse))
-        return (worth, f"{ends}, and ends early if the stock falls to {floor:g}." if floor > 0 else f"{ends}.",
-                "What is not caught grows: a survey shows the stock before each decision.")  # fmt: skip
+        early = f", and ends early if the stock falls to {floor:g}" if floor > 0 else ""
+        ends = f"The fishery has {self.longest} years{early}."
+        return worth, ends, "What is not caught grows: a survey shows the stock before each decision."
 
     @property
     def year(self) -> int:
