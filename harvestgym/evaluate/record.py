@@ -47,14 +47,9 @@ def record_episode(id: str, env: Env[Any, Any], policy: Policy, seed: int) -> Re
     return record_first(id, env, policy, seed)[0]
 
 
-def record_first(
-    id: str, env: Env[Any, Any], policy: Policy, seed: int, steps: int | None = None
-) -> tuple[Record, Episodes]:
-    """Record the first episode of the evaluation with this seed, and return its row there, up to rounding.
-
-    `steps` are the most that are recorded, by default those of the longest episode.
-    """
-    return _record_with(id, env, policy, _split_keys(steps or horizon(env), seed_key(seed)))
+def record_first(id: str, env: Env[Any, Any], policy: Policy, seed: int) -> tuple[Record, Episodes]:
+    """Record the first episode of the evaluation with this seed, and return its row there, up to rounding."""
+    return _record_with(id, env, policy, _split_keys(horizon(env), seed_key(seed)))
 
 
 def _record_with(id: str, env: Env[Any, Any], policy: Policy, keys: EpisodeKeys) -> tuple[Record, Episodes]:

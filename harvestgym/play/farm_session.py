@@ -111,8 +111,6 @@ class FarmSession(Session):
     @cached_property
     def prices(self) -> np.ndarray:
         """The price of each of `offered`."""
-        if not self.offered:
-            return np.zeros(0)
         return np.asarray(self.env.params.score.observation_prices(self.env.offered, self.env.variables))
 
     @cached_property

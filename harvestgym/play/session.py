@@ -11,10 +11,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
-from harvestgym.core.env import Env
-from harvestgym.core.errors import ConfigError
+from harvestgym.core.env import Env, Timestep
+from harvestgym.core.episode import seed_key
+from harvestgym.core.errors import ConfigError, check_extras
+from harvestgym.core.policy import Policy
+from harvestgym.core.random import key_for
 from harvestgym.core.rollout import Episodes
 from harvestgym.core.spaces import noop_action
 from harvestgym.core.view.scene import Scene
@@ -22,7 +26,6 @@ from harvestgym.core.view.timeline import Record
 from harvestgym.evaluate.datasets.episodes import Demonstrations, Episode
 from harvestgym.evaluate.datasets.storage import SUFFIX, write_demonstrations
 from harvestgym.evaluate.export import RecordedEpisode, write_replay
-from harvestgym.evaluate.record import record_first
 from harvestgym.evaluate.run import count_labels, format_counts, horizon, is_numeric, policy_named
 from harvestgym.gym.env import GymEnv
 from harvestgym.registry import family_function
@@ -38,6 +41,16 @@ class Rival(NamedTuple):
     total: float
     rewards: np.ndarray
     columns: dict[str, Any]
+
+
+@jax.jit
+def _act(policy: Policy, carry: Any, obs: Any, key: jax.Array) -> tuple[Any, Any]:
+    return policy.act(carry, obs, key)
+
+
+@jax.jit
+def _learn(policy: Policy, carry: Any, last: Timestep) -> Any:
+    return policy.learn(carry, last)
 
 
 class Session:
@@ -106,11 +119,8 @@ class Session:
         """The columns of the family for this episode, as in the table of `harvestgym run`."""
         one = jax.tree.map(lambda v: np.asarray(v)[None], self.info)
         ends = np.asarray([self.terminated]), np.asarray([self.over and not self.terminated])
-        return self._summarise(Episodes(np.asarray([self.total]), np.asarray([self.steps]), *ends, one))  # pyright: ignore
-
-    def _summarise(self, row: Episodes) -> dict[str, Any]:
-        """Return the columns of one episode, with counts of labels in words."""
-        columns = family_function(self.id, "summary")(self.env, row)
+        episode = Episodes(np.asarray([self.total]), np.asarray([self.steps]), *ends, one)  # pyright: ignore
+        columns = family_function(self.id, "summary")(self.env, episode)
         cells = {name: np.asarray(values)[0] for name, values in columns.items()}
         return {
             name: cell.item() if is_numeric(cell) else format_counts(count_labels(cell)) for name, cell in cells.items()
@@ -140,6 +150,7 @@ class Session:
 
     def save(self, folder: Path) -> Path:
         """Write the episode as a demonstration to a new file in a folder; return its path. Needs the extra `data`."""
+        check_extras("demonstration", data="pyarrow")
         stem = RecordedEpisode(self.id, self.env, "human", self.seed, self.record).stem
         paths = (folder / f"{stem}{f'-{i}' if i else ''}{SUFFIX}" for i in count())
         path = next(path for path in paths if not path.exists())
@@ -158,10 +169,14 @@ class Session:
 
     def rival(self, name: str) -> Rival:
         """Play a named policy on this seed to the end, or in an endless episode for the steps done here."""
-        policy = policy_named(self.id, self.env, name)
-        record, row = record_first(self.id, self.env, policy, self.seed, self.limit)
-        rewards = record["reward"][1:].astype(float)
-        return Rival(RIVALS.get(name, name), float(rewards.sum()), rewards, self._summarise(row))
+        other, policy = self.again(self.seed), policy_named(self.id, self.env, name).traced()
+        carry, key = policy.init, key_for(seed_key(self.seed), "policy")
+        while not other.over and other.steps < self.limit:
+            carry, action = _act(policy, carry, other.obs, jax.random.fold_in(key, other.steps))
+            reward = other.act(jax.tree.map(np.asarray, action))
+            ends = jnp.asarray(other.terminated), jnp.asarray(other.over and not other.terminated)
+            carry = _learn(policy, carry, Timestep(other.obs, jnp.float32(reward), *ends, dict(other.info)))
+        return Rival(RIVALS.get(name, name), other.total, other.rewards, other.columns)
 
     @property
     def limit(self) -> int:

@@ -75,7 +75,7 @@ class EpisodeFrames(Sequence[np.ndarray]):
         return len(self.steps)
 
     def __getitem__(self, i: Any) -> Any:
-        return self.draw(self.steps[i])
+        return to_rgb(self.scene(self.steps[i]), self.width)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({len(self)} frames, {self.width} px wide, {self.fps:g} a second)"
@@ -83,10 +83,6 @@ class EpisodeFrames(Sequence[np.ndarray]):
     def _repr_html_(self) -> str:
         film = base64.b64encode(encode_gif(self, self.fps)).decode()
         return f'<img width="{self.width}" alt="film of an episode" src="data:image/gif;base64,{film}">'
-
-    def draw(self, step: int) -> np.ndarray:
-        """Draw a step of the episode."""
-        return to_rgb(self.scene(step), self.width)
 
 
 def encode_gif(frames: Sequence[np.ndarray], fps: float = FPS, progress: Progress = ignore_progress) -> bytes:

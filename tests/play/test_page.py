@@ -169,7 +169,9 @@ def test_tabs_have_seasons_of_their_own_that_survive_a_reload(browser: Any, game
         one.page.reload()
         wait_for_text(one, "day", "day 1 of")
         wait_for_text(other, "day", "day 0 of")
+        other.page.click(part("go"))
         for seen in (one, other):
+            wait_for_text(seen, "day", "day 1 of")
             seen.page.click(part("new"))
             seen.page.locator(f"input{part('seed')}, {part('seed')} input").first.fill("4")
             seen.page.click(part("begin"))

@@ -103,7 +103,11 @@ class FishingPage(Page):
         return self._chart("Catch of the year", [Line("", caught, CATCH_COLOUR)])
 
     def _chart(self, title: str, lines: list[Line]) -> Chart:
-        return Chart(title, "", self.session.longest, tuple(lines), {})
+        """Lines over all the years, from zero, so that small changes look small."""
+        values = np.concatenate([line.values for line in lines])
+        top = float(np.max(values, initial=0.0, where=np.isfinite(values))) or 1.0
+        low = float(np.min(values, initial=0.0, where=np.isfinite(values)))
+        return Chart(title, "", self.session.longest, tuple(lines), {}, (1.1 * low, 1.1 * top))
 
     @ui.refreshable_method
     def doing(self) -> None:
@@ -118,18 +122,22 @@ class FishingPage(Page):
             button(f"Let {SPAN} years pass like this", self.guarded(lambda: self.advance(SPAN)), "quiet", "span")
 
     def _slider(self, target: int) -> None:
-        """Show a slider and a number, which follow each other."""
+        """Show a slider over the lower half of the quotas, and a number for any of them."""
         choices = self.session.choices
         step, most = float(choices[1] - choices[0]), float(choices[-1])
         with box("div", "slide"):
             if self.session.targets > 1:
                 words("span", f"target {target + 1}")
-            slider = ui.slider(min=0.0, max=most, step=step, value=self.amounts[target])
+            slider = ui.slider(min=0.0, max=most / 2 if self._halved else most, step=step, value=self.amounts[target])
             exact = ui.number(min=0.0, max=most, step=step, value=self.amounts[target])
             slider.props(f'label data-part=slider-{target} aria-label="{self.session.question}"')
             exact.props(f'dense outlined data-part=amount-{target} aria-label="{self.session.question}"')
             slider.on_value_change(lambda e: self._decide(target, e.value, exact))
             exact.on_value_change(lambda e: self._decide(target, e.value, slider))
+
+    @property
+    def _halved(self) -> bool:
+        return self.session.env.units.control == "quota" and not self.session.env.units.levels
 
     def _decide(self, target: int, amount: float | None, other: ui.slider | ui.number) -> None:
         if amount is not None and amount != self.amounts[target]:
