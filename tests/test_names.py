@@ -28,7 +28,6 @@ FAMILY = {
 SHARED = {
     "ForagerConfig": "ours, and the stand-in with the name and the arguments of the Forager package",
     "ForagerEnv": "ours, and the stand-in with the name and the arguments of the Forager package",
-    "Palette": "of a film, and the stand-in with the name of the Forager package",
     "Thorns": "ours, which stay, and the stand-in for those of the Forager package",
     "FORMAT": "the name of a file format, one constant for each format",
     "describe": "each `drawing.py` of an entity describes that entity, each `view/describe.py` that family",

@@ -77,11 +77,6 @@ class FishingSession(Session):
             return None
         return {**record, "stock": observed, "biomass": observed.sum(1)}
 
-    @property
-    def targets(self) -> int:
-        """The number of decisions a year."""
-        return self.env.units.targets
-
     @cached_property
     def choices(self) -> np.ndarray:
         """The possible numbers of a target: the levels, or 201 steps up to the largest."""
@@ -93,6 +88,7 @@ class FishingSession(Session):
     def fish(self, amounts: list[float]) -> float:
         """Decide, in units of biomass or as shares, and let the year pass; return its reward."""
         low, high = float(self.choices[0]), float(self.choices[-1])
-        if len(amounts) != self.targets or any(not low <= a <= high * (1 + 1e-6) for a in amounts):
-            raise ConfigError(f"quota: expected {self.targets} numbers from {low:g} to {high:g}, got {amounts}")
+        targets = self.env.units.targets
+        if len(amounts) != targets or any(not low <= a <= high * (1 + 1e-6) for a in amounts):
+            raise ConfigError(f"quota: expected {targets} numbers from {low:g} to {high:g}, got {amounts}")
         return self.act(np.asarray(self.env.units.action(np.asarray(amounts, np.float32))))

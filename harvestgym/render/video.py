@@ -149,13 +149,6 @@ def write_video(
 ) -> Path:
     """Write a video, .gif or .mp4 by the suffix, and return its path; ConfigError if that cannot be done."""
     target = check_video_path(path, ".gif", ".mp4")
-    _check_frames(frames, fps)
-    encode = encode_gif if target.suffix.lower() == ".gif" else encode_mp4
-    target.write_bytes(encode(frames, fps, progress))
-    return target
-
-
-def _check_frames(frames: Sequence[np.ndarray], fps: float) -> None:
     if not len(frames):
         raise ConfigError("video: expected at least one frame, got none")
     if not 0 < fps <= 100:
@@ -163,3 +156,6 @@ def _check_frames(frames: Sequence[np.ndarray], fps: float) -> None:
     first = np.asarray(frames[0])
     if first.dtype != np.uint8 or first.ndim != 3 or first.shape[2] != 3:
         raise ConfigError(f"video: expected frames of uint8 (height, width, 3), got {first.dtype} {first.shape}")
+    encode = encode_gif if target.suffix.lower() == ".gif" else encode_mp4
+    target.write_bytes(encode(frames, fps, progress))
+    return target

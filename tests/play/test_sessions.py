@@ -11,6 +11,7 @@ import pytest
 from harvestgym import registry
 from harvestgym.core.errors import ConfigError
 from harvestgym.evaluate.datasets.storage import read_demonstrations
+from harvestgym.evaluate.record import record_named
 from harvestgym.play.fishing_session import FishingSession
 from harvestgym.play.forager_session import MOST_STEPS, MOVE_NAMES, ForagerSession
 from harvestgym.play.sessions import HORIZONS, SESSIONS, start_session
@@ -71,7 +72,10 @@ def test_a_rival_is_the_policy_on_the_same_seed(finished: FishingSession) -> Non
     idle = finished.rival("none")
     np.testing.assert_array_equal(idle.rewards, finished.rewards)
     assert (idle.name, idle.total, idle.columns) == ("doing nothing", finished.total, finished.columns)
-    assert finished.rival("expert").total > 0 == finished.total
+    expert = finished.rival("expert")
+    recorded = record_named(FISHERY, "expert", 5, finished.env).record["reward"][1:]
+    np.testing.assert_allclose(expert.rewards, recorded, rtol=1e-5)
+    assert expert.total > 0 == finished.total
     with pytest.raises(ConfigError, match="expected a known policy, got 'experts'; try 'expert'"):
         finished.rival("experts")
 

@@ -26,7 +26,7 @@ class FishingPage(Page):
 
     def __init__(self, session: FishingSession, folder: Path, scratch: Path) -> None:
         super().__init__(session, folder, scratch)
-        self.amounts = [0.0] * session.targets
+        self.amounts = [0.0] * session.env.units.targets
 
     def tallies(self) -> list[tuple[str, str]]:
         return [("caught so far", f"{float(self.session.info['total_catch']):.2f}")]
@@ -116,7 +116,7 @@ class FishingPage(Page):
             return
         with box("section", "card doing", "doing"):
             words("h2", self.session.question)
-            for target in range(self.session.targets):
+            for target in range(self.session.env.units.targets):
                 self._slider(target)
             self.share()
             button(f"Let {SPAN} years pass like this", self.guarded(lambda: self.advance(SPAN)), "quiet", "span")
@@ -126,7 +126,7 @@ class FishingPage(Page):
         choices = self.session.choices
         step, most = float(choices[1] - choices[0]), float(choices[-1])
         with box("div", "slide"):
-            if self.session.targets > 1:
+            if self.session.env.units.targets > 1:
                 words("span", f"target {target + 1}")
             slider = ui.slider(min=0.0, max=most / 2 if self._halved else most, step=step, value=self.amounts[target])
             exact = ui.number(min=0.0, max=most, step=step, value=self.amounts[target])

@@ -57,8 +57,8 @@ def find_port(host: str, port: int) -> int:
         with socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET) as found:
             return found.getsockname()[1]
     except (OSError, OverflowError) as error:
-        expected = f"{host}:{port}: expected a free address"
-        raise ConfigError(f"{expected}, got {error}; try another --port or --host") from None
+        what = f"expected a free address, got {error}; try another --port or --host"
+        raise ConfigError(f"{host}:{port}: {what}") from None
 
 
 def address(host: str, port: int) -> str:
