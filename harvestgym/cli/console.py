@@ -69,7 +69,7 @@ def print_table(table: Table, console: Console | None = None, cut: bool = False)
         justify = "right" if i and all(map(_is_number, cells)) else "left"
         drawn.add_column(Text(column), justify=justify, no_wrap=short and not cut)
     for row in table.rows:
-        drawn.add_row(*(Text(cell, overflow="ellipsis" if cut else "fold", no_wrap=cut) for cell in row))
+        drawn.add_row(*(Text(cell, overflow="ellipsis" if cut else "fold", no_wrap=cut or None) for cell in row))
     console.print(drawn)
 
 

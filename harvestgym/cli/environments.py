@@ -46,20 +46,18 @@ def list_ids(
         check_name("family", family, registry.FAMILIES)
     if multi_agent and tag is not None:
         raise ConfigError("--tag: expected none with --multi-agent, whose ids have no tags; try without one of them")
-    found = _describe_multi_agent(family) if multi_agent else {id: registry.doc(id) for id in registry.ids(family, tag)}
+    if multi_agent:
+        from harvestgym.adapters.pettingzoo import describe_parallel
+
+        found = {id: doc for id, doc in describe_parallel().items() if family in (None, id.partition("/")[0])}
+    else:
+        found = {id: registry.doc(id) for id in registry.ids(family, tag)}
     if sys.stdout.isatty():
         print_ids(found)
         if not multi_agent:
             typer.echo("\nSeveral agents play other ids: harvestgym list --multi-agent")
     else:
         typer.echo("\n".join(found))
-
-
-def _describe_multi_agent(family: str | None) -> dict[str, str]:
-    """Return the ids and descriptions of PettingZoo environments, of one family or of all."""
-    from harvestgym.adapters.pettingzoo import describe_parallel
-
-    return {id: doc for id, doc in describe_parallel().items() if family in (None, id.partition("/")[0])}
 
 
 def print_ids(docs: dict[str, str]) -> None:

@@ -50,7 +50,10 @@ def run(
     if as_json:
         typer.echo(json.dumps(result.to_json()))
     else:
-        _print_evaluation(result)
+        console = make_console()
+        print_table(result.to_table(), console)
+        for line in result.describe():
+            console.print(line, soft_wrap=True, markup=False)
     if recorded is not None:
         with progress_bars() as start_bar:
             written = [*export.write(recorded[0], start_bar)]
@@ -68,14 +71,6 @@ def _record_first(id: str, env: Any, policy: str, seed: int, start_bar: StartBar
     start_bar(f"recording {policy} on {id}", None, COMPILING)
     record, row = record_first(id, env, policy_named(id, env, policy), seed)
     return RecordedEpisode(id, env, policy, seed, record), summarise_episodes(id, env, policy, seed, row)
-
-
-def _print_evaluation(result: Evaluation) -> None:
-    """Print the results of the episodes as a table, then the interval of the mean and the counts of labels."""
-    console = make_console()
-    print_table(result.to_table(), console)
-    for line in result.describe():
-        console.print(line, soft_wrap=True, markup=False)
 
 
 @group.command()

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from harvestgym.core.env import Env
 from harvestgym.core.errors import ConfigError
+from harvestgym.core.view.scene import Scene
 from harvestgym.core.view.timeline import Record
 from harvestgym.farm.view.action_log import COST_NAMES, describe_order, find_gains
 from harvestgym.farm.view.events import list_events
@@ -46,14 +46,15 @@ class FarmSession(Session):
 
     unit = "day"
 
-    def __init__(self, id: str, env: Env[Any, Any], seed: int) -> None:
-        super().__init__(id, env, seed)
+    def __init__(self, *episode: Any) -> None:
+        super().__init__(*episode)
         self.orders: list[PlayerOrder] = []
         self.yesterday: list[PlayerOrder] = []
         self.refused: list[str] = []
 
     def act(self, action: Any) -> float:
-        vars(self).pop("known", None)
+        for cached in ("known", "picture"):
+            vars(self).pop(cached, None)
         return super().act(action)
 
     # The game.
@@ -98,8 +99,8 @@ class FarmSession(Session):
 
     @cached_property
     def prices(self) -> np.ndarray:
-        """The price of each of the observations that can be bought."""
-        return np.asarray(self.env.requests.prices(self.env.params))
+        """The price of each of `offered`."""
+        return np.asarray(self.env.params.score.observation_prices(self.env.offered, self.env.variables))
 
     @cached_property
     def known(self) -> dict[str, LastObserved]:
@@ -107,6 +108,11 @@ class FarmSession(Session):
         record = self.record
         last = {v.name: last_observed(record, v) for v in self.env.variables}
         return {name: LastObserved(values[-1], steps[-1]) for name, (values, steps) in last.items()}
+
+    @cached_property
+    def picture(self) -> Scene:
+        """The farm as the farmer knows it, at the end as it is."""
+        return self.scene(self.record if self.over else self.beliefs)
 
     @property
     def beliefs(self) -> Record:
@@ -148,35 +154,29 @@ class FarmSession(Session):
     # Actions.
 
     def look(self, which: list[int]) -> float:
-        """Buy some of the observations on offer, by number, once a day; return their cost."""
-        if not self.env.asks:
-            raise ConfigError("look: expected costly observations, got free ones only")
-        if self.looked:
-            raise ConfigError("look: expected one request a day, got another")
-        request = np.zeros(len(self.prices), np.int8)
-        for number in which:
-            if not 0 <= number < len(request):
-                raise ConfigError(f"look: expected a number from 0 to {len(request) - 1}, got {number}")
-            request[number] = 1
-        self.act(self.env.make_action(request, self.idle["order"]))
+        """Buy some of `offered`, by number, once a day; return their cost."""
+        if not self.asks or self.looked:
+            raise ConfigError(f"look: expected one request a day{' where observing costs' * (not self.asks)}, got more")
+        request = np.zeros(len(self.offered), np.int8)
+        request[which] = 1
+        self.act(self.idle | ({"request": request} if len(request) else {}))
         return float(self.info["observation cost"])
 
     def order(self, row: int, plot: Plot | None = None, values: tuple[int, ...] = (), farmer: int = 0) -> PlayerOrder:
-        """Add an order to the list: a row of the action table, a plot, and the index of each value."""
-        if self.over:
-            raise ConfigError("order: expected a running season, got an ended one")
+        """Put an intervention on the list: a row of the action table, a plot, and the index of each value."""
         if len(self.orders) >= self.env.schedule:
             raise ConfigError(f"order: expected at most {self.env.schedule} a day, got one more; try removing one")
         table = self.env.actions
-        if not 0 <= row < len(table.rows):
-            raise ConfigError(f"order: expected an action from 0 to {len(table.rows) - 1}, got {row}")
-        chosen, (plots, *grids) = table.rows[row], table.rows[row].grids
-        if plot not in plots:
-            raise ConfigError(f"order: {chosen.action.name} expected a plot among {list(plots)}, got {plot}")
+        chosen = table.rows[row]
+        plots, *grids = chosen.grids
         sizes = [len(grid) for grid in grids]
-        if len(values) != len(sizes) or any(not 0 <= v < n for v, n in zip(values, sizes, strict=True)):
-            raise ConfigError(f"order: {chosen.action.name} expected a choice for each of {sizes}, got {values}")
-        at = int(np.ravel_multi_index((plots.index(plot), *values), [len(plots), *sizes]))
+        try:
+            at = int(np.ravel_multi_index((plots.index(plot), *values), [len(plots), *sizes]))
+        except ValueError:
+            raise ConfigError(
+                f"order: {chosen.action.name} expected a plot among {list(plots)} and a choice for each of {sizes}, "
+                f"got {plot} and {values}"
+            ) from None
         number = table.numbers(chosen, farmer)[at]
         cost = float(np.asarray(self.env.params.score.intervention_costs)[row])
         order = PlayerOrder(number, describe_order(self.env, table.order(number)), chosen.field, plot, cost)
@@ -184,10 +184,8 @@ class FarmSession(Session):
         return order
 
     def remove(self, at: int) -> None:
-        """Remove an order from the list."""
-        if not 0 <= at < len(self.orders):
-            raise ConfigError(f"remove: expected an order from 0 to {len(self.orders) - 1}, got {at}")
-        del self.orders[at]
+        """Take an order off the list, if it is still there."""
+        del self.orders[at : at + 1]
 
     def repeat(self) -> None:
         """Add yesterday's orders to the list."""

@@ -32,12 +32,12 @@ class FishingSession(Session):
         worth = "The score is the sum of the value of the stock each year, minus the cost of your actions."
         if not self.protects:
             price, cost = float(np.mean(params.price)), float(np.mean(params.cost))
-            effort = f", minus {cost:g} for a unit of effort" if cost else ""
-            worth = f"The score is the sum of all catches at a price of {price:g} per unit{effort}."
-        ends = f"The game lasts {self.longest} years"
+            effort = f", less {cost:g} for a unit of effort" if cost else ""
+            worth = f"The score is the sum of the catches of all years, {price:g} for a unit{effort}."
         floor = float(np.min(params.collapse))
-        return (worth, f"{ends}, and ends early if the stock falls to {floor:g}." if floor > 0 else f"{ends}.",
-                "After the harvest the stock grows. A survey shows the stock before each decision.")  # fmt: skip
+        early = f", and ends early if the stock falls to {floor:g}" if floor > 0 else ""
+        ends = f"The fishery has {self.longest} years{early}."
+        return worth, ends, "What is not caught grows: a survey shows the stock before each decision."
 
     @property
     def year(self) -> int:
@@ -77,11 +77,6 @@ class FishingSession(Session):
             return None
         return {**record, "stock": observed, "biomass": observed.sum(1)}
 
-    @property
-    def targets(self) -> int:
-        """The number of decisions a year."""
-        return self.env.units.targets
-
     @cached_property
     def choices(self) -> np.ndarray:
         """The possible numbers of a target: the levels, or 201 steps up to the largest."""
@@ -93,6 +88,7 @@ class FishingSession(Session):
     def fish(self, amounts: list[float]) -> float:
         """Decide, in units of biomass or as shares, and end the year; return its reward."""
         low, high = float(self.choices[0]), float(self.choices[-1])
-        if len(amounts) != self.targets or any(not low <= a <= high * (1 + 1e-6) for a in amounts):
-            raise ConfigError(f"quota: expected {self.targets} numbers from {low:g} to {high:g}, got {amounts}")
+        targets = self.env.units.targets
+        if len(amounts) != targets or any(not low <= a <= high * (1 + 1e-6) for a in amounts):
+            raise ConfigError(f"quota: expected {targets} numbers from {low:g} to {high:g}, got {amounts}")
         return self.act(np.asarray(self.env.units.action(np.asarray(amounts, np.float32))))

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import count
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import jax
@@ -27,7 +26,7 @@ from harvestgym.core.view.timeline import Record
 from harvestgym.evaluate.datasets.episodes import Demonstrations, Episode
 from harvestgym.evaluate.datasets.storage import SUFFIX, write_demonstrations
 from harvestgym.evaluate.export import RecordedEpisode, write_replay
-from harvestgym.evaluate.run import count_labels, format_counts, horizon, policy_named
+from harvestgym.evaluate.run import count_labels, format_counts, horizon, is_numeric, policy_named
 from harvestgym.gym.env import GymEnv
 from harvestgym.registry import family_function
 
@@ -44,11 +43,28 @@ class Rival(NamedTuple):
     columns: dict[str, Any]
 
 
-class LiveEpisode:
-    """One episode with its record, played by a user or a policy."""
+@jax.jit
+def _act(policy: Policy, carry: Any, obs: Any, key: jax.Array) -> tuple[Any, Any]:
+    return policy.act(carry, obs, key)
 
-    def __init__(self, id: str, env: Env[Any, Any], seed: int) -> None:
-        self.id, self.seed = id, seed
+
+@jax.jit
+def _learn(policy: Policy, carry: Any, last: Timestep) -> Any:
+    return policy.learn(carry, last)
+
+
+class Session:
+    """One episode with its record, played by a user; the families add their own actions in subclasses.
+
+    `overrides` are the keyword arguments with which the environment was made.
+    """
+
+    unit = "step"
+    goal: tuple[str, ...] = ()
+    """The gains that the score counts, and the end of an episode, a sentence each."""
+
+    def __init__(self, id: str, env: Env[Any, Any], seed: int, overrides: Mapping[str, Any] | None = None) -> None:
+        self.id, self.seed, self.overrides = id, seed, overrides or {}
         self.env: Any = env
         self._gym = GymEnv(env, render_mode="svg")  # with a render mode it keeps a record
         self.obs, self.info = self._gym.reset(seed=seed)
@@ -65,18 +81,6 @@ class LiveEpisode:
         self._infos.append(self.info)
         self._transitions.append((action, reward, self.terminated, truncated))
         return reward
-
-    def play(self, policy: Policy, steps: int) -> None:
-        """Let a policy act until the end, for at most `steps` steps."""
-        policy = policy.traced()
-        carry, key = policy.init, key_for(seed_key(self.seed), "policy")
-        for step in range(steps):
-            if self.over:
-                break
-            carry, action = _act(policy, carry, self.obs, jax.random.fold_in(key, step))
-            reward = self.act(jax.tree.map(np.asarray, action))
-            ends = jnp.asarray(self.terminated), jnp.asarray(self.over and not self.terminated)
-            carry = _learn(policy, carry, Timestep(self.obs, jnp.float32(reward), *ends, dict(self.info)))
 
     @property
     def steps(self) -> int:
@@ -117,33 +121,10 @@ class LiveEpisode:
         ends = np.asarray([self.terminated]), np.asarray([self.over and not self.terminated])
         episode = Episodes(np.asarray([self.total]), np.asarray([self.steps]), *ends, one)  # pyright: ignore
         columns = family_function(self.id, "summary")(self.env, episode)
-        return {name: _cell_of(np.asarray(value)[0]) for name, value in columns.items()}
-
-
-def _cell_of(row: np.ndarray) -> Any:
-    """Return a number, or the counts of labels as text."""
-    return row.item() if row.dtype.kind in "fiub" else format_counts(count_labels(row))
-
-
-@jax.jit
-def _act(policy: Policy, carry: Any, obs: Any, key: jax.Array) -> tuple[Any, Any]:
-    return policy.act(carry, obs, key)
-
-
-@jax.jit
-def _learn(policy: Policy, carry: Any, last: Timestep) -> Any:
-    return policy.learn(carry, last)
-
-
-class Session(LiveEpisode):
-    """An episode played by a user; the families add their own actions in subclasses."""
-
-    unit = "step"
-    goal: tuple[str, ...] = ()
-    """The goal of the game, a sentence each: how the score is computed, and when an episode ends."""
-
-    overrides: Mapping[str, Any] = MappingProxyType({})
-    """Keyword arguments with which the environment was made."""
+        cells = {name: np.asarray(values)[0] for name, values in columns.items()}
+        return {
+            name: cell.item() if is_numeric(cell) else format_counts(count_labels(cell)) for name, cell in cells.items()
+        }
 
     @property
     def longest(self) -> int:
@@ -152,9 +133,7 @@ class Session(LiveEpisode):
 
     def again(self, seed: int) -> Session:
         """Begin a new episode of the same environment."""
-        session = type(self)(self.id, self.env, seed)
-        session.overrides = self.overrides
-        return session
+        return type(self)(self.id, self.env, seed, self.overrides)
 
     def rehearse(self) -> None:
         """Compile all that an episode needs with a step of another one, so that the first step is fast."""
@@ -167,7 +146,6 @@ class Session(LiveEpisode):
 
     def replay(self, path: Path) -> None:
         """Write the episode so far as an HTML page, see `evaluate.export`; needs the extra `plot`."""
-        check_extras("replay", plot="plotly")
         write_replay(self.id, self.env, self.record, path, about=f"played by hand, seed {self.seed}")
 
     def save(self, folder: Path) -> Path:
@@ -190,17 +168,17 @@ class Session(LiveEpisode):
         return noop_action(self.env.action_space)
 
     def rival(self, name: str) -> Rival:
-        """Play a named policy on this seed to the end; in an endless episode, for as many steps as the user."""
-        other = LiveEpisode(self.id, self.env, self.seed)
-        other.play(policy_named(self.id, self.env, name), self.limit)
+        """Play a named policy on this seed to the end, or in an endless episode for the steps done here."""
+        other, policy = self.again(self.seed), policy_named(self.id, self.env, name).traced()
+        carry, key = policy.init, key_for(seed_key(self.seed), "policy")
+        while not other.over and other.steps < self.limit:
+            carry, action = _act(policy, carry, other.obs, jax.random.fold_in(key, other.steps))
+            reward = other.act(jax.tree.map(np.asarray, action))
+            ends = jnp.asarray(other.terminated), jnp.asarray(other.over and not other.terminated)
+            carry = _learn(policy, carry, Timestep(other.obs, jnp.float32(reward), *ends, dict(other.info)))
         return Rival(RIVALS.get(name, name), other.total, other.rewards, other.columns)
 
     @property
     def limit(self) -> int:
         """The largest number of steps of a rival."""
         return self.longest
-
-    @property
-    def step_unit(self) -> str:
-        """The unit of a step, for table headers."""
-        return self.env.step_unit

@@ -27,6 +27,4 @@ def start_session(id: str, seed: int = 0, horizon: int | None = None) -> Session
     if package != "harvestgym" or family not in SESSIONS:
         raise ConfigError(f"{id}: expected an id of {', '.join(SESSIONS)}, got one made by {package}.{family}")
     overrides: dict[str, Any] = {} if horizon is None else HORIZONS[family](horizon)
-    session = SESSIONS[family](id, registry.make(id, **overrides), seed)
-    session.overrides = overrides
-    return session
+    return SESSIONS[family](id, registry.make(id, **overrides), seed, overrides)

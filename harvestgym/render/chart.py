@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from harvestgym.core.view.scene import Chart
+from harvestgym.core.view.scene import Chart, Line
 
 from .primitives import INK, PALE, Box, Painter, fit_font_size, text_width
 
@@ -32,7 +32,7 @@ def draw_chart(chart: Chart, painter: Painter, box: Box, size: int) -> None:
     painter.line([(frame.x, frame.y + frame.h), (frame.x + frame.w, frame.y + frame.h)], PALE)
     _draw_levels(chart, painter, frame, (low, high), small)
     for line in chart.lines:
-        _draw_line(line.values, line.colour, line.dots, chart, painter, frame, (low, high))
+        _draw_line(line, chart, painter, frame, (low, high))
 
 
 def _draw_names(chart: Chart, painter: Painter, box: Box, size: int, small: int) -> float:
@@ -60,22 +60,20 @@ def find_range(chart: Chart) -> tuple[float, float]:
     return (low - room * (low != 0), high + room)
 
 
-def _draw_line(
-    values: np.ndarray, colour: str, dots: bool, chart: Chart, painter: Painter, frame: Box, ends: tuple[float, float]
-) -> None:
+def _draw_line(line: Line, chart: Chart, painter: Painter, frame: Box, ends: tuple[float, float]) -> None:
     """Draw a series with gaps where it is not finite."""
     piece: list[tuple[float, float]] = []
-    for step, value in [*enumerate(np.asarray(values, float).tolist()), (0, math.nan)]:
+    for step, value in [*enumerate(np.asarray(line.values, float).tolist()), (0, math.nan)]:
         if math.isfinite(value):
             at = (_to_x(step, chart, frame), _to_y(min(max(value, ends[0]), ends[1]), *ends, frame))
             piece.append(at)
-            if dots:
-                painter.circle(*at, 5, colour)
+            if line.dots:
+                painter.circle(*at, 5, line.colour)
         else:
-            if len(piece) > 1 and not dots:
-                painter.line(piece, colour, 2.0)
-            elif piece and not dots:
-                painter.circle(*piece[0], 4, colour)
+            if len(piece) > 1 and not line.dots:
+                painter.line(piece, line.colour, 2.0)
+            elif piece and not line.dots:
+                painter.circle(*piece[0], 4, line.colour)
             piece = []
 
 

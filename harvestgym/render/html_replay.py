@@ -23,9 +23,6 @@ from harvestgym.core.view.timeline import Progress, Timeline, Track, ignore_prog
 from .svg_store import EpisodePictures, Views
 
 ASSETS = Path(__file__).parent
-PAGE_VERSION = 1
-"""Version of the layout of the data in a page."""
-
 SCRIPTS = ("replay_data.js", "replay_charts.js", "replay.js")
 """Scripts of the page, in the order in which they are joined."""
 
@@ -65,8 +62,6 @@ def read_html(path: Path) -> dict[str, np.ndarray]:
     if story is None or arrays is None:
         raise ConfigError(f"{path}: expected a page of `harvestgym run --html`, got another file")
     data = json.loads(story)
-    if data["version"] != PAGE_VERSION:
-        raise ConfigError(f"{path}: expected a page of version {PAGE_VERSION}, got {data['version']}; try a new one")
     raw = zlib.decompress(base64.b64decode(arrays))
     return {name: _unpack(raw, *place) for name, place in data["record"].items()}
 
@@ -101,7 +96,6 @@ def _describe_episode(
     title: str, about: str, story: Timeline, pictures: EpisodePictures, packed: ArrayPacker
 ) -> dict[str, Any]:
     return {
-        "version": PAGE_VERSION,
         "title": title,
         "about": about,
         "when": list(story.when),

@@ -88,8 +88,9 @@ class Watch:
         shown = np.asarray(result, np.float64) if isinstance(result, Real) else np.asarray(result)
         shape = shown.shape
         if not (shape == () or len(shape) == 2 or shape[2:] in ((3,), (4,))) or shown.dtype.kind not in "fiub":
-            raise ConfigError(f"monitoring {self.title!r}: expected a number, a matrix or an image (rows, columns, 3) "
-                              f"of its function, got {type(result).__name__} of shape {shape}")  # fmt: skip
+            got = f"got {type(result).__name__} of shape {shape}"
+            what = "a number, a matrix or an image (rows, columns, 3)"
+            raise ConfigError(f"monitoring {self.title!r}: expected {what} of its function, {got}")
         return shown
 
 

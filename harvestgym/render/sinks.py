@@ -1,6 +1,6 @@
-"""Destinations of monitored variables: a window or picture, a table, TensorBoard, Weights & Biases.
+"""Destinations of monitored variables: a window or picture, a table, TensorBoard.
 
-Tables, TensorBoard and Weights & Biases are written at each reading. A plot holds at most `MAX_POINTS` readings of a
+Tables and TensorBoard are written at each reading. A plot holds at most `MAX_POINTS` readings of a
 curve, evenly thinned.
 """
 
@@ -20,8 +20,6 @@ from harvestgym.core.errors import ConfigError, check_extras
 from .readings import Reading, Sink
 
 MAX_POINTS = 1024
-ROW_GROUP = 512
-"""Rows written at once to a Parquet file."""
 
 WAIT_FACTOR = {True: 5, False: 20}
 """Pause before the next drawing, in units of the last drawing's duration; in a window (True) and in a file."""
@@ -35,29 +33,23 @@ COLOUR = "#0072b2"
 class ThinnedSeries:
     """A bounded history of a few numbers: when it is full, every second entry is dropped."""
 
-    def __init__(self, names: Sequence[str]) -> None:
-        self.names = tuple(names)
-        self._steps, self._values = np.zeros(MAX_POINTS), np.zeros((len(self.names), MAX_POINTS))
-        self._size, self._stride, self._count = 0, 1, 0
+    def __init__(self) -> None:
+        self._entries: list[tuple[int, dict[str, float]]] = []
+        self._stride, self._count = 1, 0
 
     def add(self, step: int, numbers: dict[str, float]) -> None:
         """Add a reading."""
         if self._count % self._stride == 0:
-            if self._size == MAX_POINTS:
-                self._thin()
-            self._steps[self._size] = step
-            self._values[:, self._size] = [numbers[name] for name in self.names]
-            self._size += 1
+            if len(self._entries) == MAX_POINTS:
+                del self._entries[1::2]
+                self._stride *= 2
+            self._entries.append((step, numbers))
         self._count += 1
-
-    def _thin(self) -> None:
-        half = MAX_POINTS // 2
-        self._steps[:half], self._values[:, :half] = self._steps[::2], self._values[:, ::2]
-        self._size, self._stride = half, 2 * self._stride
 
     def series(self) -> tuple[np.ndarray, dict[str, np.ndarray]]:
         """Return the steps, and the numbers at them by name."""
-        return self._steps[: self._size], dict(zip(self.names, self._values[:, : self._size], strict=True))
+        steps, readings = zip(*self._entries, strict=True)
+        return np.array(steps, float), {name: np.array([one[name] for one in readings]) for name in readings[0]}
 
 
 class PlotSink(Sink):
@@ -86,9 +78,9 @@ class PlotSink(Sink):
             return
         import matplotlib.pyplot  # it falls back to another backend where there is no display
 
-        if matplotlib.get_backend().casefold() in FILE_BACKENDS:
-            raise ConfigError(f"PlotSink: expected a backend that opens windows, got {matplotlib.get_backend()!r}; "
-                              "try a path")  # fmt: skip
+        backend = matplotlib.get_backend()
+        if backend.casefold() in FILE_BACKENDS:
+            raise ConfigError(f"PlotSink: expected a backend that opens windows, got {backend!r}; try a path")
         self.figure = matplotlib.pyplot.figure(layout="constrained")
         self.figure.show()
 
@@ -96,8 +88,7 @@ class PlotSink(Sink):
         """Store the readings; draw if there is a window and enough time has passed."""
         for reading in readings:
             if reading.numbers:
-                curve = self._curves.setdefault(reading.watch.label, ThinnedSeries([*reading.numbers]))
-                curve.add(step, reading.numbers)
+                self._curves.setdefault(reading.watch.label, ThinnedSeries()).add(step, reading.numbers)
         self._last = readings
         if self.path is None and time.monotonic() > self._next:
             self._show()
@@ -171,53 +162,42 @@ class PlotSink(Sink):
 class TableSink(Sink):
     """A row for each reading in a file `*.csv` or `*.parquet` (extra `data`); a matrix is a column per entry.
 
-    Images are left out. A Parquet file can be read once it is closed.
+    Images are left out. A Parquet file is a CSV file, `*.parquet.csv`, until it is closed.
     """
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
+        self._csv = self.path
+        if self.path.suffix == ".parquet":
+            check_extras("*.parquet", data="pyarrow")
+            self._csv = self.path.with_name(f"{self.path.name}.csv")
         self._file: Any = None
-        self._rows: list[dict[str, float]] = []
 
     def write(self, step: int, episode: int, readings: Sequence[Reading]) -> None:
         """Add a row."""
         row = {"step": step, "episode": episode} | dict(pair for reading in readings for pair in _columns(reading))
-        (self._to_csv if self.path.suffix == ".csv" else self._to_parquet)(row)
-
-    def _to_csv(self, row: dict[str, float]) -> None:
         if self._file is None:
-            self._file = self.path.open("w", newline="", encoding="utf-8")
+            self._file = self._csv.open("w", newline="", encoding="utf-8")
             csv.writer(self._file).writerow(row)
         csv.writer(self._file).writerow(row.values())
 
-    def _to_parquet(self, row: dict[str, float]) -> None:
-        self._rows.append(row)
-        if len(self._rows) == ROW_GROUP:
-            self._flush()
-
-    def _flush(self) -> None:
-        check_extras("*.parquet", data="pyarrow")
-        import pyarrow
-        import pyarrow.parquet
-
-        table = pyarrow.Table.from_pylist(self._rows)
-        if self._file is None:
-            self._file = pyarrow.parquet.ParquetWriter(self.path, table.schema)
-        self._file.write_table(table)
-        self._rows = []
-
     def pause(self) -> None:
         """Flush the file for other readers."""
-        if self.path.suffix == ".csv" and self._file is not None:
+        if self._file is not None:
             self._file.flush()
 
     def close(self) -> None:
         """Finish the file."""
-        if self._rows:
-            self._flush()
-        if self._file is not None:
-            self._file.close()
+        if self._file is None:
+            return
+        self._file.close()
         self._file = None
+        if self._csv != self.path:
+            import pyarrow.csv
+            import pyarrow.parquet
+
+            pyarrow.parquet.write_table(pyarrow.csv.read_csv(self._csv), self.path)
+            self._csv.unlink()
 
 
 def _columns(reading: Reading) -> Iterator[tuple[str, float]]:
@@ -229,7 +209,10 @@ def _columns(reading: Reading) -> Iterator[tuple[str, float]]:
 
 
 class TensorBoardSink(Sink):
-    """Event files in a folder, for `tensorboard --logdir`; needs the extra `track`."""
+    """Event files in a folder, for `tensorboard --logdir`; needs the extra `track`.
+
+    Weights & Biases copies them into a run that was begun before, by `wandb.init(sync_tensorboard=True)`.
+    """
 
     def __init__(self, folder: str | Path) -> None:
         check_extras("TensorBoardSink", track="tensorboardX")
@@ -254,43 +237,6 @@ class TensorBoardSink(Sink):
     def close(self) -> None:
         """Finish the file."""
         self._writer.close()
-
-
-class WeightsAndBiasesSink(Sink):
-    """A run of Weights & Biases; needs the extra `track`.
-
-    Args:
-        run: an existing run, which its owner finishes; by default a new one, `wandb.init(**settings)`.
-    """
-
-    def __init__(self, run: Any = None, **settings: Any) -> None:
-        self._own = run is None
-        if run is None:
-            check_extras("WeightsAndBiasesSink", track="wandb")
-            import wandb  # pyright: ignore[reportMissingImports]
-
-            run = wandb.init(**settings)
-        self.run = run
-
-    def open(self, name: str, axis: str) -> None:
-        """Store the name of the environment in the run."""
-        self.run.config.update({"monitored": name, "step": axis}, allow_val_change=True)
-
-    def write(self, step: int, episode: int, readings: Sequence[Reading]) -> None:
-        """Log an entry."""
-        row: dict[str, Any] = {"episode": episode}
-        for reading in readings:
-            row |= reading.named
-            if reading.picture is not None:
-                import wandb  # pyright: ignore[reportMissingImports]
-
-                row[reading.watch.label] = wandb.Image(_image(reading))
-        self.run.log(row, step=step)
-
-    def close(self) -> None:
-        """Finish the run, if the sink made it."""
-        if self._own:
-            self.run.finish()
 
 
 def _image(reading: Reading) -> np.ndarray:

@@ -74,7 +74,7 @@ class EpisodeFrames(Sequence[np.ndarray]):
         return len(self.steps)
 
     def __getitem__(self, i: Any) -> Any:
-        return self.draw(self.steps[i])
+        return to_rgb(self.scene(self.steps[i]), self.width)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({len(self)} frames, {self.width} px wide, {self.fps:g} a second)"
@@ -82,10 +82,6 @@ class EpisodeFrames(Sequence[np.ndarray]):
     def _repr_html_(self) -> str:
         film = base64.b64encode(encode_gif(self, self.fps)).decode()
         return f'<img width="{self.width}" alt="film of an episode" src="data:image/gif;base64,{film}">'
-
-    def draw(self, step: int) -> np.ndarray:
-        """Draw a step of the episode."""
-        return to_rgb(self.scene(step), self.width)
 
 
 def encode_gif(frames: Sequence[np.ndarray], fps: float = FPS, progress: Progress = ignore_progress) -> bytes:
@@ -152,13 +148,6 @@ def write_video(
 ) -> Path:
     """Write a video, .gif or .mp4 by the suffix, and return its path; ConfigError if that cannot be done."""
     target = check_video_path(path, ".gif", ".mp4")
-    _check_frames(frames, fps)
-    encode = encode_gif if target.suffix.lower() == ".gif" else encode_mp4
-    target.write_bytes(encode(frames, fps, progress))
-    return target
-
-
-def _check_frames(frames: Sequence[np.ndarray], fps: float) -> None:
     if not len(frames):
         raise ConfigError("video: expected at least one frame, got none")
     if not 0 < fps <= 100:
@@ -166,3 +155,6 @@ def _check_frames(frames: Sequence[np.ndarray], fps: float) -> None:
     first = np.asarray(frames[0])
     if first.dtype != np.uint8 or first.ndim != 3 or first.shape[2] != 3:
         raise ConfigError(f"video: expected frames of uint8 (height, width, 3), got {first.dtype} {first.shape}")
+    encode = encode_gif if target.suffix.lower() == ".gif" else encode_mp4
+    target.write_bytes(encode(frames, fps, progress))
+    return target

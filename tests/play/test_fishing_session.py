@@ -73,10 +73,11 @@ def test_every_level_can_be_chosen() -> None:
 
 def test_several_stocks_have_a_decision_each() -> None:
     session = start(SPECIES)
-    assert len(session.survey) == 3 and 1 <= session.targets <= 3
-    session.fish([0.0] * session.targets)
-    with pytest.raises(ConfigError, match=f"expected {session.targets} numbers"):
-        session.fish([0.0] * (session.targets + 1))
+    targets = session.env.units.targets
+    assert len(session.survey) == 3 and 1 <= targets <= 3
+    session.fish([0.0] * targets)
+    with pytest.raises(ConfigError, match=f"expected {targets} numbers"):
+        session.fish([0.0] * (targets + 1))
 
 
 @pytest.mark.parametrize("amount", [-0.1, 100.0, float("nan"), float("inf")])

@@ -163,16 +163,19 @@ def test_farm_season_from_seed_to_harvest_and_comparison(browser: Any, games: di
 
 def test_tabs_have_seasons_of_their_own_that_survive_a_reload(browser: Any, games: dict[str, Served]) -> None:
     url = games["paid"].url
-    with visit(browser, url) as one, visit(browser, f"{url}?seed=4") as other:
+    with visit(browser, url) as one, visit(browser, url) as other:
         one.page.click(part("go"))
         wait_for_text(one, "day", "day 1 of")
         one.page.reload()
         wait_for_text(one, "day", "day 1 of")
         wait_for_text(other, "day", "day 0 of")
-        one.page.click(part("new"))
-        one.page.locator(f"input{part('seed')}, {part('seed')} input").first.fill("4")
-        one.page.click(part("begin"))
-        wait_for_text(one, "day", "day 0 of")
+        other.page.click(part("go"))
+        for seen in (one, other):
+            wait_for_text(seen, "day", "day 1 of")
+            seen.page.click(part("new"))
+            seen.page.locator(f"input{part('seed')}, {part('seed')} input").first.fill("4")
+            seen.page.click(part("begin"))
+            wait_for_text(seen, "day", "day 0 of")
         assert one.page.inner_text(part("sky")) == other.page.inner_text(part("sky"))
     one.check()
     other.check()
@@ -256,18 +259,10 @@ def test_forager_on_a_phone_needs_no_scrolling(browser: Any, games: dict[str, Se
     seen.check()
 
 
-@pytest.mark.parametrize("seed", ["abc", "-1", "1.5", "99999999999"])
-def test_a_wrong_seed_is_refused(browser: Any, games: dict[str, Served], seed: str) -> None:
-    with visit(browser, f"{games['farm'].url}?seed={seed}") as seen:
-        seen.page.wait_for_selector(f"text=expected a whole number from 0 to 4294967295, got '{seed}'")
-    seen.check()
-
-
 def test_only_the_page_is_served_and_only_locally(games: dict[str, Served]) -> None:
     url = games["farm"].url
-    with pytest.raises(urllib.error.HTTPError, match="404") as missing:
+    with pytest.raises(urllib.error.HTTPError, match="404"):
         urllib.request.urlopen(f"{url}nowhere", timeout=10)
-    assert b"the game is at /" in missing.value.read()
     with pytest.raises(urllib.error.HTTPError, match="400"):
         urllib.request.urlopen(urllib.request.Request(url, headers={"Host": "example.org"}), timeout=10)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as route:

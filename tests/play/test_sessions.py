@@ -5,21 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import gymnasium
-import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
-import harvestgym
 from harvestgym import registry
 from harvestgym.core.errors import ConfigError
-from harvestgym.core.policy import Policy
 from harvestgym.evaluate.datasets.storage import read_demonstrations
-from harvestgym.evaluate.record import record_episode
-from harvestgym.evaluate.run import policy_named
+from harvestgym.evaluate.record import record_named
 from harvestgym.play.fishing_session import FishingSession
 from harvestgym.play.forager_session import MOST_STEPS, MOVE_NAMES, ForagerSession
-from harvestgym.play.session import LiveEpisode
 from harvestgym.play.sessions import HORIZONS, SESSIONS, start_session
 from harvestgym.render.html_replay import read_html
 
@@ -78,30 +72,12 @@ def test_a_rival_is_the_policy_on_the_same_seed(finished: FishingSession) -> Non
     idle = finished.rival("none")
     np.testing.assert_array_equal(idle.rewards, finished.rewards)
     assert (idle.name, idle.total, idle.columns) == ("doing nothing", finished.total, finished.columns)
-    assert finished.rival("expert").total > 0 == finished.total
+    expert = finished.rival("expert")
+    recorded = record_named(FISHERY, "expert", 5, finished.env).record["reward"][1:]
+    np.testing.assert_allclose(expert.rewards, recorded, rtol=1e-5)
+    assert expert.total > 0 == finished.total
     with pytest.raises(ConfigError, match="expected a known policy, got 'experts'; try 'expert'"):
         finished.rival("experts")
-
-
-def test_a_policy_plays_no_further_than_it_is_let() -> None:
-    env = harvestgym.make(FISHERY, Tmax=YEARS)
-    episode, policy = LiveEpisode(FISHERY, env, 1), policy_named(FISHERY, env, "expert")
-    episode.play(policy, 2)
-    assert episode.steps == 2 and not episode.over
-    episode.play(policy, 100)
-    assert episode.steps == YEARS and episode.over
-
-
-def test_a_policy_learns_in_a_session_as_in_its_record() -> None:
-    def act(total: jax.Array, obs: jax.Array, key: jax.Array) -> tuple[jax.Array, jax.Array]:
-        return total, jnp.where(total > 0, 1, 3)
-
-    env = harvestgym.make(FISHERY, Tmax=YEARS)
-    policy = Policy(jnp.float32(0), act, lambda total, last: total + last.reward)
-    episode = LiveEpisode(FISHERY, env, 1)
-    episode.play(policy, 100)
-    assert episode.episode.actions.tolist() == [3, 1, 1, 1]
-    np.testing.assert_allclose(episode.record["reward"], record_episode(FISHERY, env, policy, 1)["reward"], rtol=1e-5)
 
 
 def test_an_action_outside_of_the_space_is_refused() -> None:

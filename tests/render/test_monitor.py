@@ -10,7 +10,6 @@ import struct
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import matplotlib.pyplot
@@ -25,7 +24,7 @@ from harvestgym.core.tree import Meta
 from harvestgym.gym.env import GymEnv
 from harvestgym.render.monitor import Monitor
 from harvestgym.render.readings import VariableArray, make_watch, mat2d_value, sum_value, value
-from harvestgym.render.sinks import MAX_POINTS, PlotSink, TableSink, ThinnedSeries, WeightsAndBiasesSink
+from harvestgym.render.sinks import MAX_POINTS, PlotSink, TableSink, ThinnedSeries
 from tests.farm.ponds import farm, pour
 
 MAXRSS = 1024 if sys.platform == "linux" else 1
@@ -156,32 +155,6 @@ def test_tensorboard_gets_scalars_and_images(tmp_path: Path) -> None:
     assert shown == [(0, 4, 5), (1, 4, 5)]
 
 
-class Run:
-    """The part of a Weights & Biases run that logs."""
-
-    def __init__(self) -> None:
-        self.rows: list[Any] = []
-        self.reported: dict[str, Any] = {}
-        self.config = SimpleNamespace(update=lambda values, allow_val_change: self.reported.update(values))
-        self.finished = False
-
-    def log(self, row: dict[str, Any], step: int) -> None:
-        self.rows.append((step, row))
-
-    def finish(self) -> None:
-        self.finished = True
-
-
-def test_a_run_of_weights_and_biases_gets_rows_and_is_left_open() -> None:
-    run = Run()
-    monitor = monitored(np.array([0.5, 0.25]), WeightsAndBiasesSink(run))
-    monitor.begin()
-    monitor.step(False)
-    monitor.close()
-    assert run.rows == [(0, {"episode": 0, "Water (L)": 0.25}), (1, {"episode": 0, "Water (L)": 0.5})]
-    assert run.reported["step"] == "steps" and not run.finished
-
-
 def test_a_window_is_drawn_while_one_plays(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a backend without windows, the figure that a window would show."""
     monkeypatch.setattr(matplotlib, "get_backend", lambda: "window")
@@ -260,7 +233,7 @@ def test_a_real_window_shows_what_is_monitored(tmp_path: Path) -> None:
 
 
 def test_a_curve_keeps_all_of_a_history_ever_more_thinly() -> None:
-    curve = ThinnedSeries([""])
+    curve = ThinnedSeries()
     for step in range(10_000):
         curve.add(step, {"": step**2})
     steps, named = curve.series()

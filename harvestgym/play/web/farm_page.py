@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from nicegui import ui
 
-from harvestgym.core.view.scene import Chart, Map, Scene
+from harvestgym.core.view.scene import Chart, Map
 from harvestgym.farm.view.action_log import action_words
 from harvestgym.farm.view.words import key_unit, key_words, number_text
 from harvestgym.play.farm_session import Fact, FarmSession
@@ -34,8 +34,7 @@ class FarmPage(Page):
         self.field, self.plot = 0, (0, 0)
         self.ticked: set[int] = set()
         self.picked: dict[tuple[int, int], int] = {}
-        self._drawn: tuple[Any, int, Scene] | None = None
-        self._news: tuple[str, ...] = ()
+        self._news: list[str] = []
 
     @property
     def lasted(self) -> int:
@@ -44,28 +43,15 @@ class FarmPage(Page):
     def tallies(self) -> list[tuple[str, str]]:
         return [(name, f"{value:+.3f}") for name, value in self.session.accounts.items() if abs(value) > 5e-7]
 
-    def advance(self) -> None:
-        self._pass_days(1)
-
-    def advance_by(self, steps: int) -> None:
-        self._pass_days(steps)
-
-    def _pass_days(self, days: int) -> None:
-        """Let days pass, and remember their events."""
+    def advance(self, steps: int = 1) -> None:
         since = self.session.steps
-        for _ in range(days):
+        for _ in range(steps):
             if not self.session.over:
-                self._end_day()
-        self._news = tuple(self.session.news(since))
-
-    def _end_day(self) -> None:
-        self.session.end_day()
-        self.ticked.clear()
-        for refused in self.session.refused:
-            show_message(f"Not done, because the farmer ran out of time: {refused}", "warning")
-
-    def _go_to_end(self) -> None:
-        self._pass_days(self.session.days)
+                self.session.end_day()
+                self.ticked.clear()
+                for refused in self.session.refused:
+                    show_message(f"Not done, the farmer's day was over: {refused}", "warning")
+        self._news = self.session.news(since)
 
     def pressed(self, key: str) -> None:
         if key in ARROW_STEPS:
@@ -115,19 +101,10 @@ class FarmPage(Page):
         for field in range(len(self.session.env.fields)):
             weather_strip(self.session, field)
 
-    @property
-    def scene(self) -> Scene:
-        """The farm as the farmer knows it, or at the end the true farm; made once a step."""
-        session = self.session
-        if self._drawn is None or self._drawn[:2] != (session, session.steps):
-            scene = session.scene(session.record if session.over else session.beliefs)
-            self._drawn = session, session.steps, scene
-        return self._drawn[2]
-
     @ui.refreshable_method
     def fields(self) -> None:
         """Show the fields, each plot a button."""
-        scene = self.scene
+        scene = self.session.picture
         maps = [panel for panel in scene.panels if isinstance(panel, Map)]
         with box("section", "card fields"):
             with box("div", "maps"):
@@ -141,7 +118,7 @@ class FarmPage(Page):
     def charts(self) -> None:
         """Show charts of the season, as far as the farmer knows."""
         with box("section", "card charts"):
-            for panel in self.scene.panels:
+            for panel in self.session.picture.panels:
                 if isinstance(panel, Chart):
                     chart(panel)
 
@@ -260,7 +237,7 @@ class FarmPage(Page):
     def news(self) -> None:
         """Show the events since the last click, as far as the farmer knows."""
         if self.session.steps == 0:
-            self._news = ()
+            self._news = []
         if not self._news:
             return
         with box("section", "card news", "news"):
@@ -280,16 +257,17 @@ class FarmPage(Page):
                 for i, order in enumerate(self.session.orders):
                     with box("li"):
                         words("span", f"{order.words}, costs {order.cost:g}")
-                        button("✕", self.guarded(lambda i=i: self.session.remove(i)), "remove", f"remove-{i}",
-                               aria_label="remove from the list")  # fmt: skip
+                        remove = self.guarded(lambda i=i: self.session.remove(i))
+                        button("✕", remove, "remove", f"remove-{i}", aria_label="take it off the list")
             if not self.session.orders:
                 words("p", "No orders yet.", "quiet")
                 if self.session.bare:
                     hint = ": sow again, or let the season end" if self.session.sows else ""
                     words("p", f"No plants are left{hint}.", "bare", "bare")
                 with box("div", "buttons"):
-                    button(f"Let {WEEK} days pass", self.guarded(lambda: self.advance_by(WEEK)), "quiet", "week")
+                    button(f"Let {WEEK} days pass", self.guarded(lambda: self.advance(WEEK)), "quiet", "week")
                     if self.session.bare and self.session.steps:
-                        button("Go to the end of the season", self.guarded(self._go_to_end), "quiet", "to-end")
+                        to_end = self.guarded(lambda: self.advance(self.session.days))
+                        button("Go to the end of the season", to_end, "quiet", "to-end")
                     if self.session.yesterday:
                         button("As yesterday", self.guarded(self.session.repeat), "quiet", "repeat")

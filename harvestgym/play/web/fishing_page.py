@@ -26,14 +26,15 @@ class FishingPage(Page):
 
     def __init__(self, session: FishingSession, folder: Path, scratch: Path) -> None:
         super().__init__(session, folder, scratch)
-        self.amounts = [0.0] * session.targets
+        self.amounts = [0.0] * session.env.units.targets
 
     def tallies(self) -> list[tuple[str, str]]:
-        caught = float(self.session.info["total_catch"])
-        return [("caught so far", f"{caught:.2f}")] if caught or "benefit" not in self.session.question else []
+        return [("caught so far", f"{float(self.session.info['total_catch']):.2f}")]
 
-    def advance(self) -> None:
-        self.session.fish(self.amounts)
+    def advance(self, steps: int = 1) -> None:
+        for _ in range(steps):
+            if not self.session.over:
+                self.session.fish(self.amounts)
 
     def body(self) -> None:
         self.year()
@@ -115,17 +116,17 @@ class FishingPage(Page):
             return
         with box("section", "card doing", "doing"):
             words("h2", self.session.question)
-            for target in range(self.session.targets):
+            for target in range(self.session.env.units.targets):
                 self._slider(target)
             self.share()
-            button(f"Let {SPAN} years pass like this", self.guarded(lambda: self.advance_by(SPAN)), "quiet", "span")
+            button(f"Let {SPAN} years pass like this", self.guarded(lambda: self.advance(SPAN)), "quiet", "span")
 
     def _slider(self, target: int) -> None:
         """Show a slider over the lower half of the quotas, and a number for any of them."""
         choices = self.session.choices
         step, most = float(choices[1] - choices[0]), float(choices[-1])
         with box("div", "slide"):
-            if self.session.targets > 1:
+            if self.session.env.units.targets > 1:
                 words("span", f"target {target + 1}")
             slider = ui.slider(min=0.0, max=most / 2 if self._halved else most, step=step, value=self.amounts[target])
             exact = ui.number(min=0.0, max=most, step=step, value=self.amounts[target])

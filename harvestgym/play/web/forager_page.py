@@ -32,7 +32,7 @@ class ForagerPage(Page):
     def tallies(self) -> list[tuple[str, str]]:
         return [("objects met", str(int(self.session.info["collected"])))]
 
-    def advance(self) -> None:
+    def advance(self, steps: int = 1) -> None:
         self.stopped = self.session.steps > 0
 
     def pressed(self, key: str) -> None:

@@ -52,7 +52,6 @@ class Page:
         self.folder, self.scratch = folder, scratch
         self.rivals: list[Rival] | None = None
         self.replay = ""
-        self.on_begin: Callable[[Session], None] = lambda session: None
 
     # Defined in the families.
 
@@ -60,8 +59,12 @@ class Page:
         """Show the middle of the page."""
         raise NotImplementedError
 
-    def advance(self) -> None:
-        """Perform the action of the main button and Enter."""
+    def advance(self, steps: int = 1) -> None:
+        """Do what the main button and Enter stand for, some times or until the episode is over."""
+        raise NotImplementedError
+
+    def redraw(self) -> None:
+        """Redraw the middle."""
         raise NotImplementedError
 
     def pressed(self, key: str) -> None:
@@ -86,9 +89,11 @@ class Page:
             self.bar()
             with box("div", "buttons"):
                 button("New", self._ask_seed, "quiet", "new", title="Begin another episode")
-                self.main = button(f"{self.go} ⏎", self.guarded(self.advance), "main-button", "go")
-                self.keep = button("Save as demonstration", self._save, "main-button", "save")
-        self._show_buttons()
+                # One of two is seen; they stay the same elements, so that a quick click is not lost.
+                go = button(f"{self.go} ⏎", self.guarded(self.advance), "main-button", "go")
+                save = button("Save as demonstration", self.guarded(self._save), "main-button", "save")
+        go.bind_visibility_from(self, "finished", value=False)
+        save.bind_visibility_from(self, "finished")
         self._start_comparison()
         ui.keyboard(on_key=self._key, repeating=True)
 
@@ -116,11 +121,6 @@ class Page:
             for name, value in self.tallies():
                 number(value, name)
 
-    def _show_buttons(self) -> None:
-        """Show one of two buttons; they stay the same elements, so that a quick click is not lost."""
-        self.main.set_visibility(not self.finished)
-        self.keep.set_visibility(self.finished)
-
     @ui.refreshable_method
     def ending(self) -> None:
         """Show the result and the results of rivals on the same seed; empty before the end."""
@@ -133,18 +133,14 @@ class Page:
                     ui.spinner(size="1.5em")
                     ui.label("Running the other policies on the same seed …")
                 return
+            mine = Rival("you", self.session.total, self.session.rewards, self.session.columns)
             with box("div", "side-by-side"):
-                self._standings(self.rivals)
-                chart(self._race(self.rivals), "score over time, yours and the rivals'")
-            self.again()
-
-    @ui.refreshable_method
-    def again(self) -> None:
-        """Show a link to the replay of the episode, or a button that makes it."""
-        if self.replay:
-            ui.link("Watch it again, in a new tab", self.replay, new_tab=True).props("data-part=replay")
-        else:
-            button("Make a replay", self._make_replay, "quiet", "make-replay")
+                self._standings([mine, *self.rivals])
+                chart(self._race([mine, *self.rivals]), "score over time, yours and theirs")
+            if self.replay:
+                ui.link("Watch it again, in a new tab", self.replay, new_tab=True).props("data-part=replay")
+            else:
+                button("Make a replay", self._make_replay, "quiet", "make-replay")
 
     @property
     def finished(self) -> bool:
@@ -161,32 +157,21 @@ class Page:
         """Length of the episode, in the unit of the session."""
         return self.session.steps
 
-    def _standings(self, rivals: list[Rival]) -> None:
-        mine = Rival("you", self.session.total, self.session.rewards, self.session.columns)
-        everyone = [mine, *rivals]
+    def _standings(self, everyone: list[Rival]) -> None:
+        rows = {"": [r.name for r in everyone], "score": [f"{r.total:.3f}" for r in everyone]}
+        rows |= {name: [cell_text(r.columns.get(name, "")) for r in everyone] for name in everyone[0].columns}
         with box("table", "standings", "standings"):
-            with box("tr"):
-                for name in ("", *(r.name for r in everyone)):
+            for name, cells in rows.items():
+                with box("tr", "best" if name == "score" else ""):
                     words("th", name)
-            self._row("score", [f"{r.total:.3f}" for r in everyone], "best")
-            for name in mine.columns:
-                self._row(name, [r.columns.get(name, "") for r in everyone])
+                    for cell in cells:
+                        words("td" if name else "th", cell)
 
-    @staticmethod
-    def _row(name: str, values: list[Any], kind: str = "") -> None:
-        with box("tr", kind):
-            words("th", name)
-            for value in values:
-                words("td", cell_text(value))
-
-    def _race(self, rivals: list[Rival]) -> Chart:
-        runs = [("you", self.session.rewards), *((r.name, r.rewards) for r in rivals)]
-        lines = tuple(
-            Line(name, np.cumsum([0.0, *rewards]), colour)
-            for (name, rewards), colour in zip(runs, SCORE_COLOURS, strict=False)
-        )
-        longest = max(len(rewards) for _, rewards in runs)
-        return Chart(f"Score, by {self.session.step_unit.removesuffix('s')}", "", longest, lines, {})
+    def _race(self, everyone: list[Rival]) -> Chart:
+        drawn = zip(everyone, SCORE_COLOURS, strict=False)
+        lines = tuple(Line(r.name, np.cumsum([0.0, *r.rewards]), colour) for r, colour in drawn)
+        longest = max(len(r.rewards) for r in everyone)
+        return Chart(f"Score, by {self.session.env.step_unit.removesuffix('s')}", "", longest, lines, {})
 
     # Events.
 
@@ -206,7 +191,6 @@ class Page:
         """Redraw the parts that change; at the end, run the rivals."""
         self.bar.refresh()
         self._show_goal()
-        self._show_buttons()
         self.redraw()
         self.ending.refresh()
         self._start_comparison()
@@ -214,15 +198,6 @@ class Page:
     def _start_comparison(self) -> None:
         if self.finished and self.rivals is None:
             background_tasks.create(self.compare())
-
-    def redraw(self) -> None:
-        """Redraw the middle."""
-
-    def advance_by(self, steps: int) -> None:
-        """Advance some steps, until the episode is over."""
-        for _ in range(steps):
-            if not self.session.over:
-                self.advance()
 
     async def compare(self) -> None:
         """Run the rivals in a thread, and show their results."""
@@ -242,7 +217,7 @@ class Page:
             show_message(str(error), "warning")
             return
         self.replay = app.add_static_file(local_file=path, url_path=f"/replay/{path.name}")
-        self.again.refresh()
+        self.ending.refresh()
 
     def _key(self, event: Any) -> None:
         if not event.action.keydown:
@@ -254,35 +229,18 @@ class Page:
             self.pressed(event.key.name)
 
     def _save(self) -> None:
-        def save() -> None:
-            show_message(f"Saved as {self.session.save(self.folder)}", "positive", seconds=10)
-
-        self.guarded(save)()
+        show_message(f"Saved as {self.session.save(self.folder)}", "positive", seconds=10)
 
     def _ask_seed(self) -> None:
         with ui.dialog(value=True) as dialog, ui.card():
             ui.label("Begin another episode?")
             seed = ui.number("Seed", value=self.session.seed, min=0, max=MAX_SEED, precision=0).props("data-part=seed")
             with ui.row():
-                button("Continue this one", dialog.close, "quiet")
-                button("Begin", lambda: self._begin(seed.value, dialog), "main-button", "begin")
+                button("Go on with this one", dialog.close, "quiet")
+                begin = self.guarded(lambda: self._begin(int(seed.value or 0), dialog))
+                button("Begin", begin, "main-button", "begin")
 
-    def _begin(self, seed: Any, dialog: ui.dialog) -> None:
-        def begin() -> None:
-            self.session = self.session.again(parse_seed(seed))
-            self.rivals, self.replay = None, ""
-            self.on_begin(self.session)
-            dialog.close()
-
-        self.guarded(begin)()
-
-
-def parse_seed(given: Any) -> int:
-    """Parse a seed from user input; ConfigError if it is invalid."""
-    try:
-        seed = int(given)
-        if 0 <= seed <= MAX_SEED and seed == float(given):
-            return seed
-    except (TypeError, ValueError):
-        pass
-    raise ConfigError(f"seed: expected a whole number from 0 to {MAX_SEED}, got {given!r}")
+    def _begin(self, seed: int, dialog: ui.dialog) -> None:
+        self.session = app.storage.tab["session"] = self.session.again(seed)
+        self.rivals, self.replay = None, ""
+        dialog.close()

@@ -8,11 +8,15 @@ from harvestgym.play.farm_session import FarmSession
 from .elements import box, number, words
 
 VARIABLES = {
-    "air_temperature/min#°C": "lowest", "air_temperature/mean#°C": "mean", "air_temperature/max#°C": "highest",
-    "rain/amount#mm": "rain", "humidity_index#%": "humidity", "wind/speed#km.h-1": "wind",
+    "air_temperature/min#°C": "lowest",
+    "air_temperature/mean#°C": "mean",
+    "air_temperature/max#°C": "highest",
+    "rain/amount#mm": "rain",
+    "humidity_index#%": "humidity",
+    "wind/speed#km.h-1": "wind",
     "consecutive_dry#day": "without rain",
-}  # fmt: skip
-"""The variables of the strip in order, and their labels."""
+}
+"""The variables of the strip in order, and their names there."""
 
 
 def weather_strip(session: FarmSession, field: int) -> None:

@@ -1,4 +1,4 @@
-"""The address of the page, and the texts of user input and of cells, without a browser."""
+"""The address of the page, and the texts of cells, without a browser."""
 
 from __future__ import annotations
 
@@ -12,10 +12,8 @@ from harvestgym.play.farm_session import FarmSession
 from harvestgym.play.fishing_session import FishingSession
 from harvestgym.play.forager_session import ForagerSession
 from harvestgym.play.web.elements import cell_text
-from harvestgym.play.web.page import Page, parse_seed
+from harvestgym.play.web.page import Page
 from harvestgym.play.web.server import PAGES, address, find_port
-
-LARGEST_SEED = 2**32 - 1
 
 
 @pytest.mark.parametrize(
@@ -43,17 +41,6 @@ def test_a_port_in_use_is_refused() -> None:
         port = held.getsockname()[1]
         with pytest.raises(ConfigError, match=f"127.0.0.1:{port}: expected a free address"):
             find_port("127.0.0.1", port)
-
-
-@pytest.mark.parametrize(("given", "seed"), [("0", 0), (7, 7), (7.0, 7), (str(LARGEST_SEED), LARGEST_SEED)])
-def test_whole_numbers_are_seeds(given: Any, seed: int) -> None:
-    assert parse_seed(given) == seed
-
-
-@pytest.mark.parametrize("given", ["", "seven", None, -1, 1.5, "1.5", LARGEST_SEED + 1, [], float("nan")])
-def test_anything_else_is_no_seed(given: Any) -> None:
-    with pytest.raises(ConfigError, match=f"seed: expected a whole number from 0 to {LARGEST_SEED}"):
-        parse_seed(given)
 
 
 @pytest.mark.parametrize(
