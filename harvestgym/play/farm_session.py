@@ -99,8 +99,8 @@ class FarmSession(Session):
 
     @cached_property
     def prices(self) -> np.ndarray:
-        """The price of each of `offered`."""
-        return np.asarray(self.env.params.score.observation_prices(self.env.offered, self.env.variables))
+        """The price of each observation that is offered."""
+        return np.asarray(self.env.requests.prices(self.env.params))
 
     @cached_property
     def known(self) -> dict[str, LastObserved]:
@@ -154,12 +154,14 @@ class FarmSession(Session):
     # Actions.
 
     def look(self, which: list[int]) -> float:
-        """Buy some of `offered`, by number, once a day; return their cost."""
-        if not self.asks or self.looked:
-            raise ConfigError(f"look: expected one request a day{' where observing costs' * (not self.asks)}, got more")
-        request = np.zeros(len(self.offered), np.int8)
+        """Buy some of the offered observations, by number, once a day; return their cost."""
+        if not self.env.asks or self.looked:
+            raise ConfigError(
+                f"look: expected one request a day{' where observing costs' * (not self.env.asks)}, got more"
+            )
+        request = np.zeros(len(self.env.offered.items), np.int8)
         request[which] = 1
-        self.act(self.idle | ({"request": request} if len(request) else {}))
+        self.act(self.env.make_action(request, self.idle["order"]))
         return float(self.info["observation cost"])
 
     def order(self, row: int, plot: Plot | None = None, values: tuple[int, ...] = (), farmer: int = 0) -> PlayerOrder:
