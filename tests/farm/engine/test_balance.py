@@ -42,7 +42,7 @@ def imbalances(env: FarmModel, params: Any, key: jax.Array) -> dict[str, jax.Arr
 
     def step(state: FarmState, now: jax.Array) -> tuple[FarmState, dict[str, jax.Array]]:
         today = jax.random.fold_in(key, now)
-        index = jax.random.randint(today, (), 0, len(env.actions.choices)) * jax.random.bernoulli(today, 0.4)
+        index = jax.random.randint(today, (), 0, env.actions.size) * jax.random.bernoulli(today, 0.4)
         after, report = env.day(today, state, env.actions.orders(index), params)
         then, later = held(env, state, params), held(env, after, params)
         return after, {n: worst(n, then[n], later[n], report.flows[0]) for n in then}

@@ -89,7 +89,7 @@ def crowd() -> tuple[Any, Callable[[list[Any]], list[set[str]]]]:
     def season(params: Any, key: jax.Array) -> jax.Array:
         def step(state: Any, now: jax.Array) -> tuple[Any, jax.Array]:
             today = jax.random.fold_in(key, now)
-            index = jax.random.randint(today, (), 0, len(env.actions.choices)) * jax.random.bernoulli(today, 0.4)
+            index = jax.random.randint(today, (), 0, env.actions.size) * jax.random.bernoulli(today, 0.4)
             after = env.transition(today, state, index, params)
             return after, outside(after)
 

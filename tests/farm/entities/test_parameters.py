@@ -152,7 +152,7 @@ def prints(env: FarmModel) -> Any:
         def step(state: Any, now: jax.Array) -> tuple[Any, Any]:
             today = jax.random.fold_in(key, now)
             busy = jax.random.bernoulli(today, 0.3)
-            index = jax.random.randint(today, (), 0, len(env.actions.choices)) * busy
+            index = jax.random.randint(today, (), 0, env.actions.size) * busy
             after = env.transition(today, state, index, params)
             return after, [jnp.sum(leaf.astype(jnp.float32)) for leaf in jax.tree.leaves(after)]
 

@@ -129,7 +129,7 @@ def test_a_field_of_several_of_them_over_random_days() -> None:
     day, state, rng = jax.jit(env.day), env.initial(jax.random.key(0), env.params), np.random.default_rng(1)
     entities, fed, poisoned = env.params.fields[0].entities, 0, 0
     for t in range(DAYS):
-        orders = env.actions.orders(jnp.asarray(rng.integers(len(env.actions.choices))))
+        orders = env.actions.orders(jnp.asarray(rng.integers(env.actions.size)))
         after, report = day(jax.random.key(t), state, orders, env.params)
         then, now = (held(entities, s.fields[0], "nutrients") for s in (state, after))
         flows = [np.asarray(f, np.float64) for n, f in report.flows[0].items() if n.startswith("nutrients:")]
