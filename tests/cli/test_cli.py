@@ -122,8 +122,8 @@ def test_show_has_every_column_on_a_terminal_of_80(id: str, monkeypatch: pytest.
     assert len(lines) <= SCREEN_LINES
 
 
-def test_show_prints_the_end_of_an_episode_in_words() -> None:
-    assert "Field-0/Plant-0/global_stage is harvested or dead" in " ".join(run_command("show", ID, "rules").split())
+def test_show_prints_the_condition_that_ends_an_episode() -> None:
+    assert "Plant-0.global_stage in [harvested, dead]" in " ".join(run_command("show", ID, "rules").split())
 
 
 def test_show_prints_units_ranges_and_sources() -> None:
