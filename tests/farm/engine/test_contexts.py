@@ -307,7 +307,7 @@ def test_an_interval_of_whole_numbers_is_a_choice_of_those_between() -> None:
         ({"draws": {"Field-0/Soil-1": ["clay"]}}, "entity: expected a known name, got 'Soil-1'; try 'Soil-0'"),
         ({"draws": {"Field-0/latitud#°": [1, 2]}}, "try 'latitude#°'"),
         ({"draws": {f"{SOIL}/dept#m": "(0.2, 0.4)"}}, "dept#m: expected a known key, got 'dept#m'; try 'depth#m'"),
-        ({"draws": {f"{SOIL}/depth#m": "(-1, 0.4)"}}, "greater than or equal to 0.01"),
+        ({"draws": {f"{SOIL}/depth#m": "(-1, 0.4)"}}, "a number from 0.01 to 100, got -1"),
         ({"draws": {f"{SOIL}/wilting_point#L.m-3": "(100, 400)"}}, "expected less than max_water_capacity#L.m-3"),
         ({"draws": {f"{SOIL}/depth#m": "(0.4, 0.2)"}}, "expected an interval with low < high"),
         ({"draws": {SOIL: ["clay", "sandd"]}}, "Soil set: expected a known name, got 'sandd'; try 'sand'"),
