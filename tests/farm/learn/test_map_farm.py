@@ -41,7 +41,8 @@ def pond(mode: str = "po", limits: str = "") -> MapFarm:
 
 
 def order(env: MapFarm, name: str, where: int = 0, amount: int = 0) -> np.ndarray:
-    return np.asarray([env.table.find(name)[0], where, amount], np.int32)
+    what = next(i for i, known in enumerate(env.table.names) if known.endswith(name))
+    return np.asarray([what, where, amount], np.int32)
 
 
 def encode(env: MapFarm, seen: Any) -> Any:
