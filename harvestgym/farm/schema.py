@@ -191,7 +191,7 @@ def _check_plots(value: Any) -> Any:
 Plots = Annotated[
     Any,
     BeforeValidator(_check_plots),
-    WithJsonSchema({"type": ["string", "array"], "description": "each, most VARIABLE, least VARIABLE or [x, y]"}),
+    WithJsonSchema({"type": ["string", "array", "null"], "description": "each, most VARIABLE, least VARIABLE, [x, y]"}),
 ]
 
 
