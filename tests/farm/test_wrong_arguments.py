@@ -143,7 +143,7 @@ SOIL, BEAN, WEATHER = Soil.named("clay"), Plant.named("bean"), Weather.named("li
     ("build", "words"),
     [
         (lambda: replace(SOIL, depth=-1), "Soil: 1 mistake\n  depth: expected a number from 0.01 to 100, got -1"),
-        (lambda: replace(SOIL, depth="3"), "depth: expected a number, got '3'"),
+        (lambda: replace(SOIL, depth="3"), "depth: expected a number without quotes, got '3'"),
         (lambda: replace(SOIL, wilting_point=900), r"wilting_point#L.m-3: expected less than .* \(360\), got 900"),
         (lambda: replace(BEAN, grow=5), "Plant: 1 mistake\n  grow: expected an object of the class Grow, got 5"),
         (lambda: replace(BEAN, grow=replace(BEAN.grow, variance=-1)), "Plant > grow: 1 mistake\n  variance: expected"),
@@ -153,7 +153,7 @@ SOIL, BEAN, WEATHER = Soil.named("clay"), Plant.named("bean"), Weather.named("li
         (lambda: replace(WEATHER, station=9_000), "station: expected a number from -430 to 8850, got 9000"),
         (lambda: HourlyFarmer(hours=30), "HourlyFarmer: 1 mistake\n  hours: expected a number from 0 to 24, got 30"),
         (lambda: BasicFarmer(max_daily_interventions=0.5), "max_daily_interventions: expected a whole number"),
-        (lambda: Tally(prices={"water#L": "2"}), "Tally: 1 mistake\n  prices > water#L: expected a number, got '2'"),
+        (lambda: Tally(prices={"water#L": "2"}), "Tally: 1 mistake\n  prices > water#L: expected a number without quotes, got '2'"),
         (lambda: Field(PLACE, SHAPE, [replace(SOIL, depth=[1, 2])]), r"\(Soil\) > depth: expected a number, got an"),
         (lambda: Field(PLACE, SHAPE, "bean"), "Field: 1 mistake\n  entities: expected a list, got 'bean'"),
         (lambda: BasicRule(horizon="90"), "BasicRule: 1 mistake\n  horizon: expected a valid integer, got '90'"),
