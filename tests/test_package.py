@@ -17,7 +17,7 @@ import pytest
 from .script import ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-APART = {"all", "dev", "docs", "gpu"}
+APART = {"all", "dev", "docs", "gpu", "test"}
 """Extras that `all` leaves out: itself, the tools of developers, and a platform."""
 
 

@@ -15,7 +15,7 @@ from harvestgym.farm.build.compile import build
 from harvestgym.farm.engine.field_day import draw_day, publish
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.engine.state import FarmState
-from harvestgym.farm.engine.variables import EntitySlot
+from harvestgym.farm.engine.variables import EntitySlot, limit_range
 from harvestgym.farm.entities.base import Board, Entity
 from harvestgym.farm.entities.messages import meta_shape
 from harvestgym.farm.schema import farm_spec
@@ -71,7 +71,7 @@ def _check_state(slot: EntitySlot, state: Any, when: str) -> None:
         assert leaf.shape == expected, f"after {when}: {name}.{attr} expected shape {expected}, got {leaf.shape}"
         dtype = meta.array_dtype
         assert leaf.dtype == dtype, f"after {when}: {name}.{attr} expected {dtype.__name__}, got {leaf.dtype}"
-        _check_range(np.asarray(leaf), meta, f"after {when}: {name}.{attr}")
+        _check_range(np.asarray(leaf), limit_range(meta), f"after {when}: {name}.{attr}")
 
 
 def _check_range(values: np.ndarray, meta: Meta, where: str) -> None:
