@@ -155,20 +155,27 @@ class FarmSession(Session):
 
     def look(self, which: list[int]) -> float:
         """Buy some of the offered observations, by number, once a day; return their cost."""
-        if not self.env.asks or self.looked:
-            raise ConfigError(
-                f"look: expected one request a day{' where observing costs' * (not self.env.asks)}, got more"
-            )
-        request = np.zeros(len(self.env.offered.items), np.int8)
-        request[which] = 1
+        if not self.env.asks:
+            raise ConfigError("look: expected costly observations, got free ones only")
+        if self.looked:
+            raise ConfigError("look: expected one request a day, got another")
+        request = np.zeros(len(self.prices), np.int8)
+        for number in which:
+            if not 0 <= number < len(request):
+                raise ConfigError(f"look: expected a number from 0 to {len(request) - 1}, got {number}")
+            request[number] = 1
         self.act(self.env.make_action(request, self.idle["order"]))
         return float(self.info["observation cost"])
 
     def order(self, row: int, plot: Plot | None = None, values: tuple[int, ...] = (), farmer: int = 0) -> PlayerOrder:
         """Put an intervention on the list: a row of the action table, a plot, and the index of each value."""
+        if self.over:
+            raise ConfigError("order: expected a running season, got an ended one")
         if len(self.orders) >= self.env.schedule:
             raise ConfigError(f"order: expected at most {self.env.schedule} a day, got one more; try removing one")
         table = self.env.actions
+        if not 0 <= row < len(table.rows):
+            raise ConfigError(f"order: expected an action from 0 to {len(table.rows) - 1}, got {row}")
         chosen = table.rows[row]
         plots, *grids = chosen.grids
         sizes = [len(grid) for grid in grids]
@@ -186,8 +193,10 @@ class FarmSession(Session):
         return order
 
     def remove(self, at: int) -> None:
-        """Take an order off the list, if it is still there."""
-        del self.orders[at : at + 1]
+        """Take an order off the list."""
+        if not 0 <= at < len(self.orders):
+            raise ConfigError(f"remove: expected an order from 0 to {len(self.orders) - 1}, got {at}")
+        del self.orders[at]
 
     def repeat(self) -> None:
         """Add yesterday's orders to the list."""

@@ -76,7 +76,7 @@ class MacroJobs(Wrapper[FarmParams]):
     """A farm with `Discrete` actions: 0 is "stop" (the day passes), then one number per job.
 
     An observation is one float32 vector, the maps and the vector of `MapFarm`. `action_mask` says which jobs are
-    possible on some plot. In place of a job that is not, the next one in the list that is possible is carried out
+    possible on some plot. Instead of a job that is not, the next one in the list that is possible is carried out
     (after the last comes the first), so that a learner that knows no masks does not lose its days.
     """
 
@@ -120,7 +120,7 @@ class MacroJobs(Wrapper[FarmParams]):
         return jnp.append(True, self.orders(state)[1:, 0] > 0)
 
     def check_choice(self, mask: Any, action: Any, waiting: Any = False) -> None:
-        """Accept every job: in place of one that is impossible the next possible one is carried out."""
+        """Accept every job: instead of one that is impossible, the next possible one is carried out."""
 
     def orders(self, state: JobState) -> jax.Array:
         """Return the order (what, where, amount) of "stop" and of each job, int32 (1 + jobs, 3); stop if impossible."""
