@@ -7,19 +7,30 @@ low/bin/python -m pytest -n 0 tests/core/test_config.py tests/farm/engine/test_e
 
 from __future__ import annotations
 
+import re
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 
-EXTRAS = ("plot", "data", "multi", "fast", "dev")
-TOOLS = ("build", "harvestgym", "hatch", "pyet", "pyright", "refet", "ruff", "twine")
-"""Requirements of development that are no part of what is tried."""
+LEFT_OUT = ("build", "hatch", "minari", "playwright", "pyet", "pyright", "refet", "ruff", "twine")
+"""Tools of development, and Minari, which asks for NumPy 2: no part of what is tried."""
 
 
-def lowest() -> list[str]:
+def lowest(extra: str = "dev") -> list[str]:
     """Return every requirement of the package and its tests, at its lower bound."""
     project = tomllib.loads((Path(__file__).parent.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    wanted = [*project["dependencies"], *(r for extra in EXTRAS for r in project["optional-dependencies"][extra])]
-    return [requirement.replace(">=", "==") for requirement in wanted if not requirement.startswith(TOOLS)]
+    extras = project["optional-dependencies"]
+
+    def expand(requirements: list[str]) -> Iterator[str]:
+        for requirement in requirements:
+            if ours := re.fullmatch(r"harvestgym\[(.+)\]", requirement):
+                for name in ours[1].split(","):
+                    yield from expand(extras[name])
+            else:
+                yield requirement
+
+    wanted = expand([*project["dependencies"], *extras[extra]])
+    return sorted({requirement.replace(">=", "==") for requirement in wanted if not requirement.startswith(LEFT_OUT)})
 
 
 if __name__ == "__main__":
