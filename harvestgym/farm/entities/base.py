@@ -264,11 +264,15 @@ def check_order(low_key: str, low: Any, high_key: str, high: Any) -> Iterator[st
 
 
 def _find_module(cls: type) -> Path | None:
-    """Return the path of the parameter file next to the module of a class; None in a notebook."""
+    """Return the path of the parameter file next to the module of a class; None in a notebook.
+
+    It is named like the module, or like the folder of an `__init__.py`.
+    """
     try:
-        return Path(inspect.getfile(cls)).with_suffix(".yaml")
+        module = Path(inspect.getfile(cls))
     except (OSError, TypeError):
         return None
+    return module.with_name(f"{module.parent.name if module.stem == '__init__' else module.stem}.yaml")
 
 
 def _order(cls: type) -> list[str]:

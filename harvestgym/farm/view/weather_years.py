@@ -9,7 +9,7 @@ from harvestgym.core.autoreset import split_key
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.entities.weather import Weather
 from harvestgym.farm.entities.weather.day_source import Replay
-from harvestgym.farm.weather_data.day import YEAR
+from harvestgym.farm.weather_data.table import YEAR
 
 
 def find_weather_years(env: FarmModel, keys: jax.Array) -> np.ndarray | None:

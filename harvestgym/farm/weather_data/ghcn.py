@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from harvestgym.farm.weather_data.table_checks import WeatherTableError
+from harvestgym.farm.weather_data.table import WeatherTableError
 
 TABLE_COLUMNS = ("Date", "Tmin", "Tmax", "T", "RH", "U", "Rain")
 NEEDED_ELEMENTS = ("TMIN", "TMAX", "PRCP")

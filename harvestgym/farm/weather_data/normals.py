@@ -10,7 +10,7 @@ from pydantic import Field
 
 from harvestgym.core.config import Strict
 from harvestgym.core.errors import ConfigError
-from harvestgym.farm.weather_data.day import YEAR, Day
+from harvestgym.farm.weather_data.table import YEAR, Day
 
 WET = 0.1
 """mm from which a day is wet; a day that is wet but not rainy has drizzle."""

@@ -4,21 +4,69 @@ from __future__ import annotations
 
 import csv
 import datetime
+import difflib
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 
-from harvestgym.core.errors import unknown
-from harvestgym.farm.weather_data import table_checks
-from harvestgym.farm.weather_data.day import YEAR, Day
-from harvestgym.farm.weather_data.table_checks import COLUMNS, CellError, EmptyTableError, WeatherTableError
+from harvestgym.core.errors import ConfigError, unknown
+
+YEAR = 365
+"""Days in a year of the farm: without 29 February, so that a day number is the same date every year."""
 
 RainKind = Literal["mm", "occurrence"]
 Body = list[list[Any]]
+
+MISSING = frozenset({"", "na", "nan", "nat", "none", "null", "<na>"})
+CODES = (-9999, -999, -99, 999, 9999)  # common codes for missing values
+ROUNDING = 0.051  # degC by which a mean may be outside [Tmin, Tmax], because tables are rounded to a tenth
+
+
+class WeatherTableError(ConfigError):
+    """A weather table that cannot be used."""
+
+
+class Day(NamedTuple):
+    """The weather of a day (scalars) or of n days (arrays of shape (n,)), float32.
+
+    Attributes:
+        t_min, t_max, t_mean: air temperature, degC; t_min <= t_mean <= t_max.
+        humidity: mean relative humidity, % in [0, 100].
+        wind: mean wind speed 2 m above the ground, m/s.
+        rain: rain of the day, mm; or 1 on a day with rain and 0 without, if the table has flags only.
+    """
+
+    t_min: Any
+    t_max: Any
+    t_mean: Any
+    humidity: Any
+    wind: Any
+    rain: Any
+
+
+class Column(NamedTuple):
+    """A column of a table: its name in the paper, its unit and its range on Earth."""
+
+    name: str
+    unit: str
+    low: float
+    high: float
+
+
+COLUMNS = (
+    Column("Tmin", "degC", -90, 60),
+    Column("Tmax", "degC", -90, 60),
+    Column("T", "degC", -90, 60),
+    Column("RH", "%", 0, 100),
+    Column("U", "m/s, daily mean at 2 m", 0, 115),
+    Column("Rain", "mm/day, or 0/1", 0, 1900),
+)
+"""The columns in the order of `Day`."""
 
 
 class Frame(Protocol):
@@ -106,8 +154,8 @@ def read_table(
     else:
         name = name or "data frame"
         header, body = _from_frame(source)
-    table_checks.check_header(name, header)
-    return _checked(name, dict(zip(header, body, strict=True)), rain)
+    _check_header(name, header)
+    return _check_cells(name, dict(zip(header, body, strict=True)), rain)
 
 
 def constant_table(name: str, day: Day) -> WeatherTable:
@@ -115,27 +163,96 @@ def constant_table(name: str, day: Day) -> WeatherTable:
     return WeatherTable(name, Day(*(_frozen(np.full(YEAR, value)) for value in day)))
 
 
-def _checked(name: str, body: dict[str, list[Any]], rain: RainKind | Literal["auto"]) -> WeatherTable:
-    dates = table_checks.consecutive_dates(name, body["Date"]) if "Date" in body else None
-    values = {c.name: table_checks.numbers(name, c, body[c.name], dates) for c in COLUMNS}
-    if not len(values["Rain"]):
-        raise EmptyTableError(f"{name}: expected at least one row below the header, got none")
-    table_checks.check_temperatures(name, values, dates)
-    kind = _rain_kind(values["Rain"]) if rain == "auto" else rain
+def _check_header(name: str, header: Sequence[str]) -> None:
+    """Raise WeatherTableError unless every column exists once."""
+    for twice in sorted({h for h in header if list(header).count(h) > 1}):
+        raise WeatherTableError(f"{name}: expected column {twice!r} once, got it twice; try keeping one")
+    for column in COLUMNS:
+        if column.name not in header:
+            others = sorted(set(header) - {known.name for known in COLUMNS})
+            close = difflib.get_close_matches(column.name, others, n=1, cutoff=0.5)
+            hint = f"; try renaming {close[0]!r}" if close else ""
+            expected = f"expected a column {column.name!r} ({column.unit})"
+            raise WeatherTableError(f"{name}: {expected}, got {', '.join(header)}{hint}")
+
+
+def _check_cells(name: str, body: dict[str, list[Any]], rain: RainKind | Literal["auto"]) -> WeatherTable:
+    """Return the table of some columns; WeatherTableError for the first cell that is wrong."""
+    dates = _read_dates(name, body["Date"]) if "Date" in body else None
+    check = partial(_check_rows, name, dates)
+    low, high, mean, humidity, wind, wet = (_read_numbers(check, column, body[column.name]) for column in COLUMNS)
+    if not len(wet):
+        raise WeatherTableError(f"{name}: expected at least one row below the header, got none")
+    check("Tmin", low > high, lambda i: f"at most Tmax ({high[i]:g}), got {low[i]:g}; try swapping the columns")
+    beyond = (mean < low - ROUNDING) | (mean > high + ROUNDING)
+    check("T", beyond, lambda i: f"between Tmin ({low[i]:g}) and Tmax ({high[i]:g}), got {mean[i]:g}")
+    kind = _rain_kind(wet) if rain == "auto" else rain
     if kind == "occurrence":
-        table_checks.check_flags(name, values["Rain"], dates)
-    values["T"] = np.clip(values["T"], values["Tmin"], values["Tmax"])
-    keep = np.array([not table_checks.is_leap_day(d) for d in dates] if dates else [True] * len(values["T"]))
+        check("Rain", (wet != 0) & (wet != 1), lambda i: f"0 or 1 (rain='occurrence'), got {wet[i]:g}")
+    keep = np.array([not _is_leap_day(date) for date in dates] if dates else np.ones(len(wet), bool))
     if not keep.any():
-        raise EmptyTableError(f"{name}: expected a day other than 29 February, got none")
-    days = Day(**{c.field: _frozen(values[c.name][keep]) for c in COLUMNS})
-    return WeatherTable(name, days, *_start(dates), kind)
+        raise WeatherTableError(f"{name}: expected a day other than 29 February, got none")
+    days = Day(low, high, np.clip(mean, low, high), humidity, wind, wet)
+    return WeatherTable(name, Day(*(_frozen(values[keep]) for values in days)), *_start(dates), kind)
+
+
+def _check_rows(
+    name: str, dates: Sequence[datetime.date] | None, column: str, wrong: np.ndarray, expected: Callable[[Any], str]
+) -> None:
+    """Raise WeatherTableError, with what was expected, for the first row that is wrong."""
+    for i in np.flatnonzero(wrong)[:1]:
+        date = f" ({dates[i].isoformat()})" if dates else ""
+        raise WeatherTableError(f"{name}: row {i + 1}{date}, column {column!r}: expected {expected(i)}")
+
+
+def _read_numbers(check: Callable[..., None], column: Column, cells: Sequence[Any]) -> np.ndarray:
+    """Return the cells of a column as float64, each in the range of the column."""
+    values = np.array([_number(cell) for cell in cells], np.float64)
+
+    def expected(i: int) -> str:
+        if np.isnan(values[i]):
+            empty = str(cells[i]).strip().lower() in MISSING
+            return f"a number ({column.unit}), got {'nothing; try filling every day' if empty else repr(cells[i])}"
+        hint = "; try replacing a code for a missing value" if values[i] in CODES else ""
+        return f"{column.unit} between {column.low:g} and {column.high:g}, got {values[i]:g}{hint}"
+
+    check(column.name, ~((values >= column.low) & (values <= column.high)), expected)
+    return values
+
+
+def _number(cell: Any) -> float:
+    """Return a cell as a number; NaN if it is none."""
+    try:
+        return float(cell)
+    except (TypeError, ValueError):
+        return float("nan")
+
+
+def _read_dates(name: str, cells: Sequence[Any]) -> list[datetime.date]:
+    """Return the dates of the rows, which must be consecutive days; 29 February may be missing."""
+    dates: list[datetime.date] = []
+    for i, cell in enumerate(cells):
+        place, day = f"{name}: row {i + 1}, column 'Date'", datetime.timedelta(days=1)
+        try:
+            date = datetime.date.fromisoformat(str(cell).strip()[:10])  # a timestamp starts with its date
+        except ValueError:
+            raise WeatherTableError(f"{place}: expected YYYY-MM-DD, got {str(cell)!r}") from None
+        following = dates[-1] + day if dates else date
+        if date != following and not (_is_leap_day(following) and date == following + day):
+            expected = f"expected {following} after {dates[-1]}, got {date}"
+            raise WeatherTableError(f"{place}: {expected}; try every day once, in order")
+        dates.append(date)
+    return dates
+
+
+def _is_leap_day(date: datetime.date) -> bool:
+    return (date.month, date.day) == (2, 29)
 
 
 def _start(dates: list[datetime.date] | None) -> tuple[int, int | None]:
     if dates is None:
         return 1, None
-    first = next(d for d in dates if not table_checks.is_leap_day(d))
+    first = next(d for d in dates if not _is_leap_day(d))
     return first.replace(year=2001).timetuple().tm_yday, first.year  # 2001 has no 29 February
 
 
@@ -156,24 +273,24 @@ def _from_csv(path: Path, name: str) -> tuple[list[str], Body]:
         with path.open(newline="", encoding="utf-8-sig") as file:
             lines = [line for line in csv.reader(file) if line]
     except UnicodeDecodeError as error:
-        raise WeatherTableError(f"{path}: expected UTF-8, got {error.reason} at byte {error.start}; try saving it as "
-                                "UTF-8") from None  # fmt: skip
+        got = f"{error.reason} at byte {error.start}"
+        raise WeatherTableError(f"{path}: expected UTF-8, got {got}; try saving it as UTF-8") from None
     except csv.Error as error:
         raise WeatherTableError(f"{path}: expected a CSV file, got {error}") from None
     if not lines:
-        raise EmptyTableError(f"{name}: expected a header and a row per day, got an empty file")
+        raise WeatherTableError(f"{name}: expected a header and a row per day, got an empty file")
     header, rows = [h.strip() for h in lines[0]], lines[1:]
     if len(header) == 1 and (found := sorted(set(";\t|") & set(header[0]))):
         raise WeatherTableError(f"{name}: expected commas between the cells, got {found[0]!r}; try saving with commas")
     for i, row in enumerate(rows, 1):
         if len(row) != len(header):
-            raise CellError(f"{name}: row {i}: expected {len(header)} cells, as in the header, got {len(row)}")
+            raise WeatherTableError(f"{name}: row {i}: expected {len(header)} cells, as in the header, got {len(row)}")
     return header, [[row[j] for row in rows] for j in range(len(header))]
 
 
 def _from_frame(frame: Frame) -> tuple[list[str], Body]:
     header = [str(c) for c in frame.columns]
-    if len(set(header)) < len(header):  # check_header will refuse it: a repeated name does not select a single column
+    if len(set(header)) < len(header):  # _check_header will refuse it: a repeated name does not select a single column
         return header, [[] for _ in header]
     body = [list(frame[c]) for c in frame.columns]
     index = getattr(frame, "index", None)

@@ -12,8 +12,7 @@ from typer.testing import CliRunner
 from harvestgym.cli.app import app
 from harvestgym.farm.entities.weather import Weather
 from harvestgym.farm.weather_data.ghcn import find_whole_years, longest_run, read_records, read_station
-from harvestgym.farm.weather_data.table import read_table
-from harvestgym.farm.weather_data.table_checks import WeatherTableError
+from harvestgym.farm.weather_data.table import WeatherTableError, read_table
 
 STATION = "XX000000001"
 

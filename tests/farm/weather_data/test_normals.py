@@ -10,8 +10,8 @@ from harvestgym.farm.entities.weather import generator
 from harvestgym.farm.entities.weather.climate import compute_climate
 from harvestgym.farm.entities.weather.site import load_site
 from harvestgym.farm.weather_data import rain_amounts
-from harvestgym.farm.weather_data.day import YEAR, Day
 from harvestgym.farm.weather_data.normals import MONTH_LENGTHS, Normals, calendar, measure_normals
+from harvestgym.farm.weather_data.table import YEAR, Day
 
 
 @pytest.mark.parametrize("shape", [0.05, 0.3, 1.0, 2.5, 40.0])

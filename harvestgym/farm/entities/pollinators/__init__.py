@@ -1,5 +1,93 @@
-"""The pollinators of a field."""
+"""Pollinators: insects from the wild edge that may visit each plot in flower each day (section 4.4.4)."""
 
-from .pollinators import Pollinators
+from __future__ import annotations
 
-__all__ = ["Pollinators"]
+from collections.abc import Mapping
+from typing import ClassVar
+
+import jax
+import jax.numpy as jnp
+
+from harvestgym.core.random import bernoulli
+from harvestgym.core.tree import pytree, var
+from harvestgym.core.view.scene import Mark
+from harvestgym.farm.entities.base import Board, Draws, Entity, Ledger, Place, publishes
+from harvestgym.farm.entities.drawing import DrawContext
+from harvestgym.farm.entities.messages import Air, Canopy, Flock, Structures, Visits
+from harvestgym.farm.entities.response import Response, Window, expglm
+
+
+@pytree
+class VisitConditions(Response):
+    """Eq. (34): conditions for a visit of pollinators.
+
+    Windows: distance (plots to the wild edge); temperature (mean, degC); wind (km/h); birds (pollinator eaters);
+    rain (1 on a rainy day); pesticide (g in effect on pollinators, per m2 of plot). The paper's windows (0, max]
+    would exclude a calm day without birds; they include 0 here.
+    """
+
+    distance: Window
+    temperature: Window
+    wind: Window
+    birds: Window
+    rain: Window
+    pesticide: Window
+
+
+@pytree
+class PollinatorsState:
+    """The plots that pollinators visited."""
+
+    occurrence: jax.Array = var("occurrence#bin", "whether pollinators came today", dtype="bool")
+
+
+@pytree
+class Pollinators(Entity):
+    """A kind of pollinating insects, with the conditions in which they fly."""
+
+    State: ClassVar[type] = PollinatorsState
+    targets: ClassVar[tuple[str, ...]] = ("pollinators",)
+    randomness: ClassVar[Mapping[str, tuple[str, ...]]] = {"visit": ("plot",)}
+
+    visit_conditions: VisitConditions
+
+    def chance(self, place: Place, board: Board) -> jax.Array:
+        """Eq. (34): the chance of a visit to each plot today, if it is in flower.
+
+        A hedge brings the wild edge closer by its lure, in plots. Pesticide counts per m2, so that the result does not
+        depend on the size of plots.
+        """
+        air = board.read_one(Air)
+        return expglm(
+            self.visit_conditions,
+            distance=place.distance_to_edge - board.read_sum(Structures).insect_lure,
+            temperature=air.t_mean,
+            wind=air.wind,
+            birds=board.read_sum(Flock).pollinator_eaters,
+            rain=(air.rain_class > 0).astype(jnp.float32),
+            pesticide=board.toxin(self.targets[0]) / place.surface,
+        )
+
+    @publishes(Visits)
+    def visits(self, state: PollinatorsState, place: Place, board: Board, draws: Draws) -> Visits:
+        """Return the plots that they visit today: random ones among those in flower."""
+        flowering = board.read_sum(Canopy).flowers > 0
+        come = bernoulli(draws["visit"], self.chance(place, board)) & flowering
+        return Visits(occurrence=come.astype(jnp.float32))
+
+    def draw(self, seen: DrawContext, place: Place) -> list[Mark]:
+        """Draw marks on the visited plots."""
+        at = (0.88 - 0.1 * seen.rank, 0.33)
+        return seen.marks(self.sprites()["bee"], "occurrence#bin", at, "pollinators came")
+
+    def describe(self, seen: DrawContext, place: Place) -> list[str]:
+        """Describe the number of visited plots."""
+        plots = sum(1 for _ in seen.plots("occurrence#bin"))
+        return [f"pollinators on {plots}"] if plots else []
+
+    def update(
+        self, state: PollinatorsState, place: Place, board: Board, draws: Draws
+    ) -> tuple[PollinatorsState, Ledger]:
+        """Note where they came today."""
+        come = board.read_own(Visits).occurrence
+        return PollinatorsState(occurrence=come > 0), Ledger({}, {"pollinators#nb": come.sum()})

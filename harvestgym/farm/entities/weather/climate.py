@@ -17,9 +17,9 @@ import numpy as np
 
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.tree import iterate_metas, par, pytree
-from harvestgym.farm.weather_data.day import YEAR
 from harvestgym.farm.weather_data.normals import MONTH_LENGTHS, RAINY, Normals, calendar, departure
 from harvestgym.farm.weather_data.rain_amounts import NODES, amount_quantiles
+from harvestgym.farm.weather_data.table import YEAR
 
 LATENT = ("t_min", "t_max", "humidity", "wind")
 """The variables that have departures, in the order of all matrices here."""

@@ -10,9 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from harvestgym.core.tree import par, pytree, static
-from harvestgym.farm.weather_data.day import YEAR, Day
-from harvestgym.farm.weather_data.table import WeatherTable
-from harvestgym.farm.weather_data.table_checks import WeatherTableError
+from harvestgym.farm.weather_data.table import YEAR, Day, WeatherTable, WeatherTableError
 
 from . import generator
 from .climate import LATENT, Climate

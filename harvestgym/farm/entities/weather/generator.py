@@ -15,9 +15,9 @@ import jax
 import jax.numpy as jnp
 from jax.scipy.special import ndtri
 
-from harvestgym.farm.weather_data.day import YEAR, Day
 from harvestgym.farm.weather_data.normals import RAINY, WET, calendar
 from harvestgym.farm.weather_data.rain_amounts import NODES, REACH
+from harvestgym.farm.weather_data.table import YEAR, Day
 
 from .climate import LATENT, Climate
 

@@ -12,9 +12,8 @@ from pydantic import Field, model_validator
 from harvestgym.core import yaml_io
 from harvestgym.core.config import Strict, validate
 from harvestgym.core.errors import unknown
-from harvestgym.farm.weather_data.day import Day
 from harvestgym.farm.weather_data.normals import Normals, measure_normals
-from harvestgym.farm.weather_data.table import WeatherTable, constant_table, read_table
+from harvestgym.farm.weather_data.table import Day, WeatherTable, constant_table, read_table
 
 FOLDER = Path(__file__).parent / "sites"
 WindDirection = Literal["N", "NE", "E", "SE", "S", "SW", "W", "NW"]

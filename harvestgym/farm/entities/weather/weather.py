@@ -24,9 +24,8 @@ from harvestgym.core.view.scene import Mark
 from harvestgym.farm.entities.base import Board, Draws, Entity, Ledger, Place, publishes
 from harvestgym.farm.entities.drawing import DrawContext
 from harvestgym.farm.entities.messages import KMH, Air
-from harvestgym.farm.weather_data.day import YEAR, Day
 from harvestgym.farm.weather_data.normals import WET, measure_normals
-from harvestgym.farm.weather_data.table import read_table
+from harvestgym.farm.weather_data.table import YEAR, Day, read_table
 
 from . import drawing
 from .climate import compute_climate

@@ -19,8 +19,8 @@ from harvestgym.core.tree import replace
 from harvestgym.farm.entities.weather import generator as g
 from harvestgym.farm.entities.weather.climate import compute_climate
 from harvestgym.farm.entities.weather.site import load_site
-from harvestgym.farm.weather_data.day import YEAR
 from harvestgym.farm.weather_data.normals import calendar, departure
+from harvestgym.farm.weather_data.table import YEAR
 
 YEARS = 300
 SITES = ("montpellier", "lille")
