@@ -33,7 +33,7 @@ ORDERS = {
     ),
     "fishing": (
         ("keys", "growth", "noise", "structured", "change", "units", "model", "conservation"),
-        ("analysis",), ("control", "rule_families", "metrics", "spec", "env", "commons"), ("view",), ("family",),
+        ("analysis",), ("control", "metrics", "spec", "env", "commons"), ("view",), ("family",),
     ),
     "forager": (
         ("hashing", "kinds", "world", "reward_laws", "reward_payment", "observations", "config"),

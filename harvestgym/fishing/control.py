@@ -6,7 +6,7 @@ the harvest comes after growth, so rules use the expected stock after growth.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,12 +18,17 @@ from jax.tree_util import Partial
 from harvestgym.core.env import check_core
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.policy import Policy
-from harvestgym.core.rollout import evaluate
+from harvestgym.core.tuning.rule_family import NumberRange, RuleFamily
 from harvestgym.core.xla.tracing import is_traced
+from harvestgym.fishing.analysis import tipping
 from harvestgym.fishing.analysis.dynamic_programming import Solution
 
+from .conservation import DriverModel, RecoveryModel
 from .growth import GrowthLaw
 from .model import FishingModel
+
+FEW_TARGETS = 3
+"""Largest number of stocks for which a rule may have separate numbers."""
 
 CatchRule = Callable[[Any, jax.Array], jax.Array]
 """`rule(numbers, there) -> catch`: shapes (targets,); `numbers` is a tuple of traced numbers."""
@@ -212,31 +217,63 @@ def user(env: FishingModel, ask: Callable[[float], float]) -> Callable[[Any], An
     return act
 
 
-def tune(
-    env: FishingModel,
-    build: Callable[..., Policy],
-    low: tuple[float, ...],
-    high: tuple[float, ...],
-    *,
-    key: jax.Array,
-    rounds: int = 6,
-    candidates: int = 32,
-    episodes: int = 64,
-) -> tuple[tuple[float, ...], float]:
-    """Tune the numbers of a rule for the best mean return, by the cross-entropy method; return both.
+# -- the rule families of `harvestgym tune` --------------------------------------------------------------------------
 
-    `build(env, *numbers)` makes the policy. All candidates run on the same episodes, so their difference
-    comes from the rule. Returns the mean of the final elite, within [low, high].
+Form = tuple[CatchRule, tuple[str, ...]]
+"""A rule, and the names of its numbers in their order: shares of a stock, 0 to 1, or biomasses, 0 to the bound."""
+
+HARVESTS: dict[str, Form] = {
+    "quota": (take_quota, ("catch",)),
+    "rate": (take_share, ("share",)),
+    "escapement": (leave_target, ("target",)),
+    "share above threshold": (take_share_above, ("share", "threshold")),
+}
+RECOVERIES: dict[str, Form] = {
+    "same amount": (take_quota, ("amount",)),
+    "lift": (add_missing, ("target",)),
+    "share of missing": (add_share_of_missing, ("share", "target")),
+}
+
+
+def make_rule_families(env: FishingModel) -> dict[str, RuleFamily]:
+    """Make the rule families of a fishery, by name.
+
+    If its law drifts, the numbers may change over the years; if a few stocks are fished, each may have its own.
     """
-    ends = np.asarray([low, high], np.float64)
-    rng = np.random.default_rng(int(jax.random.bits(key)))
-    centre, spread = ends.mean(0), (ends[1] - ends[0]) / 2
-    years = int(env.params.horizon)
-    for round_ in range(rounds):
-        given = np.clip(rng.normal(centre, spread, (candidates, len(low))), *ends)
-        trial = jax.random.fold_in(key, round_)
-        worth = [float(np.mean(evaluate(env, build(env, *row), trial, episodes, years).returns)) for row in given]
-        elite = given[np.argsort(worth)[-candidates // 4 :]]
-        centre, spread = elite.mean(0), elite.std(0) + 1e-4 * (ends[1] - ends[0])
-    final = evaluate(env, build(env, *centre), jax.random.fold_in(key, rounds), episodes, years).returns
-    return tuple(float(v) for v in centre), float(np.mean(final))
+    if isinstance(env, DriverModel):
+        push = NumberRange(0.0, env.units.bound, 0.3)
+        return {"steady": RuleFamily({"action": push}, lambda numbers: tipping.steady_push(env, numbers["action"]))}
+    forms = RECOVERIES if isinstance(env, RecoveryModel) else HARVESTS
+    found = {name: _make_family(env, *form, ("",)) for name, form in forms.items()}
+    if env.params.drift is not None:
+        found |= {f"{name}, moving": _make_moving_family(env, *form) for name, form in forms.items()}
+    if 1 < env.units.targets <= FEW_TARGETS:
+        stocks = tuple(f" {i}" for i in range(env.units.targets))
+        found |= {f"{name}, by stock": _make_family(env, *form, stocks) for name, form in forms.items()}
+    return found
+
+
+def _make_range(env: FishingModel, name: str) -> NumberRange:
+    """Return the range of a number; where actions are rates, biomass is still in the unit of the stock."""
+    high = 1.0 if name.startswith("share") else env.units.bound
+    return NumberRange(0.0, high, high / 4)
+
+
+def _make_family(env: FishingModel, rule: CatchRule, names: tuple[str, ...], stocks: tuple[str, ...]) -> RuleFamily:
+    """Make the family of a rule with each number for all stocks, or for each of them; `stocks` ends its name."""
+    keys = [[name + stock for stock in stocks] for name in names]
+
+    def build(numbers: Mapping[str, float]) -> Policy:
+        return policy(env, rule, *(jnp.asarray([numbers[key] for key in of_name]) for of_name in keys))
+
+    return RuleFamily({key: _make_range(env, key) for of_name in keys for key in of_name}, build)
+
+
+def _make_moving_family(env: FishingModel, rule: CatchRule, names: tuple[str, ...]) -> RuleFamily:
+    keys = [[f"{name} {end}" for name in names] for end in ("first", "last")]
+
+    def build(numbers: Mapping[str, float]) -> Policy:
+        first, last = ([numbers[key] for key in of_end] for of_end in keys)
+        return policy_over_years(env, rule, first, last)
+
+    return RuleFamily({key: _make_range(env, key) for of_end in keys for key in of_end}, build)

@@ -23,9 +23,9 @@ from harvestgym.fishing.view.timeline import timeline
 from . import control
 from .analysis import tipping
 from .conservation import ConservationParams, DriverModel, RecoveryModel
+from .control import make_rule_families
 from .metrics import summary
 from .model import FishingModel, FishingParams, FishingState
-from .rule_families import make_rule_families
 from .spec import build_fishery, read_spec
 from .structured import Patches
 

@@ -115,15 +115,6 @@ def test_rate_control_is_the_same_rule() -> None:
         assert float(after.catch[0]) == pytest.approx(0.25, abs=1e-6)
 
 
-def test_tuning_finds_the_escapement() -> None:
-    """Over 100 undiscounted years the best constant escapement is close to S*, and liquidation pulls it down."""
-    env = make("logistic-v0", sigma=0.05)
-    (best,), worth = control.tune(
-        env, control.escapement, (0.0,), (1.0,), key=jax.random.key(0), rounds=4, candidates=16, episodes=32
-    )
-    assert 0.44 < best < 0.52 and 7.3 < worth < 8.0
-
-
 def test_a_user_can_fish() -> None:
     """The user policy shows biomass, takes a catch, and refuses nonsense."""
     env = make("logistic-v0")

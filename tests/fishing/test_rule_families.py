@@ -9,9 +9,9 @@ import pytest
 
 from harvestgym.core.policy import Policy
 from harvestgym.fishing.analysis.dynamic_programming import solve, solve_ahead
+from harvestgym.fishing.control import FEW_TARGETS, make_rule_families
 from harvestgym.fishing.family import make
 from harvestgym.fishing.model import FishingModel
-from harvestgym.fishing.rule_families import FEW_TARGETS, make_rule_families
 
 KEY = jax.random.key(0)
 

@@ -103,7 +103,7 @@ def solve(
     """
     params = env.params if params is None else params
     if reason := find_obstacle(env, params):
-        raise ConfigError(f"dynamic programming: expected {reason}; try `control.tune`")
+        raise ConfigError(f"dynamic programming: expected {reason}; try `harvestgym tune`")
     factor = float(params.discount if discount is None else discount)
     if years is None and not factor < 1:
         raise ConfigError(f"dynamic programming: expected discount < 1, got {factor}; try a finite horizon, `years`")
@@ -255,8 +255,18 @@ def _year_by_level(
     after = params.noise(z, law(left)[..., None], left[..., None])
     after = jnp.broadcast_to(after, (*left.shape, len(weight)))
     excess = params.price * (jnp.maximum(after - grid[-1], 0.0) @ weight)
+    problem = _compare_choices(gain, excess, after, weight, grid, grid <= params.collapse, discount)
+    return _Year(problem, grid, partial(pick, left), jnp.max((after > grid[-1]) @ weight))
+
+
+def _compare_choices(
+    gain: jax.Array, excess: Any, after: jax.Array, weight: jax.Array, grid: jax.Array, ended: jax.Array, discount: Any
+) -> DecisionProblem:
+    """Return the problem in which each choice has a gain, and leads to stocks `after` with probabilities `weight`.
+
+    `gain` and `excess`, the worth of the stock beyond the grid, are (n, choices), `after` is (n, choices, nodes).
+    """
     cell, part = locate_cells(after, grid)
-    ended = grid <= params.collapse
 
     def improve(value: jax.Array) -> Backup:
         coming = value[cell] * (1 - part) + value[cell + 1] * part
@@ -267,8 +277,7 @@ def _year_by_level(
         matrix = transition_matrix(pick(cell, choice), pick(part, choice), weight)
         return pick(gain + discount * excess, choice), matrix
 
-    problem = DecisionProblem(improve, follow, ended, discount)
-    return _Year(problem, grid, lambda choice: pick(left, choice), jnp.max((after > grid[-1]) @ weight))
+    return DecisionProblem(improve, follow, ended, discount)
 
 
 def _count_effort(catch: jax.Array, there: jax.Array) -> jax.Array:
@@ -317,21 +326,5 @@ def _year_by_quota(
     catch = jnp.minimum(wanted * there if env.units.control == "rate" else wanted, there)
     gain = (params.price * catch - params.cost * _count_effort(catch, there)) @ weight
     left = there - catch
-    cell, part = locate_cells(left, grid)
-    ended, mean_left = grid <= params.collapse, left @ weight
-
-    def improve(value: jax.Array) -> Backup:
-        coming = value[cell] * (1 - part) + value[cell + 1] * part
-        worth = gain + discount * (coming @ weight)
-        return Backup(jnp.where(ended, 0.0, jnp.max(worth, axis=1)), lax.argmax(worth, 1, jnp.int32), worth)
-
-    def follow(choice: jax.Array) -> tuple[jax.Array, jax.Array]:
-        return pick(gain, choice), transition_matrix(pick(cell, choice), pick(part, choice), weight)
-
-    overflow = jnp.max((grown > grid[-1]) @ weight)
-    return _Year(
-        DecisionProblem(improve, follow, ended, discount),
-        grown @ weight,
-        lambda choice: pick(mean_left, choice),
-        overflow,
-    )
+    problem = _compare_choices(gain, 0.0, left, weight, grid, grid <= params.collapse, discount)
+    return _Year(problem, grown @ weight, partial(pick, left @ weight), jnp.max((grown > grid[-1]) @ weight))

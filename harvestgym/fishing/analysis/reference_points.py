@@ -55,18 +55,11 @@ def find_best_escapement(law: GrowthLaw, discount: float = 1.0) -> float:
             root = float(np.sqrt(discount * (1 + float(law.r))))
             return max(float(law.K) / float(law.r) * (root - 1), 0.0)
         case Ricker() if discount == 1.0:
+            from scipy.special import lambertw  # not with the module, because the import takes long
+
             r = float(law.r)
-            return float(law.K) / r * (1 - _lambert_w(float(np.exp(1 - r))))
+            return float(law.K) / r * (1 - float(lambertw(np.exp(1 - r)).real))
     return _escapement_by_search(law, discount)
-
-
-def _lambert_w(x: float) -> float:
-    """Compute W(x) for x > 0, the root of w exp(w) = x, by Halley's steps."""
-    w = np.log1p(x)
-    for _ in range(20):
-        excess = w * np.exp(w) - x
-        w -= excess / (np.exp(w) * (w + 1) - (w + 2) * excess / (2 * w + 2))
-    return float(w)
 
 
 def _escapement_by_search(law: GrowthLaw, discount: float) -> float:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import jax
 import numpy as np
 import pyarrow.parquet
 import pytest
 
 from experiments.studies import fishing
+from harvestgym.fishing import control
+from harvestgym.fishing.family import make
 
 EPISODES = 400
 
@@ -48,3 +51,12 @@ def test_the_quota_problem_is_that_of_the_paper() -> None:
 def test_problems_can_be_shortened() -> None:
     assert int(fishing.make_quota_problem(5).params.horizon) == 5
     assert int(fishing.make_tipping_problem().params.horizon) == fishing.YEARS
+
+
+def test_tuning_finds_the_escapement() -> None:
+    """Over 100 undiscounted years the best constant escapement is close to S*, and liquidation pulls it down."""
+    env = make("logistic-v0", sigma=0.05)
+    (best,), worth = fishing.tune_rule(
+        env, control.escapement, (0.0,), (1.0,), key=jax.random.key(0), rounds=4, candidates=16, episodes=32
+    )
+    assert 0.44 < best < 0.52 and 7.3 < worth < 8.0

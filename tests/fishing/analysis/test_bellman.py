@@ -176,7 +176,7 @@ def test_the_optimum_is_computed_once_for_equal_fisheries() -> None:
 
 
 def test_refusals_say_what_was_expected() -> None:
-    with pytest.raises(ConfigError, match="expected one stock, got 3; try `control.tune`"):
+    with pytest.raises(ConfigError, match="expected one stock, got 3; try `harvestgym tune`"):
         solve(make("three-species-v0"))
     with pytest.raises(ConfigError, match="expected discount < 1, got 1.0; try a finite horizon"):
         solve(make("logistic-v0"), discount=1.0)
