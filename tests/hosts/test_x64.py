@@ -24,7 +24,15 @@ from functools import partial
 import jax
 import harvestgym
 from harvestgym.core.policy import sample
-from harvestgym.core.xla.fusion import iterate_equations
+
+def is_program(value):
+    return hasattr(value, "eqns")
+
+def iterate_equations(program):
+    for equation in getattr(program, "jaxpr", program).eqns:
+        yield equation
+        for inner in filter(is_program, jax.tree.leaves(list(equation.params.values()), is_leaf=is_program)):
+            yield from iterate_equations(inner)
 
 key = jax.random.key(0)
 for id in sys.argv[1:]:

@@ -1,53 +1,34 @@
-"""Fusion of operations on a CPU: one kernel for a small program, and no repeated computation of costly results.
+"""Fusion of operations on a CPU: one kernel for a small program.
 
 Internals: two attributes of a call that XLA's CPU compiler reads (`xla_cpu_small_call`, `inlineable`), set by
-`jax.experimental.xla_metadata`; for recomputation also the equations of a jaxpr (`eqns`, `params`,
-`jax.extend.core.jaxpr_as_fun`).
+`jax.experimental.xla_metadata`.
 
-Single kernel: XLA launches every fusion as a task, which takes about half a microsecond, more than the arithmetic of a
+XLA launches every fusion as a task, which takes about half a microsecond, more than the arithmetic of a
 plot. A call that is marked as small becomes one task: the same operations on the same numbers. XLA does this itself
 for small loops. If a program contains an operation that XLA cannot emit inline, such as a sort, an adding scatter or a
 library call, this fails; then plain `jax.jit` compiles it, and XLA's reason is logged once.
 
-Recomputation: XLA repeats an operation, and its inputs, in every fusion that uses its result. It repeats the random
-bits of a farm's day forty times, so that 5,000 operations become 38,000. It repeats nothing across a call that it may
-not inline. A result whose repetition would cost more than `REPEATED` operations goes through such a call.
-
-Gain: a step of `farm/full-1x1-v1` takes a third of its time with `HARVESTGYM_XLA=off`; rollouts of 4,096 farms are
-nearly twice as fast without recomputation.
+Gain: a step of `farm/full-1x1-v1` takes a third of its time with `HARVESTGYM_XLA=off`.
 Without it: plain `jax.jit` compiles the same programs, as on other devices than a CPU.
 """
 
 from __future__ import annotations
 
 import threading
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jax
-import jax.extend.core  # here, and not in a trace, as JAX forgets its traces when such a module is first imported
 import jax.numpy as jnp
 
 from .compilation import announcing
-from .fallback import is_enabled, is_jit_disabled, report, with_fallback
+from .fallback import is_enabled, is_jit_disabled, report
 
-with suppress(ImportError):
+with suppress(ImportError):  # here, and not in a trace, as JAX forgets its traces when it is first imported
     import jax.experimental.xla_metadata
-
-if TYPE_CHECKING:
-    from jax.extend.core import ClosedJaxpr, Jaxpr, JaxprEqn
-
-REPEATED = 100
-"""Most operations to repeat because several others use their result. 20 to 200 are equally fast, 1,000 is slower."""
-NEVER_REPEATED = frozenset(
-    ("scan", "while", "cond", "cumsum", "argmax", "reduce_sum", "reduce_max", "reduce_and", "reduce_or")
-)
-"""Operations whose result XLA never recomputes."""
-
 
 _single = ContextVar("single kernel", default=False)
 
@@ -135,67 +116,6 @@ def single_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     return partial(jax.lax.platform_dependent, cpu=marked, default=inner)
 
 
-def avoid_recomputation(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Make a function for `jit` that computes costly results only once on a CPU."""
-    inner = jax.jit(function)
-
-    def on_cpu(*args: Any) -> Any:
-        traced, tree = jax.make_jaxpr(inner, return_shape=True)(*args)
-        calls = traced.replace(jaxpr=traced.jaxpr.replace(eqns=[_rewrite_body(call) for call in traced.jaxpr.eqns]))
-        return jax.tree.structure(tree).unflatten(jax.extend.core.jaxpr_as_fun(calls)(*jax.tree.leaves(args)))
-
-    rewritten = partial(jax.lax.platform_dependent, cpu=on_cpu, default=inner)
-    return with_fallback("core.xla.fusion.avoid_recomputation", rewritten, inner)
-
-
-def _rewrite(program: ClosedJaxpr) -> ClosedJaxpr:
-    """Rewrite a program such that each costly result is computed once for all its consumers.
-
-    Its operations are reused: tracing them again took 0.2 s of a start of 3.6 s without compilation.
-    """
-    costly, kept, equations = _find_costly(program.jaxpr), dict[Any, Any](), list[Any]()
-
-    def now(atoms: Iterable[Any]) -> list[Any]:
-        return [atom if _is_literal(atom) else kept.get(atom, atom) for atom in atoms]
-
-    for equation in program.jaxpr.eqns:
-        same = equation.replace(invars=now(equation.invars))
-        equations.append(_rewrite_body(same) if equation.primitive.name == "scan" else same)
-        for v in (v for v in equation.outvars if v in costly):
-            keeping = jax.make_jaxpr(lambda x: _keep(x))(v.aval).jaxpr  # a new function, because JAX caches old ones
-            kept |= {keeping.invars[0]: v}
-            equations += [each.replace(invars=now(each.invars)) for each in keeping.eqns]
-            kept[v] = keeping.outvars[0]
-    return program.replace(jaxpr=program.jaxpr.replace(eqns=equations, outvars=now(program.jaxpr.outvars)))
-
-
-def _rewrite_body(equation: JaxprEqn) -> JaxprEqn:
-    """Return the call or the loop with its program rewritten."""
-    return equation.replace(params=equation.params | {"jaxpr": _rewrite(equation.params["jaxpr"])})
-
-
-def _find_costly(program: Jaxpr) -> set[Any]:
-    """Return the variables whose repeated computation would cost more than `REPEATED` operations."""
-    uses = Counter(v for equation in program.eqns for v in set(_variables(equation.invars)))
-    uses += Counter(_variables(program.outvars))
-    cost, costly = Counter[Any](), set()
-    for equation in program.eqns:
-        own = max(1, sum(1 for inner in _called_programs(equation) for _ in iterate_equations(inner)))
-        repeated = equation.primitive.name not in NEVER_REPEATED
-        total = own + sum(cost[v] for v in _variables(equation.invars)) if repeated else 0
-        for v in equation.outvars:
-            if (uses[v] - 1) * total > REPEATED:
-                costly.add(v)
-            else:
-                cost[v] = total
-    return costly
-
-
-def _keep(x: jax.Array) -> Any:
-    """Return `x` from a call that XLA may not inline."""
-    return mark_call(jax.lax.optimization_barrier, inlineable="false")(x)
-
-
 def mark_call(function: Callable[..., Any], **attributes: str) -> Callable[..., Any]:
     """Make a function that is one call with attributes in the program."""
     from jax.experimental import xla_metadata
@@ -204,29 +124,3 @@ def mark_call(function: Callable[..., Any], **attributes: str) -> Callable[..., 
         return call(function, **attributes)
     inner = jax.jit(function)
     return lambda *args: xla_metadata.set_xla_metadata(inner(*args), **attributes)
-
-
-def iterate_equations(program: Any) -> Iterator[Any]:
-    """Yield the equations of a jaxpr and of all programs that it calls."""
-    for equation in getattr(program, "jaxpr", program).eqns:
-        yield equation
-        for inner in _called_programs(equation):
-            yield from iterate_equations(inner)
-
-
-def _called_programs(equation: Any) -> list[Any]:
-    found = jax.tree.leaves(list(equation.params.values()), is_leaf=_is_program)
-    return [value for value in found if _is_program(value)]
-
-
-def _variables(atoms: Iterable[Any]) -> list[Any]:
-    return [atom for atom in atoms if not _is_literal(atom)]
-
-
-def _is_literal(atom: Any) -> bool:
-    return hasattr(atom, "val")
-
-
-def _is_program(value: Any) -> bool:
-    """Return whether a parameter of an operation is a jaxpr, open or closed."""
-    return hasattr(value, "eqns")

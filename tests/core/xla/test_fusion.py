@@ -1,4 +1,4 @@
-"""Rewritten programs give the numbers of plain `jax.jit`; a single kernel is one call; a failure falls back."""
+"""A single kernel is one call and gives the numbers of plain `jax.jit`; a failure falls back."""
 
 from __future__ import annotations
 
@@ -15,9 +15,8 @@ import numpy as np
 import pytest
 
 import harvestgym
-from harvestgym.core.random import threefry_words
 from harvestgym.core.xla import fallback, fusion
-from harvestgym.core.xla.fusion import CompiledFunction, avoid_recomputation
+from harvestgym.core.xla.fusion import CompiledFunction
 from harvestgym.gym.env import GymEnv
 from harvestgym.gym.vector_env import VecEnv
 from tests.toy import Stock
@@ -50,40 +49,6 @@ def assert_close(found: Any, expected: Any) -> None:
 @pytest.mark.parametrize("function", CASES)
 def test_a_single_kernel_gives_the_same_numbers(function: Callable[..., Any]) -> None:
     assert_close(CompiledFunction(function, as_single_kernel=True)(X, N), jax.jit(function)(X, N))
-
-
-@pytest.mark.parametrize("function", CASES)
-def test_avoiding_recomputation_gives_the_same_numbers(function: Callable[..., Any]) -> None:
-    assert_close(jax.jit(avoid_recomputation(function))(X, N), jax.jit(function)(X, N))
-    mapped = jax.jit(jax.vmap(avoid_recomputation(function), (0, None)))(jnp.stack([X, X + 1]), N)
-    assert_close(jax.tree.map(lambda leaf: leaf[1], mapped), jax.jit(function)(X + 1, N))
-
-
-def hashed(key: jax.Array) -> list[jax.Array]:
-    """Arrays of several shapes that all follow from the same random words, of 20 rounds each."""
-    word, _ = threefry_words(key, jnp.zeros(8, jnp.uint32), jnp.arange(8, dtype=jnp.uint32))
-    return [word[:n] * 3 for n in range(2, 8)]
-
-
-@marks
-def test_a_costly_result_is_computed_once() -> None:
-    def rounds(function: Callable[..., Any]) -> int:
-        return CompiledFunction(function, as_single_kernel=False).text(jax.random.key(0)).count(" shift-left(")
-
-    assert rounds(avoid_recomputation(hashed)) < 30 < 100 < rounds(hashed)
-
-
-def test_jax_has_the_operations_that_are_never_repeated() -> None:
-    """A JAX that renames one is noticed here: programs stay right, but some grow."""
-
-    def function(x: jax.Array, n: jax.Array) -> Any:
-        whole = jnp.sum(x), jnp.max(x), jnp.all(x > n), jnp.any(x > n), jnp.argmax(x), jnp.cumsum(x)
-        loop = jax.lax.while_loop(lambda i: i < n, lambda i: i + 1, 0)
-        return whole, loop, jax.lax.scan(lambda c, y: (c + y, y), 0.0, x[0])
-
-    named = {equation.primitive.name for equation in fusion.iterate_equations(jax.make_jaxpr(function)(X, N))}
-    named |= {equation.primitive.name for equation in fusion.iterate_equations(jax.make_jaxpr(day)(X, N))}
-    assert named >= fusion.NEVER_REPEATED
 
 
 def test_empty_arguments_are_allowed() -> None:
@@ -170,30 +135,18 @@ def fail(*args: Any, **kwargs: Any) -> Any:
     raise AttributeError("no such thing in this JAX")
 
 
-HOOKS = {"iterate_equations": ["avoid_recomputation"], "mark_call": ["single_kernel", "avoid_recomputation"]}
-"""Functions that an internal of JAX is called in, and the pieces that are lost without it."""
-
-
-def costly(key: jax.Array) -> list[jax.Array]:
-    """Costly results and a call, so that both hooks are reached."""
-    return [*hashed(key), jax.jit(jnp.bitwise_not)(hashed(key)[0])]
-
-
 @marks
-@pytest.mark.parametrize("hook", HOOKS)
 def test_a_failure_falls_back_with_one_warning(
-    hook: str, warnings: Callable[[], list[str]], monkeypatch: pytest.MonkeyPatch
+    warnings: Callable[[], list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fusion, hook, fail)
-    key = jax.random.key(0)
+    monkeypatch.setattr(fusion, "mark_call", fail)
     for _ in range(2):
         assert_close(CompiledFunction(day, as_single_kernel=True)(X, N), jax.jit(day)(X, N))
-        assert_close(CompiledFunction(avoid_recomputation(costly), False)(key), costly(key))
-    assert [line.partition(":")[0] for line in warnings()] == [f"core.xla.fusion.{piece}" for piece in HOOKS[hook]]
+    assert [line.partition(":")[0] for line in warnings()] == ["core.xla.fusion.single_kernel"]
 
 
 @marks
-def test_environments_reset_and_step_without_the_rewriting(
+def test_environments_reset_and_step_without_marked_calls(
     warnings: Callable[[], list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(fusion, "mark_call", fail)
@@ -202,15 +155,12 @@ def test_environments_reset_and_step_without_the_rewriting(
         env.reset(seed=1)
         obs = env.step(env.action_space.sample())[0]
         assert env.observation_space.contains(obs)
-    assert [line.partition(":")[0] for line in warnings()] == [
-        f"core.xla.fusion.{piece}" for piece in HOOKS["mark_call"]
-    ]
+    assert [line.partition(":")[0] for line in warnings()] == ["core.xla.fusion.single_kernel"]
 
 
 def test_an_error_of_the_function_itself_is_raised_without_a_warning(warnings: Callable[[], list[str]]) -> None:
-    for wrap in (lambda f: CompiledFunction(f, True), avoid_recomputation):
-        with pytest.raises(AttributeError, match="no such thing"):
-            wrap(fail)(X)
+    with pytest.raises(AttributeError, match="no such thing"):
+        CompiledFunction(fail, True)(X)
     assert warnings() == []
 
 
