@@ -11,8 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import PartitionSpec
 
-from harvestgym.core.xla.compilation import announcing
-from harvestgym.core.xla.sharding import SHARDS, map_over_shards
+from harvestgym.core.xla.compilation import SHARDS, announcing, map_over_shards
 
 from .autoreset import Batched, RunState, restart_ended, select, start_episode
 from .env import Env, Timestep, check_core
