@@ -12,7 +12,7 @@ from harvestgym.forager.world import AWAY, EMPTY, GONE, VACANT, World
 
 from .lookup import HOME_X, HOME_Y, find_region, find_slot, pack, to_word, unpack_state
 from .rewards import pay
-from .state import ForagerParams, ForagerState
+from .state import ForagerParams, ForagerState, put
 from .view import find_cell_ahead, find_kind_ahead, locate_in_view, patch
 
 
@@ -53,9 +53,9 @@ def _take(
     r = find_region(world, x, y)
     return replace(
         state,
-        slots=slots.at[:, i].set(jnp.where(done, jnp.stack(column), slots[:, i])),
+        slots=put(slots, i, jnp.stack(column), done, axis=1),
         events=state.events + done,
-        eaten=state.eaten.at[r].add(done.astype(jnp.int32)),
+        eaten=put(state.eaten, r, state.eaten[r] + 1, done),
         refused=state.refused + (takes & ~room),
         view=patch(state, *locate_in_view(world, state, x, y), EMPTY, done),
     )

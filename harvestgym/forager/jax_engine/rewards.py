@@ -15,7 +15,7 @@ from harvestgym.forager.reward_laws import Constant
 from harvestgym.forager.reward_payment import RATE, ring_cells, ring_length
 from harvestgym.forager.world import World
 
-from .state import ForagerParams, ForagerState
+from .state import ForagerParams, ForagerState, put
 
 
 class JaxContext:
@@ -70,9 +70,9 @@ def pay(world: World, state: ForagerState, params: ForagerParams, region: jax.Ar
     length = ring_length(world.kinds)
     if length > 1:
         later, now = ring_cells(clock_phase(state, length), delay, length)
-        owed = state.owed.at[later].add(reward)
+        owed = put(state.owed, later, state.owed[later] + reward)
         reward = owed[now]
-        state = replace(state, owed=owed.at[now].set(0.0))
+        state = replace(state, owed=put(owed, now, 0.0))
     return replace(state, paid=reward, rate=state.rate + np.float32(RATE) * (reward - state.rate))
 
 

@@ -17,7 +17,7 @@ from harvestgym.forager.observations import ObservationMode, channel_table, coun
 from harvestgym.forager.world import EAST, MOVES, NORTH, SOUTH, WEST, World, view_offsets
 
 from .lookup import find_kind, find_kinds_along, to_word
-from .state import ForagerState
+from .state import ForagerState, put
 
 Cells = tuple[jax.Array, jax.Array]
 """Coordinates (x, y) as words, or positions (row, column) in a view."""
@@ -123,9 +123,7 @@ def patch(state: ForagerState, row: jax.Array, col: jax.Array, kind: Any, where:
     """Return the view with one cell changed, if `where` and if it is in the view."""
     rows, cols = state.view.shape
     shown = where & is_in_view(state, row, col)
-    # A scatter, since XLA on CPUs would compute the compared values again for every cell.
-    place = jnp.where(shown, row * cols + col, rows * cols)
-    return state.view.ravel().at[place].set(jnp.asarray(kind).astype(jnp.int8), mode="drop").reshape(rows, cols)
+    return put(state.view.ravel(), row * cols + col, kind, shown).reshape(rows, cols)
 
 
 # ---- encoding ----------------------------------------------------------------------------------------------
