@@ -10,7 +10,7 @@ from harvestgym.forager.hashing import DELAY, draw_bell, draw_word, scale_word
 from harvestgym.forager.kinds import DelayLaw, Kind, ReturnPlace
 from harvestgym.forager.world import AWAY, EMPTY, GONE, VACANT, World
 
-from .lookup import HOME_X, HOME_Y, find_region, find_slot, pack, to_word, unpack_state
+from .lookup import HOME_X, HOME_Y, find_slot, pack, to_word, unpack_state
 from .rewards import pay
 from .state import ForagerParams, ForagerState, put
 from .view import find_cell_ahead, find_kind_ahead, locate_in_view, patch
@@ -29,7 +29,7 @@ def collide(
     takes = (kind >= 0) & jnp.array([k.collectable for k in kinds])[kind]
     room = (slot >= 0) | jnp.any(unpack_state(state.slots) == VACANT)
     hit = jnp.where(takes & ~room, EMPTY, kind)  # what must stay counts as nothing
-    state = pay(world, replace(state, hit=hit), params, find_region(world, x, y))
+    state = pay(world, replace(state, hit=hit), params, world.find_region(x, y, jnp))
     return _take(world, state, x, y, kind, slot, takes), ~blocked & ~stays
 
 
@@ -50,7 +50,7 @@ def _take(
     ]  # fmt: skip
     if world.moves:
         column += list(_find_target(world, kind, x, y))
-    r = find_region(world, x, y)
+    r = world.find_region(x, y, jnp)
     return replace(
         state,
         slots=put(slots, i, jnp.stack(column), done, axis=1),

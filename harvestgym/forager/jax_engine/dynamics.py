@@ -23,7 +23,6 @@ from .lookup import (
     META,
     draw_free_cell,
     find_kind,
-    find_region,
     key_region,
     pack,
     unpack_kind,
@@ -67,7 +66,7 @@ def _change_if(needed: jax.Array, change: Callable[[ForagerState], ForagerState]
 def _renew_region(world: World, state: ForagerState, r: int, due: jax.Array) -> ForagerState:
     generation = state.generation[r] + due
     keys, keep, kept = key_region(world, state.words, r, generation, state.x, state.y)
-    native = find_region(world, state.slots[HOME_X], state.slots[HOME_Y]) == r
+    native = world.find_region(state.slots[HOME_X], state.slots[HOME_Y], jnp) == r
     cleared = jnp.where(native & due, np.uint32(VACANT), state.slots[META])
     return replace(
         state,
@@ -124,7 +123,7 @@ def _return_object(world: World, state: ForagerState, i: jax.Array) -> ForagerSt
     """Let the object of slot `i` stand where its kind says, if the cell is free."""
     slots, kind = state.slots, unpack_kind(state.slots)[i]
     places = jnp.array([k.place for k in world.kinds], jnp.int32)[kind]
-    home = find_region(world, slots[HOME_X, i], slots[HOME_Y, i])
+    home = world.find_region(slots[HOME_X, i], slots[HOME_Y, i], jnp)
     region = jnp.where(places == ReturnPlace.REGION, home, 0)
     drawn_x, drawn_y, found = draw_free_cell(world, state, region, RETURN, slots[BORN, i])
     there = find_kind(world, state, slots[AT_X, i][None], slots[AT_Y, i][None], True)
