@@ -36,7 +36,7 @@ ORDERS = {
         ("analysis",), ("control", "metrics", "spec", "env", "commons"), ("view",), ("family",),
     ),
     "forager": (
-        ("hashing", "kinds", "world", "reward_laws", "reward_payment", "observations", "config"),
+        ("hashing", "kinds", "world", "reward_laws", "observations", "config"),
         ("jax_engine", "host_engine"), ("view", "policies"), ("family", "drop_in", "gym_env", "shared_world"),
     ),
 }  # fmt: skip

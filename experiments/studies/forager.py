@@ -7,6 +7,7 @@ with the first reward of each food; the learner is linear Q-learning on the view
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,12 +25,17 @@ from harvestgym.core.view.timeline import Progress, ignore_progress
 from harvestgym.evaluate.run import evaluation_keys
 from harvestgym.forager.family import make
 from harvestgym.forager.jax_engine.model import Forager
-from harvestgym.forager.policies.baselines import greedy
+from harvestgym.forager.policies.navigator import find_first_worth
+from harvestgym.forager.policies.planning import choose_best, find_free, is_closed, neighbours, read_channels
+from harvestgym.forager.world import MOVES, view_offsets
 
 from .common.report import open_figure, write_columns
 
 PERIOD, WINDOW = 20_000, 2_500
 STEP_SIZE, DISCOUNT, EXPLORE = 1e-2, 0.9, 0.1
+
+STRAY = 0.1
+"""Share of steps that the greedy agent takes at random, around what hurts: else a wall would hold it for ever."""
 
 
 def run(
@@ -93,6 +99,33 @@ def _live(env: Forager, steps: int, policy: Policy, keys: jax.Array) -> jax.Arra
     run, first, act_keys = start_batch(env, keys, env.params)
     player, step = play_in_batch(policy, act_keys), step_with_advance(env, env.params)
     return scan_steps(player, step, Loop(run, first.obs, player.init), jnp.arange(steps, dtype=jnp.int32), _reward)
+
+
+@dataclass(frozen=True)
+class _Greedy:
+    """A step towards the nearest object in view that pays, around what hurts if another way is as short."""
+
+    env: Forager
+    worth: tuple[float, ...]
+
+    def __call__(self, carry: Any, obs: jax.Array, key: jax.Array) -> tuple[Any, jax.Array]:
+        seen, worth = read_channels(obs), jnp.array([0.0, *self.worth, 0.0], jnp.float32)
+        rows, cols = seen.shape
+        y, x = view_offsets(rows, cols)
+        far = jnp.asarray(np.abs(x) + np.abs(y))
+        good = (worth[seen] > 0) & (far > 0)
+        target = jax.lax.argmin(jnp.where(good, far, rows + cols).ravel(), 0, jnp.int32)
+        tx, ty = jnp.asarray(x).ravel()[target], jnp.asarray(y).ravel()[target]
+        nearer = jnp.stack([(abs(tx - dx) + abs(ty - dy)) < abs(tx) + abs(ty) for dx, dy in MOVES])
+        strays = jax.random.bernoulli(jax.random.fold_in(key, 1), STRAY)
+        ahead = neighbours(seen)
+        score = (nearer & jnp.any(good) & ~strays) - jnp.float32(0.5) * (worth[ahead] < 0)
+        return carry, choose_best(score - jnp.float32(1e6) * ~find_free(self.env.world, is_closed)[ahead], key)
+
+
+def greedy(env: Forager) -> Policy:
+    """Towards the nearest object in view that pays; a random step where none is in view."""
+    return Policy((), _Greedy(env, find_first_worth(env)))
 
 
 class Learned(NamedTuple):

@@ -15,7 +15,7 @@ from pydantic import Field
 from harvestgym.core.checks import check_fields
 from harvestgym.core.errors import ConfigError, check_name
 
-from .kinds import Factory, ForagerObject, Kind, TableObject, Thorns, check_color
+from .kinds import Factory, ForagerObject, Kind, Thorns
 from .observations import MODES, Hint
 from .world import Capacity, Edge, Region, Side, World
 
@@ -94,24 +94,18 @@ def _kind(name: str, factory: Factory | Kind) -> Kind:
     if isinstance(factory, Kind):
         return dataclasses.replace(factory, name=name)
     if not callable(factory):
-        raise ConfigError(f"object_types[{name!r}]: expected a class or function that makes an object, or a Kind, "
-                          f"got {factory!r}")  # fmt: skip
-    thing = _make_object(name, factory)
-    custom = type(thing).regen_delay is not ForagerObject.regen_delay or thing.target_location is not None
-    if isinstance(thing, TableObject) and type(thing).reward is TableObject.reward and not custom:
-        row = dataclasses.replace(thing.row, name=name, blocking=thing.blocking, collectable=thing.collectable,
-                                  lasts=thing.lasts, rests=thing.rests)  # fmt: skip
-        return row if thing.color is None else dataclasses.replace(row, colors=(check_color(thing.color, name),))
-    return thing.to_kind()
+        expected = "a class or function that makes an object, or a Kind"
+        raise ConfigError(f"object_types[{name!r}]: expected {expected}, got {factory!r}")
+    return _make_object(name, factory).to_kind()
 
 
 def _make_object(name: str, factory: Factory) -> ForagerObject:
+    expected = f"object_types[{name!r}]: expected a class or function"
     try:
         thing = factory()
     except TypeError as error:
-        raise ConfigError(f"object_types[{name!r}]: expected a class or function without arguments: {error}") from error
+        raise ConfigError(f"{expected} without arguments: {error}") from error
     if not isinstance(thing, ForagerObject):
-        raise ConfigError(f"object_types[{name!r}]: expected a class or function that makes a ForagerObject, "
-                          f"got one that makes {thing!r}")  # fmt: skip
+        raise ConfigError(f"{expected} that makes a ForagerObject, got one that makes {thing!r}")
     thing.name = name
     return thing

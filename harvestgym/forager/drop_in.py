@@ -10,7 +10,7 @@ import colorsys
 import dataclasses
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -89,6 +89,7 @@ class ForagerConfig:
         colors: a `Palette` for the objects without a colour.
         observation_mode: "objects", "colors" or "world".
         aperture: how much the agent sees.
+        translated: the same configuration in the terms of `harvestgym.forager`, which checks it.
     """
 
     size: Any
@@ -97,13 +98,15 @@ class ForagerConfig:
     colors: Palette | None = None
     observation_mode: str = "objects"
     aperture: Any = 3
+    translated: TranslatedConfig = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.colors, Palette | None):
             raise ConfigError(f"ForagerConfig > colors: expected a Palette, got {self.colors!r}")
         sides = self.aperture
-        odd = tuple(map(_next_odd, sides)) if isinstance(sides, list | tuple) else _next_odd(sides)
-        TranslatedConfig(self.size, self.object_types, self.observation_mode, odd, self.seed)
+        odd = tuple(map(_make_odd, reversed(sides))) if isinstance(sides, list | tuple) else _make_odd(sides)
+        translated = TranslatedConfig(self.size, self.object_types, self.observation_mode, odd, self.seed)
+        object.__setattr__(self, "translated", translated)
 
     @classmethod
     def from_file(cls, path: str | Path) -> ForagerConfig:
@@ -112,7 +115,7 @@ class ForagerConfig:
             data = json.loads(Path(path).read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
             raise ConfigError(f"{path}: expected a JSON file: {error}") from None
-        known = [field.name for field in dataclasses.fields(cls)]
+        known = [one.name for one in dataclasses.fields(cls) if one.init]
         for name in data if isinstance(data, dict) else [data]:
             check_name("key", name, known, str(path))
         types = data.get("object_types")
@@ -121,13 +124,6 @@ class ForagerConfig:
         found = {name: _find_class(value, name, path) for name, value in types.items()}
         arguments: dict[str, Any] = {**data, "object_types": found}
         return cls(**arguments)
-
-    def translate(self) -> ours.ForagerConfig:
-        """Return the same configuration in the terms of `harvestgym.forager`, which checks it."""
-        aperture = self.aperture
-        if isinstance(aperture, list | tuple) and len(aperture) == 2:
-            aperture = (_make_odd(aperture[1]), _make_odd(aperture[0]))
-        return TranslatedConfig(self.size, self.object_types, self.observation_mode, _make_odd(aperture), self.seed)
 
 
 _CLASSES: dict[str, type[ForagerObject]] = {"wall": Wall, "flower": Flower, "thorns": Thorns}
@@ -140,14 +136,9 @@ def _find_class(target: Any, name: str, path: str | Path) -> Any:
     return _CLASSES[target]
 
 
-def _next_odd(side: Any) -> Any:
-    """Return the next odd number for an even one."""
-    return side + 1 if isinstance(side, int) and side % 2 == 0 else side
-
-
 def _make_odd(side: Any) -> Any:
     """Return the next odd number for an even one, with a warning."""
-    if _next_odd(side) is side:
+    if not isinstance(side, int) or side % 2:
         return side
     warn_of_difference(f"aperture: {side} is even and becomes {side + 1}, so that the agent is in the centre")
     return side + 1
@@ -170,7 +161,7 @@ class ForagerEnv(host.ForagerEnv):
                 raise ConfigError(f"ForagerEnv > config_path: expected a path, got {config_path!r}")
             config = ForagerConfig.from_file(config_path)
         if isinstance(config, ForagerConfig):
-            config, palette = config.translate(), config.colors
+            config, palette = config.translated, config.colors
             world = world if world is not None else _color_world(build_world(config), palette)
         super().__init__(config, world)  # pyright: ignore[reportArgumentType]
         if MODES[self.config.observation_mode].whole:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -18,14 +19,12 @@ from harvestgym.core.tuning.rule_family import NumberRange, RuleFamily, TunedRul
 from harvestgym.core.view.scene import Chart, Line
 from harvestgym.core.yaml_io import read_file
 from harvestgym.forager.jax_engine.model import Forager, ForagerParams, ForagerState
-from harvestgym.forager.policies.baselines import greedy, planner
-from harvestgym.forager.policies.informed import InformedForager
-from harvestgym.forager.policies.navigator import DISCOUNT, navigator
-from harvestgym.forager.view.describe import describe as describe
+from harvestgym.forager.policies.navigator import DISCOUNT, InformedForager, navigator, planner
 from harvestgym.forager.view.maps import SMALL_WORLD
 from harvestgym.forager.view.scene import chart_rewards
 from harvestgym.forager.view.scene import scene as scene
-from harvestgym.forager.view.timeline import timeline as timeline
+from harvestgym.forager.view.tables import describe as describe
+from harvestgym.forager.view.tables import timeline as timeline
 from harvestgym.render.figure import draw_figure
 
 from .kinds import NEVER, Color, Delay, DelayLaw, Kind, ReturnPlace
@@ -174,13 +173,10 @@ def _region(name: str, box: RegionFile, names: tuple[str, ...], file: WorldFile,
     for kind in box.density:
         if kind not in names:
             raise unknown("object", kind, names, f"{where} > density")
-    cells = box.width * box.height
-    start = file.size[0] // 2, file.size[1] // 2
-    inside = Region(box.x, box.y, box.width, box.height).contains(*start) or box.renew_eaten or box.renew_every
-    free = cells - bool(inside)
-    layers = tuple((names.index(k), count_objects(freq, free, cells)) for k, freq in box.density.items())
-    fields = box.model_dump(exclude={"density"})
-    return Region(**fields, layers=layers, name=name)
+    empty = Region(**box.model_dump(exclude={"density"}), name=name)
+    room = empty.count_room((file.size[0] // 2, file.size[1] // 2))
+    layers = tuple((names.index(k), count_objects(freq, room, empty.cells)) for k, freq in box.density.items())
+    return replace(empty, layers=layers)
 
 
 def make_gymnasium(env: Forager, render_mode: str | None = None) -> gymnasium.Env[Any, Any] | None:
@@ -196,15 +192,15 @@ def make_gymnasium(env: Forager, render_mode: str | None = None) -> gymnasium.En
 def policies(env: Forager) -> dict[str, Policy]:
     """Return the policies that can read the observations of a world: "expert" is the navigator; none with a hint.
 
-    Of a world shown in objects also the baselines, which know the rewards of the first step only.
+    Of a world shown in objects also the planner, which knows the rewards of the first step only.
     """
     if not _can_navigate(env) or (MODES[env.mode].has_colors and env.world.teleport_every):
         return {}
     default = navigator(env)
-    baselines = {"planner": planner(env), "greedy": greedy(env)} if MODES[env.mode].has_channels else {}
-    rules = {"navigator": default} | baselines
+    baseline = {"planner": planner(env)} if MODES[env.mode].has_channels else {}
+    rules = {"navigator": default} | baseline
     expert = default if env.expert is None else build_rule(env.expert, make_rule_families(env), rules)
-    return {"expert": expert} | baselines
+    return {"expert": expert} | baseline
 
 
 def _can_navigate(env: Forager) -> bool:

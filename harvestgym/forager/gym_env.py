@@ -6,6 +6,7 @@ tens of times faster from Python.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from copy import deepcopy
 from typing import Any, Self
 
@@ -20,11 +21,12 @@ from harvestgym.core.checks import check_arguments
 from harvestgym.core.episode import seed_key
 from harvestgym.core.errors import ConfigError, unknown
 from harvestgym.core.random import keys_for
+from harvestgym.core.saving.state import Savable
 from harvestgym.core.view.scene import Scene
 from harvestgym.forager.host_engine.arrays import EVENTS, REFUSED, USED
 from harvestgym.forager.host_engine.env import ForagerEnv, host_twin
 from harvestgym.forager.jax_engine.model import Forager, draw_seed
-from harvestgym.forager.reward_payment import RATE
+from harvestgym.forager.reward_laws import RATE
 from harvestgym.forager.view.maps import SMALL_WORLD
 from harvestgym.forager.view.scene import NO_ACTION, scene
 from harvestgym.forager.world import StepCount
@@ -36,7 +38,6 @@ RECORDED = 5000
 """Steps of an endless episode that are recorded, at least."""
 
 _IN_RECORD = ("reward_rate", "collided", "collected", "biome", "biome_regret")
-_KEPT = ("_rate", "_steps", "_over", "_values", "_key")
 
 
 @jax.jit
@@ -51,9 +52,11 @@ def _skip_steps(key: jax.Array, steps: Any) -> jax.Array:
     return jax.lax.fori_loop(0, steps, lambda _, k: split_key(k)[0], key)
 
 
-class ForagerGym(gymnasium.Env[Any, int]):
+class ForagerGym(Savable, gymnasium.Env[Any, int]):
     """A `ForagerEnv` as a `gymnasium.Env`: never terminated, truncated after `horizon` steps if there is one."""
 
+    made_of = ("env", "horizon", "render_mode")
+    changes = ("env", "_rate", "_steps", "_over", "_values", "_key")
     metadata = {"render_modes": list(RENDER_MODES), "render_fps": 10}
 
     @check_arguments
@@ -85,8 +88,8 @@ class ForagerGym(gymnasium.Env[Any, int]):
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, Info]:
         """Begin an episode; without a seed the next one: the same episodes as `GymEnv` of the functional env."""
         if options:
-            raise ConfigError(f"reset options: expected none, got {sorted(options)}; try changing parameters with "
-                              "harvestgym.gym.env.GymEnv(harvestgym.make(id))")  # fmt: skip
+            other = "changing parameters with harvestgym.gym.env.GymEnv(harvestgym.make(id))"
+            raise ConfigError(f"reset options: expected none, got {sorted(options)}; try {other}")
         super().reset(seed=seed)
         obs = self.env.start(seed=self._draw_seed(seed))
         self._rate, self._steps, self._over = 0.0, 0, False
@@ -170,18 +173,9 @@ class ForagerGym(gymnasium.Env[Any, int]):
 
     # -- saving ----------------------------------------------------------------------------------------------
 
-    def recipe(self) -> Info:
-        """Return how it is made, for `core.saving.checkpoint`."""
-        return {"env": self.env, "horizon": self.horizon, "render_mode": self.render_mode}
-
-    def kept(self) -> Info:
-        """Return the mutable state for `core.saving.checkpoint`."""
-        return {name: getattr(self, name) for name in _KEPT} | {"env": self.env.kept()}
-
-    def restore(self, kept: Info) -> ForagerGym:
+    def restore(self, kept: Mapping[str, Any]) -> Self:
         """Continue the saved episode; its record begins here."""
-        self.env.restore(kept["env"])
-        vars(self).update({name: kept[name] for name in _KEPT})
+        super().restore(kept)
         if self._frames is not None and self._key is not None:
             self._frames.clear()
             self._report(NO_ACTION, 0.0)

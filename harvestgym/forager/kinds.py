@@ -7,8 +7,8 @@ overrides `reward` or `regen_delay`, these are called when the agent meets it.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from typing import Annotated, Any
 
@@ -128,6 +128,15 @@ class Kind:
         return float(self.reward.value) if steady else None  # pyright: ignore[reportAttributeAccessIssue]
 
 
+def ring_length(kinds: Sequence[Kind]) -> int:
+    """Cells of the ring of delayed rewards: one for each step up to the longest delay; 1 if all are paid at once.
+
+    The reward of a collision at step t of a kind that pays d steps later is added to cell (t + d) mod n; cell t mod n
+    is paid and emptied in step t.
+    """
+    return max((kind.pays_after for kind in kinds), default=0) + 1
+
+
 def check_color(color: Any, name: str) -> Color:
     """Return three whole numbers from 0 to 255; ConfigError otherwise."""
     values = tuple(color) if np.iterable(color) else ()
@@ -190,9 +199,13 @@ class ForagerObject:
 
     def to_kind(self) -> Kind:
         """Return the table row of this object; its callables stay in Python."""
-        colors = () if self.color is None else (check_color(self.color, self.name),)
-        flags = bool(self.blocking), bool(self.collectable)
-        return Kind(self.name, *flags, colors=colors, lasts=self.lasts, rests=self.rests, python=True)
+        return self._fill(Kind(self.name, python=True))
+
+    def _fill(self, row: Kind) -> Kind:
+        """Return a row with the attributes of this object."""
+        colors = row.colors if self.color is None else (check_color(self.color, self.name),)
+        flags = {"blocking": bool(self.blocking), "collectable": bool(self.collectable)}
+        return replace(row, name=self.name, colors=colors, lasts=self.lasts, rests=self.rests, **flags)
 
 
 class TableObject(ForagerObject):
@@ -212,6 +225,12 @@ class TableObject(ForagerObject):
     def reward(self, rng: np.random.Generator, clock: int) -> float:
         """Return the constant of the row."""
         return self.row.reward.value if isinstance(self.row.reward, Constant) else 0.0
+
+    def to_kind(self) -> Kind:
+        """Return its row, unless a subclass has methods of its own or it has a place of its own."""
+        cls = type(self)
+        own = cls.reward is not TableObject.reward or cls.regen_delay is not ForagerObject.regen_delay
+        return super().to_kind() if own or self.target_location is not None else self._fill(self.row)
 
 
 class Wall(TableObject):

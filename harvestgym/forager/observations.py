@@ -211,11 +211,11 @@ def check_aperture(aperture: int | tuple[int, int], world: World) -> tuple[int, 
         if isinstance(side, bool) or not isinstance(side, int | np.integer) or side < 1:
             raise ConfigError(f"aperture: expected whole sides of at least 1, got {aperture!r}")
         if side % 2 == 0:
-            raise ConfigError(f"aperture: expected odd {name}, got {side}; try {side - 1} or {side + 1}, for an "
-                              "agent in the centre")  # fmt: skip
+            advice = f"try {side - 1} or {side + 1}, for an agent in the centre"
+            raise ConfigError(f"aperture: expected odd {name}, got {side}; {advice}")
         if side > most:
-            raise ConfigError(f"aperture: expected {name} within the world ({most}), got {side}; try at most "
-                              f"{most - 1 + most % 2}")  # fmt: skip
+            odd = most - 1 + most % 2
+            raise ConfigError(f"aperture: expected {name} within the world ({most}), got {side}; try at most {odd}")
     return int(rows), int(cols)
 
 
@@ -230,16 +230,16 @@ def check_mode(name: str, world: World) -> None:
 def check_survey(world: World) -> None:
     """ConfigError if a world is too large to be shown as a whole."""
     if world.cells > MAX_SURVEY:
-        raise ConfigError(f"observation_mode 'world': expected at most {MAX_SURVEY} cells, got {world.cells}; "
-                          "try an aperture")  # fmt: skip
+        expected = f"expected at most {MAX_SURVEY} cells, got {world.cells}"
+        raise ConfigError(f"observation_mode 'world': {expected}; try an aperture")
 
 
 def check_view_mode(name: str, interface: str) -> None:
     """ConfigError for a mode of the whole world, in an interface that shows views only."""
     if MODES[name].whole:
         views = ", ".join(repr(n) for n, mode in MODES.items() if not mode.whole)
-        raise ConfigError(f"observation_mode of {interface}: expected one of {views}, got {name!r}; "
-                          "try harvestgym.make_vec")  # fmt: skip
+        expected = f"expected one of {views}, got {name!r}"
+        raise ConfigError(f"observation_mode of {interface}: {expected}; try harvestgym.make_vec")
 
 
 def check_hint(hint: Any) -> None:

@@ -21,6 +21,9 @@ MAX_PERIOD = 2**24 - 1
 MAX_REWARD = 1e9
 """Largest reward of a collision, either way."""
 
+RATE = 1e-3
+"""Weight of the newest reward in the running rate: about the last thousand steps."""
+
 Reward = Annotated[float, Field(ge=-MAX_REWARD, le=MAX_REWARD)]
 Period = Annotated[int, Field(ge=1, le=MAX_PERIOD)]
 Shift = Annotated[int, Field(ge=-(2**31), lt=2**31)]

@@ -75,6 +75,8 @@ class SharedWorld:
 class SharedWorldGym(ForagerGym):
     """The foragers of a shared world as one: actions, observations, rewards and infos are arrays of all."""
 
+    changes = (*ForagerGym.changes, "np_random")
+
     def __init__(self, core: SharedWorld, render_mode: str | None = None) -> None:
         model = core.model
         super().__init__(Foragers(twin_config(model), model.world, core.number), model.horizon, render_mode)
@@ -89,16 +91,7 @@ class SharedWorldGym(ForagerGym):
         return {"own": {"reward": reward, **super()._report(*row)}}
 
     def _info(self) -> Info:
-        biome: Any = self.env.biome
-        values = np.asarray(self._values if self._steady else self.env.biome_values)
-        return {
-            "reward_rate": np.broadcast_to(self._rate, biome.shape).copy(),
-            "collided": self.env.met,
-            "collected": np.full(biome.shape, self.env.memory["collected"]),
-            "biome": biome,
-            "biome_value": values[biome],
-            "biome_regret": values.max() - values[biome],
-        }
+        return {name: np.broadcast_to(value, self.core.number).copy() for name, value in super()._info().items()}
 
     def _draw(self, record: dict[str, np.ndarray]) -> Scene:
         """Draw the first of the foragers."""
@@ -109,13 +102,3 @@ class SharedWorldGym(ForagerGym):
             for i, agent in enumerate(islice(self.core.agents, 8))
         }
         return join_scenes(next(iter(each.values())).title, each, record["reward"])
-
-    def kept(self) -> Info:
-        """Return the mutable state for `core.saving.checkpoint`."""
-        return super().kept() | {"np_random": self.np_random}
-
-    def restore(self, kept: Info) -> SharedWorldGym:
-        """Continue the saved episode; its record begins here."""
-        self.np_random = kept["np_random"]
-        super().restore(kept)
-        return self

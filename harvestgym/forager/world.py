@@ -98,9 +98,13 @@ class Region:
         """Sides (a, b) of the grid that is permuted: the rectangle itself, or a squarer one if it is narrow."""
         return _find_near_square(self.cells) if self.narrow else (self.width, self.height)
 
-    def contains(self, x: int, y: int) -> bool:
-        """Return whether the cell lies in the rectangle."""
-        return self.x <= x < self.x + self.width and self.y <= y < self.y + self.height
+    def contains(self, x: Any, y: Any) -> Any:
+        """Return whether a cell, or each of the cells, lies in the rectangle."""
+        return (x >= self.x) & (x < self.x + self.width) & (y >= self.y) & (y < self.y + self.height)
+
+    def count_room(self, start: tuple[int, int]) -> int:
+        """Return the most objects it may hold: one less where an agent may stand when they are placed."""
+        return self.cells - bool(self.contains(*start) or self.renew_eaten or self.renew_every)
 
     @property
     def thresholds(self) -> list[tuple[int, int, int]]:
@@ -202,11 +206,11 @@ class World:
             values.append(sum(expected(i, r) * (self.kinds[i].share * count / region.cells) for i, count in taken))
         return values
 
-    def region_at(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """int64: the region of each cell, the last that contains it."""
-        out = np.zeros(np.shape(x), np.int64)
+    def find_region(self, x: Any, y: Any, xp: Any = np) -> Any:
+        """int32: the region of each cell, the last that contains it, by `numpy` or `jax.numpy`."""
+        out = xp.zeros(xp.shape(x), xp.int32)
         for i, g in enumerate(self.regions[1:], 1):
-            out[(x >= g.x) & (x < g.x + g.width) & (y >= g.y) & (y < g.y + g.height)] = i
+            out = xp.where(g.contains(x, y), xp.int32(i), out)
         return out
 
     def index(self, name: str) -> int:
@@ -214,11 +218,6 @@ class World:
         if name not in self.names:
             raise unknown("object", name, self.names)
         return self.names.index(name)
-
-    def count_room(self, region: Region) -> int:
-        """Return the most objects a region may hold: one less where an agent may stand when they are placed."""
-        agent = region.contains(*self.start) or region.renew_eaten or region.renew_every
-        return region.cells - bool(agent)
 
 
 def _check_targets(world: World) -> None:
@@ -254,20 +253,20 @@ def _check_names(world: World) -> None:
 
 def _check_region(world: World, region: Region) -> None:
     if region.x + region.width > world.width or region.y + region.height > world.height:
-        raise ConfigError(f"region {region.name!r}: expected cells in the {world.width} x {world.height} world, got "
-                          "others")  # fmt: skip
+        size = f"{world.width} x {world.height}"
+        raise ConfigError(f"region {region.name!r}: expected cells in the {size} world, got others")
     if region.narrow and region.cells > MAX_CELLS_OF_A_NARROW_REGION:
-        raise ConfigError(f"region {region.name!r}: expected at least {NARROW} cells across, or less than 2^31; try "
-                          "widening it")  # fmt: skip
-    total = sum(count for _, count in region.layers)
+        expected = f"at least {NARROW} cells across, or less than 2^31"
+        raise ConfigError(f"region {region.name!r}: expected {expected}; try widening it")
+    total, room = sum(count for _, count in region.layers), region.count_room(world.start)
     if any(kind >= len(world.kinds) for kind, _ in region.layers):
         raise ConfigError(f"region {region.name!r}: expected kinds below {len(world.kinds)}, got {region.layers}")
-    if total > world.count_room(region):
-        raise ConfigError(f"region {region.name!r}: expected 0 to {world.count_room(region)} objects, got {total}")
+    if total > room:
+        raise ConfigError(f"region {region.name!r}: expected 0 to {room} objects, got {total}")
 
 
 def _check_renewal(world: World) -> None:
     strays = [k.name for k in world.kinds if k.collectable and k.place in (ReturnPlace.ANYWHERE, ReturnPlace.FIXED)]
     if world.renews and strays:
-        raise ConfigError(f"{strays[0]!r}: expected a return to its own place or region, as a region renews itself, "
-                          "got another place")  # fmt: skip
+        expected = "a return to its own place or region, as a region renews itself"
+        raise ConfigError(f"{strays[0]!r}: expected {expected}, got another place")

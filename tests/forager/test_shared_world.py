@@ -33,7 +33,8 @@ def test_a_single_forager_has_the_episode_of_a_forager_env(mode):
         assert paid == reward
         worths = alone.biome_values
         here = {"biome_value": worths[alone.biome], "biome_regret": max(worths) - worths[alone.biome]}
-        here |= {"collected": alone.memory["collected"], "reward_rate": info["reward_rate"]}
+        here |= {name: alone.memory[name] for name in ("changed", "collected", "refused")}
+        here |= {"reward_rate": info["reward_rate"]}
         assert info == {"collided": alone.met, "biome": alone.biome} | here
         earned += abs(reward)
     assert earned > 0

@@ -50,22 +50,22 @@ def test_thresholds_are_the_cumulated_counts_as_rank_pairs():
     assert [(q * a + p, kind) for q, p, kind in region.thresholds] == [(7, 2), (20, 0), (25, 1)]
 
 
-def test_region_at_is_the_last_region_that_contains_a_cell():
+def test_the_region_of_a_cell_is_the_last_region_that_contains_a_cell():
     regions = (Region(0, 0, 9, 8), Region(1, 1, 5, 5), Region(4, 4, 3, 2))
     world = World(9, 8, (FOOD,), regions)
     x, y = np.meshgrid(np.arange(9), np.arange(8))
     expected = [[max(i for i, g in enumerate(regions) if g.contains(c, r)) for c in range(9)] for r in range(8)]
-    assert world.region_at(x, y).tolist() == expected
+    assert world.find_region(x, y).tolist() == expected
 
 
 def test_room_leaves_a_cell_where_an_agent_may_stand():
     start, far = Region(8, 3, 5, 5), Region(0, 0, 3, 3)
     world = plain()
     assert world.start == (10, 5)
-    assert world.count_room(start) == 24
-    assert world.count_room(far) == 9
-    assert world.count_room(dataclasses.replace(far, renew_every=5)) == 8
-    assert world.count_room(dataclasses.replace(far, renew_eaten=5)) == 8
+    assert start.count_room(world.start) == 24
+    assert far.count_room(world.start) == 9
+    assert dataclasses.replace(far, renew_every=5).count_room(world.start) == 8
+    assert dataclasses.replace(far, renew_eaten=5).count_room(world.start) == 8
 
 
 # -- counts --------------------------------------------------------------------------------------------------

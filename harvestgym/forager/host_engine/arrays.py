@@ -13,7 +13,7 @@ import numpy as np
 from harvestgym.forager.world import World
 
 (WIDTH, HEIGHT, WALL_EDGE, KEY_0, KEY_1, CLOCK, EVENTS, USED, FREE, BOUND, PENDING, ENTRIES, ROWS, COLS, DEPTH,
- SIDE, RENEWS, EVERY, HIT, HIT_SLOT, HIT_HOME, HIT_CELL, REFUSED, EATEN_ALL, PERISHES, HEAD) = range(26)  # fmt: skip
+ SIDE, RENEWS, EVERY, HIT, HIT_SLOT, HIT_HOME, HIT_CELL, REFUSED, PERISHES, HEAD) = range(25)  # fmt: skip
 """Columns of `head`: the world's sizes and keys, the clock, counts, and what the last step hit."""
 
 (X0, Y0, W, H, A, B, NARROW, KEY_P, KEY_Q, KEEP_P, KEEP_Q, EATEN, GENERATION, RENEW_EATEN, RENEW_EVERY,
@@ -98,9 +98,7 @@ def count_most_bytes(arrays: EpisodeArrays) -> int:
     """Return the memory of the episode in bytes once as many objects are changed as its bound allows."""
     room, most = len(arrays.slots), int(arrays.head[BOUND])
     tables = sum(getattr(arrays, name).nbytes for name in ("slots", "lookup", "taken", "heap"))
-    growth = 1
-    while growth * room < most:
-        growth *= 2
+    growth = 1 << (-(-most // room) - 1).bit_length()
     return count_bytes(arrays) + tables * (growth - 1)
 
 

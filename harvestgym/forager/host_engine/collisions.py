@@ -62,7 +62,6 @@ def take(arrays: EpisodeArrays, slot: int, cell: int, kind: int) -> int:
         if row[col.WHERE] == ReturnPlace.FIXED:
             row[col.AT] = arrays.kinds[kind, col.TARGET]
     head[col.EVENTS] += 1
-    head[col.EATEN_ALL] += 1
     patch(arrays, cell, EMPTY)
     return slot
 

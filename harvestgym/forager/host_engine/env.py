@@ -53,8 +53,8 @@ def check_delay(delay: Any, name: str) -> int | None:
         return None
     whole = int(delay) if isinstance(delay, int | float | np.number) and math.isfinite(delay) else -1
     if whole != delay or not 0 <= whole <= MAX_DELAY:
-        raise ConfigError(f"regen_delay of {name!r}: expected whole steps from 0 to 2^30, or None for never, got "
-                          f"{delay!r}")  # fmt: skip
+        expected = "whole steps from 0 to 2^30, or None for never"
+        raise ConfigError(f"regen_delay of {name!r}: expected {expected}, got {delay!r}")
     return whole
 
 
@@ -65,8 +65,6 @@ class ForagerEnv(EditableEpisode):
     def __init__(self, config: ForagerConfig, world: World | None = None) -> None:
         super().__init__(config, world)
         self._constants = [kind.constant for kind in self.world.kinds]
-        self._delayed = DelayedRewards(self.world.kinds, 1)
-        self._forget()
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self.world.summary}; {self.config.observation_mode} in view>"
@@ -90,10 +88,8 @@ class ForagerEnv(EditableEpisode):
         self._words = seed_words(seed)
 
     def _forget(self) -> None:
-        self._started = False
-        self._things, self._tints = {}, {}
-        self._delayed.clear()
-        self.met = EMPTY
+        super()._forget()
+        self._delayed = DelayedRewards(self.world.kinds, len(self.arrays.agents))
         self.reward_rng = np.random.default_rng([*self._words, 1])
         self.delay_rng = np.random.default_rng([*self._words, 2])
 
@@ -165,8 +161,8 @@ class ForagerEnv(EditableEpisode):
         home = int(self.arrays.slots[slot, col.HOME]) if slot >= 0 else cell
         slot = collisions.take(self.arrays, slot, cell, kind)
         if slot < 0:
-            raise ConfigError(f"remove_object: expected fewer than {self.world.capacity} changed objects; try a higher "
-                              "capacity")  # fmt: skip
+            bound = self.world.capacity
+            raise ConfigError(f"remove_object: expected fewer than {bound} changed objects; try a higher capacity")
         row = self.world.kinds[kind]
         self.arrays.slots[slot, col.DUE] = self.clock
         if row.python:

@@ -47,7 +47,11 @@ class ReadableEpisode:
         self._shape = (*self._aperture, self._table.shape[2])
         self._words = seed_words(config.seed)
         self.arrays = col.new_arrays(self.world, self._table, self._aperture)
-        self.met = EMPTY
+        self._forget()
+
+    def _forget(self) -> None:
+        """Forget what happened since the start."""
+        self._started, self.met = False, EMPTY
         self._things: dict[int, ForagerObject] = {}
         self._tints: dict[int, Color] = {}
 
@@ -204,6 +208,6 @@ class ReadableEpisode:
             "changed": int(head[col.USED]),
             "capacity": int(head[col.BOUND]),
             "away": int(head[col.PENDING]),
-            "collected": int(head[col.EATEN_ALL]),
+            "collected": int(head[col.EVENTS]),
             "refused": int(head[col.REFUSED]),
         }

@@ -20,41 +20,14 @@ _SPREAD = np.uint64(0x9E3779B97F4A7C15)
 
 
 @inlined
-def find_grid_cell(regions: np.ndarray, r: int, x: int, y: int) -> tuple[int, int]:
-    """Return the position of a cell in the grid of region `r`, which the bijection permutes."""
+def rank_cell(regions: np.ndarray, r: int, x: int, y: int) -> tuple[int, int]:
+    """Return the rank pair of a cell in region `r`, before the reserved cell changes places."""
     p, q = x - regions[r, col.X0], y - regions[r, col.Y0]
+    a, b, cells = regions[r, col.A], regions[r, col.B], regions[r, col.W] * regions[r, col.H]
     if regions[r, col.NARROW]:
         i = p + q * regions[r, col.W]
-        return i % regions[r, col.A], i // regions[r, col.A]
-    return p, q
-
-
-@compiled
-def permute_pairs(p: np.ndarray, q: np.ndarray, a: int, b: int, k0: int, k1: int) -> None:
-    """`permute` of many pairs in place: without a branch, so that it is vectorised."""
-    for i in range(len(p)):
-        u, v = permute(_U(p[i]), _U(q[i]), _U(a), _U(b), _U(k0), _U(k1))
-        p[i], q[i] = u, v
-
-
-@compiled
-def rank_cells(regions: np.ndarray, r: int, p: np.ndarray, q: np.ndarray) -> None:
-    """Turn grid positions into rank pairs (p, q), uint32, in place, before the reserved cell changes places."""
-    a, b, cells = regions[r, col.A], regions[r, col.B], regions[r, col.W] * regions[r, col.H]
-    k0, k1 = regions[r, col.KEY_P], regions[r, col.KEY_Q]
-    permute_pairs(p, q, a, b, k0, k1)
-    if a * b > cells:
-        for i in range(len(p)):
-            while np.int64(q[i]) * a + np.int64(p[i]) >= cells:
-                permute_pairs(p[i : i + 1], q[i : i + 1], a, b, k0, k1)
-
-
-@inlined
-def rank_cell(regions: np.ndarray, r: int, x: int, y: int) -> tuple[int, int]:
-    """Return the rank pair of one cell in region `r`."""
-    a, b, cells = regions[r, col.A], regions[r, col.B], regions[r, col.W] * regions[r, col.H]
+        p, q = i % a, i // a
     k0, k1 = _U(regions[r, col.KEY_P]), _U(regions[r, col.KEY_Q])
-    p, q = find_grid_cell(regions, r, x, y)
     u, v = permute(_U(p), _U(q), _U(a), _U(b), k0, k1)
     while np.int64(v) * a + np.int64(u) >= cells:
         u, v = permute(u, v, _U(a), _U(b), k0, k1)
@@ -71,8 +44,10 @@ def find_region(regions: np.ndarray, x: int, y: int) -> int:
 
 
 @inlined
-def kind_at_rank(regions: np.ndarray, layers: np.ndarray, r: int, p: int, q: int) -> int:
-    """Return the kind that the world put at first in the cell of a rank pair of region `r`."""
+def generate_kind(regions: np.ndarray, layers: np.ndarray, x: int, y: int) -> int:
+    """Return the kind that the world put in a cell at first."""
+    r = find_region(regions, x, y)
+    p, q = rank_cell(regions, r, x, y)
     a, last = regions[r, col.A], regions[r, col.W] * regions[r, col.H] - 1
     keep_p, keep_q = regions[r, col.KEEP_P], regions[r, col.KEEP_Q]
     if p == keep_p and q == keep_q:
@@ -85,14 +60,6 @@ def kind_at_rank(regions: np.ndarray, layers: np.ndarray, r: int, p: int, q: int
         ):
             return layers[i, col.LAYER_KIND]
     return EMPTY
-
-
-@inlined
-def generate_kind(regions: np.ndarray, layers: np.ndarray, x: int, y: int) -> int:
-    """Return the kind that the world put in a cell at first."""
-    r = find_region(regions, x, y)
-    p, q = rank_cell(regions, r, x, y)
-    return kind_at_rank(regions, layers, r, p, q)
 
 
 @inlined
@@ -152,19 +119,16 @@ def is_in_season(arrays: EpisodeArrays, kind: int, home: int, cell: int) -> bool
 
 
 @inlined
-def hide_out_of_season(arrays: EpisodeArrays, kind: int, x: int, y: int) -> int:
-    """`kind`, which stands in a cell, or EMPTY while it is out of season."""
-    if arrays.head[col.PERISHES] and kind != EMPTY:
-        cell, slot = x + y * arrays.head[col.WIDTH], find_slot(arrays, x, y)
-        if not is_in_season(arrays, kind, arrays.slots[slot, col.HOME] if slot >= 0 else cell, cell):
-            return EMPTY
-    return kind
-
-
-@inlined
 def find_kind(arrays: EpisodeArrays, x: int, y: int) -> int:
     """Return the kind, or EMPTY, in a cell now, less what is out of season."""
-    return hide_out_of_season(arrays, find_standing_kind(arrays, x, y), x, y)
+    cell, slot = x + y * arrays.head[col.WIDTH], find_slot(arrays, x, y)
+    if slot == -2:
+        return EMPTY
+    home = arrays.slots[slot, col.HOME] if slot >= 0 else cell
+    kind = arrays.slots[slot, col.WHAT] if slot >= 0 else generate_kind(arrays.regions, arrays.layers, x, y)
+    if arrays.head[col.PERISHES] and kind != EMPTY and not is_in_season(arrays, kind, home, cell):
+        return EMPTY
+    return kind
 
 
 # ---- the index and the heap ------------------------------------------------------------------------------

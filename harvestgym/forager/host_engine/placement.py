@@ -14,8 +14,7 @@ from harvestgym.forager.config import ForagerConfig
 from harvestgym.forager.host_engine import arrays as col
 from harvestgym.forager.host_engine import dynamics, lookup, step, view
 from harvestgym.forager.host_engine.inspection import ReadableEpisode
-from harvestgym.forager.kinds import ForagerObject, Kind, ReturnPlace
-from harvestgym.forager.reward_payment import ring_length
+from harvestgym.forager.kinds import ForagerObject, Kind, ReturnPlace, ring_length
 from harvestgym.forager.world import AWAY, EMPTY, STANDING, VACANT, World, check_cell, count_objects
 
 
@@ -37,14 +36,13 @@ class EditableEpisode(ReadableEpisode):
     def __init__(self, config: ForagerConfig, world: World | None = None) -> None:
         super().__init__(config, world)
         self._placed: list[PlacedObject] = []
-        self._started = False
         self._advance: Callable[..., int] = _refuse_step
 
     def generate_objects(self, freq: float, name: str) -> None:
         """Put floor(freq * cells) objects of a kind on free cells, never under the agent; at once in any world."""
         kind = self.world.index(name)
         ground = self.world.regions[0]
-        count = count_objects(freq, self.world.count_room(ground), ground.cells)
+        count = count_objects(freq, ground.count_room(self.world.start), ground.cells)
         if self._has_target(name):
             self._place([self._describe_object(kind, self._make(kind, None)) for _ in range(count)])
             return
@@ -77,8 +75,8 @@ class EditableEpisode(ReadableEpisode):
     def _place(self, new: list[PlacedObject]) -> None:
         count = len(self._placed) + len(new)
         if count > self.config.capacity:
-            raise ConfigError(f"capacity: expected at least {count}, one for each object with its own target location, "
-                              f"got {self.config.capacity}")  # fmt: skip
+            expected = f"at least {count}, one for each object with its own target location"
+            raise ConfigError(f"capacity: expected {expected}, got {self.config.capacity}")
         self._placed += new
         if self._started:
             self._insert_all(new)

@@ -13,8 +13,7 @@ from harvestgym.core.errors import ConfigError
 from harvestgym.forager import hashing
 from harvestgym.forager.hashing import NOISE, SERIES, STREAMS
 from harvestgym.forager.host_engine.numba_support import compiled
-from harvestgym.forager.kinds import Kind
-from harvestgym.forager.reward_payment import ring_cells, ring_length
+from harvestgym.forager.kinds import Kind, ring_length
 
 _WORD = 0xFFFFFFFF
 _U = np.uint64
@@ -87,18 +86,14 @@ class DelayedRewards:
         self._delays = np.array([*(kind.pays_after for kind in kinds), 0])
         self.owed = np.zeros((number, ring_length(kinds)))
 
-    def clear(self) -> None:
-        """Forget what is owed."""
-        self.owed[:] = 0.0
-
     def settle(self, hits: np.ndarray, clocks: np.ndarray, rewards: np.ndarray) -> np.ndarray:
         """float64 (agents,): what is due now, after storing `rewards` of the kinds `hits` (-1 for none)."""
         length = self.owed.shape[1]
         if length == 1:
             return rewards
         agents = np.arange(len(hits))
-        later, now = ring_cells(clocks % length, self._delays[hits], length)
-        self.owed[agents, later] += rewards
+        now = clocks % length
+        self.owed[agents, (now + self._delays[hits]) % length] += rewards
         due = self.owed[agents, now]
         self.owed[agents, now] = 0.0
         return due

@@ -37,6 +37,8 @@ def act(arrays: EpisodeArrays, agent: int, action: int) -> int:
         if not free:
             return kind
     agents[agent, col.AGENT_X], agents[agent, col.AGENT_Y] = x, y
+    if head[col.PERISHES]:
+        return kind
     old, new = views[agent, head[col.SIDE]], views[agent, 1 - head[col.SIDE]]
     slide(head, action, old, new)
     rows, cols = find_front(head, action)
@@ -50,12 +52,10 @@ def act(arrays: EpisodeArrays, agent: int, action: int) -> int:
 
 @compiled
 def prepare(arrays: EpisodeArrays) -> None:
-    """Change the world before the agents act: renewals, returns, then the seasons of objects."""
+    """Change the world before the agents act: renewals and returns."""
     if arrays.head[col.RENEWS]:
         renew(arrays)
     return_objects(arrays)
-    if arrays.head[col.PERISHES]:
-        refresh(arrays)
 
 
 @compiled
@@ -69,11 +69,13 @@ def step(head: np.ndarray, regions: np.ndarray, layers: np.ndarray, kinds: np.nd
     arrays = borrowed(
         EpisodeArrays(head, regions, layers, kinds, teleports, agents, slots, index, taken, heap, codes, views)
     )
-    if head[col.RENEWS] or head[col.PERISHES] or (head[col.PENDING] and heap[0, 0] <= head[col.CLOCK]):
+    if head[col.RENEWS] or (head[col.PENDING] and heap[0, 0] <= head[col.CLOCK]):
         prepare(arrays)
     kind = act(arrays, 0, action)
     if head[col.EVERY]:
         teleport(arrays)
+    if head[col.PERISHES]:
+        refresh(arrays)
     flat = out.reshape(-1)
     copy_bytes(flat, 0, arrays.views[0, head[col.SIDE]], 0, len(flat))
     head[col.CLOCK] += 1
@@ -87,6 +89,8 @@ def step_together(arrays: EpisodeArrays, actions: np.ndarray, out: np.ndarray, h
     prepare(arrays)
     for agent in range(len(arrays.agents)):
         hits[agent] = act(arrays, agent, actions[agent])
+    if head[col.PERISHES]:
+        refresh(arrays)
     out[:] = arrays.views[:, head[col.SIDE]]
     head[col.CLOCK] += 1
 
@@ -96,7 +100,7 @@ def begin(arrays: EpisodeArrays, k0: int, k1: int, x: int, y: int) -> None:
     """Begin an episode from the seed (k0, k1): the clock at 0, the world untouched, agents at (x, y) or near."""
     head = arrays.head
     head[col.KEY_0], head[col.KEY_1] = k0, k1
-    head[col.CLOCK], head[col.EVENTS], head[col.REFUSED], head[col.EATEN_ALL], head[col.SIDE] = 0, 0, 0, 0, 0
+    head[col.CLOCK], head[col.EVENTS], head[col.REFUSED], head[col.SIDE] = 0, 0, 0, 0
     head[col.HIT], head[col.HIT_SLOT] = EMPTY, -1
     arrays.agents[:, col.AGENT_X], arrays.agents[:, col.AGENT_Y] = x, y
     arrays.slots[:] = 0

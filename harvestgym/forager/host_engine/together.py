@@ -15,7 +15,7 @@ from harvestgym.forager.config import ForagerConfig
 from harvestgym.forager.host_engine import arrays as col
 from harvestgym.forager.host_engine import step
 from harvestgym.forager.host_engine.env import ForagerEnv
-from harvestgym.forager.host_engine.rewards import DelayedRewards, HostContext, draw_reward
+from harvestgym.forager.host_engine.rewards import HostContext, draw_reward
 from harvestgym.forager.observations import color_table
 from harvestgym.forager.world import EMPTY, World
 
@@ -30,7 +30,7 @@ class Foragers(ForagerEnv):
         self._number = number
         super().__init__(config, world)
         self.arrays = col.new_arrays(self.world, self._table, self._aperture, agents=number)
-        self._delayed = DelayedRewards(self.world.kinds, number)
+        self._forget()
 
     def _forget(self) -> None:
         super()._forget()
@@ -63,7 +63,12 @@ class Foragers(ForagerEnv):
     @property
     def biome(self) -> np.ndarray:  # pyright: ignore[reportIncompatibleMethodOverride]
         """The region in which each agent stands."""
-        return self.world.region_at(*self.position)
+        return self.world.find_region(*self.position)
+
+    @property
+    def biome_values(self) -> np.ndarray:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """The expected rewards of a `ForagerEnv`, float64 (regions,)."""
+        return np.array(super().biome_values)
 
     def in_view(self) -> np.ndarray:
         """int8 (agents, rows, columns): the kind in each cell in view, as of a `ForagerEnv`."""

@@ -7,32 +7,36 @@ import numpy as np
 from harvestgym.forager.hashing import TINT, draw_word, scale_word
 from harvestgym.forager.host_engine import arrays as col
 from harvestgym.forager.host_engine.arrays import EpisodeArrays
-from harvestgym.forager.host_engine.lookup import (
-    find_grid_cell,
-    find_kind,
-    find_region,
-    find_slot,
-    hide_out_of_season,
-    kind_at_rank,
-    rank_cells,
-)
+from harvestgym.forager.host_engine.lookup import find_kind
 from harvestgym.forager.host_engine.numba_support import compiled, inlined
-from harvestgym.forager.world import EAST, EMPTY, NORTH, SOUTH
+from harvestgym.forager.world import EAST, NORTH, SOUTH
 
 _U = np.uint64
 
 
 @inlined
-def find_cell_ahead(arrays: EpisodeArrays, agent: int, action: int) -> tuple[int, int]:
-    """Return the cell that an action leads to; the agent's own where a wall ends the world."""
-    head, x, y = arrays.head, arrays.agents[agent, col.AGENT_X], arrays.agents[agent, col.AGENT_Y]
-    to_x = x + (1 if action == EAST else (-1 if action > SOUTH else 0))
-    to_y = y + (1 if action == NORTH else (-1 if action == SOUTH else 0))
-    if 0 <= to_x < head[col.WIDTH] and 0 <= to_y < head[col.HEIGHT]:
-        return to_x, to_y
+def wrap_cell(head: np.ndarray, x: int, y: int) -> tuple[int, int]:
+    """Return a cell at most one world away from the map, on it if the world is a torus."""
     if head[col.WALL_EDGE]:
         return x, y
-    return to_x % head[col.WIDTH], to_y % head[col.HEIGHT]
+    x = x + head[col.WIDTH] if x < 0 else (x - head[col.WIDTH] if x >= head[col.WIDTH] else x)
+    return x, y + head[col.HEIGHT] if y < 0 else (y - head[col.HEIGHT] if y >= head[col.HEIGHT] else y)
+
+
+@inlined
+def is_inside(head: np.ndarray, x: int, y: int) -> bool:
+    """Return whether a cell lies in the world."""
+    return 0 <= x < head[col.WIDTH] and 0 <= y < head[col.HEIGHT]
+
+
+@inlined
+def find_cell_ahead(arrays: EpisodeArrays, agent: int, action: int) -> tuple[int, int]:
+    """Return the cell that an action leads to; the agent's own where a wall ends the world."""
+    x, y = arrays.agents[agent, col.AGENT_X], arrays.agents[agent, col.AGENT_Y]
+    to_x = x + (1 if action == EAST else (-1 if action > SOUTH else 0))
+    to_y = y + (1 if action == NORTH else (-1 if action == SOUTH else 0))
+    to_x, to_y = wrap_cell(arrays.head, to_x, to_y)
+    return (to_x, to_y) if is_inside(arrays.head, to_x, to_y) else (x, y)
 
 
 @inlined
@@ -46,68 +50,18 @@ def encode_cell(arrays: EpisodeArrays, view: np.ndarray, at: int, x: int, y: int
         view[at + d] = arrays.codes[kind + 1, tint, d]
 
 
-@inlined
-def wrap_cell(head: np.ndarray, x: int, y: int) -> tuple[int, int]:
-    """Return a cell at most one world away from the map, on it if the world is a torus."""
-    if head[col.WALL_EDGE]:
-        return x, y
-    x = x + head[col.WIDTH] if x < 0 else (x - head[col.WIDTH] if x >= head[col.WIDTH] else x)
-    return x, y + head[col.HEIGHT] if y < 0 else (y - head[col.HEIGHT] if y >= head[col.HEIGHT] else y)
-
-
-@compiled
-def rank_block(
-    head: np.ndarray,
-    regions: np.ndarray,
-    west: int,
-    north: int,
-    rows: tuple[int, int],
-    cols: tuple[int, int],
-    found: np.ndarray,
-) -> None:
-    """Find the rank pair and the region + 1 (0 for the outside) of the cells of a block, region by region."""
-    i, first, before = 0, 0, -1
-    for row in range(rows[0], rows[1]):
-        for across in range(cols[0], cols[1]):
-            x, y = wrap_cell(head, west + across, north - row)
-            r = find_region(regions, x, y) if 0 <= x < head[col.WIDTH] and 0 <= y < head[col.HEIGHT] else -1
-            if r != before:
-                if before >= 0:
-                    rank_cells(regions, before, found[0, first:i], found[1, first:i])
-                first, before = i, r
-            if r >= 0:
-                p, q = find_grid_cell(regions, r, x, y)
-                found[0, i], found[1, i] = p, q
-            found[2, i] = r + 1
-            i += 1
-    if before >= 0:
-        rank_cells(regions, before, found[0, first:i], found[1, first:i])
-
-
 @compiled
 def refresh_block(
     arrays: EpisodeArrays, view: np.ndarray, x: int, y: int, rows: tuple[int, int], cols: tuple[int, int]
 ) -> None:
     """Look up a block of the view of an agent at (x, y): the rows and columns from first to last."""
-    head, regions = arrays.head, arrays.regions
-    west, north, depth = x - head[col.COLS] // 2, y + head[col.ROWS] // 2, head[col.DEPTH]
-    found = np.empty((3, (rows[1] - rows[0]) * (cols[1] - cols[0])), np.uint32)
-    rank_block(head, regions, west, north, rows, cols, found)
-    i = 0
+    head = arrays.head
+    west, north = x - head[col.COLS] // 2, y + head[col.ROWS] // 2
     for row in range(rows[0], rows[1]):
         for across in range(cols[0], cols[1]):
-            at, r = (row * head[col.COLS] + across) * depth, np.int64(found[2, i]) - 1
             x, y = wrap_cell(head, west + across, north - row)
-            kind = len(arrays.kinds)
-            if r >= 0:
-                slot = find_slot(arrays, x, y)
-                if slot == -1:
-                    kind = kind_at_rank(regions, arrays.layers, r, np.int64(found[0, i]), np.int64(found[1, i]))
-                else:
-                    kind = arrays.slots[slot, col.WHAT] if slot >= 0 else EMPTY
-                kind = hide_out_of_season(arrays, kind, x, y)
-            encode_cell(arrays, view, at, x, y, kind)
-            i += 1
+            kind = find_kind(arrays, x, y) if is_inside(head, x, y) else len(arrays.kinds)
+            encode_cell(arrays, view, (row * head[col.COLS] + across) * head[col.DEPTH], x, y, kind)
 
 
 @compiled

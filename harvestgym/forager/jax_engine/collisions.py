@@ -10,9 +10,9 @@ from harvestgym.forager.hashing import DELAY, draw_bell, draw_word, scale_word
 from harvestgym.forager.kinds import DelayLaw, Kind, ReturnPlace
 from harvestgym.forager.world import AWAY, EMPTY, GONE, VACANT, World
 
-from .lookup import HOME_X, HOME_Y, find_region, find_slot, pack, to_word, unpack_state
+from .lookup import HOME_X, HOME_Y, find_slot, pack, to_word, unpack_state
 from .rewards import pay
-from .state import ForagerParams, ForagerState
+from .state import ForagerParams, ForagerState, put
 from .view import find_cell_ahead, find_kind_ahead, locate_in_view, patch
 
 
@@ -29,7 +29,7 @@ def collide(
     takes = (kind >= 0) & jnp.array([k.collectable for k in kinds])[kind]
     room = (slot >= 0) | jnp.any(unpack_state(state.slots) == VACANT)
     hit = jnp.where(takes & ~room, EMPTY, kind)  # what must stay counts as nothing
-    state = pay(world, replace(state, hit=hit), params, find_region(world, x, y))
+    state = pay(world, replace(state, hit=hit), params, world.find_region(x, y, jnp))
     return _take(world, state, x, y, kind, slot, takes), ~blocked & ~stays
 
 
@@ -50,12 +50,12 @@ def _take(
     ]  # fmt: skip
     if world.moves:
         column += list(_find_target(world, kind, x, y))
-    r = find_region(world, x, y)
+    r = world.find_region(x, y, jnp)
     return replace(
         state,
-        slots=slots.at[:, i].set(jnp.where(done, jnp.stack(column), slots[:, i])),
+        slots=put(slots, i, jnp.stack(column), done, axis=1),
         events=state.events + done,
-        eaten=state.eaten.at[r].add(done.astype(jnp.int32)),
+        eaten=put(state.eaten, r, state.eaten[r] + 1, done),
         refused=state.refused + (takes & ~room),
         view=patch(state, *locate_in_view(world, state, x, y), EMPTY, done),
     )

@@ -23,14 +23,13 @@ from .lookup import (
     META,
     draw_free_cell,
     find_kind,
-    find_region,
     key_region,
     pack,
     unpack_kind,
     unpack_state,
 )
 from .rewards import clock_phase
-from .state import ForagerState
+from .state import ForagerState, put
 from .view import is_in_view, locate_in_view, patch, refresh
 
 
@@ -67,17 +66,16 @@ def _change_if(needed: jax.Array, change: Callable[[ForagerState], ForagerState]
 def _renew_region(world: World, state: ForagerState, r: int, due: jax.Array) -> ForagerState:
     generation = state.generation[r] + due
     keys, keep, kept = key_region(world, state.words, r, generation, state.x, state.y)
-    native = find_region(world, state.slots[HOME_X], state.slots[HOME_Y]) == r
+    native = world.find_region(state.slots[HOME_X], state.slots[HOME_Y], jnp) == r
     cleared = jnp.where(native & due, np.uint32(VACANT), state.slots[META])
-    put = lambda old, new: old.at[r].set(jnp.where(due, new, old[r]))  # noqa: E731
     return replace(
         state,
-        generation=state.generation.at[r].set(generation),
-        eaten=put(state.eaten, 0),
-        keys=put(state.keys, keys),
-        keep=put(state.keep, keep),
-        kept=put(state.kept, kept),
-        slots=state.slots.at[META].set(cleared),
+        generation=put(state.generation, r, generation),
+        eaten=put(state.eaten, r, 0, due),
+        keys=put(state.keys, r, keys, due),
+        keep=put(state.keep, r, keep, due),
+        kept=put(state.kept, r, kept, due),
+        slots=put(state.slots, META, cleared),
     )
 
 
@@ -102,11 +100,11 @@ def _return_all_home(world: World, state: ForagerState) -> ForagerState:
     def show(loop: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
         left, view = loop
         i = jax.lax.argmax(left, 0, jnp.int32)
-        return left.at[i].set(False), patch(replace(state, view=view), row[i], col[i], kinds[i], jnp.any(left))
+        return put(left, i, False), patch(replace(state, view=view), row[i], col[i], kinds[i], jnp.any(left))
 
     _, view = jax.lax.while_loop(lambda loop: jnp.any(loop[0]), show, (shown, state.view))
     cleared = jnp.where(back, np.uint32(VACANT), state.slots[META])
-    return replace(state, view=view, slots=state.slots.at[META].set(cleared))
+    return replace(state, view=view, slots=put(state.slots, META, cleared))
 
 
 def _return_one_by_one(world: World, state: ForagerState) -> ForagerState:
@@ -114,7 +112,7 @@ def _return_one_by_one(world: World, state: ForagerState) -> ForagerState:
         slots, view, left = loop
         i = jax.lax.argmax(jnp.where(left, state.events - slots[BORN], np.uint32(0)), 0, jnp.int32)
         after = _return_object(world, replace(state, slots=slots, view=view), i)
-        return after.slots, after.view, left.at[i].set(False)
+        return after.slots, after.view, put(left, i, False)
 
     loop = state.slots, state.view, _is_due(state)
     slots, view, _ = jax.lax.while_loop(lambda loop: jnp.any(loop[2]), one, loop)
@@ -125,7 +123,7 @@ def _return_object(world: World, state: ForagerState, i: jax.Array) -> ForagerSt
     """Let the object of slot `i` stand where its kind says, if the cell is free."""
     slots, kind = state.slots, unpack_kind(state.slots)[i]
     places = jnp.array([k.place for k in world.kinds], jnp.int32)[kind]
-    home = find_region(world, slots[HOME_X, i], slots[HOME_Y, i])
+    home = world.find_region(slots[HOME_X, i], slots[HOME_Y, i], jnp)
     region = jnp.where(places == ReturnPlace.REGION, home, 0)
     drawn_x, drawn_y, found = draw_free_cell(world, state, region, RETURN, slots[BORN, i])
     there = find_kind(world, state, slots[AT_X, i][None], slots[AT_Y, i][None], True)
@@ -137,7 +135,7 @@ def _return_object(world: World, state: ForagerState, i: jax.Array) -> ForagerSt
     become = pack(jnp.where(at_home, VACANT, STANDING), kind)
     settled = jnp.concatenate([slots[:META, i], jnp.stack([become, x, y])])
     view = patch(state, *locate_in_view(world, state, x, y), kind, ok)
-    slots = slots.at[:, i].set(jnp.where(ok, settled, slots[:, i]))
+    slots = put(slots, i, settled, ok, axis=1)
     return replace(state, slots=slots, view=view)
 
 

@@ -1,12 +1,12 @@
 """Cell look-up under JAX: the kind in any number of cells at once.
 
 The changed objects are `slots`, an array of words (5 or 7, capacity) whose rows are named below. A look-up compares
-all slots with all cells; for the row or column that comes into view, one coordinate is compared first.
+all slots with all cells.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import jax
@@ -22,9 +22,6 @@ HOME_X, HOME_Y, DUE, BORN, META, AT_X, AT_Y = range(7)
 """Rows of `slots`: the cell an object comes from, when it returns, the number of the collision that took it, its state
 and kind as one word, and where it stands or will stand (absent where every object returns to its own cell)."""
 
-FindCells = Callable[[jax.Array, jax.Array], jax.Array]
-"""Maps the coordinates of slots to the index of the cell they lie in; an index outside 0 ... n - 1 for none."""
-
 
 def to_word(x: Any) -> jax.Array:
     """`x` as uint32."""
@@ -36,20 +33,6 @@ def _select(region: jax.Array, values: Sequence[Any] | jax.Array) -> jax.Array:
     out = to_word(values[0])
     for i in range(1, len(values)):
         out = jnp.where(region == i, to_word(values[i]), out)
-    return out
-
-
-def is_inside(g: Region, x: jax.Array, y: jax.Array) -> jax.Array:
-    """Return whether each cell lies in the rectangle."""
-    across = (x >= np.uint32(g.x)) & (x < np.uint32(g.x + g.width))
-    return across & (y >= np.uint32(g.y)) & (y < np.uint32(g.y + g.height))
-
-
-def find_region(world: World, x: jax.Array, y: jax.Array) -> jax.Array:
-    """int32: the region of each cell, the last that contains it."""
-    out = jnp.zeros(jnp.shape(x), jnp.int32)
-    for i, g in enumerate(world.regions[1:], 1):
-        out = jnp.where(is_inside(g, x, y), i, out)
     return out
 
 
@@ -94,7 +77,7 @@ def permute(
 def generate_kind(world: World, state: ForagerState, x: jax.Array, y: jax.Array) -> jax.Array:
     """int32: the kind that the world put in each cell at first, or EMPTY."""
     regions = world.regions
-    region = find_region(world, x, y)
+    region = world.find_region(x, y, jnp)
     p, q = rank_cell(regions, state.keys, region, x, y)
     keep_p, keep_q = _select(region, state.keep[:, 0]), _select(region, state.keep[:, 1])
     kept = _select(region, state.kept) == 1
@@ -118,7 +101,7 @@ def key_region(
     streams = jnp.array([PLACE_0, PLACE_0 + 1], jnp.uint32)
     keys = draw_word(words[0], words[1], streams, jnp.uint32(region), generation)
     g = world.regions[region]
-    inside = is_inside(g, x, y)
+    inside = g.contains(x, y)
     nearby_x, nearby_y = jnp.where(inside, x, np.uint32(g.x)), jnp.where(inside, y, np.uint32(g.y))
     p, q = rank_cell((g,), keys[None], jnp.int32(0), nearby_x, nearby_y)
     return keys, jnp.stack([p, q]), inside
@@ -170,31 +153,14 @@ def is_in_season(world: World, state: ForagerState, kind: jax.Array, x: jax.Arra
 
 
 def find_kind(world: World, state: ForagerState, x: jax.Array, y: jax.Array, hidden: bool = False) -> jax.Array:
-    """Return the kind or EMPTY in each of the cells now; with `hidden` also the objects out of season; shapes (n,)."""
-    index = jnp.arange(len(x), dtype=jnp.int32)[:, None]
-    cells = lambda sx, sy: jnp.where((sx == x[:, None]) & (sy == y[:, None]), index, -1)  # noqa: E731
-    return _overlay(world, state, x, y, cells, hidden)
+    """Return the kind or EMPTY in each of the cells now; with `hidden` also the objects out of season; shapes (n,).
 
-
-def find_kinds_along(world: World, state: ForagerState, x: jax.Array, y: jax.Array, level: jax.Array) -> jax.Array:
-    """`find_kind` for the cells of a line: a row eastwards if `level`, else a column southwards; wrapped already."""
-    side = jnp.where(level, world.width, world.height).astype(jnp.uint32)
-
-    def cells(sx: jax.Array, sy: jax.Array) -> jax.Array:
-        along, across = jnp.where(level, sx - x[0], y[0] - sy), jnp.where(level, sy - y[0], sx - x[0])
-        offset = jnp.where(along >> 31 == 1, along + side, along).astype(jnp.int32)
-        return jnp.where(across == 0, offset, -1)
-
-    return _overlay(world, state, x, y, cells, False)
-
-
-def _overlay(
-    world: World, state: ForagerState, x: jax.Array, y: jax.Array, cells: FindCells, hidden: bool
-) -> jax.Array:
-    """Return the kinds that the world generated in the cells, less those taken, and the objects that stand instead."""
-    slots, index, slot_state = state.slots, jnp.arange(len(x), dtype=jnp.int32)[:, None], unpack_state(state.slots)
-    home = jnp.where(slot_state != VACANT, cells(slots[HOME_X], slots[HOME_Y]), -1)
-    first = jnp.where(jnp.any(home == index, 1), EMPTY, generate_kind(world, state, x, y))
+    What stands there is what the world generated, less the objects taken, or an object that moved there.
+    """
+    slots, slot_state = state.slots, unpack_state(state.slots)
+    cells = lambda sx, sy: (sx == x[:, None]) & (sy == y[:, None])  # noqa: E731
+    gone = jnp.any(cells(slots[HOME_X], slots[HOME_Y]) & (slot_state != VACANT), 1)
+    first = jnp.where(gone, EMPTY, generate_kind(world, state, x, y))
     if not hidden:
         first = jnp.where(is_in_season(world, state, first, x, y), first, EMPTY)
     if not world.moves:
@@ -202,8 +168,8 @@ def _overlay(
     stands = slot_state == STANDING
     if not hidden:
         stands = stands & is_in_season(world, state, unpack_kind(slots), slots[HOME_X], slots[HOME_Y])
-    here = jnp.where(stands, cells(*current_cells(slots)), -1)
-    return jnp.maximum(first, jnp.max(jnp.where(here == index, unpack_kind(slots), EMPTY), 1))
+    here = cells(*current_cells(slots)) & stands
+    return jnp.maximum(first, jnp.max(jnp.where(here, unpack_kind(slots), EMPTY), 1))
 
 
 def draw_free_cell(

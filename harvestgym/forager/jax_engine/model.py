@@ -19,6 +19,7 @@ from harvestgym.core.checks import check_fields
 from harvestgym.core.env import Env
 from harvestgym.core.tree import replace
 from harvestgym.core.tuning.rule_family import TunedRule
+from harvestgym.forager.kinds import ring_length
 from harvestgym.forager.observations import (
     MODES,
     Hint,
@@ -29,12 +30,11 @@ from harvestgym.forager.observations import (
     check_survey,
     make_space,
 )
-from harvestgym.forager.reward_payment import ring_length
 from harvestgym.forager.world import EMPTY, VACANT, StepCount, World
 
 from .collisions import collide
 from .dynamics import renew, return_objects, teleport
-from .lookup import find_region, key_region, to_word, unpack_state
+from .lookup import key_region, to_word, unpack_state
 from .rewards import clock_phase, region_values
 from .state import ForagerParams, ForagerState
 from .view import encode, move, refresh, survey
@@ -157,7 +157,7 @@ class Forager(Env[ForagerState, ForagerParams]):
         seen = mode.observe(encode(self.world, state, mode), jnp)
         if not self.hint[0]:
             return seen
-        region = find_region(self.world, state.x, state.y)
+        region = self.world.find_region(state.x, state.y, jnp)
         return add_hint(self.world, self.hint, seen, clock_phase(state, self.hint[1]), region)
 
     def cells(self, state: ForagerState) -> jax.Array:
@@ -178,7 +178,7 @@ class Forager(Env[ForagerState, ForagerParams]):
 
     def info(self, state: ForagerState, params: ForagerParams) -> dict[str, Any]:
         """Metrics: rate, what was collected, biome, and the regret of being here rather than in the best biome."""
-        biome = find_region(self.world, state.x, state.y)
+        biome = self.world.find_region(state.x, state.y, jnp)
         values = region_values(self.world, state, params)
         return {
             "reward_rate": state.rate,

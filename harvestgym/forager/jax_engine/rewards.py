@@ -11,11 +11,11 @@ import numpy as np
 from harvestgym.core.tree import replace
 from harvestgym.forager import hashing
 from harvestgym.forager.hashing import NOISE, SERIES, STREAMS
-from harvestgym.forager.reward_laws import Constant
-from harvestgym.forager.reward_payment import RATE, ring_cells, ring_length
+from harvestgym.forager.kinds import ring_length
+from harvestgym.forager.reward_laws import RATE, Constant
 from harvestgym.forager.world import World
 
-from .state import ForagerParams, ForagerState
+from .state import ForagerParams, ForagerState, put
 
 
 class JaxContext:
@@ -69,10 +69,11 @@ def pay(world: World, state: ForagerState, params: ForagerParams, region: jax.Ar
         delay = jnp.where(state.hit == i, kind.pays_after, delay)
     length = ring_length(world.kinds)
     if length > 1:
-        later, now = ring_cells(clock_phase(state, length), delay, length)
-        owed = state.owed.at[later].add(reward)
+        now = clock_phase(state, length)
+        later = (now + delay) % length
+        owed = put(state.owed, later, state.owed[later] + reward)
         reward = owed[now]
-        state = replace(state, owed=owed.at[now].set(0.0))
+        state = replace(state, owed=put(owed, now, 0.0))
     return replace(state, paid=reward, rate=state.rate + np.float32(RATE) * (reward - state.rate))
 
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import jax
+import jax.numpy as jnp
 
 from harvestgym.core.tree import par, pytree, var
+from harvestgym.core.xla.fusion import traces_single_kernel
 
 
 @pytree
@@ -38,3 +41,16 @@ class ForagerState:
     rate: jax.Array = var("reward_rate", "running mean reward of a step", low=-math.inf, axes=())
     owed: jax.Array = var("owed", "rewards on their way, by step", low=-math.inf, axes=())
     refused: jax.Array = var("refused#count", "objects that stayed as the bound was reached", dtype="int", axes=())
+
+
+def put(array: jax.Array, index: Any, value: Any, where: Any = True, axis: int = 0) -> jax.Array:
+    """Return `array` with `value` at an index of an axis, if `where`.
+
+    Under `vmap` this is a scatter, which a single kernel cannot contain: there all entries are compared. Elsewhere the
+    comparison takes a third longer, because XLA computes the value again for each entry.
+    """
+    index, value = jnp.where(where, index, array.shape[axis]), jnp.asarray(value, array.dtype)
+    if traces_single_kernel():
+        here = jax.lax.broadcasted_iota(jnp.int32, array.shape, axis) == index
+        return jnp.where(here, jnp.expand_dims(value, axis), array)
+    return array.at[(slice(None),) * axis + (index,)].set(value, mode="drop")

@@ -16,8 +16,8 @@ from harvestgym.forager.hashing import TINT, draw_word, scale_word
 from harvestgym.forager.observations import ObservationMode, channel_table, count_channels
 from harvestgym.forager.world import EAST, MOVES, NORTH, SOUTH, WEST, World, view_offsets
 
-from .lookup import find_kind, find_kinds_along, to_word
-from .state import ForagerState
+from .lookup import find_kind, to_word
+from .state import ForagerState, put
 
 Cells = tuple[jax.Array, jax.Array]
 """Coordinates (x, y) as words, or positions (row, column) in a view."""
@@ -75,7 +75,7 @@ def _find_line(world: World, state: ForagerState, action: jax.Array) -> jax.Arra
     dx = jnp.where(level, across, jnp.where(action == EAST, cols // 2, -(cols // 2)))
     dy = jnp.where(level, jnp.where(action == NORTH, rows // 2, -(rows // 2)), down)
     x, y, outside = _offset_cells(world, state, dx, dy)
-    return jnp.where(outside, len(world.kinds), find_kinds_along(world, state, x, y, level))
+    return jnp.where(outside, len(world.kinds), find_kind(world, state, x, y))
 
 
 def _offset_cells(world: World, state: ForagerState, dx: Any, dy: Any) -> tuple[jax.Array, jax.Array, jax.Array]:
@@ -123,9 +123,7 @@ def patch(state: ForagerState, row: jax.Array, col: jax.Array, kind: Any, where:
     """Return the view with one cell changed, if `where` and if it is in the view."""
     rows, cols = state.view.shape
     shown = where & is_in_view(state, row, col)
-    # A scatter, since XLA on CPUs would compute the compared values again for every cell.
-    place = jnp.where(shown, row * cols + col, rows * cols)
-    return state.view.ravel().at[place].set(jnp.asarray(kind).astype(jnp.int8), mode="drop").reshape(rows, cols)
+    return put(state.view.ravel(), row * cols + col, kind, shown).reshape(rows, cols)
 
 
 # ---- encoding ----------------------------------------------------------------------------------------------

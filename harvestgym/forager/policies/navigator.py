@@ -3,7 +3,7 @@
 It counts its own steps and so its position. Foods of one color it distinguishes by the biome of their cell. Where
 nothing in view pays enough it walks to the biome that pays most now, and so crosses the world when foods change sign. A
 food whose rewards are a random series is worth what it paid last, unless the observation reports current rewards
-(`informed`). Its numbers are tuned for each world (`harvestgym tune`).
+(`InformedForager`). Its numbers are tuned for each world (`harvestgym tune`).
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import gymnasium
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -18,14 +19,14 @@ from jax.tree_util import Partial
 
 from harvestgym.core.env import Timestep
 from harvestgym.core.policy import Policy
-from harvestgym.forager.jax_engine.lookup import find_region, to_word
+from harvestgym.forager.jax_engine.lookup import to_word
 from harvestgym.forager.jax_engine.model import Forager
-from harvestgym.forager.jax_engine.rewards import JaxContext
+from harvestgym.forager.jax_engine.rewards import JaxContext, reward_context
+from harvestgym.forager.jax_engine.state import ForagerParams, ForagerState
 from harvestgym.forager.observations import MODES, OUTSIDE, choose_colors
-from harvestgym.forager.reward_laws import Fourier
+from harvestgym.forager.reward_laws import MAX_REWARD, Fourier
 from harvestgym.forager.world import MOVES, view_offsets
 
-from .informed import InformedForager
 from .planning import choose_best, find_free, is_closed, neighbours, plan, read_channels
 
 DISCOUNT = 0.9
@@ -34,6 +35,33 @@ CLOSE = 0.7
 """Weight of food next to other food, to the power of its distance in steps."""
 
 NEVER_MET = -1
+
+
+@dataclass(frozen=True, repr=False)
+class InformedForager(Forager):
+    """The same world; an observation is a dict of `view`, as before, and `worth`, the current reward of each kind."""
+
+    @classmethod
+    def inform(cls, env: Forager) -> InformedForager:
+        """Return the world of `env` with current rewards in its observations."""
+        return cls(env.world, env.aperture, env.mode, env.horizon, env.hint)
+
+    @property
+    def observation_space(self) -> gymnasium.Space[Any]:
+        worth = gymnasium.spaces.Box(-MAX_REWARD, MAX_REWARD, (len(self.world.kinds),), np.float32)
+        return gymnasium.spaces.Dict({"view": super().observation_space, "worth": worth})
+
+    def observation(self, key: jax.Array, state: ForagerState, action: Any, params: ForagerParams) -> Any:
+        """Return the view, and the expected reward of each kind where it grows."""
+        return {"view": super().observation(key, state, action, params), "worth": self._find_worth(state, params)}
+
+    def _find_worth(self, state: ForagerState, params: ForagerParams) -> jax.Array:
+        now = []
+        for i, kind in enumerate(self.world.kinds):
+            homes = [r for r, region in enumerate(self.world.regions) if any(k == i for k, _ in region.layers)]
+            generation = state.generation[homes[0] if homes else 0]
+            now.append(jnp.float32(kind.reward(reward_context(state, i, generation))) * params.worth[i])
+        return jnp.stack(now)
 
 
 class NavigatorMemory(NamedTuple):
@@ -99,7 +127,7 @@ class _Navigator:
 
     def _read_colors(self, obs: jax.Array, x: jax.Array, y: jax.Array) -> jax.Array:
         world, (north, east) = self.env.world, view_offsets(*self.env.aperture)
-        region = find_region(world, to_word((x + east) % world.width), to_word((y + north) % world.height))
+        region = world.find_region((x + east) % world.width, (y + north) % world.height, jnp)
         shown = lambda color: jnp.all(obs == jnp.array(color, jnp.uint8), -1)  # noqa: E731
         out = jnp.where(shown(OUTSIDE), jnp.int32(len(world.kinds) + 1), 0)
         alike = [jnp.any(jnp.stack([shown(c) for c in tints]), 0) for tints in choose_colors(world.kinds)]
@@ -136,7 +164,7 @@ class _Navigator:
             off = (off + half) % jnp.array([world.width, world.height], jnp.int32) - half
         far, *after = (jnp.abs(off - step).sum(dtype=jnp.int32) for step in np.array([(0, 0), *MOVES], np.int32))
         nearer = jnp.stack(after) < far
-        return (nearer & (find_region(world, to_word(x), to_word(y)) != target)).astype(jnp.float32)
+        return (nearer & (world.find_region(x, y, jnp) != target)).astype(jnp.float32)
 
 
 def remember_reward(carry: NavigatorMemory, last: Timestep) -> NavigatorMemory:
@@ -182,3 +210,17 @@ def navigator(
         *place, jnp.int32(-1), jnp.int32(0), jnp.zeros(kinds, jnp.float32), jnp.full(kinds, NEVER_MET, jnp.int32)
     )
     return Policy(start, Partial(_Navigator(env, worth), numbers), remember_reward)
+
+
+def planner(env: Forager, discount: float = DISCOUNT) -> Policy:
+    """Return the path of most discounted reward within the aperture: a navigator that goes nowhere else.
+
+    It knows the expected reward of each kind at the first step, and not that it changes.
+    """
+    return navigator(env, discount, enough=-np.inf, worth=find_first_worth(env))
+
+
+def find_first_worth(env: Forager) -> tuple[float, ...]:
+    """Return the expected reward of each kind at the first step."""
+    zero, words = jnp.uint32(0), jnp.zeros(2, jnp.uint32)
+    return tuple(float(k.reward(JaxContext(zero, zero, words, i, zero))) for i, k in enumerate(env.world.kinds))

@@ -12,6 +12,7 @@ from harvestgym.core.view.timeline import Record
 from harvestgym.forager.jax_engine.model import Forager
 from harvestgym.forager.kinds import Kind
 from harvestgym.forager.observations import OUTSIDE, PALETTE, Color, choose_colors
+from harvestgym.forager.world import view_offsets
 
 SMALL_WORLD = 1024
 """Cells of a world that is shown whole: more would not be legible."""
@@ -41,15 +42,10 @@ def aperture(env: Forager, past: Record) -> Map:
 
 def whole(env: Forager, past: Record) -> Map:
     """Return all of a small world as it is: biomes, what stands where, what is in view, the agent's way."""
-    world, cells = env.world, past["world"][-1]
+    world = env.world
     y, x = np.meshgrid(np.arange(world.height)[::-1], np.arange(world.width), indexing="ij")
-    ground = world.region_at(x, y)
-    marks = [_biome(env, region, at) for at, region in np.ndenumerate(ground) if region]
-    marks += _in_view(env, past)
-    marks += _things(env, cells, distinct_colors(env), [label_kind(kind) for kind in world.kinds])
-    marks += [_step(at, age) for at, age in _trail(env, past, *_corner(env))]
-    here = _place(env, past["x#cell"][-1:], past["y#cell"][-1:], *_corner(env))[0]
-    return Map("The world as it is", (world.width, world.height), (*marks, _agent(_centre(here))))
+    ground = [_biome(env, region, at) for at, region in np.ndenumerate(world.find_region(x, y)) if region]
+    return _map_cells(env, past, "The world as it is", past["world"][-1], _corner(env), ground)
 
 
 def neighbourhood(env: Forager, past: Record) -> Map:
@@ -57,14 +53,22 @@ def neighbourhood(env: Forager, past: Record) -> Map:
     across, down = neighbourhood_size(env)
     cells = remember_cells(env, past, across, down)
     corner = int(past["x#cell"][-1]) - across // 2, int(past["y#cell"][-1]) + down // 2
-    marks = [Mark("square", _centre((col, row)), 1, UNSEEN, meaning="not seen lately")
-             for row, col in zip(*np.nonzero(cells == UNKNOWN_CELL), strict=True)]  # fmt: skip
-    rows, cols = env.aperture
-    west, north = across // 2 - cols // 2, down // 2 - rows // 2
-    marks += [_now((west + c, north + r)) for r, c in np.ndindex(rows, cols)]
+    unseen = zip(*np.nonzero(cells == UNKNOWN_CELL), strict=True)
+    ground = [Mark("square", _centre((col, row)), 1, UNSEEN, meaning="not seen lately") for row, col in unseen]
+    return _map_cells(env, past, "What it remembers around it", cells, corner, ground)
+
+
+def _map_cells(
+    env: Forager, past: Record, title: str, cells: np.ndarray, corner: tuple[int, int], ground: list[Mark]
+) -> Map:
+    """Draw what stands in cells whose north-western one is given, on a ground, with the view and the agent's way."""
+    down, across = cells.shape
+    inside = lambda at: 0 <= at[0] < across and 0 <= at[1] < down  # noqa: E731
+    marks = ground + [_now(at) for at in _in_view(env, past, *corner) if inside(at)]
     marks += _things(env, cells, distinct_colors(env), [label_kind(kind) for kind in env.world.kinds])
-    marks += [_step(at, age) for at, age in _trail(env, past, *corner) if 0 <= at[0] < across and 0 <= at[1] < down]
-    return Map("What it remembers around it", (across, down), (*marks, _agent((across / 2, down / 2))))
+    marks += [_step(at, age) for at, age in _trail(env, past, *corner) if inside(at)]
+    (here,) = _place(env, past["x#cell"][-1:], past["y#cell"][-1:], *corner)
+    return Map(title, (across, down), (*marks, _agent(_centre(here))))
 
 
 def visited(env: Forager, past: Record) -> Map:
@@ -150,13 +154,10 @@ def _now(cell: tuple[int, int]) -> Mark:
     return Mark("square", _centre(cell), 1, NOW, 0.6, meaning="in view now")
 
 
-def _in_view(env: Forager, past: Record) -> list[Mark]:
-    rows, cols = env.aperture
-    r, c = (v.ravel() for v in np.meshgrid(np.arange(rows), np.arange(cols), indexing="ij"))
-    x, y = int(past["x#cell"][-1]) + c - cols // 2, int(past["y#cell"][-1]) + rows // 2 - r
-    shown = _place(env, x, y, *_corner(env))
-    inside = [(a, b) for a, b in shown if 0 <= a < env.world.width and 0 <= b < env.world.height]
-    return [_now(at) for at in inside]
+def _in_view(env: Forager, past: Record, west: int, north: int) -> list[tuple[int, int]]:
+    """Return the places of the cells in view."""
+    y, x = view_offsets(*env.aperture)
+    return _place(env, (past["x#cell"][-1] + x).ravel(), (past["y#cell"][-1] + y).ravel(), west, north)
 
 
 # -- places ------------------------------------------------------------------------------------------------

@@ -26,11 +26,10 @@ RUNNING, MEAN, TOTAL, REGRET = "#0072b2", "#222222", "#009e73", "#d55e00"
 def scene(env: Forager, record: Record, step: int) -> Scene:
     """Return the picture of an episode at `step` of a record."""
     past = {name: np.asarray(values)[: step + 1] for name, values in record.items()}
-    maps = [aperture(env, past), whole(env, past)] if "world" in past else [
-        aperture(env, past), neighbourhood(env, past), visited(env, past)]  # fmt: skip
+    around = [whole(env, past)] if "world" in past else [neighbourhood(env, past), visited(env, past)]
     clock = int(past["clock#step"][-1])
     charts = chart_rewards(env, past)
-    panels: tuple[Panel, ...] = (*maps, _words(env, past), *charts)
+    panels: tuple[Panel, ...] = (aperture(env, past), *around, _words(env, past), *charts)
     return Scene(f"Step {clock:,} in a world of {env.world.width:,} x {env.world.height:,} cells", panels)
 
 

@@ -91,6 +91,14 @@ def test_the_environments_are_single_kernels(id: str, warnings: Callable[[], lis
     assert warnings() == []
 
 
+@marks
+def test_a_batch_of_foragers_is_a_single_kernel(warnings: Callable[[], list[str]]) -> None:
+    env = harvestgym.make_vec("forager/two-biome-v1", 2, aperture=(3, 3))
+    env.reset(seed=0)
+    env.step(np.zeros(2, int))
+    assert warnings() == []
+
+
 @pytest.fixture
 def warnings(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[str]]:
     """Return the warnings logged so far; none has been reported before."""

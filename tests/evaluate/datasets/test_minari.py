@@ -56,7 +56,7 @@ def test_what_is_written_comes_back(file: str, toy: str, tmp_path: Path) -> None
         pytest.importorskip("minari")
     kept = [
         record_demonstrations("fishing/logistic-levels-v0", "random", 12, 3, Tmax=9),
-        record_demonstrations("forager/flowers-v1", "greedy", 2, horizon=30),
+        record_demonstrations("forager/flowers-v1", "planner", 2, horizon=30),
     ]
     env = harvestgym.make(toy)
     kept.append(Demonstrations(toy, "human", [*collect_episodes(GymEnv(env), lambda obs: obs["stock"][:1], (4, 5, 6))]))
@@ -72,7 +72,7 @@ def test_what_is_written_comes_back(file: str, toy: str, tmp_path: Path) -> None
 def test_an_episode_is_played_again_from_its_seed() -> None:
     for id, policy, overrides in (
         ("fishing/logistic-random-v0", "random", {}),
-        ("forager/flowers-v1", "greedy", {"horizon": 30}),
+        ("forager/flowers-v1", "planner", {"horizon": 30}),
     ):
         env = GymEnv(harvestgym.make(id, **overrides))
         for one in record_demonstrations(id, policy, 2, 11, **overrides).episodes:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import jax
 import numpy as np
 import pyarrow.parquet
 import pytest
 
 from experiments.studies import forager as study
+from harvestgym.forager.family import build_forager
+from tests.forager.worlds import EAST, NORTH, SMALL, SOUTH, WEST
 
 LIVES, WINDOWS, WINDOW = 8, 5, 1_250
 
@@ -39,3 +42,21 @@ def test_the_foods_of_the_world_change_sign() -> None:
     """Two foods, one of +1 and one of -1 at first; only they can be collected."""
     world = study.make_changing_world().world
     assert {"oyster", "chanterelle"} <= set(world.names)
+
+
+@pytest.mark.parametrize(
+    ("drawing", "ways"),
+    [
+        (("  f  ", "     ", "     "), {NORTH}),
+        (("     ", "     ", "   f "), {SOUTH, EAST}),
+        (("     ", "f  f ", "     "), {EAST}),
+        (("  #  ", "     ", "     "), {EAST, SOUTH, WEST}),
+    ],
+)
+def test_the_greedy_agent_goes_to_the_food_and_around_walls(drawing: tuple[str, ...], ways: set[int]) -> None:
+    obs = np.array([[[c == "f", c == "#"] for c in row] for row in drawing])
+    policy = study.greedy(build_forager(SMALL | {"aperture": list(obs.shape[:2])}))
+    keys = jax.random.split(jax.random.key(0), 400)
+    actions = np.asarray(jax.jit(jax.vmap(lambda key: policy.act(policy.init, obs, key)[1]))(keys))
+    assert np.isin(actions, list(ways)).mean() > 1 - 2 * study.STRAY
+    assert set(actions.tolist()) == ways | ({NORTH, EAST, SOUTH, WEST} if "f" in "".join(drawing) else set())

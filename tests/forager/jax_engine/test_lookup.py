@@ -59,8 +59,8 @@ def test_the_generated_map_is_that_of_the_host(name):
 def test_regions_are_those_of_the_world(name):
     world = model_of(name).world
     x, y = grid(world)
-    found = np.asarray(lookup.find_region(world, x, y))
-    assert (found == world.region_at(np.asarray(x, int), np.asarray(y, int))).all()
+    found = np.asarray(world.find_region(x, y, jnp))
+    assert (found == world.find_region(np.asarray(x, int), np.asarray(y, int))).all()
 
 
 @pytest.mark.parametrize("name", REGIONS)
@@ -73,7 +73,7 @@ def test_counts_of_a_region_are_exact_and_the_start_is_free(name):
     start = model.world.start
     assert kinds[start[1] * model.world.width + start[0]] == EMPTY
     last = len(model.world.regions) - 1
-    inside = np.asarray(lookup.find_region(model.world, x, y)) == last
+    inside = np.asarray(model.world.find_region(x, y, jnp)) == last
     for kind, count in model.world.regions[last].layers:
         assert (kinds[inside] == kind).sum() == count
 

@@ -12,6 +12,7 @@ import pytest
 
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.tree import replace
+from harvestgym.core.xla.fusion import iterate_equations, tracing_single_kernel
 from harvestgym.forager.family import build_forager
 from harvestgym.forager.jax_engine import view
 from harvestgym.forager.jax_engine.lookup import unpack_state
@@ -117,6 +118,16 @@ def test_a_batch_is_its_episodes_one_by_one():
     one = jax.jit(step)
     for i, row in enumerate(words):
         assert jax.tree.all(jax.tree.map(lambda a, b: bool((a == b).all()), one(row), at(batch, i)))
+
+
+@pytest.mark.parametrize("name", WORLDS)
+def test_a_batch_steps_without_the_scatters_that_a_single_kernel_cannot_contain(name):
+    model = build_forager(WORLDS[name] | {"teleport_every": 9})
+    states = jax.eval_shape(jax.vmap(model.begin), np.zeros((3, 2), np.uint32))
+    step = jax.vmap(lambda state, action: model.step(jax.random.key(0), state, action, model.params))
+    with tracing_single_kernel():
+        operations = [*iterate_equations(jax.make_jaxpr(step)(states, np.zeros(3, np.int32)))]
+    assert not [each.primitive.name for each in operations if "scatter" in each.primitive.name]
 
 
 # -- parameters ----------------------------------------------------------------------------------------------

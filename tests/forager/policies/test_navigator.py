@@ -9,9 +9,7 @@ import pytest
 from harvestgym.core.policy import random_policy
 from harvestgym.core.rollout import evaluate
 from harvestgym.forager.family import build_forager, make, make_oracle, make_rule_families, policies, summary
-from harvestgym.forager.policies.baselines import planner
-from harvestgym.forager.policies.informed import InformedForager
-from harvestgym.forager.policies.navigator import navigator
+from harvestgym.forager.policies.navigator import InformedForager, navigator, planner
 from harvestgym.testing import check_env
 from tests.forager.worlds import EAST, NORTH, SMALL, SOUTH, WEST
 from tests.short import long

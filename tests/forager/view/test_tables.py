@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from harvestgym.forager.family import CATALOGUE, build_forager, make, timeline
-from harvestgym.forager.view.describe import describe
+from harvestgym.forager.view.tables import describe
 from tests.forager.worlds import RENEWED, SMALL, VARIED
 
 STEPS = 6

@@ -1,4 +1,4 @@
-"""The baselines on views drawn by hand, and the planner against a search of all paths."""
+"""The planner on views drawn by hand, and its plan against a search of all paths."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ import pytest
 from harvestgym.core.policy import random_policy
 from harvestgym.core.rollout import evaluate
 from harvestgym.forager.family import build_forager, make, policies, summary
-from harvestgym.forager.policies.baselines import STRAY, greedy, planner
+from harvestgym.forager.policies.navigator import planner
 from harvestgym.forager.policies.planning import choose_best, neighbours, plan
 from harvestgym.forager.world import MOVES
-from tests.forager.worlds import EAST, NORTH, SMALL, SOUTH, WEST
+from tests.forager.worlds import EAST, NORTH, SMALL, SOUTH
 from tests.short import long
 
 KEY = jax.random.key(0)
@@ -47,23 +47,10 @@ def test_the_planner_goes_to_the_food(name):
     assert set(act(planner, view(*drawing))) == ways
 
 
-@pytest.mark.parametrize("name", VIEWS)
-def test_the_greedy_agent_goes_to_the_food_and_strays_now_and_then(name):
-    drawing, ways = VIEWS[name]
-    actions = act(greedy, view(*drawing), 400)
-    there = np.isin(actions, list(ways)).mean()
-    assert 1 - 2 * STRAY < there < 1
-    assert set(actions) == {NORTH, EAST, SOUTH, WEST}
-
-
 def test_the_planner_goes_around_a_wall():
     assert set(act(planner, view("     ", "  #  ", "  #f ", "     ", "     "))) == {EAST}
     around = view("     ", "   # ", "   #f", "     ", "     ")
     assert set(act(planner, around)) == {SOUTH}
-
-
-def test_the_greedy_agent_does_not_bump_into_walls():
-    assert NORTH not in act(greedy, view("  #  ", "     ", "     "), 200)
 
 
 def test_neighbours_are_in_the_order_of_the_actions():
@@ -138,19 +125,18 @@ def sweep_grid(worth, open_, sweeps, discount) -> list[float]:
 
 
 @long
-def test_the_baselines_beat_a_random_agent():
+def test_the_planner_beats_a_random_agent():
     model = build_forager(SMALL | {"size": [40, 40], "aperture": [9, 9], "horizon": 300})
     named = policies(model) | {"random": random_policy(model)}
     score = {}
-    for name in ("greedy", "planner", "random"):
+    for name in ("planner", "random"):
         episodes = evaluate(model, named[name], jax.random.key(0), 16, 300)
         score[name] = summary(model, episodes)["reward per step"].mean()
-    assert score["greedy"] > 3 * score["random"]
     assert score["planner"] > 3 * score["random"]
 
 
 def test_worlds_have_the_policies_that_can_read_their_observations():
-    assert set(policies(build_forager(SMALL))) == {"expert", "planner", "greedy"}
+    assert set(policies(build_forager(SMALL))) == {"expert", "planner"}
     assert set(policies(make("relearning-v1"))) == {"expert"}
     for change in ({"hint": [1, 2]}, {"observation_mode": "scalar"}, {"observation_mode": "compass"}):
         assert policies(build_forager(SMALL | change)) == {}
