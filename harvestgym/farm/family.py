@@ -30,10 +30,10 @@ from harvestgym.farm.policies.expert_rules import rule_policy
 from harvestgym.farm.policies.rule_numbers import make_rule_families as make_rule_families
 from harvestgym.farm.policies.rule_numbers import replace_numbers
 from harvestgym.farm.view.describe import describe as describe
+from harvestgym.farm.view.figure import figure as figure
 from harvestgym.farm.view.monitors import watch_variables as watch_variables
 from harvestgym.farm.view.recorder import record as record
 from harvestgym.farm.view.scene import scene as scene
-from harvestgym.farm.view.season_figure import season as figure  # noqa: F401
 from harvestgym.farm.view.timeline import timeline as timeline
 from harvestgym.farm.view.weather_years import find_weather_years as find_weather_years
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -89,15 +89,16 @@ class Map:
 
 @dataclass(frozen=True)
 class Line:
-    """A series over the steps of an episode so far; `dots` are not joined.
+    """A series over the steps of an episode so far, drawn as a "line", or as "dots" that are not joined.
 
-    In a figure, `x` may stand for the steps, and the dots without a colour are lighter with each step.
+    Figures also draw "bars" and the "area" below a series. There `x` may stand for the steps, and dots without a colour
+    are lighter with each step.
     """
 
     label: str
     values: np.ndarray
     colour: str
-    dots: bool = False
+    style: Literal["line", "dots", "bars", "area"] = "line"
     x: np.ndarray | None = None
 
 

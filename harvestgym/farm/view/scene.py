@@ -42,7 +42,7 @@ def scene(env: FarmModel, record: Record, step: int) -> Scene:
         Words("Just done", done or ("nothing",)),
         Words("So far", _score(record, step)),
     )
-    return Scene(_title(env, record, step), (*maps, *words, *_charts(env, params, record, step)))
+    return Scene(_title(env, record, step), (*maps, *words, *chart_season(env, record, step)))
 
 
 def _field(env: FarmModel, params: FarmParams, record: Record, step: int, f: int) -> tuple[Map, list[str]]:
@@ -148,8 +148,8 @@ def _score(record: Record, step: int) -> tuple[str, ...]:
     return (*lines, ", ".join(used)) if used else tuple(lines)
 
 
-def _charts(env: FarmModel, params: FarmParams, record: Record, step: int) -> Iterator[Chart]:
-    """Water in the soil of each field and the net reward, day by day."""
+def chart_season(env: FarmModel, record: Record, step: int) -> Iterator[Chart]:
+    """Draw the water in the soil of each field, where it is known, and the net reward, day by day."""
     every, days = env.steps_per_day, int(env.params.horizon)
     upto = slice(0, step + 1, every)
     lines = []
@@ -159,7 +159,8 @@ def _charts(env: FarmModel, params: FarmParams, record: Record, step: int) -> It
             name = variable.where[0] if len(env.fields) > 1 else ""
             lines.append(Line(name, mean, LINE_COLOURS[variable.field % len(LINE_COLOURS)]))
     if lines:
-        yield Chart("Water in the soil, mean of the plots, by day", "L", days, tuple(lines), _soil_levels(params))
+        levels = _soil_levels(_params_of_day(env, record, step))
+        yield Chart("Water in the soil, mean of the plots, by day", "L", days, tuple(lines), levels)
     net = np.cumsum(np.asarray(record["info/net"], float)[: step + 1])[::every]
     yield Chart("Net reward so far, by day", "", days, (Line("", net, LINE_COLOURS[2]),), {})
 

@@ -83,7 +83,7 @@ def _stock_chart(env: FishingModel, past: Record) -> Chart:
     stock = past["stock"] if len(names) > 1 else past["biomass"][:, None]
     lines = _column_lines(env, stock, next(iter(names)), STOCK_COLOURS[0])
     if env.params.survey_error.random and len(names) == 1:
-        lines.append(Line("seen by the survey", past["seen"][:, 0], SEEN, dots=True))
+        lines.append(Line("seen by the survey", past["seen"][:, 0], SEEN, style="dots"))
     return _chart(env, "Stock", _unit(env), lines, find_levels(env).stock)
 
 
@@ -95,7 +95,7 @@ def _catch_charts(env: FishingModel, past: Record) -> list[Chart]:
     )
     high = _find_top(caught, levels.catch)
     if (best := _optimal_catch(env, past)) is not None:
-        caught.append(Line("what the optimum would take", best, BEST, dots=True))
+        caught.append(Line("what the optimum would take", best, BEST, style="dots"))
         # Not the last years, in which it takes the whole stock.
         high = max(high, 1.1 * float(np.nanquantile(best[1:], 0.95)) if len(best) > 1 else 0.0)
     catches = _chart(env, "Catch of the year", _unit(env), caught, levels.catch)
