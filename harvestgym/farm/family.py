@@ -35,7 +35,6 @@ from harvestgym.farm.view.monitors import watch_variables as watch_variables
 from harvestgym.farm.view.recorder import record as record
 from harvestgym.farm.view.scene import scene as scene
 from harvestgym.farm.view.timeline import timeline as timeline
-from harvestgym.farm.view.weather_years import find_weather_years as find_weather_years
 
 from .schema import FarmSpec, nested_keys, read_farm
 
