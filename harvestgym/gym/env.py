@@ -77,7 +77,7 @@ class GymEnv(GymBase, gymnasium.Env[Any, Any]):
         shown = self._compiled.step(read)
         self._over = shown.terminated or shown.truncated
         self._log(read, shown)
-        self._notify_step(self._over)
+        self._notify_step()
         return self._write(shown.obs), shown.reward, shown.terminated, shown.truncated, shown.info
 
     def _accept_run_state(self, run: RunState) -> None:

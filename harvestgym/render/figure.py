@@ -27,19 +27,25 @@ def draw_figure(charts: Sequence[Chart], step: str, columns: int = 3, title: str
     """Draw charts on a page; `step` names the steps, in the singular. Needs the extra `plot`."""
     from matplotlib.figure import Figure
 
+    page = Figure(layout="constrained")
     columns = 2 if len(charts) in (2, 4) else columns
-    rows = math.ceil(len(charts) / columns)
-    size = (4.2 * columns, 3.3 * rows) if columns > 1 else (10, 1.9 * rows)
-    page = Figure(figsize=size, layout="constrained")
-    panels = page.subplots(rows, columns, squeeze=False, sharex=columns == 1).ravel()
-    for panel, chart in zip(panels, charts, strict=False):
+    for panel, chart in zip(make_panels(page, len(charts), columns), charts, strict=False):
         draw_chart(panel, chart, step)
         if columns == 1:
             panel.label_outer()
-    for panel in panels[len(charts) :]:
-        panel.set_axis_off()
     page.suptitle(textwrap.fill(title, 100), fontsize=11)
     return page
+
+
+def make_panels(page: Any, number: int, columns: int = 0) -> np.ndarray:
+    """Make axes for charts on a page of Matplotlib in some columns, by default as many as rows; set its size."""
+    columns = columns or math.ceil(math.sqrt(number))
+    rows = math.ceil(number / columns)
+    page.set_size_inches((4.2 * columns, 3.0 * rows) if columns > 1 else (10, 1.9 * rows))
+    panels = page.subplots(rows, columns, squeeze=False, sharex=columns == 1).ravel()
+    for panel in panels[number:]:
+        panel.set_axis_off()
+    return panels
 
 
 def draw_chart(panel: Any, chart: Chart, step: str) -> None:
