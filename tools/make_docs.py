@@ -54,7 +54,6 @@ PARTS = {
     "pictures": [
         "tools/make_pictures.py",
         "tools/make_monitor.py",
-        f"{COMMAND} run farm/full-3x4-v1 --episodes 1 --width 640 --fps 20 --gif docs/pictures/season.gif",
     ],
 }
 """What Python is asked for, from the root of the repository."""
