@@ -55,7 +55,7 @@ class RecordedEpisode(NamedTuple):
 
     @property
     def timeline(self) -> Timeline:
-        """Its variables, actions, gains, costs and deaths."""
+        """Its variables, actions, events, gains and costs."""
         return registry.family_function(self.id, "timeline")(self.env, self.record)
 
     @property

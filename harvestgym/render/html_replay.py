@@ -1,4 +1,4 @@
-"""An episode as one self-contained HTML file: pictures, charts of any variable, actions, rewards, deaths.
+"""An episode as one self-contained HTML file: pictures, charts of any variable, actions, rewards, events.
 
 The file contains the whole record without loss; `read_html` reads it.
 """
@@ -106,7 +106,7 @@ def _describe_episode(
         "actions": [[a.step, a.who, a.what, a.cost, a.note] for a in story.actions],
         "gains": {name: packed.put(values) for name, values in story.gains.items()},
         "costs": {name: packed.put(values) for name, values in story.costs.items()},
-        "deaths": [[d.step, d.who, d.why, d.before] for d in story.deaths],
+        "events": story.events,
         "every": pictures.every,
         "legend": pictures.legend,
         "last": story.last_event,
