@@ -30,7 +30,7 @@ def draw_figure(charts: Sequence[Chart], step: str, columns: int = 3, title: str
     page = Figure(layout="constrained")
     columns = 2 if len(charts) in (2, 4) else columns
     for panel, chart in zip(make_panels(page, len(charts), columns), charts, strict=False):
-        draw_chart(panel, chart, step)
+        plot_chart(panel, chart, step)
         if columns == 1:
             panel.label_outer()
     page.suptitle(textwrap.fill(title, 100), fontsize=11)
@@ -48,11 +48,11 @@ def make_panels(page: Any, number: int, columns: int = 0) -> np.ndarray:
     return panels
 
 
-def draw_chart(panel: Any, chart: Chart, step: str) -> None:
+def plot_chart(panel: Any, chart: Chart, step: str) -> None:
     """Draw a chart into the axes of Matplotlib."""
     markers = cycle(MARKERS)
     for line in chart.lines:
-        _draw_line(panel, line, markers)
+        _plot_line(panel, line, markers)
     for name, height in chart.levels.items():
         panel.axhline(height, color=LEVEL, linestyle=":", linewidth=1)
         style = {"color": LEVEL, "fontsize": 8, "bbox": {"facecolor": "white", "alpha": 0.7, "pad": 0.5, "lw": 0}}
@@ -64,7 +64,7 @@ def draw_chart(panel: Any, chart: Chart, step: str) -> None:
         panel.legend(frameon=False, fontsize=8, labelspacing=0.2, borderaxespad=0.2, **aside)
 
 
-def _draw_line(panel: Any, line: Line, markers: Iterator[str]) -> None:
+def _plot_line(panel: Any, line: Line, markers: Iterator[str]) -> None:
     x = np.arange(len(line.values)) if line.x is None else line.x
     style = {"color": line.colour, "label": line.label or None}
     if not line.colour:

@@ -16,7 +16,7 @@ import numpy as np
 from harvestgym.core.errors import ConfigError, check_extras, unknown
 from harvestgym.core.view.scene import Chart, Line
 
-from .figure import draw_chart, make_panels
+from .figure import make_panels, plot_chart
 from .readings import Reading, Sink, Watch
 
 MAX_POINTS = 1024
@@ -100,7 +100,7 @@ class PlotSink(Sink):
         panels = make_panels(self.figure, len(self._last))
         for number, (panel, reading) in enumerate(zip(panels, self._last, strict=False)):
             if reading.picture is None:
-                draw_chart(panel, self._make_chart(number, reading), self._axis)
+                plot_chart(panel, self._make_chart(number, reading), self._axis)
                 _name_codes(panel, reading)
             else:
                 self._draw_picture(panel, reading.picture, reading.watch)

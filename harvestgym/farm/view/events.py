@@ -13,7 +13,7 @@ from harvestgym.farm.engine.variables import Variable
 from harvestgym.farm.entities.plant.stages import Stage
 
 from .action_log import logged_orders
-from .words import calendar_date, entity_titles
+from .words import date_of_step, entity_titles
 
 ARRIVALS = {"plot_population#nb": "pests came", "grow#nb": "weeds came up", "flowers#nb": "weeds in bloom"}
 """Numbers per plot that are news where they were 0, in words."""
@@ -102,10 +102,7 @@ def _on_plots(plots: int, variable: Variable) -> str:
 
 def day_name(env: FarmModel, record: Record, step: int) -> str:
     """Return `day 3` or `day 3, 5 May`, where the date is known."""
-    calendar = next((v.name for v in env.variables if v.key == "day#int365"), None)
-    number = float("nan") if calendar is None else float(record[calendar][step])
-    date = calendar_date(number) if np.isfinite(number) else None
-    return f"day {int(record['info/day'][step])}" + (f", {date.day} {date:%b}" if date else "")
+    return ", ".join(filter(None, (f"day {int(record['info/day'][step])}", date_of_step(env, record, step))))
 
 
 def find_last_event(record: Record) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from harvestgym.core.view.scene import AGENT_COLOURS, Chart, Line
+from harvestgym.core.view.scene import COLOURS, Chart, Line
 from harvestgym.core.view.timeline import Record
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.engine.variables import Variable
@@ -44,7 +44,7 @@ def figure(env: FarmModel, record: Record) -> Any:
 def _find(env: FarmModel, key: str) -> Iterator[tuple[Variable, str, str]]:
     """Yield the variables of a key, each with a name that ends with its parameter set, and a colour."""
     found = [v for v in env.variables if v.key == key]
-    for variable, colour in zip(found, cycle(AGENT_COLOURS)):
+    for variable, colour in zip(found, cycle(COLOURS)):
         distinct = [variable.where[i] for i in (0, 1) if len({v.where[i] for v in found}) > 1]
         sets = parameter_sets(env, {}, 0, env.fields[variable.field], variable.entity)
         yield variable, ", ".join([*distinct, *sets[:1]]), colour
@@ -107,7 +107,7 @@ def _limits(env: FarmModel, days: Record, stage: Variable) -> Iterator[Line]:
     for row, reason in enumerate(np.unique(factor[factor > 0]).astype(int)):
         slowed = (factor == reason).reshape(len(factor), -1).any(1)
         heights = np.where(slowed, 0.04 + 0.07 * row, np.nan)
-        yield Line(f"slowed by {labels[reason]}", heights, AGENT_COLOURS[row % len(AGENT_COLOURS)], "dots")
+        yield Line(f"slowed by {labels[reason]}", heights, COLOURS[row % len(COLOURS)], "dots")
 
 
 def _actions(env: FarmModel, record: Record) -> Iterator[Line]:
@@ -120,7 +120,7 @@ def _actions(env: FarmModel, record: Record) -> Iterator[Line]:
         if not row.action.name.startswith("watering")
     }
     done["looked, and paid for it"] = record["info/observation cost"] > 0
-    colours = cycle(AGENT_COLOURS)
+    colours = cycle(COLOURS)
     for name, steps in done.items():
         if steps.any():
             yield Line(name, total[steps], next(colours), "dots", x=day[steps])
