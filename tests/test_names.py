@@ -37,6 +37,7 @@ SHARED = {
     "read": "the reader of a dataset format, one for each format",
     "record": "the command `harvestgym record`, and the functions of the families",
     "run": "the command `harvestgym run`, and the function that starts the browser game",
+    "scene": "the functions of the families, and of the neighbours who share water",
     "score": "the command `harvestgym score`, and the function that it calls",
     "vapour_pressure": "FAO-56 is computed independently of the farm, to compare the two",
     "write": "the writer of a dataset format, one for each format",

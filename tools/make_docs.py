@@ -19,7 +19,6 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 PICTURES = ROOT / "docs" / "pictures"
-COMMAND = shlex.quote(str(Path(sys.executable).with_name("harvestgym")))
 PPO = "examples/ppo.py --seeds 5 --out docs/training --id"
 IMITATION = "examples/map_imitation.py --imitate 40 --updates 20 --out docs/training/maps.json --ids"
 EVOLUTION = "examples/map_evolution.py --seeds 5 --seasons 1000 --out docs/training/evolution.json --ids"
@@ -54,7 +53,6 @@ PARTS = {
     "pictures": [
         "tools/make_pictures.py",
         "tools/make_monitor.py",
-        f"{COMMAND} run farm/full-3x4-v1 --episodes 1 --width 640 --fps 20 --gif docs/pictures/season.gif",
     ],
 }
 """What Python is asked for, from the root of the repository."""

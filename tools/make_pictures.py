@@ -3,21 +3,29 @@
 python tools/make_pictures.py                         # every id whose family offers a scene, and season.png
 python tools/make_pictures.py fishing farm/game0-v2   # of families, or some
 python tools/make_pictures.py season                  # the season of a farm in one picture
+python tools/make_pictures.py film                    # a season of a farm as a film, small enough for a phone
 """
 
 from __future__ import annotations
 
 import importlib
 import sys
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from PIL import Image
 
 from harvestgym import registry
+from harvestgym.core.view.scene import Map, Scene, Words
+from harvestgym.core.view.timeline import Timeline
 from harvestgym.evaluate.record import record_episode
 from harvestgym.evaluate.run import policy_named
+from harvestgym.farm import family as farm
 from harvestgym.render.canvas import to_rgb
+from harvestgym.render.video import write_video
 
 FOLDER = Path(__file__).parent.parent / "docs" / "pictures"
 WIDTH, COLOURS, SEED, MOST = 800, 256, 2, 400
@@ -25,6 +33,9 @@ WIDTH, COLOURS, SEED, MOST = 800, 256, 2, 400
 
 SEASON, DPI = "farm/polyculture-3x4-v2", 80
 """Whose season is drawn in one picture, and how fine."""
+
+FILM, FILM_WIDTH, FILM_FPS, FILM_STEPS, FILM_COLOURS = "farm/full-3x4-v1", 400, 8, 3, 32
+"""Whose season is filmed; the width in px, of a phone; the speed; days from a frame to the next; and the colours."""
 
 SHARE = 0.9
 """Of the episode: on its last days little is left to see."""
@@ -39,9 +50,11 @@ def main() -> None:
             path = draw(id, family)
             print(f"{path.name}: {path.stat().st_size / 1000:.0f} kB")
     if not wanted or "season" in wanted:
-        family = importlib.import_module(registry.spec(SEASON).entry_point.partition(":")[0])
-        env, record = recorded(SEASON, family)
-        family.figure(env, record).savefig(FOLDER / "season.png", dpi=DPI)
+        env, record = recorded(SEASON, farm)
+        farm.figure(env, record).savefig(FOLDER / "season.png", dpi=DPI)
+    if not wanted or "film" in wanted:
+        env, record = recorded(FILM, farm)
+        write_film(lambda step: without_sidebar(farm.scene(env, record, step)), farm.timeline(env, record))
 
 
 def recorded(id: str, family: Any) -> tuple[Any, Any]:
@@ -62,6 +75,25 @@ def draw(id: str, family: Any) -> Path:
     path = FOLDER / f"{id.replace('/', '-')}.png"
     picture.save(path, optimize=True)
     return path
+
+
+def without_sidebar(scene: Scene) -> Scene:
+    """Return a scene without words and legend, so that the rest is large."""
+    panels = [panel for panel in scene.panels if not isinstance(panel, Words)]
+    return Scene(scene.title, tuple(bare(panel) if isinstance(panel, Map) else panel for panel in panels))
+
+
+def bare(panel: Map) -> Map:
+    """Return a map without its title and without meanings for a legend."""
+    return replace(panel, title="", marks=tuple(replace(mark, meaning="") for mark in panel.marks), legend=())
+
+
+def write_film(scene: Callable[[int], Scene], timeline: Timeline) -> None:
+    """Write season.gif: every few days up to the last event, and the end."""
+    steps = [*range(0, timeline.last_event or 0, FILM_STEPS), len(timeline.when) - 1]
+    pictures = [Image.fromarray(to_rgb(scene(step), FILM_WIDTH)) for step in steps]
+    few = [picture.quantize(FILM_COLOURS, kmeans=1, dither=Image.Dither.NONE).convert("RGB") for picture in pictures]
+    write_video([np.asarray(picture) for picture in few], FOLDER / "season.gif", FILM_FPS)
 
 
 if __name__ == "__main__":

@@ -45,6 +45,7 @@ from .store import (
     YEARS,
     LeaderboardRow,
 )
+from .weather_years import find_weather_years
 
 SEASONS, FEW_SEASONS = 1000, 100
 LONG_EPISODE = 4000
@@ -278,8 +279,7 @@ def _run_policy(id: str, env: Env[Any, Any], policy: Policy, seasons: int, seed:
     if TOTAL_COST in whole.info:
         columns = columns | {OBSERVATION_COST: np.asarray(whole.info[TOTAL_COST])}
     means = {name: float(np.mean(v)) for name, v in columns.items() if np.asarray(v).dtype.kind in "fiub"}
-    find_years = family_function(id, "find_weather_years", lambda env, keys: None)
-    years = find_years(inside, evaluation_keys(seed, range(seasons)))
+    years = find_weather_years(inside, evaluation_keys(seed, range(seasons)))
     return PolicyResult(np.asarray(whole.returns), means, years)
 
 

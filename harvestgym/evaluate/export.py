@@ -55,7 +55,7 @@ class RecordedEpisode(NamedTuple):
 
     @property
     def timeline(self) -> Timeline:
-        """Its variables, actions, gains, costs and deaths."""
+        """Its variables, actions, events, gains and costs."""
         return registry.family_function(self.id, "timeline")(self.env, self.record)
 
     @property
@@ -78,10 +78,10 @@ class RecordedEpisode(NamedTuple):
 
     def film(self, width: int = 960, fps: float = 10, frames: int = 600) -> EpisodeFrames:
         """Return the video, with at most about `frames` pictures; notebooks show it."""
-        from harvestgym.render.video import EpisodeFrames
+        from harvestgym.render.video import EpisodeFrames, choose_steps
 
-        scene = partial(self._scene, self.env, self.record)
-        return EpisodeFrames.of(scene, len(self.record["reward"]), width, frames, self.timeline.last_event, fps)
+        steps = choose_steps(len(self.record["reward"]), frames, self.timeline.last_event)
+        return EpisodeFrames(partial(self._scene, self.env, self.record), steps, width, fps)
 
     def figure(self) -> Any:
         """Draw the whole episode as a Matplotlib figure; needs the extra `plot`."""

@@ -1,23 +1,26 @@
 """The farm family: farms of the catalogue and of files, and the functions that every family offers.
 
 The functions of a family are `policies`, `risk`, `summary`, `record`, `figure`, `scene`, `timeline`, `describe` and
-`watch_variables`; `registry.family_function` finds them by name.
+`find_variable`; `registry.family_function` finds them by name.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, overload
 
+import jax
 import numpy as np
 
 from harvestgym.core.env import Env
 from harvestgym.core.errors import ConfigError, check_keywords, check_name, name_file, unknown
 from harvestgym.core.risk import Measure
 from harvestgym.core.rollout import Episodes
+from harvestgym.core.tree import Meta
 from harvestgym.core.tuning.rule_family import read_tuned
 from harvestgym.farm.build.compile import build
 from harvestgym.farm.build.context_compiler import replace_part
@@ -30,12 +33,10 @@ from harvestgym.farm.policies.expert_rules import rule_policy
 from harvestgym.farm.policies.rule_numbers import make_rule_families as make_rule_families
 from harvestgym.farm.policies.rule_numbers import replace_numbers
 from harvestgym.farm.view.describe import describe as describe
-from harvestgym.farm.view.monitors import watch_variables as watch_variables
+from harvestgym.farm.view.figure import figure as figure
 from harvestgym.farm.view.recorder import record as record
 from harvestgym.farm.view.scene import scene as scene
-from harvestgym.farm.view.season_figure import season as figure  # noqa: F401
 from harvestgym.farm.view.timeline import timeline as timeline
-from harvestgym.farm.view.weather_years import find_weather_years as find_weather_years
 
 from .schema import FarmSpec, nested_keys, read_farm
 
@@ -151,6 +152,14 @@ def list_notes(env: FarmModel) -> list[str]:
         f"{field}/{crop} is {NEVER_SOWN}: it has no stage in rules > init, and no intervention sow"
         for field, crop in find_unsown(env)
     ]
+
+
+def find_variable(
+    env: FarmModel, field: str, entity: str, variable: str, where: str
+) -> tuple[Callable[[Any, Any], jax.Array], Meta]:
+    """Find a variable by its names, for monitoring: how to read it, and its description."""
+    found = env.names.variable(field, entity, variable, where)
+    return partial(env.value, found), found.meta
 
 
 def summary(env: FarmModel, episodes: Episodes) -> dict[str, np.ndarray]:

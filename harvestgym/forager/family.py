@@ -260,6 +260,6 @@ def record(env: Forager, state: ForagerState, action: Any, timestep: Any, params
 
 def figure(env: Forager, record: Mapping[str, np.ndarray]) -> Any:
     """Return an episode as a page of Matplotlib: where the agent went, and the charts of its scene."""
-    path = Line("", record["y#cell"], "", dots=True, x=record["x#cell"])
+    path = Line("", record["y#cell"], "", style="dots", x=record["x#cell"])
     way = Chart("Path, late steps light", "y, north (cells)", 0, (path,), {}, across="x, east (cells)")
     return draw_figure([way, *chart_rewards(env, record)], "step")

@@ -32,7 +32,7 @@ from harvestgym.forager.view.scene import NO_ACTION, scene
 from harvestgym.forager.world import StepCount
 from harvestgym.gym.base import Info
 from harvestgym.gym.episode_log import FrameBuffer
-from harvestgym.render.modes import RENDER_MODES, render_scene
+from harvestgym.render import RENDER_MODES, render_scene
 
 RECORDED = 5000
 """Steps of an endless episode that are recorded, at least."""

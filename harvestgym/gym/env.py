@@ -3,7 +3,7 @@
 It is a thin layer: the functional `Env` defines an episode, and `core.autoreset` when a new one begins. In addition to
 the contract, an environment may have `action_mask(state, params)` (bool per action), `check_choice(mask, action,
 waiting)` (ConfigError for a masked action), and `render_modes` with `render(state, params, mode)`. The modes of
-`render.modes` are added if its family draws scenes; steps are recorded only in these modes.
+`render.RENDER_MODES` are added if its family draws scenes; steps are recorded only in these modes.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class GymEnv(GymBase, gymnasium.Env[Any, Any]):
         shown = self._compiled.step(read)
         self._over = shown.terminated or shown.truncated
         self._log(read, shown)
-        self._notify_step(self._over)
+        self._notify_step()
         return self._write(shown.obs), shown.reward, shown.terminated, shown.truncated, shown.info
 
     def _accept_run_state(self, run: RunState) -> None:

@@ -20,7 +20,7 @@ from harvestgym.core.env import Env, Timestep
 from harvestgym.core.episode import make_frame
 from harvestgym.core.spaces import noop_action
 from harvestgym.core.wrappers import unwrapped, unwrapped_action, unwrapped_state
-from harvestgym.render.modes import RENDER_MODES, render_scene
+from harvestgym.render import RENDER_MODES, render_scene
 
 FIRST_ROWS = 64
 

@@ -1,17 +1,109 @@
-"""Monitoring of Gymnasium environments: variables of the state, written to sinks while the environment runs."""
+"""Monitoring of Gymnasium environments: variables of the state, written to sinks while the environment runs.
+
+Memory is bounded: a monitor keeps only the last readings; `render.sinks` states what each sink keeps.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import inspect
+from collections.abc import Callable, Sequence
 from typing import Any
 
+import jax
+import numpy as np
+
 from harvestgym.core.env import Env
+from harvestgym.core.errors import ConfigError, unknown
+from harvestgym.core.tree import Meta, iterate_metas
 from harvestgym.core.wrappers import unwrapped, unwrapped_state
-from harvestgym.render.monitor import Monitor, make_sink, watch_state
-from harvestgym.render.readings import Watch
+from harvestgym.render.readings import Reading, Sink, Watch, make_watch
+from harvestgym.render.sinks import make_sink
 
 from .driver import CompiledEnv
 from .episode_log import family_of
+
+QUANTILES = {"q10": 0.1, "q90": 0.9}
+"""The quantiles of a batch, reported with its mean."""
+
+
+class Monitor:
+    """Reads variables at each reset and step of an environment, and writes them to its sinks.
+
+    Args:
+        watches: the monitored variables.
+        read: returns the arrays of the watches now; with a leading axis for a batch.
+        sinks: destinations of the readings.
+        batch: whether there are many environments.
+        every: environment steps between readings.
+        name, axis: name of the environment, and the unit of a reading ("days").
+    """
+
+    def __init__(
+        self,
+        watches: Sequence[Watch],
+        read: Callable[[], Sequence[np.ndarray]],
+        sinks: Sequence[Sink],
+        batch: bool = False,
+        every: int = 1,
+        name: str = "",
+        axis: str = "steps",
+    ) -> None:
+        titles = [watch.label for watch in watches]
+        if len(set(titles)) < len(titles):
+            raise ConfigError(f"monitoring: expected different titles, got {titles}")
+        self.watches, self._read, self.sinks = tuple(watches), read, tuple(sinks)
+        self._make, self._every = _read_batch if batch else _read_one, every
+        self._closed = False
+        self._step, self._episode, self._since_reset = -1, -1, 0
+        with np.errstate(all="ignore"):
+            self._make_readings()  # an invalid function is refused before a sink is opened
+        for sink in self.sinks:
+            sink.open(name, axis)
+
+    def begin(self) -> None:
+        """Record the start of an episode, or of the episodes of a batch."""
+        self._since_reset, self._episode = -1, self._episode + 1
+        self.step()
+
+    def step(self) -> None:
+        """Record a step."""
+        self._since_reset += 1
+        if self._closed or self._since_reset % self._every:
+            return
+        self._step += 1
+        readings = self._make_readings()
+        for sink in self.sinks:
+            sink.write(self._step, self._episode, readings)
+
+    def close(self) -> None:
+        """Close the sinks; nothing is read afterwards."""
+        if not self._closed:
+            self._closed = True
+            for sink in self.sinks:
+                sink.close()
+
+    def __enter__(self) -> Monitor:
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self.close()
+
+    def _make_readings(self) -> list[Reading]:
+        return [self._make(watch, np.asarray(a)) for watch, a in zip(self.watches, self._read(), strict=True)]
+
+
+def _read_one(watch: Watch, array: np.ndarray) -> Reading:
+    shown = watch.apply(array)
+    return Reading(watch, {"": float(shown)}, None) if shown.ndim == 0 else Reading(watch, {}, shown)
+
+
+def _read_batch(watch: Watch, arrays: np.ndarray) -> Reading:
+    """Reduce a batch: numbers to their mean and quantiles, matrices to their mean, images to the first."""
+    shown = np.stack([watch.apply(one) for one in arrays])
+    if shown.ndim == 1:
+        band = {name: float(np.quantile(shown, q)) for name, q in QUANTILES.items()}
+        return Reading(watch, {"mean": float(shown.mean()), **band}, None)
+    return Reading(watch, {}, shown.mean(0) if shown.ndim == 3 else shown[0])
 
 
 class Monitored:
@@ -65,11 +157,31 @@ class Monitored:
         for monitor in self.monitors:
             monitor.begin()
 
-    def _notify_step(self, over: bool) -> None:
+    def _notify_step(self) -> None:
         for monitor in self.monitors:
-            monitor.step(over)
+            monitor.step()
 
 
-def _make_watches(env: Any, variables: Sequence[Any]) -> list[Watch]:
-    """Make watches from the variable names of the family of `env`, or from the keys of its state."""
-    return getattr(family_of(type(env)), "watch_variables", watch_state)(env, variables)
+def _make_watches(env: Any, entries: Sequence[Any]) -> list[Watch]:
+    """Make watches of the names by which the family of `env` finds a variable, and function, title and range."""
+    find = getattr(family_of(type(env)), "find_variable", find_state_variable)
+    names = [name for name in inspect.signature(find).parameters if name not in ("env", "where")]
+    form = (*names, "function", "title", "range")
+    watches = []
+    for i, entry in enumerate(entries):
+        where = f"monitoring > {i}"
+        if not isinstance(entry, (tuple, list)) or len(entry) != len(form):
+            raise ConfigError(f"{where}: expected ({', '.join(form)}), got {entry!r}")
+        read, meta = find(env, *entry[:-3], where=where)
+        watches.append(make_watch(read, meta, *entry[-3:]))
+    return watches
+
+
+def find_state_variable(env: Env[Any, Any], variable: str, where: str) -> tuple[Callable[[Any, Any], jax.Array], Meta]:
+    """Find a variable by its key in the state of an environment: how to read it, and its description."""
+    state = jax.eval_shape(lambda: env.reset(jax.random.key(0), env.params)[0])
+    known = {meta.keys[0]: (name, meta) for name, meta in iterate_metas(state)}
+    if variable not in known:
+        raise unknown("variable", variable, known, where)
+    name, meta = known[variable]
+    return lambda state, params: getattr(state, name), meta

@@ -103,7 +103,7 @@ class VecEnv(GymBase, gymnasium.vector.VectorEnv[Any, Any, Any]):
             shown = last = self._restart_waiting(waiting, shown)
         if mode is AutoresetMode.SAME_STEP and self._over.any():
             shown = self._restart(self._over, shown)
-        self._notify_step(bool(self._over.all()))
+        self._notify_step()
         return self._to_gymnasium(shown, last)
 
     def _check_can_step(self) -> None:

@@ -12,8 +12,8 @@ from harvestgym.core.errors import ConfigError
 from harvestgym.core.view.scene import Scene
 from harvestgym.core.view.timeline import Record
 from harvestgym.farm.view.action_log import COST_NAMES, describe_order, find_gains
+from harvestgym.farm.view.describe import rules_table
 from harvestgym.farm.view.events import list_events
-from harvestgym.farm.view.goal import goal_lines
 from harvestgym.farm.view.recorder import LastObserved, known, last_observed
 from harvestgym.farm.view.words import code_labels, entity_titles, key_unit, key_words, unit_words, value_text
 
@@ -61,24 +61,12 @@ class FarmSession(Session):
 
     @cached_property
     def goal(self) -> tuple[str, ...]:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """The goal of the game: how the score is computed, and when a season ends."""
-        return tuple(goal_lines(self.env))
+        """The goal of the game: how the score is computed, and when a season ends, as `harvestgym show` says it."""
+        return tuple(f"{meaning}: {value}" for name, value, meaning in rules_table(self.env).rows if name != "mode")
 
     def news(self, since: int) -> list[str]:
         """Return the events after step `since` that the farmer knows of, a line for each."""
         return list_events(self.env, self.beliefs, since, self.steps)
-
-    @property
-    def bare(self) -> bool:
-        """Return whether the farmer knows that all plots are empty."""
-        stages = [v for v in self.env.variables if v.attr == "stage" and v.meta.labels]
-        none, dead = 0, len(stages[0].meta.labels) - 1 if stages else 0
-        return bool(stages) and all(np.isin(self.known[v.name].values, (none, dead)).all() for v in stages)
-
-    @property
-    def sows(self) -> bool:
-        """Return whether something can be sown."""
-        return any(row.action.name.startswith("sow") for row in self.env.actions.rows)
 
     # Known values.
 

@@ -1,16 +1,143 @@
-"""Sessions by family, and `start_session`."""
+"""The sessions of fisheries and foragers, and `start_session` for all families."""
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from harvestgym import registry
-from harvestgym.core.errors import ConfigError
+from harvestgym.core.errors import ConfigError, check_name
+from harvestgym.core.view.timeline import Record
 
 from .farm_session import FarmSession
-from .fishing_session import FishingSession
-from .forager_session import ForagerSession
 from .session import Session
+
+MOVE_NAMES = {"ArrowUp": "north", "ArrowRight": "east", "ArrowDown": "south", "ArrowLeft": "west"}
+"""The arrow keys in the order of the actions, and their directions."""
+
+MOST_STEPS = 10_000
+"""Steps of an episode that has no other end."""
+
+
+class FishingSession(Session):
+    """A fishery, or a stock under protection, year by year."""
+
+    unit = "year"
+
+    @property
+    def rivals(self) -> list[str]:
+        """The rivals of every session; the optimum only where it is the expert, since it needs exact surveys."""
+        available = registry.family_function(self.id, "policies")(self.env)
+        exact = available.get("expert") is available.get("sdp")
+        return [name for name in super().rivals if exact or name != "sdp-finite"]
+
+    @property
+    def goal(self) -> tuple[str, ...]:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """The goal of the game: how the score is computed, and when an episode ends."""
+        params = self.env.params
+        worth = "The score is the sum of the value of the stock each year, minus the cost of your actions."
+        if not self.protects:
+            price, cost = float(np.mean(params.price)), float(np.mean(params.cost))
+            effort = f", less {cost:g} for a unit of effort" if cost else ""
+            worth = f"The score is the sum of the catches of all years, {price:g} for a unit{effort}."
+        floor = float(np.min(params.collapse))
+        early = f", and ends early if the stock falls to {floor:g}" if floor > 0 else ""
+        ends = f"The fishery has {self.longest} years{early}."
+        return worth, ends, "What is not caught grows: a survey shows the stock before each decision."
+
+    @property
+    def year(self) -> int:
+        """Years since the start."""
+        return int(self.info["year"])
+
+    @property
+    def survey(self) -> np.ndarray:
+        """The biomass observed at the start of the year."""
+        return np.asarray(self.env.units.survey(np.asarray(self.obs)))
+
+    @property
+    def protects(self) -> bool:
+        """Return whether nothing is caught and the stock itself has a value."""
+        return hasattr(self.env.params, "benefit")
+
+    @property
+    def drives(self) -> bool:
+        """Return whether an action reduces the pressure on the stock."""
+        return hasattr(self.env, "push_driver")
+
+    @property
+    def question(self) -> str:
+        """The question that the user answers every year."""
+        if self.drives:
+            return "Effort to reduce the pressure on the stock"
+        if self.protects:
+            return "Biomass to add"
+        return "Share of the stock to take" if self.env.units.control == "rate" else "Quota: catch to allow"
+
+    @property
+    def beliefs(self) -> Record | None:
+        """The record with the observed stocks; None if surveys do not separate them."""
+        record = self.record
+        observed = record["seen"].reshape(len(record["reward"]), -1)
+        if observed.shape != record["stock"].shape:
+            return None
+        return {**record, "stock": observed, "biomass": observed.sum(1)}
+
+    @cached_property
+    def choices(self) -> np.ndarray:
+        """The possible numbers of a target: the levels, or 201 steps up to the largest."""
+        units, space = self.env.units, self.env.action_space
+        if units.levels:
+            return np.asarray([np.ravel(units.wanted(i))[0] for i in range(units.levels)])
+        return np.linspace(0.0, float(np.ravel(units.wanted(space.high))[0]), 201)
+
+    def fish(self, amounts: list[float]) -> float:
+        """Decide, in units of biomass or as shares, and end the year; return its reward."""
+        low, high = float(self.choices[0]), float(self.choices[-1])
+        targets = self.env.units.targets
+        if len(amounts) != targets or any(not low <= a <= high * (1 + 1e-6) for a in amounts):
+            raise ConfigError(f"quota: expected {targets} numbers from {low:g} to {high:g}, got {amounts}")
+        return self.act(np.asarray(self.env.units.action(np.asarray(amounts, np.float32))))
+
+
+class ForagerSession(Session):
+    """An episode, step by step."""
+
+    @property
+    def goal(self) -> tuple[str, ...]:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """The goal of the game: how the score is computed, and when an episode ends."""
+        ends = f"The episode has {self.longest} steps."
+        if self.longest == MOST_STEPS:
+            ends = "The episode has no end: stop when you like. The rivals then play as many steps as you did."
+        return (
+            "Walk, and find out what gives a reward: the score is the sum of the rewards of all steps.",
+            "Things that look different give different rewards, some negative. Collected things may grow back.",
+            ends,
+        )
+
+    @property
+    def idle(self) -> None:
+        """A forager always moves."""
+        return None
+
+    @property
+    def longest(self) -> int:
+        return min(super().longest, MOST_STEPS)
+
+    @property
+    def limit(self) -> int:
+        """An episode may have no end: a rival gets the steps done so far."""
+        return self.steps
+
+    def go(self, direction: str) -> float:
+        """Step north, east, south or west; return the reward."""
+        check_name("direction", direction, MOVE_NAMES.values())
+        if self.steps >= self.longest:
+            raise ConfigError(f"episode: expected at most {self.longest} steps by hand, got more; try a new episode")
+        return self.act(list(MOVE_NAMES.values()).index(direction))
+
 
 SESSIONS: dict[str, type[Session]] = {"farm": FarmSession, "fishing": FishingSession, "forager": ForagerSession}
 HORIZONS = {

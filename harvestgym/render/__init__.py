@@ -1,1 +1,25 @@
-"""Rendering on the host: scenes of `core.view.scene` as pixels, SVG, text, videos and pages."""
+"""Rendering on the host: scenes of `core.view.scene` as pixels, SVG, text, videos and pages.
+
+The render modes of every environment that draws scenes are pixels, text and SVG.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from harvestgym.core.loading import load_object
+from harvestgym.core.view.scene import Scene
+
+RENDERERS = {
+    "rgb_array": "harvestgym.render.canvas:to_rgb",
+    "ansi": "harvestgym.render.text:to_text",
+    "svg": "harvestgym.render.svg:to_svg",
+}
+"""Loaded on first use, because importing Pillow takes time."""
+
+RENDER_MODES = tuple(RENDERERS)
+
+
+def render_scene(scene: Scene, mode: str) -> Any:
+    """Draw a scene in one of the `RENDER_MODES`."""
+    return load_object(RENDERERS[mode])(scene)

@@ -67,12 +67,12 @@ def _draw_line(line: Line, chart: Chart, painter: Painter, frame: Box, ends: tup
         if math.isfinite(value):
             at = (_to_x(step, chart, frame), _to_y(min(max(value, ends[0]), ends[1]), *ends, frame))
             piece.append(at)
-            if line.dots:
+            if line.style == "dots":
                 painter.circle(*at, 5, line.colour)
-        else:
-            if len(piece) > 1 and not line.dots:
+        elif line.style != "dots":
+            if len(piece) > 1:
                 painter.line(piece, line.colour, 2.0)
-            elif piece and not line.dots:
+            elif piece:
                 painter.circle(*piece[0], 4, line.colour)
             piece = []
 

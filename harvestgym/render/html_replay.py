@@ -1,4 +1,4 @@
-"""An episode as one self-contained HTML file: pictures, charts of any variable, actions, rewards, deaths.
+"""An episode as one self-contained HTML file: pictures, charts of any variable, actions, rewards, events.
 
 The file contains the whole record without loss; `read_html` reads it.
 """
@@ -10,6 +10,7 @@ import hashlib
 import json
 import re
 import zlib
+from collections.abc import Callable, Mapping
 from html import escape
 from pathlib import Path
 from string import Template
@@ -18,9 +19,11 @@ from typing import Any
 import numpy as np
 
 from harvestgym.core.errors import ConfigError
+from harvestgym.core.view.scene import Chart, Map, Mark, Scene, Sprite, Words
 from harvestgym.core.view.timeline import Progress, Timeline, Track, ignore_progress
 
-from .svg_store import EpisodePictures, Views
+from . import layout
+from .svg import SvgPainter, draw_panel
 
 ASSETS = Path(__file__).parent
 SCRIPTS = ("replay_data.js", "replay_charts.js", "replay.js")
@@ -28,6 +31,15 @@ SCRIPTS = ("replay_data.js", "replay_charts.js", "replay.js")
 
 ALIGNMENT = 8
 """Alignment of arrays in bytes, as the typed arrays of a browser require."""
+
+
+Views = Mapping[str, Callable[[int], Scene]]
+
+MAX_PICTURES = 500
+"""Maximum number of pictures of a view; for a longer episode, every n-th step is drawn."""
+
+MAP_WIDTH, CHART_WIDTH = 720, 360
+"""Widths of the pages on which single panels are drawn, px; the replay shows only the map of the first."""
 
 
 def to_html(title: str, about: str, story: Timeline, views: Views, progress: Progress = ignore_progress) -> str:
@@ -64,6 +76,59 @@ def read_html(path: Path) -> dict[str, np.ndarray]:
     data = json.loads(story)
     raw = zlib.decompress(base64.b64decode(arrays))
     return {name: _unpack(raw, *place) for name, place in data["record"].items()}
+
+
+class EpisodePictures:
+    """The pictures of `steps` steps of an episode, by view.
+
+    Attributes:
+        frames: `parts`, lines of SVG and of text; of each view the `drawings`, as parts for each panel of a picture
+            (its title, its view box, its lines), and the `words` next to them: the first of the scene, title first.
+            The page writes the others (actions, reward) itself.
+        symbols: the sprites, which all pictures share, as SVG.
+        legend: `[svg, meaning]` of everything that is drawn at some step.
+        every: steps from one picture to the next.
+    """
+
+    def __init__(self, views: Views, steps: int, progress: Progress = ignore_progress) -> None:
+        self.every = max(1, -(-steps // MAX_PICTURES))
+        self._parts: dict[str, int] = {}
+        self._symbols: dict[Sprite, str] = {}
+        self._marks: dict[str, Mark] = {}
+        shown = range(0, steps, self.every)
+        drawn = {name: self._draw_view(scene, shown, progress) for name, scene in views.items()}
+        self.legend = [(self._draw_icon(mark), meaning) for meaning, mark in self._marks.items()]
+        self.frames = {"parts": list(self._parts), "views": drawn}
+        self.symbols = "".join(self._symbols.values())
+
+    def _draw_view(self, scene: Callable[[int], Scene], steps: range, progress: Progress) -> dict[str, Any]:
+        drawings, words = [], []
+        for step in steps:
+            now = scene(step)
+            for mark in now.legend:
+                self._marks.setdefault(mark.meaning, mark)
+            maps, charts = ([panel for panel in now.panels if isinstance(panel, kind)] for kind in (Map, Chart))
+            drawings.append([self._draw_panel(panel) for panel in maps or charts])  # the page writes words and legend
+            said = next((panel for panel in now.panels if isinstance(panel, Words)), Words("", ()))
+            words.append([self._store(line) for line in (said.title, *said.lines)])
+            progress(1)
+        return {"drawings": drawings, "words": words}
+
+    def _draw_panel(self, panel: Map | Chart) -> list[int]:
+        """Draw a panel alone on its page: title, view box, lines."""
+        painter = SvgPainter(self._symbols)
+        title, width = (panel.title, MAP_WIDTH) if isinstance(panel, Map) else ("", CHART_WIDTH)
+        box, _ = draw_panel(panel, painter, width)
+        return [self._store(part) for part in (title, " ".join(f"{n:g}" for n in box), *painter.parts)]
+
+    def _store(self, part: str) -> int:
+        return self._parts.setdefault(part, len(self._parts))
+
+    def _draw_icon(self, mark: Mark) -> str:
+        """Draw a mark alone, as an `<svg>` element."""
+        painter = SvgPainter(self._symbols)
+        layout.draw_mark(mark, painter, 12, 12, 22)
+        return f'<svg viewBox="0 0 24 24" aria-hidden="true">{"".join(painter.parts)}</svg>'
 
 
 class ArrayPacker:
@@ -106,7 +171,7 @@ def _describe_episode(
         "actions": [[a.step, a.who, a.what, a.cost, a.note] for a in story.actions],
         "gains": {name: packed.put(values) for name, values in story.gains.items()},
         "costs": {name: packed.put(values) for name, values in story.costs.items()},
-        "deaths": [[d.step, d.who, d.why, d.before] for d in story.deaths],
+        "events": story.events,
         "every": pictures.every,
         "legend": pictures.legend,
         "last": story.last_event,

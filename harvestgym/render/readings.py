@@ -125,16 +125,16 @@ class Reading(NamedTuple):
 
 
 class Sink(Protocol):
-    """A destination of readings; a sink that subclasses this inherits methods that do nothing."""
+    """A destination of readings; a sink that subclasses this inherits methods that do nothing.
+
+    The number of the episode says which readings belong together.
+    """
 
     def open(self, name: str, axis: str) -> None:
         """Prepare for the first reading: the name of the environment, and the unit of its steps."""
 
     def write(self, step: int, episode: int, readings: Sequence[Reading]) -> None:
         """Add the readings of a step, counted from the first one."""
-
-    def pause(self) -> None:
-        """End an episode."""
 
     def close(self) -> None:
         """Close the destination: no readings follow."""

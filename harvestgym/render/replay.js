@@ -121,10 +121,9 @@ function markDeeds() {
   if (next) box.scrollTop = next.offsetTop - box.clientHeight / 2;
 }
 
-function showDeaths() {
-  byId("deaths").hidden = !story.deaths.length;
-  fill(byId("ends"), ["when", "plant and plot", "end", "causes"],
-    story.deaths.map(([step, who, why, before]) => row([jump(step), who, why, before])));
+function showEvents() {
+  byId("events").hidden = !story.events.length;
+  fill(byId("event-table"), ["when", "what happened"], story.events.map(([step, what]) => row([jump(step), what])));
 }
 
 // -- selection --
@@ -235,7 +234,7 @@ async function begin() {
   rewards();
   costs();
   showActions();
-  showDeaths();
+  showEvents();
   listen();
   go(0);
   document.body.dataset.ready = "yes";

@@ -1,13 +1,11 @@
 """Destinations of monitored variables: a window or picture, a table, TensorBoard.
 
-Tables and TensorBoard are written at each reading. A plot holds at most `MAX_POINTS` readings of a
-curve, evenly thinned.
+Tables and TensorBoard are written at each reading. A plot holds at most `MAX_POINTS` readings, evenly thinned.
 """
 
 from __future__ import annotations
 
 import csv
-import math
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -15,9 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from harvestgym.core.errors import ConfigError, check_extras
+from harvestgym.core.errors import ConfigError, check_extras, unknown
+from harvestgym.core.view.scene import Chart, Line
 
-from .readings import Reading, Sink
+from .figure import make_panels, plot_chart
+from .readings import Reading, Sink, Watch
 
 MAX_POINTS = 1024
 
@@ -27,48 +27,30 @@ WAIT_FACTOR = {True: 5, False: 20}
 FILE_BACKENDS = ("agg", "cairo", "pdf", "pgf", "ps", "svg", "template")
 """Matplotlib backends without windows."""
 
-COLOUR = "#0072b2"
-
-
-class ThinnedSeries:
-    """A bounded history of a few numbers: when it is full, every second entry is dropped."""
-
-    def __init__(self) -> None:
-        self._entries: list[tuple[int, dict[str, float]]] = []
-        self._stride, self._count = 1, 0
-
-    def add(self, step: int, numbers: dict[str, float]) -> None:
-        """Add a reading."""
-        if self._count % self._stride == 0:
-            if len(self._entries) == MAX_POINTS:
-                del self._entries[1::2]
-                self._stride *= 2
-            self._entries.append((step, numbers))
-        self._count += 1
-
-    def series(self) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-        """Return the steps, and the numbers at them by name."""
-        steps, readings = zip(*self._entries, strict=True)
-        return np.array(steps, float), {name: np.array([one[name] for one in readings]) for name in readings[0]}
+COLOURS = ("#0072b2", "#56b4e9", "#56b4e9")
+"""Of a number, or of the mean of a batch, and of its quantiles."""
 
 
 class PlotSink(Sink):
-    """A panel for each variable, in a window or a PNG file; needs the extra `plot`.
+    """A panel for each variable, in a window or a PNG file, drawn as often as does not take too much time.
+
+    It needs the extra `plot`.
 
     Args:
-        path: the PNG file, written at the close and, if that does not take too much time, at the end of each
-            episode; None for a window, which needs an interactive backend of Matplotlib.
+        path: the PNG file; None for a window, which needs an interactive backend of Matplotlib.
     """
 
     def __init__(self, path: str | Path | None = None) -> None:
         self.path = None if path is None else Path(path)
-        self._curves: dict[str, ThinnedSeries] = {}
-        self._last: Sequence[Reading] = ()
         self.figure: Any = None
-        self._next = 0.0
 
     def open(self, name: str, axis: str) -> None:
-        """Open the window."""
+        """Begin without readings, and open the window."""
+        self.steps: list[int] = []
+        self.numbers: list[list[dict[str, float]]] = []
+        self._every, self._count = 1, 0
+        self._last: Sequence[Reading] = ()
+        self._next = 0.0
         check_extras("PlotSink", plot="matplotlib")
         import matplotlib.figure
 
@@ -85,26 +67,24 @@ class PlotSink(Sink):
         self.figure.show()
 
     def write(self, step: int, episode: int, readings: Sequence[Reading]) -> None:
-        """Store the readings; draw if there is a window and enough time has passed."""
-        for reading in readings:
-            if reading.numbers:
-                self._curves.setdefault(reading.watch.label, ThinnedSeries()).add(step, reading.numbers)
+        """Store the readings, thinned by half when there are too many; draw if enough time has passed."""
+        if self._count % self._every == 0:
+            if len(self.steps) == MAX_POINTS:
+                del self.steps[1::2], self.numbers[1::2]
+                self._every *= 2
+            self.steps.append(step)
+            self.numbers.append([reading.numbers for reading in readings])
+        self._count += 1
         self._last = readings
-        if self.path is None and time.monotonic() > self._next:
-            self._show()
-
-    def pause(self) -> None:
-        """Update the picture if enough time has passed."""
         if time.monotonic() > self._next:
             self._show()
 
     def close(self) -> None:
         """Update the picture; a window stays until the user closes it."""
-        self._show()
+        if self._last:
+            self._show()
 
     def _show(self) -> None:
-        if not self._last:
-            return
         start = time.monotonic()
         self._draw()
         if self.path is not None:
@@ -116,47 +96,42 @@ class PlotSink(Sink):
         self._next = end + WAIT_FACTOR[self.path is None] * (end - start)
 
     def _draw(self) -> None:
-        columns = math.ceil(math.sqrt(len(self._last)))
-        rows = math.ceil(len(self._last) / columns)
         self.figure.clear()
-        self.figure.set_size_inches(4.2 * columns, 2.8 * rows)
+        panels = make_panels(self.figure, len(self._last))
+        for number, (panel, reading) in enumerate(zip(panels, self._last, strict=False)):
+            if reading.picture is None:
+                plot_chart(panel, self._make_chart(number, reading), self._axis)
+                _name_codes(panel, reading)
+            else:
+                self._draw_picture(panel, reading.picture, reading.watch)
         self.figure.suptitle(self._name)
-        panels = self.figure.subplots(rows, columns, squeeze=False).ravel()
-        for panel, reading in zip(panels, self._last, strict=False):
-            panel.set_title(reading.watch.title, fontsize=10)
-            (self._draw_lines if reading.numbers else self._draw_picture)(panel, reading)
-        for panel in panels[len(self._last) :]:
-            panel.set_axis_off()
 
-    def _draw_lines(self, panel: Any, reading: Reading) -> None:
-        watch = reading.watch
-        steps, named = self._curves[watch.label].series()
-        if "mean" in named:
-            panel.fill_between(steps, named["q10"], named["q90"], color=COLOUR, alpha=0.25, lw=0, label="10 to 90 %")
-            panel.plot(steps, named["mean"], color=COLOUR, label="mean")
-            panel.legend(fontsize=8, frameon=False)
-        else:
-            style = "steps-post" if watch.labels else "default"
-            panel.plot(steps, named[""], color=COLOUR, marker="." if len(steps) < 2 else None, drawstyle=style)
-        panel.set_xlabel(self._axis)
-        panel.set_ylabel(watch.meta.unit)
-        if watch.range is not None:
-            panel.set_ylim(*watch.range)
-        if watch.labels and all(np.isin(values, range(len(watch.labels))).all() for values in named.values()):
-            panel.set_yticks(range(len(watch.labels)), watch.labels, fontsize=8)
+    def _make_chart(self, number: int, reading: Reading) -> Chart:
+        """Make a chart of the readings of one variable: of its number, or of the mean and the quantiles of a batch."""
+        watch, rows = reading.watch, [numbers[number] for numbers in self.numbers]
+        lines = [
+            Line(name, np.array([row[name] for row in rows]), colour, x=np.array(self.steps))
+            for name, colour in zip(reading.numbers, COLOURS, strict=False)
+        ]
+        return Chart(watch.title, watch.meta.unit, 0, tuple(lines), {}, watch.range)
 
-    def _draw_picture(self, panel: Any, reading: Reading) -> None:
-        picture, limits = reading.picture, reading.watch.range or (None, None)
-        assert picture is not None, "a reading is numbers or a picture"
+    def _draw_picture(self, panel: Any, picture: np.ndarray, watch: Watch) -> None:
+        low, high = watch.range or (None, None)
+        image = panel.imshow(picture, vmin=low, vmax=high, cmap="viridis", interpolation="nearest")
+        panel.set(title=watch.title, xlabel="x (plot)", ylabel="y (plot)")
         if picture.ndim == 3:
-            panel.imshow(picture)
             panel.set_axis_off()
             return
-        image = panel.imshow(picture, vmin=limits[0], vmax=limits[1], cmap="viridis", interpolation="nearest")
-        self.figure.colorbar(image, ax=panel, label=reading.watch.meta.unit)
-        panel.set(xlabel="x (plot)", ylabel="y (plot)")
+        self.figure.colorbar(image, ax=panel, label=watch.meta.unit)
         for axis in (panel.xaxis, panel.yaxis):
             axis.get_major_locator().set_params(integer=True)
+
+
+def _name_codes(panel: Any, reading: Reading) -> None:
+    """Name the ticks of a variable that holds codes, unless it is a mean of them."""
+    labels = reading.watch.labels
+    if labels and all(value in range(len(labels)) for value in reading.numbers.values()):
+        panel.set_yticks(range(len(labels)), labels, fontsize=8)
 
 
 class TableSink(Sink):
@@ -177,14 +152,9 @@ class TableSink(Sink):
         """Add a row."""
         row = {"step": step, "episode": episode} | dict(pair for reading in readings for pair in _columns(reading))
         if self._file is None:
-            self._file = self._csv.open("w", newline="", encoding="utf-8")
+            self._file = self._csv.open("w", 1, newline="", encoding="utf-8")
             csv.writer(self._file).writerow(row)
         csv.writer(self._file).writerow(row.values())
-
-    def pause(self) -> None:
-        """Flush the file for other readers."""
-        if self._file is not None:
-            self._file.flush()
 
     def close(self) -> None:
         """Finish the file."""
@@ -226,13 +196,8 @@ class TensorBoardSink(Sink):
             for tag, number in reading.named.items():
                 self._writer.add_scalar(tag, number, step, display_name=tag, summary_description=reading.watch.meta.doc)
             if reading.picture is not None:
-                image = _image(reading)
-                dataformats = "HW" if image.ndim == 2 else "HWC"
-                self._writer.add_image(reading.watch.label, image, step, dataformats=dataformats)
-
-    def pause(self) -> None:
-        """Flush the file for other readers."""
-        self._writer.flush()
+                dataformats = "HW" if reading.picture.ndim == 2 else "HWC"
+                self._writer.add_image(reading.watch.label, _image(reading), step, dataformats=dataformats)
 
     def close(self) -> None:
         """Finish the file."""
@@ -240,10 +205,22 @@ class TensorBoardSink(Sink):
 
 
 def _image(reading: Reading) -> np.ndarray:
-    """Convert a picture to bytes; a matrix from black (the lowest of its range, or of its entries) to white."""
+    """Scale a matrix from 0 (the lowest of its range, or of its entries) to 1; an image stays as it is."""
     picture = np.asarray(reading.picture)
-    if picture.dtype == np.uint8 and picture.ndim == 3:
+    if picture.ndim == 3:
         return picture
-    limits = reading.watch.range or (float(picture.min()), float(picture.max()))
-    low, high = limits if picture.ndim == 2 else (0.0, 1.0)
-    return (np.clip((picture - low) / max(high - low, 1e-12), 0, 1) * 255).astype(np.uint8)
+    low, high = reading.watch.range or (float(picture.min()), float(picture.max()))
+    return np.clip((picture - low) / max(high - low, 1e-12), 0, 1)
+
+
+def make_sink(given: Any) -> Sink:
+    """Return a sink as it is; make one of a file (table `*.csv`, `*.parquet`; picture `*.png`), or a window of None."""
+    if given is None:
+        return PlotSink()
+    if not isinstance(given, (str, Path)):
+        return given
+    path = Path(given)
+    known = {".csv": TableSink, ".parquet": TableSink, ".png": PlotSink}
+    if path.suffix not in known:
+        raise unknown("kind of file", path.suffix or str(path), known, "monitoring")
+    return known[path.suffix](path)

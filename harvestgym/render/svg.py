@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from xml.sax.saxutils import escape, quoteattr
 
-from harvestgym.core.view.scene import Map, Scene, Sprite, Stroke
+from harvestgym.core.view.scene import Chart, Map, Scene, Sprite, Stroke
 
 from . import layout
 from .primitives import INK, PAPER, Box, Painter
@@ -26,11 +26,15 @@ def to_svg(scene: Scene, width: int = 960) -> str:
     return painter.write(page, scene.title)
 
 
-def draw_map(panel: Map, painter: SvgPainter, width: int) -> tuple[Box, Box]:
-    """Draw a map without its title and legend on a page of `width` pixels; return the boxes to show and of its plots.
+def draw_panel(panel: Map | Chart, painter: SvgPainter, width: int) -> tuple[Box, Box]:
+    """Draw a chart, or a map without its title and legend, on a page of `width` pixels.
 
-    The former holds the map with its margin.
+    Return the box to show, which holds a map with its margin, and the box of its plots; of a chart the same box twice.
     """
+    if isinstance(panel, Chart):
+        page = Box(0, 0, width, layout.page_height(Scene("", (panel,)), width))
+        layout.draw_scene(Scene("", (panel,)), painter, width)
+        return page, page
     marks = tuple(replace(mark, meaning="") for mark in panel.marks)
     bare = replace(panel, title="", marks=marks, legend=())
     (plots,) = layout.draw_scene(Scene("", (bare,)), painter, width)

@@ -42,6 +42,16 @@ PALETTE_SIZE = 255
 """Colours of a frame; the last of the 256 colours of a GIF marks an unchanged pixel."""
 
 
+def choose_steps(steps: int, most: int = MAX_FRAMES, last_event: int | None = None) -> list[int]:
+    """Choose at most about `most` of the steps 0 to `steps` - 1 of an episode for a video.
+
+    If more than `MOST_IDLE` steps without actions or rewards follow `last_event`, only the last of them is shown.
+    """
+    idle = 0 if last_event is None else steps - 1 - last_event
+    end = steps - 1 if last_event is None or idle <= MOST_IDLE else last_event + 2
+    return [*range(0, end, max(1, -(-end // most))), steps - 1]
+
+
 @dataclass(frozen=True)
 class EpisodeFrames(Sequence[np.ndarray]):
     """The frames of an episode, uint8 (height, width, 3), each drawn on access; a notebook shows them as a GIF."""
@@ -50,25 +60,6 @@ class EpisodeFrames(Sequence[np.ndarray]):
     steps: Sequence[int]
     width: int = DEFAULT_WIDTH
     fps: float = FPS
-
-    @classmethod
-    def of(
-        cls,
-        scene: Callable[[int], Scene],
-        steps: int,
-        width: int = DEFAULT_WIDTH,
-        most: int = MAX_FRAMES,
-        last_event: int | None = None,
-        fps: float = FPS,
-    ) -> EpisodeFrames:
-        """Choose frames among the steps 0 to `steps` - 1 of an episode, at most about `most`.
-
-        If more than `MOST_IDLE` steps without actions or rewards follow `last_event`, only the last of them is shown.
-        """
-        idle = 0 if last_event is None else steps - 1 - last_event
-        end = steps - 1 if last_event is None or idle <= MOST_IDLE else last_event + 2
-        every = max(1, -(-end // most))
-        return cls(scene, [*range(0, end, every), steps - 1], width, fps)
 
     def __len__(self) -> int:
         return len(self.steps)

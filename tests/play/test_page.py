@@ -116,7 +116,7 @@ def test_farm_season_from_seed_to_harvest_and_comparison(browser: Any, games: di
     """Looks once a week, waters where the plant is thirsty, harvests when it is ripe: better than doing nothing."""
     with visit(browser, games["farm"].url) as seen:
         wait_for_text(seen, "day", "day 0 of 220")
-        wait_for_text(seen, "goal", "1 for each kg of harvest")
+        wait_for_text(seen, "goal", "points for each kg harvested: 1")
         seen.shot("play-farm-first-day", whole=False)
         seen.page.get_by_role("button", name="20 L").click()
         days = 0

@@ -11,9 +11,7 @@ import pytest
 from harvestgym.core.errors import ConfigError
 from harvestgym.evaluate.datasets import storage
 from harvestgym.play.farm_session import FarmSession
-from harvestgym.play.fishing_session import FishingSession
-from harvestgym.play.forager_session import ForagerSession
-from harvestgym.play.sessions import start_session
+from harvestgym.play.sessions import FishingSession, ForagerSession, start_session
 
 FARM, PAID = "farm/bean-clay-1x1-v1", "farm/paid-looks-1x1-v1"
 DAYS = 6
@@ -59,6 +57,17 @@ def test_known_values_are_the_observed_ones(season: FarmSession) -> None:
     assert known["Plant stage"].value.strip() == stage and known["Plant stage"].age == 0
     hidden = season.beliefs["Field-0/Soil-0/microlife_health_index#%"]
     assert np.isnan(hidden).all() and np.isfinite(season.beliefs["Field-0/Plant-0/stage"]).all()
+
+
+def test_the_goal_names_gains_costs_and_ends(season: FarmSession) -> None:
+    wanted = {
+        "points for each intervention: 0.002",
+        "points for each kg harvested: 1.0",
+        "points when a plant moves to its next stage: 0.01",
+        "days after which the episode is truncated: 6",
+        "terminates the episode: Plant-0.global_stage in [harvested, dead]",
+    }
+    assert wanted <= set(season.goal)
 
 
 def test_accounts_sum_to_the_score(season: FarmSession) -> None:

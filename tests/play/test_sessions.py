@@ -12,9 +12,15 @@ from harvestgym import registry
 from harvestgym.core.errors import ConfigError
 from harvestgym.evaluate.datasets.storage import read_demonstrations
 from harvestgym.evaluate.record import record_named
-from harvestgym.play.fishing_session import FishingSession
-from harvestgym.play.forager_session import MOST_STEPS, MOVE_NAMES, ForagerSession
-from harvestgym.play.sessions import HORIZONS, SESSIONS, start_session
+from harvestgym.play.sessions import (
+    HORIZONS,
+    MOST_STEPS,
+    MOVE_NAMES,
+    SESSIONS,
+    FishingSession,
+    ForagerSession,
+    start_session,
+)
 from harvestgym.render.html_replay import read_html
 
 FISHERY, FORAGER = "fishing/logistic-levels-v0", "forager/two-biome-v1"

@@ -24,7 +24,7 @@ from harvestgym.evaluate.run import evaluate_id, policy_named, summarise_episode
 from harvestgym.farm import Farm
 from harvestgym.farm.family import CATALOGUE, scene
 from harvestgym.render import video
-from harvestgym.render.video import EpisodeFrames, write_video
+from harvestgym.render.video import EpisodeFrames, choose_steps, write_video
 
 from .seasons import full
 
@@ -111,9 +111,9 @@ def test_a_film_of_a_long_episode_skips_steps_and_keeps_the_last() -> None:
     def scene(step: int) -> Scene:
         return Scene(f"{step}", (Map("", (2, 1), (Mark("square", (0.5, 0.5)),)),))
 
-    assert list(EpisodeFrames.of(scene, 7).steps) == list(range(7))
-    assert list(EpisodeFrames.of(scene, 1).steps) == [0]
-    long = EpisodeFrames.of(scene, 5001, width=320, most=600)
+    assert choose_steps(7) == list(range(7))
+    assert choose_steps(1) == [0]
+    long = EpisodeFrames(scene, choose_steps(5001, most=600), width=320)
     assert list(long.steps[:2]) == [0, 9] and long.steps[-1] == 5000 and len(long) <= 601
     assert long[1].shape == long[-1].shape and not np.array_equal(long[1], long[-1])
 
@@ -201,7 +201,7 @@ def test_a_gif_of_a_season_has_every_day(tmp_path: Path) -> None:
             values = kept[variable.name]
             kept[variable.name] = values * rng.uniform(0.8, 1.2, values.shape)
     kept["info/net"] = kept["info/gain"] = rng.normal(0.0, 1.0, days)
-    write_video(EpisodeFrames.of(lambda day: scene(env, kept, day), days), tmp_path / "season.gif")
+    write_video(EpisodeFrames(lambda day: scene(env, kept, day), range(days)), tmp_path / "season.gif")
     assert len(read_gif(tmp_path / "season.gif")[0]) == days
 
 

@@ -22,9 +22,9 @@ import harvestgym
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.tree import Meta
 from harvestgym.gym.env import GymEnv
-from harvestgym.render.monitor import Monitor
+from harvestgym.gym.monitoring import Monitor
 from harvestgym.render.readings import VariableArray, make_watch, mat2d_value, sum_value, value
-from harvestgym.render.sinks import MAX_POINTS, PlotSink, TableSink, ThinnedSeries
+from harvestgym.render.sinks import MAX_POINTS, PlotSink, TableSink
 from tests.farm.ponds import farm, pour
 
 MAXRSS = 1024 if sys.platform == "linux" else 1
@@ -146,7 +146,7 @@ def test_tensorboard_gets_scalars_and_images(tmp_path: Path) -> None:
     for name, readings in (("scalars", np.array([0.5, 0.25])), ("images", np.random.default_rng(0).random((2, 4, 5)))):
         monitor = monitored(readings, TensorBoardSink(tmp_path / name), function=lambda x: x.value)
         monitor.begin()
-        monitor.step(True)
+        monitor.step()
         monitor.close()
     scalars = [(e.step, v) for e in events(tmp_path / "scalars") for v in e.summary.value]
     reported = [(step, v.metadata.display_name, v.simple_value) for step, v in scalars]
@@ -165,7 +165,7 @@ def test_a_window_is_drawn_while_one_plays(monkeypatch: pytest.MonkeyPatch) -> N
     (panel,) = plot.figure.axes
     assert panel.get_title() == "Water" and panel.lines[0].get_ydata().tolist() == [0.25]
     for _ in range(50):
-        monitor.step(False)
+        monitor.step()
     monitor.close()
     assert len(plot.figure.axes[0].lines[0].get_ydata()) == 51
     matplotlib.pyplot.close(plot.figure)
@@ -177,7 +177,7 @@ import os, sys
 import numpy as np
 from PIL import ImageGrab
 from harvestgym.core.tree import Meta
-from harvestgym.render.monitor import Monitor
+from harvestgym.gym.monitoring import Monitor
 from harvestgym.render.readings import make_watch, value
 from harvestgym.render.sinks import PlotSink
 
@@ -186,7 +186,7 @@ plot, days = PlotSink(), iter(range(10**9))
 monitor = Monitor([water], lambda: [np.float32(next(days) % 9)], [plot])
 monitor.begin()
 for _ in range(60):
-    monitor.step(False)
+    monitor.step()
 monitor.close()
 for _ in range(5):
     plot.figure.canvas.draw()
@@ -232,13 +232,14 @@ def test_a_real_window_shows_what_is_monitored(tmp_path: Path) -> None:
     assert paper > 50_000 and curve > 300, "a white window with a blue curve"
 
 
-def test_a_curve_keeps_all_of_a_history_ever_more_thinly() -> None:
-    curve = ThinnedSeries()
-    for step in range(10_000):
-        curve.add(step, {"": step**2})
-    steps, named = curve.series()
+def test_a_curve_keeps_all_of_a_history_ever_more_thinly(tmp_path: Path) -> None:
+    plot = PlotSink(tmp_path / "a.png")
+    monitor = monitored(np.arange(10_000.0) ** 2, plot, function=lambda x: x.value)
+    for _ in range(10_000 - 1):
+        monitor.step()
+    steps = np.array(plot.steps)
     assert MAX_POINTS // 2 <= len(steps) <= MAX_POINTS and steps[0] == 0 and steps[-1] > 9_980
-    assert set(np.diff(steps)) == {16.0} and (named[""] == steps**2).all()
+    assert set(np.diff(steps)) == {16} and [row[0][""] for row in plot.numbers] == ((steps + 1.0) ** 2).tolist()
 
 
 def test_ten_thousand_days_take_no_memory(tmp_path: Path) -> None:
@@ -252,7 +253,7 @@ def test_ten_thousand_days_take_no_memory(tmp_path: Path) -> None:
         def days(number: int, monitor: Monitor = monitor) -> int:
             monitor.begin()
             for day in range(number):
-                monitor.step(day % 100 == 99)
+                monitor.begin() if day % 100 == 99 else monitor.step()
             return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * MAXRSS
 
         before = days(1_000)

@@ -16,7 +16,7 @@ import harvestgym
 from harvestgym.cli import app
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.view.scene import Map, Mark, Scene, Sprite, Stroke, Words
-from harvestgym.core.view.timeline import Death, DoneAction, Record, Timeline, Track
+from harvestgym.core.view.timeline import DoneAction, Record, Timeline, Track
 from harvestgym.evaluate.export import write_replay
 from harvestgym.evaluate.record import record_episode
 from harvestgym.evaluate.run import policy_named
@@ -61,7 +61,7 @@ def toy() -> Timeline:
         actions=(DoneAction(2, EVIL, f"look {EVIL}", 0.5, EVIL), DoneAction(3, "B", "harvest", 0.25)),
         gains={f"yield {EVIL}": record["reward"] + np.float32(0.5)},
         costs={"looks": np.full(STEPS, 0.5, np.float32)},
-        deaths=(Death(4, EVIL, f"died of {EVIL}", EVIL),),
+        events=((4, f"died of {EVIL}"),),
         known=record,
     )
 
@@ -206,10 +206,8 @@ def test_a_death_has_its_cause_and_what_went_before(farm: tuple[Any, Record]) ->
     died = {name: values.copy() for name, values in record.items()}
     died[stage.name][41:], died[limit.name][1:] = stage.meta.labels.index("dead"), limit.meta.labels.index("water")
     died[cause.name][41:] = cause.meta.labels.index("grow: strain")
-    (death,) = family_function(FARM, "timeline")(env, died).deaths
-    assert (death.step, death.why) == (41, "died as grow: strain")
-    assert death.who == "Field-0/Plant-0 on plot (0, 0)"
-    assert death.before == "growth slowed on days: 20 by water", "41 half days are 20 days"
+    events = family_function(FARM, "timeline")(env, died).events
+    assert [event for event in events if "died" in event[1]] == [(41, "Plant: died (strain), slowed by water")]
 
 
 # -- the page in a browser --
@@ -315,7 +313,7 @@ def test_charts_keep_their_heights_when_the_window_is_resized(browser: Any, farm
             seen.page.set_viewport_size({"width": width, "height": 800})
             seen.page.wait_for_timeout(400)
             assert seen.page.evaluate(heights) == before and min(before) > 150, width
-        widths = seen.page.evaluate("['charts', 'deaths'].map((id) => byId(id).offsetWidth)")
+        widths = seen.page.evaluate("['charts', 'events'].map((id) => byId(id).offsetWidth)")
         assert widths[0] == widths[1], "both cards fill the row"
         seen.shot("replay-resized")
     seen.check()

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -89,15 +89,16 @@ class Map:
 
 @dataclass(frozen=True)
 class Line:
-    """A series over the steps of an episode so far; `dots` are not joined.
+    """A series over the steps of an episode so far, drawn as a "line", or as "dots" that are not joined.
 
-    In a figure, `x` may stand for the steps, and the dots without a colour are lighter with each step.
+    Figures also draw "bars" and the "area" below a series. There `x` may stand for the steps, and dots without a colour
+    are lighter with each step.
     """
 
     label: str
     values: np.ndarray
     colour: str
-    dots: bool = False
+    style: Literal["line", "dots", "bars", "area"] = "line"
     x: np.ndarray | None = None
 
 
@@ -148,14 +149,14 @@ class Scene:
         return tuple(first.values())
 
 
-AGENT_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#e69f00", "#cc79a7", "#56b4e9", "#f0e442", "#222222")
-"""Of the agents that are drawn, from the palette of Okabe and Ito for any colour vision: no more than there are."""
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#e69f00", "#cc79a7", "#56b4e9", "#f0e442", "#222222")
+"""The palette of Okabe and Ito for any colour vision: of lines, fields, crops and agents."""
 
 
 def join_scenes(title: str, scenes: Mapping[str, Scene], rewards: np.ndarray) -> Scene:
     """Draw agents in one picture: the first map and the last words of each, and the rewards so far, (steps, agents)."""
     maps, words, lines, length = list[Panel](), list[Panel](), list[Line](), len(rewards)
-    for (name, scene), earned, colour in zip(scenes.items(), rewards.cumsum(0).T, AGENT_COLOURS, strict=False):
+    for (name, scene), earned, colour in zip(scenes.items(), rewards.cumsum(0).T, COLOURS, strict=False):
         maps += [replace(panel, title=name) for panel in scene.panels if isinstance(panel, Map)][:1]
         words += [replace(panel, title=name) for panel in scene.panels if isinstance(panel, Words)][-1:]
         lines.append(Line(name, earned, colour))

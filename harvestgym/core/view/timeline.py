@@ -1,4 +1,4 @@
-"""The timeline of a recorded episode: its variables, actions, gains, costs and deaths, ready for display.
+"""The timeline of a recorded episode: its variables, actions, events, gains and costs, ready for display.
 
 A family module makes it (`timeline(env, record)`); a page or a table shows it.
 """
@@ -61,16 +61,6 @@ class DoneAction:
 
 
 @dataclass(frozen=True)
-class Death:
-    """A death: the step, the organism, the cause, and the preceding stress."""
-
-    step: int
-    who: str
-    why: str
-    before: str = ""
-
-
-@dataclass(frozen=True)
 class Timeline:
     """An episode, ready for display.
 
@@ -79,6 +69,7 @@ class Timeline:
         watcher: who observes, `the farmer`; empty if the family has no separate view of the observer.
         first: the names of the tracks to show first.
         known: the record as the watcher knew it, if it differs from the record.
+        events: what happened, as the step and a text each.
         gains, costs: by name, for each step; the reward of a step is the sum of gains minus the sum of costs.
         last_event: the last step before the end with an action or a gain; videos skip the idle rest.
     """
@@ -91,7 +82,7 @@ class Timeline:
     actions: tuple[DoneAction, ...]
     gains: Mapping[str, np.ndarray]
     costs: Mapping[str, np.ndarray]
-    deaths: tuple[Death, ...] = ()
+    events: tuple[tuple[int, str], ...] = ()
     known: Record | None = None
     last_event: int | None = None
 

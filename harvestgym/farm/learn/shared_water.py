@@ -19,9 +19,13 @@ from gymnasium import spaces
 from harvestgym.core.checks import check_fields
 from harvestgym.core.env import Env, Timestep
 from harvestgym.core.errors import ConfigError
+from harvestgym.core.view.scene import Scene, join_scenes
+from harvestgym.core.view.timeline import Record
 from harvestgym.farm.engine.actions import Order
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.policies.expert_rules import rule_policy
+from harvestgym.farm.view import recorder
+from harvestgym.farm.view import scene as of_a_farm
 
 WATER_AMOUNT = "amount#L"
 """The parameter of an order that says how much water it takes."""
@@ -56,7 +60,6 @@ class SharedWater(Env[SharedWaterState, SharedWaterParams]):
         shared_reward: whether each farm is paid the mean of all.
     """
 
-    family: ClassVar[str | None] = "harvestgym.farm.view.commons"
     step_unit: ClassVar[str] = "days"
 
     models: tuple[FarmModel, ...]
@@ -191,3 +194,26 @@ def _water(order: Order | None) -> float:
         return 0.0
     keys = [parameter.key for parameter in order.row.allowed]
     return order.values[keys.index(WATER_AMOUNT)] if WATER_AMOUNT in keys else 0.0
+
+
+def record(env: Any, state: Any, action: Any, timestep: Any, params: Any) -> dict[str, Any]:
+    """Return the arrays to keep of a step: those of `recorder.record` with a leading axis of farms."""
+
+    def keep(state: Any, action: Any, params: Any) -> dict[str, Any]:
+        return recorder.record(env.env, state, action, timestep._replace(info=env.env.info(state, params)), params)
+
+    own = timestep.info["own"]
+    kept = jax.vmap(keep)(state.inner, action, params.farms)
+    return kept | {"reward": own["reward"], "water left#L": own["water left#L"]}
+
+
+def scene(env: Any, record: Record, step: int) -> Scene:
+    """Draw the farms after `step` steps of a record."""
+    past = {name: np.asarray(values)[: step + 1] for name, values in record.items()}
+    each = {
+        agent: of_a_farm.scene(model, {name: values[:, i] for name, values in past.items()}, step)
+        for i, (agent, model) in enumerate(zip(env.agents, env.models, strict=True))
+    }
+    left = float(past["water left#L"][-1, 0])
+    title = f"{next(iter(each.values())).title}; {left:.0f} L of water left for all"
+    return join_scenes(title, each, past["reward"])

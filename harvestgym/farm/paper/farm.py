@@ -248,7 +248,7 @@ class Farm(GymEnv):
             raise ConfigError("film: expected a recorded season, got none; try render_mode='rgb_array', reset() and "
                               "play")  # fmt: skip
         drawn, last = partial(scene, self._model, record), find_last_event(record)
-        film = video.EpisodeFrames.of(drawn, len(record["reward"]), width, last_event=last)
+        film = video.EpisodeFrames(drawn, video.choose_steps(len(record["reward"]), last_event=last), width)
         return video.write_video(film, target, fps)
 
     def recipe(self) -> dict[str, Any]:

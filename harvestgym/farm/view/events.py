@@ -13,7 +13,7 @@ from harvestgym.farm.engine.variables import Variable
 from harvestgym.farm.entities.plant.stages import Stage
 
 from .action_log import logged_orders
-from .words import calendar_date, entity_titles
+from .words import date_of_step, entity_titles
 
 ARRIVALS = {"plot_population#nb": "pests came", "grow#nb": "weeds came up", "flowers#nb": "weeds in bloom"}
 """Numbers per plot that are news where they were 0, in words."""
@@ -22,32 +22,35 @@ FROST = "consecutive_frost#day"
 
 
 def list_events(env: FarmModel, record: Record, first: int, last: int) -> list[str]:
-    """Return a line for each event after step `first`, up to step `last`, with its day.
+    """Return a line for each event after step `first`, up to step `last`, with its day."""
+    return [f"{day_name(env, record, step)}: {text}" for step, text in find_events(env, record, first, last)]
+
+
+def find_events(env: FarmModel, record: Record, first: int, last: int) -> Iterator[tuple[int, str]]:
+    """Yield the step and the words of each event after step `first`, up to step `last`.
 
     The record may be one of what the farmer knows: numbers that were never observed are no events.
     """
-    lines = []
-    for step in range(first + 1, last + 1):
-        lines += [f"{day_name(env, record, step)}: {text}" for text in _events_of_step(env, record, step)]
-    return lines
-
-
-def _events_of_step(env: FarmModel, record: Record, step: int) -> Iterator[str]:
     titles = entity_titles(env)
-    for variable in env.variables:
-        before, now = (np.asarray(record[variable.name][at], float) for at in (step - 1, step))
-        title = titles[variable.where]
-        if variable.attr == "stage" and variable.meta.labels:
-            yield from _stage_changes(env, record, step, variable, title)
-        elif variable.key in ARRIVALS and variable.per_plot:
-            plots = int(np.sum((before == 0) & (now > 0)))
-            if plots:
-                yield f"{title}: {ARRIVALS[variable.key]}{_on_plots(plots, variable)}"
-        elif variable.key == FROST and np.all((before == 0) & (now > 0)):
-            yield f"{title}: frost"
+    for step in range(first + 1, last + 1):
+        for variable in env.variables:
+            for text in _events_of_variable(env, record, step, variable):
+                yield step, f"{titles[variable.where]}: {text}"
 
 
-def _stage_changes(env: FarmModel, record: Record, step: int, variable: Variable, title: str) -> Iterator[str]:
+def _events_of_variable(env: FarmModel, record: Record, step: int, variable: Variable) -> Iterator[str]:
+    before, now = (np.asarray(record[variable.name][at], float) for at in (step - 1, step))
+    if variable.attr == "stage" and variable.meta.labels:
+        yield from _stage_changes(env, record, step, variable)
+    elif variable.key in ARRIVALS and variable.per_plot:
+        plots = int(np.sum((before == 0) & (now > 0)))
+        if plots:
+            yield f"{ARRIVALS[variable.key]}{_on_plots(plots, variable)}"
+    elif variable.key == FROST and np.all((before == 0) & (now > 0)):
+        yield "frost"
+
+
+def _stage_changes(env: FarmModel, record: Record, step: int, variable: Variable) -> Iterator[str]:
     """Yield the changes of stage of a plant, alike ones together."""
     labels, others = variable.meta.labels, {v.attr: v for v in env.variables if v.where == variable.where}
     before, now = (np.asarray(record[variable.name][at], float) for at in (step - 1, step))
@@ -58,7 +61,7 @@ def _stage_changes(env: FarmModel, record: Record, step: int, variable: Variable
     if "gone" in changes and _is_harvested(env, record, step, variable):
         changes["harvested"] = changes.pop("gone")
     for text, plots in changes.items():
-        yield f"{title}: {text}{_on_plots(plots, variable)}"
+        yield f"{text}{_on_plots(plots, variable)}"
 
 
 def _change_text(stage: str, record: Record, step: int, others: dict[str, Variable], plot: tuple[int, ...]) -> str:
@@ -70,7 +73,19 @@ def _change_text(stage: str, record: Record, step: int, others: dict[str, Variab
     cause = others.get("cause_of_death")
     code = float("nan") if cause is None else float(record[cause.name][step][plot])
     labels = () if cause is None else cause.meta.labels
-    return f"died ({labels[int(code)].partition(': ')[2]})" if code > 0 else "died"
+    slowed = _main_limits(record, step, others, plot)
+    return f"died ({labels[int(code)].partition(': ')[2]}){slowed}" if code > 0 else f"died{slowed}"
+
+
+def _main_limits(record: Record, step: int, others: dict[str, Variable], plot: tuple[int, ...]) -> str:
+    """Return the causes that slowed the growth of a plant on most of its days, the commonest first."""
+    limit = others.get("limiting_factor")
+    if limit is None:
+        return ""
+    stages, factors = (record[v.name][(slice(step), *plot)] for v in (others["stage"], limit))
+    born = np.flatnonzero(stages == Stage.NONE).max(initial=0)
+    causes = Counter(int(code) for code in factors[born:] if code > 0).most_common(3)
+    return f", slowed by {', '.join(limit.meta.labels[code] for code, _ in causes)}" if causes else ""
 
 
 def _is_harvested(env: FarmModel, record: Record, step: int, variable: Variable) -> bool:
@@ -87,10 +102,7 @@ def _on_plots(plots: int, variable: Variable) -> str:
 
 def day_name(env: FarmModel, record: Record, step: int) -> str:
     """Return `day 3` or `day 3, 5 May`, where the date is known."""
-    calendar = next((v.name for v in env.variables if v.key == "day#int365"), None)
-    number = float("nan") if calendar is None else float(record[calendar][step])
-    date = calendar_date(number) if np.isfinite(number) else None
-    return f"day {int(record['info/day'][step])}" + (f", {date.day} {date:%b}" if date else "")
+    return ", ".join(filter(None, (f"day {int(record['info/day'][step])}", date_of_step(env, record, step))))
 
 
 def find_last_event(record: Record) -> int:

@@ -11,7 +11,7 @@ import jax
 import numpy as np
 
 from harvestgym.core import yaml_io
-from harvestgym.core.view.scene import Chart, Line, Map, Mark, Scene, Words
+from harvestgym.core.view.scene import COLOURS, Chart, Line, Map, Mark, Scene, Words
 from harvestgym.core.view.timeline import Record
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.engine.state import FarmParams
@@ -22,10 +22,7 @@ from harvestgym.farm.entities.soil import Soil, drawing
 
 from .action_log import COST_NAMES, action_lines, action_marks, is_morning, observation_lines
 from .recorder import drawn_numbers, mean_of_plots
-from .words import calendar_date
-
-LINE_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#e69f00")
-"""Of fields and lines, from the palette of Okabe and Ito for any colour vision."""
+from .words import date_of_step
 
 LABEL_LENGTH = 24
 """Letters of a line that is joined with others."""
@@ -42,7 +39,7 @@ def scene(env: FarmModel, record: Record, step: int) -> Scene:
         Words("Just done", done or ("nothing",)),
         Words("So far", _score(record, step)),
     )
-    return Scene(_title(env, record, step), (*maps, *words, *_charts(env, params, record, step)))
+    return Scene(_title(env, record, step), (*maps, *words, *chart_season(env, record, step)))
 
 
 def _field(env: FarmModel, params: FarmParams, record: Record, step: int, f: int) -> tuple[Map, list[str]]:
@@ -126,15 +123,9 @@ def _coordinates(place: Place) -> str:
 
 def _title(env: FarmModel, record: Record, step: int) -> str:
     """Return the day of the game and the date, and in mode "ao" the part of the day."""
-    day, days = int(record["info/day"][step]), int(env.params.horizon)
-    year = [v.name for v in env.variables if v.key == "day#int365" and v.name in record]
-    number = float(record[year[0]][step]) if year else float("nan")
-    date = ""
-    if np.isfinite(number):
-        on = calendar_date(number)
-        date = f", {on.day} {on:%B} (day {int(number)} of the year)"
-    part = ", morning" if is_morning(record, step) else ""
-    return f"Day {day} of {days}{date}{part}"
+    day = f"Day {int(record['info/day'][step])} of {int(env.params.horizon)}"
+    part = "morning" if is_morning(record, step) else ""
+    return ", ".join(filter(None, (day, date_of_step(env, record, step), part)))
 
 
 def _score(record: Record, step: int) -> tuple[str, ...]:
@@ -148,8 +139,8 @@ def _score(record: Record, step: int) -> tuple[str, ...]:
     return (*lines, ", ".join(used)) if used else tuple(lines)
 
 
-def _charts(env: FarmModel, params: FarmParams, record: Record, step: int) -> Iterator[Chart]:
-    """Water in the soil of each field and the net reward, day by day."""
+def chart_season(env: FarmModel, record: Record, step: int) -> Iterator[Chart]:
+    """Draw the water in the soil of each field, where it is known, and the net reward, day by day."""
     every, days = env.steps_per_day, int(env.params.horizon)
     upto = slice(0, step + 1, every)
     lines = []
@@ -157,11 +148,12 @@ def _charts(env: FarmModel, params: FarmParams, record: Record, step: int) -> It
         if variable.key == "available_Water#L" and variable.name in record:
             mean = mean_of_plots(record[variable.name][upto])
             name = variable.where[0] if len(env.fields) > 1 else ""
-            lines.append(Line(name, mean, LINE_COLOURS[variable.field % len(LINE_COLOURS)]))
+            lines.append(Line(name, mean, COLOURS[variable.field % len(COLOURS)]))
     if lines:
-        yield Chart("Water in the soil, mean of the plots, by day", "L", days, tuple(lines), _soil_levels(params))
+        levels = _soil_levels(_params_of_day(env, record, step))
+        yield Chart("Water in the soil, mean of the plots, by day", "L", days, tuple(lines), levels)
     net = np.cumsum(np.asarray(record["info/net"], float)[: step + 1])[::every]
-    yield Chart("Net reward so far, by day", "", days, (Line("", net, LINE_COLOURS[2]),), {})
+    yield Chart("Net reward so far, by day", "", days, (Line("", net, COLOURS[2]),), {})
 
 
 def _soil_levels(params: FarmParams) -> dict[str, float]:

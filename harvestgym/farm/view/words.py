@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import datetime
+import math
 import re
 from typing import Any
 
 from harvestgym.core.tree import Meta
+from harvestgym.core.view.timeline import Record
 from harvestgym.farm.engine.model import FarmModel
 
 NO_UNITS = ("", "nb", "bin", "int5", "int365")
@@ -52,9 +54,18 @@ def value_text(value: Any, meta: Meta) -> str:
     return labels[int(value)] if labels else f"{round(float(value), 2):g}"
 
 
-def calendar_date(day_of_year: float) -> datetime.date:
-    """Return the date of a day of the year (1 is 1 January)."""
-    return datetime.date(2001, 1, 1) + datetime.timedelta(days=int(day_of_year) - 1)
+def date_words(day_of_year: float) -> str:
+    """Return the date of a day of the year (1 is 1 January); empty if the day is not known."""
+    if not math.isfinite(day_of_year):
+        return ""
+    date = datetime.date(2001, 1, 1) + datetime.timedelta(days=int(day_of_year) - 1)
+    return f"{date.day} {date:%B}"
+
+
+def date_of_step(env: FarmModel, record: Record, step: int) -> str:
+    """Return the date of a step of a record; empty if it is not known."""
+    calendar = (v.name for v in env.variables if v.key == "day#int365" and v.name in record)
+    return next((date_words(float(record[name][step])) for name in calendar), "")
 
 
 def entity_titles(env: FarmModel) -> dict[tuple[str, str], str]:

@@ -28,12 +28,12 @@ def figure(env: FishingModel, record: Record) -> Any:
 
 def _draw_policy(env: FishingModel, record: Record) -> Chart:
     if isinstance(env, RecoveryModel):
-        done = Line("", find_requests(env, record)[1:, 0], "", dots=True, x=record["biomass"][:-1])
+        done = Line("", find_requests(env, record)[1:, 0], "", style="dots", x=record["biomass"][:-1])
         return Chart("Policy, late years light", "A", 0, (done,), {}, across="stock")
     fished = record["stock"][:-1, : env.units.targets] if env.units.targets > 1 else record["biomass"][:-1, None]
     names = name_stocks(env) if fished.shape[1] > 1 else ("this episode",)
     columns = zip(names, record["catch"][1:].T, cycle(STOCK_COLOURS), fished.T, strict=False)
-    lines = [Line(name, catch, colour, dots=True, x=before) for name, catch, colour, before in columns]
+    lines = [Line(name, catch, colour, style="dots", x=before) for name, catch, colour, before in columns]
     right, top = 1.15 * max(fished.max(), float(env.params.b_msy)), 1.15 * record["catch"].max()
     if best := find_optimum(env):
         grid, catch = np.asarray(best.grid), np.asarray(best.harvest[len(best.harvest) // 2])

@@ -31,24 +31,14 @@ def scene(env: FishingModel, record: Record, step: int) -> Scene:
     """Draw the fishery in year `step` of a record, and the years before it."""
     past = {name: np.asarray(values)[: step + 1] for name, values in record.items()}
     maps = _maps(env, past)
-    charts, changes = _own_charts(env, past), _change_charts(env, past, step)
-    # Below a map there is room for three.
-    charts = (charts[: len(charts) - bool(changes)] if maps else charts) + changes
-    charts += [] if maps or changes else [_return_chart(env, past)]
+    charts = chart_years(env, past)[: 3 if maps else 4]  # there is no room for more
     return Scene(f"Year {step} of {int(env.params.horizon)}", (_describe_year(env, past, step), *maps, *charts))
 
 
-def chart_years(env: FishingModel, record: Record) -> list[Chart]:
-    """Draw all charts of a whole record."""
-    changes = _change_charts(env, record, len(record["reward"]) - 1)
-    return [*_own_charts(env, record), *changes, _return_chart(env, record)]
-
-
-def _own_charts(env: FishingModel, past: Record) -> list[Chart]:
-    """Draw the stock and what was done with it."""
-    return [_stock_chart(env, past)] + (
-        _action_charts(env, past) if isinstance(env, RecoveryModel) else _catch_charts(env, past)
-    )
+def chart_years(env: FishingModel, past: Record) -> list[Chart]:
+    """Draw the stock, what was done with it, what changed, and the return, the most telling charts first."""
+    first, *others = _action_charts(env, past) if isinstance(env, RecoveryModel) else _catch_charts(env, past)
+    return [_stock_chart(env, past), first, *_change_charts(env, past), *others, _return_chart(env, past)]
 
 
 def _maps(env: FishingModel, past: Record) -> list[Map]:
@@ -83,7 +73,7 @@ def _stock_chart(env: FishingModel, past: Record) -> Chart:
     stock = past["stock"] if len(names) > 1 else past["biomass"][:, None]
     lines = _column_lines(env, stock, next(iter(names)), STOCK_COLOURS[0])
     if env.params.survey_error.random and len(names) == 1:
-        lines.append(Line("seen by the survey", past["seen"][:, 0], SEEN, dots=True))
+        lines.append(Line("seen by the survey", past["seen"][:, 0], SEEN, style="dots"))
     return _chart(env, "Stock", _unit(env), lines, find_levels(env).stock)
 
 
@@ -95,7 +85,7 @@ def _catch_charts(env: FishingModel, past: Record) -> list[Chart]:
     )
     high = _find_top(caught, levels.catch)
     if (best := _optimal_catch(env, past)) is not None:
-        caught.append(Line("what the optimum would take", best, BEST, dots=True))
+        caught.append(Line("what the optimum would take", best, BEST, style="dots"))
         # Not the last years, in which it takes the whole stock.
         high = max(high, 1.1 * float(np.nanquantile(best[1:], 0.95)) if len(best) > 1 else 0.0)
     catches = _chart(env, "Catch of the year", _unit(env), caught, levels.catch)
@@ -148,10 +138,10 @@ def _action_charts(env: FishingModel, past: Record) -> list[Chart]:
     ]
 
 
-def _change_charts(env: FishingModel, past: Record, step: int) -> list[Chart]:
+def _change_charts(env: FishingModel, past: Record) -> list[Chart]:
     """Draw the driver of a tipping point, or the parameters that drift."""
     levels = find_levels(env)
-    moved = {name: values[: step + 1] for name, values in levels.drifting.items()}
+    moved = {name: values[: len(past["reward"])] for name, values in levels.drifting.items()}
     if "driver" in past:
         moved = {"a": past["driver"]}
     if not moved:

@@ -12,7 +12,6 @@ from harvestgym.core.view.timeline import Record
 from harvestgym.forager.jax_engine.model import Forager
 from harvestgym.forager.kinds import Kind
 from harvestgym.forager.observations import OUTSIDE, PALETTE, Color, choose_colors
-from harvestgym.forager.world import view_offsets
 
 SMALL_WORLD = 1024
 """Cells of a world that is shown whole: more would not be legible."""
@@ -40,34 +39,25 @@ def aperture(env: Forager, past: Record) -> Map:
     return Map("What the agent sees", (cols, rows), (*marks, me), legend=_legend(env, colors, labels))
 
 
-def whole(env: Forager, past: Record) -> Map:
-    """Return all of a small world as it is: biomes, what stands where, what is in view, the agent's way."""
-    world = env.world
-    y, x = np.meshgrid(np.arange(world.height)[::-1], np.arange(world.width), indexing="ij")
-    ground = [_biome(env, region, at) for at, region in np.ndenumerate(world.find_region(x, y)) if region]
-    return _map_cells(env, past, "The world as it is", past["world"][-1], _corner(env), ground)
-
-
-def neighbourhood(env: Forager, past: Record) -> Map:
-    """Map of the cells that the agent has seen in its last steps, as they were when seen."""
-    across, down = neighbourhood_size(env)
-    cells = remember_cells(env, past, across, down)
-    corner = int(past["x#cell"][-1]) - across // 2, int(past["y#cell"][-1]) + down // 2
-    unseen = zip(*np.nonzero(cells == UNKNOWN_CELL), strict=True)
-    ground = [Mark("square", _centre((col, row)), 1, UNSEEN, meaning="not seen lately") for row, col in unseen]
-    return _map_cells(env, past, "What it remembers around it", cells, corner, ground)
-
-
-def _map_cells(
-    env: Forager, past: Record, title: str, cells: np.ndarray, corner: tuple[int, int], ground: list[Mark]
-) -> Map:
-    """Draw what stands in cells whose north-western one is given, on a ground, with the view and the agent's way."""
-    down, across = cells.shape
+def surroundings(env: Forager, past: Record) -> Map:
+    """Draw all of a small world as it is; of a large one what the agent remembers around it, as it was when seen."""
+    world, x, y = env.world, past["x#cell"][-TRAIL:], past["y#cell"][-TRAIL:]
+    if "world" in past:
+        title, across, down, west, north = "The world as it is", world.width, world.height, 0, world.height - 1
+        cells, ground = past["world"][-1], _biomes(env)
+    else:
+        across, down = neighbourhood_size(env)
+        title, west, north = "What it remembers around it", int(x[-1]) - across // 2, int(y[-1]) + down // 2
+        cells = remember_cells(env, past, across, down)
+        ground = [_square((col, row), UNSEEN, "not seen lately") for row, col in np.argwhere(cells == UNKNOWN_CELL)]
+    rows, cols = env.aperture
+    r, c = (v.ravel() for v in np.mgrid[:rows, :cols])
+    seen = _place(env, int(x[-1]) + c - cols // 2, int(y[-1]) + rows // 2 - r, west, north)
+    *trail, here = _place(env, x, y, west, north)
     inside = lambda at: 0 <= at[0] < across and 0 <= at[1] < down  # noqa: E731
-    marks = ground + [_now(at) for at in _in_view(env, past, *corner) if inside(at)]
-    marks += _things(env, cells, distinct_colors(env), [label_kind(kind) for kind in env.world.kinds])
-    marks += [_step(at, age) for at, age in _trail(env, past, *corner) if inside(at)]
-    (here,) = _place(env, past["x#cell"][-1:], past["y#cell"][-1:], *corner)
+    marks = [*ground, *(_square(at, NOW, "in view now", 0.6) for at in seen if inside(at))]
+    marks += _things(env, cells, distinct_colors(env), [label_kind(kind) for kind in world.kinds])
+    marks += [_step(at, 1 - (i + 1) / len(x)) for i, at in enumerate(trail) if inside(at)]
     return Map(title, (across, down), (*marks, _agent(_centre(here))))
 
 
@@ -79,8 +69,9 @@ def visited(env: Forager, past: Record) -> Map:
     count = np.zeros((COARSE, COARSE))
     np.add.at(count, (COARSE - 1 - (y - low) // side, (x - left) // side), 1)
     share = np.log1p(count) / np.log1p(count.max())
-    marks = [Mark("square", _centre((col, row)), 1, BEEN, 0.15 + 0.85 * float(share[row, col]), meaning="been here")
-             for row, col in zip(*np.nonzero(count), strict=True)]  # fmt: skip
+    marks = [
+        _square((col, row), BEEN, "been here", 0.15 + 0.85 * float(share[row, col])) for row, col in np.argwhere(count)
+    ]
     at = (float(x[-1] - left) + 0.5) / side, COARSE - (float(y[-1] - low) + 0.5) / side
     size = f"squares of {side:,} x {side:,}" if side > 1 else "cell by cell"
     return Map(f"Where it has been, {size}", (COARSE, COARSE), (*marks, _agent(at)))
@@ -105,8 +96,12 @@ def _thing(kind: Kind, cell: tuple[float, float], color: str, label: str) -> Mar
     return Mark(shape, _centre(cell), size, color, meaning=label)
 
 
+def _square(cell: tuple[float, float], color: str, meaning: str, opacity: float = 1.0) -> Mark:
+    return Mark("square", _centre(cell), 1, color, opacity, meaning=meaning)
+
+
 def _outside(cell: tuple[float, float]) -> Mark:
-    return Mark("square", _centre(cell), 1, _hex([OUTSIDE])[0], meaning="outside of the world")
+    return _square(cell, _hex([OUTSIDE])[0], "outside of the world")
 
 
 def _legend(env: Forager, colors: list[str], labels: list[str]) -> tuple[Mark, ...]:
@@ -140,34 +135,25 @@ def _agent(at: tuple[float, float]) -> Mark:
     return Mark(load_sprites(Path(__file__).with_name("sprites.yaml"))["agent"], at, 1.0, meaning="the agent")
 
 
-def _biome(env: Forager, region: int, at: tuple[int, ...]) -> Mark:
-    name = env.world.regions[region].name
-    ground = GROUNDS[1 + (region - 1) % (len(GROUNDS) - 1)]
-    return Mark("square", _centre((at[1], at[0])), 1, ground, meaning=f"biome {name}")
+def _biomes(env: Forager) -> list[Mark]:
+    """Return a square for each cell of a biome."""
+    world = env.world
+    y, x = np.meshgrid(np.arange(world.height)[::-1], np.arange(world.width), indexing="ij")
+    regions = world.region_at(x, y)
+    return [
+        _square((col, row), GROUNDS[1 + (region - 1) % (len(GROUNDS) - 1)], f"biome {world.regions[region].name}")
+        for (row, col), region in np.ndenumerate(regions)
+        if region
+    ]
 
 
 def _step(at: tuple[int, int], age: float) -> Mark:
     return Mark("disc", _centre(at), 0.3, TRACK, 1 - 0.8 * age, meaning="its last steps")
 
 
-def _now(cell: tuple[int, int]) -> Mark:
-    return Mark("square", _centre(cell), 1, NOW, 0.6, meaning="in view now")
-
-
-def _in_view(env: Forager, past: Record, west: int, north: int) -> list[tuple[int, int]]:
-    """Return the places of the cells in view."""
-    y, x = view_offsets(*env.aperture)
-    return _place(env, (past["x#cell"][-1] + x).ravel(), (past["y#cell"][-1] + y).ravel(), west, north)
-
-
 # -- places ------------------------------------------------------------------------------------------------
 
 UNKNOWN_CELL = -2
-
-
-def _corner(env: Forager) -> tuple[int, int]:
-    """Return the cell in the north-western corner of the map of a whole world."""
-    return 0, env.world.height - 1
 
 
 def _centre(cell: tuple[float, float]) -> tuple[float, float]:
@@ -180,13 +166,6 @@ def _place(env: Forager, x: np.ndarray, y: np.ndarray, west: int, north: int) ->
     if env.world.edge == "torus":
         col, row = col % env.world.width, row % env.world.height
     return list(zip(col.tolist(), row.tolist(), strict=True))
-
-
-def _trail(env: Forager, past: Record, west: int, north: int) -> list[tuple[tuple[int, int], float]]:
-    """Return the places of the last steps, oldest first, and their age from 1 to 0."""
-    x, y = past["x#cell"][-TRAIL:], past["y#cell"][-TRAIL:]
-    places = _place(env, x, y, west, north)
-    return [(at, 1 - (i + 1) / len(places)) for i, at in enumerate(places[:-1])]
 
 
 def neighbourhood_size(env: Forager) -> tuple[int, int]:

@@ -15,7 +15,7 @@ from harvestgym.forager.jax_engine.model import Forager
 from harvestgym.forager.observations import MODES
 from harvestgym.forager.world import ACTION_NAMES, EMPTY
 
-from .maps import aperture, neighbourhood, visited, whole
+from .maps import aperture, surroundings, visited
 
 NO_ACTION = -1
 """The action of a row of a record that was not reached by one: the start, or where a saved episode continues."""
@@ -26,10 +26,12 @@ RUNNING, MEAN, TOTAL, REGRET = "#0072b2", "#222222", "#009e73", "#d55e00"
 def scene(env: Forager, record: Record, step: int) -> Scene:
     """Return the picture of an episode at `step` of a record."""
     past = {name: np.asarray(values)[: step + 1] for name, values in record.items()}
-    around = [whole(env, past)] if "world" in past else [neighbourhood(env, past), visited(env, past)]
+    maps = [aperture(env, past), surroundings(env, past)]
+    if "world" not in past:
+        maps.append(visited(env, past))
     clock = int(past["clock#step"][-1])
     charts = chart_rewards(env, past)
-    panels: tuple[Panel, ...] = (aperture(env, past), *around, _words(env, past), *charts)
+    panels: tuple[Panel, ...] = (*maps, _words(env, past), *charts)
     return Scene(f"Step {clock:,} in a world of {env.world.width:,} x {env.world.height:,} cells", panels)
 
 
@@ -44,8 +46,10 @@ def chart_rewards(env: Forager, past: Record) -> list[Chart]:
         Line("running mean", past["reward_rate"], RUNNING),
         Line("since the start", total / np.arange(1, len(total) + 1), MEAN),
     ]
-    charts = [Chart(f"Reward of a step{over}", "", steps, tuple(lines), {}),
-              Chart(f"Reward so far{over}", "", steps, (Line("", total, TOTAL),), {})]  # fmt: skip
+    charts = [
+        Chart(f"Reward of a step{over}", "", steps, tuple(lines), {}),
+        Chart(f"Reward so far{over}", "", steps, (Line("", total, TOTAL),), {}),
+    ]
     if len(env.world.regions) > 1:
         regret = Line("", past["biome_regret"], REGRET)
         charts.append(Chart("Regret of being in this biome", "", steps, (regret,), {}))

@@ -16,7 +16,7 @@ from harvestgym.core.view.scene import Chart, Map, Scene
 from harvestgym.render import chart as charts
 from harvestgym.render import layout
 from harvestgym.render.primitives import Box
-from harvestgym.render.svg import SvgPainter, draw_map
+from harvestgym.render.svg import SvgPainter, draw_panel
 
 MAP_WIDTH = 560
 """Width of the page on which a map is laid out, px; smaller means larger letters."""
@@ -69,7 +69,7 @@ class MapImage(NamedTuple):
 def map_image(panel: Map) -> MapImage:
     """Draw a map without its title and legend, to the edge of its margin."""
     painter = SvgPainter()
-    shown, plots = draw_map(panel, painter, MAP_WIDTH)
+    shown, plots = draw_panel(panel, painter, MAP_WIDTH)
     wide, high = shown.w, shown.h
     inside = Box((plots.x - shown.x) / wide, (plots.y - shown.y) / high, plots.w / wide, plots.h / high)
     return MapImage(svg_address(painter.write(shown)), wide / high, inside)

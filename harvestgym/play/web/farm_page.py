@@ -10,14 +10,24 @@ from nicegui import ui
 
 from harvestgym.core.view.scene import Chart, Map
 from harvestgym.farm.view.action_log import action_words
-from harvestgym.farm.view.words import key_unit, key_words, number_text
+from harvestgym.farm.view.words import date_words, key_unit, key_words, number_text, unit_words
 from harvestgym.play.farm_session import Fact, FarmSession
 
-from .elements import box, button, chart, image, legend, map_image, show_message, words
+from .elements import box, button, chart, image, legend, map_image, number, show_message, words
 from .page import Page
-from .weather_strip import weather_strip
 
 ARROW_STEPS = {"ArrowUp": (0, -1), "ArrowRight": (1, 0), "ArrowDown": (0, 1), "ArrowLeft": (-1, 0)}
+
+WEATHER = {
+    "air_temperature/min#°C": "lowest",
+    "air_temperature/mean#°C": "mean",
+    "air_temperature/max#°C": "highest",
+    "rain/amount#mm": "rain",
+    "humidity_index#%": "humidity",
+    "wind/speed#km.h-1": "wind",
+    "consecutive_dry#day": "without rain",
+}
+"""The variables of the weather that are always shown, in order, and their names."""
 
 WEEK = 7
 MOST_DESCRIBED = 6
@@ -98,8 +108,33 @@ class FarmPage(Page):
     @ui.refreshable_method
     def sky(self) -> None:
         """Show the day, its weather and the forecast, for each field."""
-        for field in range(len(self.session.env.fields)):
-            weather_strip(self.session, field)
+        session = self.session
+        for at, field in enumerate(session.env.fields):
+            of = f", {field.name}" if len(session.env.fields) > 1 else ""
+            with box("section", "card sky", "sky"):
+                date = session.value(at, "day#int365")
+                heading = f"Day {session.day}" if date is None else date_words(float(date))
+                number(heading, f"day {session.day} of {session.days}{of}", "date", "day")
+                for key, name in WEATHER.items():
+                    value = session.value(at, key)
+                    if value is not None:
+                        text = f"{float(value):.3g}"
+                        number(f"{text} {unit_words(key_unit(key), text)}", name)
+                chances = session.value(at, "forecast/rain")
+                if chances is not None:
+                    self._forecast(chances.tolist())
+
+    @staticmethod
+    def _forecast(chances: list[float]) -> None:
+        """Show a bar for each of the next days, as high as the probability of rain."""
+        with box("div", "forecast", "forecast", title="Chance of rain on the next days"):
+            words("span", "chance of rain", "name")
+            for i, chance in enumerate(chances):
+                with box("div", "ahead"):
+                    words("b", f"{100 * chance:.0f} %")
+                    with box("div", "tube"):
+                        box("div", "water", style=f"height: {100 * chance:.0f}%")
+                    words("span", "tomorrow" if i == 0 else f"+{i + 1} days")
 
     @ui.refreshable_method
     def fields(self) -> None:
@@ -178,11 +213,10 @@ class FarmPage(Page):
             return
         with box("section", "card looks", "looks"):
             words("h2", "Look this morning" if not self.session.looked else "Looked this morning")
-            for number, (item, price) in enumerate(
-                zip(self.session.env.offered.items, self.session.prices, strict=True)
-            ):
+            offered = zip(self.session.env.offered.items, self.session.prices, strict=True)
+            for at, (item, price) in enumerate(offered):
                 if item.variable.field == self.field and item.plot in (None, self.plot):
-                    self._observation(number, item, float(price))
+                    self._observation(at, item, float(price))
             self.bill()
 
     def _observation(self, at: int, item: Any, price: float) -> None:
@@ -261,13 +295,9 @@ class FarmPage(Page):
                         button("✕", remove, "remove", f"remove-{i}", aria_label="take it off the list")
             if not self.session.orders:
                 words("p", "No orders yet.", "quiet")
-                if self.session.bare:
-                    hint = ": sow again, or let the season end" if self.session.sows else ""
-                    words("p", f"No plants are left{hint}.", "bare", "bare")
                 with box("div", "buttons"):
                     button(f"Let {WEEK} days pass", self.guarded(lambda: self.advance(WEEK)), "quiet", "week")
-                    if self.session.bare and self.session.steps:
-                        to_end = self.guarded(lambda: self.advance(self.session.days))
-                        button("Go to the end of the season", to_end, "quiet", "to-end")
+                    to_end = self.guarded(lambda: self.advance(self.session.days))
+                    button("Go to the end of the season", to_end, "quiet", "to-end")
                     if self.session.yesterday:
                         button("As yesterday", self.guarded(self.session.repeat), "quiet", "repeat")

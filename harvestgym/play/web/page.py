@@ -11,16 +11,13 @@ import numpy as np
 from nicegui import app, background_tasks, run, ui
 
 from harvestgym.core.errors import ConfigError
-from harvestgym.core.view.scene import Chart, Line
+from harvestgym.core.view.scene import COLOURS, Chart, Line
 from harvestgym.play.session import Rival, Session
 from harvestgym.registry import MAX_SEED
 
 from .elements import box, button, cell_text, chart, number, show_message, words
 
 STYLE = Path(__file__).with_name("style.css")
-SCORE_COLOURS = ("#009e73", "#0072b2", "#e69f00", "#8a8a8a")
-"""Colours of the user and the rivals in charts (Okabe and Ito 2008)."""
-
 BLUR_BUTTONS = """
 document.addEventListener('click', e => {
   const b = e.target.closest('button'); if (b && e.detail > 0) b.blur();
@@ -168,7 +165,7 @@ class Page:
                         words("td" if name else "th", cell)
 
     def _race(self, everyone: list[Rival]) -> Chart:
-        drawn = zip(everyone, SCORE_COLOURS, strict=False)
+        drawn = zip(everyone, COLOURS, strict=False)
         lines = tuple(Line(r.name, np.cumsum([0.0, *r.rewards]), colour) for r, colour in drawn)
         longest = max(len(r.rewards) for r in everyone)
         return Chart(f"Score, by {self.session.env.step_unit.removesuffix('s')}", "", longest, lines, {})

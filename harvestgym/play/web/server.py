@@ -12,9 +12,8 @@ from starlette.middleware.trustedhost import TrustedHostMiddleware
 from harvestgym import registry
 from harvestgym.core.errors import ConfigError
 from harvestgym.play.farm_session import FarmSession
-from harvestgym.play.fishing_session import FishingSession
-from harvestgym.play.forager_session import ForagerSession
 from harvestgym.play.session import Session
+from harvestgym.play.sessions import FishingSession, ForagerSession
 
 from .farm_page import FarmPage
 from .fishing_page import FishingPage

@@ -1,4 +1,4 @@
-"""Events of a season in words, the goal of a farm, and the last event of a season."""
+"""Events of a season in words, and the last event of a season."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from harvestgym.evaluate.record import record_episode
 from harvestgym.evaluate.run import policy_named
 from harvestgym.farm.view.action_log import action_words
 from harvestgym.farm.view.events import find_last_event, list_events
-from harvestgym.farm.view.goal import goal_lines
 from harvestgym.farm.view.recorder import known
 from tests.short import long
 
@@ -62,17 +61,6 @@ def test_last_event_is_followed_by_nothing_but_the_final_reward() -> None:
     lives = ~np.isin(stage, (0, 6))
     assert not lives[last + 1 :].any()
     assert lives[last].any() or record["info/effective"][last].any() or record["reward"][last] != 0
-
-
-def test_goal_names_gains_costs_and_ends() -> None:
-    lines = list(goal_lines(harvestgym.make("farm/bean-clay-1x1-v1")))
-    assert (
-        lines[0] == "The score counts 1 for each kg of harvest, and 0.01 for each new stage of a plant, less all costs."
-    )
-    assert "Costs: 0 to 0.002 for an action." in lines
-    assert lines[-1] == "The season has 220 days, and ends early if Plant-0.global_stage in [harvested, dead]."
-    looks = list(goal_lines(harvestgym.make("farm/paid-looks-1x1-v1")))
-    assert "Costs: 0 to 0.005 for an action, 0.003 for an observation." in looks
 
 
 def test_action_words_differ_within_an_entity() -> None:

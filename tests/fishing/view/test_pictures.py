@@ -93,7 +93,7 @@ def test_charts_draw_the_record_and_the_theory() -> None:
     seen = scene(env, record, 9)
     stock, catch, rate = (chart(seen, title) for title in ("Stock", "Catch", "Harvest rate"))
     assert np.array_equal(stock.lines[0].values, record["biomass"][:10])
-    assert np.array_equal(stock.lines[1].values, record["seen"][:10, 0]) and stock.lines[1].dots
+    assert np.array_equal(stock.lines[1].values, record["seen"][:10, 0]) and stock.lines[1].style == "dots"
     assert np.array_equal(catch.lines[0].values[1:], record["catch"][1:10, 0]) and np.isnan(catch.lines[0].values[0])
     assert stock.levels == pytest.approx({"K": 1.0, "B_MSY": point.stock, "0.2 K": 0.2})
     assert catch.levels == pytest.approx({"MSY": point.catch})

@@ -9,8 +9,7 @@ import pytest
 
 from harvestgym.core.errors import ConfigError
 from harvestgym.play.farm_session import FarmSession
-from harvestgym.play.fishing_session import FishingSession
-from harvestgym.play.forager_session import ForagerSession
+from harvestgym.play.sessions import FishingSession, ForagerSession
 from harvestgym.play.web.elements import cell_text
 from harvestgym.play.web.page import Page
 from harvestgym.play.web.server import PAGES, address, find_port

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import jax
 import numpy as np
 
 from harvestgym.core.autoreset import split_key
+from harvestgym.core.env import Env
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.entities.weather import Weather
 from harvestgym.farm.entities.weather.day_source import Replay
 from harvestgym.farm.weather_data.table import YEAR
 
 
-def find_weather_years(env: FarmModel, keys: jax.Array) -> np.ndarray | None:
+def find_weather_years(env: Env[Any, Any], keys: jax.Array) -> np.ndarray | None:
     """Return the number of the table's year in which the episode of each key begins, from 0; None without a table.
 
-    On a farm with several tables it is that of the first one.
+    On a farm with several tables it is the year in the first one.
     """
-    for f, field in enumerate(env.params.fields):
+    for f, field in enumerate(env.params.fields if isinstance(env, FarmModel) else ()):
         for e, entity in enumerate(field.entities):
             if isinstance(entity, Weather) and isinstance(entity.sky, Replay):
                 return _find_years(env, keys, f, e, 1 + entity.lookahead)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import jax
 import numpy as np
 
+from experiments.board.weather_years import find_weather_years
 from harvestgym.core.episode import start_batch
 from harvestgym.evaluate.run import evaluation_keys
 from harvestgym.farm.entities.weather import Weather
-from harvestgym.farm.family import find_weather_years, make
+from harvestgym.farm.family import make
 
 EPISODES = 24
 YEARS = [2012, 2013, 2014, 2015]

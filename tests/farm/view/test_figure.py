@@ -1,4 +1,4 @@
-"""The season plot of a farm: a panel for every crop and the air of every field, by whole days, as the record has it."""
+"""The figure of a season: panels for every crop and the air of every field, by whole days, as the record has it."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ import pytest
 pytest.importorskip("matplotlib")
 from harvestgym.farm.entities.plant.stages import Stage
 from harvestgym.farm.entities.plant.state import GROWTH_FACTORS
-from harvestgym.farm.view.season_figure import season
+from harvestgym.farm.view.figure import figure
 from tests.render.seasons import Record, blank, farm, order, say
 
 LIGHT = GROWTH_FACTORS.index("light")
 
 
 def titled(page: Any) -> dict[str, Any]:
-    """Return the first panel of each title."""
-    return {panel.get_title(loc="left"): panel for panel in reversed(page.axes)}
+    """Return the panel of each title."""
+    return {panel.get_title(): panel for panel in page.axes}
 
 
 def drawn(panel: Any) -> dict[str, np.ndarray]:
@@ -28,7 +28,7 @@ def drawn(panel: Any) -> dict[str, np.ndarray]:
 
 def named(panel: Any) -> list[str]:
     """Return the words of a panel's legend."""
-    return [text.get_text() for text in panel.get_legend().get_texts()]
+    return [] if panel.get_legend() is None else [text.get_text() for text in panel.get_legend().get_texts()]
 
 
 def recorded(name: str, steps: int) -> Record:
@@ -42,22 +42,20 @@ def test_every_crop_has_a_panel_with_its_mean() -> None:
         stage[0, :3], size[0, :3] = Stage.GROW, (30.0, 40.0, 50.0)
         slowed = np.where(stage > 0, LIGHT, 0)
         say(env, record, day, "Field-0", "Plant-1", {"stage": stage, "size#cm": size, "limiting_factor": slowed})
-    panels = titled(season(env, record))
-    text = "; where it lives, and the share of the plots in each stage"
-    corn, bean = panels[f"corn (Plant-0){text}"], panels[f"bean (Plant-1){text}"]
-    assert np.isnan(drawn(corn)["height"]).all() and "slowed by light" not in named(corn)
-    np.testing.assert_allclose(drawn(bean)["height"], [*[np.nan] * 3, *[40.0] * 9])
-    assert "slowed by light" in named(bean) and [text.get_text() for text in bean.texts] == ["grow"]
+    panels = titled(figure(env, record))
+    heights = drawn(panels["Height of the plants"])
+    assert np.isnan(heights["Plant-0, corn"]).all() and not named(panels["Stages of Plant-0, corn"])
+    np.testing.assert_allclose(heights["Plant-1, bean"], [*[np.nan] * 3, *[40.0] * 9])
+    assert named(panels["Stages of Plant-1, bean"]) == ["grow", "slowed by light"]
 
 
 def test_every_field_has_its_air_and_its_water() -> None:
     env, record = farm("two-climates-v2"), recorded("two-climates-v2", 4)
     say(env, record, 2, "Field-1", "Weather-0", {"air_temperature/mean#°C": 25.0})
-    panels = titled(season(env, record))
-    means = [drawn(panels[title])["mean temperature"][2] for title in ("Field-0, montpellier", "Field-1, lille")]
-    assert means == [18.0, 25.0]
-    water = next(panel for panel in panels.values() if panel.get_ylabel() == "soil water, L")
-    assert sum("water in the soil" in line for line in drawn(water)) == 2
+    panels = titled(figure(env, record))
+    titles = ("Air temperature, Field-0, montpellier", "Air temperature, Field-1, lille")
+    assert [drawn(panels[title])["mean"][2] for title in titles] == [18.0, 25.0]
+    assert {"Field-0", "Field-1"} <= set(drawn(panels["Water in the soil, mean of the plots, by day"]))
 
 
 def test_days_of_two_half_steps_are_days() -> None:
@@ -65,9 +63,9 @@ def test_days_of_two_half_steps_are_days() -> None:
     record["info/observation cost"][3] = 0.01
     weeding = ["BasicFarmer-0", "Field-0", "Weeds-0", "remove", {"plot": (0, 0)}]
     order(env, record, 6, [weeding])
-    page = season(env, record)
-    air, reward = page.axes[0], next(panel for panel in page.axes if panel.get_ylabel() == "reward")
-    assert len(drawn(air)["mean temperature"]) == 5, "the start and four days"
-    marks = {dots.get_label(): np.asarray(dots.get_offsets()) for dots in reward.collections}
-    np.testing.assert_allclose(marks["Weeds-0 remove"], [[3, record["reward"][:7].sum()]])
-    np.testing.assert_allclose(marks["looked, and paid for it"], [[1, record["reward"][:4].sum()]])
+    page = figure(env, record)
+    air, reward = page.axes[0], page.axes[-1]
+    assert len(drawn(air)["mean"]) == 5, "the start and four days"
+    marks = {line.get_label(): line.get_xydata() for line in reward.lines}
+    np.testing.assert_allclose(marks["Weeds-0 remove"], [[3, record["info/net"][:7].sum()]])
+    np.testing.assert_allclose(marks["looked, and paid for it"], [[1, record["info/net"][:4].sum()]])
