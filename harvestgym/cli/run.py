@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from harvestgym import registry
-from harvestgym.core.errors import ConfigError, check_extras
+from harvestgym.core.errors import check_extras
 from harvestgym.evaluate.export import Exporter, RecordedEpisode, check_folder
 
 from .console import COMPILING, SEED_LIMITS, Id, PolicyName, StartBar, make_console, print_table, progress_bars
@@ -101,15 +101,11 @@ def record(
     episodes: Annotated[int, typer.Option(min=1, help="number of episodes")] = 10,
     seed: Annotated[int, typer.Option(**SEED_LIMITS, help="seed of the first episode; the next ones count up")] = 0,
     split: Annotated[str | None, typer.Option(help="train or test: only seeds and years of this side")] = None,
-    croissant: Annotated[bool, typer.Option("--croissant", help="also write Croissant metadata of *.parquet")] = False,
 ) -> None:
     """Record episodes of a policy as a dataset of demonstrations."""
     from harvestgym.evaluate.datasets import storage
-    from harvestgym.evaluate.datasets.croissant import write_metadata
     from harvestgym.evaluate.datasets.episodes import record_demonstrations
 
-    if croissant and out.suffix != storage.SUFFIX:
-        raise ConfigError(f"--croissant: expected --out *{storage.SUFFIX}, got {out}")
     check_extras("record", data="pyarrow", **({} if out.suffix == storage.SUFFIX else {"offline": "minari"}))
     storage.check_new(out)
     check_folder("--out", out.parent)
@@ -118,8 +114,6 @@ def record(
         dataset = record_demonstrations(id, policy, episodes, seed, split)
     storage.write_demonstrations(dataset, out)
     typer.echo(f"wrote {out}: {len(dataset.episodes)} episodes, {dataset.steps} steps")
-    if croissant:
-        typer.echo(f"wrote {write_metadata(out)}")
 
 
 @group.command("tune")

@@ -44,7 +44,7 @@ def write(demonstrations: Demonstrations, path: Path) -> None:
 def read(path: Path) -> Demonstrations:
     """Read the episodes of a file; ConfigError if it does not contain demonstrations of this version."""
     table = read_parquet(path)
-    about = _read_about(table, path)
+    about = read_about(table.schema, path)
     values = {name: read_column(table, name) for name in table.column_names}
     ends = np.flatnonzero(np.diff(values["episode"])) + 1
     spans = zip([0, *ends], [*ends, len(values["episode"])], about["seeds"], strict=True)
@@ -52,14 +52,9 @@ def read(path: Path) -> Demonstrations:
     return Demonstrations(about["id"], about["by"], episodes, about["overrides"])
 
 
-def read_about(path: Path) -> tuple[dict[str, Any], dict[str, str]]:
-    """Read the id, policy, overrides and seeds of a file, and its column types; raises like `read`."""
-    table = read_parquet(path)
-    return _read_about(table, path), {field.name: str(field.type) for field in table.schema}
-
-
-def _read_about(table: Any, path: Path) -> dict[str, Any]:
-    about = json.loads((table.schema.metadata or {}).get(FORMAT, b"{}"))
+def read_about(schema: Any, path: Path) -> dict[str, Any]:
+    """Read the id, policy, overrides and seeds in the schema of a file; raises like `read`."""
+    about = json.loads((schema.metadata or {}).get(FORMAT, b"{}"))
     if about.get("version") != VERSION:
         found = f"version {about['version']}" if about else "another table"
         raise ConfigError(f"{path}: expected demonstrations, version {VERSION}, got {found}")
