@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+import harvestgym
 from harvestgym.core.errors import ConfigError
 from harvestgym.evaluate.calibrate import (
     Series,
@@ -124,10 +125,12 @@ def test_no_values_are_the_parameters_of_the_farm(farm: FarmModel) -> None:
         np.testing.assert_array_equal(mine, theirs)
 
 
-def test_locations_name_the_field_the_entity_and_the_attributes(farm: FarmModel) -> None:
-    for at, path in enumerate((FLOW, THIRST)):
-        location = find_parameter(farm, path)
-        assert (location.field, location.entity, location.entry) == (0, at, None)
+def test_a_parameter_is_found_among_the_leaves(farm: FarmModel) -> None:
+    leaves = jax.tree.leaves(farm.params)
+    spring, reed = farm.params.fields[0].entities
+    for path, value in ((FLOW, spring.flow), (THIRST, reed.thirst)):
+        found = find_parameter(farm, path)
+        assert leaves[found.leaf] is value and found.entries == ()
     params = set_parameters(farm.params, [find_parameter(farm, FLOW)], jnp.float32([3.0]))
     assert float(params.fields[0].entities[0].flow) == 3.0
 
@@ -167,3 +170,19 @@ def test_one_seed_gives_one_fit(farm: FarmModel) -> None:
     one, two = (fit(farm, {THIRST: (0.1, 2.0)}, [Series(STORE, days, made[days])], seasons=2, generations=5)
                 for _ in range(2))  # fmt: skip
     assert one.values == two.values and one.rmse == two.rmse
+
+
+def test_another_start_is_another_search_in_the_same_seasons(farm: FarmModel) -> None:
+    days = np.arange(1, 8)
+    made = curves(farm, fitted(farm, {THIRST: 0.5}), [STORE], seasons=2, days=7)[STORE]
+    free, series = {THIRST: (0.1, 2.0)}, [Series(STORE, days, made[days])]
+    starts = [fit(farm, free, series, seasons=2, generations=3, start_seed=start) for start in (0, 1, 2)]
+    assert len({found.values[THIRST] for found in starts}) == 3
+    assert fit(farm, free, series, seasons=2, generations=3).values == starts[0].values
+
+
+def test_one_entry_of_a_stacked_parameter_is_set() -> None:
+    env: Any = harvestgym.make("farm/bean-clay-1x1-v1")
+    params = fitted(env, {"Field-0/Plant-0/stress/sensitivity_stress_P": 3.0})
+    before, after = (p.fields[0].entities[2].stress.nutrients for p in (env.params, params))
+    assert after.tolist() == [before[0], 3.0, before[2], before[3]]
