@@ -17,7 +17,7 @@ class Savable:
 
     Attributes:
         made_of: the arguments of the constructor that are also attributes.
-        changes: the attributes that a step changes; one that is itself `Savable` is saved in the same way.
+        changes: the attributes that a step changes; one with the same methods is saved by them.
     """
 
     made_of: ClassVar[tuple[str, ...]] = ()
@@ -30,13 +30,13 @@ class Savable:
     def kept(self) -> dict[str, Any]:
         """Return what changes, by name."""
         values = {name: getattr(self, name) for name in self.changes}
-        return {name: value.kept() if isinstance(value, Savable) else value for name, value in values.items()}
+        return {name: value.kept() if hasattr(value, "kept") else value for name, value in values.items()}
 
     def restore(self, kept: Mapping[str, Any]) -> Self:
         """Continue from what was kept; ConfigError, and nothing is changed, if it does not fit."""
         for name in self.changes:
             mine = getattr(self, name)
-            if isinstance(mine, Savable):
+            if hasattr(mine, "restore"):
                 mine.restore(kept[name])
             else:
                 setattr(self, name, kept[name])
