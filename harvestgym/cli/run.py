@@ -84,12 +84,10 @@ def score(
     ] = None,
 ) -> None:
     """Score a policy on held-out seasons: 0 is doing nothing, 1 is the expert."""
-    from harvestgym.evaluate.score import list_references
     from harvestgym.evaluate.score import score as score_policy
 
-    number = episodes or list_references(id)["expert"].seasons
     with progress_bars() as start_bar:
-        found = score_policy(id, policy, number, start_bar(f"{policy} on {id}", number, COMPILING))
+        found = score_policy(id, policy, episodes, start_bar(f"{policy} on {id}", episodes, COMPILING))
     print_table(found.to_table())
 
 

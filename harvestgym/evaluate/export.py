@@ -135,12 +135,11 @@ class Exporter:
             check_extras("--html", plot="plotly")
             if self.html.is_dir() or not self.html.absolute().parent.is_dir():
                 raise ConfigError(f"--html: expected a file in an existing folder, got {self.html}")
-        for path, suffix in ((self.gif, ".gif"), (self.mp4, ".mp4")):
+        for option, path in (("html", self.html), ("gif", self.gif), ("mp4", self.mp4)):
+            if path is not None and option != "html":
+                check_video_path(path, f".{option}")
             if path is not None:
-                check_video_path(path, suffix)
-        for option, path in (("--html", self.html), ("--gif", self.gif), ("--mp4", self.mp4)):
-            if path is not None:
-                check_folder(option, path.absolute().parent)
+                check_folder(f"--{option}", path.absolute().parent)
 
     def list_left_out(self) -> Iterator[str]:
         """Yield a message for each missing extra without which the folder is incomplete."""

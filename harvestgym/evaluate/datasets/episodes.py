@@ -129,7 +129,7 @@ def record_demonstrations(
         chosen = splits.split(id, split)
         overrides, seed = merge(dict(chosen.overrides), overrides), chosen.seed(seed)
     env = spec_of(id).make(**overrides)
-    name, acting = (policy, policy_named(id, env, policy)) if isinstance(policy, str) else ("policy", policy)
+    name, acting = policy if isinstance(policy, str) else "policy", policy_named(id, env, policy)
     return Demonstrations(id, name, list(play_episodes(env, acting, range(seed, seed + episodes))), overrides)
 
 
