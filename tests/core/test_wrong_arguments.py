@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 import harvestgym
-from harvestgym.adapters.gymnax import GymnaxEnv
 from harvestgym.adapters.pettingzoo import make_shared_water
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.wrappers import AutoReset, Exponential, Flatten, Log, Shortfall, TimeLimit, Utility
@@ -29,7 +28,7 @@ MAPS, TYPES = MapFarm(FARM), {"wall": drop_in.Wall}  # type: ignore[arg-type]
 
 RIGHT: dict[Any, dict[str, Any]] = {
     GymEnv: {"env": FISHERY}, VecEnv: {"env": FISHERY, "num_envs": 2}, MultiObjectiveEnv: {"env": FARM},
-    GymnaxEnv: {"env": FISHERY}, TimeLimit: {"env": FISHERY, "steps": 5}, Log: {"env": FISHERY},
+    TimeLimit: {"env": FISHERY, "steps": 5}, Log: {"env": FISHERY},
     Flatten: {"env": FISHERY}, AutoReset: {"env": FISHERY}, Utility: {"env": FISHERY, "utility": abs},
     Exponential: {"aversion": 1.0}, Shortfall: {"threshold": 1.0, "level": 0.1}, MapFarm: {"env": FARM},
     MacroJobs.of: {"env": MAPS, "jobs": {"pick": {"do": "Plant-0.harvest"}}},
