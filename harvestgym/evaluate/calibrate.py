@@ -7,10 +7,8 @@ seasons, so that they differ in their parameters only.
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax
@@ -60,30 +58,6 @@ class Fit(NamedTuple):
     rmse: dict[str, float]
     rmse_before: dict[str, float]
     loss: float
-
-
-def read_series(path: Path, variables: Mapping[str, str], **where: str) -> list[Series]:
-    """Read the series of a CSV file with a column `day`.
-
-    Args:
-        path: the file.
-        variables: the path of the variable for each column; empty cells are skipped.
-        where: selects the rows with this text in a column (`year="1877"`).
-    """
-    with path.open(newline="", encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
-    columns = rows[0].keys() if rows else ()
-    for name in ("day", *variables, *where):
-        check_name("column", name, columns, str(path))
-    mine = [row for row in rows if all(row[name] == text for name, text in where.items())]
-    found = []
-    for column, variable in variables.items():
-        seen = [row for row in mine if row[column].strip()]
-        if not seen:
-            raise ConfigError(f"{path}: expected rows with a number in {column!r} where {where}, got none")
-        day, value = ([float(row[name]) for row in seen] for name in ("day", column))
-        found.append(Series(variable, np.asarray(day, int), np.asarray(value, np.float32)))
-    return found
 
 
 def fit(

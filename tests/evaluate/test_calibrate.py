@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import jax
@@ -19,7 +18,6 @@ from harvestgym.evaluate.calibrate import (
     find_watched,
     fit,
     fitted,
-    read_series,
     set_parameters,
 )
 from harvestgym.evaluate.run import policy_named
@@ -77,17 +75,9 @@ def test_several_series_and_entries_are_fitted_at_once() -> None:
     assert set(found.rmse) == {water, store} and max(found.rmse.values()) < 0.2
 
 
-def test_series_are_read_from_a_file(tmp_path: Path, maize: Any) -> None:
+def test_the_heights_of_the_example_are_a_series(maize: Any) -> None:
     series = maize.height("1878")
     assert len(series.day) == 16 and series.day[0] == 8 and series.value.max() == pytest.approx(157.1)
-    path = tmp_path / "days.csv"
-    path.write_text("day,a,b\n0,1,\n3,2.5,7\n", encoding="utf-8")
-    a, b = read_series(path, {"a": "x/y/a", "b": "x/y/b"})
-    assert a.day.tolist() == [0, 3] and b.day.tolist() == [3] and b.value.tolist() == [7]
-    with pytest.raises(ConfigError, match="column"):
-        read_series(path, {"c": "x/y/c"})
-    with pytest.raises(ConfigError, match="got none"):
-        read_series(path, {"b": "x/y/b"}, day="0")
 
 
 def test_unknown_paths_are_refused_with_the_nearest() -> None:
