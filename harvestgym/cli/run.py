@@ -59,8 +59,6 @@ def run(
             written = [*export.write(recorded[0], start_bar)]
         for path in written:
             typer.echo(f"wrote {path}", err=as_json)
-        for line in export.list_left_out():
-            typer.echo(f"skipped the {line}", err=True)
 
 
 def _record_first(id: str, env: Any, policy: str, seed: int, start_bar: StartBar) -> tuple[RecordedEpisode, Evaluation]:
