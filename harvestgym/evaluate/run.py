@@ -13,6 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from harvestgym.core.autoreset import Batched
 from harvestgym.core.env import Env
 from harvestgym.core.episode import episode_keys
 from harvestgym.core.errors import ConfigError, unknown
@@ -281,6 +282,35 @@ def run_episodes(
         parts.append(jax.device_get(part))
         progress(min(BATCH, episodes - start))
     return jax.tree.map(lambda *leaves: np.concatenate(leaves)[:episodes], *parts)
+
+
+def run_rows(
+    env: Env[Any, Any],
+    policies: Policy,
+    owner: np.ndarray,
+    make_keys: Callable[[np.ndarray], jax.Array],
+    steps: int,
+    size: int,
+    params: Any = None,
+) -> Episodes:
+    """Run an episode of its owner for each row, in batches of one compiled size.
+
+    Args:
+        env: the environment.
+        policies: a policy for each owner, stacked.
+        owner: the owner of each row, (rows,).
+        make_keys: returns the keys of some rows.
+        steps: length of the longest episode.
+        size: rows of a batch; the last one is filled up.
+        params: parameters for each owner, stacked; by default those of the environment.
+    """
+    parts = []
+    for start in range(0, len(owner), size):
+        rows = np.minimum(np.arange(start, start + size), len(owner) - 1)
+        acting, own = jax.tree.map(lambda leaf: leaf[owner[rows]], (policies, params))  # noqa: B023
+        given = None if params is None else Batched(own)
+        parts.append(jax.device_get(evaluate(env, Batched(acting), make_keys(rows), size, steps, given)))
+    return jax.tree.map(lambda *leaves: np.concatenate(leaves)[: len(owner)], *parts)
 
 
 def evaluation_keys(seed: int | np.ndarray, numbers: Sequence[int] | np.ndarray) -> jax.Array:
