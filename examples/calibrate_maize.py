@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 import harvestgym
-from harvestgym.evaluate.calibrate import Fit, Series, curves, fit, fitted, read_series
+from harvestgym.evaluate.calibrate import Fit, Series, curves, fit, fitted
 from harvestgym.evaluate.run import policy_named
 from harvestgym.farm.engine.model import FarmModel
 
@@ -34,14 +34,19 @@ FREE = {
 }
 
 
+def read_rows(year: str) -> list[dict[str, str]]:
+    """Return the rows of a year, by column."""
+    with HEIGHTS.open(newline="", encoding="utf-8") as file:
+        return [row for row in csv.DictReader(file) if row["year"] == year]
+
+
 def weather(year: str, path: Path) -> int:
     """Write the weather of a year, as far as it is known; return the sowing day.
 
     Only mean temperatures were published. Nights and days 5 degC apart from them, 75 % humidity, wind of 2 m/s and
     2 mm of rain a day are assumptions; the farmer waters, so that the last three hardly matter.
     """
-    with HEIGHTS.open(encoding="utf-8") as file:
-        rows = [row for row in csv.DictReader(file) if row["year"] == year]
+    rows = read_rows(year)
     days = [date.fromisoformat(row["date"]).timetuple().tm_yday for row in rows]
     mean = np.interp(np.arange(1, 366), days[1:], [float(row["temperature_degC"]) for row in rows[1:]])
     lines = [f"{t - 5:.2f},{t + 5:.2f},{t:.2f},75,2,2" for t in mean]
@@ -63,7 +68,9 @@ def farm(year: str) -> FarmModel:
 
 def height(year: str) -> Series:
     """Return the heights of a year."""
-    return read_series(HEIGHTS, {"height_cm": HEIGHT}, year=year)[0]
+    rows = [row for row in read_rows(year) if row["height_cm"]]
+    day, value = ([float(row[name]) for row in rows] for name in ("day", "height_cm"))
+    return Series(HEIGHT, np.asarray(day, int), np.asarray(value, np.float32))
 
 
 def error(env: FarmModel, params: object, series: Series) -> float:

@@ -15,10 +15,10 @@ from typing import Any
 
 import jax
 import numpy as np
+from gymnax_env import GymnaxEnv
 from jax.tree_util import Partial
 from rejax import PPO
 
-from harvestgym.adapters.gymnax import GymnaxEnv
 from harvestgym.core.policy import Policy
 from harvestgym.core.rollout import evaluate
 from harvestgym.evaluate import splits

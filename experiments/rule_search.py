@@ -66,11 +66,11 @@ def search(id: str, seasons: int | None, test_seasons: int) -> SearchResult:
     rng = np.random.default_rng(SEED)
     found = [best for name, family in families.items() for best in draw_best(name, family, bench, len(families), rng)]
     finalists = sorted(found, key=lambda one: -one[2])[:FINALISTS]
-    means = [fresh.measure(families[name], [numbers])[0] for name, numbers, _ in finalists]
+    means = [fresh.run_rules(families[name], [numbers]).mean() for name, numbers, _ in finalists]
     name, numbers, _ = finalists[int(np.argmax(means))]
     test, _ = make_benches(id, 0, test_seasons, "test")
     expert = policy_named(id, test.env, "expert")
-    mine, theirs = (np.asarray(evaluate(test.env, policy, test.keys, len(test.keys), test.steps).returns, float)
+    mine, theirs = (np.asarray(evaluate(test.env, policy, test.keys, len(test.keys), horizon(test.env)).returns, float)
                     for policy in (families[name].build(numbers), expert))  # fmt: skip
     scale = max(abs(theirs.mean()), 1e-9)
     gain = (mine - theirs).mean() / scale
@@ -88,7 +88,7 @@ def draw_best(
     """Draw rules of a family, its even share of all; return the best with their means."""
     shares = rng.random((-(-RULES // families), len(family.numbers)))
     rows = [family.decode(row) for row in shares]
-    means = bench.measure(family, rows)
+    means = bench.run_rules(family, rows).mean(1)
     return [(name, rows[i], float(means[i])) for i in np.argsort(-means)[:FINALISTS]]
 
 

@@ -9,7 +9,7 @@ import difflib
 import importlib
 import json
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -46,7 +46,7 @@ FAMILY_KEYS = {"fishing": {"law", "noise", "problem", "Tmax"}, "forager": {"kind
 
 @dataclass(frozen=True)
 class EnvSpec:
-    """Recipe of an environment: `entry_point(**kwargs)` returns an `Env`. Round-trips through JSON.
+    """Recipe of an environment: `entry_point(**kwargs)` returns an `Env`.
 
     `kwargs` are JSON values, so that a spec can be sent to another process and stored with results.
     """
@@ -70,15 +70,6 @@ class EnvSpec:
         check_process()
         set_up_jax()
         return load_object(self.entry_point)(**(self.kwargs | overrides))
-
-    def to_json(self) -> str:
-        """Return the spec as JSON text."""
-        return json.dumps(asdict(self), sort_keys=True)
-
-    @classmethod
-    def from_json(cls, text: str) -> EnvSpec:
-        """Read a spec from JSON text."""
-        return cls(**json.loads(text))
 
 
 _SPECS: dict[str, EnvSpec] = {}
@@ -144,20 +135,6 @@ def doc(id: str, env: object = None) -> str:
 def hard(id: str) -> str:
     """Return what is hard about an environment, from its own file, on one line; empty without such an entry."""
     return str(_description(id).get("hard", "")).strip()
-
-
-def history(id: str) -> dict[str, str]:
-    """Return what each version of an environment changed, from its file and those that it extends."""
-    from .core.config import read_extended  # PyYAML and pydantic, which a plain import does without
-
-    path = locate_file(id)
-    known = read_extended(path, spec(id).family).get("history", {}) if path.is_file() else {}
-    return {version: text for version, text in known.items() if _number(version) <= _number(id)}
-
-
-def _number(version: str) -> int:
-    """Return the number of a version, `v1`, or of that of an id."""
-    return int(version.rpartition("v")[2])
 
 
 def tags(id: str) -> list[str]:

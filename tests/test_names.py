@@ -40,7 +40,6 @@ SHARED = {
     "scene": "the functions of the families, and of the neighbours who share water",
     "score": "the command `harvestgym score`, and the function that it calls",
     "vapour_pressure": "FAO-56 is computed independently of the farm, to compare the two",
-    "write": "the writer of a dataset format, one for each format",
 }
 """Names that several modules share on purpose, and why."""
 

@@ -52,3 +52,8 @@ def test_every_page_is_in_a_list() -> None:
         pages.DOCS / "farm" / "sets" / "index.md"
     }
     assert {*pages.set_pages()} <= {*pages.list_paths()}
+
+
+def test_every_id_says_what_its_version_changed() -> None:
+    for id in harvestgym.ids():
+        assert f"v{id.rpartition('-v')[2]}" in pages.history(id), id

@@ -20,14 +20,14 @@ from gymnasium import spaces
 
 import harvestgym
 from harvestgym.adapters.pettingzoo import describe_parallel
-from harvestgym.core.config import read_sets
+from harvestgym.core.config import read_extended, read_sets
 from harvestgym.core.view.tables import Table
 from harvestgym.evaluate.run import find_idle_action
 from harvestgym.farm.build.components import load_kind
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.public_names import KINDS
 from harvestgym.farm.view.describe import make_parameter_table
-from harvestgym.registry import FAMILIES, doc, family_function, hard, history
+from harvestgym.registry import FAMILIES, doc, family_function, hard, locate_file
 
 DOCS = Path(__file__).parent.parent / "docs"
 NOTE = "<!-- Made with the site by tools/make_pages.py; do not edit. -->"
@@ -54,6 +54,12 @@ SEVERAL = (
 )
 
 TITLES = {"farm": "Farm environments", "fishing": "Fishery environments", "forager": "Foraging environments"}
+
+
+def history(id: str) -> dict[str, str]:
+    """Return what each version of an environment changed, from its file and those that it extends."""
+    known = read_extended(locate_file(id), id.partition("/")[0]).get("history", {})
+    return {version: text for version, text in known.items() if int(version[1:]) <= int(id.rpartition("v")[2])}
 
 
 def page(id: str) -> str:

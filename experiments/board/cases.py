@@ -16,8 +16,8 @@ from harvestgym.core.loading import load_object
 from harvestgym.evaluate import splits
 from harvestgym.sweep import SweepCase
 from harvestgym.sweep.batches import BATCH_ROWS
+from harvestgym.sweep.cases import list_user_files
 from harvestgym.sweep.storage import Columns
-from harvestgym.sweep.user_files import list_user_files
 
 from .foresight import Search
 from .run import (

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from itertools import product
 from pathlib import Path
 
+from experiments.observation_costs import OBSERVATION_COST
 from harvestgym.core.view.tables import Table
-from harvestgym.evaluate.observation_costs import OBSERVATION_COST
 from harvestgym.evaluate.score import scale_return
 from harvestgym.evaluate.statistics import (
     bootstrap_strata,

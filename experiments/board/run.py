@@ -14,6 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from experiments.observation_costs import OBSERVATION_COST, TOTAL_COST, CostLog
 from harvestgym.core.autoreset import Batched
 from harvestgym.core.env import Env
 from harvestgym.core.errors import ConfigError, check_name
@@ -23,7 +24,6 @@ from harvestgym.core.spaces import noop_action
 from harvestgym.core.tuning.rule_family import RuleFamily
 from harvestgym.core.wrappers import unwrapped
 from harvestgym.evaluate import splits
-from harvestgym.evaluate.observation_costs import OBSERVATION_COST, TOTAL_COST, CostLog
 from harvestgym.evaluate.run import evaluation_keys, find_idle_action, horizon, run_episodes
 from harvestgym.evaluate.statistics import estimate_mean, summarise
 from harvestgym.evaluate.tune import Bench, find_rules

@@ -28,7 +28,7 @@ from harvestgym.core.autoreset import Batched
 from harvestgym.core.rollout import evaluate
 from harvestgym.evaluate.episode_runner import EPISODE_ROWS, prepare_setting
 from harvestgym.evaluate.run import evaluation_keys
-from harvestgym.sweep import EpisodeCase, sweep
+from harvestgym.sweep import EngineOptions, EpisodeCase, sweep
 from harvestgym.sweep.storage import find_result_path
 
 ID, CASES, EPISODES, FINISHED = "farm/bean-clay-1x1-v1", 64, 64, 10_000
@@ -86,8 +86,8 @@ def measure_ray(folder: Path, workers: int) -> dict[str, float]:
     ray.init(num_cpus=workers, include_dashboard=False, log_to_driver=False)
     started = time.perf_counter() - start
     for part in range(workers):
-        sweep(make_cases(10_000 + 100 * part, 32 * workers), folder / f"warm{workers}-{part}", engine="ray")
-    wall, _ = measure(lambda: sweep(make_cases(), folder / f"ray{workers}", engine="ray"))
+        sweep(make_cases(10_000 + 100 * part, 32 * workers), folder / f"warm{workers}-{part}", EngineOptions("ray"))
+    wall, _ = measure(lambda: sweep(make_cases(), folder / f"ray{workers}", EngineOptions("ray")))
     ray.shutdown()
     return {"cases/s": CASES / wall, "start of Ray, s": started}
 

@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from experiments.observation_costs import TOTAL_COST, CostLog
 from harvestgym.core.episode import seed_key
 from harvestgym.core.policy import Policy
 from harvestgym.core.rollout import evaluate
 from harvestgym.core.view.tables import Table
 from harvestgym.core.view.timeline import Progress, ignore_progress
-from harvestgym.evaluate.observation_costs import TOTAL_COST, CostLog
 from harvestgym.evaluate.run import horizon
 from harvestgym.evaluate.statistics import summarise
 from harvestgym.farm.engine.model import FarmModel

@@ -75,10 +75,11 @@ def run(
     with tempfile.TemporaryDirectory() as unkept:
         folder = work or (Path(unkept) if out is None else out / "region")
         start = time.perf_counter(), time.process_time()
-        report = sweep(cases, folder, progress=progress, **options._asdict())
+        report = sweep(cases, folder, options, progress)
         wall, cpu = time.perf_counter() - start[0], time.process_time() - start[1]
         if report.failures:
-            raise ConfigError(f"region: expected all chunks to run, got {report.failures[0].message}; try it again")
+            first = next(iter(report.failures.values()))
+            raise ConfigError(f"region: expected all chunks to run, got {first}; try it again")
         found = make_map(read(folder), side, sowings)
     if out is not None:
         draw_map(found, out / "region.png")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from harvestgym import registry
-from harvestgym.core.errors import ConfigError, check_extras
+from harvestgym.core.errors import check_extras
 from harvestgym.evaluate.export import Exporter, RecordedEpisode, check_folder
 
 from .console import COMPILING, SEED_LIMITS, Id, PolicyName, StartBar, make_console, print_table, progress_bars
@@ -59,8 +59,6 @@ def run(
             written = [*export.write(recorded[0], start_bar)]
         for path in written:
             typer.echo(f"wrote {path}", err=as_json)
-        for line in export.list_left_out():
-            typer.echo(f"skipped the {line}", err=True)
 
 
 def _record_first(id: str, env: Any, policy: str, seed: int, start_bar: StartBar) -> tuple[RecordedEpisode, Evaluation]:
@@ -84,12 +82,10 @@ def score(
     ] = None,
 ) -> None:
     """Score a policy on held-out seasons: 0 is doing nothing, 1 is the expert."""
-    from harvestgym.evaluate.score import list_references
     from harvestgym.evaluate.score import score as score_policy
 
-    number = episodes or list_references(id)["expert"].seasons
     with progress_bars() as start_bar:
-        found = score_policy(id, policy, number, start_bar(f"{policy} on {id}", number, COMPILING))
+        found = score_policy(id, policy, episodes, start_bar(f"{policy} on {id}", episodes, COMPILING))
     print_table(found.to_table())
 
 
@@ -101,15 +97,11 @@ def record(
     episodes: Annotated[int, typer.Option(min=1, help="number of episodes")] = 10,
     seed: Annotated[int, typer.Option(**SEED_LIMITS, help="seed of the first episode; the next ones count up")] = 0,
     split: Annotated[str | None, typer.Option(help="train or test: only seeds and years of this side")] = None,
-    croissant: Annotated[bool, typer.Option("--croissant", help="also write Croissant metadata of *.parquet")] = False,
 ) -> None:
     """Record episodes of a policy as a dataset of demonstrations."""
     from harvestgym.evaluate.datasets import storage
-    from harvestgym.evaluate.datasets.croissant import write_metadata
     from harvestgym.evaluate.datasets.episodes import record_demonstrations
 
-    if croissant and out.suffix != storage.SUFFIX:
-        raise ConfigError(f"--croissant: expected --out *{storage.SUFFIX}, got {out}")
     check_extras("record", data="pyarrow", **({} if out.suffix == storage.SUFFIX else {"offline": "minari"}))
     storage.check_new(out)
     check_folder("--out", out.parent)
@@ -118,8 +110,6 @@ def record(
         dataset = record_demonstrations(id, policy, episodes, seed, split)
     storage.write_demonstrations(dataset, out)
     typer.echo(f"wrote {out}: {len(dataset.episodes)} episodes, {dataset.steps} steps")
-    if croissant:
-        typer.echo(f"wrote {write_metadata(out)}")
 
 
 @group.command("tune")

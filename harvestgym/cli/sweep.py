@@ -48,7 +48,7 @@ def run_sweep(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="count cases and compilations, and run nothing")] = False,
 ) -> None:
     """Run the cases of a file that are not in the folder yet."""
-    from harvestgym.sweep import find_status, read_sweep_file, sweep
+    from harvestgym.sweep import EngineOptions, find_status, read_sweep_file, sweep
 
     cases = read_sweep_file(file)
     if dry_run:
@@ -61,7 +61,7 @@ def run_sweep(
     with progress_bars() as start_bar:
         bar = start_bar("sweep", len(cases), COMPILING)
         try:
-            report = sweep(cases, out, engine, address, max_retries, num_cpus, num_gpus, bar)
+            report = sweep(cases, out, EngineOptions(engine, address, max_retries, num_cpus, num_gpus), bar)
         except KeyboardInterrupt:
             found = find_status(out)
             typer.echo(f"interrupted: {found.done} of {found.total} cases are done; run it again to continue", err=True)
@@ -119,7 +119,7 @@ def _print_report(report: SweepReport, out: Path) -> None:
             draw_summary(rows, labels, out / SUMMARY)
             typer.echo(f"wrote {out / SUMMARY}")
     typer.echo(f"{report.ran} cases run, {report.found} found in {out}, {len(report.failures)} failed")
-    _print_failures({str(failure.case): failure.message for failure in report.failures})
+    _print_failures({str(case): message for case, message in report.failures.items()})
     if report.failures:
         raise typer.Exit(1)
 

@@ -103,6 +103,15 @@ def start_batch(env: Env[Any, Any], keys: jax.Array, params: Any) -> tuple[RunSt
     return *start_episode(env, keys, params), make_policy_keys(keys)
 
 
+def begin_batch(
+    env: Env[Any, Any], policy: Policy | Batched, keys: jax.Array, params: Any
+) -> tuple[Policy, StepFunction, Loop, Timestep]:
+    """Start a batch, one environment per key; return who acts, the step function, the loop and the first Timestep."""
+    run, first, act_keys = start_batch(env, keys, params)
+    player = play_in_batch(policy, act_keys)
+    return player, step_with_advance(env, params), Loop(run, first.obs, player.init), first
+
+
 def make_policy_keys(keys: jax.Array) -> jax.Array:
     """Derive the keys of the policy in a batch from the keys of its environments."""
     return jax.vmap(lambda key: key_for(key, "policy"))(keys)

@@ -17,11 +17,11 @@ from .autoreset import Batched, RunState, restart_ended, select, start_episode
 from .env import Env, Timestep, check_core
 from .episode import (
     Loop,
+    begin_batch,
     episode_keys,
     make_policy_keys,
     play_in_batch,
     run_to_end,
-    start_batch,
     step_with_advance,
     take_step,
 )
@@ -215,7 +215,7 @@ def _roll(env: Env[Any, Any], num_steps: int, policy: Policy | Batched, keys: ja
 
 
 def _episodes(env: Env[Any, Any], max_steps: int, policy: Policy | Batched, keys: jax.Array, params: Any) -> Episodes:
-    run, first, act_keys = start_batch(env, keys, params)
+    player, step, start, first = begin_batch(env, policy, keys, params)
 
     def add(sofar: Episodes, action: Any, last: Timestep, now: jax.Array) -> Episodes:
         returns, length = sofar.returns + last.reward, sofar.length + 1
@@ -223,7 +223,5 @@ def _episodes(env: Env[Any, Any], max_steps: int, policy: Policy | Batched, keys
 
     none = jnp.zeros(keys.shape, bool)
     none_yet = Episodes(jnp.zeros(keys.shape, jnp.float32), jnp.zeros(keys.shape, jnp.int32), none, none, first.info)
-    player, step = play_in_batch(policy, act_keys), step_with_advance(env, params)
-    start = Loop(run, first.obs, player.init)
     loop, episodes = run_to_end(player, step, start, max_steps, none_yet, add)
     return episodes._replace(truncated=episodes.truncated | ~loop.world.over)

@@ -7,22 +7,22 @@ seasons, so that they differ in their parameters only.
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from harvestgym.core.autoreset import RunState, select, start_episode
-from harvestgym.core.episode import Loop, scan_steps, step_with_advance
+from harvestgym.core.autoreset import RunState, select
+from harvestgym.core.episode import Loop, begin_batch, scan_steps
 from harvestgym.core.errors import ConfigError, check_name, unknown
 from harvestgym.core.policy import Policy, constant_policy
+from harvestgym.core.saving.state import to_arrays
 from harvestgym.core.spaces import noop_action
-from harvestgym.core.tree import iterate_metas, replace
+from harvestgym.core.tree import iterate_metas
+from harvestgym.farm.engine.contexts import LeafUpdate
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.engine.variables import Variable
 
@@ -60,39 +60,6 @@ class Fit(NamedTuple):
     loss: float
 
 
-class ParameterLocation(NamedTuple):
-    """The location of a parameter: field, entity, nested attributes, and its entry in a stacked parameter."""
-
-    field: int
-    entity: int
-    attributes: tuple[str, ...]
-    entry: int | None
-
-
-def read_series(path: Path, variables: Mapping[str, str], **where: str) -> list[Series]:
-    """Read the series of a CSV file with a column `day`.
-
-    Args:
-        path: the file.
-        variables: the path of the variable for each column; empty cells are skipped.
-        where: selects the rows with this text in a column (`year="1877"`).
-    """
-    with path.open(newline="", encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
-    columns = rows[0].keys() if rows else ()
-    for name in ("day", *variables, *where):
-        check_name("column", name, columns, str(path))
-    mine = [row for row in rows if all(row[name] == text for name, text in where.items())]
-    found = []
-    for column, variable in variables.items():
-        seen = [row for row in mine if row[column].strip()]
-        if not seen:
-            raise ConfigError(f"{path}: expected rows with a number in {column!r} where {where}, got none")
-        day, value = ([float(row[name]) for row in seen] for name in ("day", column))
-        found.append(Series(variable, np.asarray(day, int), np.asarray(value, np.float32)))
-    return found
-
-
 def fit(
     env: FarmModel,
     free: Mapping[str, tuple[float, float]],
@@ -127,12 +94,12 @@ def fit(
 
     locations = tuple(find_parameter(env, path) for path in free)
     watched = tuple(find_watched(env, s.variable) for s in series)
-    acting = (policy or constant_policy(noop_action(env.action_space))).traced()
-    keys = jax.random.split(jax.random.key(seed), seasons)
     days = int(max(s.day.max() for s in series))
     observed = tuple((jnp.asarray(s.day, jnp.int32), jnp.asarray(s.value, jnp.float32)) for s in series)
-    losses = partial(_compute_losses, env, days, watched, locations, acting, keys, observed, env.params)
-    start = np.asarray([float(_get_value(env.params, location)) for location in locations])
+    farmer, keys = _choose_policy(env, policy), _make_keys(seed, seasons)
+    losses = partial(_compute_losses, env, days, watched, locations, farmer, keys, observed, env.params)
+    leaves = jax.tree.leaves(env.params)
+    start = np.asarray([float(np.ravel(leaves[place.leaf])[place.entries or 0]) for place in locations])
     own = seed if start_seed is None else start_seed
     seeded: Any = {"seed": own}  # the name in all versions of SciPy; newer ones also accept rng
     found = scipy.optimize.differential_evolution(
@@ -142,7 +109,7 @@ def fit(
     )  # fmt: skip
     params = set_parameters(env.params, locations, jnp.asarray(found.x, jnp.float32))
     names = [s.variable for s in series]
-    after, first = (curves(env, p, names, acting, seasons, seed, days) for p in (params, env.params))
+    after, first = (curves(env, p, names, policy, seasons, seed, days) for p in (params, env.params))
     rmse = [{s.variable: _rmse(curve[s.variable], s) for s in series} for curve in (after, first)]
     values = [dict(zip(free, map(float, numbers), strict=True)) for numbers in (found.x, start)]
     return Fit(values[0], values[1], params, rmse[0], rmse[1], float(found.fun))
@@ -159,11 +126,17 @@ def curves(
 ) -> dict[str, np.ndarray]:
     """Return the median season of each variable, (days + 1,) from the start, by default up to the horizon."""
     watched = tuple(find_watched(env, name) for name in variables)
-    acting = (policy or constant_policy(noop_action(env.action_space))).traced()
-    keys = jax.random.split(jax.random.key(seed), seasons)
     last = int(env.params.horizon) if days is None else days
-    found = _run_median(env, last, watched, acting, keys, params)
+    found = _run_median(env, last, watched, _choose_policy(env, policy), _make_keys(seed, seasons), params)
     return {name: np.asarray(found[:, i]) for i, name in enumerate(variables)}
+
+
+def _choose_policy(env: FarmModel, policy: Policy | None) -> Policy:
+    return (policy or constant_policy(noop_action(env.action_space))).traced()
+
+
+def _make_keys(seed: int, seasons: int) -> jax.Array:
+    return jax.random.split(jax.random.key(seed), seasons)
 
 
 def find_watched(env: FarmModel, path: str) -> Variable:
@@ -171,12 +144,12 @@ def find_watched(env: FarmModel, path: str) -> Variable:
     return env.names.variable(*_split(path))
 
 
-def find_parameter(env: FarmModel, path: str) -> ParameterLocation:
-    """Find the parameter of a path `Field-0/Plant-0/grow/rate/intercept`."""
+def find_parameter(env: FarmModel, path: str) -> LeafUpdate:
+    """Find the parameter of a path `Field-0/Plant-0/grow/rate/intercept` among the leaves of the farm's parameters."""
     field, entity, rest = _split(path)
-    key = env.names.entity(field, entity)
-    f = list(env.names.shapes).index(key[0])
-    e = [slot.name for slot in env.fields[f].slots].index(key[1])
+    name, slot = env.names.entity(field, entity)
+    f = list(env.names.shapes).index(name)
+    e = [of_field.name for of_field in env.fields[f].slots].index(slot)
     here: Any = env.params.fields[f].entities[e]
     *groups, key = rest.split("/")
     for i, group in enumerate(groups):
@@ -184,10 +157,11 @@ def find_parameter(env: FarmModel, path: str) -> ParameterLocation:
             raise unknown("group of parameters", group, vars(here), "/".join((field, entity, *groups[:i])))
         here = getattr(here, group)
     numbers = [(name, meta) for name, meta in iterate_metas(here) if meta.kind == "par"]
-    known = {k: (name, i if meta.stacked else None) for name, meta in numbers for i, k in enumerate(meta.keys)}
+    known = {k: (name, (i,) * meta.stacked) for name, meta in numbers for i, k in enumerate(meta.keys)}
     check_name("parameter", key, known, "/".join((field, entity, *groups)))
-    name, entry = known[key]
-    return ParameterLocation(f, e, (*groups, name), entry)
+    name, entries = known[key]
+    place = ".".join((f".fields[{f}].entities[{e}]", *groups, name))
+    return LeafUpdate(list(to_arrays(env.params)).index(place), 1, entries)
 
 
 def fitted(env: FarmModel, values: Mapping[str, float]) -> Any:
@@ -196,13 +170,12 @@ def fitted(env: FarmModel, values: Mapping[str, float]) -> Any:
     return set_parameters(env.params, locations, jnp.asarray(list(values.values()), jnp.float32))
 
 
-def set_parameters(params: Any, locations: Sequence[ParameterLocation], values: jax.Array) -> Any:
+def set_parameters(params: Any, locations: Sequence[LeafUpdate], values: jax.Array) -> Any:
     """Return the parameters of a farm with `values` (n,) at `locations`."""
-    for location, value in zip(locations, values, strict=True):
-        params = _set_value(
-            params, ("fields", location.field, "entities", location.entity, *location.attributes), location.entry, value
-        )
-    return params
+    leaves, tree = jax.tree.flatten(params)
+    for i, place in enumerate(locations):
+        leaves[place.leaf] = place.apply(leaves[place.leaf], values[i : i + 1])
+    return tree.unflatten(leaves)
 
 
 def _split(path: str) -> tuple[str, str, str]:
@@ -210,21 +183,6 @@ def _split(path: str) -> tuple[str, str, str]:
     if len(parts) < 3:
         raise ConfigError(f"path: expected one such as Field-0/Plant-0/size#cm, got {path!r}")
     return parts[0], parts[1], parts[2]
-
-
-def _get_value(params: Any, location: ParameterLocation) -> Any:
-    here: Any = params.fields[location.field].entities[location.entity]
-    for name in location.attributes:
-        here = getattr(here, name)
-    return here if location.entry is None else here[location.entry]
-
-
-def _set_value(tree: Any, path: tuple[Any, ...], entry: int | None, value: jax.Array) -> Any:
-    if not path:
-        return value if entry is None else jnp.asarray(tree).at[entry].set(value)
-    if isinstance(tree, tuple):
-        return tuple(_set_value(part, path[1:], entry, value) if i == path[0] else part for i, part in enumerate(tree))
-    return replace(tree, **{path[0]: _set_value(getattr(tree, path[0]), path[1:], entry, value)})
 
 
 def _rmse(curve: np.ndarray, series: Series) -> float:
@@ -236,7 +194,7 @@ def _compute_losses(
     env: FarmModel,
     days: int,
     watched: tuple[Variable, ...],
-    locations: tuple[ParameterLocation, ...],
+    locations: tuple[LeafUpdate, ...],
     policy: Policy,
     keys: jax.Array,
     observed: tuple[tuple[jax.Array, jax.Array], ...],
@@ -262,27 +220,17 @@ def _run_median(
     env: FarmModel, days: int, watched: tuple[Variable, ...], policy: Policy, keys: jax.Array, params: Any
 ) -> jax.Array:
     """Return the median of each variable over seasons, (days + 1, variables); ended seasons keep their last state."""
-
-    advancing = step_with_advance(env, params)
+    player, advancing, start, _ = begin_batch(env, policy, keys, params)
 
     def step(run: RunState, action: Any, now: jax.Array) -> tuple[RunState, Any, Any]:
         after, obs, last = advancing(run, action, now)
         return select(run.over, run, after), obs, last
 
-    def season(key: jax.Array) -> jax.Array:
-        run, first = start_episode(env, key, params)
+    def keep(loop: Loop, *_: Any) -> jax.Array:
+        return jax.vmap(partial(_read_means, env, watched), (0, None))(loop.world.state, params)
 
-        def act(carry: Any, obs: Any, now: jax.Array) -> tuple[Any, Any]:
-            return policy.act(carry, obs, jax.random.fold_in(key, now))
-
-        def keep(loop: Loop, *_: Any) -> jax.Array:
-            return _read_means(env, watched, loop.world.state, params)
-
-        player = Policy(policy.init, act, policy.learn)
-        later = scan_steps(player, step, Loop(run, first.obs, policy.init), jnp.arange(days, dtype=jnp.int32), keep)
-        return jnp.concatenate([_read_means(env, watched, run.state, params)[None], later])
-
-    return jnp.median(jax.vmap(season)(keys), axis=0)
+    later = scan_steps(player, step, start, jnp.arange(days, dtype=jnp.int32), keep)
+    return jnp.median(jnp.concatenate([keep(start)[None], later]), axis=1)
 
 
 def _read_means(env: FarmModel, watched: tuple[Variable, ...], state: Any, params: Any) -> jax.Array:

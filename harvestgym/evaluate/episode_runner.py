@@ -14,17 +14,16 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from harvestgym.core.autoreset import Batched
 from harvestgym.core.env import Env
 from harvestgym.core.policy import Policy
-from harvestgym.core.rollout import Episodes, evaluate
+from harvestgym.core.rollout import Episodes
 from harvestgym.core.wrappers import unwrapped
 from harvestgym.registry import family_function
 from harvestgym.registry import spec as spec_of
 from harvestgym.sweep.cases import EpisodeCase
 
 from . import splits
-from .run import evaluation_keys, find_policy, horizon
+from .run import evaluation_keys, find_policy, horizon, run_rows
 
 EPISODE_ROWS = 256
 """Episodes per compiled call; a multiple of the vector width, so that all rows use the same instructions."""
@@ -83,15 +82,13 @@ def _run_alike(cases: Sequence[EpisodeCase], settings: Sequence[Setting]) -> lis
     owner = np.repeat(np.arange(len(cases)), [case.episodes for case in cases])
     number = np.concatenate([np.arange(case.episodes) for case in cases])
     seed = np.asarray([find_first_seed(case) for case in cases], np.int64)[owner]
-    stacked = jax.tree.map(lambda *leaves: np.stack(leaves), *(setting.arrays for setting in settings))
-    parts = []
-    for start in range(0, len(owner), EPISODE_ROWS):
-        rows = np.minimum(np.arange(start, start + EPISODE_ROWS), len(owner) - 1)
-        params, policy = jax.tree.map(lambda leaf: leaf[owner[rows]], stacked)  # noqa: B023
-        keys = evaluation_keys(seed[rows], number[rows])
-        env, steps, _ = settings[0]
-        parts.append(jax.device_get(evaluate(env, Batched(policy), keys, EPISODE_ROWS, steps, Batched(params))))
-    whole = jax.tree.map(lambda *leaves: np.concatenate(leaves)[: len(owner)], *parts)
+    params, policies = jax.tree.map(lambda *leaves: np.stack(leaves), *(setting.arrays for setting in settings))
+    env, steps, _ = settings[0]
+
+    def make_keys(rows: np.ndarray) -> jax.Array:
+        return evaluation_keys(seed[rows], number[rows])
+
+    whole = run_rows(env, policies, owner, make_keys, steps, EPISODE_ROWS, params)
     ends = np.cumsum([case.episodes for case in cases])
     spans = [slice(end - case.episodes, end) for case, end in zip(cases, ends, strict=True)]
     return [jax.tree.map(lambda leaf: leaf[span], whole) for span in spans]  # noqa: B023

@@ -10,7 +10,6 @@ import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from importlib.util import find_spec
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -18,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from harvestgym import registry
-from harvestgym.core.errors import ConfigError, MissingExtraError, check_extras
+from harvestgym.core.errors import ConfigError, check_extras
 from harvestgym.core.saving.parquet import write_parquet
 from harvestgym.core.view.timeline import Progress, Record, ignore_progress
 
@@ -108,8 +107,7 @@ class Exporter:
     """The targets of an export.
 
     Attributes:
-        out: folder for the episode as Parquet and as a picture; created if missing. Without the extra `data` there is
-            no Parquet file; without `plot` the picture shows the last step.
+        out: folder for the episode as Parquet and as a picture (extras `data` and `plot`); created if missing.
         html: file for the HTML page.
         gif, mp4: files for videos, `width` pixels wide, with `fps` pictures per second.
     """
@@ -130,26 +128,17 @@ class Exporter:
         from harvestgym.render.video import check_video_path
 
         if self.out is not None:
+            check_extras("--out", data="pyarrow", plot="matplotlib")
             check_folder("--out", self.out)
         if self.html is not None:
             check_extras("--html", plot="plotly")
             if self.html.is_dir() or not self.html.absolute().parent.is_dir():
                 raise ConfigError(f"--html: expected a file in an existing folder, got {self.html}")
-        for path, suffix in ((self.gif, ".gif"), (self.mp4, ".mp4")):
+        for option, path in (("html", self.html), ("gif", self.gif), ("mp4", self.mp4)):
+            if path is not None and option != "html":
+                check_video_path(path, f".{option}")
             if path is not None:
-                check_video_path(path, suffix)
-        for option, path in (("--html", self.html), ("--gif", self.gif), ("--mp4", self.mp4)):
-            if path is not None:
-                check_folder(option, path.absolute().parent)
-
-    def list_left_out(self) -> Iterator[str]:
-        """Yield a message for each missing extra without which the folder is incomplete."""
-        wanted = {"table of the episode": {"data": "pyarrow"}, "figure of the whole episode": {"plot": "matplotlib"}}
-        for name, modules in wanted.items() if self.out is not None else ():
-            try:
-                check_extras(name, **modules)
-            except MissingExtraError as error:
-                yield str(error)
+                check_folder(f"--{option}", path.absolute().parent)
 
     def write(self, episode: RecordedEpisode, bar: Bar) -> Iterator[Path]:
         """Write the files, one after the other, and yield the path of each."""
@@ -174,12 +163,7 @@ class Exporter:
 def _write_folder(episode: RecordedEpisode, out: Path) -> list[Path]:
     out.mkdir(parents=True, exist_ok=True)
     table, picture = (out / f"{episode.stem}{suffix}" for suffix in (".parquet", ".png"))
-    if find_spec("matplotlib") is None:
-        episode.picture().save(picture)
-    else:
-        episode.figure().savefig(picture, dpi=110)
-    if find_spec("pyarrow") is None:
-        return [picture]
+    episode.figure().savefig(picture, dpi=110)
     write_record(episode.record, table)
     return [table, picture]
 

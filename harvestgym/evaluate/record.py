@@ -12,7 +12,7 @@ import numpy as np
 from harvestgym.core.autoreset import start_episode
 from harvestgym.core.env import Env, Timestep
 from harvestgym.core.episode import Loop, make_frame, scan_steps, seed_key, step_with_advance
-from harvestgym.core.policy import Policy, make_policy
+from harvestgym.core.policy import Policy
 from harvestgym.core.random import key_for
 from harvestgym.core.rollout import Episodes
 from harvestgym.core.view.timeline import Record
@@ -29,8 +29,7 @@ def record_named(id: str, policy: Any = "expert", seed: int = 0, env: Env[Any, A
     The policy is a name, a `Policy`, a model with `predict` (SB3), or a function from observation to action.
     """
     env = spec(id).make() if env is None else env
-    acting, name = (policy_named(id, env, policy), policy) if isinstance(policy, str) else (policy, "policy")
-    acting = make_policy(env, acting)
+    name, acting = policy if isinstance(policy, str) else "policy", policy_named(id, env, policy)
     return RecordedEpisode(id, env, name, seed, record_episode(id, env, acting, seed))
 
 

@@ -13,6 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from harvestgym.core.autoreset import Batched
 from harvestgym.core.env import Env
 from harvestgym.core.episode import episode_keys
 from harvestgym.core.errors import ConfigError, unknown
@@ -166,12 +167,14 @@ def find_idle_action(id: str, env: Env[Any, Any]) -> Any:
     return family_function(id, "idle_action", lambda env: noop_action(env.action_space))(env)
 
 
-def policy_named(id: str, env: Env[Any, Any], name: str) -> Policy:
-    """Make a policy of an id by name; ConfigError for an unknown one.
+def policy_named(id: str, env: Env[Any, Any], name: Any) -> Policy:
+    """Make a policy of an id by name, or of an agent (see `core.policy.make_policy`); ConfigError for an unknown name.
 
     The names are those of the family, `random`, `none` (no action), and `mixed`: the expert, which acts at random with
     a probability that differs between episodes (`mixed_policy`).
     """
+    if not isinstance(name, str):
+        return make_policy(env, name)
     known: dict[str, Callable[[], Policy]] = {"random": lambda: random_policy(env)}
     idle = find_idle_action(id, env)
     if idle is not None:
@@ -185,13 +188,13 @@ def policy_named(id: str, env: Env[Any, Any], name: str) -> Policy:
     return known[name]()
 
 
-def find_policy(id: str, env: Env[Any, Any], name: str) -> tuple[Env[Any, Any], Policy]:
-    """Return a policy and its environment, by name or by `module:function` or `file.py:function`.
+def find_policy(id: str, env: Env[Any, Any], name: Any) -> tuple[Env[Any, Any], Policy]:
+    """Return a policy and its environment, like `policy_named` or by `module:function` or `file.py:function`.
 
     The function gets the id and the environment. It returns a `Policy`, or a pair of an environment, such as a wrapped
     one, and its `Policy`.
     """
-    if ":" not in name:
+    if not isinstance(name, str) or ":" not in name:
         return env, policy_named(id, env, name)
     match load_object(name)(id, env):
         case Policy() as policy:
@@ -234,8 +237,8 @@ def evaluate_together(
     observation to action.
     """
     env, seed = _apply_split(id, env, seed, split)
-    own = [make_policy(env, one) for one in policies.values()] if isinstance(policies, Mapping) else []
-    acting = together(own or [policy_named(id, env, name) for name in policies])
+    chosen = policies.values() if isinstance(policies, Mapping) else policies
+    acting = together([policy_named(id, env, one) for one in chosen])
     pairs = zip(policies, acting, strict=True)
     return Comparison(
         (name, _evaluate_policy(id, env, name, policy, episodes, seed, progress)) for name, policy in pairs
@@ -279,6 +282,35 @@ def run_episodes(
         parts.append(jax.device_get(part))
         progress(min(BATCH, episodes - start))
     return jax.tree.map(lambda *leaves: np.concatenate(leaves)[:episodes], *parts)
+
+
+def run_rows(
+    env: Env[Any, Any],
+    policies: Policy,
+    owner: np.ndarray,
+    make_keys: Callable[[np.ndarray], jax.Array],
+    steps: int,
+    size: int,
+    params: Any = None,
+) -> Episodes:
+    """Run an episode of its owner for each row, in batches of one compiled size.
+
+    Args:
+        env: the environment.
+        policies: a policy for each owner, stacked.
+        owner: the owner of each row, (rows,).
+        make_keys: returns the keys of some rows.
+        steps: length of the longest episode.
+        size: rows of a batch; the last one is filled up.
+        params: parameters for each owner, stacked; by default those of the environment.
+    """
+    parts = []
+    for start in range(0, len(owner), size):
+        rows = np.minimum(np.arange(start, start + size), len(owner) - 1)
+        acting, own = jax.tree.map(lambda leaf: leaf[owner[rows]], (policies, params))  # noqa: B023
+        given = None if params is None else Batched(own)
+        parts.append(jax.device_get(evaluate(env, Batched(acting), make_keys(rows), size, steps, given)))
+    return jax.tree.map(lambda *leaves: np.concatenate(leaves)[: len(owner)], *parts)
 
 
 def evaluation_keys(seed: int | np.ndarray, numbers: Sequence[int] | np.ndarray) -> jax.Array:

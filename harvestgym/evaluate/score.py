@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from harvestgym.core.errors import ConfigError
-from harvestgym.core.policy import make_policy
 from harvestgym.core.view.tables import Table
 from harvestgym.core.view.timeline import Progress, ignore_progress
 from harvestgym.registry import spec as spec_of
@@ -133,7 +132,7 @@ def score(
     """
     references, side = list_references(id), splits.split(spec_of(id).id, "test")
     env, number = side.make(), episodes or references["expert"].seasons
-    env, acting = find_policy(id, env, policy) if isinstance(policy, str) else (env, make_policy(env, policy))
+    env, acting = find_policy(id, env, policy)
     whole = run_episodes(env, acting, number, side.seed(0), horizon(env), progress)
     name = policy if isinstance(policy, str) else getattr(policy, "__name__", type(policy).__name__)
     return PolicyScore(side.id, name, number, summarise(whole.returns), references)

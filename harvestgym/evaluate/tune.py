@@ -8,27 +8,23 @@ of the best of many candidates is partly luck.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from scipy.optimize import differential_evolution
 
-from harvestgym.core.autoreset import Batched
 from harvestgym.core.env import Env
 from harvestgym.core.episode import episode_keys
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.policy import Policy
-from harvestgym.core.rollout import evaluate
 from harvestgym.core.tuning.rule_family import RuleFamily, TunedRule
 from harvestgym.core.view.timeline import Progress, ignore_progress
 from harvestgym.registry import family_function
 
 from . import splits
-from .run import horizon
+from .run import horizon, run_rows
 
 FINALISTS = 16
 """Number of finalists of each rule, which run in fresh seasons."""
@@ -37,10 +33,10 @@ FRESH = 16
 """Fresh seasons of the finalists, as a multiple of the seasons of a candidate."""
 
 CANDIDATE_BATCH = 16
-"""Candidates per call on the device."""
+"""A generation has a multiple of so many candidates."""
 
-SEASON_BATCH = 48
-"""Seasons per call, which limits the memory of large farms."""
+ROWS = 768
+"""Most seasons per call on the device, which limits the memory of large farms."""
 
 UNTUNED = ("random", "none", "expert", "sdp-finite")
 """Policies that cannot become the expert: the expert itself, and policies that know the end of the horizon."""
@@ -61,8 +57,7 @@ class Candidate(NamedTuple):
     mean: float
 
 
-@dataclass
-class Bench:
+class Bench(NamedTuple):
     """The seasons on which candidates are compared.
 
     Attributes:
@@ -72,36 +67,18 @@ class Bench:
 
     env: Env[Any, Any]
     keys: jax.Array
-    steps: int = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.steps = horizon(self.env)
-
-    def measure(self, family: RuleFamily, candidates: list[dict[str, float]]) -> np.ndarray:
-        """Return the mean return of each candidate."""
-        return self.run_rules(family, candidates).mean(1)
 
     def run_rules(self, family: RuleFamily, candidates: list[dict[str, float]]) -> np.ndarray:
-        """Return the return of each candidate in each season, in batches of few compiled sizes."""
-        returns = []
-        for start in range(0, len(candidates), CANDIDATE_BATCH):
-            part = candidates[start : start + CANDIDATE_BATCH]
-            filled = part + [part[-1]] * (CANDIDATE_BATCH - len(part) if len(candidates) > CANDIDATE_BATCH else 0)
-            returns.append(self.run([family.build(numbers) for numbers in filled])[: len(part)])
-        return np.concatenate(returns)
+        """Return the return of each candidate in each season."""
+        return self.run([family.build(numbers) for numbers in candidates])
 
     def run(self, policies: list[Policy]) -> np.ndarray:
         """Return the return of each policy in each season; all policies have the same structure."""
-        parts = (self.keys[start : start + SEASON_BATCH] for start in range(0, len(self.keys), SEASON_BATCH))
-        return np.concatenate([self._run_batch(policies, keys) for keys in parts], axis=1)
-
-    def _run_batch(self, policies: list[Policy], keys: jax.Array) -> np.ndarray:
-        """Return the return of each policy in the season of each key, all in one batch on the device."""
-        traced = [policy.traced() for policy in policies]
-        each = jax.tree.map(lambda *leaves: np.repeat(np.stack(leaves), len(keys), axis=0), *traced)
-        rows = jnp.tile(keys, len(policies))
-        returns = evaluate(self.env, Batched(each), rows, len(rows), self.steps).returns
-        return np.asarray(returns).reshape(len(policies), -1)
+        stacked = jax.tree.map(lambda *leaves: np.stack(leaves), *(policy.traced() for policy in policies))
+        owner, season = np.divmod(np.arange(len(policies) * len(self.keys)), len(self.keys))
+        steps, size = horizon(self.env), min(ROWS, len(owner))
+        whole = run_rows(self.env, stacked, owner, lambda rows: self.keys[season[rows]], steps, size)
+        return whole.returns.reshape(len(policies), -1)
 
 
 def make_benches(id: str, seed: int, seasons: int, split: str = "train") -> tuple[Bench, Bench]:
@@ -127,7 +104,7 @@ def tune_rules(id: str, seed: int = 0, budget: Budget = Budget(), progress: Prog
     families, fixed = find_rules(id, bench.env)
     if not families:
         raise ConfigError(f"{id}: expected an environment with rules to tune, got none")
-    found = [_measure_fixed(fresh, name, policy) for name, policy in fixed.items()]
+    found = [Candidate(name, {}, float(fresh.run([policy]).mean())) for name, policy in fixed.items()]
     for name, family in families.items():
         found.append(search_numbers(name, family, bench, fresh, budget, seed, progress))
     best = max(found, key=lambda candidate: candidate.mean)
@@ -150,10 +127,6 @@ def find_rules(id: str, env: Env[Any, Any]) -> tuple[dict[str, RuleFamily], Mapp
     return families, fixed
 
 
-def _measure_fixed(bench: Bench, name: str, policy: Policy) -> Candidate:
-    return Candidate(name, {}, float(bench.run([policy]).mean()))
-
-
 def search_numbers(
     name: str, family: RuleFamily, bench: Bench, fresh: Bench, budget: Budget, seed: int, progress: Progress
 ) -> Candidate:
@@ -163,7 +136,7 @@ def search_numbers(
     def evaluate(shares: np.ndarray) -> np.ndarray:
         """Return the losses of candidates, given as shares of their ranges, (numbers, candidates)."""
         rows = [family.decode(row) for row in np.atleast_2d(shares.T)]
-        means = bench.measure(family, rows)
+        means = bench.run_rules(family, rows).mean(1)
         tried.update((tuple(row.values()), float(mean)) for row, mean in zip(rows, means, strict=True))
         progress(len(rows))
         return -means
@@ -179,5 +152,5 @@ def search_numbers(
     )  # fmt: skip
     best = sorted(tried, key=lambda row: -tried[row])[: FINALISTS - 1]
     rows = [dict(zip(family.numbers, row, strict=True)) for row in (*best, tuple(family.start.values()))]
-    means = fresh.measure(family, rows)
+    means = fresh.run_rules(family, rows).mean(1)
     return Candidate(name, rows[int(np.argmax(means))], float(np.max(means)))

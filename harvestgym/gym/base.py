@@ -1,8 +1,8 @@
-"""Common base of `GymEnv` and `VecEnv`: the compiled environment, its parameters, its run state and its pictures."""
+"""Common base of `GymEnv` and `VecEnv`: the compiled environment, its parameters, run state, monitors and pictures."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy, deepcopy
 from typing import Any, Self
 
@@ -14,11 +14,12 @@ from harvestgym.core.env import Env, check_core, make_env_table
 from harvestgym.core.errors import ConfigError, check_keywords, unknown
 from harvestgym.core.saving.state import Savable
 from harvestgym.core.wrappers import find_layer, unwrapped, unwrapped_state
+from harvestgym.render.sinks import make_sink
 
 from .conversion import make_action_reader, make_observation_writer
 from .driver import CompiledEnv
 from .episode_log import EpisodeLog, scene_modes
-from .monitoring import Monitored
+from .monitoring import Monitor, make_watches
 
 Info = dict[str, Any]
 Options = dict[str, Any] | None
@@ -26,7 +27,7 @@ Options = dict[str, Any] | None
 _NOT_KEPT = ("_read", "_write", "_checker", "monitors")
 
 
-class GymBase(Monitored, Savable):
+class GymBase(Savable):
     """An environment, or a batch of it on the device, behind a class of Gymnasium.
 
     Attributes:
@@ -37,6 +38,7 @@ class GymBase(Monitored, Savable):
     core: Env[Any, Any]
     episode_log: Any
     metadata: Info
+    monitors: tuple[Monitor, ...] = ()
     render_mode: str | None
 
     def __repr__(self) -> str:
@@ -168,6 +170,51 @@ class GymBase(Monitored, Savable):
                 raise unknown("reset option", name, valid)
         if options and "params" in options:
             self.params = options["params"]
+
+    def add_monitoring(self, variables: Sequence[Any], *sinks: Any) -> Monitor:
+        """Monitor variables from now on, with a reading for each reset and each day (or year, or step).
+
+        In a batch, numbers are reported as mean and quantiles 0.1 and 0.9.
+
+        Args:
+            variables: for farms `(field, entity, variable, function, title, range)`; for others `(variable, function,
+                title, range)`, with the key of a state variable. `function` returns a number, a matrix or an image
+                from the variable (of each farm of a batch); `range` is `(low, high)` or 'range_auto'.
+            sinks: sinks of `harvestgym.render.sinks`, or paths `*.png`, `*.csv` or `*.parquet`; by default a window.
+
+        Returns:
+            The monitor; close it, or use it in a `with` block, to finish the sinks.
+
+        Raises:
+            ConfigError: for an invalid variable, function or range, with the nearest name; nothing is changed.
+        """
+        core, inside = self.core, unwrapped(self.core)
+        spec = getattr(self, "spec", None)
+        watches = make_watches(inside, variables)
+
+        def read(state: Any, params: Any) -> list[Any]:
+            inner = unwrapped_state(core, state)
+            return [watch.read(inner, params) for watch in watches]
+
+        monitor = Monitor(
+            watches,
+            self._compiled.make_reader(read),
+            [make_sink(sink) for sink in sinks or (None,)],
+            batch=hasattr(self, "num_envs"),
+            every=getattr(inside, "steps_per_day", 1),
+            name=getattr(self, "name", None) or ("" if spec is None else spec.id),
+            axis=getattr(inside, "step_unit", "steps"),
+        )
+        self.monitors = (*self.monitors, monitor)
+        return monitor
+
+    def _notify_reset(self) -> None:
+        for monitor in self.monitors:
+            monitor.begin()
+
+    def _notify_step(self) -> None:
+        for monitor in self.monitors:
+            monitor.step()
 
     def render(self) -> Any:
         """Render the environment, or each one of a batch, in its `render_mode`; None without one."""

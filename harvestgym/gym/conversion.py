@@ -36,7 +36,7 @@ def make_action_reader(space: gymnasium.Space[Any], batch: tuple[int, ...] = (),
             return _read_dict({k: make_action_reader(s, batch, f"{name}[{k!r}]") for k, s in space.items()}, name)
         case spaces.Tuple():
             return _read_tuple([make_action_reader(s, batch, f"{name}[{i}]") for i, s in enumerate(space)], name)
-    return _read_member(gymnasium.vector.utils.batch_space(space, batch[0]) if batch else space, name)
+    raise ConfigError(f"{name}: expected a space of numbers, or a Dict or Tuple of them, got {space}")
 
 
 def make_observation_writer(space: gymnasium.Space[Any], batch: tuple[int, ...] = ()) -> Converter:
@@ -114,14 +114,5 @@ def _read_tuple(inside: list[Converter], name: str) -> Converter:
         if not isinstance(action, (tuple, list)) or len(action) != len(inside):
             raise _make_error(name, f"a tuple of {len(inside)}", repr(action))
         return tuple(one(part) for one, part in zip(inside, action, strict=True))
-
-    return read
-
-
-def _read_member(space: gymnasium.Space[Any], name: str) -> Converter:
-    def read(action: Any) -> Any:
-        if not space.contains(action):
-            raise _make_error(name, f"one of {space}", repr(action))
-        return action
 
     return read

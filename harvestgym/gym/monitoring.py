@@ -1,4 +1,4 @@
-"""Monitoring of Gymnasium environments: variables of the state, written to sinks while the environment runs.
+"""Monitors of Gymnasium environments: variables of the state, written to sinks while the environment runs.
 
 Memory is bounded: a monitor keeps only the last readings; `render.sinks` states what each sink keeps.
 """
@@ -15,11 +15,8 @@ import numpy as np
 from harvestgym.core.env import Env
 from harvestgym.core.errors import ConfigError, unknown
 from harvestgym.core.tree import Meta, iterate_metas
-from harvestgym.core.wrappers import unwrapped, unwrapped_state
 from harvestgym.render.readings import Reading, Sink, Watch, make_watch
-from harvestgym.render.sinks import make_sink
 
-from .driver import CompiledEnv
 from .episode_log import family_of
 
 QUANTILES = {"q10": 0.1, "q90": 0.9}
@@ -106,63 +103,7 @@ def _read_batch(watch: Watch, arrays: np.ndarray) -> Reading:
     return Reading(watch, {}, shown.mean(0) if shown.ndim == 3 else shown[0])
 
 
-class Monitored:
-    """A Gymnasium environment, or a batch, whose variables can be monitored."""
-
-    core: Env[Any, Any]
-    _compiled: CompiledEnv
-    monitors: tuple[Monitor, ...] = ()
-
-    def add_monitoring(self, variables: Sequence[Any], *sinks: Any) -> Monitor:
-        """Monitor variables from now on, with a reading for each reset and each day (or year, or step).
-
-        In a batch, numbers are reported as mean and quantiles 0.1 and 0.9.
-
-        Args:
-            variables: for farms `(field, entity, variable, function, title, range)`; for others `(variable, function,
-                title, range)`, with the key of a state variable. `function` returns a number, a matrix or an image
-                from the variable (of each farm of a batch); `range` is `(low, high)` or 'range_auto'.
-            sinks: sinks of `harvestgym.render.sinks`, or paths `*.png`, `*.csv` or `*.parquet`; by default a window.
-
-        Returns:
-            The monitor; close it, or use it in a `with` block, to finish the sinks.
-
-        Raises:
-            ConfigError: for an invalid variable, function or range, with the nearest name; nothing is changed.
-        """
-        core, inside = self.core, unwrapped(self.core)
-        watches = _make_watches(inside, variables)
-
-        def read(state: Any, params: Any) -> list[Any]:
-            inner = unwrapped_state(core, state)
-            return [watch.read(inner, params) for watch in watches]
-
-        monitor = Monitor(
-            watches,
-            self._compiled.make_reader(read),
-            [make_sink(sink) for sink in sinks or (None,)],
-            batch=hasattr(self, "num_envs"),
-            every=getattr(inside, "steps_per_day", 1),
-            name=self._title(),
-            axis=getattr(inside, "step_unit", "steps"),
-        )
-        self.monitors = (*self.monitors, monitor)
-        return monitor
-
-    def _title(self) -> str:
-        spec = getattr(self, "spec", None)
-        return getattr(self, "name", None) or ("" if spec is None else spec.id)
-
-    def _notify_reset(self) -> None:
-        for monitor in self.monitors:
-            monitor.begin()
-
-    def _notify_step(self) -> None:
-        for monitor in self.monitors:
-            monitor.step()
-
-
-def _make_watches(env: Any, entries: Sequence[Any]) -> list[Watch]:
+def make_watches(env: Any, entries: Sequence[Any]) -> list[Watch]:
     """Make watches of the names by which the family of `env` finds a variable, and function, title and range."""
     find = getattr(family_of(type(env)), "find_variable", find_state_variable)
     names = [name for name in inspect.signature(find).parameters if name not in ("env", "where")]

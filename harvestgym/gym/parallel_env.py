@@ -20,6 +20,7 @@ import gymnasium
 import numpy as np
 
 from harvestgym.core.errors import ConfigError, check_extras
+from harvestgym.core.saving.state import Savable
 
 check_extras("harvestgym.gym.parallel_env", multi="pettingzoo")
 
@@ -32,7 +33,7 @@ _ENDS = ("reward", "terminated", "truncated")
 ByAgent = dict[str, Any]
 
 
-class ParallelEnv(pettingzoo.ParallelEnv[str, Any, Any]):
+class ParallelEnv(pettingzoo.ParallelEnv[str, Any, Any], Savable):
     """The agents of a shared environment.
 
     An action outside its space, NaN included, or for the wrong agents, raises ConfigError and changes nothing. An agent
@@ -41,6 +42,9 @@ class ParallelEnv(pettingzoo.ParallelEnv[str, Any, Any]):
     Attributes:
         core: the shared environment.
     """
+
+    made_of = ("core", "render_mode")
+    changes = ("_joint", "agents")
 
     def __init__(self, core: Any, render_mode: str | None = None) -> None:
         if not hasattr(core, "own_spaces"):
@@ -117,17 +121,3 @@ class ParallelEnv(pettingzoo.ParallelEnv[str, Any, Any]):
             given = int(action) if isinstance(action, np.integer) else action
             if not space.contains(given):
                 raise ConfigError(f"step: {agent}: expected an action in {space}, got {action!r}")
-
-    def recipe(self) -> dict[str, Any]:
-        """Return how it is made, for `core.saving.checkpoint`."""
-        return {"core": self.core, "render_mode": self.render_mode}
-
-    def kept(self) -> dict[str, Any]:
-        """Return what changes, for `core.saving.checkpoint`."""
-        return {"joint": self._joint.kept(), "agents": self.agents}
-
-    def restore(self, kept: dict[str, Any]) -> Self:
-        """Continue the episode that was kept."""
-        self._joint.restore(kept["joint"])
-        self.agents = kept["agents"]
-        return self

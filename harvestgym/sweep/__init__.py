@@ -4,10 +4,10 @@
 by strings, so that it can be sent to another process; this package imports no environment.
 """
 
+from .batches import LOCAL, EngineOptions
 from .cases import CallCase, EpisodeCase, SweepCase
-from .engine import Failure, SweepReport, collect, run_cases, sweep
+from .engine import SweepReport, collect, run_cases, sweep
 from .grid import SweepFile, expand, read_sweep_file
-from .options import LOCAL, EngineOptions
 from .storage import FolderStatus, find_status, read
 
 __all__ = [
@@ -15,7 +15,6 @@ __all__ = [
     "CallCase",
     "EngineOptions",
     "EpisodeCase",
-    "Failure",
     "FolderStatus",
     "SweepCase",
     "SweepFile",

@@ -1,4 +1,4 @@
-"""Batches: cases that run together on one worker; if one fails, each runs alone, so that the others succeed."""
+"""Batches: cases that run together on one worker, and where they run; if one fails, each runs alone."""
 
 from __future__ import annotations
 
@@ -16,6 +16,30 @@ from .cases import CallCase, SweepCase
 
 BATCH_ROWS = 1024
 """Most rows of work in a batch: some seconds of work, far longer than sending the batch takes."""
+
+
+ENGINES = ("local", "ray")
+
+
+class EngineOptions(NamedTuple):
+    """Options of an engine: where cases run, and how often they are retried.
+
+    Attributes:
+        engine: `"local"`, this process, or `"ray"` (extra `ray`).
+        address: of a Ray cluster, `"auto"` or `"HOST:PORT"`; by default Ray starts on this machine.
+        max_retries: retries of a case that fails and of a batch whose worker dies; a `ConfigError` is not retried.
+        num_cpus, num_gpus: resources of a batch on Ray.
+    """
+
+    engine: str = "local"
+    address: str | None = None
+    max_retries: int = 3
+    num_cpus: float = 1
+    num_gpus: float = 0
+
+
+LOCAL = EngineOptions()
+"""The default options: run in this process."""
 
 
 class Outcome(NamedTuple):

@@ -15,36 +15,24 @@ from harvestgym.core.errors import ConfigError, check_name
 from harvestgym.core.view.timeline import Progress, ignore_progress
 
 from . import storage
-from .batches import Outcome, format_failure, make_batches, run_batch
+from .batches import ENGINES, LOCAL, EngineOptions, Outcome, format_failure, make_batches, run_batch
 from .cases import SweepCase
-from .options import ENGINES, LOCAL, EngineOptions
 from .ray_engine import run_on_ray
 
 
-class Failure(NamedTuple):
-    """A case that failed, and the message of its last attempt."""
-
-    case: SweepCase
-    message: str
-
-
 class SweepReport(NamedTuple):
-    """The outcome of a sweep: the numbers of all cases, cases found done and cases run, and the failures."""
+    """The outcome of a sweep: numbers of all cases, of those found done and of those run, and messages of failures."""
 
     total: int
     found: int
     ran: int
-    failures: list[Failure]
+    failures: dict[SweepCase, str]
 
 
 def sweep(
     cases: Sequence[SweepCase],
     out: str | Path,
-    engine: str = LOCAL.engine,
-    address: str | None = None,
-    max_retries: int = LOCAL.max_retries,
-    num_cpus: float = LOCAL.num_cpus,
-    num_gpus: float = LOCAL.num_gpus,
+    options: EngineOptions = LOCAL,
     progress: Progress = ignore_progress,
 ) -> SweepReport:
     """Run the cases that have no file in the folder `out` yet, and write one Parquet file for each.
@@ -54,19 +42,18 @@ def sweep(
     Args:
         cases: the cases; equal ones run once.
         out: the folder.
-        engine, address, max_retries, num_cpus, num_gpus: see `EngineOptions`.
+        options: where the cases run.
         progress: is called with the number of cases that were found, run or failed.
 
     Raises:
         ConfigError: for no cases, an unknown engine, an address without a cluster, or a missing extra.
     """
-    options = EngineOptions(engine, address, max_retries, num_cpus, num_gpus)
     chosen = _check_input(cases, options)
     found, missing = _open_folder(chosen, Path(out))
     progress(len(found))
-    failures: list[Failure] = []
+    failures: dict[SweepCase, str] = {}
     for case, outcome in _run_into_folder(chosen, missing, Path(out), options):
-        failures += [Failure(case, outcome.error)] if outcome.columns is None else []
+        failures |= {case: outcome.error} if outcome.columns is None else {}
         progress(1)
     return SweepReport(len(found) + len(missing), len(found), len(missing) - len(failures), failures)
 

@@ -13,7 +13,8 @@ cases: [{id: fishing/logistic-v0, policy: msy}]
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from functools import reduce
 from pathlib import Path
 from typing import Any, Literal
 
@@ -24,8 +25,7 @@ from harvestgym.core.errors import ConfigError
 from harvestgym.core.yaml_io import read_file
 from harvestgym.registry import FAMILIES, ids, spec
 
-from .cases import EpisodeCase, make_case
-from .user_files import resolve_name
+from .cases import EpisodeCase, resolve_name
 
 ENTITIES = "entities"
 """The keyword of `make` whose keys are paths."""
@@ -64,15 +64,18 @@ def expand(data: Any, where: str = "sweep", folder: Path = Path()) -> list[Episo
     file = validate(SweepFile, data, where)
     _refuse_empty(file, where)
     axes = [_make_axis(name, values, f"{where} > overrides > {name}") for name, values in file.overrides.items()]
-    changes = [_merge_all(chosen) for chosen in itertools.product(*axes)]
-    common = {"episodes": file.episodes, "split": file.split}
+    changes = [reduce(merge, chosen, {}) for chosen in itertools.product(*axes)]
+
+    def make_case(data: dict[str, Any], where: str) -> EpisodeCase:
+        return validate(EpisodeCase, {"episodes": file.episodes, "split": file.split} | data, where)
+
     grid = itertools.product(_expand_ids(file.ids, folder), changes, file.policies, _list_seeds(file.seeds, where))
     found = [
-        make_case({"id": id, "overrides": over, "policy": resolve_name(policy, folder), "seed": seed} | common, where)
+        make_case({"id": id, "overrides": over, "policy": resolve_name(policy, folder), "seed": seed}, where)
         for id, over, policy, seed in grid
     ]
     for i, given in enumerate(file.cases):
-        case = make_case(common | given, f"{where} > cases > {i}")
+        case = make_case(given, f"{where} > cases > {i}")
         found += [case.model_copy(update={"id": id, "policy": resolve_name(case.policy, folder)})
                   for id in _expand_ids([case.id], folder)]  # fmt: skip
     return list(dict.fromkeys(found))
@@ -112,7 +115,7 @@ def _make_axis(name: str, values: list[Any] | dict[str, list[Any]], where: str) 
     if len(set(lengths.values())) > 1:
         raise ConfigError(f"{where}: expected lists of one length, whose entries belong together, got {lengths}")
     rows = zip(*([nest_path(path, value) for value in of_path] for path, of_path in values.items()), strict=True)
-    return [_merge_all(row) for row in rows]
+    return [reduce(merge, row) for row in rows]
 
 
 def nest_path(path: str, value: Any) -> dict[str, Any]:
@@ -122,10 +125,3 @@ def nest_path(path: str, value: Any) -> dict[str, Any]:
     for key in reversed(keys):
         value = {key: value}
     return value
-
-
-def _merge_all(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    whole: dict[str, Any] = {}
-    for part in parts:
-        whole = merge(whole, part)
-    return whole

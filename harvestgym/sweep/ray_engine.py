@@ -16,12 +16,8 @@ from typing import Any
 
 from harvestgym.core.errors import ConfigError, check_extras
 
-from .batches import Outcome, format_failure, run_batch
+from .batches import EngineOptions, Outcome, format_failure, run_batch
 from .cases import SweepCase
-from .options import EngineOptions
-
-BATCHES_PER_WORKER = 3
-"""Batches submitted per worker, so that no worker waits and a long sweep does not fill the object store."""
 
 CONNECT_SECONDS = 10
 
@@ -29,13 +25,17 @@ Batch = Sequence[SweepCase]
 
 
 def run_on_ray(batches: Sequence[Batch], options: EngineOptions) -> Iterator[tuple[Batch, list[Outcome]]]:
-    """Run batches as tasks; yield each with its outcomes, in the order in which they finish.
-
-    The first batch of each group runs before the others of that group, so that they find its programs in the cache.
-    """
+    """Run batches as tasks; yield each with its outcomes, in the order in which they finish."""
     ray, started = _connect(options.address)
     try:
-        yield from _run_tasks(ray, batches, options)
+        task = ray.remote(_run_task).options(
+            num_cpus=options.num_cpus, num_gpus=options.num_gpus, max_retries=options.max_retries
+        )
+        running = {task.remote([case.text for case in batch], options): batch for batch in batches}
+        while running:
+            for done in ray.wait(list(running), num_returns=1)[0]:
+                batch = running.pop(done)
+                yield batch, _get_outcomes(ray, done, batch)
     finally:
         if started:
             ray.shutdown()
@@ -65,41 +65,6 @@ def _check_reachable(address: str | None) -> None:
     host, _, port = (address or "").rpartition(":")
     if host and port.isdigit() and "//" not in host:
         socket.create_connection((host, int(port)), timeout=CONNECT_SECONDS).close()
-
-
-def _run_tasks(ray: Any, batches: Sequence[Batch], options: EngineOptions) -> Iterator[tuple[Batch, list[Outcome]]]:
-    task = ray.remote(_run_task).options(
-        num_cpus=options.num_cpus, num_gpus=options.num_gpus, max_retries=options.max_retries
-    )
-    running: dict[Any, Batch] = {}
-    ready, held = _split_by_group(batches)
-    while ready or running:
-        while ready and len(running) < _count_workers(ray, options) * BATCHES_PER_WORKER:
-            batch = ready.pop(0)
-            running[task.remote([case.text for case in batch], options)] = batch
-        for done in ray.wait(list(running), num_returns=1)[0]:
-            batch = running.pop(done)
-            ready += held.pop(batch[0].group, [])
-            yield batch, _get_outcomes(ray, done, batch)
-
-
-def _split_by_group(batches: Sequence[Batch]) -> tuple[list[Batch], dict[Any, list[Batch]]]:
-    """Return the first batch of each group of cases, and the others by group."""
-    first: list[Batch] = []
-    others: dict[Any, list[Batch]] = {}
-    for batch in batches:
-        if (group := batch[0].group) in others:
-            others[group].append(batch)
-        else:
-            first.append(batch)
-            others[group] = []
-    return first, others
-
-
-def _count_workers(ray: Any, options: EngineOptions) -> int:
-    """Return how many batches the cluster can run at a time, at least one."""
-    there, asked = ray.cluster_resources(), {"CPU": options.num_cpus, "GPU": options.num_gpus}
-    return max(1, int(min(there.get(name, 0) / number for name, number in asked.items() if number)))
 
 
 def _get_outcomes(ray: Any, done: Any, batch: Batch) -> list[Outcome]:

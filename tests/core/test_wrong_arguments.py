@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 import harvestgym
-from harvestgym.adapters.gymnax import GymnaxEnv
 from harvestgym.adapters.pettingzoo import make_shared_water
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.wrappers import AutoReset, Flatten, Log, TimeLimit
@@ -29,7 +28,7 @@ MAPS, TYPES = MapFarm(FARM), {"wall": drop_in.Wall}  # type: ignore[arg-type]
 
 RIGHT: dict[Any, dict[str, Any]] = {
     GymEnv: {"env": FISHERY}, VecEnv: {"env": FISHERY, "num_envs": 2}, MultiObjectiveEnv: {"env": FARM},
-    GymnaxEnv: {"env": FISHERY}, TimeLimit: {"env": FISHERY, "steps": 5}, Log: {"env": FISHERY},
+    TimeLimit: {"env": FISHERY, "steps": 5}, Log: {"env": FISHERY},
     Flatten: {"env": FISHERY}, AutoReset: {"env": FISHERY}, MapFarm: {"env": FARM},
     MacroJobs.of: {"env": MAPS, "jobs": {"pick": {"do": "Plant-0.harvest"}}},
     make_shared_water: {}, drop_in.ForagerConfig: {"size": 9, "object_types": TYPES},

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import jax
@@ -10,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+import harvestgym
 from harvestgym.core.errors import ConfigError
 from harvestgym.evaluate.calibrate import (
     Series,
@@ -18,7 +18,6 @@ from harvestgym.evaluate.calibrate import (
     find_watched,
     fit,
     fitted,
-    read_series,
     set_parameters,
 )
 from harvestgym.evaluate.run import policy_named
@@ -76,17 +75,9 @@ def test_several_series_and_entries_are_fitted_at_once() -> None:
     assert set(found.rmse) == {water, store} and max(found.rmse.values()) < 0.2
 
 
-def test_series_are_read_from_a_file(tmp_path: Path, maize: Any) -> None:
+def test_the_heights_of_the_example_are_a_series(maize: Any) -> None:
     series = maize.height("1878")
     assert len(series.day) == 16 and series.day[0] == 8 and series.value.max() == pytest.approx(157.1)
-    path = tmp_path / "days.csv"
-    path.write_text("day,a,b\n0,1,\n3,2.5,7\n", encoding="utf-8")
-    a, b = read_series(path, {"a": "x/y/a", "b": "x/y/b"})
-    assert a.day.tolist() == [0, 3] and b.day.tolist() == [3] and b.value.tolist() == [7]
-    with pytest.raises(ConfigError, match="column"):
-        read_series(path, {"c": "x/y/c"})
-    with pytest.raises(ConfigError, match="got none"):
-        read_series(path, {"b": "x/y/b"}, day="0")
 
 
 def test_unknown_paths_are_refused_with_the_nearest() -> None:
@@ -124,10 +115,12 @@ def test_no_values_are_the_parameters_of_the_farm(farm: FarmModel) -> None:
         np.testing.assert_array_equal(mine, theirs)
 
 
-def test_locations_name_the_field_the_entity_and_the_attributes(farm: FarmModel) -> None:
-    for at, path in enumerate((FLOW, THIRST)):
-        location = find_parameter(farm, path)
-        assert (location.field, location.entity, location.entry) == (0, at, None)
+def test_a_parameter_is_found_among_the_leaves(farm: FarmModel) -> None:
+    leaves = jax.tree.leaves(farm.params)
+    spring, reed = farm.params.fields[0].entities
+    for path, value in ((FLOW, spring.flow), (THIRST, reed.thirst)):
+        found = find_parameter(farm, path)
+        assert leaves[found.leaf] is value and found.entries == ()
     params = set_parameters(farm.params, [find_parameter(farm, FLOW)], jnp.float32([3.0]))
     assert float(params.fields[0].entities[0].flow) == 3.0
 
@@ -167,3 +160,19 @@ def test_one_seed_gives_one_fit(farm: FarmModel) -> None:
     one, two = (fit(farm, {THIRST: (0.1, 2.0)}, [Series(STORE, days, made[days])], seasons=2, generations=5)
                 for _ in range(2))  # fmt: skip
     assert one.values == two.values and one.rmse == two.rmse
+
+
+def test_another_start_is_another_search_in_the_same_seasons(farm: FarmModel) -> None:
+    days = np.arange(1, 8)
+    made = curves(farm, fitted(farm, {THIRST: 0.5}), [STORE], seasons=2, days=7)[STORE]
+    free, series = {THIRST: (0.1, 2.0)}, [Series(STORE, days, made[days])]
+    starts = [fit(farm, free, series, seasons=2, generations=3, start_seed=start) for start in (0, 1, 2)]
+    assert len({found.values[THIRST] for found in starts}) == 3
+    assert fit(farm, free, series, seasons=2, generations=3).values == starts[0].values
+
+
+def test_one_entry_of_a_stacked_parameter_is_set() -> None:
+    env: Any = harvestgym.make("farm/bean-clay-1x1-v1")
+    params = fitted(env, {"Field-0/Plant-0/stress/sensitivity_stress_P": 3.0})
+    before, after = (p.fields[0].entities[2].stress.nutrients for p in (env.params, params))
+    assert after.tolist() == [before[0], 3.0, before[2], before[3]]

@@ -103,9 +103,9 @@ def test_a_mistake_is_a_failure_of_its_case_only(tmp_path: Path, fields: dict[st
     (tmp_path / "agent.py").write_text(AGENT)
     bad = case(**fields | ({"policy": fields["policy"].format(tmp_path)} if "policy" in fields else {}))
     report = sweep([*grid()[:2], bad], tmp_path / "out")
-    assert report.ran == 2 and [failure.case for failure in report.failures] == [bad]
+    assert report.ran == 2 and [*report.failures] == [bad]
     with pytest.raises(ConfigError, match=words):
-        raise ConfigError(report.failures[0].message)
+        raise ConfigError(report.failures[bad])
 
 
 def test_a_column_of_several_plots_keeps_them(tmp_path: Path) -> None:

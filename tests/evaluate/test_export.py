@@ -14,7 +14,7 @@ from PIL import Image
 import harvestgym
 from harvestgym.core.errors import ConfigError
 from harvestgym.evaluate.export import Exporter, RecordedEpisode, check_extras, check_folder, write_record
-from harvestgym.evaluate.record import record_episode, record_first
+from harvestgym.evaluate.record import record_episode
 from harvestgym.evaluate.run import policy_named
 from harvestgym.render.html_replay import read_html
 
@@ -83,22 +83,11 @@ def test_a_missing_extra_is_named_with_its_command() -> None:
         check_extras(one="no_such_module_a", data="json", two="no_such_module_b")
 
 
-def test_a_folder_lacks_what_an_extra_would_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    env = harvestgym.make("fishing/logistic-v0", Tmax=3)
-    record, _ = record_first("fishing/logistic-v0", env, policy_named("fishing/logistic-v0", env, "random"), 0)
-    exporter = Exporter(out=tmp_path)
-    for module in ("pyarrow", "matplotlib"):
-        monkeypatch.setitem(sys.modules, module, None)
-    exporter.check()
-    episode = RecordedEpisode("fishing/logistic-v0", env, "random", 0, record)
-    (picture,) = exporter.write(episode, lambda name, length: lambda n: None)
-    with Image.open(picture) as drawn:
-        assert drawn.size == episode.picture().size
-    assert [line.partition(":")[0] for line in exporter.list_left_out()] == [
-        "table of the episode",
-        "figure of the whole episode",
-    ]
-    assert not [*Exporter(gif=tmp_path / "a.gif").list_left_out()]
+@pytest.mark.parametrize("module", ["pyarrow", "matplotlib"])
+def test_a_folder_needs_its_extras(module: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(ConfigError, match=r"--out: .*pip install 'harvestgym\["):
+        Exporter(out=tmp_path).check()
 
 
 def test_a_page_needs_a_folder_that_exists(tmp_path: Path) -> None:

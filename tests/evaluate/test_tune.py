@@ -8,6 +8,7 @@ from pathlib import Path
 import jax
 import numpy as np
 import pytest
+from harvestgym.fishing.rule_families import make_rule_families
 from typer.testing import CliRunner
 
 import harvestgym
@@ -17,10 +18,9 @@ from harvestgym.core.errors import ConfigError
 from harvestgym.core.rollout import evaluate
 from harvestgym.core.tuning.rule_family import read_tuned
 from harvestgym.evaluate import splits
-from harvestgym.evaluate.run import evaluate_together, policy_named
+from harvestgym.evaluate.run import evaluate_together, horizon, policy_named
 from harvestgym.evaluate.tune import CANDIDATE_BATCH, Budget, make_benches, search_numbers, tune_rules
 from harvestgym.fishing import control
-from harvestgym.fishing.rule_families import make_rule_families
 from tests.short import long
 
 PATCHES = "fishing/patches-v0"
@@ -40,7 +40,7 @@ def test_the_search_finds_the_escapement_of_a_logistic_fishery() -> None:
 def test_candidates_earn_in_one_batch_what_each_earns_alone() -> None:
     bench, _ = make_benches("fishing/logistic-v0", 0, 5)
     policies = [control.escapement(bench.env, target) for target in (0.3, 0.5, 0.7)]
-    alone = [evaluate(bench.env, policy, bench.keys, 5, bench.steps).returns for policy in policies]
+    alone = [evaluate(bench.env, policy, bench.keys, 5, horizon(bench.env)).returns for policy in policies]
     np.testing.assert_allclose(bench.run(policies), alone, rtol=1e-5)
 
 

@@ -15,9 +15,8 @@ import pyarrow.parquet
 import pytest
 
 from harvestgym.core.errors import ConfigError
-from harvestgym.sweep import collect, find_status, read, sweep
+from harvestgym.sweep import EngineOptions, collect, find_status, read, sweep
 from harvestgym.sweep.batches import make_batches
-from harvestgym.sweep.options import EngineOptions
 from harvestgym.sweep.storage import PARTIAL, find_result_path, open_folder
 from tests.sweep.counting import CountCase, read_log
 
@@ -38,7 +37,7 @@ EXPECTED = [(n, pytest.approx(i / 3)) for n in NUMBERS for i in range(n)]
 
 def test_a_sweep_writes_a_file_for_each_case(tmp_path: Path) -> None:
     report = sweep(cases(), tmp_path)
-    assert (report.total, report.found, report.ran, report.failures) == (len(NUMBERS), 0, len(NUMBERS), [])
+    assert (report.total, report.found, report.ran, report.failures) == (len(NUMBERS), 0, len(NUMBERS), {})
     assert rows(tmp_path) == EXPECTED
     assert {path.stem for path in tmp_path.glob("*.parquet")} == {case.digest for case in cases()}
     assert find_status(tmp_path)[:2] == (len(NUMBERS), len(NUMBERS))
@@ -64,11 +63,9 @@ def test_equal_cases_run_once(tmp_path: Path) -> None:
 
 def test_a_case_that_raises_is_listed_and_the_rest_runs(tmp_path: Path) -> None:
     bad = CountCase(number=5, fault="raise")
-    report = sweep([*cases(), bad], tmp_path, max_retries=1)
-    assert [failure.case for failure in report.failures] == [bad]
-    assert (
-        "ValueError: cannot count to 5" in report.failures[0].message and "counting.py:" in report.failures[0].message
-    )
+    report = sweep([*cases(), bad], tmp_path, EngineOptions(max_retries=1))
+    assert [*report.failures] == [bad]
+    assert "ValueError: cannot count to 5" in report.failures[bad] and "counting.py:" in report.failures[bad]
     assert rows(tmp_path) == EXPECTED
     status = find_status(tmp_path)
     assert list(status.failures) == [bad.text] and status.done == len(NUMBERS)
@@ -78,16 +75,17 @@ def test_a_case_that_raises_is_listed_and_the_rest_runs(tmp_path: Path) -> None:
 def test_a_failure_is_tried_again_but_not_a_mistake(tmp_path: Path) -> None:
     once, mistake = (CountCase(number=3, fault=fault, folder=str(tmp_path)) for fault in ("once", "mistake"))
     alone = cases(tmp_path, numbers=[1])
-    report = sweep([once, mistake, *alone], tmp_path / "out", max_retries=2)
-    assert [failure.message for failure in report.failures] == ["number: expected another, got 3"]
+    report = sweep([once, mistake, *alone], tmp_path / "out", EngineOptions(max_retries=2))
+    assert [*report.failures.values()] == ["number: expected another, got 3"]
     assert sorted(set(read_log(tmp_path))) == [1, 3]
 
 
 def test_without_retries_the_first_failure_counts(tmp_path: Path) -> None:
     (tmp_path / "first").mkdir()
     once = CountCase(number=3, fault="once", folder=str(tmp_path / "first"))
-    assert len(sweep([once], tmp_path / "out", max_retries=0).failures) == 1
-    assert sweep([once], tmp_path / "out", max_retries=0).failures == [], "the next sweep tries what failed"
+    options = EngineOptions(max_retries=0)
+    assert len(sweep([once], tmp_path / "out", options).failures) == 1
+    assert sweep([once], tmp_path / "out", options).failures == {}, "the next sweep tries what failed"
 
 
 @pytest.mark.parametrize("damage", [b"", b"PAR1", b"PAR1 and no end"])
@@ -122,8 +120,8 @@ def test_a_full_disk_is_a_failure_that_leaves_nothing_half_written(
 
     monkeypatch.setattr(pyarrow.parquet, "write_table", fill_disk)
     report = sweep(cases(), tmp_path)
-    assert [failure.case for failure in report.failures] == [cases()[2]]
-    assert "No space left on device" in report.failures[0].message
+    assert [*report.failures] == [cases()[2]]
+    assert "No space left on device" in report.failures[cases()[2]]
     assert not find_result_path(tmp_path, cases()[2]).exists() and not list(tmp_path.glob(f"*{PARTIAL}"))
     monkeypatch.undo()
     assert sweep(cases(), tmp_path).ran == 1 and rows(tmp_path) == EXPECTED
@@ -162,7 +160,7 @@ def test_a_killed_driver_goes_on_where_it_was(tmp_path: Path) -> None:
     assert 2 <= status.done < len(NUMBERS)
     chosen = [case.model_copy(update={"key": str(case.number)}) for case in cases(tmp_path, fault="wait")]
     report = sweep(chosen, out)
-    assert report.found == status.done and report.failures == [] and rows(out) == EXPECTED
+    assert report.found == status.done and report.failures == {} and rows(out) == EXPECTED
     assert not list(out.glob(f"*{PARTIAL}"))
 
 
@@ -188,7 +186,7 @@ def test_batches_are_filled_up_and_hold_one_key() -> None:
     ("given", "words"),
     [
         ({"cases": []}, "cases: expected at least one, got none"),
-        ({"engine": "rai"}, "engine: expected a known name, got 'rai'; try 'ray'"),
+        ({"options": EngineOptions("rai")}, "engine: expected a known name, got 'rai'; try 'ray'"),
     ],
 )
 def test_wrong_arguments_are_refused(tmp_path: Path, given: dict[str, Any], words: str) -> None:

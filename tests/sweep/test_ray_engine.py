@@ -10,10 +10,7 @@ import numpy as np
 import pytest
 
 from harvestgym.core.errors import ConfigError
-from harvestgym.sweep import EpisodeCase, collect, find_status, read, sweep
-from harvestgym.sweep.batches import make_batches
-from harvestgym.sweep.options import EngineOptions
-from harvestgym.sweep.ray_engine import run_on_ray
+from harvestgym.sweep import EngineOptions, EpisodeCase, collect, find_status, read, sweep
 from tests.short import long
 from tests.sweep.counting import CountCase, read_log
 
@@ -51,8 +48,8 @@ def rows(out: Path) -> list[tuple[int, float]]:
 
 
 def test_a_cluster_gives_the_rows_of_one_process(address: str, tmp_path: Path) -> None:
-    report = sweep(counts(tmp_path), tmp_path / "ray", engine="ray", address=address)
-    assert report.ran == len(NUMBERS) and report.failures == []
+    report = sweep(counts(tmp_path), tmp_path / "ray", EngineOptions("ray", address))
+    assert report.ran == len(NUMBERS) and report.failures == {}
     sweep(counts(), tmp_path / "local")
     assert rows(tmp_path / "ray") == rows(tmp_path / "local")
     assert sorted(read_log(tmp_path)) == list(NUMBERS)
@@ -61,8 +58,8 @@ def test_a_cluster_gives_the_rows_of_one_process(address: str, tmp_path: Path) -
 
 def test_workers_that_are_killed_are_replaced(address: str, tmp_path: Path) -> None:
     killed = [case.model_copy(update={"fault": "kill"}) if case.number % 3 == 0 else case for case in counts(tmp_path)]
-    report = sweep(killed, tmp_path / "out", engine="ray", address=address)
-    assert report.failures == [] and sorted(read_log(tmp_path)) == list(NUMBERS)
+    report = sweep(killed, tmp_path / "out", EngineOptions("ray", address))
+    assert report.failures == {} and sorted(read_log(tmp_path)) == list(NUMBERS)
     sweep(counts(), tmp_path / "local")
     assert rows(tmp_path / "out") == rows(tmp_path / "local")
 
@@ -70,29 +67,17 @@ def test_workers_that_are_killed_are_replaced(address: str, tmp_path: Path) -> N
 def test_a_worker_that_always_dies_is_a_failure(address: str, tmp_path: Path) -> None:
     """Without a folder the case cannot know that it has died before."""
     always = CountCase(number=3, fault="kill_always")
-    report = sweep([always, *counts()[:2]], tmp_path, engine="ray", address=address, max_retries=1)
-    assert [failure.case for failure in report.failures] == [always] and "WorkerCrashedError" in report.failures[
-        0
-    ].message
+    report = sweep([always, *counts()[:2]], tmp_path, EngineOptions("ray", address, 1))
+    assert [*report.failures] == [always] and "WorkerCrashedError" in report.failures[always]
     assert find_status(tmp_path).done == 2
 
 
 def test_a_case_that_raises_is_listed(address: str, tmp_path: Path) -> None:
     cases = [CountCase(number=5, fault="raise"), CountCase(number=6, fault="mistake"), *counts()[:2]]
-    report = sweep(cases, tmp_path, engine="ray", address=address, max_retries=1)
-    first, second = report.failures
-    assert "ValueError: cannot count to 5" in first.message and second.message == "number: expected another, got 6"
+    report = sweep(cases, tmp_path, EngineOptions("ray", address, 1))
+    first, second = report.failures.values()
+    assert "ValueError: cannot count to 5" in first and second == "number: expected another, got 6"
     assert find_status(tmp_path).done == 2
-
-
-def test_the_first_batch_of_a_key_warms_the_others(address: str) -> None:
-    """The others of its key wait for it, those of another key do not."""
-    cases = [CountCase(number=number, key=key, fault="wait") for key in "ab" for number in NUMBERS]
-    done = list(run_on_ray(make_batches(cases, rows=1), EngineOptions("ray", address)))
-    order = [(batch[0].labels["key"], batch[0].labels["number"]) for batch, _ in done]
-    assert len(order) == len(cases)
-    for key in "ab":
-        assert [number for own, number in order if own == key][0] == 1
 
 
 @long
@@ -102,10 +87,8 @@ def test_episodes_are_those_of_one_process_bit_for_bit(address: str, tmp_path: P
         for r in (0.2, 0.4) for policy, seed in (("msy", 0), ("random", 1))
     ]  # fmt: skip
     cases.append(EpisodeCase(id="fishing/logistic-random-v0", policy="not.there:make"))
-    report = sweep(cases, tmp_path, engine="ray", address=address)
-    assert [failure.message for failure in report.failures] == [
-        "not.there:make: expected package.module:name, got no module 'not'"
-    ]
+    report = sweep(cases, tmp_path, EngineOptions("ray", address))
+    assert [*report.failures.values()] == ["not.there:make: expected package.module:name, got no module 'not'"]
     remote, here = (collect(cases[:-1], out) for out in (tmp_path, None))
     for one, other in zip(remote, here, strict=True):
         for name in other:
@@ -115,7 +98,7 @@ def test_episodes_are_those_of_one_process_bit_for_bit(address: str, tmp_path: P
 def test_an_unreachable_address_is_one_error(address: str, tmp_path: Path) -> None:
     ray.shutdown()
     with pytest.raises(ConfigError, match=r"address: expected a running Ray cluster, got '127\.0\.0\.1:1'"):
-        sweep(counts(), tmp_path, engine="ray", address="127.0.0.1:1")
+        sweep(counts(), tmp_path, EngineOptions("ray", "127.0.0.1:1"))
     ray.init(address=address, log_to_driver=False)
 
 

@@ -36,7 +36,7 @@ class Savable:
         """Continue from what was kept; ConfigError, and nothing is changed, if it does not fit."""
         for name in self.changes:
             mine = getattr(self, name)
-            if hasattr(mine, "kept"):
+            if hasattr(mine, "restore"):
                 mine.restore(kept[name])
             else:
                 setattr(self, name, kept[name])

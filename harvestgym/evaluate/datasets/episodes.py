@@ -17,7 +17,7 @@ import numpy as np
 
 from harvestgym.core.config import merge
 from harvestgym.core.env import Env
-from harvestgym.core.episode import Loop, play_in_batch, scan_steps, start_batch, step_with_advance
+from harvestgym.core.episode import begin_batch, scan_steps
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.policy import Policy
 from harvestgym.evaluate import splits
@@ -129,7 +129,7 @@ def record_demonstrations(
         chosen = splits.split(id, split)
         overrides, seed = merge(dict(chosen.overrides), overrides), chosen.seed(seed)
     env = spec_of(id).make(**overrides)
-    name, acting = (policy, policy_named(id, env, policy)) if isinstance(policy, str) else ("policy", policy)
+    name, acting = policy if isinstance(policy, str) else "policy", policy_named(id, env, policy)
     return Demonstrations(id, name, list(play_episodes(env, acting, range(seed, seed + episodes))), overrides)
 
 
@@ -146,12 +146,8 @@ def play_episodes(env: Env[Any, Any], policy: Policy, seeds: Sequence[int]) -> I
 @partial(jax.jit, static_argnums=(0, 1))
 def _run_batch(env: Env[Any, Any], steps: int, policy: Policy, seeds: jax.Array, params: Any) -> Any:
     """Return the first Timestep of a batch, and the actions and Timesteps of all steps, `(steps, batch, ...)`."""
-    keys = jax.vmap(jax.random.key)(seeds)
-    run, first, act_keys = start_batch(env, keys, params)
-    player = play_in_batch(policy, act_keys)
-    start = Loop(run, first.obs, player.init)
-    times = jnp.arange(steps, dtype=jnp.int32)
-    return first, scan_steps(player, step_with_advance(env, params), start, times, lambda _, *made: made)
+    player, step, start, first = begin_batch(env, policy, jax.vmap(jax.random.key)(seeds), params)
+    return first, scan_steps(player, step, start, jnp.arange(steps, dtype=jnp.int32), lambda _, *made: made)
 
 
 def _cut_episode(env: Env[Any, Any], first: Any, later: Any, row: int, seed: int) -> Episode:

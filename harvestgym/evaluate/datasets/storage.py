@@ -1,16 +1,33 @@
-"""Demonstrations on disk: a Parquet file, or a folder with a Minari dataset."""
+"""Demonstrations on disk: one Parquet file, or a folder with a Minari dataset.
+
+The Parquet file has a row per observation, and columns for observation, action and info. The first row of an episode
+is its reset, with zeros for action and reward. Each part of an observation, action or info is a column; a part with a
+shape is a list, and the metadata of its column contains the shape.
+"""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from pathlib import Path
-from types import ModuleType
+from typing import Any
+
+import jax
+import numpy as np
 
 from harvestgym.core.errors import ConfigError, check_extras
+from harvestgym.core.saving.parquet import read_column, read_parquet, write_parquet
 
-from . import parquet
-from .episodes import Demonstrations
+from .episodes import Demonstrations, Episode
 
 SUFFIX = ".parquet"
+
+FORMAT = b"harvestgym demonstrations"
+VERSION = 2
+
+OBSERVATION, ACTION, INFO = "observation", "action", "info/"
+STEP_FIELDS = ("reward", "rewards"), ("terminated", "terminated"), ("truncated", "truncated")
+"""Numeric columns of steps, with their fields in an `Episode`."""
 
 
 def write_demonstrations(demonstrations: Demonstrations, path: str | Path) -> Path:
@@ -22,10 +39,18 @@ def write_demonstrations(demonstrations: Demonstrations, path: str | Path) -> Pa
     check_new(path)
     if not demonstrations.episodes:
         raise ConfigError(f"{path}: expected at least one episode, got none")
-    form = _choose_format(path)
+    write = _write_table if path.suffix == SUFFIX else _import_minari().write
     path.parent.mkdir(parents=True, exist_ok=True)
-    form.write(demonstrations, path)
+    write(demonstrations, path)
     return path
+
+
+def read_demonstrations(path: str | Path) -> Demonstrations:
+    """Read episodes from a Parquet file or a Minari folder; ConfigError if there are none."""
+    path = Path(path)
+    if not path.exists():
+        raise ConfigError(f"{path}: expected a file *{SUFFIX} or the folder of a Minari dataset, got nothing")
+    return _read_table(path) if path.suffix == SUFFIX else _import_minari().read(path)
 
 
 def check_new(path: Path) -> None:
@@ -34,20 +59,86 @@ def check_new(path: Path) -> None:
         raise ConfigError(f"{path}: expected a new file, got an existing one; try another name")
 
 
-def read_demonstrations(path: str | Path) -> Demonstrations:
-    """Read episodes from a Parquet file or a Minari folder; ConfigError if there are none."""
-    path = Path(path)
-    if not path.exists():
-        raise ConfigError(f"{path}: expected a file *{SUFFIX} or the folder of a Minari dataset, got nothing")
-    return _choose_format(path).read(path)
+def read_about(schema: Any, path: Path) -> dict[str, Any]:
+    """Read the id, policy, overrides and seeds in the schema of a Parquet file.
+
+    ConfigError if the file does not contain demonstrations of this version.
+    """
+    about = json.loads((schema.metadata or {}).get(FORMAT, b"{}"))
+    if about.get("version") != VERSION:
+        found = f"version {about['version']}" if about else "another table"
+        raise ConfigError(f"{path}: expected demonstrations, version {VERSION}, got {found}")
+    return about
 
 
-def _choose_format(path: Path) -> ModuleType:
-    """Return the module for the format of a path."""
-    if path.suffix == SUFFIX:
-        check_extras("demonstrations", data="pyarrow")
-        return parquet
+def _import_minari() -> Any:
     check_extras("Minari dataset", offline="minari")
     from . import minari  # an optional extra
 
     return minari
+
+
+def _write_table(demonstrations: Demonstrations, path: Path) -> None:
+    first = demonstrations.episodes[0]
+    about = {
+        "version": VERSION, "id": demonstrations.id, "by": demonstrations.by,
+        "overrides": dict(demonstrations.overrides),
+        OBSERVATION: _name_columns(OBSERVATION, first.observations), ACTION: _name_columns(ACTION, first.actions),
+        "seeds": [episode.seed for episode in demonstrations.episodes],
+    }  # fmt: skip
+    parts = [_make_columns(episode, i, about) for i, episode in enumerate(demonstrations.episodes)]
+    whole = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    write_parquet(path, whole, {FORMAT: json.dumps(about)})
+
+
+def _name_columns(part: str, tree: Any) -> Any:
+    """Return the tree with the name of its column for each leaf."""
+
+    def name(way: Any, leaf: Any) -> str:
+        return "/".join(filter(None, (part, jax.tree_util.keystr(way, simple=True, separator="/"))))
+
+    return jax.tree_util.tree_map_with_path(name, tree)
+
+
+def _make_columns(episode: Episode, number: int, about: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    rows = len(episode) + 1
+    steps = [*zip(jax.tree.leaves(about[ACTION]), jax.tree.leaves(episode.actions), strict=True)]
+    steps += [(name, getattr(episode, field)) for name, field in STEP_FIELDS]
+    seen = zip(jax.tree.leaves(about[OBSERVATION]), jax.tree.leaves(episode.observations), strict=True)
+    return {
+        "episode": np.full(rows, number, np.int32),
+        "step": np.arange(rows, dtype=np.int32),
+        **dict(seen),
+        **{name: np.concatenate([np.zeros_like(values[:1]), values]) for name, values in steps},
+        **{f"{INFO}{name}": np.asarray(values) for name, values in episode.infos.items()},
+    }
+
+
+def _read_table(path: Path) -> Demonstrations:
+    table = read_parquet(path)
+    about = read_about(table.schema, path)
+    values = {name: read_column(table, name) for name in table.column_names}
+    ends = np.flatnonzero(np.diff(values["episode"])) + 1
+    spans = zip([0, *ends], [*ends, len(values["episode"])], about["seeds"], strict=True)
+    episodes = [_make_episode({n: v[a:b] for n, v in values.items()}, about, seed) for a, b, seed in spans]
+    return Demonstrations(about["id"], about["by"], episodes, about["overrides"])
+
+
+def _make_episode(rows: Mapping[str, np.ndarray], about: Mapping[str, Any], seed: int | None) -> Episode:
+    steps = {name: values[1:] for name, values in rows.items()}
+    return Episode(
+        _fill_tree(about[OBSERVATION], rows),
+        _fill_tree(about[ACTION], steps),
+        **{field: steps[name] for name, field in STEP_FIELDS},
+        infos={name.removeprefix(INFO): values for name, values in rows.items() if name.startswith(INFO)},
+        seed=seed,
+    )
+
+
+def _fill_tree(names: Any, rows: Mapping[str, np.ndarray]) -> Any:
+    """Return a tree of column names with their values; lists, which JSON makes of tuples, become tuples again."""
+    if isinstance(names, str):
+        return rows[names]
+    if isinstance(names, dict):
+        return {key: _fill_tree(below, rows) for key, below in names.items()}
+    return tuple(_fill_tree(below, rows) for below in names)

@@ -141,7 +141,7 @@ def test_what_is_no_demonstration_is_refused(tmp_path: Path) -> None:
     import pyarrow
     import pyarrow.parquet
 
-    from harvestgym.evaluate.datasets.parquet import FORMAT
+    from harvestgym.evaluate.datasets.storage import FORMAT
 
     kept = Demonstrations("fishing/logistic-v0", "human", [episode()])
     with pytest.raises(ConfigError, match="at least one episode"):

@@ -15,11 +15,11 @@ from experiments.board import page, store
 from experiments.board.__main__ import app
 from experiments.board.cases import collect_rows, list_cases
 from experiments.board.foresight import Search
+from experiments.observation_costs import OBSERVATION_COST
 from harvestgym import registry
 from harvestgym.core.policy import constant_policy
 from harvestgym.core.wrappers import TimeLimit
 from harvestgym.evaluate import splits
-from harvestgym.evaluate.observation_costs import OBSERVATION_COST
 from harvestgym.sweep import collect
 from tests.evaluate.reeds import DAYS, LOOK
 

@@ -17,7 +17,7 @@ from experiments.board.store import (
     LeaderboardRow,
     merge_rows,
 )
-from harvestgym.evaluate.observation_costs import OBSERVATION_COST
+from experiments.observation_costs import OBSERVATION_COST
 from tests.experiments.board.test_store import FARM, FISHERY, HALF_WIDTH, make_row, make_table
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +52,7 @@ def test_a_path_stands_wherever_an_id_does(folder: Path) -> None:
     for a, b in zip(*(jax.tree.leaves(e.params.fields[0].entities[1]) for e in (env, sand)), strict=True):
         np.testing.assert_array_equal(a, b)
     assert harvestgym.make_vec(path, 2).num_envs == 2
-    again = harvestgym.EnvSpec.from_json(harvestgym.spec(path).to_json())
+    again = harvestgym.EnvSpec(**json.loads(json.dumps(asdict(harvestgym.spec(path)))))
     assert again.make() == env
 
 

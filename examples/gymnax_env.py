@@ -1,4 +1,11 @@
-"""The interface of gymnax, without a dependency on gymnax."""
+"""The interface of gymnax over any environment, without a dependency on gymnax, for learners that expect it.
+
+    from gymnax_env import GymnaxEnv
+
+    env = GymnaxEnv(harvestgym.make("farm/bean-clay-1x1-v1"))    # or GymnaxEnv(...).legacy(), for gymnax up to 0.0.9
+
+`rejax_ppo.py` trains with it.
+"""
 
 from __future__ import annotations
 

@@ -10,12 +10,14 @@ import pytest
 from gymnasium.wrappers import TimeLimit
 
 import harvestgym
-from harvestgym.evaluate.datasets.croissant import describe, name_fields, write_metadata
 from harvestgym.evaluate.datasets.episodes import Demonstrations, collect_episodes, record_demonstrations
 from harvestgym.evaluate.datasets.storage import write_demonstrations
 from harvestgym.gym.env import GymEnv
+from tests.script import script
 
 pq = pytest.importorskip("pyarrow.parquet")
+
+EXAMPLE = script("examples/croissant.py")
 
 ID = "fishing/logistic-levels-v0"
 OTHERS = ("farm/bean-clay-1x1-v1", "forager/two-biome-v1")
@@ -37,7 +39,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_every_column_is_described(data: Path) -> None:
-    path = write_metadata(data)
+    path = EXAMPLE.write_metadata(data)
     assert path == data.with_name("few.croissant.json")
     about = json.loads(path.read_text(encoding="utf-8"))
     fields = about["recordSet"][0]["field"]
@@ -53,12 +55,13 @@ def test_every_column_is_described(data: Path) -> None:
 def test_the_metadata_name_the_command_that_records_the_file_again(tmp_path: Path) -> None:
     path = write_demonstrations(record_demonstrations(ID, "random", 2, seed=3), tmp_path / "random.parquet")
     command = f"harvestgym record {ID} --policy random --episodes 2 --seed 3 --out NAME.parquet"
-    assert command in describe(path)["rai:dataCollection"]
+    assert command in EXAMPLE.describe(path)["rai:dataCollection"]
 
 
 def test_no_command_records_the_episodes_of_an_unknown_policy(data: Path, tmp_path: Path) -> None:
-    assert "harvestgym record" not in describe(data)["rai:dataCollection"], "it has overrides"
-    assert "harvestgym record" not in describe(record_random(ID, tmp_path / "any.parquet"))["rai:dataCollection"]
+    unknown = record_random(ID, tmp_path / "any.parquet")
+    assert "harvestgym record" not in EXAMPLE.describe(data)["rai:dataCollection"], "it has overrides"
+    assert "harvestgym record" not in EXAMPLE.describe(unknown)["rai:dataCollection"]
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -66,16 +69,16 @@ def test_no_command_records_the_episodes_of_an_unknown_policy(data: Path, tmp_pa
 def test_the_reference_library_accepts_it(id: str, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     croissant = pytest.importorskip("mlcroissant")
     path = record_random(id, tmp_path / "few.parquet")
-    dataset = croissant.Dataset(jsonld=str(write_metadata(path)))
+    dataset = croissant.Dataset(jsonld=str(EXAMPLE.write_metadata(path)))
     assert not dataset.metadata.ctx.issues.errors and not dataset.metadata.ctx.issues.warnings
     assert not caplog.records, "a warning that the context is not standard"
     rows = list(dataset.records("steps"))
     assert len(rows) == pq.read_metadata(path).num_rows and rows[0]["steps/step"] == 0
-    assert set(rows[0]) == {field["@id"] for field in describe(path)["recordSet"][0]["field"]}
+    assert set(rows[0]) == {field["@id"] for field in EXAMPLE.describe(path)["recordSet"][0]["field"]}
 
 
 def test_names_of_columns_that_differ_in_special_characters_differ() -> None:
-    assert name_fields(["info/a b", "info/a#b", "info/a_b"]) == [
+    assert EXAMPLE.name_fields(["info/a b", "info/a#b", "info/a_b"]) == [
         "steps/info/a_b",
         "steps/info/a_b_2",
         "steps/info/a_b_3",

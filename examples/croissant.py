@@ -1,6 +1,10 @@
 """Croissant metadata of a file of demonstrations: its columns, origin, limits and intended uses.
 
-Croissant 1.0 with the RAI extension (MLCommons), as JSON-LD, derived from the file and the metadata of the id.
+    harvestgym record fishing/logistic-v0 --policy random --episodes 100 --out random.parquet
+    python examples/croissant.py random.parquet
+
+Writes `random.croissant.json`: Croissant 1.0 with the RAI extension (MLCommons), as JSON-LD, derived from the file and
+the metadata of the id. `mlcroissant validate --jsonld random.croissant.json` checks it.
 """
 
 from __future__ import annotations
@@ -8,18 +12,20 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import sys
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
+
 import harvestgym
 from harvestgym.core.errors import ConfigError
+from harvestgym.evaluate.datasets.storage import read_about
 from harvestgym.evaluate.run import policy_named
 from harvestgym.registry import doc, spec
-
-from .parquet import read_about
 
 METADATA_SUFFIX = ".croissant.json"
 
@@ -57,7 +63,8 @@ def write_metadata(path: str | Path) -> Path:
 
 def describe(path: Path) -> dict[str, Any]:
     """Describe a Parquet file of demonstrations; ConfigError if it is not one."""
-    about, types = read_about(path)
+    schema = pq.read_schema(path)
+    about, types = read_about(schema, path), {field.name: str(field.type) for field in schema}
     id, name = about["id"], path.stem
     changes = f" with {json.dumps(about['overrides'])}" if about["overrides"] else ""
     content = f"{len(about['seeds'])} episodes of the policy {about['by']} in the simulated environment {id}{changes}."
@@ -145,3 +152,7 @@ def _describe_field(name: str, column: str, kind: str) -> dict[str, Any]:
         **({"repeated": True} if repeated else {}),
         "source": {"fileObject": {"@id": "table"}, "extract": {"column": column}},
     }  # fmt: skip
+
+
+if __name__ == "__main__":
+    print(f"wrote {write_metadata(sys.argv[1])}")

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from harvestgym.core.errors import ConfigError
-from harvestgym.evaluate.datasets import parquet
 from harvestgym.evaluate.datasets.episodes import Demonstrations, Episode
+from harvestgym.evaluate.datasets.storage import read_demonstrations, write_demonstrations
 
 pq = pytest.importorskip("pyarrow.parquet")
 
@@ -43,8 +43,8 @@ def make_demonstrations(form: Any = FORMS["a vector"]) -> Demonstrations:
 
 
 def write_and_read(given: Demonstrations, path: Path) -> Demonstrations:
-    parquet.write(given, path)
-    return parquet.read(path)
+    write_demonstrations(given, path)
+    return read_demonstrations(path)
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -68,7 +68,7 @@ def test_an_unknown_seed_stays_unknown(tmp_path: Path) -> None:
 
 def test_a_row_is_an_observation_and_the_first_has_no_action(tmp_path: Path) -> None:
     given = make_demonstrations(FORMS["a number"])
-    parquet.write(given, tmp_path / "kept.parquet")
+    write_demonstrations(given, tmp_path / "kept.parquet")
     columns = pq.read_table(tmp_path / "kept.parquet").to_pydict()
     assert columns["episode"] == [i for i, n in enumerate(STEPS) for _ in range(n + 1)]
     assert columns["step"] == [t for n in STEPS for t in range(n + 1)]
@@ -80,7 +80,7 @@ def test_a_row_is_an_observation_and_the_first_has_no_action(tmp_path: Path) -> 
 
 
 def test_parts_are_named_by_their_path(tmp_path: Path) -> None:
-    parquet.write(make_demonstrations(FORMS["nested"]), tmp_path / "kept.parquet")
+    write_demonstrations(make_demonstrations(FORMS["nested"]), tmp_path / "kept.parquet")
     names = set(pq.read_schema(tmp_path / "kept.parquet").names)
     parts = {"x/deep/0", "x/deep/1/z", "y"}
     assert names == {
@@ -90,7 +90,7 @@ def test_parts_are_named_by_their_path(tmp_path: Path) -> None:
 
 
 def test_an_array_is_a_list_of_fixed_length(tmp_path: Path) -> None:
-    parquet.write(make_demonstrations(FORMS["a picture"]), tmp_path / "kept.parquet")
+    write_demonstrations(make_demonstrations(FORMS["a picture"]), tmp_path / "kept.parquet")
     field = pq.read_schema(tmp_path / "kept.parquet").field("observation")
     assert field.type.list_size == 2 * 4 * 3 and field.metadata[b"shape"] == b"[2, 4, 3]"
 
@@ -100,4 +100,4 @@ def test_another_file_is_refused(content: bytes, tmp_path: Path) -> None:
     path = tmp_path / "other.parquet"
     path.write_bytes(content)
     with pytest.raises(ConfigError, match="expected a complete Parquet file"):
-        parquet.read(path)
+        read_demonstrations(path)

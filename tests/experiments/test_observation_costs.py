@@ -7,10 +7,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from experiments.observation_costs import OBSERVATION_COST, TOTAL_COST, CostLog
 from harvestgym.core.policy import constant_policy, random_policy
 from harvestgym.core.rollout import evaluate
 from harvestgym.core.wrappers import unwrapped
-from harvestgym.evaluate.observation_costs import OBSERVATION_COST, TOTAL_COST, CostLog
 from harvestgym.evaluate.run import horizon
 from harvestgym.farm.engine.model import FarmModel
 from tests.evaluate.reeds import DAYS, LOOK, reeds

@@ -12,10 +12,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from harvestgym.adapters.gymnax import GymnaxEnv, to_gymnax
 from harvestgym.core.random import keys_for
 from harvestgym.core.tree import replace
+from tests.script import script
 from tests.toy import BoxStock, Stock
+
+EXAMPLE = script("examples/gymnax_env.py")
+GymnaxEnv, to_gymnax = EXAMPLE.GymnaxEnv, EXAMPLE.to_gymnax
 
 VIEW = GymnaxEnv(Stock())
 
