@@ -14,7 +14,6 @@ from harvestgym.adapters.pettingzoo import make_shared_water
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.wrappers import AutoReset, Exponential, Flatten, Log, Shortfall, TimeLimit, Utility
 from harvestgym.farm import MacroJobs, MapFarm
-from harvestgym.farm.learn.multiobjective import MultiObjectiveEnv
 from harvestgym.forager import drop_in
 from harvestgym.gym.env import GymEnv
 from harvestgym.gym.vector_env import VecEnv
@@ -28,7 +27,7 @@ FISHERY, FARM = harvestgym.make("fishing/logistic-v0"), harvestgym.make("farm/be
 MAPS, TYPES = MapFarm(FARM), {"wall": drop_in.Wall}  # type: ignore[arg-type]
 
 RIGHT: dict[Any, dict[str, Any]] = {
-    GymEnv: {"env": FISHERY}, VecEnv: {"env": FISHERY, "num_envs": 2}, MultiObjectiveEnv: {"env": FARM},
+    GymEnv: {"env": FISHERY}, VecEnv: {"env": FISHERY, "num_envs": 2},
     GymnaxEnv: {"env": FISHERY}, TimeLimit: {"env": FISHERY, "steps": 5}, Log: {"env": FISHERY},
     Flatten: {"env": FISHERY}, AutoReset: {"env": FISHERY}, Utility: {"env": FISHERY, "utility": abs},
     Exponential: {"aversion": 1.0}, Shortfall: {"threshold": 1.0, "level": 0.1}, MapFarm: {"env": FARM},
