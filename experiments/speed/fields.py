@@ -31,7 +31,8 @@ def write(number: int) -> str:
     data = yaml.safe_load(FILE.read_text(encoding="utf-8"))
     first = data["fields"]["Field-0"]
     data["fields"] = {f"Field-{i}": first for i in range(number)}
-    data["rules"]["free_observations"] = [o for o in data["rules"]["free_observations"] if o[0] in data["fields"]]
+    seen = data["rules"]["free_observations"]
+    data["rules"]["free_observations"] = [name for name in seen if name.partition(".")[0] in data["fields"]]
     return yaml.safe_dump(data, allow_unicode=True)
 
 

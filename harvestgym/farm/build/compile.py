@@ -21,13 +21,13 @@ from harvestgym.farm.build.components import ReadyComponents, build_component, l
 from harvestgym.farm.build.context_compiler import compile_context
 from harvestgym.farm.build.names import resolve_names
 from harvestgym.farm.build.shared_weather import find_streams, share_starts
-from harvestgym.farm.engine.conditions import FormulaCompiler
+from harvestgym.farm.engine.conditions import FormulaCompiler, plan_observations
 from harvestgym.farm.engine.constraints import Rule
 from harvestgym.farm.engine.farmers import Farmer
 from harvestgym.farm.engine.initial_values import compile_initial_values
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.engine.name_table import NameTable
-from harvestgym.farm.engine.observations import ObservationPlan, plan_observations
+from harvestgym.farm.engine.observations import ObservationPlan, ObservedItem
 from harvestgym.farm.engine.reward_terms import Term
 from harvestgym.farm.engine.scoring import compile_score
 from harvestgym.farm.engine.state import FarmParams, FieldParams
@@ -78,7 +78,9 @@ def _compile_farm(spec: FarmSpec, entities: Entities, ready: ReadyComponents) ->
     spec = resolve_names(spec, names)
     rules, scoring = spec.rules, spec.scoring
     actions = compile_actions(names.farmers, names.fields, rules.interventions)
-    plan = plan_observations(variables, None if spec.mode == "fo" else rules.free_observations)
+    everything = ObservationPlan(tuple(map(ObservedItem, variables)))
+    free = plan_observations(names, rules.free_observations, "rules > free_observations")
+    plan = everything if spec.mode == "fo" else free
     starts = share_starts(compile_initial_values(rules.init, variables, fields), names)
     formulas = FormulaCompiler(names, ready.functions)
     stops = formulas.compile_any(rules.terminal_conditions, STOPS)
@@ -103,7 +105,9 @@ def _compile_farm(spec: FarmSpec, entities: Entities, ready: ReadyComponents) ->
     )  # fmt: skip
     parts["tallies"] = _list_tallies(FarmModel(**parts, tallies=()))
     if spec.mode == "ao":
-        parts |= {"asks": True, "offered": _offer(plan_observations(variables, rules.observations), plan)}
+        listed = rules.observations
+        asked = everything if listed is None else plan_observations(names, listed, "rules > observations")
+        parts |= {"asks": True, "offered": _offer(asked, plan)}
     return FarmModel(**parts)
 
 

@@ -153,7 +153,7 @@ class Language:
         return ""
 
     def _parse_path(self, observation: tuple[Any, ...]) -> ObservationPath:
-        path = ObservationPath.of(self.names.observation(observation))
+        path = ObservationPath.read(self.names, observation)
         if self.is_free(path):
             return path
         if not self.model.asks:

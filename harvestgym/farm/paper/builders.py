@@ -24,6 +24,7 @@ from harvestgym.farm.engine.reward_terms import Term
 from harvestgym.farm.entities.base import Entity
 from harvestgym.farm.paper import files as paper_files
 from harvestgym.farm.paper.conditions import ConditionReader
+from harvestgym.farm.paper.observation_items import write_variable
 from harvestgym.farm.schema import FieldSpec, RulesSpec, ScoreSpec, farm_spec
 
 CAP = "max_action_schedule_cost"
@@ -102,7 +103,7 @@ class BasicRule:
 
     Args:
         init_configuration, actions_configuration: YAML files; one that is missing is generated, in its folder.
-        free_observations: `(field, entity, name, path)` each.
+        free_observations: `(field, entity, name, path)` each, or variables as text.
         terminal_conditions: any-of(all-of) `(observation, mapping, operator, value)`, or conditions as text.
         init, interventions, observations: what those files would say, as mappings.
         horizon: days after which the game is truncated.
@@ -146,7 +147,8 @@ class BasicRule:
         data |= {name: value for name, value in self._numbers.items() if value is not None}
         data["init"] = paper_files.read_init(self._init.read(), self._init.label("rules > init"))
         ends = self._conditions.read(self._ends, "rules > terminal_conditions")
-        return data | {"free_observations": list(self._free), "terminal_conditions": ends}
+        free = [write_variable(seen, f"rules > free_observations > {i}") for i, seen in enumerate(self._free)]
+        return data | {"free_observations": free, "terminal_conditions": ends}
 
     @property
     def functions(self) -> Mapping[str, Any]:

@@ -22,7 +22,7 @@ from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.learn.action_wrappers import ScheduleActions
 from harvestgym.farm.paper.action_tuples import FarmerAction, Language, Request
 from harvestgym.farm.paper.builders import BasicRule, BasicScore, Field, build_farm_model
-from harvestgym.farm.paper.observation_items import Item, ItemReader, ObservationPath
+from harvestgym.farm.paper.observation_items import Item, ItemReader, ObservationPath, listed_paths
 from harvestgym.farm.paper.state_space import state_member, state_space
 from harvestgym.farm.paper.summary import summarise_farm
 from harvestgym.farm.schema import FarmSpec, read_farm
@@ -196,10 +196,10 @@ class Farm(GymEnv):
     @cached_property
     def _free(self) -> ItemReader:
         """The reader of the free observations; of all variables in mode "fo"."""
-        names, free = self.language.names, self.written.rules.free_observations
+        names, free = self.language.names, listed_paths(self.language.names, self.written.rules.free_observations)
         if self.written.mode == "fo":
-            free = [(*where, key, []) for where, tree in names.tree.items() for key in tree]
-        return self.language.reader([ObservationPath.of(names.observation(ref)) for ref in free])
+            free = [ObservationPath(where, key, ()) for where, tree in names.tree.items() for key in tree]
+        return self.language.reader(free)
 
     def state(self) -> tuple[Any, ...]:
         """Return the state of everything, a member of `state_space`."""

@@ -40,10 +40,10 @@ rules:
   free_observations:
 """
 SEEN = """
-    - [Field-{i}, Soil-0, available_Water#L, []]
-    - [Field-{i}, Plant-0, size#cm, []]
-    - [Field-{i}, Weeds-0, grow#nb, []]
-    - [Field-{i}, Pests-0, plot_population#nb, []]
+    - Field-{i}.Soil-0.available_Water#L
+    - Field-{i}.Plant-0.size#cm
+    - Field-{i}.Weeds-0.grow#nb
+    - Field-{i}.Pests-0.plot_population#nb
 """
 SCORE = "scoring: {intervention_cost: 0.01, stage: 0, yield: 1.0}\n"
 

@@ -37,7 +37,7 @@ FIELD: dict[str, Any] = {
     "shape": {"length#nb": 2, "width#nb": 3},
     "entities": [["tests.farm.kinds:Spring", "calm"]],
 }
-RULES = {"horizon#day": 3, "free_observations": [["Field-0", "Spring-0", "available_Water#L", []]]}
+RULES = {"horizon#day": 3, "free_observations": ["Spring-0.available_Water#L"]}
 
 
 def springs(context: Any = None, entities: Any = FIELD["entities"], **changes: Any) -> FarmModel:
