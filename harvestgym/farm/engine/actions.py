@@ -168,11 +168,8 @@ class ActionTable:
         farmer, rest = divmod(number - 1, int(self.starts[-1]))
         r = int(np.searchsorted(self.starts, rest, side="right")) - 1
         row, rest = self.rows[r], rest - int(self.starts[r])
-        found = []
-        for grid in reversed(row.grids):
-            rest, at = divmod(rest, len(grid))
-            found.append(grid[at])
-        plot, *values = reversed(found)
+        at = np.unravel_index(rest, [len(grid) for grid in row.grids])
+        plot, *values = (grid[int(i)] for grid, i in zip(row.grids, at, strict=True))
         return Order(row, farmer, plot, tuple(values))
 
     def list_orders(self) -> list[Order | None]:
@@ -229,17 +226,6 @@ class ActionTable:
         at = jnp.asarray(column)[orders.kind]
         mine = jnp.arange(self.width, dtype=jnp.int32) == at[:, None]
         return jnp.sum(jnp.where(mine, orders.values, 0.0), axis=1)
-
-    def encode(self, schedule: Sequence[Sequence[Any]], size: int) -> Orders:
-        """Return a schedule of the paper's tuples as orders of length `size`; ConfigError if one is not allowed."""
-        if len(schedule) > size:
-            raise ConfigError(f"schedule: expected at most {size} actions a day, got {len(schedule)}")
-        kind, farmer = np.zeros(size, np.int32), np.zeros(size, np.int32)
-        plot, values = np.full((size, 2), -1, np.int32), np.zeros((size, self.width), np.float32)
-        for i, order in enumerate(map(self.parse, schedule)):
-            kind[i], farmer[i] = 1 + order.row.number, order.farmer
-            plot[i], values[i, : len(order.values)] = order.plot or (-1, -1), order.values
-        return Orders(kind, farmer, plot, values)  # type: ignore[arg-type]
 
     def index(self, action: Sequence[Any]) -> int:
         """Return the number of one of the paper's tuples in the integer form."""

@@ -190,12 +190,11 @@ class NameTable:
     def variable(self, field: str, entity: str, key: str, where: str = "") -> Variable:
         """Return the variable of an entity by its key, `rain/amount#mm`; ConfigError for a group of several."""
         mine = self.entity(field, entity, where)
-        inside = _join(where, mine)
-        keys, found = self.below(mine, key.split("/"), inside)
-        if not isinstance(found, Variable):
-            each = ", ".join("/".join((*keys, below)) for below in found)
-            raise ConfigError(f"{inside} > {key}: expected one variable, got a group; try one of {each}")
-        return found
+        _, found = self.observed(mine, key, None, where)
+        if len(found) != 1:
+            each = ", ".join(item.variable.key for item in found)
+            raise ConfigError(f"{_join(where, mine)} > {key}: expected one variable, got a group; try one of {each}")
+        return found[0].variable
 
 
 def build_tree(leaves: Iterable[tuple[Sequence[str], Any]]) -> dict[str, Any]:

@@ -16,8 +16,7 @@ from harvestgym.farm.build.compile import build as build_farm
 from harvestgym.farm.build.components import KINDS, ReadyComponents, load_kind
 from harvestgym.farm.build.farm_writer import name_kind, write_component, write_parameters, write_set
 from harvestgym.farm.build.names import resolve_score
-from harvestgym.farm.engine.constraints import CostCap, Rule
-from harvestgym.farm.engine.farmers import BasicFarmer, Farmer
+from harvestgym.farm.engine.farmers import BasicFarmer, CostCap, Farmer, Rule
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.engine.name_table import NameTable
 from harvestgym.farm.engine.reward_terms import Term

@@ -12,7 +12,7 @@ from typing import Any
 
 import gymnasium
 import numpy as np
-from gymnasium.spaces import OneOf, flatdim, flatten, flatten_space, unflatten
+from gymnasium.spaces import OneOf, Sequence, flatdim, flatten, flatten_space, unflatten
 
 Pair = tuple[int, Any]
 
@@ -37,7 +37,7 @@ class Union(OneOf):
         return [(np.int64(i), list(self.spaces[i].from_jsonable(x))[0]) for i, x in sample_n]
 
 
-class MultiUnion(gymnasium.Space[tuple[Pair, ...]]):
+class MultiUnion(Sequence):
     """`MultiUnion[m]`: the sets of at most `m` members of a union of spaces, none twice in a sample.
 
     Args:
@@ -54,7 +54,7 @@ class MultiUnion(gymnasium.Space[tuple[Pair, ...]]):
             raise ValueError(f"MultiUnion: expected `most` of 1 or more, got {most}")
         self.union = Union(spaces)
         self.most = int(most)
-        super().__init__(None, None, seed)
+        super().__init__(self.union, seed)
 
     @property
     def spaces(self) -> tuple[gymnasium.Space[Any], ...]:
@@ -62,39 +62,20 @@ class MultiUnion(gymnasium.Space[tuple[Pair, ...]]):
         return self.union.spaces
 
     @property
-    def is_np_flattenable(self) -> bool:
+    def is_np_flattenable(self) -> bool:  # type: ignore[override]
         """Return whether its members can be flattened to a vector."""
         return self.union.is_np_flattenable
-
-    def seed(self, seed: Any = None) -> tuple[Any, ...]:
-        """Seed the size of the samples, and from it their members; `(own, *those of the union)` seeds each."""
-        if isinstance(seed, (tuple, list)):
-            return (super().seed(seed[0]), *self.union.seed(tuple(seed[1:])))
-        first = super().seed(seed)
-        inner = None if seed is None else int(self.np_random.integers(np.iinfo(np.int32).max))
-        return (first, *self.union.seed(inner))
 
     def sample(self, mask: tuple[Any, ...] | None = None, probability: tuple[Any, ...] | None = None) -> Any:
         """Return a set of uniform size from 0 to m, of members drawn from the union (fewer if some came up twice)."""
         size = int(self.np_random.integers(0, self.most + 1))
-        drawn: list[Pair] = []
-        for _ in range(size):
-            pair = self.union.sample(mask=mask, probability=probability)
-            if not any(_same(pair, other) for other in drawn):
-                drawn.append(pair)
-        return tuple(drawn)
+        drawn = [self.union.sample(mask=mask, probability=probability) for _ in range(size)]
+        written = self.union.to_jsonable(drawn)
+        return tuple(pair for i, pair in enumerate(drawn) if written[i] not in written[:i])
 
     def contains(self, x: Any) -> bool:
         """Return whether `x` is a sequence of at most m members of the union."""
         return isinstance(x, (tuple, list)) and len(x) <= self.most and all(map(self.union.contains, x))
-
-    def to_jsonable(self, sample_n: Iterable[Any]) -> list[Any]:
-        """Members as lists that JSON can write."""
-        return [self.union.to_jsonable(sample) for sample in sample_n]
-
-    def from_jsonable(self, sample_n: list[Any]) -> list[Any]:
-        """Members as JSON has read them."""
-        return [tuple(self.union.from_jsonable(sample)) for sample in sample_n]
 
     def __len__(self) -> int:
         return len(self.union)
@@ -107,21 +88,6 @@ class MultiUnion(gymnasium.Space[tuple[Pair, ...]]):
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, MultiUnion) and (self.union, self.most) == (other.union, other.most)
-
-
-def _same(a: Pair, b: Pair) -> bool:
-    if a[0] != b[0]:
-        return False
-    return _plain(a[1]) == _plain(b[1])
-
-
-def _plain(x: Any) -> Any:
-    """Return a member as nested tuples, to be compared."""
-    if isinstance(x, dict):
-        return tuple((key, _plain(value)) for key, value in x.items())
-    if isinstance(x, (tuple, list)):
-        return tuple(map(_plain, x))
-    return np.asarray(x).tolist()
 
 
 @flatdim.register(MultiUnion)
