@@ -104,7 +104,7 @@ def _compile_farm(spec: FarmSpec, entities: Entities, ready: ReadyComponents) ->
         fields=names.fields, actions=actions, variables=variables, plan=plan, starts=tuple(s for s, _ in starts),
         stops=stops, schedule=rules.max_action_schedule_size, defaults=defaults, spec=spec,
     )  # fmt: skip
-    parts["tallies"] = _list_tallies(FarmModel(**parts, tallies=()))
+    parts["tallies"] = tuple(sorted(_first_day.eval_shape(FarmModel(**parts, tallies=()), _key(), defaults)))
     if spec.mode == "ao":
         listed = rules.observations
         asked = everything if listed is None else plan_observations(names, listed, "rules > observations")
@@ -219,11 +219,6 @@ def _advise(error: str) -> str:
     return ""
 
 
-def _list_tallies(model: FarmModel) -> tuple[str, ...]:
-    """Return the tallies of all entities, found by tracing one day (which also checks who needs whom)."""
-    return tuple(sorted(_first_day.eval_shape(model, _key(), model.defaults)))
-
-
 def _key() -> Any:
     """Return the shape of a key, for which nothing is compiled."""
     return jax.eval_shape(jax.random.key, 0)
@@ -231,6 +226,9 @@ def _key() -> Any:
 
 @partial(jax.jit, static_argnums=0)
 def _first_day(model: FarmModel, key: jax.Array, params: FarmParams) -> dict[str, jax.Array]:
-    """Jitted only so that JAX remembers the trace: farms of one structure pay for it once."""
+    """Return the tallies of all entities; to trace a day also checks who needs whom.
+
+    Jitted only so that JAX remembers the trace: farms of one structure pay for it once.
+    """
     none = model.actions.orders(jnp.zeros(model.schedule, jnp.int32))
     return model.day(key, model.initial(key, params), none, params)[1].tally

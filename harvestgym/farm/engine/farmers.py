@@ -1,4 +1,4 @@
-"""Who does the orders of a day: further rules permit them, and farmers with a capacity, hours and a budget do them.
+"""Rules and farmers: rules permit the orders of a day, and farmers with a capacity, hours and a budget do them.
 
 `Rule` is the base of custom rules, which may also end an episode. A custom farmer is a `@pytree` class with `work` (and
 `look`, where observations are requested); what it remembers from day to day (a budget, say) is given back to it.

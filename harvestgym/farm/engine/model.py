@@ -198,16 +198,12 @@ class FarmModel(FarmStructure):
     def reward_context(self, state: FarmState, params: FarmParams) -> RewardContext:
         """Return the values that scores and rules may read."""
         params = self.in_force(state, params)
-        return RewardContext(
-            state.today, state.totals, self._indices(state, params), self._reader(state, params), state.day,
-            [(field.name, slot.name) for field in self.fields for slot in field.slots],
-        )  # fmt: skip
 
-    def _reader(self, state: FarmState, params: FarmParams) -> Any:
         def read(field: str, entity: str, key: str) -> jax.Array:
             return self.value(self.names.variable(field, entity, key), state, params)
 
-        return read
+        indices, entities = self._indices(state, params), list(self.names.slots)
+        return RewardContext(state.today, state.totals, indices, read, state.day, entities)
 
     def ended(self, state: FarmState, params: FarmParams) -> jax.Array:
         """Return whether the game is over in `state`, by a condition, by the clock, or since before."""

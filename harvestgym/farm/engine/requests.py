@@ -101,12 +101,13 @@ class RequestTable:
         """`(farmer, group, plot)` of each observation as arrays of length `size`."""
         farmer, group, plot = np.zeros(size, np.int32), np.zeros(size, np.int32), np.full((size, 2), -1, np.int32)
         for i, (who, name, at) in enumerate(requests):
-            farmer[i], group[i] = who, 1 + self._number[name]
+            farmer[i], group[i] = who, 1 + self.numbers[name]
             plot[i] = (-1, -1) if at is None else at
         return Requests(farmer, group, plot)
 
     @cached_property
-    def _number(self) -> dict[str, int]:
+    def numbers(self) -> dict[str, int]:
+        """The number of each group of variables."""
         return {name: i for i, name in enumerate(self.groups)}
 
     def prices(self, params: FarmParams) -> jax.Array:

@@ -72,18 +72,19 @@ class FarmStructure(Env[FarmState, FarmParams]):
     offered: ObservationPlan = ObservationPlan(())
     contexts: ContextSampler = ContextSampler()
 
-    @cached_property
-    def _structure(self) -> tuple[Any, ...]:
-        """Return the parts that decide what is compiled."""
-        return tuple(getattr(self, f.name) for f in dataclasses.fields(self) if f.name not in ("defaults", "spec"))
-
-    @cached_property
-    def _hash(self) -> int:
-        return hash(self._structure)
+    def __post_init__(self) -> None:
+        parts = (getattr(self, f.name) for f in dataclasses.fields(self) if f.name not in ("defaults", "spec"))
+        object.__setattr__(self, "_structure", tuple(parts))
+        object.__setattr__(self, "_hash", hash(self._structure))  # type: ignore[attr-defined]
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the fields only: hashes of strings differ from process to process."""
         return {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+
+    def __setstate__(self, fields: dict[str, Any]) -> None:
+        for name, value in fields.items():
+            object.__setattr__(self, name, value)
+        self.__post_init__()
 
     @property
     def summary(self) -> str:
@@ -102,11 +103,11 @@ class FarmStructure(Env[FarmState, FarmParams]):
         return load_object("harvestgym.farm.build.compile:build_text")(text)
 
     def __hash__(self) -> int:
-        return self._hash
+        return self._hash  # type: ignore[attr-defined]
 
     def __eq__(self, other: object) -> bool:
         same = other is self
-        return same or (isinstance(other, FarmStructure) and self._structure == other._structure)
+        return same or (isinstance(other, FarmStructure) and self._structure == other._structure)  # type: ignore[attr-defined]
 
     @property
     def params(self) -> FarmParams:

@@ -238,7 +238,9 @@ def build_farm_model(
     Raises:
         ConfigError: with the path of the mistake, in the configuration file where it stands in one.
     """
-    _check_parts(fields, farmers, rules, scoring)
+    for i, field in enumerate(fields):
+        if not isinstance(field, Field):
+            raise ConfigError(f"fields > {i}: expected a Field, got {field!r}")
     further = dict(rules.further) | ({} if rules.cap is None else {CAP: CostCap(most=rules.cap)})  # type: ignore[arg-type]
     ready = ReadyComponents(
         farmers=tuple(_rebuild(f, Farmer, f"farmers > {i}") for i, f in enumerate(farmers or [BasicFarmer()])),
@@ -263,17 +265,6 @@ def build_farm_model(
             if str(error).startswith(inside):
                 raise ConfigError(f"{file}{str(error).removeprefix(inside)}") from None
         raise
-
-
-def _check_parts(fields: Any, farmers: Any, rules: Any, scoring: Any) -> None:
-    if not isinstance(rules, BasicRule) or not isinstance(scoring, BasicScore):
-        raise ConfigError(f"expected rules=BasicRule(…) and scoring=BasicScore(…), got {rules!r} and {scoring!r}")
-    for name, given, example in (("farmers", farmers, "BasicFarmer()"), ("fields", fields, "Field(…)")):
-        if not isinstance(given, (list, tuple)):
-            raise ConfigError(f"{name}: expected a list, [{example}], got {given!r}")
-    for i, field in enumerate(fields):
-        if not isinstance(field, Field):
-            raise ConfigError(f"fields > {i}: expected a Field, got {field!r}")
 
 
 def _rebuild(thing: Any, base: type, where: str) -> Any:

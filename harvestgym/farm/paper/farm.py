@@ -24,7 +24,7 @@ from harvestgym.farm.learn.action_wrappers import ScheduleActions
 from harvestgym.farm.paper.action_tuples import FarmerAction, Language, Request
 from harvestgym.farm.paper.builders import BasicRule, BasicScore, Field, build_farm_model
 from harvestgym.farm.paper.observation_items import Item, ItemReader, ObservationPath, listed_paths
-from harvestgym.farm.paper.state_space import state_member, state_space
+from harvestgym.farm.paper.spaces import state_member, state_space
 from harvestgym.farm.schema import FarmSpec, read_farm
 from harvestgym.farm.view.describe import describe
 from harvestgym.farm.view.events import find_last_event

@@ -1,18 +1,22 @@
-"""The action spaces of the Farm-Gym paper, section 3.1.5: a union of spaces, and the sets of at most m of its members.
+"""The spaces of the Farm-Gym paper: of the state, unions, and the sets of at most m members of one (section 3.1.5).
 
-Both sample, contain, seed, flatten and go through JSON as any space of Gymnasium does. A member of a union is
+Unions sample, contain, seed, flatten and go through JSON as any space of Gymnasium does. A member of a union is
 the pair (index of the space, member of that space); a member of a multi-union is a tuple of such pairs, in the
 order in which they are to be carried out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import gymnasium
 import numpy as np
+from gymnasium import spaces
 from gymnasium.spaces import OneOf, Sequence, flatdim, flatten, flatten_space, unflatten
+
+from harvestgym.farm.engine.name_table import NameTable, map_variables
+from harvestgym.farm.engine.variables import Variable
 
 Pair = tuple[int, Any]
 
@@ -118,3 +122,35 @@ def _flatten_space(space: MultiUnion) -> gymnasium.spaces.Box:
     low = np.concatenate([[0.0], np.minimum(inner.low, 0)])
     high = np.concatenate([[1.0], np.maximum(inner.high, 0)])
     return gymnasium.spaces.Box(np.tile(low, space.most), np.tile(high, space.most), dtype=np.float64)
+
+
+def state_space(names: NameTable) -> spaces.Tuple:
+    """Return a component for each variable; a `Dict` for one that has parts."""
+    return spaces.Tuple([_space(below) for tree in names.tree.values() for below in tree.values()])
+
+
+def _space(found: Any) -> spaces.Space[Any]:
+    if not isinstance(found, Variable):
+        return spaces.Dict({key: _space(below) for key, below in found.items()})
+    if _is_code(found):
+        return spaces.Discrete(len(found.meta.labels) or 2)
+    return spaces.Box(found.meta.low, found.meta.high, found.shape, _dtype(found))
+
+
+def state_member(names: NameTable, values: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Return the member of `state_space` with these arrays, given by the name of the variable."""
+
+    def member(variable: Variable) -> Any:
+        array = np.asarray(values[variable.name]).astype(_dtype(variable))
+        return np.int64(array) if _is_code(variable) else array
+
+    return tuple(map_variables(member, below) for tree in names.tree.values() for below in tree.values())
+
+
+def _is_code(variable: Variable) -> bool:
+    """Return whether it is a single label or truth value."""
+    return not variable.shape and bool(variable.meta.labels or variable.meta.dtype == "bool")
+
+
+def _dtype(variable: Variable) -> Any:
+    return np.float32 if variable.meta.dtype == "float" else np.int32
