@@ -227,6 +227,17 @@ class ActionTable:
         mine = jnp.arange(self.width, dtype=jnp.int32) == at[:, None]
         return jnp.sum(jnp.where(mine, orders.values, 0.0), axis=1)
 
+    def encode(self, schedule: Sequence[Sequence[Any]], size: int) -> Orders:
+        """Return a schedule of the paper's tuples as orders of length `size`; ConfigError if one is not allowed."""
+        if len(schedule) > size:
+            raise ConfigError(f"schedule: expected at most {size} actions a day, got {len(schedule)}")
+        kind, farmer = np.zeros(size, np.int32), np.zeros(size, np.int32)
+        plot, values = np.full((size, 2), -1, np.int32), np.zeros((size, self.width), np.float32)
+        for i, order in enumerate(map(self.parse, schedule)):
+            kind[i], farmer[i] = 1 + order.row.number, order.farmer
+            plot[i], values[i, : len(order.values)] = order.plot or (-1, -1), order.values
+        return Orders(kind, farmer, plot, values)  # type: ignore[arg-type]
+
     def index(self, action: Sequence[Any]) -> int:
         """Return the number of one of the paper's tuples in the integer form."""
         order = self.parse(action)

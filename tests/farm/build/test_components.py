@@ -19,7 +19,6 @@ from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.engine.reward_terms import Biodiversity, RewardContext, Term
 from harvestgym.farm.schema import farm_spec
 from tests.farm.engine.test_engine import FILE, REED, SPRING
-from tests.farm.orders import encode_orders
 
 POUR = ("BasicFarmer-0", "Field-0", "Spring-0", "pour", {"plot": (1, 2), "amount#L": 4.0})
 
@@ -64,7 +63,7 @@ def farm(farmers: Any = None, scoring: Any = None, **rules: Any) -> FarmModel:
 def days(env: FarmModel, *schedules: list[Any]) -> list[tuple[Any, dict[str, Any]]]:
     state, out = env.initial(jax.random.key(0), env.params), []
     for schedule in schedules:
-        orders = encode_orders(env.actions, schedule, env.schedule)
+        orders = env.actions.encode(schedule, env.schedule)
         state, _ = env.day(jax.random.key(1), state, jax.tree.map(jnp.asarray, orders), env.params)
         out.append((state, env.info(state, env.params)))
     return out

@@ -20,7 +20,6 @@ from harvestgym.gym.env import GymEnv
 from tests.farm import kinds
 from tests.farm.company import board, field
 from tests.farm.messages import message
-from tests.farm.orders import encode_orders
 
 SPRING = kinds.Spring(flow=np.float32(1.0))  # pyright: ignore[reportArgumentType]
 REED = kinds.Reed(thirst=np.float32(2.0))  # pyright: ignore[reportArgumentType]
@@ -126,7 +125,7 @@ def test_a_schedule_is_executed_in_order_up_to_the_farmers_limit() -> None:
     }
     env = build(farm_spec(data, "test"), {"Field-0": (SPRING, REED)})
     pour = ("BasicFarmer-0", "Field-0", "Spring-0", "pour", {"plot": (1, 2), "amount#L": 4.0})
-    orders = encode_orders(env.actions, [pour, pour, pour], 3)
+    orders = env.actions.encode([pour, pour, pour], 3)
     state, _ = env.reset(jax.random.key(0), env.params)
     after, report = env.day(jax.random.key(0), state, orders, env.params)
     assert np.asarray(after.accepted).tolist() == [True, True, False]
@@ -160,7 +159,7 @@ def test_tuples_integers_and_arrays_are_one_table() -> None:
     for index, order in enumerate(env.actions.list_orders()[1:], start=1):
         written = env.actions.write(order)
         assert env.actions.index(written) == index
-        coded = encode_orders(env.actions, [written], 1)
+        coded = env.actions.encode([written], 1)
         for a, b in zip(coded, env.actions.orders(jnp.int32(index)), strict=True):
             np.testing.assert_array_equal(a, b)
 

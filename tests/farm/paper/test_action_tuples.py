@@ -22,7 +22,6 @@ from harvestgym.farm.engine.variables import EntitySlot, FieldSlots, entity_name
 from harvestgym.farm.learn.action_wrappers import ScheduleActions
 from harvestgym.gym.env import GymEnv
 from tests.farm import kinds
-from tests.farm.orders import encode_orders
 from tests.farm.ponds import CUT, STAGE, WATER, assert_same, farm, look, pour
 
 few = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -76,7 +75,7 @@ def test_numbers_and_tuples_are_one_to_one(table: ActionTable) -> None:
     written: list[Any] = [table.write(order) for order in table.list_orders()[1:]]
     assert [table.index(each) for each in written] == list(range(1, table.size))
     assert len(set(map(repr, written))) == len(written)
-    assert_same(jax.jit(table.orders)(jnp.arange(1, table.size)), encode_orders(table, written, len(written)))
+    assert_same(jax.jit(table.orders)(jnp.arange(1, table.size)), table.encode(written, len(written)))
 
 
 @few
@@ -103,11 +102,11 @@ def test_all_interfaces_reach_the_same_state(plain: Farm, number: int, seed: int
 def test_model_step_takes_encoded_tuples(plain: Farm) -> None:
     plain.reset(seed=4)
     state = plain.run_state.state
-    orders = encode_orders(plain.model.actions, [pour(1, 2, 1.25)], 1)
+    orders = plain.model.actions.encode([pour(1, 2, 1.25)], 1)
     key = jax.random.key(7)
     given_orders, _ = jax.jit(plain.model.step)(key, state, orders, plain.params)
     water = np.asarray(plain.model.value(plain.model.variables[0], given_orders, plain.params))
-    none, _ = jax.jit(plain.model.step)(key, state, encode_orders(plain.model.actions, [], 1), plain.params)
+    none, _ = jax.jit(plain.model.step)(key, state, plain.model.actions.encode([], 1), plain.params)
     dry = np.asarray(plain.model.value(plain.model.variables[0], none, plain.params))
     np.testing.assert_allclose((water - dry)[1, 2], 1.25, atol=2e-6)
     assert np.count_nonzero(water != dry) == 1
@@ -195,7 +194,7 @@ def test_schedule_arrays_equal_encoded_orders(plain: Farm) -> None:
     """As `encode` writes them for `model.step`, and the farm for its own, in any spelling."""
     odd = ("farmer-0", "field-0", "spring-0", "pour", {"plot": (1, 2), "amount": 2.0})
     for schedule in ([], [pour(1, 2)], [odd], [CUT]):
-        orders = encode_orders(plain.model.actions, schedule, 1)
+        orders = plain.model.actions.encode(schedule, 1)
         assert_same(
             orders, ScheduleActions(plain.model).read(plain.language.to_array(plain.language.from_tuples(schedule)))
         )
@@ -203,9 +202,9 @@ def test_schedule_arrays_equal_encoded_orders(plain: Farm) -> None:
         if number is not None:
             assert_same(orders.plot, plain.model.actions.orders(jnp.int32(number)).plot)
     with pytest.raises(ConfigError, match="expected at most 1 actions.*got 2"):
-        plain.language.from_tuples([CUT, CUT])
+        plain.model.actions.encode([CUT, CUT], 1)
     with pytest.raises(ConfigError, match="expected a number"):
-        encode_orders(plain.model.actions, [pour(1, 2, 9.0)], 1)
+        plain.model.actions.encode([pour(1, 2, 9.0)], 1)
 
 
 def test_a_free_observation_may_be_requested_for_nothing(asking: Farm) -> None:

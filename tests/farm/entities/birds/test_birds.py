@@ -23,7 +23,6 @@ from harvestgym.farm.schema import farm_spec
 from harvestgym.testing.entity import check_entity
 from tests.farm.company import board, check_ranges, field
 from tests.farm.messages import message
-from tests.farm.orders import encode_orders
 
 BASE = Birds.named("base_bird")
 PLACE = field()
@@ -125,8 +124,8 @@ def test_seed_eaters_eat_seeds_until_a_scarecrow_stands() -> None:
     """16 plots of bean for ten days: the same weather and the same draws, with an order on the first morning."""
     env = farm()
     put = ("BasicFarmer-0", "Field-0", "Facility-0", "put_scarecrow", {"type": "advanced"})
-    advanced = encode_orders(env.actions, [put], env.schedule)
-    none = encode_orders(env.actions, [], env.schedule)
+    advanced = env.actions.encode([put], env.schedule)
+    none = env.actions.encode([], env.schedule)
     step, morning = jax.jit(env.day), jax.jit(env.initial)(jax.random.key(5), env.params)
     assert int(morning.fields[0][3].total) == 0, "a new season begins with none"
 

@@ -17,7 +17,6 @@ from harvestgym.farm.entities.messages import Structures
 from harvestgym.farm.schema import farm_spec
 from harvestgym.testing.entity import check_entity
 from tests.farm.company import board, field
-from tests.farm.orders import encode_orders
 
 BASE, HEDGE = Facility.named("base_facility"), Facility.named("hedge")
 PLACE = field((2, 2))
@@ -74,7 +73,7 @@ def test_an_order_has_an_effect_where_it_changes_something() -> None:
     ]
     drawn = []
     for action, stands, effective, deterred in todo:
-        state, report = step(jax.random.key(0), state, encode_orders(env.actions, [action], env.schedule), env.params)
+        state, report = step(jax.random.key(0), state, env.actions.encode([action], env.schedule), env.params)
         assert int(state.fields[0][0].scarecrow) == stands, action
         assert bool(state.effective.any()) == effective, action
         drawn.append((float(report.tally["birds#nb"]), deterred))
@@ -91,7 +90,7 @@ def test_the_actions_of_a_field_take_no_plot_and_the_types_that_there_are() -> N
     ]
     assert env.actions.size == 1 + 2 + 1
     with pytest.raises(ConfigError, match="advanced"):
-        encode_orders(env.actions, [order("put_scarecrow", type="advance")], env.schedule)
+        env.actions.encode([order("put_scarecrow", type="advance")], env.schedule)
 
 
 def test_a_stronger_scarecrow_of_ones_own() -> None:
