@@ -70,3 +70,10 @@ def test_ppo_learns_on_a_class_of_ones_own(example: Callable[[str], str]) -> Non
 def test_kinds_of_ones_own_act_on_the_soil(example: Callable[[str], str]) -> None:
     bare, mulched, without, worms = (numbers(line)[-1] for line in example("mulch.py").splitlines())
     assert mulched > bare + 5 and worms > 2 * without
+
+
+def test_a_vector_of_objectives_with_the_weights_of_the_score_is_the_reward(example: Callable[[str], str]) -> None:
+    *terms, weighted, scalar = example("objectives.py").splitlines()
+    assert numbers(weighted) == pytest.approx(numbers(scalar), abs=0.002) and numbers(scalar) != [0.0]
+    costs = {"intervention cost", "observation cost", "wages"}
+    assert {line.split(":")[0] for line in terms} == costs | {"bio", "plant", "resource", "soil", "stage", "yield"}

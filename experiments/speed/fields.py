@@ -20,7 +20,7 @@ import yaml
 from experiments.speed.interfaces import CompiledStep
 from harvestgym.core.xla.setup import CACHE_VARIABLE
 from harvestgym.farm.build.compile import build_text
-from harvestgym.farm.engine import alike
+from harvestgym.farm.engine import field_day
 from harvestgym.gym.driver import compile_functions
 
 FILE = Path(__file__).with_name("three-fields.yaml")
@@ -31,7 +31,8 @@ def write(number: int) -> str:
     data = yaml.safe_load(FILE.read_text(encoding="utf-8"))
     first = data["fields"]["Field-0"]
     data["fields"] = {f"Field-{i}": first for i in range(number)}
-    data["rules"]["free_observations"] = [o for o in data["rules"]["free_observations"] if o[0] in data["fields"]]
+    seen = data["rules"]["free_observations"]
+    data["rules"]["free_observations"] = [name for name in seen if name.partition(".")[0] in data["fields"]]
     return yaml.safe_dump(data, allow_unicode=True)
 
 
@@ -50,11 +51,11 @@ def measure(text: str) -> dict[str, float]:
 def main() -> None:
     """Print the figures as JSON."""
     os.environ[CACHE_VARIABLE] = "off"
-    report, ask = {}, alike.traces_single_kernel
+    report, ask = {}, field_day.traces_single_kernel
     for number in map(int, sys.argv[1:] or (1, 2, 3, 6)):
         text = write(number)
         for name, answer in (("together", ask), ("apart", lambda: False)):
-            alike.traces_single_kernel = answer
+            field_day.traces_single_kernel = answer
             report[f"{number} fields, {name}"] = measure(text)
     json.dump(report, sys.stdout, indent=2)
     print()

@@ -162,7 +162,7 @@ def make_paid_farm(name: str) -> FarmModel:
     """Make a farm of the catalogue on which observations cost."""
     game = PAID_FARMS[name]
     free, paid = (
-        [["Field-0", *ref, []] for ref in refs]
+        [f"{entity}.{key}" for entity, key in refs]
         for refs in ([("Weather-0", key) for key in FREE], [*game.needed, *game.other])
     )
     rules = {"free_observations": free, "observations": paid}

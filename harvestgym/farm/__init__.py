@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 from .public_names import PUBLIC
 
 if TYPE_CHECKING:  # the types of the names in the table, for editors and type checkers
-    from harvestgym.farm.engine.constraints import CostCap, Rule
-    from harvestgym.farm.engine.farmers import BasicFarmer, Farmer, HourlyFarmer
+    from harvestgym.farm.engine.farmers import BasicFarmer, CostCap, Farmer, HourlyFarmer, Rule
     from harvestgym.farm.engine.reward_terms import Biodiversity, Market, SoilHealth, Tally, Term
     from harvestgym.farm.entities.base import Entity
     from harvestgym.farm.entities.birds import Birds

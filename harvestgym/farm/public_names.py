@@ -19,7 +19,7 @@ KINDS = {
 """Kinds of entities, each in the folder of its name."""
 
 FARMERS = _locate("engine.farmers", "BasicFarmer", "HourlyFarmer")
-RULES = _locate("engine.constraints", "CostCap")
+RULES = _locate("engine.farmers", "CostCap")
 TERMS = _locate("engine.reward_terms", "Tally", "Market", "Biodiversity", "SoilHealth")
 
 PUBLIC = {
@@ -28,8 +28,7 @@ PUBLIC = {
     **RULES,
     **TERMS,
     **_locate("paper.builders", "BasicRule", "BasicScore", "Field"),
-    **_locate("engine.constraints", "Rule"),
-    **_locate("engine.farmers", "Farmer"),
+    **_locate("engine.farmers", "Farmer", "Rule"),
     **_locate("engine.reward_terms", "Term"),
     **_locate("entities.base", "Entity"),
     **_locate("learn.action_wrappers", "wrap_actions"),

@@ -60,29 +60,6 @@ def parse_plot(value: Any) -> Any:
     return value
 
 
-def _parse_step(value: Any) -> Any:
-    """Return a step of a path: a key, `'*'`, or a plot in either spelling."""
-    step = parse_plot(value)
-    if not isinstance(step, (str, list, tuple)):
-        raise ValueError("expected a key, '*' or a plot [x, y]")
-    return step
-
-
-PathStep = Annotated[Any, BeforeValidator(_parse_step), WithJsonSchema({"type": ["string", "array"]})]
-
-
-def _parse_reference(value: Any) -> Any:
-    """Return an observation; its path may be left out, or be `'*'`, for the whole of it."""
-    if not isinstance(value, (list, tuple)) or len(value) not in (3, 4):
-        return value
-    path = value[3] if len(value) == 4 else []
-    return (*value[:3], [] if path is None or (isinstance(path, str) and path == "*") else path)
-
-
-ObservationSpec = Annotated[tuple[str, str, str, list[PathStep]], BeforeValidator(_parse_reference)]
-"""An observation: field, entity, variable, path."""
-
-
 def _parse_interval(value: Any) -> Any:
     """`(1, 10)`, which YAML reads as a text and Python as a pair, is an interval; a single value is a list of one."""
     if isinstance(value, range) or hasattr(value, "tolist"):  # of NumPy
@@ -200,8 +177,8 @@ class RulesSpec(Strict):
 
     horizon: Days = Field(alias="horizon#day", default=360)
     init: dict[str, dict[str, dict[str, ValueSpec]]] = {}
-    free_observations: list[ObservationSpec] = []
-    observations: list[ObservationSpec] | None = None
+    free_observations: list[Condition] = []
+    observations: list[Condition] | None = None
     interventions: dict[str, dict[str, dict[str, dict[str, ValueSpec] | None]]] | None = None
     terminal_conditions: AnyOf = []
     max_action_schedule_size: StrictInt = Field(default=1, ge=1, le=100)

@@ -13,7 +13,6 @@ from harvestgym.adapters.pettingzoo import make_shared_water
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.wrappers import AutoReset, Flatten, Log, TimeLimit
 from harvestgym.farm import MacroJobs, MapFarm
-from harvestgym.farm.learn.multiobjective import MultiObjectiveEnv
 from harvestgym.forager import drop_in
 from harvestgym.gym.env import GymEnv
 from harvestgym.gym.vector_env import VecEnv
@@ -27,7 +26,7 @@ FISHERY, FARM = harvestgym.make("fishing/logistic-v0"), harvestgym.make("farm/be
 MAPS, TYPES = MapFarm(FARM), {"wall": drop_in.Wall}  # type: ignore[arg-type]
 
 RIGHT: dict[Any, dict[str, Any]] = {
-    GymEnv: {"env": FISHERY}, VecEnv: {"env": FISHERY, "num_envs": 2}, MultiObjectiveEnv: {"env": FARM},
+    GymEnv: {"env": FISHERY}, VecEnv: {"env": FISHERY, "num_envs": 2},
     TimeLimit: {"env": FISHERY, "steps": 5}, Log: {"env": FISHERY},
     Flatten: {"env": FISHERY}, AutoReset: {"env": FISHERY}, MapFarm: {"env": FARM},
     MacroJobs.of: {"env": MAPS, "jobs": {"pick": {"do": "Plant-0.harvest"}}},

@@ -20,7 +20,7 @@ CUT, LOOK, DAYS = 0.5, 0.01, 24
 
 def reeds(mode: str = "po", **changes: Any) -> FarmModel:
     """Return the farm; where looking costs, the expert looks at the reed every second day."""
-    seen = [["Field-0", "Reed-0", "stage", []]]
+    seen = ["Reed-0.stage"]
     place = {"latitude#°": 43.6, "longitude#°": 3.9, "altitude#m": 30}
     field = {
         "localization": place, "shape": {"length#nb": 1, "width#nb": 1}, "entities": KINDS,

@@ -84,7 +84,7 @@ def test_training_never_sees_a_site_of_a_test() -> None:
     for name in ("train", "test"):
         found = splits.split_sites(IDS[0], name)
         env: Any = found.make()
-        draw = jax.vmap(lambda key, env=env: env.contexts.sample_context(key, env.params).numbers)
+        draw = jax.vmap(lambda key, env=env: env.contexts.first(key, env.params).numbers)
         chosen = np.unique(np.asarray(draw(jax.random.split(jax.random.key(0), 100)))[:, 0])
         places[name] = {place["Weather-0"] for place in found.overrides["context"]["draws"]["Field-0"]}
         assert len(chosen) == len(places[name]) >= 2
@@ -96,7 +96,7 @@ def test_training_never_sees_a_soil_or_a_site_of_a_test() -> None:
     met = {}
     for name in ("train", "test"):
         env: Any = splits.make("farm/contexts-1x1-v1", name)
-        draw = jax.vmap(lambda key, env=env: env.contexts.sample_context(key, env.params).numbers)
+        draw = jax.vmap(lambda key, env=env: env.contexts.first(key, env.params).numbers)
         met[name] = np.asarray(draw(jax.random.split(jax.random.key(0), 300)))[:, :2]
         assert env.observation_space == harvestgym.make("farm/contexts-1x1-v1").observation_space
     for column in (0, 1):

@@ -23,10 +23,6 @@ STANDS = {"corn": (8, 0), "bean": (0, 16), "all of both": (8, 16)}
 """Plants of corn and of bean on the square metre; 8 and 16 are what the parameter sets have alone."""
 
 
-def look(entity: str, key: str) -> list[Any]:
-    return ["Field-0", entity, key, []]
-
-
 def farm() -> FarmModel:
     """Return a square metre of loam with corn and beans, watered, and each crop harvested when it is ripe."""
     place = {"latitude#°": 47.45, "longitude#°": -122.31, "altitude#m": 132.0}
@@ -38,7 +34,7 @@ def farm() -> FarmModel:
     start = {p: {"stage": ["seed"], "population#nb": [1]} for p in (CORN, BEAN)}
     rules = {
         "init": {"Field-0": {"Weather-0": {"day#int365": [130]}, **start}}, "horizon#day": 200,
-        "free_observations": [look("Soil-0", "available_Water#L"), look(CORN, "stage"), look(BEAN, "stage")],
+        "free_observations": ["Soil-0.available_Water#L", f"{CORN}.stage", f"{BEAN}.stage"],
     }  # fmt: skip
     return build(farm_spec({"fields": {"Field-0": field}, "rules": rules, "expert": expert, "mode": "po"}, "test"))
 

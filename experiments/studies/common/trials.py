@@ -99,7 +99,7 @@ def make_trial_farm(
     rules = {
         "horizon#day": days, "max_action_schedule_size": ORDERS, "terminal_conditions": [],
         "init": {"Field-0": {"Weather-0": {"day#int365": [day]}, **(init or {})}},
-        "free_observations": [["Field-0", "Weather-0", "day#int365", []]],
+        "free_observations": ["Weather-0.day#int365"],
         "interventions": {"Field-0": interventions},
     }  # fmt: skip
     farmers = [{"kind": "BasicFarmer", "max_daily_interventions": ORDERS}]

@@ -6,6 +6,7 @@ The steps are `compile_field`, `resolve_names`, `compile_actions`, `plan_observa
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -20,14 +21,12 @@ from harvestgym.farm.build.action_compiler import compile_actions
 from harvestgym.farm.build.components import ReadyComponents, build_component, load_kind
 from harvestgym.farm.build.context_compiler import compile_context
 from harvestgym.farm.build.names import resolve_names
-from harvestgym.farm.build.shared_weather import find_streams, share_starts
-from harvestgym.farm.engine.conditions import FormulaCompiler
-from harvestgym.farm.engine.constraints import Rule
-from harvestgym.farm.engine.farmers import Farmer
-from harvestgym.farm.engine.initial_values import compile_initial_values
+from harvestgym.farm.engine.conditions import FormulaCompiler, plan_observations
+from harvestgym.farm.engine.farmers import Farmer, Rule
+from harvestgym.farm.engine.initial_values import InitialValue, compile_initial_values
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.engine.name_table import NameTable
-from harvestgym.farm.engine.observations import ObservationPlan, plan_observations
+from harvestgym.farm.engine.observations import ObservationPlan, ObservedItem
 from harvestgym.farm.engine.reward_terms import Term
 from harvestgym.farm.engine.scoring import compile_score
 from harvestgym.farm.engine.state import FarmParams, FieldParams
@@ -41,6 +40,8 @@ Entities = Mapping[str, Sequence[Entity]]
 """The entities of some fields, by the name of the field."""
 
 STOPS = "rules > terminal_conditions"
+
+DrawnStart = tuple[InitialValue, Any]
 
 
 def build(spec: FarmSpec, entities: Entities | None = None, ready: ReadyComponents | None = None) -> FarmModel:
@@ -78,7 +79,9 @@ def _compile_farm(spec: FarmSpec, entities: Entities, ready: ReadyComponents) ->
     spec = resolve_names(spec, names)
     rules, scoring = spec.rules, spec.scoring
     actions = compile_actions(names.farmers, names.fields, rules.interventions)
-    plan = plan_observations(variables, None if spec.mode == "fo" else rules.free_observations)
+    everything = ObservationPlan(tuple(map(ObservedItem, variables)))
+    free = plan_observations(names, rules.free_observations, "rules > free_observations")
+    plan = everything if spec.mode == "fo" else free
     starts = share_starts(compile_initial_values(rules.init, variables, fields), names)
     formulas = FormulaCompiler(names, ready.functions)
     stops = formulas.compile_any(rules.terminal_conditions, STOPS)
@@ -95,15 +98,17 @@ def _compile_farm(spec: FarmSpec, entities: Entities, ready: ReadyComponents) ->
         score=compile_score(scoring, actions, variables, terms),
         starts=tuple(values for _, values in starts),
         stops=tuple(formulas.values),
-        horizon=_i32(rules.horizon),
+        horizon=np.int32(rules.horizon),  # pyright: ignore[reportArgumentType]
     )
     parts: dict[str, Any] = dict(
         fields=names.fields, actions=actions, variables=variables, plan=plan, starts=tuple(s for s, _ in starts),
         stops=stops, schedule=rules.max_action_schedule_size, defaults=defaults, spec=spec,
     )  # fmt: skip
-    parts["tallies"] = _list_tallies(FarmModel(**parts, tallies=()))
+    parts["tallies"] = tuple(sorted(_first_day.eval_shape(FarmModel(**parts, tallies=()), _key(), defaults)))
     if spec.mode == "ao":
-        parts |= {"asks": True, "offered": _offer(plan_observations(variables, rules.observations), plan)}
+        listed = rules.observations
+        asked = everything if listed is None else plan_observations(names, listed, "rules > observations")
+        parts |= {"asks": True, "offered": _offer(asked, plan)}
     return FarmModel(**parts)
 
 
@@ -114,12 +119,13 @@ def compile_field(spec: FieldSpec, entities: Sequence[Entity] | None = None) -> 
     hosts = tuple(sorted(n for n, e in zip(labels, made, strict=True) if e.host))
     targets = sorted({target for entity in made for target in entity.targets})
     at = spec.localization
-    place = Place(
-        shape=(spec.shape.length, spec.shape.width), hosts=hosts,
-        targets=tuple(targets),
-        latitude=_f32(at.latitude), longitude=_f32(at.longitude),
-        altitude=_f32(at.altitude), scale=_f32(spec.shape.scale),
-    )  # fmt: skip
+    numbers: dict[str, Any] = {
+        "latitude": np.float32(at.latitude),
+        "longitude": np.float32(at.longitude),
+        "altitude": np.float32(at.altitude),
+        "scale": np.float32(spec.shape.scale),
+    }
+    place = Place(shape=(spec.shape.length, spec.shape.width), hosts=hosts, targets=tuple(targets), **numbers)
     return FieldParams(place=place, entities=made)
 
 
@@ -130,6 +136,48 @@ def name_farm(
     streams = find_streams(fields, own_weather)
     slots = tuple(build_slots(name, field.entities, field.place, streams[name]) for name, field in fields.items())
     return NameTable(tuple(number_repeats([type(f).__name__ for f in farmers])), slots, list_variables(slots))
+
+
+def find_streams(fields: Mapping[str, FieldParams], own_weather: Collection[str]) -> dict[str, dict[str, str]]:
+    """Return, by field and entity, the name of the draws of each entity that has those of another field.
+
+    Entities of a kind that is `shared` (the weather) have the draws of the first field at the same latitude and
+    longitude whose entity has the same parameters: rain on one of them is rain on all. Each field keeps its own state.
+    """
+    found: dict[str, dict[str, str]] = {name: {} for name in fields}
+    first: list[tuple[str, Any]] = []
+    for name, field in fields.items():
+        for slot, entity in zip(entity_names([type(e) for e in field.entities]), field.entities, strict=True):
+            if not entity.shared or name in own_weather:
+                continue
+            mine = (entity, field.place.latitude, field.place.longitude)
+            stream = next((stream for stream, other in first if _is_same(other, mine)), "")
+            if stream:
+                found[name][slot] = stream
+            else:
+                first.append((f"{name}/{slot}", mine))
+    return found
+
+
+def share_starts(starts: list[DrawnStart], names: NameTable) -> list[DrawnStart]:
+    """Return the initial values with those of the first field for entities that share its draws and have none."""
+    given = {(start.variable.where, start.variable.key) for start, _ in starts}
+    copies = []
+    for variable in names.variables:
+        slot = names.slots[variable.where]
+        if slot.stream != "/".join(variable.where) and (variable.where, variable.key) not in given:
+            copies += [
+                (dataclasses.replace(start, variable=variable), values)
+                for start, values in starts
+                if start.variable.name == f"{slot.stream}/{variable.key}"
+            ]
+    return [*starts, *copies]
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    """Return whether two trees have the same structure and the same numbers."""
+    (mine, structure), (theirs, like) = jax.tree.flatten(one), jax.tree.flatten(other)
+    return structure == like and all(map(partial(np.array_equal, equal_nan=True), mine, theirs))
 
 
 def _offer(requested: ObservationPlan, free: ObservationPlan) -> ObservationPlan:
@@ -171,19 +219,6 @@ def _advise(error: str) -> str:
     return ""
 
 
-def _f32(value: float) -> Any:
-    return np.float32(value)
-
-
-def _i32(value: int) -> Any:
-    return np.int32(value)
-
-
-def _list_tallies(model: FarmModel) -> tuple[str, ...]:
-    """Return the tallies of all entities, found by tracing one day (which also checks who needs whom)."""
-    return tuple(sorted(_first_day.eval_shape(model, _key(), model.defaults)))
-
-
 def _key() -> Any:
     """Return the shape of a key, for which nothing is compiled."""
     return jax.eval_shape(jax.random.key, 0)
@@ -191,6 +226,9 @@ def _key() -> Any:
 
 @partial(jax.jit, static_argnums=0)
 def _first_day(model: FarmModel, key: jax.Array, params: FarmParams) -> dict[str, jax.Array]:
-    """Jitted only so that JAX remembers the trace: farms of one structure pay for it once."""
+    """Return the tallies of all entities; to trace a day also checks who needs whom.
+
+    Jitted only so that JAX remembers the trace: farms of one structure pay for it once.
+    """
     none = model.actions.orders(jnp.zeros(model.schedule, jnp.int32))
     return model.day(key, model.initial(key, params), none, params)[1].tally

@@ -11,8 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 from harvestgym.core.config import build_params
 from harvestgym.core.errors import unknown
 from harvestgym.core.loading import load_object
-from harvestgym.farm.engine.constraints import Rule
-from harvestgym.farm.engine.farmers import Farmer
+from harvestgym.farm.engine.farmers import Farmer, Rule
 from harvestgym.farm.engine.reward_terms import Term
 from harvestgym.farm.entities.base import Entity
 from harvestgym.farm.public_names import FARMERS, KINDS, RULES, TERMS

@@ -111,9 +111,8 @@ def _list_plots(listed: Interval | list[Any]) -> list[Any]:
     return [str(tuple(plot)) if isinstance(plot, (tuple, list)) else plot for plot in each]
 
 
-def _resolve_observations(names: NameTable, listed: list[Any], where: str) -> list[Any]:
-    found = [names.observation(reference, f"{where} > {i}") for i, reference in enumerate(listed)]
-    return [reference for i, reference in enumerate(found) if reference not in found[:i]]
+def _resolve_observations(names: NameTable, listed: list[str], where: str) -> list[str]:
+    return list(dict.fromkeys(names.formula(text, f"{where} > {i}") for i, text in enumerate(listed)))
 
 
 def _resolve_conditions(names: NameTable, conditions: list[str], where: str) -> list[str]:

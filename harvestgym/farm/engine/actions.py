@@ -168,11 +168,8 @@ class ActionTable:
         farmer, rest = divmod(number - 1, int(self.starts[-1]))
         r = int(np.searchsorted(self.starts, rest, side="right")) - 1
         row, rest = self.rows[r], rest - int(self.starts[r])
-        found = []
-        for grid in reversed(row.grids):
-            rest, at = divmod(rest, len(grid))
-            found.append(grid[at])
-        plot, *values = reversed(found)
+        at = np.unravel_index(rest, [len(grid) for grid in row.grids])
+        plot, *values = (grid[int(i)] for grid, i in zip(row.grids, at, strict=True))
         return Order(row, farmer, plot, tuple(values))
 
     def list_orders(self) -> list[Order | None]:

@@ -21,7 +21,7 @@ from harvestgym.core.errors import ConfigError, check_name, nearest
 from harvestgym.farm.formula import FUNCTIONS, is_variable, parse_formula, place, write_formula
 
 from .name_table import NameTable
-from .observations import ObservedItem, find_items
+from .observations import ObservationPlan, ObservedItem
 from .variables import Variable, encode_label
 
 Compiled = Any
@@ -173,9 +173,13 @@ class FormulaCompiler:
 
 def find_named_items(names: NameTable, node: Any, where: str) -> list[ObservedItem]:
     """Return the items of a variable of a formula, or of a group of variables."""
-    plot = [ast.literal_eval(node.slice)] if isinstance(node, ast.Subscript) else []
-    entity, key = names.locate(write_formula(getattr(node, "value", node)), where)
-    return find_items(names.variables, names.observation((*entity, key, plot), where))
+    return names.observed(*names.split(node, where), where)[1]
+
+
+def plan_observations(names: NameTable, listed: Sequence[str], where: str) -> ObservationPlan:
+    """Plan a list of variables and groups of them, each item once."""
+    found = [find_named_items(names, parse_formula(text), f"{where} > {i}") for i, text in enumerate(listed)]
+    return ObservationPlan(tuple(dict.fromkeys(item for items in found for item in items)))
 
 
 def find_one_item(names: NameTable, node: Any, where: str) -> ObservedItem:

@@ -234,17 +234,19 @@ class ContextSampler:
                 start += write.size
         return tree.unflatten(leaves)
 
-    def sample_context(self, key: jax.Array, params: FarmParams) -> Context:
-        """Return a new context, with those of the days to come where they are forecast."""
-        now, later = keys_for(key, ("now", "forecast"))
-        drawn = self.sample(jax.random.uniform(now, (1 + self.lookahead, self.width), jnp.float32), params)
-        return Context(
-            numbers=drawn[0], episodes=jnp.int32(1), ahead=drawn[1:], forecast=self._forecast(later, drawn[1:], params)
-        )
-
     def first(self, key: jax.Array, params: FarmParams) -> Context | tuple[()]:
-        """Return the context of a first episode, from the key of its start."""
-        return self.sample_context(key_for(key, STREAM), params) if self.draws else ()
+        """Return the context of a first episode, from the key of its start, with those that are forecast."""
+        if not self.draws:
+            return ()
+        drawn, forecast = self._draw_ahead(key, jnp.zeros((0, self.width), jnp.float32), params)
+        return Context(numbers=drawn[0], episodes=jnp.int32(1), ahead=drawn[1:], forecast=forecast)
+
+    def _draw_ahead(self, key: jax.Array, ahead: jax.Array, params: FarmParams) -> tuple[jax.Array, jax.Array]:
+        """Return the contexts `ahead` and new ones, for today and the days to come, and the forecast of the latter."""
+        now, later = keys_for(key_for(key, STREAM), ("now", "forecast"))
+        shape = (1 + self.lookahead - len(ahead), self.width)
+        drawn = jnp.concatenate([ahead, self.sample(jax.random.uniform(now, shape, jnp.float32), params)])
+        return drawn, self._forecast(later, drawn[1:], params)
 
     def next_episode(self, key: jax.Array, last: Any, renew: jax.Array, params: FarmParams) -> Any:
         """Return the context of the next episode: a new one where the episodes of `last` are over, or where `renew`."""
@@ -258,11 +260,9 @@ class ContextSampler:
         """Return the context of day `day` of the episode."""
         if not self.days:
             return context
-        now, later = keys_for(key_for(key, STREAM), ("now", "forecast"))
-        fresh = self.sample(jax.random.uniform(now, (1, self.width), jnp.float32), params)
-        drawn = jnp.concatenate([context.ahead, fresh])
+        drawn, forecast = self._draw_ahead(key, context.ahead, params)
         numbers = jnp.where(day % self.days == 0, drawn[0], context.numbers)
-        return replace(context, numbers=numbers, ahead=drawn[1:], forecast=self._forecast(later, drawn[1:], params))
+        return replace(context, numbers=numbers, ahead=drawn[1:], forecast=forecast)
 
     def _forecast(self, key: jax.Array, ahead: jax.Array, params: FarmParams) -> jax.Array:
         """Return the forecast of the days ahead, with an error whose variance grows with the lead, within the ends."""

@@ -1,7 +1,7 @@
-"""Farmers: workers with a capacity, hours, wages and a budget, who accept or refuse the orders of a day.
+"""Rules and farmers: rules permit the orders of a day, and farmers with a capacity, hours and a budget do them.
 
-A custom farmer is a `@pytree` class with `work` (and `look`, where observations are requested); what it
-remembers from day to day (a budget, say) is given back to it.
+`Rule` is the base of custom rules, which may also end an episode. A custom farmer is a `@pytree` class with `work` (and
+`look`, where observations are requested); what it remembers from day to day (a budget, say) is given back to it.
 """
 
 from __future__ import annotations
@@ -14,6 +14,39 @@ import jax.numpy as jnp
 
 from harvestgym.core.checks import check_fields
 from harvestgym.core.tree import WIDE, par, pytree
+
+from .actions import Orders
+from .reward_terms import RewardContext
+
+
+@pytree
+class Rule:
+    """Base of all further rules: forbids nothing, ends nothing."""
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+    def permits(self, orders: Orders, prices: jax.Array, context: RewardContext) -> jax.Array:
+        """Return which of the orders of a day are allowed, bool (m,).
+
+        `prices` is what the score charges for each, 0 where an earlier rule refuses it. Farmers come after the rules.
+        """
+        return jnp.ones(orders.kind.shape, bool)
+
+    def ends(self, context: RewardContext) -> jax.Array:
+        """Return whether the game has ended."""
+        return jnp.asarray(False)
+
+
+@pytree
+class CostCap(Rule):
+    """The orders of a day may cost so much and no more, whoever does them: those that come after are refused."""
+
+    most: jax.Array = par("max_action_schedule_cost", "cost of the orders of a day", low=0, high=WIDE)
+
+    def permits(self, orders: Orders, prices: jax.Array, context: RewardContext) -> jax.Array:
+        return jnp.cumsum(prices) <= self.most
+
 
 UNLIMITED = 2**31 - 1
 

@@ -18,7 +18,7 @@ from harvestgym.core.tree import replace
 from harvestgym.farm.entities.base import Entity, Place
 from harvestgym.farm.schema import Interval
 
-from .alike import map_fields
+from .field_day import map_fields
 from .name_table import walk_tree
 from .state import FieldParams
 from .variables import FieldSlots, Variable, encode_label

@@ -22,10 +22,9 @@ from harvestgym.core.tree import replace
 from harvestgym.farm.entities.base import Entity, Ledger, Place
 
 from .actions import Orders
-from .alike import map_fields
 from .conditions import holds
 from .farmers import Work, WorkResult, delegate
-from .field_day import draw_day, simulate_day
+from .field_day import draw_day, map_fields, simulate_day
 from .initial_values import draw_initial_states
 from .observations import ObservedItem
 from .reward_terms import RewardContext
@@ -199,16 +198,12 @@ class FarmModel(FarmStructure):
     def reward_context(self, state: FarmState, params: FarmParams) -> RewardContext:
         """Return the values that scores and rules may read."""
         params = self.in_force(state, params)
-        return RewardContext(
-            state.today, state.totals, self._indices(state, params), self._reader(state, params), state.day,
-            [(field.name, slot.name) for field in self.fields for slot in field.slots],
-        )  # fmt: skip
 
-    def _reader(self, state: FarmState, params: FarmParams) -> Any:
         def read(field: str, entity: str, key: str) -> jax.Array:
             return self.value(self.names.variable(field, entity, key), state, params)
 
-        return read
+        indices, entities = self._indices(state, params), list(self.names.slots)
+        return RewardContext(state.today, state.totals, indices, read, state.day, entities)
 
     def ended(self, state: FarmState, params: FarmParams) -> jax.Array:
         """Return whether the game is over in `state`, by a condition, by the clock, or since before."""

@@ -15,8 +15,8 @@ from typing import Any
 from harvestgym.core.errors import ConfigError, unknown
 from harvestgym.farm.entities.base import Action
 from harvestgym.farm.formula import is_variable, parse_formula, place, write_formula
-from harvestgym.farm.schema import parse_plot
 
+from .observations import ObservedItem
 from .variables import EntitySlot, FieldSlots, Variable, check_plot
 
 SYNONYMS = {
@@ -34,9 +34,6 @@ SYNONYMS = {
 
 WHOLE = "*"
 """In a path or as a plot: everything."""
-
-Reference = tuple[str, str, str, list[Any]]
-"""An observation `(field, entity, name, path)`."""
 
 EntityKey = tuple[str, str]
 """The names of a field and of an entity on it."""
@@ -145,22 +142,21 @@ class NameTable:
             found = found[path[-1]]
         return path, found
 
-    def observation(self, written: Any, where: str = "") -> Reference:
-        """Return an observation `(field, entity, name, path)` in canonical form; the path ends in a plot or nowhere."""
-        if not isinstance(written, (tuple, list)) or len(written) not in (3, 4):
-            place = f"{where}: " if where else ""
-            raise ConfigError(f"{place}expected (field, entity, name, path), got {written!r}")
-        field, entity, name, path = written if len(written) == 4 else (*written, [])
-        mine = self.entity(field, entity, where)
-        inside = f"{where} > {mine[0]} > {mine[1]}" if where else " > ".join(mine)
-        steps = [parse_plot(step) for step in _path_steps(path, inside)]
-        words = [*str(name).split("/"), *(s for s in steps if isinstance(s, str) and s != WHOLE)]
-        plots = [s for s in steps if isinstance(s, (tuple, list))]
-        keys, found = self.below(mine, words, inside)
+    def observed(self, entity: EntityKey, key: str, plot: Any, where: str) -> tuple[str, list[ObservedItem]]:
+        """Return the canonical key of a variable or of a group, and its items, whole or (one variable) on a plot."""
+        inside = _join(where, entity)
+        keys, found = self.below(entity, key.split("/"), inside)
         inside = f"{inside} > {'/'.join(keys)}"
-        if plots and (len(plots) > 1 or not isinstance(found, Variable) or not found.per_plot):
-            raise ConfigError(f"{inside}: expected a shorter path, got {plots[-1]} at its end")
-        return (*mine, keys[0], [*keys[1:], *(check_plot(p, self.shapes[mine[0]], inside) for p in plots)])
+        if plot is not None:
+            if not isinstance(found, Variable) or not found.per_plot:
+                raise ConfigError(f"{inside}: expected a shorter path, got {plot} at its end")
+            plot = check_plot(plot, self.shapes[entity[0]], inside)
+        return "/".join(keys), [ObservedItem(variable, plot) for variable in list_leaves(found)]
+
+    def split(self, node: Any, where: str) -> tuple[EntityKey, str, Any]:
+        """Return the entity, the key and the plot (None for all) of a variable of a formula."""
+        plot = ast.literal_eval(node.slice) if isinstance(node, ast.Subscript) else None
+        return (*self.locate(write_formula(getattr(node, "value", node)), where), plot)
 
     def locate(self, text: str, where: str) -> tuple[EntityKey, str]:
         """Return the entity of a name `Field-0.Plant-0.stage` or `Plant-0.stage`, and what stands after it."""
@@ -182,8 +178,7 @@ class NameTable:
     def canonical(self, name: str, where: str) -> str:
         """Return the canonical spelling of a variable, or a group of them, `Plant-0.stage`."""
         entity, key = self.locate(name, where)
-        *_, first, path = self.observation((*entity, key), where)
-        return self.shorten(entity, "/".join((first, *path)))
+        return self.shorten(entity, self.observed(entity, key, None, where)[0])
 
     def formula(self, text: str, where: str) -> str:
         """Return a formula with its variables in canonical spelling."""
@@ -195,12 +190,11 @@ class NameTable:
     def variable(self, field: str, entity: str, key: str, where: str = "") -> Variable:
         """Return the variable of an entity by its key, `rain/amount#mm`; ConfigError for a group of several."""
         mine = self.entity(field, entity, where)
-        inside = f"{where} > {mine[0]} > {mine[1]}" if where else " > ".join(mine)
-        keys, found = self.below(mine, key.split("/"), inside)
-        if not isinstance(found, Variable):
-            each = ", ".join("/".join((*keys, below)) for below in found)
-            raise ConfigError(f"{inside} > {key}: expected one variable, got a group; try one of {each}")
-        return found
+        _, found = self.observed(mine, key, None, where)
+        if len(found) != 1:
+            each = ", ".join(item.variable.key for item in found)
+            raise ConfigError(f"{_join(where, mine)} > {key}: expected one variable, got a group; try one of {each}")
+        return found[0].variable
 
 
 def build_tree(leaves: Iterable[tuple[Sequence[str], Any]]) -> dict[str, Any]:
@@ -234,13 +228,5 @@ def list_leaves(tree: Any) -> list[Variable]:
     return [tree] if isinstance(tree, Variable) else [leaf for below in tree.values() for leaf in list_leaves(below)]
 
 
-def _path_steps(path: Any, where: str) -> Sequence[Any]:
-    """Return a path as a list; `'*'` and nothing stand for the whole."""
-    if path is None or path == WHOLE:
-        return []
-    if not isinstance(path, (list, tuple)):
-        raise ConfigError(f"{where}: expected a path such as [], [(2, 3)] or ['max#°C'], got {path!r}")
-    for step in path:
-        if not isinstance(step, (str, list, tuple)):
-            raise ConfigError(f"{where}: expected a key, '*' or a plot (x, y) in the path, got {step!r}")
-    return path
+def _join(where: str, entity: EntityKey) -> str:
+    return " > ".join((where, *entity) if where else entity)

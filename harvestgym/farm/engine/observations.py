@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -98,20 +97,3 @@ class ObservationPlan:
         found = self.positions.get(item.variable.name, np.full(item.variable.shape, -1, np.int32))
         at = found if item.plot is None else found[(..., *item.plot)]
         return at if np.all(at >= 0) else None
-
-
-def find_items(variables: Sequence[Variable], reference: Sequence[Any]) -> list[ObservedItem]:
-    """Return the variables of an observation `(field, entity, name, path)` in canonical names, whole or on one plot."""
-    field, entity, name, path = reference
-    key = "/".join((name, *(step for step in path if isinstance(step, str))))
-    plot = next((tuple(step) for step in path if not isinstance(step, str)), None)
-    mine = [v for v in variables if v.where == (field, entity)]
-    return [ObservedItem(v, plot) for v in mine if v.key == key or v.key.startswith(f"{key}/")]
-
-
-def plan_observations(variables: Sequence[Variable], references: Sequence[Sequence[Any]] | None) -> ObservationPlan:
-    """Plan a list of observations `(field, entity, name, path)`, each item once; None stands for everything."""
-    if references is None:
-        return ObservationPlan(tuple(ObservedItem(v) for v in variables))
-    found = [item for reference in references for item in find_items(variables, reference)]
-    return ObservationPlan(tuple(dict.fromkeys(found)))

@@ -6,7 +6,6 @@ the second an intervention is chosen with that knowledge and the day passes. Wha
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -85,13 +84,6 @@ class RequestTable:
         return np.asarray([plot for item in self.offered.items for plot in item.plots], np.int32).reshape(-1, 2)
 
     @cached_property
-    def weight(self) -> np.ndarray:
-        """One over how often each entry is offered (whole, and on its plot), float32 (entries,)."""
-        entries = [(item.variable, at) for item in self.offered.items for at in item.entries]
-        times = Counter(entries)
-        return np.asarray([1 / times[entry] for entry in entries], np.float32)
-
-    @cached_property
     def _members(self) -> np.ndarray:
         """Return which variables each group holds, bool (1 + groups, variables)."""
         held = np.zeros((1 + len(self.groups), len(self.variables)), bool)
@@ -109,12 +101,13 @@ class RequestTable:
         """`(farmer, group, plot)` of each observation as arrays of length `size`."""
         farmer, group, plot = np.zeros(size, np.int32), np.zeros(size, np.int32), np.full((size, 2), -1, np.int32)
         for i, (who, name, at) in enumerate(requests):
-            farmer[i], group[i] = who, 1 + self._number[name]
+            farmer[i], group[i] = who, 1 + self.numbers[name]
             plot[i] = (-1, -1) if at is None else at
         return Requests(farmer, group, plot)
 
     @cached_property
-    def _number(self) -> dict[str, int]:
+    def numbers(self) -> dict[str, int]:
+        """The number of each group of variables."""
         return {name: i for i, name in enumerate(self.groups)}
 
     def prices(self, params: FarmParams) -> jax.Array:
@@ -139,9 +132,8 @@ class RequestTable:
     def answer(self, state: FarmState, request: Any, params: FarmParams) -> Answer:
         """Make the observations that the farmers have time for, in the order of the list or else of the offer."""
         if isinstance(request, Requests):
-            covered, weight = self.covered(request), jnp.asarray(self.weight)
-            unit = jnp.asarray(params.score.observation_costs)[self.owner]
-            prices, numbers = (jnp.sum(jnp.where(covered, each, 0.0), axis=1) for each in (unit * weight, weight))
+            covered, unit = self.covered(request), jnp.asarray(params.score.observation_costs)[self.owner]
+            prices, numbers = (jnp.sum(jnp.where(covered, each, 0.0), axis=1) for each in (unit, jnp.float32(1.0)))
             wanted, farmer = jnp.asarray(request.group) > 0, request.farmer
         else:
             prices, numbers = self.prices(params), jnp.asarray(self._sizes, jnp.float32)

@@ -10,8 +10,7 @@ from harvestgym.core.tree import par, pytree, var
 from harvestgym.farm.entities.base import Entity, Place
 
 from .conditions import ReferenceValues
-from .constraints import Rule
-from .farmers import Farmer
+from .farmers import Farmer, Rule
 from .scoring import Score
 
 

@@ -1,1 +1,1 @@
-"""Interfaces of a farm for learners: maps, jobs, action wrappers, several farms, several objectives."""
+"""Interfaces of a farm for learners: maps, jobs, action wrappers, several farms."""

@@ -197,18 +197,17 @@ def check_mask(table: MapTable, mask: dict[str, np.ndarray], action: np.ndarray,
 
 
 def _explain_refusal(table: MapTable, mask: dict[str, np.ndarray], action: np.ndarray, name: str) -> ConfigError:
-    what, where, amount = map(int, action)
-    order = table.names[what]
-    if not mask["what"][what]:
-        possible = [table.names[i] for i in np.flatnonzero(mask["what"])]
-        return _refuse(f"{name}[0]", "an order that is possible now", f"{what}, {order}", possible)
-    if not mask["where"][what, where]:
-        possible = [f"{i}, {table.places[i]}" for i in np.flatnonzero(mask["where"][what])]
-        return _refuse(f"{name}[1]", f"a place of {order}", f"{where}, {table.places[where]}", possible)
-    possible = [str(i) for i in np.flatnonzero(mask["amount"][what])]
-    return _refuse(f"{name}[2]", f"an amount of {order}", str(amount), possible)
-
-
-def _refuse(name: str, expected: str, got: str, possible: list[str]) -> ConfigError:
-    listed = "; ".join(possible[:6]) + ("; …" if len(possible) > 6 else "")
-    return ConfigError(f"{name}: expected {expected}, got {got}; try one of: {listed}; nothing was changed")
+    """Return the error for the first part of an order that its mask forbids."""
+    what, order = action[0], table.names[action[0]]
+    names, places = ([f"{i}, {name}" for i, name in enumerate(each)] for each in (table.names, table.places))
+    parts = (
+        ("an order that is possible now", mask["what"], names),
+        (f"a place of {order}", mask["where"][what], places),
+        (f"an amount of {order}", mask["amount"][what], [str(amount) for amount in range(table.shape[2])]),
+    )
+    i = next(i for i, (_, allowed, _) in enumerate(parts) if not allowed[action[i]])
+    expected, allowed, words = parts[i]
+    possible = [words[number] for number in np.flatnonzero(allowed)]
+    listed = "; ".join(possible[:6]) + "; …" * (len(possible) > 6)
+    got = words[action[i]]
+    return ConfigError(f"{name}[{i}]: expected {expected}, got {got}; try one of: {listed}; nothing was changed")

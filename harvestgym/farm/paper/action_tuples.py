@@ -18,8 +18,8 @@ from harvestgym.farm.engine.actions import ActionRow, Order
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.engine.name_table import parameter_keys
 from harvestgym.farm.learn.action_wrappers import ORDER_WIDTH
-from harvestgym.farm.paper.multi_union import MultiUnion
 from harvestgym.farm.paper.observation_items import Item, ItemReader, ObservationPath, is_free, requestable_paths
+from harvestgym.farm.paper.spaces import MultiUnion
 
 ACTION_FORM = "(farmer, field, entity, name, parameters)"
 CACHED_ACTIONS = 4096
@@ -153,7 +153,7 @@ class Language:
         return ""
 
     def _parse_path(self, observation: tuple[Any, ...]) -> ObservationPath:
-        path = ObservationPath.of(self.names.observation(observation))
+        path = ObservationPath.read(self.names, observation)
         if self.is_free(path):
             return path
         if not self.model.asks:
@@ -193,7 +193,11 @@ class Language:
                 numbers[ORDER_WIDTH : ORDER_WIDTH + len(action.values)] = action.values
             else:
                 path = action.path
-                row[:ORDER_WIDTH] = (-1 - self._groups[path.group], action.farmer, *(path.plot or (-1, -1)))
+                row[:ORDER_WIDTH] = (
+                    -1 - self.model.requests.numbers[path.group],
+                    action.farmer,
+                    *(path.plot or (-1, -1)),
+                )
         return array
 
     @cached_property
@@ -202,11 +206,6 @@ class Language:
         array = np.zeros((self.model.schedule, ORDER_WIDTH + self.model.actions.width), np.int32)
         array[:, 2:ORDER_WIDTH] = -1
         return array
-
-    @cached_property
-    def _groups(self) -> dict[str, int]:
-        """The number of each group of variables that can be requested."""
-        return {name: number for number, name in enumerate(self.model.requests.groups)}
 
     def to_model_action(self, pairs: Sequence[Any], acting: bool) -> Any:
         """Translate a gym action to the model's action space, in the half-step of acting or of observing.

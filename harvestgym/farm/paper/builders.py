@@ -16,14 +16,14 @@ from harvestgym.farm.build.compile import build as build_farm
 from harvestgym.farm.build.components import KINDS, ReadyComponents, load_kind
 from harvestgym.farm.build.farm_writer import name_kind, write_component, write_parameters, write_set
 from harvestgym.farm.build.names import resolve_score
-from harvestgym.farm.engine.constraints import CostCap, Rule
-from harvestgym.farm.engine.farmers import BasicFarmer, Farmer
+from harvestgym.farm.engine.farmers import BasicFarmer, CostCap, Farmer, Rule
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.engine.name_table import NameTable
 from harvestgym.farm.engine.reward_terms import Term
 from harvestgym.farm.entities.base import Entity
 from harvestgym.farm.paper import files as paper_files
 from harvestgym.farm.paper.conditions import ConditionReader
+from harvestgym.farm.paper.observation_items import write_variable
 from harvestgym.farm.schema import FieldSpec, RulesSpec, ScoreSpec, farm_spec
 
 CAP = "max_action_schedule_cost"
@@ -102,7 +102,7 @@ class BasicRule:
 
     Args:
         init_configuration, actions_configuration: YAML files; one that is missing is generated, in its folder.
-        free_observations: `(field, entity, name, path)` each.
+        free_observations: `(field, entity, name, path)` each, or variables as text.
         terminal_conditions: any-of(all-of) `(observation, mapping, operator, value)`, or conditions as text.
         init, interventions, observations: what those files would say, as mappings.
         horizon: days after which the game is truncated.
@@ -146,7 +146,8 @@ class BasicRule:
         data |= {name: value for name, value in self._numbers.items() if value is not None}
         data["init"] = paper_files.read_init(self._init.read(), self._init.label("rules > init"))
         ends = self._conditions.read(self._ends, "rules > terminal_conditions")
-        return data | {"free_observations": list(self._free), "terminal_conditions": ends}
+        free = [write_variable(seen, f"rules > free_observations > {i}") for i, seen in enumerate(self._free)]
+        return data | {"free_observations": free, "terminal_conditions": ends}
 
     @property
     def functions(self) -> Mapping[str, Any]:
@@ -237,7 +238,9 @@ def build_farm_model(
     Raises:
         ConfigError: with the path of the mistake, in the configuration file where it stands in one.
     """
-    _check_parts(fields, farmers, rules, scoring)
+    for i, field in enumerate(fields):
+        if not isinstance(field, Field):
+            raise ConfigError(f"fields > {i}: expected a Field, got {field!r}")
     further = dict(rules.further) | ({} if rules.cap is None else {CAP: CostCap(most=rules.cap)})  # type: ignore[arg-type]
     ready = ReadyComponents(
         farmers=tuple(_rebuild(f, Farmer, f"farmers > {i}") for i, f in enumerate(farmers or [BasicFarmer()])),
@@ -262,17 +265,6 @@ def build_farm_model(
             if str(error).startswith(inside):
                 raise ConfigError(f"{file}{str(error).removeprefix(inside)}") from None
         raise
-
-
-def _check_parts(fields: Any, farmers: Any, rules: Any, scoring: Any) -> None:
-    if not isinstance(rules, BasicRule) or not isinstance(scoring, BasicScore):
-        raise ConfigError(f"expected rules=BasicRule(…) and scoring=BasicScore(…), got {rules!r} and {scoring!r}")
-    for name, given, example in (("farmers", farmers, "BasicFarmer()"), ("fields", fields, "Field(…)")):
-        if not isinstance(given, (list, tuple)):
-            raise ConfigError(f"{name}: expected a list, [{example}], got {given!r}")
-    for i, field in enumerate(fields):
-        if not isinstance(field, Field):
-            raise ConfigError(f"fields > {i}: expected a Field, got {field!r}")
 
 
 def _rebuild(thing: Any, base: type, where: str) -> Any:

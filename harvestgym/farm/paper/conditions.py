@@ -19,10 +19,9 @@ import numpy as np
 from harvestgym.core.errors import ConfigError, check_name
 from harvestgym.core.tree import Meta
 from harvestgym.farm.engine.conditions import OPERATORS
-from harvestgym.farm.engine.name_table import WHOLE
 from harvestgym.farm.engine.variables import encode_label
 from harvestgym.farm.formula import FUNCTIONS, parse_formula
-from harvestgym.farm.schema import parse_plot
+from harvestgym.farm.paper.observation_items import write_variable
 
 SIGN_TEXTS = ("==", "!=", "<=", ">=", "<", ">", "in", "not in")
 SEVERAL = ("in", "not in")
@@ -49,7 +48,7 @@ class ConditionReader:
         if not isinstance(event, Sequence) or len(event) != 4:
             raise ConfigError(f"{where}: expected (observation, mapping, operator, value), got {event!r}")
         observation, mapping, sign, value = event
-        name = _write_name(observation, where)
+        name = write_variable(observation, where)
         where, sign = f"{where}: {name}", str(SPELLINGS.get(sign, sign))
         check_name("operator", sign, SIGN_TEXTS, where)
         values = _list_values(value, sign in SEVERAL, where)
@@ -68,19 +67,6 @@ def _list(given: Any, where: str, what: str) -> Sequence[Any]:
     if not isinstance(given, (list, tuple)):
         raise ConfigError(f"{where}: expected a list of {what}, got {given!r}")
     return given
-
-
-def _write_name(observation: Any, where: str) -> str:
-    """Return an observation `(field, entity, name, path)` as the name of a variable; the farm checks its parts."""
-    if not isinstance(observation, (list, tuple)) or len(observation) not in (3, 4):
-        raise ConfigError(f"{where}: expected (field, entity, name, path), got {observation!r}")
-    field, entity, key, path = observation if len(observation) == 4 else (*observation, [])
-    steps = [parse_plot(step) for step in path or [] if step != WHOLE]
-    plots = [str(list(step)) for step in steps if isinstance(step, (tuple, list))]
-    words = [step for step in steps if isinstance(step, str)]
-    if len(plots) + len(words) < len(steps) or len(plots) > 1:
-        raise ConfigError(f"{where}: expected a key, '*' or a plot (x, y) in the path, got {path!r}")
-    return f"{field}.{entity}.{'/'.join((str(key), *words))}{''.join(plots)}"
 
 
 def _list_values(value: Any, several: bool, where: str) -> list[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, partial
@@ -22,15 +23,20 @@ from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.learn.action_wrappers import ScheduleActions
 from harvestgym.farm.paper.action_tuples import FarmerAction, Language, Request
 from harvestgym.farm.paper.builders import BasicRule, BasicScore, Field, build_farm_model
-from harvestgym.farm.paper.observation_items import Item, ItemReader, ObservationPath
-from harvestgym.farm.paper.state_space import state_member, state_space
-from harvestgym.farm.paper.summary import summarise_farm
+from harvestgym.farm.paper.observation_items import Item, ItemReader, ObservationPath, listed_paths
+from harvestgym.farm.paper.spaces import state_member, state_space
 from harvestgym.farm.schema import FarmSpec, read_farm
+from harvestgym.farm.view.describe import describe
 from harvestgym.farm.view.events import find_last_event
 from harvestgym.farm.view.scene import scene
 from harvestgym.gym.base import Info
 from harvestgym.gym.env import GymEnv
 from harvestgym.render import video
+
+PAGE = {"entities", "rules", "actions", "state"}
+"""The sections of `harvestgym show` that `print(farm)` shows."""
+
+INDENTS: dict[str, Any] = {"initial_indent": "  ", "subsequent_indent": "      "}
 
 
 class FilesWritten(UserWarning):
@@ -196,10 +202,10 @@ class Farm(GymEnv):
     @cached_property
     def _free(self) -> ItemReader:
         """The reader of the free observations; of all variables in mode "fo"."""
-        names, free = self.language.names, self.written.rules.free_observations
+        names, free = self.language.names, listed_paths(self.language.names, self.written.rules.free_observations)
         if self.written.mode == "fo":
-            free = [(*where, key, []) for where, tree in names.tree.items() for key in tree]
-        return self.language.reader([ObservationPath.of(names.observation(ref)) for ref in free])
+            free = [ObservationPath(where, key, ()) for where, tree in names.tree.items() for key in tree]
+        return self.language.reader(free)
 
     def state(self) -> tuple[Any, ...]:
         """Return the state of everything, a member of `state_space`."""
@@ -262,7 +268,13 @@ class Farm(GymEnv):
         return farm
 
     def __str__(self) -> str:
-        return summarise_farm(self.name, self.language)
+        """Return a page, the tables of some sections of `harvestgym show`."""
+        page = [f"Farm {self.name!r}: {self._model.summary}"]
+        for table in describe(self._model):
+            if not PAGE.isdisjoint(table.sections):
+                page.append(table.title)
+                page += [textwrap.fill(" | ".join(row), 110, **INDENTS) for row in table.rows]
+        return "\n".join(page)
 
 
 def _has_none(value: Any) -> bool:

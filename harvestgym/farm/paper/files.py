@@ -19,6 +19,7 @@ from harvestgym.core.view.tables import describe_range
 from harvestgym.farm.build.farm_writer import to_yaml
 from harvestgym.farm.engine.name_table import WHOLE, NameTable, build_tree, put_once, walk_tree
 from harvestgym.farm.entities.base import Action
+from harvestgym.farm.paper.observation_items import write_variable
 from harvestgym.farm.schema import ScoreSpec, parse_plot
 
 COST_KEYS = ("intervention_cost", "intervention_costs", "observation_cost", "observation_costs")
@@ -126,12 +127,12 @@ def _read_limits(given: Mapping[str, Any], actions: Collection[str], where: str)
     return out
 
 
-def _read_observations(tree: Any, where: str) -> list[Any]:
-    """Return the observations that can be requested: a list of `(field, entity, name, path)`, or the tree of a file."""
+def _read_observations(tree: Any, where: str) -> list[str]:
+    """Return the observations that can be requested, of a list of `(field, entity, name, path)` or a tree of a file."""
     if isinstance(tree, (list, tuple)):
-        return list(tree)
+        return [write_variable(written, f"{where} > {i}") for i, written in enumerate(tree)]
     return [
-        [field, entity, name, list(path)]
+        write_variable((field, entity, name, path), at)
         for field, entities in _by_entity(tree, where)
         for entity, below, at in entities
         if below

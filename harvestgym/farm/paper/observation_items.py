@@ -12,11 +12,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from harvestgym.core.errors import ConfigError
 from harvestgym.core.tree import Meta
 from harvestgym.farm.engine.model import FarmModel
-from harvestgym.farm.engine.name_table import NameTable, Reference, list_leaves, map_variables
+from harvestgym.farm.engine.name_table import WHOLE, EntityKey, NameTable, list_leaves, map_variables
 from harvestgym.farm.engine.observations import ObservationPlan, ObservedItem
 from harvestgym.farm.engine.variables import Variable
+from harvestgym.farm.formula import parse_formula
+from harvestgym.farm.schema import parse_plot
 
 Item = tuple[str, str, str, list[Any], Any]
 
@@ -29,9 +32,17 @@ class ObservationPath(NamedTuple):
     path: tuple[Any, ...]
 
     @classmethod
-    def of(cls, ref: Reference) -> ObservationPath:
-        """Return the path of a canonical `(field, entity, name, path)`."""
-        return cls((ref[0], ref[1]), ref[2], tuple(ref[3]))
+    def of(cls, entity: EntityKey, key: str, plot: Any) -> ObservationPath:
+        """Return the path of a variable or a group of an entity, on a plot or (None) whole, in canonical names."""
+        name, *keys = key.split("/")
+        return cls(entity, name, (*keys, *([] if plot is None else [tuple(plot)])))
+
+    @classmethod
+    def read(cls, names: NameTable, written: Any) -> ObservationPath:
+        """Return the path of `(field, entity, name, path)` in any spelling; ConfigError if the farm has none."""
+        field, entity, key, plot = split_observation(written, "")
+        mine = names.entity(field, entity)
+        return cls.of(mine, names.observed(mine, key, plot, "")[0], plot)
 
     @property
     def group(self) -> str:
@@ -51,12 +62,42 @@ class ObservationPath(NamedTuple):
         return found
 
 
+def split_observation(written: Any, where: str) -> tuple[Any, Any, str, Any]:
+    """Return the field, the entity, the key and the plot (None for all) of `(field, entity, name, path)`."""
+    place = f"{where}: " if where else ""
+    if not isinstance(written, (list, tuple)) or len(written) not in (3, 4):
+        raise ConfigError(f"{place}expected (field, entity, name, path), got {written!r}")
+    field, entity, name, path = written if len(written) == 4 else (*written, [])
+    path = [] if path is None or path == WHOLE else path
+    if not isinstance(path, (list, tuple)):
+        raise ConfigError(f"{place}expected a path such as [], [(2, 3)] or ['max#°C'], got {path!r}")
+    steps = [parse_plot(step) for step in path if step != WHOLE]
+    plots = [step for step in steps if isinstance(step, (tuple, list))]
+    words = [step for step in steps if isinstance(step, str)]
+    if wrong := [step for step in steps if not isinstance(step, (str, tuple, list))] + plots[1:]:
+        raise ConfigError(f"{place}expected a key, '*' or a plot (x, y) in the path, got {wrong[0]!r}")
+    return field, entity, "/".join((str(name), *words)), plots[0] if plots else None
+
+
+def write_variable(written: Any, where: str) -> str:
+    """Return `(field, entity, name, path)` as the text of a variable, which the farm checks; a text as it is."""
+    if isinstance(written, str):
+        return written
+    field, entity, key, plot = split_observation(written, where)
+    return f"{field}.{entity}.{key}{'' if plot is None else list(plot)}"
+
+
+def listed_paths(names: NameTable, listed: Sequence[str]) -> list[ObservationPath]:
+    """Return the paths of a list of variables and groups in canonical names."""
+    return [ObservationPath.of(*names.split(parse_formula(text), "")) for text in listed]
+
+
 def requestable_paths(model: FarmModel) -> list[ObservationPath]:
     """Return the observations that can be requested: those that the rules list, or all; without the free ones."""
     if not model.asks:
         return []
     listed, names = model.spec.rules.observations, model.names
-    paths = _every_path(names) if listed is None else [ObservationPath.of(names.observation(ref)) for ref in listed]
+    paths = _every_path(names) if listed is None else listed_paths(names, listed)
     return [path for path in dict.fromkeys(paths) if not is_free(path, model)]
 
 

@@ -25,11 +25,9 @@ import harvestgym
 from harvestgym import Snapshot, load, save
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.saving.encoding import decode_value, encode_value
-from harvestgym.core.tree import replace
 from harvestgym.core.wrappers import Log, TimeLimit
 from harvestgym.farm import Farm
 from harvestgym.farm.family import CATALOGUE
-from harvestgym.farm.learn.multiobjective import MultiObjectiveEnv
 from harvestgym.fishing.env import FishingEnv
 from harvestgym.forager import ForagerConfig, ForagerEnv
 from harvestgym.forager.family import build_forager
@@ -209,16 +207,6 @@ GROVE = {
     "doc": "A grove.", "size": [15, 11], "aperture": [5, 5], "horizon": 20, "density": {"fig": 0.4},
     "kinds": {"fig": {"collectable": True, "reward": {"constant": {"value": 1}}, "pays_after": 3}},
 }  # fmt: skip
-
-
-def test_a_reward_of_many_parts_goes_on_with_its_weights(tmp_path: Path) -> None:
-    env = MultiObjectiveEnv(pond_farm("po", max_action_schedule_size=1).model)
-    env.reset(seed=1)
-    env.params = replace(env.params, score=replace(env.params.score, stage=np.float32(0.25)))
-    save(env, tmp_path / "kept")
-    twin = load(tmp_path / "kept", MultiObjectiveEnv(pond_farm("po", max_action_schedule_size=1).model))
-    assert twin.weights.tolist() == env.weights.tolist() and 0.25 in twin.weights
-    assert played(twin, 9, 2) == played(env, 9, 2)
 
 
 def test_a_forager_goes_on_before_and_after_its_start(tmp_path: Path) -> None:

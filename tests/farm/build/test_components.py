@@ -13,9 +13,8 @@ from harvestgym.core.errors import ConfigError
 from harvestgym.core.tree import par, pytree
 from harvestgym.farm.build.compile import build
 from harvestgym.farm.engine.actions import Orders
-from harvestgym.farm.engine.constraints import Rule
 from harvestgym.farm.engine.farmers import Farmer as Base
-from harvestgym.farm.engine.farmers import HourlyFarmer, HourlyMemory, Work, WorkResult
+from harvestgym.farm.engine.farmers import HourlyFarmer, HourlyMemory, Rule, Work, WorkResult
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.engine.reward_terms import Biodiversity, RewardContext, Term
 from harvestgym.farm.schema import farm_spec

@@ -198,8 +198,8 @@ rules:
   init: {Field-0: {Weather-0: {day#int365: [3]}, Plant-0: {stage: seed}}}
   interventions:
     Field-0: {Soil-0: {watering_discrete: {plot: ['(0, 0)'], amount#L: [1]}}, Plant-0: {sow: null, harvest: null}}
-  free_observations: [[Field-0, Weather-0, rain, [amount#mm]], [Field-0, Plant-0, stage, []]]
-  observations: [[Field-0, Soil-0, available_Water#L, []], [Field-0, Weather-0, wind, [speed#km.h-1]]]
+  free_observations: [Weather-0.rain/amount#mm, Plant-0.stage]
+  observations: [Soil-0.available_Water#L, Weather-0.wind/speed#km.h-1]
   terminal_conditions: Plant-0.global_stage not in [seed]
 scoring:
   intervention_costs: {Field-0: {Soil-0: {watering_discrete: 2}}}
@@ -210,10 +210,10 @@ expert:
 """
 SPELLED = {
     "watering_discrete": "water_discrete", "sow": "sowing", "harvest:": "harvesting:", "Soil-0": "soil-0",
-    "Weather-0:": "weather-0:", "Plant-0": "plant-0", "[Field-0": "[field-0",
+    "Weather-0:": "weather-0:", "Plant-0": "plant-0", "[Weather-0": "[Field-0.weather-0",
     "day#int365": "day", "amount#L": "amount", "available_Water#L": "available_water",
-    "when: soil": "when: Field-0.soil", "wind, [speed#km.h-1]": "wind/speed, []", "duration#min": "Duration",
-    "available_water, []], [": "available_water, ['*']], [", "plot: ['(0, 0)']": "plot: '(0, 0)'",
+    "when: soil": "when: Field-0.soil", "wind/speed#km.h-1": "wind/Speed", "duration#min": "Duration",
+    "plot: ['(0, 0)']": "plot: '(0, 0)'",
 }  # fmt: skip
 """Spellings of some words of that file."""
 

@@ -10,11 +10,12 @@ import pytest
 
 import harvestgym
 from harvestgym.core.errors import ConfigError
+from harvestgym.farm.paper.observation_items import write_variable
 from harvestgym.farm.weather_data.table import read_table
 
 ID = "farm/bean-clay-1x1-v1"
 INF, NAN = float("inf"), float("nan")
-WATER = ["Field-0", "Soil-0", "available_Water#L"]
+WATER = "Soil-0.available_Water#L"
 
 
 def soil(**changes: Any) -> dict[str, Any]:
@@ -122,8 +123,8 @@ CONDITIONS = [
     (ends("Weather-0.wind > 3"), "expected one variable, got Weather-0.wind; try one of Weather-0.wind/speed#km.h-1, "),
     (ends("Plant-0.stage[0, 1] == ripe"), "expected a plot (x, y) with 0 <= x < 1 and 0 <= y < 1, got (0, 1)"),
     (ends("Weather-0.forecast/rain > Weather-0.day + Weather-0.forecast/rain[0]"), "expected a plot such as [0, 1]"),
-    ({"rules": {"free_observations": [[*WATER, [0, 0]]]}}, "observations > 0 > 3 > 0: expected a key, '*' or a plot"),
-    ({"rules": {"free_observations": [[*WATER, ["(0, 3)"]]]}}, "expected a plot (x, y) with 0 <= x < 1 and 0 <= y < 1"),
+    ({"rules": {"free_observations": [["Field-0", "Soil-0", "depth", []]]}}, "free_observations > 0: expected a text"),
+    ({"rules": {"free_observations": [f"{WATER}[0, 3]"]}}, "expected a plot (x, y) with 0 <= x < 1 and 0 <= y < 1"),
     (expert({"do": "Soil-0.waterin"}), "expert > 0 > do > Soil-0: expected a known action, got 'waterin'; "
      "try 'watering_discrete'; try correcting the rule, or leave the expert out: `expert: []`"),
     (expert({"when": "Plant-0.age_seed > 1", "do": "Plant-0.harvest"}), "expert > 0: expected an observed variable"),
@@ -144,7 +145,7 @@ def test_a_mistake_is_refused_in_words(changes: dict[str, Any], words: str) -> N
         init(**{"consecutive_dry#day": [3]}),
         ends("sum(2 * Plant-0.stage - 1) > 5", "not Plant-0.stage == ripe", "1 < mean(Plant-0.stage) <= 4.4"),
         ends("sum(Plant-0.stage == ripe) / 2 > 0.5 and abs(Plant-0.size - 3) < Plant-0.fruit_weight[0, 0]"),
-        {"rules": {"free_observations": [[*WATER, ["(0, 0)"]]]}, "expert": []},
+        {"rules": {"free_observations": [f"{WATER}[0, 0]"]}, "expert": []},
     ],
 )
 def test_what_looks_like_a_mistake_and_is_none(changes: dict[str, Any]) -> None:
@@ -160,9 +161,8 @@ def test_yes_and_no_are_values_of_a_truth() -> None:
 
 
 def test_a_plot_as_text_is_that_plot() -> None:
-    refs = [[*WATER, [plot]] for plot in ("(0, 0)", [0, 0], (0, 0))]
-    envs = [harvestgym.make(ID, rules={"free_observations": [ref]}, expert=[]) for ref in refs]
-    assert len({tuple(env.plan.labels) for env in envs}) == 1
+    seen = [("Field-0", "Soil-0", "available_Water#L", [plot]) for plot in ("(0, 0)", [0, 0], (0, 0))]
+    assert {write_variable(each, "") for each in seen} == {f"Field-0.{WATER}[0, 0]"}
 
 
 @pytest.mark.parametrize(

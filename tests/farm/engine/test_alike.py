@@ -13,7 +13,7 @@ from harvestgym.core.rollout import rollout
 from harvestgym.core.xla.fusion import tracing_single_kernel
 from harvestgym.evaluate.run import policy_named
 from harvestgym.farm.build.compile import build_text
-from harvestgym.farm.engine.alike import map_fields
+from harvestgym.farm.engine.field_day import map_fields
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.entities.weeds.weeds import Weeds
 from harvestgym.gym.env import GymEnv
@@ -40,10 +40,10 @@ rules:
   free_observations:
 """
 SEEN = """
-    - [Field-{i}, Soil-0, available_Water#L, []]
-    - [Field-{i}, Plant-0, size#cm, []]
-    - [Field-{i}, Weeds-0, grow#nb, []]
-    - [Field-{i}, Pests-0, plot_population#nb, []]
+    - Field-{i}.Soil-0.available_Water#L
+    - Field-{i}.Plant-0.size#cm
+    - Field-{i}.Weeds-0.grow#nb
+    - Field-{i}.Pests-0.plot_population#nb
 """
 SCORE = "scoring: {intervention_cost: 0.01, stage: 0, yield: 1.0}\n"
 

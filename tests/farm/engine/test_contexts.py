@@ -37,7 +37,7 @@ FIELD: dict[str, Any] = {
     "shape": {"length#nb": 2, "width#nb": 3},
     "entities": [["tests.farm.kinds:Spring", "calm"]],
 }
-RULES = {"horizon#day": 3, "free_observations": [["Field-0", "Spring-0", "available_Water#L", []]]}
+RULES = {"horizon#day": 3, "free_observations": ["Spring-0.available_Water#L"]}
 
 
 def springs(context: Any = None, entities: Any = FIELD["entities"], **changes: Any) -> FarmModel:
@@ -86,7 +86,7 @@ def test_draws_follow_their_laws() -> None:
                                  "Field-0/latitude#°": [40.0, 45.0, 50.0, 55.0]}},
     ))  # fmt: skip
     keys = jax.random.split(jax.random.key(3), 4000)
-    numbers = np.asarray(jax.vmap(lambda key: env.contexts.sample_context(key, env.params).numbers)(keys))
+    numbers = np.asarray(jax.vmap(lambda key: env.contexts.first(key, env.params).numbers)(keys))
     shares, depth, place = numbers[:, :3], numbers[:, 3], numbers[:, 4]
     np.testing.assert_allclose(shares.sum(1), 1, atol=1e-6)
     for share in shares.T:
@@ -184,9 +184,7 @@ def test_forecast_error_grows_with_the_lead() -> None:
         np.testing.assert_array_equal(seen[t][1:], [seen[t + 1][0], seen[t + 2][0]])
     forecast = {"lookahead#day": 4, "noise#day-1": 0.001}
     noisy = contextual(springs({"every": "step", "draws": {FLOW: "(1, 5)"}, "forecast": forecast}))
-    first = jax.vmap(lambda key: noisy.contexts.sample_context(key, noisy.params))(
-        jax.random.split(jax.random.key(0), 4000)
-    )
+    first = jax.vmap(lambda key: noisy.contexts.first(key, noisy.params))(jax.random.split(jax.random.key(0), 4000))
     error = np.asarray(first.forecast - first.ahead)[:, :, 0]
     inside = (np.abs(np.asarray(first.ahead)[:, :, 0] - 3) < 1.2).T  # four deviations from the ends: nothing is cut
     for lead in range(4):
@@ -289,7 +287,7 @@ def test_a_farm_of_the_paper_has_contexts_in_any_spelling_and_prints_them() -> N
     game = Farm([field], rules=rules, mode="po", context=context)
     text = contextual(game.model)
     assert text == springs({"draws": {FLOW: "(1, 5)"}, "every": {"days": 1}, "shown": False})
-    assert f"Context, drawn every day\n  {FLOW}: 1 to 5 (hidden)" in str(game)
+    assert f"Context, drawn every day\n  {FLOW} | 1 to 5 | hidden" in str(game)
     _, info = game.farmgym_reset(seed=0)
     days = [info["context"][0], *(game.farmgym_step([])[-1]["context"][0] for _ in range(3))]
     assert len(set(days)) == 4 and all(1 <= flow <= 5 for flow in days)

@@ -36,10 +36,7 @@ FILE: dict[str, Any] = {
     },
     "rules": {
         "horizon#day": 8,
-        "free_observations": [
-            ["Field-0", "Spring-0", "available_Water#L", []],
-            ["Field-0", "Reed-0", "stage", [[1, 2]]],
-        ],
+        "free_observations": ["Spring-0.available_Water#L", "Reed-0.stage[1, 2]"],
         "terminal_conditions": "sum(Reed-0.cumulated_water#L) > 60",
     },
     "scoring": {"intervention_cost": 0.5, "yield": 1.0, "resource": 0.1},
@@ -190,7 +187,8 @@ def test_a_wrong_action_is_refused_in_words(action: tuple[Any, ...], message: st
      ({"init": {"Field-0": {"Reed-0": {"stage": "ancient"}}}}, "expected a known value, got 'ancient'"),
      ({"init": {"Field-0": {"Spring-0": {"available_Water#L": -1}}}}, r"in \[0, 100000\], got -1"),
      ({"init": {"Field-0": {"Spring-0": {"available_Water#L": "(9, 2)"}}}}, "low <= high"),
-     ({"free_observations": [["Field-0", "Reed-0", "stage", [[0, 0], [0, 1]]]]}, "expected a shorter path"),
+     ({"free_observations": ["Reed-0.stage[0]"]}, r"expected a plot such as \[0, 1\], got 'Reed-0.stage\[0\]'"),
+     ({"free_observations": ["Reed-0.stage == old"]}, "expected a known variable, got 'stage == old'"),
      ({"terminal_conditions": "Reed-0.stage => 1"}, "expected a formula, got '=>'; try '>='"),
      ({"terminal_conditions": "avg(Reed-0.stage) > 1"}, "a known function, got 'avg'"),
      ({"terminal_conditions": "Reed-0.stage in old"}, "expected a list"),

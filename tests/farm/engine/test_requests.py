@@ -77,6 +77,6 @@ def test_spaces_hold_what_is_seen_and_done() -> None:
 
 
 def test_only_what_the_rules_offer_can_be_asked_for() -> None:
-    offer = [["Field-0", "Reed-0", "cumulated_water#L", [[0, 1]]]]
+    offer = ["Reed-0.cumulated_water#L[0, 1]"]
     env = farm(rules=FILE["rules"] | {"observations": offer})
     assert env.offered.labels == ["Field-0/Reed-0/cumulated_water#L/(0, 1)"]

@@ -257,7 +257,7 @@ def test_other_spellings_give_the_same_action(asking: Farm) -> None:
         (("BasicFarmer-0", "Field-0", "Reed-0", "cutt", {}), "expected a known action, got 'cutt'; try 'cut'"),
         (("BasicFarmer-0", "Field-0", "Reed-0", "cut", []), "it is an intervention: try its parameters as a dict"),
         (("BasicFarmer-0", *STAGE, {}), "it is an observation: try its path as a list, [] for the whole"),
-        (look(STAGE, (0, 0), (0, 1)), "schedule > 1: Field-0 > Reed-0 > stage: expected a shorter path, got (0, 1)"),
+        (look(STAGE, (0, 0), (0, 1)), "schedule > 1: expected a key, '*' or a plot (x, y) in the path, got (0, 1)"),
         (look(STAGE, "max"), "Field-0 > Reed-0 > stage: expected a shorter path, got 'max'"),
         (look(STAGE, (2, 0)), "expected a plot (x, y) with 0 <= x < 2 and 0 <= y < 3, got (2, 0)"),
         (look(STAGE, 3), "expected a key, '*' or a plot (x, y) in the path, got 3"),

@@ -32,7 +32,7 @@ from harvestgym.farm import (
     Soil,
     Weather,
 )
-from harvestgym.farm.paper.multi_union import MultiUnion
+from harvestgym.farm.paper.spaces import MultiUnion
 from harvestgym.render.readings import mat2d_value, sum_value
 
 free_observations = [ ('Field-0', 'Weather-0', 'rain_amount', []),

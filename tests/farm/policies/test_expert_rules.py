@@ -15,8 +15,8 @@ from harvestgym.farm.policies.expert_rules import rule_policy
 from harvestgym.farm.schema import farm_spec
 from tests.farm.engine.test_engine import FILE, REED, SPRING
 
-WATER = ["Field-0", "Spring-0", "available_Water#L", []]
-FREE = [WATER, ["Field-0", "Reed-0", "stage", []]]
+WATER = "Spring-0.available_Water#L"
+FREE = [WATER, "Reed-0.stage"]
 DRY = "Spring-0.available_Water < 5"
 POUR: dict[str, Any] = {"do": "Spring-0.pour", "plot": "each", "amount#L": 2.0}
 DRIEST = POUR | {"plot": "least Spring-0.available_Water"}
@@ -79,7 +79,7 @@ def test_a_pause_is_kept_for_each_plot() -> None:
 def test_an_observation_is_asked_for_and_what_is_not_seen_triggers_nothing(condition: str) -> None:
     look = {"observe": "Spring-0.available_Water", "every#day": 1}
     dry = {"when": condition, **POUR}
-    shown = {"free_observations": [["Field-0", "Reed-0", "stage", []]], "observations": [WATER]}
+    shown = {"free_observations": ["Reed-0.stage"], "observations": [WATER]}
     blind = {"values": [0.0] * 12, "mask": [1.0] * 6 + [0.0] * 6}
     seen = {"values": [0.0] * 6 + [9, 9, 9, 9, 9, 4], "mask": [1.0] * 12}
     first, second = played([look, dry], [blind, seen], mode="ao", **shown)
@@ -89,7 +89,7 @@ def test_an_observation_is_asked_for_and_what_is_not_seen_triggers_nothing(condi
 
 def test_an_observation_is_asked_for_again_after_its_pause() -> None:
     look = {"observe": "Spring-0.available_Water", "every#day": 3}
-    shown = {"free_observations": [["Field-0", "Reed-0", "stage", []]], "observations": [WATER]}
+    shown = {"free_observations": ["Reed-0.stage"], "observations": [WATER]}
     blind = {"values": [0.0] * 12, "mask": [1.0] * 6 + [0.0] * 6}
     halves = played([look], [blind] * 10, mode="ao", **shown)
     assert [request for request, _ in halves[::2]] == [[1], [0], [0], [1], [0]]

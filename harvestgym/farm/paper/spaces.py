@@ -1,18 +1,22 @@
-"""The action spaces of the Farm-Gym paper, section 3.1.5: a union of spaces, and the sets of at most m of its members.
+"""The spaces of the Farm-Gym paper: of the state, unions, and the sets of at most m members of one (section 3.1.5).
 
-Both sample, contain, seed, flatten and go through JSON as any space of Gymnasium does. A member of a union is
+Unions sample, contain, seed, flatten and go through JSON as any space of Gymnasium does. A member of a union is
 the pair (index of the space, member of that space); a member of a multi-union is a tuple of such pairs, in the
 order in which they are to be carried out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import gymnasium
 import numpy as np
-from gymnasium.spaces import OneOf, flatdim, flatten, flatten_space, unflatten
+from gymnasium import spaces
+from gymnasium.spaces import OneOf, Sequence, flatdim, flatten, flatten_space, unflatten
+
+from harvestgym.farm.engine.name_table import NameTable, map_variables
+from harvestgym.farm.engine.variables import Variable
 
 Pair = tuple[int, Any]
 
@@ -37,7 +41,7 @@ class Union(OneOf):
         return [(np.int64(i), list(self.spaces[i].from_jsonable(x))[0]) for i, x in sample_n]
 
 
-class MultiUnion(gymnasium.Space[tuple[Pair, ...]]):
+class MultiUnion(Sequence):
     """`MultiUnion[m]`: the sets of at most `m` members of a union of spaces, none twice in a sample.
 
     Args:
@@ -54,7 +58,7 @@ class MultiUnion(gymnasium.Space[tuple[Pair, ...]]):
             raise ValueError(f"MultiUnion: expected `most` of 1 or more, got {most}")
         self.union = Union(spaces)
         self.most = int(most)
-        super().__init__(None, None, seed)
+        super().__init__(self.union, seed)
 
     @property
     def spaces(self) -> tuple[gymnasium.Space[Any], ...]:
@@ -62,39 +66,20 @@ class MultiUnion(gymnasium.Space[tuple[Pair, ...]]):
         return self.union.spaces
 
     @property
-    def is_np_flattenable(self) -> bool:
+    def is_np_flattenable(self) -> bool:  # type: ignore[override]
         """Return whether its members can be flattened to a vector."""
         return self.union.is_np_flattenable
-
-    def seed(self, seed: Any = None) -> tuple[Any, ...]:
-        """Seed the size of the samples, and from it their members; `(own, *those of the union)` seeds each."""
-        if isinstance(seed, (tuple, list)):
-            return (super().seed(seed[0]), *self.union.seed(tuple(seed[1:])))
-        first = super().seed(seed)
-        inner = None if seed is None else int(self.np_random.integers(np.iinfo(np.int32).max))
-        return (first, *self.union.seed(inner))
 
     def sample(self, mask: tuple[Any, ...] | None = None, probability: tuple[Any, ...] | None = None) -> Any:
         """Return a set of uniform size from 0 to m, of members drawn from the union (fewer if some came up twice)."""
         size = int(self.np_random.integers(0, self.most + 1))
-        drawn: list[Pair] = []
-        for _ in range(size):
-            pair = self.union.sample(mask=mask, probability=probability)
-            if not any(_same(pair, other) for other in drawn):
-                drawn.append(pair)
-        return tuple(drawn)
+        drawn = [self.union.sample(mask=mask, probability=probability) for _ in range(size)]
+        written = self.union.to_jsonable(drawn)
+        return tuple(pair for i, pair in enumerate(drawn) if written[i] not in written[:i])
 
     def contains(self, x: Any) -> bool:
         """Return whether `x` is a sequence of at most m members of the union."""
         return isinstance(x, (tuple, list)) and len(x) <= self.most and all(map(self.union.contains, x))
-
-    def to_jsonable(self, sample_n: Iterable[Any]) -> list[Any]:
-        """Members as lists that JSON can write."""
-        return [self.union.to_jsonable(sample) for sample in sample_n]
-
-    def from_jsonable(self, sample_n: list[Any]) -> list[Any]:
-        """Members as JSON has read them."""
-        return [tuple(self.union.from_jsonable(sample)) for sample in sample_n]
 
     def __len__(self) -> int:
         return len(self.union)
@@ -107,21 +92,6 @@ class MultiUnion(gymnasium.Space[tuple[Pair, ...]]):
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, MultiUnion) and (self.union, self.most) == (other.union, other.most)
-
-
-def _same(a: Pair, b: Pair) -> bool:
-    if a[0] != b[0]:
-        return False
-    return _plain(a[1]) == _plain(b[1])
-
-
-def _plain(x: Any) -> Any:
-    """Return a member as nested tuples, to be compared."""
-    if isinstance(x, dict):
-        return tuple((key, _plain(value)) for key, value in x.items())
-    if isinstance(x, (tuple, list)):
-        return tuple(map(_plain, x))
-    return np.asarray(x).tolist()
 
 
 @flatdim.register(MultiUnion)
@@ -152,3 +122,35 @@ def _flatten_space(space: MultiUnion) -> gymnasium.spaces.Box:
     low = np.concatenate([[0.0], np.minimum(inner.low, 0)])
     high = np.concatenate([[1.0], np.maximum(inner.high, 0)])
     return gymnasium.spaces.Box(np.tile(low, space.most), np.tile(high, space.most), dtype=np.float64)
+
+
+def state_space(names: NameTable) -> spaces.Tuple:
+    """Return a component for each variable; a `Dict` for one that has parts."""
+    return spaces.Tuple([_space(below) for tree in names.tree.values() for below in tree.values()])
+
+
+def _space(found: Any) -> spaces.Space[Any]:
+    if not isinstance(found, Variable):
+        return spaces.Dict({key: _space(below) for key, below in found.items()})
+    if _is_code(found):
+        return spaces.Discrete(len(found.meta.labels) or 2)
+    return spaces.Box(found.meta.low, found.meta.high, found.shape, _dtype(found))
+
+
+def state_member(names: NameTable, values: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Return the member of `state_space` with these arrays, given by the name of the variable."""
+
+    def member(variable: Variable) -> Any:
+        array = np.asarray(values[variable.name]).astype(_dtype(variable))
+        return np.int64(array) if _is_code(variable) else array
+
+    return tuple(map_variables(member, below) for tree in names.tree.values() for below in tree.values())
+
+
+def _is_code(variable: Variable) -> bool:
+    """Return whether it is a single label or truth value."""
+    return not variable.shape and bool(variable.meta.labels or variable.meta.dtype == "bool")
+
+
+def _dtype(variable: Variable) -> Any:
+    return np.float32 if variable.meta.dtype == "float" else np.int32

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from gymnasium.spaces import Box, Dict, Discrete, flatdim, flatten, flatten_space, unflatten
 
-from harvestgym.farm.paper.multi_union import MultiUnion, Union
+from harvestgym.farm.paper.spaces import MultiUnion, Union
 
 
 def parts() -> list[Discrete | Dict | Box]:

@@ -1,0 +1,74 @@
+"""Several objectives: a farm whose `step` returns a vector, each term of its score and each cost as a negative number.
+
+The convention is that of MO-Gymnasium, an environment with a `reward_space`, so that its wrappers and learners accept
+this one; the library itself is not needed. The farm is made with weights of 1, so that each term keeps its unit (kg of
+yield, index of the soil). One season then has the reward under any weights.
+
+    python examples/objectives.py
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+
+import harvestgym
+
+ID = "farm/bean-clay-1x1-v1"
+UNWEIGHTED = dict.fromkeys(("stage", "bio", "resource", "soil", "yield", "plant"), 1.0)
+"""The weights of a score that leave each term as it is."""
+
+GAIN = "reward/"
+"""The beginning of the names of the terms in the info."""
+
+COSTS = ("intervention cost", "observation cost", "wages")
+
+
+class RewardVector(gymnasium.Wrapper):
+    """A farm whose reward is a vector, float32.
+
+    Attributes:
+        objectives: the names of the entries: terms of the score, then costs.
+        reward_space: the space of the vectors.
+    """
+
+    def __init__(self, env: gymnasium.Env[Any, Any]) -> None:
+        super().__init__(env)
+        _, info = env.reset()
+        self._terms = [name for name in info if name.startswith(GAIN)]
+        self.objectives = (*(name.removeprefix(GAIN) for name in self._terms), *COSTS)
+        self.reward_space = gymnasium.spaces.Box(-np.inf, np.inf, (len(self.objectives),), np.float32)
+
+    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
+        """Do `action`; the reward is a vector of `reward_space`."""
+        obs, _, terminated, truncated, info = self.env.step(action)
+        reward = [info[name] for name in self._terms] + [-info[name] for name in COSTS]
+        return obs, np.asarray(reward, np.float32), terminated, truncated, info
+
+
+def play(env: gymnasium.Env[Any, Any], seed: int) -> Any:
+    """Return the sum of the rewards of a season of random actions."""
+    env.reset(seed=seed)
+    env.action_space.seed(seed)
+    total, over = 0.0, False
+    while not over:
+        _, reward, terminated, truncated, _ = env.step(env.action_space.sample())
+        total, over = total + reward, terminated or truncated
+    return total
+
+
+def main() -> None:
+    env = RewardVector(gymnasium.make(ID, scoring=UNWEIGHTED))
+    total = play(env, seed=0)
+    for name, value in zip(env.objectives, total, strict=True):
+        print(f"{name}: {value:.3f}")
+    score: Any = harvestgym.make(ID).spec.scoring.model_dump(by_alias=True)  # type: ignore[attr-defined]
+    weights = [score.get(name, 1.0) for name in env.objectives]
+    print(f"weighted as in the file: {np.dot(weights, total):.3f}")
+    print(f"the reward of the farm itself: {play(gymnasium.make(ID), seed=0):.3f}")
+
+
+if __name__ == "__main__":
+    main()
