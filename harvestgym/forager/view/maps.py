@@ -139,7 +139,7 @@ def _biomes(env: Forager) -> list[Mark]:
     """Return a square for each cell of a biome."""
     world = env.world
     y, x = np.meshgrid(np.arange(world.height)[::-1], np.arange(world.width), indexing="ij")
-    regions = world.region_at(x, y)
+    regions = world.find_region(x, y)
     return [
         _square((col, row), GROUNDS[1 + (region - 1) % (len(GROUNDS) - 1)], f"biome {world.regions[region].name}")
         for (row, col), region in np.ndenumerate(regions)
