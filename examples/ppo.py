@@ -36,7 +36,7 @@ from harvestgym.core.random import keys_for
 from harvestgym.core.rollout import evaluate
 from harvestgym.core.tree import replace
 from harvestgym.core.wrappers import Log, Wrapper, flatten
-from harvestgym.core.xla.sharding import SHARDS, map_over_shards
+from harvestgym.core.xla.compilation import SHARDS, map_over_shards
 from harvestgym.evaluate import splits
 from harvestgym.evaluate.run import horizon, policy_named
 from harvestgym.evaluate.statistics import summarise

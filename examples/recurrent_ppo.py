@@ -30,7 +30,7 @@ from harvestgym.core.autoreset import advance, is_done, start_episode
 from harvestgym.core.env import Env
 from harvestgym.core.policy import Policy, unflatten_actions
 from harvestgym.core.wrappers import flatten
-from harvestgym.core.xla.sharding import SHARDS
+from harvestgym.core.xla.compilation import SHARDS
 from harvestgym.evaluate import splits
 from harvestgym.evaluate.run import policy_named
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from harvestgym.core.xla.compilation import QUICK
-from harvestgym.core.xla.memory import free_programs_if_full
+from harvestgym.core.xla.processes import free_programs_if_full
 from harvestgym.core.xla.setup import enable_cache
 
 from .short import ALL, long

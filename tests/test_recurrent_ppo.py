@@ -24,7 +24,7 @@ def recurrent(import_example: Callable[[str], Any]) -> Any:
 
 def on_one_device(function: Any) -> Any:
     """Run a function in the form that has an axis of devices."""
-    from harvestgym.core.xla.sharding import map_over_shards
+    from harvestgym.core.xla.compilation import map_over_shards
 
     spec = jax.sharding.PartitionSpec()
     return map_over_shards(function, jax.devices()[:1], spec, spec)

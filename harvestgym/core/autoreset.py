@@ -82,19 +82,21 @@ def restart_episode(env: Env[Any, Any], run: RunState, first: jax.Array, params:
 
 
 def restart_ended(
-    env: Env[Any, Any], run: RunState, obs: Any, params: Any, renew: bool | jax.Array = False
-) -> tuple[RunState, Any]:
-    """Start the next episode of the ended environments of a batch; return the batch and its observations.
+    env: Env[Any, Any], run: RunState, shown: dict[str, Any], params: Any, renew: bool | jax.Array = False
+) -> tuple[RunState, dict[str, Any]]:
+    """Start the next episode of the ended environments of a batch, or of one that has ended.
 
-    If the scalar `renew` is true, the old states are ignored: these are the first episodes.
+    `shown` has some fields of their Timesteps by name; those of the ended environments are replaced. If the scalar
+    `renew` is true, the old states are ignored: these are the first episodes. Keys are split only where an episode
+    has ended.
     """
 
-    def fresh(take: Take) -> tuple[RunState, Any]:
-        following, now = split_key(take(run.key))
-        state, obs, _ = _begun(env, (now, take(run.state)), _take_params(take, params), renew)
-        return RunState(following, state, jnp.zeros(now.shape, bool)), obs
+    def fresh(take: Take) -> tuple[RunState, dict[str, Any]]:
+        ended = take(run)
+        again, opening = restart_episode(env, ended, jnp.full(ended.over.shape, renew), _take_params(take, params))
+        return again, {name: getattr(opening, name) for name in shown}
 
-    return _restart(run.over, fresh, (run, obs))
+    return _restart(run.over, fresh, (run, shown))
 
 
 def restart_some(
@@ -133,25 +135,15 @@ def advance(
 ) -> Advance:
     """Step an environment or a batch, and restart ended episodes according to `mode`."""
     key, now = split_key(run.key)
-    if mode is AutoresetMode.SAME_STEP:
-        return _advance_same_step(env, run, action, params, key, now)
-    state, shown, last = step_and_restart(env, mode, (now, now), run.state, run.over, action, params)
-    return Advance(RunState(key, state, is_done(last)), shown, last)
-
-
-def _advance_same_step(
-    env: Env[Any, Any], run: RunState, action: Any, params: Any, key: jax.Array, now: jax.Array
-) -> Advance:
-    """Advance with a restart in the same step; its key is split only when an episode ends, which is rare."""
+    if mode is AutoresetMode.NEXT_STEP:
+        state, shown, last = step_and_restart(env, mode, (now, now), run.state, run.over, action, params)
+        return Advance(RunState(key, state, is_done(last)), shown, last)
     state, last = _stepped(env, key.ndim)(now, run.state, action, params)
-    over = is_done(last)
-
-    def fresh(take: Take) -> tuple[Any, ...]:
-        later, again = split_key(take(key))
-        return later, *_begun(env, (again, take(state)), _take_params(take, params))
-
-    key, state, obs, info = _restart(over, fresh, (key, state, last.obs, last.info))
-    return Advance(RunState(key, state, jnp.zeros_like(over)), last._replace(obs=obs, info=info), last)
+    after = RunState(key, state, is_done(last))
+    if mode is AutoresetMode.DISABLED:
+        return Advance(after, last, last)
+    after, shown = restart_ended(env, after, {"obs": last.obs, "info": last.info}, params)
+    return Advance(after, last._replace(**shown), last)
 
 
 def is_done(timestep: Timestep) -> jax.Array:
@@ -177,15 +169,18 @@ def step_and_restart(
     stepped, last = _stepped(env, over.ndim)(now, state, action, params)
     if mode is AutoresetMode.DISABLED:
         return stepped, last, last
-    same = (stepped, last.obs, last.info)
+    same_step = mode is AutoresetMode.SAME_STEP
+    which, before = (is_done(last), stepped) if same_step else (over, state)
 
-    def fresh_after(before: Any) -> Callable[[Take], Any]:
-        return lambda take: _begun(env, take((again, before)), _take_params(take, params))
+    def fresh(take: Take) -> tuple[Any, Any, Any]:
+        key, ended = take((again, before))
+        first = jnp.zeros(key.shape, bool)
+        state, opening = _mapped(env.again, key.ndim, 3)(key, ended, first, _take_params(take, params))
+        return state, opening.obs, opening.info
 
-    if mode is AutoresetMode.SAME_STEP:
-        state, obs, info = _restart(is_done(last), fresh_after(stepped), same)
+    state, obs, info = _restart(which, fresh, (stepped, last.obs, last.info))
+    if same_step:
         return state, last._replace(obs=obs, info=info), last
-    state, obs, info = _restart(over, fresh_after(state), same)
     reward = jnp.where(over, 0.0, last.reward)
     shown = Timestep(obs, reward, last.terminated & ~over, last.truncated & ~over, info)
     return state, shown, shown
@@ -222,15 +217,6 @@ def _restart(which: jax.Array, fresh: Callable[[Take], Any], same: Any) -> Any:
 def _take_params(take: Take, params: Any) -> Any:
     """Select the parameters of the environments to restart, if they differ."""
     return Batched(take(params.each)) if isinstance(params, Batched) else params
-
-
-def _begun(
-    env: Env[Any, Any], before: tuple[jax.Array, Any], params: Any, renew: bool | jax.Array = False
-) -> tuple[Any, Any, Any]:
-    """Return state, obs and info of the episode that follows one that ended, for one or a batch."""
-    key, last = before
-    state, first = _mapped(env.again, key.ndim, 3)(key, last, jnp.full(key.shape, renew), params)
-    return state, first.obs, first.info
 
 
 def split_key(key: jax.Array) -> tuple[jax.Array, jax.Array]:

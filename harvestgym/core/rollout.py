@@ -1,11 +1,9 @@
-"""Batches of environments: compiled rollouts, evaluation of complete episodes, timing, several devices."""
+"""Batches of environments: compiled rollouts, evaluation of complete episodes, several devices."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from functools import partial
-from statistics import median
 from typing import Any, NamedTuple
 
 import jax
@@ -13,8 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import PartitionSpec
 
-from harvestgym.core.xla.compilation import announcing
-from harvestgym.core.xla.sharding import SHARDS, map_over_shards
+from harvestgym.core.xla.compilation import SHARDS, announcing, map_over_shards
 
 from .autoreset import Batched, RunState, restart_ended, select, start_episode
 from .env import Env, Timestep, check_core
@@ -91,13 +88,6 @@ class Episodes(NamedTuple):
         return _make_arrays_table(f"{len(self.returns)} episodes", self)._repr_html_()
 
 
-class Timing(NamedTuple):
-    """Seconds to compile, and median seconds of a run."""
-
-    compile: float
-    run: float
-
-
 def _make_arrays_table(title: str, arrays: Any) -> Table:
     """Make a table of the arrays in a named tuple; nested arrays are named by path."""
     rows = []
@@ -128,7 +118,8 @@ def rollout(
     """
     keys, params, chosen = _prepare("rollout", env, key, check_count("num_envs", num_envs), params, devices)
     with announcing(env.describe(num_envs)):
-        return _rollout(env, check_count("num_steps", num_steps), chosen, _trace_policy(policy), keys, params)
+        most = check_count("num_steps", num_steps)
+        return _run_on_devices(_roll, 1, env, most, chosen, _trace_policy(policy), keys, params)
 
 
 def evaluate(
@@ -146,20 +137,8 @@ def evaluate(
     """
     keys, params, chosen = _prepare("evaluate", env, key, check_count("num_episodes", num_episodes), params, devices)
     with announcing(env.describe(num_episodes)):
-        return _evaluate(env, check_count("max_steps", max_steps), chosen, _trace_policy(policy), keys, params)
-
-
-def measure(function: Callable[..., Any], *args: Any, repeats: int = 5) -> Timing:
-    """Measure how long `function(*args)` takes to compile, and then to run."""
-    start = time.perf_counter()
-    compiled = jax.jit(function).lower(*args).compile()
-    compiling = time.perf_counter() - start
-    runs = []
-    for _ in range(repeats + 1):
-        start = time.perf_counter()
-        jax.block_until_ready(compiled(*args))
-        runs.append(time.perf_counter() - start)
-    return Timing(compiling, median(runs[1:]))
+        most = check_count("max_steps", max_steps)
+        return _run_on_devices(_episodes, 0, env, most, chosen, _trace_policy(policy), keys, params)
 
 
 def _prepare(
@@ -185,40 +164,37 @@ def _trace_policy(policy: Policy | Batched) -> Policy | Batched:
     return policy.traced()
 
 
-def _spread_over_devices(function: Callable[..., Any], devices: tuple[Any, ...], axis: int) -> Callable[..., Any]:
-    """Distribute `function(policy, keys, params)` over devices by environment; `axis` is their axis in results."""
+@partial(jax.jit, static_argnums=(0, 1, 2, 3, 4))
+def _run_on_devices(
+    function: Callable[..., Any],
+    axis: int,
+    env: Env[Any, Any],
+    most: int,
+    devices: tuple[Any, ...],
+    policy: Policy | Batched,
+    keys: jax.Array,
+    params: Any,
+) -> Any:
+    """Call `function(env, most, policy, keys, params)`, distributed over devices by environment.
+
+    `axis` is the axis of the environments in its results.
+    """
     if not devices:
-        return function
-    out = PartitionSpec(*(None,) * axis, SHARDS)
+        return function(env, most, policy, keys, params)
 
     def share(policy: Any, keys: Batched, params: Any) -> Any:
-        return function(policy, keys.each, params)
+        return function(env, most, policy, keys.each, params)
 
-    def on_all(policy: Any, keys: jax.Array, params: Any) -> Any:
-        given, missing = (policy, Batched(keys), params), -len(keys) % len(devices)
-        specs = tuple(PartitionSpec(SHARDS) if isinstance(part, Batched) else PartitionSpec() for part in given)
-        filled = (_repeat_first(part, missing) if isinstance(part, Batched) else part for part in given)
-        whole = map_over_shards(share, devices, specs, out)(*filled)
-        return jax.tree.map(lambda leaf: jax.lax.slice_in_dim(leaf, 0, len(keys), axis=axis), whole)
-
-    return on_all
+    given, missing = (policy, Batched(keys), params), -len(keys) % len(devices)
+    specs = tuple(PartitionSpec(SHARDS) if isinstance(part, Batched) else PartitionSpec() for part in given)
+    filled = (_repeat_first(part, missing) if isinstance(part, Batched) else part for part in given)
+    whole = map_over_shards(share, devices, specs, PartitionSpec(*(None,) * axis, SHARDS))(*filled)
+    return jax.tree.map(lambda leaf: jax.lax.slice_in_dim(leaf, 0, len(keys), axis=axis), whole)
 
 
 def _repeat_first(tree: Any, times: int) -> Any:
     """Append copies of the first row of each leaf."""
     return jax.tree.map(lambda leaf: jnp.concatenate([leaf, jnp.repeat(leaf[:1], times, axis=0)]), tree)
-
-
-@partial(jax.jit, static_argnums=(0, 1, 2))
-def _rollout(
-    env: Env[Any, Any],
-    num_steps: int,
-    devices: tuple[Any, ...],
-    policy: Policy | Batched,
-    keys: jax.Array,
-    params: Any,
-) -> Trajectory:
-    return _spread_over_devices(partial(_roll, env, num_steps), devices, axis=1)(policy, keys, params)
 
 
 def _roll(env: Env[Any, Any], num_steps: int, policy: Policy | Batched, keys: jax.Array, params: Any) -> Trajectory:
@@ -229,25 +205,13 @@ def _roll(env: Env[Any, Any], num_steps: int, policy: Policy | Batched, keys: ja
 
     def one(loop: Loop, now: jax.Array) -> tuple[Loop, Trajectory]:
         carry = select(loop.world.over, player.init, loop.carry)
-        run, obs = restart_ended(env, loop.world, loop.obs, params, now == 0)
-        after, action, last = take_step(player, step, Loop(run, obs, carry), now)
-        made = Trajectory(obs, action, last.reward, last.obs, last.terminated, last.truncated, last.info)
+        run, shown = restart_ended(env, loop.world, {"obs": loop.obs}, params, now == 0)
+        after, action, last = take_step(player, step, Loop(run, shown["obs"], carry), now)
+        made = Trajectory(shown["obs"], action, last.reward, last.obs, last.terminated, last.truncated, last.info)
         return after, made
 
     start = Loop(RunState(keys, none.state, jnp.ones(keys.shape, bool)), none_shown.obs, player.init)
     return jax.lax.scan(one, start, jnp.arange(num_steps, dtype=jnp.int32))[1]
-
-
-@partial(jax.jit, static_argnums=(0, 1, 2))
-def _evaluate(
-    env: Env[Any, Any],
-    max_steps: int,
-    devices: tuple[Any, ...],
-    policy: Policy | Batched,
-    keys: jax.Array,
-    params: Any,
-) -> Episodes:
-    return _spread_over_devices(partial(_episodes, env, max_steps), devices, axis=0)(policy, keys, params)
 
 
 def _episodes(env: Env[Any, Any], max_steps: int, policy: Policy | Batched, keys: jax.Array, params: Any) -> Episodes:

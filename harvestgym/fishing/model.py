@@ -16,9 +16,9 @@ import jax.numpy as jnp
 from harvestgym.core.checks import check_fields
 from harvestgym.core.env import Env, Timestep
 from harvestgym.core.random import key_for
-from harvestgym.core.reduction import add_up, find_highest
 from harvestgym.core.tree import iterate_metas, par, pytree, replace, var
 from harvestgym.core.tuning.rule_family import TunedRule
+from harvestgym.core.xla.fusion import add_up, find_highest
 
 from .change import AnyLaw, Drift, Spread
 from .growth import MAX_BIOMASS, GrowthLaw

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
 from operator import methodcaller
 from typing import Any
 
@@ -21,7 +20,7 @@ from harvestgym.core.env import Timestep
 from harvestgym.core.episode import episode_keys
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.policy import Policy, constant_policy, random_policy, together
-from harvestgym.core.rollout import evaluate, measure, rollout
+from harvestgym.core.rollout import evaluate, rollout
 from harvestgym.core.tree import replace
 from harvestgym.core.xla.compilation import QUICK
 from tests.toy import BoxStock, Stock
@@ -178,15 +177,6 @@ def test_new_weights_and_parameters_compile_nothing() -> None:
         return len(traces)
 
     assert run(Stock(), 1.0, 0.6) == run(Stock(), -1.0, 0.7) == run(Stock(), 2.0, 0.8)
-
-
-def test_timing_separates_compiling_from_running() -> None:
-    def slow_to_trace(x: jax.Array) -> jax.Array:
-        time.sleep(0.2)
-        return x + 1
-
-    timing = measure(slow_to_trace, jnp.float32(1), repeats=3)
-    assert timing.compile > 0.2 > timing.run > 0
 
 
 GROWTHS = np.linspace(0.0, 0.9, 7, dtype=np.float32)

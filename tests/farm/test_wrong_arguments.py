@@ -6,6 +6,7 @@ import dataclasses
 import inspect
 import math
 import random
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -100,6 +101,7 @@ def test_every_group_of_parameters_refuses_or_builds() -> None:
             for path, _ in jax.tree_util.tree_flatten_with_path(entity)[0]
             if len(path) > 1 and inner
         ]
+        paths = [path for path in paths if dataclasses.is_dataclass(reduce(getattr, path[:-1], entity))]
         if not paths:
             continue
         *groups, leaf = rng.choice(paths)

@@ -1,7 +1,7 @@
 """A user's own program, with `vmap` over thousands of steps, gives the numbers of small batches, also where JAX ran
 before the import.
 
-In JAX 0.8 to 0.10 XLA gives large reductions to a library that is wrong in some loops (`harvestgym.core.reduction`).
+In JAX 0.8 to 0.10 XLA gives large reductions to a library that is wrong in some loops (`harvestgym.core.xla.fusion`).
 """
 
 from __future__ import annotations

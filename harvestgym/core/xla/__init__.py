@@ -4,9 +4,9 @@
 warning (`fallback`): `fusion` (how XLA fuses operations on a CPU) and `setup` (the two settings of the process: the
 folder of compiled programs, and the thread that runs programs on a CPU).
 
-The others have no replacement and are always on: `compilation` (a line on stderr if compiling takes long), `memory`
-(a limit on compiled programs in a process), `processes` (an error in a forked process that would hang), `sharding`
-(one program for several devices) and `tracing` (whether JAX traces a value).
+The others have no replacement and are always on: `compilation` (a line on stderr if compiling takes long, one program
+for several devices), `processes` (an error in a forked process that would hang, and a limit on compiled programs) and
+`tracing` (whether JAX traces a value).
 
 Importing the package runs nothing here and changes no setting, except that `processes` registers a callback for
 forks.

@@ -1,9 +1,11 @@
-"""Compilation of programs: one line on stderr if it takes long, and quick compilation of programs that run rarely.
+"""Compilation of programs: a line on stderr if it takes long, quick compilation, one program for several devices.
 
-Internals: the name of one option of XLA's compiler, which raises an exception in versions that do not know it, and the
-word "compil" in the names of compiling functions of JAX and Numba.
-Gain: `QUICK` halves the compile time.
-Without it: such programs are compiled with full optimisation, and no line reports that compiling takes long.
+Internals: the name of one option of XLA's compiler, which raises an exception in versions that do not know it; the
+word "compil" in the names of compiling functions of JAX and Numba; the argument `check_vma` of `jax.shard_map`, whose
+check rejects a loop that starts from constants.
+Gain: `QUICK` halves the compile time; one call with one program runs on all devices.
+Without it: such programs are compiled with full optimisation, and no line reports that compiling takes long. There is
+no other way to use several devices, so the off switch does not apply to `map_over_shards`.
 """
 
 from __future__ import annotations
@@ -13,12 +15,13 @@ import os
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import wraps
 from typing import Any
 
 import jax
+import numpy as np
 
 from .fallback import report, with_fallback
 
@@ -33,6 +36,9 @@ LONG = 2.0
 
 REJECTED = "Error reading persistent compilation cache entry"
 """How the warning of JAX begins when a program in the cache cannot be used."""
+
+SHARDS = "shards"
+"""The name of the only axis of the mesh of `map_over_shards`."""
 
 _announced: set[str] = set()
 
@@ -89,3 +95,11 @@ def jit_quickly(function: Callable[..., Any], what: str, **options: Any) -> Call
             return call(*args)
 
     return announced
+
+
+def map_over_shards(
+    function: Callable[..., Any], devices: Sequence[Any], in_specs: Any, out_specs: Any
+) -> Callable[..., Any]:
+    """Return `function` as one program for all devices; each runs it on its shard of the arguments."""
+    mesh = jax.sharding.Mesh(np.asarray(devices), (SHARDS,))
+    return jax.shard_map(function, mesh=mesh, in_specs=in_specs, out_specs=out_specs, check_vma=False)

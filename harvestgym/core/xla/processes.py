@@ -1,7 +1,12 @@
-"""Forked processes: JAX runs threads, which a fork does not copy, so a forked process would wait forever.
+"""This process: whether it was forked where JAX would hang, and whether it holds too many compiled programs.
+
+JAX runs threads, which a fork does not copy, so a forked process would wait forever. A compiled program takes several
+memory mappings. Linux allows a process 65,530 of them, and LLVM aborts a process that asks for more: some thousands of
+programs, or two dozen farms, each with rollouts, planners and tuning.
 
 Internals: `jax._src.xla_bridge.backends_are_initialized`; on Linux the names of XLA's threads.
-Gain: an error that explains what to do, instead of a process that hangs, regardless of who used JAX before the fork.
+Gain: an error that explains what to do, instead of a process that hangs, regardless of who used JAX before the fork;
+programs are dropped before they exceed the limit.
 Without it: only a use of JAX by this package is detected. The off switch does not apply.
 
 This module does not import JAX: it runs when `harvestgym` is imported.
@@ -9,9 +14,14 @@ This module does not import JAX: it runs when `harvestgym` is imported.
 
 from __future__ import annotations
 
+import ctypes
+import gc
 import os
 import sys
 from pathlib import Path
+
+PIECES = 20_000
+"""Number of memory mappings above which programs are dropped: a third of the Linux limit, 1 to 2 GiB."""
 
 _used = _forked = False
 """Whether this package has used JAX, and whether this process was forked from one in which JAX had started."""
@@ -50,6 +60,22 @@ def _has_lost_threads() -> bool:
     """Return whether JAX has started but its threads are missing: the fork happened before this import."""
     names = list(Path("/proc/self/task").glob("*/comm"))  # empty without /proc
     return is_jax_started() and bool(names) and not any("XLA" in name.read_text() for name in names)
+
+
+def free_programs_if_full() -> bool:
+    """Drop all compiled programs if this process has too many memory mappings; return whether it did.
+
+    Programs that are needed later are compiled again. On systems other than Linux this does nothing.
+    """
+    if sys.platform != "linux" or Path("/proc/self/maps").read_bytes().count(b"\n") <= PIECES:
+        return False
+    import jax  # a sweep can be described without JAX
+
+    jax.clear_caches()
+    gc.collect()
+    if (trim := getattr(ctypes.CDLL(None), "malloc_trim", None)) is not None:
+        trim(0)  # otherwise the C library keeps freed memory
+    return True
 
 
 if hasattr(os, "register_at_fork"):

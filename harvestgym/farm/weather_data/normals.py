@@ -1,8 +1,9 @@
-"""Monthly normals: the climate of a site as a short table, stated or computed from observations."""
+"""Monthly normals: the climate of a site as a short table, stated or computed from observations; amounts of rain."""
 
 from __future__ import annotations
 
 import functools
+import math
 from typing import Annotated, NamedTuple
 
 import numpy as np
@@ -18,6 +19,10 @@ RAINY = 1.0
 """mm from which a day is rainy: more humid, windier, and with a smaller range of temperature."""
 FEWEST_DAYS = 8
 """A month with fewer wet or rainy days is pooled with both its neighbours for statistics of the next day."""
+NODES = 89
+REACH = 5.5
+"""Standard normal of the last node of rain amounts (minus this at the first); no float32 uniform in [0, 1) reaches
+5.42."""
 MONTH_LENGTHS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 _Chance = Annotated[float, Field(ge=0, le=1)]
@@ -195,3 +200,32 @@ def _mean_amount(amounts: np.ndarray) -> float:
 def _gamma_shape(amounts: np.ndarray) -> float:
     """Estimate the shape by the method of moments; 1 for too few days."""
     return float(amounts.mean() ** 2 / max(amounts.var(), 1e-3)) if amounts.size > 1 else 1.0
+
+
+def gamma_cdf(shape: float, x: np.ndarray) -> np.ndarray:
+    """Return P(X <= x) of a gamma distribution of scale 1, by the power series of the incomplete gamma function."""
+    term = np.ones_like(x)
+    total = np.ones_like(x)
+    for n in range(1, int(2 * x.max() + 60)):
+        term = term * x / (shape + n)
+        total += term
+    return np.exp(shape * np.log(x) - x - math.lgamma(shape + 1)) * total
+
+
+def gamma_quantiles(shape: float) -> np.ndarray:
+    """Return the quantiles of a gamma distribution of scale 1 at the nodes; (NODES,)."""
+    top = shape + 6 * math.sqrt(shape) + 20  # the mass above is less than 1e-9
+    x = np.geomspace(1e-8, top, 4000)
+    uniforms = [math.erfc(-z / math.sqrt(2)) / 2 for z in np.linspace(-REACH, REACH, NODES)]
+    return np.interp(uniforms, gamma_cdf(shape, x), x, left=0.0)
+
+
+def amount_quantiles(mean: float, shape: float, least: float) -> np.ndarray:
+    """Return amounts (mm) at the nodes: `least` plus a gamma variable, with this mean and variance mean**2 / shape.
+
+    The generator interpolates this table, which needs no rejection loop and no key: a day of rain takes one uniform
+    number. The nodes are evenly spaced in the standard normal of that number.
+    """
+    above = mean - least
+    shape_above = shape * (above / mean) ** 2
+    return least + gamma_quantiles(shape_above) * above / shape_above

@@ -17,8 +17,7 @@ import numpy as np
 
 from harvestgym.core.errors import ConfigError
 from harvestgym.farm.weather_data.ghcn import TO_2_M, vapour_pressure
-from harvestgym.farm.weather_data.normals import MONTH_LENGTHS, RAINY
-from harvestgym.farm.weather_data.rain_amounts import gamma_cdf
+from harvestgym.farm.weather_data.normals import MONTH_LENGTHS, RAINY, gamma_cdf
 
 NOT_PUBLISHED = {
     # Richardson (1981), Water Resources Research 17, 182-190: correlations at 31 stations of the United States

@@ -15,7 +15,7 @@ import pytest
 import harvestgym
 from harvestgym.core.policy import random_policy
 from harvestgym.core.rollout import rollout
-from harvestgym.core.xla.memory import free_programs_if_full
+from harvestgym.core.xla.processes import free_programs_if_full
 from harvestgym.farm import BasicRule, Farm, Field, Plant, Soil, Weather
 from harvestgym.farm.family import CATALOGUE
 from harvestgym.gym.env import GymEnv

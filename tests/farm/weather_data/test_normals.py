@@ -9,24 +9,25 @@ from harvestgym.core.errors import ConfigError
 from harvestgym.farm.entities.weather import generator
 from harvestgym.farm.entities.weather.climate import compute_climate
 from harvestgym.farm.entities.weather.site import load_site
-from harvestgym.farm.weather_data import rain_amounts
+from harvestgym.farm.weather_data import normals as figures
 from harvestgym.farm.weather_data.normals import MONTH_LENGTHS, Normals, calendar, measure_normals
 from harvestgym.farm.weather_data.table import YEAR, Day
+from tests.farm.entities.weather.simulate import simulate
 
 
 @pytest.mark.parametrize("shape", [0.05, 0.3, 1.0, 2.5, 40.0])
 def test_gamma_is_that_of_scipy(shape):
     x = np.geomspace(1e-4, shape + 8 * np.sqrt(shape) + 8, 60)
-    np.testing.assert_allclose(rain_amounts.gamma_cdf(shape, x), stats.gamma.cdf(x, shape), rtol=1e-10)
-    nodes = np.linspace(-rain_amounts.REACH, rain_amounts.REACH, rain_amounts.NODES)
+    np.testing.assert_allclose(figures.gamma_cdf(shape, x), stats.gamma.cdf(x, shape), rtol=1e-10)
+    nodes = np.linspace(-figures.REACH, figures.REACH, figures.NODES)
     exact = stats.gamma.isf(stats.norm.sf(nodes), shape)
-    np.testing.assert_allclose(rain_amounts.gamma_quantiles(shape), exact, rtol=2e-3, atol=3e-3 * shape)
+    np.testing.assert_allclose(figures.gamma_quantiles(shape), exact, rtol=2e-3, atol=3e-3 * shape)
 
 
 def test_amounts_have_the_mean_and_variance_asked_for():
-    table = rain_amounts.amount_quantiles(mean=22.2, shape=0.61, least=1.0)
+    table = figures.amount_quantiles(mean=22.2, shape=0.61, least=1.0)
     uniforms = (np.arange(200_000) + 0.5) / 200_000
-    nodes = np.linspace(-rain_amounts.REACH, rain_amounts.REACH, rain_amounts.NODES)
+    nodes = np.linspace(-figures.REACH, figures.REACH, figures.NODES)
     rain = np.interp(stats.norm.ppf(uniforms), nodes, table)
     assert rain.min() >= 1.0
     assert rain.mean() == pytest.approx(22.2, rel=0.01)
@@ -97,7 +98,7 @@ def test_what_is_measured_is_generated_and_measured_again(name):
     first = load_site(name).normals
     climate = compute_climate(first)
     draws = jax.random.uniform(jax.random.key(6), (200 * YEAR, generator.DRAWS))
-    days, _ = jax.jit(generator.simulate)(climate, generator.first_memory(climate, draws[0]), 1, draws)
+    days, _ = jax.jit(simulate)(climate, generator.first_memory(climate, draws[0]), 1, draws)
     again = measure_normals(days)
     for field, within in {"t_min": 0.6, "t_max": 0.6, "t_mean": 0.6, "humidity": 1.5, "wind": 0.15}.items():
         np.testing.assert_allclose(getattr(again, field), getattr(first, field), atol=within, err_msg=field)
@@ -113,7 +114,7 @@ def test_a_climate_of_one_day_generates_that_day(name):
     site = load_site(name)
     climate = compute_climate(site.normals)
     draws = jax.random.uniform(jax.random.key(0), (YEAR, generator.DRAWS))
-    days, _ = jax.jit(generator.simulate)(climate, generator.first_memory(climate, draws[0]), 1, draws)
+    days, _ = jax.jit(simulate)(climate, generator.first_memory(climate, draws[0]), 1, draws)
     for column, expected in zip(days, site.table.days, strict=True):
         np.testing.assert_allclose(column, expected, rtol=0.05, atol=0.02)
 

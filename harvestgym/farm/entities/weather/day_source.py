@@ -13,10 +13,7 @@ from harvestgym.core.tree import par, pytree, static
 from harvestgym.farm.weather_data.table import YEAR, Day, WeatherTable, WeatherTableError
 
 from . import generator
-from .climate import LATENT, Climate
-
-MEMORY = 1 + len(LATENT)
-"""Length of the memory of a day source."""
+from .climate import Climate
 
 
 @pytree
@@ -42,7 +39,7 @@ class Replay:
         years = self.days.shape[0] // YEAR
         year = jnp.minimum((draws[0] * years).astype(jnp.int32), years - 1)
         row = (jnp.asarray(day, jnp.int32) - self.start_day) % YEAR + YEAR * year
-        return jnp.zeros(MEMORY, jnp.float32).at[0].set(row)
+        return jnp.zeros(generator.MEMORY, jnp.float32).at[0].set(row)
 
     def next(self, memory: jax.Array, day: Any, draws: jax.Array) -> tuple[Day, jax.Array]:
         """Return the next row of the table."""
@@ -61,20 +58,14 @@ class Generate:
 
     def first(self, day: Any, draws: jax.Array) -> jax.Array:
         """Return the memory after an unknown day."""
-        return _packed(generator.first_memory(self.climate, draws))
+        return generator.first_memory(self.climate, draws)
 
     def next(self, memory: jax.Array, day: Any, draws: jax.Array) -> tuple[Day, jax.Array]:
         """Return the next generated day."""
-        before = generator.Memory(memory[0].astype(jnp.int32), memory[1:])
-        found, after = generator.next_day(self.climate, before, day, draws)
-        return found, _packed(after)
+        return generator.next_day(self.climate, memory, day, draws)
 
 
 DaySource = Replay | Generate
-
-
-def _packed(memory: generator.Memory) -> jax.Array:
-    return jnp.concatenate([memory.sky[None].astype(jnp.float32), memory.departure])
 
 
 def replay_table(table: WeatherTable) -> Replay:

@@ -9,47 +9,40 @@ ones.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jax.scipy.special import ndtri
 
-from harvestgym.farm.weather_data.normals import RAINY, WET, calendar
-from harvestgym.farm.weather_data.rain_amounts import NODES, REACH
-from harvestgym.farm.weather_data.table import YEAR, Day
+from harvestgym.farm.weather_data.normals import NODES, RAINY, REACH, WET, calendar
+from harvestgym.farm.weather_data.table import Day
 
 from .climate import LATENT, Climate
 
 DRAWS = 2 + len(LATENT)
 """Uniform numbers in [0, 1) for a day: wet or dry, the amount of rain, and the departures."""
+MEMORY = 1 + len(LATENT)
+"""Length of the memory of a day."""
 DRY, DRIZZLE, RAIN, UNKNOWN = 0, 1, 2, 3
 DRIEST = 5.0  # %; daily means stay above it even in deserts
 NARROWEST = 0.5  # degC between night and day
 
 
-class Memory(NamedTuple):
-    """The part of today's weather that tomorrow's depends on.
+def first_memory(climate: Climate, draws: jax.Array) -> jax.Array:
+    """Return the memory before the first day: an unknown sky, and departures; `draws` of shape (DRAWS,).
 
-    Attributes:
-        sky: DRY, DRIZZLE or RAIN, or UNKNOWN before the first day; int32.
-        departure: standardised departures of t_min, t_max, humidity and wind; float32, shape (4,).
+    The memory, float32 of shape (MEMORY,), is the part of today's weather that tomorrow's depends on: the sky, DRY,
+    DRIZZLE, RAIN or UNKNOWN, and the standardised departures of the variables in `LATENT`.
     """
-
-    sky: jax.Array
-    departure: jax.Array
+    return jnp.append(jnp.float32(UNKNOWN), climate.start @ _normal(draws[2:]))
 
 
-def first_memory(climate: Climate, draws: jax.Array) -> Memory:
-    """Return the memory before the first day, with departures but an unknown sky; `draws` of shape (DRAWS,)."""
-    return Memory(jnp.int32(UNKNOWN), climate.start @ _normal(draws[2:]))
-
-
-def next_day(climate: Climate, memory: Memory, day: Any, draws: jax.Array) -> tuple[Day, Memory]:
+def next_day(climate: Climate, memory: jax.Array, day: Any, draws: jax.Array) -> tuple[Day, jax.Array]:
     """Return the weather of day `day` (1 to 365) after `memory`; `draws` is uniform in [0, 1), shape (DRAWS,)."""
     month = _month(day)
-    sky = jnp.sum(draws[0] < climate.chances[month, memory.sky], dtype=jnp.int32)
-    departure = climate.carry @ memory.departure + climate.shock @ _normal(draws[2:])
+    sky = jnp.sum(draws[0] < climate.chances[month, memory[0].astype(jnp.int32)], dtype=jnp.int32)
+    departure = climate.carry @ memory[1:] + climate.shock @ _normal(draws[2:])
     level = _level(climate, day)
     usual = level[: len(LATENT)] + (sky == RAIN) * climate.rainy[month]
     spread = climate.spread[month]
@@ -58,19 +51,7 @@ def next_day(climate: Climate, memory: Memory, day: Any, draws: jax.Array) -> tu
     humidity = jnp.clip(humidity, DRIEST, 100.0)
     wind = _wind(usual[-1], spread[-1], departure[-1])
     rain = _amount(sky, climate.amounts[month], draws[1])
-    return Day(t_min, t_max, t_mean, humidity, wind, rain), Memory(sky, departure)
-
-
-def simulate(climate: Climate, memory: Memory, day: Any, draws: jax.Array) -> tuple[Day, Memory]:
-    """Simulate consecutive days from day `day`; `draws` has shape (n, DRAWS), the fields of the days (n,)."""
-
-    def step(carry: tuple[Memory, jax.Array], draw: jax.Array) -> tuple[tuple[Memory, jax.Array], Day]:
-        before, today = carry
-        weather, after = next_day(climate, before, today, draw)
-        return (after, today % YEAR + 1), weather
-
-    (memory, _), days = jax.lax.scan(step, (memory, jnp.asarray(day, jnp.int32)), draws)
-    return days, memory
+    return Day(t_min, t_max, t_mean, humidity, wind, rain), jnp.append(sky.astype(jnp.float32), departure)
 
 
 def _index(day: Any) -> jax.Array:

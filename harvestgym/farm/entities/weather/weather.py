@@ -29,9 +29,9 @@ from harvestgym.farm.weather_data.table import YEAR, Day, read_table
 
 from . import drawing
 from .climate import compute_climate
-from .day_source import MEMORY, DaySource, Generate, replay_table
+from .day_source import DaySource, Generate, replay_table
 from .evapotranspiration import extraterrestrial_radiation, reference_evapotranspiration, solar_radiation
-from .generator import DRAWS
+from .generator import DRAWS, MEMORY
 from .site import WIND_DIRECTIONS, Site, load_site
 
 LAPSE = 0.0065
