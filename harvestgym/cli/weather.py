@@ -1,4 +1,4 @@
-"""Commands that convert public weather files: `weather ghcn` for daily records, `weather normals` for normals."""
+"""The command that converts public weather files: `weather ghcn` for daily records."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-group = typer.Typer(no_args_is_help=True, help="Convert public weather files for farms: ghcn, normals.")
+group = typer.Typer(no_args_is_help=True, help="Convert public weather files for farms: ghcn.")
 
 
 @group.command("ghcn")
@@ -24,16 +24,3 @@ def convert_station(
     filled = ", ".join(f"{count} of {name}" for name, count in table.filled.items() if count)
     typer.echo(f"{table.dates[0].year} to {table.dates[-1].year}, {len(table.dates)} days; filled: {filled or 'none'}")
     typer.echo(f"wrote {out}; use it as [Weather, {{extends: base, table: {out}, rain: mm}}]")
-
-
-@group.command("normals")
-def convert_normals(
-    file: Annotated[Path, typer.Argument(help="station sheet (CSV) of the WMO climate normals")],
-    name: Annotated[str, typer.Argument(help="name of the place")],
-    out: Annotated[Path, typer.Option(help="site file to write (YAML)")],
-) -> None:
-    """Convert a station sheet of the WMO climate normals to a site with generated weather."""
-    from harvestgym.farm.weather_data.wmo_normals import read_sheet, write_site
-
-    out.write_text(write_site(read_sheet(file), name), encoding="utf-8")
-    typer.echo(f"wrote {out}; use it as [Weather, {{extends: base, site: {out}}}]")

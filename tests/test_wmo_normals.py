@@ -3,16 +3,18 @@
 import jax
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
-from harvestgym.cli.app import app
 from harvestgym.core.errors import ConfigError
 from harvestgym.farm.entities.weather import Weather, generator
 from harvestgym.farm.entities.weather.climate import compute_climate
 from harvestgym.farm.entities.weather.site import load_site, read_site
 from harvestgym.farm.weather_data.normals import MONTH_LENGTHS, calendar
-from harvestgym.farm.weather_data.wmo_normals import continue_rain, estimate_normals, read_sheet
 from tests.farm.entities.weather.simulate import simulate
+from tests.script import script
+
+converter = script("examples/wmo_normals.py")
+continue_rain, estimate_normals = converter.continue_rain, converter.estimate_normals
+read_sheet = converter.read_sheet
 
 FIVE_SITES = ("debrecen", "isparta", "petrolina", "walkamin", "zaragoza")
 INDEPENDENT_DAYS = 30 * 30 * (1 - 0.67) / (1 + 0.67)
@@ -82,11 +84,10 @@ def test_rain_after_rain_is_that_of_geng():
     np.testing.assert_allclose(share * again + (1 - share) * 0.75 * share, share)
 
 
-def test_the_command_writes_a_site_that_a_farm_uses(tmp_path):
+def test_the_example_writes_a_site_that_a_farm_uses(tmp_path, monkeypatch):
     out = tmp_path / "nowhere.yaml"
-    arguments = ["weather", "normals", str(_sheet(tmp_path / "one.csv")), "Nowhere", "--out", str(out)]
-    result = CliRunner().invoke(app, arguments)
-    assert result.exit_code == 0, result.output
+    monkeypatch.setattr("sys.argv", ["wmo_normals.py", str(_sheet(tmp_path / "one.csv")), "Nowhere", "--out", str(out)])
+    converter.main()
     assert read_site(out).about.title == "Nowhere, Nowhere"
     weather = Weather.named({"extends": "base", "site": str(out)})
     assert weather.station == 120

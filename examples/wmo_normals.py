@@ -1,4 +1,6 @@
-"""WMO climate normals: convert the station sheet of a 30-year period to normals for the weather generator.
+"""WMO climate normals: convert the station sheet of a 30-year period to a site with generated weather.
+
+    python examples/wmo_normals.py Debrecen_12882.csv Debrecen --out debrecen.yaml
 
 NOAA's National Centers for Environmental Information publish the sheets (CSV) for 1991-2020. They contain means of
 temperature, rain, rainy days, humidity and wind, but not the day-to-day statistics that a generator needs;
@@ -7,6 +9,7 @@ temperature, rain, rainy days, humidity and wind, but not the day-to-day statist
 
 from __future__ import annotations
 
+import argparse
 import csv
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -14,10 +17,15 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.special import gammainc, ndtri
 
 from harvestgym.core.errors import ConfigError
-from harvestgym.farm.weather_data.ghcn import TO_2_M, vapour_pressure
-from harvestgym.farm.weather_data.normals import MONTH_LENGTHS, RAINY, gamma_cdf
+
+MONTH_LENGTHS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+RAINY = 1.0
+"""mm from which the generator counts a day as rainy."""
+TO_2_M = 4.87 / np.log(67.8 * 10.0 - 5.42)
+"""Ratio of the wind at 2 m to the wind at 10 m (FAO-56 eq. 47)."""
 
 NOT_PUBLISHED = {
     # Richardson (1981), Water Resources Research 17, 182-190: correlations at 31 stations of the United States
@@ -118,7 +126,7 @@ def estimate_normals(station: Station) -> dict[str, Any]:
         "rain_per_rainy_day": per_day, "rain_shape": np.full(12, _estimate_shape(sheet, rainy * days, per_day)),
     }  # fmt: skip
     lists = {name: [round(float(value), 3) for value in values] for name, values in months.items()}
-    return lists | {"wind_factor": round(TO_2_M, 3)} | NOT_PUBLISHED
+    return lists | {"wind_factor": round(float(TO_2_M), 3)} | NOT_PUBLISHED
 
 
 def continue_rain(share: np.ndarray) -> np.ndarray:
@@ -144,7 +152,8 @@ def _take(
 def _humidity_of_vapour(station: Station, t_mean: np.ndarray) -> np.ndarray:
     """Return the humidity, %, from the mean vapour pressure at the mean temperature (FAO-56 eqs. 10 and 11)."""
     vapour = _take(station, "mean vapor pressure", "mean")
-    return np.minimum(100 * vapour / vapour_pressure(t_mean), 100.0)
+    saturated = 6.108 * np.exp(17.27 * t_mean / (t_mean + 237.3))
+    return np.minimum(100 * vapour / saturated, 100.0)
 
 
 def _estimate_sd(sheet: Sheet, which: str, mean: np.ndarray) -> np.ndarray | None:
@@ -152,8 +161,6 @@ def _estimate_sd(sheet: Sheet, which: str, mean: np.ndarray) -> np.ndarray | Non
 
     A month without a usable count gets the mean of the other months; None if there is none.
     """
-    from scipy.special import ndtri
-
     found = np.full((0, 12), np.nan)
     for (name, how), counts in sheet.items():
         said = re.search(rf"{which} temperature.*?([<>≤≥])=? ?(?:threshold)?([-–]?\d+) deg", name)
@@ -189,7 +196,7 @@ def _share_above(shape: float, mean: float, level: float = 10.0) -> float:
     """Return the share of rainy days with at least `level` mm: 1 mm plus a gamma variable, with this mean and shape."""
     above = mean - RAINY
     own = shape * (above / mean) ** 2
-    return float(1 - gamma_cdf(own, np.array([(level - RAINY) * own / above]))[0])
+    return float(1 - gammainc(own, (level - RAINY) * own / above))
 
 
 def write_site(station: Station, name: str) -> str:
@@ -217,9 +224,24 @@ source: >-
   WMO climatological normals 1991-2020, station {station} (WMO {number}), NOAA NCEI accession 0253808:
   monthly temperatures, rain, days with 1 mm, humidity, wind (taken as at 10 m). Counts of days beyond thresholds give
   the spread of temperatures and of rain where they are published. Not published and so estimated: persistence,
-  correlations, the spread of humidity and wind, days below 1 mm (weather/wmo_normals.py). No observed day.
-  Made by `harvestgym weather normals`.
+  correlations, the spread of humidity and wind, days below 1 mm (examples/wmo_normals.py). No observed day.
+  Made by `examples/wmo_normals.py`.
 licence: figures in the public domain (WMO normals, published by NOAA NCEI)
 normals:
 {normals}
 """
+
+
+def main() -> None:
+    """Convert a station sheet."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("sheet", type=Path, help="station sheet (CSV) of the WMO climate normals")
+    parser.add_argument("name", help="name of the place")
+    parser.add_argument("--out", type=Path, required=True, help="site file to write (YAML)")
+    options = parser.parse_args()
+    options.out.write_text(write_site(read_sheet(options.sheet), options.name), encoding="utf-8")
+    print(f"wrote {options.out}; use it as [Weather, {{extends: base, site: {options.out}}}]")
+
+
+if __name__ == "__main__":
+    main()
