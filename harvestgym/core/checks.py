@@ -183,25 +183,19 @@ def _allow_type(hint: Any) -> Any:
     if hint in _TAKEN_AS_THEY_ARE or origin is Literal:
         return hint
     if isinstance(origin, type) and issubclass(origin, Collection):
-        return Annotated[Any, BeforeValidator(functools.partial(_check_collection, origin))]
+        return _require(lambda value: isinstance(value, origin) and not isinstance(value, str | bytes), "a list")
     if origin is Callable or getattr(origin or hint, "_is_protocol", False):
-        return Annotated[Any, BeforeValidator(_check_callable)]
-    return Annotated[Any, BeforeValidator(functools.partial(_check_instance, origin or hint))]
+        return _require(callable, "a function or another callable")
+    cls = origin or hint
+    return _require(lambda value: isinstance(value, cls), f"an object of the class {cls.__name__}")
 
 
-def _check_instance(cls: type, value: Any) -> Any:
-    if not isinstance(value, cls):
-        raise ValueError(f"expected an object of the class {cls.__name__}")
-    return value
+def _require(holds: Callable[[Any], bool], expected: str) -> Any:
+    """Return the pydantic type of the values for which `holds` is true, unchanged."""
 
+    def check(value: Any) -> Any:
+        if not holds(value):
+            raise ValueError(f"expected {expected}")
+        return value
 
-def _check_collection(cls: type, value: Any) -> Any:
-    if not isinstance(value, cls) or isinstance(value, str | bytes):
-        raise ValueError("expected a list")
-    return value
-
-
-def _check_callable(value: Any) -> Any:
-    if not callable(value):
-        raise ValueError("expected a function or another callable")
-    return value
+    return Annotated[Any, BeforeValidator(check)]

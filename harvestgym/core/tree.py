@@ -82,12 +82,23 @@ def unit_of(key: str) -> str:
     return key.partition("#")[2]
 
 
-def _field(meta: Meta, default: Any = dataclasses.MISSING) -> Any:
-    return dataclasses.field(default=default, metadata={"meta": meta})
-
-
-def _keys(key: str | tuple[str, ...]) -> tuple[str, ...]:
-    return (key,) if isinstance(key, str) else tuple(key)
+def _describe(
+    kind: FieldKind,
+    key: str | tuple[str, ...],
+    doc: str,
+    default: Any = dataclasses.MISSING,
+    *,
+    dtype: Dtype = "float",
+    labels: tuple[str, ...] = (),
+    **more: Any,
+) -> Any:
+    """Return a dataclass field with its description; `more` are further attributes of `Meta`."""
+    if labels:
+        dtype, more = "int", more | {"low": 0, "high": len(labels) - 1}
+    if dtype == "bool" and kind == "var":
+        more |= {"low": 0, "high": 1}
+    keys = (key,) if isinstance(key, str) else tuple(key)
+    return dataclasses.field(default=default, metadata={"meta": Meta(kind, keys, doc, dtype, labels=labels, **more)})
 
 
 def var(
@@ -96,54 +107,35 @@ def var(
     *,
     low: float = 0.0,
     high: float = WIDE,
-    dtype: Dtype = "float",
-    labels: tuple[str, ...] = (),
     axes: tuple[str, ...] = ("plot",),
-    hidden: bool = False,
-    settled: bool = False,
+    **more: Any,
 ) -> Any:
-    """Declare a state variable: traced, observed under `key` unless hidden, in `[low, high]`; per plot by default."""
-    if labels:
-        dtype, low, high = "int", 0, len(labels) - 1
-    if dtype == "bool":
-        low, high = 0, 1
-    return _field(Meta("var", _keys(key), doc, dtype, low, high, labels, axes, hidden, settled))
+    """Declare a state variable: traced, observed under `key` unless hidden, in `[low, high]`; per plot by default.
+
+    `more` are `dtype`, `labels`, `hidden` and `settled` of `Meta`.
+    """
+    return _describe("var", key, doc, low=low, high=high, axes=axes, **more)
 
 
-def par(
-    key: str | tuple[str, ...],
-    doc: str,
-    *,
-    low: float = -math.inf,
-    high: float = math.inf,
-    dtype: Dtype = "float",
-    labels: tuple[str, ...] = (),
-    endless: bool = False,
-    unknown: bool = False,
-    axes: tuple[str, ...] = (),
-    default: Any = dataclasses.MISSING,
-) -> Any:
+def par(key: str | tuple[str, ...], doc: str, *, default: Any = dataclasses.MISSING, **more: Any) -> Any:
     """Declare a parameter: traced (so it can be mapped over, drawn per episode, differentiated), read from YAML.
 
-    A parameter with `axes` is an array that a program makes and files do not contain.
+    `more` are `low`, `high`, `dtype`, `labels`, `endless`, `unknown` and `axes` of `Meta`. A parameter with `axes` is
+    an array that a program makes and files do not contain.
     """
-    if labels:
-        dtype, low, high = "int", 0, len(labels) - 1
-    return _field(
-        Meta("par", _keys(key), doc, dtype, low, high, labels, axes, endless=endless, unknown=unknown), default
-    )
+    return _describe("par", key, doc, default, **more)
 
 
 def open_par(key: str, doc: str, *, low: float = -math.inf, high: float = math.inf) -> Any:
     """Declare parameters whose names the user chooses, a dict from name to number (the targets of a cide)."""
-    return _field(Meta("open", _keys(key), doc, low=low, high=high))
+    return _describe("open", key, doc, low=low, high=high)
 
 
 def static(
     key: str, doc: str, *, low: float = -math.inf, high: float = math.inf, default: Any = dataclasses.MISSING
 ) -> Any:
     """Declare structure: hashable, part of the compiled program, never traced; a count lies within `[low, high]`."""
-    return _field(Meta("static", (key,), doc, low=low, high=high), default)
+    return _describe("static", key, doc, default, low=low, high=high)
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(var, par, open_par, static))

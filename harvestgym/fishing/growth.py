@@ -110,50 +110,47 @@ def _highest_growing(law: GrowthLaw) -> jax.Array:
 
 
 @pytree
-class Logistic(GrowthLaw):
+class _RateAndCapacity(GrowthLaw):
+    """Base of laws with a growth rate and a carrying capacity."""
+
+    r: jax.Array = par("r", "intrinsic growth rate, that of a low stock, per year", low=0.0, high=MAX_RATE, default=0.3)
+    K: jax.Array = par("K", "carrying capacity", low=1e-6, high=MAX_BIOMASS, default=1.0)
+
+
+@pytree
+class Logistic(_RateAndCapacity):
     """Gordon-Schaefer: s + r s (1 - s/K). Schaefer 1954 (doi 10.1007/BF02464432), Gordon 1954.
 
     Unlike the difference equation in textbooks, it is clipped at 0 for s > K (1 + 1/r).
     """
-
-    r: jax.Array = par("r", "intrinsic growth rate, per year", low=0.0, high=MAX_RATE, default=0.3)
-    K: jax.Array = par("K", "carrying capacity", low=1e-6, high=MAX_BIOMASS, default=1.0)
 
     def __call__(self, left: jax.Array) -> jax.Array:
         return jnp.maximum(left + self.r * left * (1 - left / self.K), 0.0)
 
 
 @pytree
-class BevertonHolt(GrowthLaw):
+class BevertonHolt(_RateAndCapacity):
     """A s / (1 + s/B) with A = 1 + r and B = K/r: compensation without overshoot. Beverton and Holt 1957."""
-
-    r: jax.Array = par("r", "growth rate at low stock, per year", low=0.0, high=MAX_RATE, default=0.3)
-    K: jax.Array = par("K", "carrying capacity", low=1e-6, high=MAX_BIOMASS, default=1.0)
 
     def __call__(self, left: jax.Array) -> jax.Array:
         return (1 + self.r) * left / (1 + self.r * left / self.K)
 
 
 @pytree
-class Ricker(GrowthLaw):
+class Ricker(_RateAndCapacity):
     """s exp(r (1 - s/K)): overcompensation at high stock. Ricker 1954 (doi 10.1139/f54-039)."""
-
-    r: jax.Array = par("r", "intrinsic growth rate, per year", low=0.0, high=MAX_RATE, default=0.3)
-    K: jax.Array = par("K", "carrying capacity", low=1e-6, high=MAX_BIOMASS, default=1.0)
 
     def __call__(self, left: jax.Array) -> jax.Array:
         return left * jnp.exp(self.r * (1 - left / self.K))
 
 
 @pytree
-class Allee(GrowthLaw):
+class Allee(_RateAndCapacity):
     """s exp(r (1 - s/K) (s - C) / K): declines below the threshold C.
 
     Allen, Fagan, Hognas and Fagerholm 2005 (doi 10.1080/10236190412331335373).
     """
 
-    r: jax.Array = par("r", "intrinsic growth rate, per year", low=0.0, high=MAX_RATE, default=0.3)
-    K: jax.Array = par("K", "carrying capacity", low=1e-6, high=MAX_BIOMASS, default=1.0)
     C: jax.Array = par("C", "Allee threshold, below which the stock declines", low=0.0, high=MAX_BIOMASS, default=0.5)
 
     def __call__(self, left: jax.Array) -> jax.Array:
@@ -161,15 +158,13 @@ class Allee(GrowthLaw):
 
 
 @pytree
-class AlleePublished(GrowthLaw):
+class AlleePublished(_RateAndCapacity):
     """s exp(r (1 - s/K) (1 - C) / K), as in gym_fishing's `fishing-v5`.
 
     The exponent holds (1 - C) where the literature has (s - C): there is no threshold, this is Ricker's law with
     the rate r (1 - C) / K. Kept under its own name to compare with published agents; for an Allee effect use `Allee`.
     """
 
-    r: jax.Array = par("r", "intrinsic growth rate, per year", low=0.0, high=MAX_RATE, default=0.3)
-    K: jax.Array = par("K", "carrying capacity", low=1e-6, high=MAX_BIOMASS, default=1.0)
     C: jax.Array = par("C", "slows growth; not a threshold", low=0.0, high=1.0, default=0.5)
 
     def __call__(self, left: jax.Array) -> jax.Array:
@@ -237,11 +232,8 @@ class PellaTomlinson(GrowthLaw):
 
 
 @pytree
-class Fox(GrowthLaw):
+class Fox(_RateAndCapacity):
     """s - r s ln(s/K): the Gompertz form of Fox 1970, whose B_MSY is K/e."""
-
-    r: jax.Array = par("r", "growth rate, per year", low=0.0, high=MAX_RATE, default=0.3)
-    K: jax.Array = par("K", "carrying capacity", low=1e-6, high=MAX_BIOMASS, default=1.0)
 
     def __call__(self, left: jax.Array) -> jax.Array:
         safe = jnp.maximum(left / self.K, 1e-30)

@@ -105,14 +105,3 @@ class Uniform(Noise):
 
     def __call__(self, z: jax.Array, value: jax.Array, left: jax.Array) -> jax.Array:
         return value * (1 + self.sigma * z)
-
-
-NOISES: dict[str, type[Noise]] = {
-    "none": Noise,
-    "lognormal": Lognormal,
-    "median-lognormal": MedianLognormal,
-    "proportional": Proportional,
-    "additive": Additive,
-    "uniform": Uniform,
-}
-"""Noises by their names in files."""

@@ -20,22 +20,28 @@ from harvestgym.core.tree import Meta, iterate_metas
 from harvestgym.core.tuning.rule_family import TunedRule, read_tuned
 from harvestgym.fishing.analysis.reference_points import find_reference_point
 
-from . import growth, structured
+from . import growth, noise, structured
 from .change import AnyLaw, Drift, Spread
 from .conservation import ConservationParams, DriverModel, RecoveryModel
 from .growth import MAX_BIOMASS, MAX_STEEPNESS, GrowthLaw, May, OneOf
 from .model import MAX_YEARS, FishingModel, FishingParams, YearOrder
-from .noise import MAX_SIGMA, NOISES, Noise
+from .noise import MAX_SIGMA, Noise
 from .structured import Patches
 from .units import Control, LevelCount, Scale, Units
 
-GROWTH_LAWS: dict[str, type[GrowthLaw]] = {
-    re.sub(r"\B(?=[A-Z])", "-", name).lower(): law
-    for module in (growth, structured)
-    for name, law in vars(module).items()
-    if isinstance(law, type) and issubclass(law, GrowthLaw) and law is not GrowthLaw
-}
-"""The laws of `growth` and `structured` by their names in files: `BevertonHolt` is `beverton-holt`."""
+
+def _name_classes(base: type, *modules: Any) -> dict[str, Any]:
+    """Return the subclasses of `base` in some modules by their names in files: `BevertonHolt` is `beverton-holt`."""
+    return {
+        re.sub(r"\B(?=[A-Z])", "-", name).lower(): found
+        for module in modules
+        for name, found in vars(module).items()
+        if isinstance(found, type) and issubclass(found, base) and found is not base and not name.startswith("_")
+    }
+
+
+GROWTH_LAWS: dict[str, type[GrowthLaw]] = _name_classes(GrowthLaw, growth, structured)
+NOISES: dict[str, type[Noise]] = {"none": Noise} | _name_classes(Noise, noise)
 
 NOISY = ("noise", "survey_error", "quota_error")
 """Entries that are noises."""

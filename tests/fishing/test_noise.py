@@ -15,7 +15,8 @@ from harvestgym.fishing.analysis.bellman import quadrature
 from harvestgym.fishing.change import Drift, Spread
 from harvestgym.fishing.family import make
 from harvestgym.fishing.growth import Logistic
-from harvestgym.fishing.noise import NOISES, Additive, Lognormal, MedianLognormal, Noise, Proportional, Uniform
+from harvestgym.fishing.noise import Additive, Lognormal, MedianLognormal, Noise, Proportional, Uniform
+from harvestgym.fishing.spec import NOISES
 
 SIGMA = 0.2
 DRAWS = 20_000

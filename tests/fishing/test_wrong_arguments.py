@@ -20,8 +20,8 @@ from harvestgym.fishing.commons import share_stock
 from harvestgym.fishing.family import CATALOGUE, from_yaml, make
 from harvestgym.fishing.growth import Logistic, OneOf, Ricker
 from harvestgym.fishing.model import FishingModel, FishingParams
-from harvestgym.fishing.noise import NOISES, Uniform
-from harvestgym.fishing.spec import GROWTH_LAWS
+from harvestgym.fishing.noise import Uniform
+from harvestgym.fishing.spec import GROWTH_LAWS, NOISES
 from harvestgym.fishing.structured import AgeStructured, Patches
 from harvestgym.fishing.units import Units
 

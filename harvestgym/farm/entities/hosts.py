@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
-from functools import reduce
 
 import jax
 import jax.numpy as jnp
 
 from harvestgym.core.errors import ConfigError
-from harvestgym.farm.entities.response import Response, exponents
+from harvestgym.farm.entities.response import Response, driver_names, exponents
 
 from .base import Board
 from .messages import NUTRIENTS, Canopy, Ground
@@ -19,28 +17,11 @@ Drivers = dict[str, jax.Array]
 """Today's value of every driver of a host, by the names in its `parameters.py`."""
 
 
-def driver_names(response: type[Response]) -> tuple[str, ...]:
-    """Return the drivers of a response: the names of its windows, in order."""
-    return tuple(field.name for field in dataclasses.fields(response) if field.name != "intercept")
-
-
-def exponent_terms(response: Response, drivers: Drivers) -> Drivers:
-    """Return the exponent terms of a response, by driver; ConfigError for a window without a driver."""
-    names = driver_names(type(response))
-    for name in names:
-        if name not in drivers:
-            raise ConfigError(
-                f"{type(response).__name__}: expected a driver for the window {name!r}, got {', '.join(drivers)}; "
-                f"try a soil whose message Ground has factors={{{name!r}: ...}}"
-            )
-    return exponents(response, **{name: drivers[name] for name in names})
-
-
 def add_to_strain(
     strain: jax.Array, response: Response, base: type[Response], drivers: Drivers
 ) -> tuple[jax.Array, Drivers]:
     """Add the terms of windows that a subclass of `base` adds to the strain; return it and the terms of `base`."""
-    terms = exponent_terms(response, drivers)
+    terms = exponents(response, drivers)
     own = {name: terms.pop(name) for name in driver_names(base)}
     return sum(terms.values(), strain), own
 
@@ -53,12 +34,6 @@ def add_factors(drivers: Drivers, ground: Ground) -> Drivers:
                 f"Ground: expected a factor with a new name, got {name!r}, a driver of hosts; try 'soil_{name}'"
             )
     return ground.factors | drivers
-
-
-def probability(response: Response, drivers: Drivers, strain: jax.Array | None = None) -> jax.Array:
-    """Compute eq. (1) for the drivers that a response names; `strain` is the term of other kinds."""
-    own = response.intercept if strain is None else response.intercept + strain
-    return jnp.exp(-(own + reduce(jnp.add, exponent_terms(response, drivers).values())))
 
 
 def compute_shortages(asked: jax.Array, number: jax.Array, threshold: jax.Array, ground: Ground) -> Drivers:

@@ -8,13 +8,15 @@ term is available, so that a season can be explained.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import reduce
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from harvestgym.core.errors import ConfigError
 from harvestgym.core.tree import par, pytree
 
 
@@ -61,15 +63,28 @@ def power(base: jax.Array, exponent: float) -> jax.Array:
     return jnp.where(positive, jnp.where(positive, base, 1.0) ** exponent, 0.0)
 
 
-def exponents(response: Response, **drivers: Any) -> dict[str, jax.Array]:
-    """Return each driver's term of the exponent, by name; TypeError unless the drivers match the fields."""
-    expected = {f.name for f in dataclasses.fields(response)} - {"intercept"}
-    if expected != set(drivers):
-        raise TypeError(f"{type(response).__name__}: expected drivers {sorted(expected)}, got {sorted(drivers)}")
-    windows = {name: getattr(response, name) for name in drivers}
+def driver_names(response: type[Response]) -> tuple[str, ...]:
+    """Return the drivers of a response: the names of its windows, in order."""
+    return tuple(field.name for field in dataclasses.fields(response) if field.name != "intercept")
+
+
+def exponents(response: Response, drivers: Mapping[str, Any]) -> dict[str, jax.Array]:
+    """Return each driver's term of the exponent, by name; ConfigError for a window without a driver."""
+    names = driver_names(type(response))
+    for name in names:
+        if name not in drivers:
+            raise ConfigError(
+                f"{type(response).__name__}: expected a driver for the window {name!r}, got {', '.join(drivers)}; "
+                f"try a soil whose message Ground has factors={{{name!r}: ...}}"
+            )
+    windows = {name: getattr(response, name) for name in names}
     return {n: w.sensitivity * distance(drivers[n], w.low, w.high) for n, w in windows.items()}
 
 
-def expglm(response: Response, **drivers: Any) -> jax.Array:
-    """E(beta, y, Y) of eq. (1), in [0, 1] for a non-negative intercept."""
-    return jnp.exp(-(response.intercept + sum(exponents(response, **drivers).values())))
+def expglm(response: Response, strain: jax.Array | float = 0.0, /, **drivers: Any) -> jax.Array:
+    """E(beta, y, Y) of eq. (1), in [0, 1] for a non-negative intercept; `strain` is the term of other kinds.
+
+    Drivers without a window have no effect.
+    """
+    own = response.intercept + strain
+    return jnp.exp(-(own + reduce(jnp.add, exponents(response, drivers).values())))

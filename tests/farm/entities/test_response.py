@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from harvestgym.core.errors import ConfigError
 from harvestgym.core.tree import pytree
 from harvestgym.farm.entities.response import Response, Window, distance, expglm, exponents
 
@@ -41,12 +42,11 @@ def test_an_open_end_never_hurts(value: float, low: float) -> None:
 
 
 def test_each_term_can_be_asked_for() -> None:
-    terms = exponents(response(0, 1, 2.0), cold=np.float32(-1), wet=np.float32(0.5))
+    terms = exponents(response(0, 1, 2.0), {"cold": np.float32(-1), "wet": np.float32(0.5)})
     assert {k: float(v) for k, v in terms.items()} == {"cold": 2.0, "wet": 0.0}
 
 
-def test_a_driver_too_few_or_misspelt_is_refused() -> None:
-    with pytest.raises(TypeError, match="Two: expected drivers"):
-        exponents(response(0, 1, 1.0), cold=1.0)
-    with pytest.raises(TypeError, match="Two: expected drivers"):
-        exponents(response(0, 1, 1.0), cold=1.0, wett=1.0)
+def test_a_missing_or_misspelt_driver_is_refused() -> None:
+    for drivers in ({"cold": 1.0}, {"cold": 1.0, "wett": 1.0}):
+        with pytest.raises(ConfigError, match="Two: expected a driver for the window 'wet'"):
+            expglm(response(0, 1, 1.0), **drivers)

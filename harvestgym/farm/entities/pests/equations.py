@@ -61,17 +61,12 @@ def wave_size(
 
 def p_appear(response: Appear, now: Surroundings) -> jax.Array:
     """p_appear of eq. (32)."""
-    p = expglm(response, distance=now.distance, temperature=now.temperature, pesticide=now.pesticide)
-    return jnp.minimum(p, 1.0)
+    return jnp.minimum(expglm(response, **now._asdict()), 1.0)
 
 
 def p_stay(response: Stay, now: Surroundings) -> jax.Array:
     """p_stay of eq. (33)."""
-    p = expglm(
-        response, distance=now.distance - now.reach, temperature=now.temperature, pesticide=now.pesticide,
-        birds=now.birds,
-    )  # fmt: skip
-    return jnp.minimum(p, 1.0)
+    return jnp.minimum(expglm(response, **now._replace(distance=now.distance - now.reach)._asdict()), 1.0)
 
 
 def arrive_and_leave(

@@ -8,8 +8,8 @@ import jax
 import jax.numpy as jnp
 
 from harvestgym.core.random import normal
-from harvestgym.farm.entities.hosts import Drivers, probability
-from harvestgym.farm.entities.response import power
+from harvestgym.farm.entities.hosts import Drivers
+from harvestgym.farm.entities.response import expglm, power
 
 from .parameters import Bloom, StressWeights
 
@@ -77,7 +77,7 @@ def pollination(bloom: Bloom, drivers: Drivers) -> jax.Array:
 
     The paper's weighted sum of three binomials is not a whole number; one binomial with the mixed chance is.
     """
-    chances = (bloom.auto_success, probability(bloom.wind, drivers), probability(bloom.insects, drivers))
+    chances = (bloom.auto_success, expglm(bloom.wind, **drivers), expglm(bloom.insects, **drivers))
     mixed = sum(w * p for w, p in zip(bloom.rates, chances, strict=True))
     return mixed / jnp.maximum(jnp.sum(bloom.rates), 1e-6)
 

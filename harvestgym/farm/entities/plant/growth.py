@@ -15,8 +15,9 @@ import jax.numpy as jnp
 
 from harvestgym.core.random import bernoulli, binomial
 from harvestgym.core.tree import replace
-from harvestgym.farm.entities.hosts import Drivers, add_to_strain, exponent_terms, probability
+from harvestgym.farm.entities.hosts import Drivers, add_to_strain
 from harvestgym.farm.entities.messages import NUTRIENTS
+from harvestgym.farm.entities.response import expglm, exponents
 
 from . import equations
 from .needs import drought_exponent
@@ -63,7 +64,7 @@ class Thresholds(NamedTuple):
 
 def compute_ceilings(crop: Crop, day: Drivers) -> Thresholds:
     """Compute the ceilings of eqs. (6) and (17); stress and missing visits lower them by eqs. (8) and (19)."""
-    lowered = sum(exponent_terms(crop.fruit.ripen, day).values())
+    lowered = sum(exponents(crop.fruit.ripen, day).values())
     return Thresholds(equations.size_left(day["stress"]) * crop.size_max, jnp.exp(-lowered) * crop.fruit_weight_max)
 
 
@@ -79,9 +80,9 @@ def transition_probability(crop: Crop, state: PlantState, day: Drivers, marks: T
     Fruit never ripens if stress keeps its ripe weight at or below its initial weight or a tenth of the largest.
     """
     chances = {
-        Stage.SEED: probability(crop.seed.sprout, day),
+        Stage.SEED: expglm(crop.seed.sprout, **day),
         Stage.GROW: equations.arrival(state.size, marks.size, crop.size_max),
-        Stage.BLOOM: probability(crop.bloom.fade, day),
+        Stage.BLOOM: expglm(crop.bloom.fade, **day),
         Stage.FRUIT: jnp.where(
             marks.weight > jnp.maximum(crop.fruit_weight_start, BARREN * crop.fruit_weight_max),
             equations.arrival(state.fruit_weight, marks.weight, crop.fruit_weight_max),
@@ -144,7 +145,7 @@ def bloom(crop: Crop, state: PlantState, day: Drivers, opens: jax.Array, uniform
     """Open the flowers of plants that start to bloom, eq. (10), and pollinate the others, eq. (11)."""
     blooms = state.stage == Stage.BLOOM
     trials = choose([(opens, crop.flowers_max), (blooms, state.flowers - state.pollinated)], 0)
-    opening = probability(crop.bloom.open, day) * state.size / crop.size_max
+    opening = expglm(crop.bloom.open, **day) * state.size / crop.size_max
     success = jnp.where(opens, opening, equations.pollination(crop.bloom, day))
     count = binomial(uniform, trials, jnp.minimum(success, 1.0), FLOWERS_MAX)
     return replace(
@@ -157,7 +158,7 @@ def bloom(crop: Crop, state: PlantState, day: Drivers, opens: jax.Array, uniform
 
 def keep_fruits(crop: Crop, state: PlantState, day: Drivers, uniform: jax.Array) -> PlantState:
     """Keep or lose the fruits of ripe plants, eq. (21)."""
-    share = probability(crop.ripe.keep, day, day["strain_harvest"])
+    share = expglm(crop.ripe.keep, day["strain_harvest"], **day)
     fruits = equations.kept_fruits(state.fruits, equations.noisy_rate(share, crop.ripe.variance, uniform))
     return replace(state, fruits=jnp.where(state.stage == Stage.RIPE, fruits, state.fruits))
 

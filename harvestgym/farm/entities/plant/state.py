@@ -7,8 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from harvestgym.core.tree import Meta, pytree, replace, var
-from harvestgym.farm.entities.hosts import driver_names
 from harvestgym.farm.entities.messages import NUTRIENTS
+from harvestgym.farm.entities.response import driver_names
 
 from .parameters import FLOWERS_MAX, PLANTS_MAX, BloomSurvival, FruitSurvival, GrowSurvival, Rate, SeedSurvival
 from .stages import GLOBAL_STAGES, HARVESTED, STAGES, UNDEFINED, Stage

@@ -9,7 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from harvestgym.core.random import multinomial
-from harvestgym.farm.entities.hosts import Drivers, probability
+from harvestgym.farm.entities.hosts import Drivers
+from harvestgym.farm.entities.response import expglm
 
 from .parameters import WEEDS_MAX, Weed
 
@@ -39,8 +40,8 @@ class WeedFates(NamedTuple):
 
 def daily_chances(weed: Weed, day: Drivers) -> DailyChances:
     """Return the chances of a day, eqs. (26) to (29), at most 1."""
-    grow, stay = probability(weed.grow, day, day["strain_growth"]), probability(weed.stay, day, day["strain_death"])
-    full = DailyChances(probability(weed.appear, day), grow, probability(weed.bloom, day), stay, weed.shed_rate)
+    grow, stay = expglm(weed.grow, day["strain_growth"], **day), expglm(weed.stay, day["strain_death"], **day)
+    full = DailyChances(expglm(weed.appear, **day), grow, expglm(weed.bloom, **day), stay, weed.shed_rate)
     return DailyChances(*(jnp.minimum(p, 1.0) for p in full))
 
 

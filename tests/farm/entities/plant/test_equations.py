@@ -11,12 +11,13 @@ import numpy as np
 import pytest
 
 from harvestgym.core.errors import ConfigError
-from harvestgym.farm.entities.hosts import Drivers, probability, water_threshold
+from harvestgym.farm.entities.hosts import Drivers, water_threshold
 from harvestgym.farm.entities.messages import Ground
 from harvestgym.farm.entities.plant import Plant, equations, growth, needs
 from harvestgym.farm.entities.plant.parameters import Bloom
 from harvestgym.farm.entities.plant.stages import Stage
 from harvestgym.farm.entities.plant.state import CAUSES, GROWTH_FACTORS, PlantState
+from harvestgym.farm.entities.response import expglm
 from tests.farm.company import field
 from tests.farm.messages import air, message
 from tests.farm.stands import stand
@@ -194,7 +195,7 @@ def test_10_crowded_and_shaded_plants_open_fewer_flowers() -> None:
         usual = {"population": round(float(crop.density)), "spacing": 100 / math.sqrt(round(float(crop.density)))}
         grown = stand(1, Stage.GROW, size=crop.size_max, **usual)
         crowding = needs.crowding(crop, grown, jnp.float32(1.0))
-        assert float(probability(crop.bloom.open, day(crowding=crowding))[0, 0]) == 1.0
+        assert float(expglm(crop.bloom.open, **day(crowding=crowding))[0, 0]) == 1.0
 
 
 def test_11_pollination_is_one_binomial_of_the_mixed_chance() -> None:
@@ -309,8 +310,8 @@ def test_growth_follows_the_light() -> None:
     """Monteith's proportion of growth to intercepted light, to 0.08 of the unshaded rate, in both stages."""
     taken = np.linspace(0, 0.75, 31)
     for group in (BEAN.grow, BEAN.fruit):
-        plain = probability(group.rate, day())
-        shaded = probability(group.rate, day(31, light=taken[None]))
+        plain = expglm(group.rate, **day())
+        shaded = expglm(group.rate, **day(31, light=taken[None]))
         np.testing.assert_allclose(np.asarray(shaded / plain)[0], 1 - taken, atol=0.08)
 
 
