@@ -6,7 +6,6 @@ environment inside.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any, Generic, NamedTuple
 
@@ -19,7 +18,6 @@ from pydantic import Field
 
 from .autoreset import is_done, step_and_restart
 from .checks import check_fields
-from .config import FLOAT32
 from .env import Env, Params, Timestep, check_core
 from .random import keys_for
 
@@ -154,73 +152,6 @@ class Log(Wrapper[Params]):
     def _with_info(self, state: LogState, timestep: Timestep) -> tuple[LogState, Timestep]:
         added = {"episode_return": state.total, "episode_length": state.length}
         return state, timestep._replace(info=timestep.info | added)
-
-
-@dataclass(frozen=True)
-class Exponential:
-    """The exponential utility, (1 - exp(-aversion x)) / aversion: about x near 0, and at most 1 / aversion.
-
-    Maximising its mean maximises the entropic measure of the return (`core.risk.Entropic`).
-    """
-
-    aversion: Annotated[float, Field(gt=0, le=FLOAT32)]
-
-    def __post_init__(self) -> None:
-        check_fields(self)
-
-    def __call__(self, x: jax.Array) -> jax.Array:
-        return -jnp.expm1(-self.aversion * x) / self.aversion
-
-
-@dataclass(frozen=True)
-class Shortfall:
-    """The utility threshold - max(threshold - x, 0) / level.
-
-    Its mean is at most the CVaR of that level, and equal to it if the threshold is the quantile: Rockafellar & Uryasev
-    (2000), eq. (4). So learn the threshold with the policy, from the quantile of past returns.
-    """
-
-    threshold: Annotated[float, Field(ge=-FLOAT32, le=FLOAT32)]
-    level: Annotated[float, Field(gt=0, le=1)]
-
-    def __post_init__(self) -> None:
-        check_fields(self)
-
-    def __call__(self, x: jax.Array) -> jax.Array:
-        return self.threshold - jnp.maximum(self.threshold - x, 0.0) / self.level
-
-
-class UtilityState(NamedTuple):
-    """The inner state, and the sum of its rewards since the reset."""
-
-    inner: Any
-    total: jax.Array
-
-
-@dataclass(frozen=True)
-class Utility(Wrapper[Params]):
-    """Rewards the change of the utility of the sum of rewards: u(return) - u(0) over an episode.
-
-    A learner that maximises the undiscounted mean return then maximises the mean utility. This works for any risk
-    measure that is the mean of a function of the return, so not for the variance. The best action may depend on the
-    sum so far, which is in the info as `return so far`, not in the observation.
-    """
-
-    utility: Callable[[jax.Array], jax.Array]
-
-    def opened(self, state: Any, first: Timestep) -> tuple[UtilityState, Timestep]:
-        return self._with_info(UtilityState(state, jnp.float32(0.0)), first)
-
-    def step(
-        self, key: jax.Array, state: UtilityState, action: Any, params: Params | None = None
-    ) -> tuple[UtilityState, Timestep]:
-        inner, timestep = self.env.step(key, state.inner, action, params)
-        total = state.total + timestep.reward
-        worth = self.utility(total) - self.utility(state.total)
-        return self._with_info(UtilityState(inner, total), timestep._replace(reward=jnp.float32(worth)))
-
-    def _with_info(self, state: UtilityState, timestep: Timestep) -> tuple[UtilityState, Timestep]:
-        return state, timestep._replace(info=timestep.info | {"return so far": state.total})
 
 
 class AutoResetState(NamedTuple):

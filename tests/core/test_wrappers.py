@@ -14,18 +14,13 @@ from gymnasium.vector import AutoresetMode
 
 import harvestgym
 from harvestgym.core.env import Env, Timestep
-from harvestgym.core.errors import ConfigError
 from harvestgym.core.random import keys_for
-from harvestgym.core.risk import CVaR, Entropic
 from harvestgym.core.tree import replace
 from harvestgym.core.wrappers import (
     AutoReset,
-    Exponential,
     Flatten,
     Log,
-    Shortfall,
     TimeLimit,
-    Utility,
     flatten,
     unwrapped,
     unwrapped_state,
@@ -57,7 +52,7 @@ def test_a_wrapped_environment_keeps_the_contract(env: Env[Any, Any]) -> None:
 
 @pytest.mark.parametrize(
     "env",
-    [AutoReset(TimeLimit(Log(Utility(Flatten(BoxStock()), Exponential(1.0))), 1)), harvestgym.make("fishing/may-v0")],
+    [AutoReset(TimeLimit(Log(Flatten(BoxStock())), 1)), harvestgym.make("fishing/may-v0")],
     ids=["wrapped", "fishery"],
 )
 def test_reset_and_step_take_the_default_parameters_if_none_are_given(env: Env[Any, Any]) -> None:
@@ -173,43 +168,3 @@ def test_a_batch_in_a_scan_is_each_alone(mode: AutoresetMode) -> None:
     assert bool(jnp.any(together.truncated))
     for i in range(3):
         assert same(jax.tree.map(lambda leaf: leaf[i], together), alone(keys[i]))  # noqa: B023
-
-
-@pytest.mark.parametrize("utility", [Exponential(0.8), Shortfall(1.0, 0.25)], ids=str)
-def test_a_utility_pays_in_all_what_the_return_is_worth(utility: Any) -> None:
-    env = Utility(TimeLimit(Stock(shortest=20), 9), utility)
-    seen = [s for _, _, _, s in steps(env, 9)]
-    total = np.cumsum([s.reward for s in (t for _, _, _, t in steps(env.env, 9))])
-    paid = np.cumsum([s.reward for s in seen])
-    np.testing.assert_allclose(paid, utility(total) - utility(0.0), rtol=1e-5, atol=1e-6)
-    np.testing.assert_allclose([s.info["return so far"] for s in seen], total, rtol=1e-6)
-    assert [bool(s.truncated) for s in seen] == [False] * 8 + [True]
-
-
-def test_a_utility_keeps_the_contract() -> None:
-    check_env(Utility(Log(Stock()), Exponential(2.0)), steps=6)
-
-
-def test_the_mean_utility_orders_samples_as_the_measure_does() -> None:
-    """A return of 3 or 1 by the toss of a coin, and one that is sure: which is better depends on the aversion."""
-    toss = jnp.asarray([3.0, 1.0])
-    for aversion in (0.1, 1.0, 5.0):
-        utility, measure = Exponential(aversion), Entropic(aversion=aversion)
-        mean = float(jnp.mean(utility(toss)))
-        np.testing.assert_allclose(-np.log1p(-aversion * mean) / aversion, measure(np.asarray(toss)), rtol=1e-4)
-    for level in (0.25, 0.5, 0.75):
-        best = max(float(jnp.mean(Shortfall(z, level)(toss))) for z in (1.0, 1.5, 2.0, 3.0))
-        np.testing.assert_allclose(best, CVaR(level=level)(np.asarray(toss)), rtol=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("make", "words"),
-    [
-        (lambda: Exponential(0.0), "aversion: expected greater than 0, got 0"),
-        (lambda: Exponential(np.inf), "aversion: expected a finite number, got inf"),
-        (lambda: Shortfall(1, 1.5), "level: expected less than or equal to 1, got 1.5"),
-    ],
-)
-def test_a_utility_of_no_use_is_refused(make: Any, words: str) -> None:
-    with pytest.raises(ConfigError, match=words):
-        make()

@@ -12,7 +12,7 @@ import harvestgym
 from harvestgym.adapters.gymnax import GymnaxEnv
 from harvestgym.adapters.pettingzoo import make_shared_water
 from harvestgym.core.errors import ConfigError
-from harvestgym.core.wrappers import AutoReset, Exponential, Flatten, Log, Shortfall, TimeLimit, Utility
+from harvestgym.core.wrappers import AutoReset, Flatten, Log, TimeLimit
 from harvestgym.farm import MacroJobs, MapFarm
 from harvestgym.farm.learn.multiobjective import MultiObjectiveEnv
 from harvestgym.forager import drop_in
@@ -30,8 +30,7 @@ MAPS, TYPES = MapFarm(FARM), {"wall": drop_in.Wall}  # type: ignore[arg-type]
 RIGHT: dict[Any, dict[str, Any]] = {
     GymEnv: {"env": FISHERY}, VecEnv: {"env": FISHERY, "num_envs": 2}, MultiObjectiveEnv: {"env": FARM},
     GymnaxEnv: {"env": FISHERY}, TimeLimit: {"env": FISHERY, "steps": 5}, Log: {"env": FISHERY},
-    Flatten: {"env": FISHERY}, AutoReset: {"env": FISHERY}, Utility: {"env": FISHERY, "utility": abs},
-    Exponential: {"aversion": 1.0}, Shortfall: {"threshold": 1.0, "level": 0.1}, MapFarm: {"env": FARM},
+    Flatten: {"env": FISHERY}, AutoReset: {"env": FISHERY}, MapFarm: {"env": FARM},
     MacroJobs.of: {"env": MAPS, "jobs": {"pick": {"do": "Plant-0.harvest"}}},
     make_shared_water: {}, drop_in.ForagerConfig: {"size": 9, "object_types": TYPES},
     drop_in.ForagerEnv: {"config": drop_in.ForagerConfig(9, TYPES)}, drop_in.Palette: {"classes": 3},

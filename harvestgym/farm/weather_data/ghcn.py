@@ -167,13 +167,10 @@ def _interpolate(values: np.ndarray) -> np.ndarray:
 
 def _fill_wind(wind: np.ndarray, month: np.ndarray) -> np.ndarray:
     """Fill missing wind with the station's mean of the month, or with the default."""
-    filled = wind.copy()
-    for m in range(1, 13):
-        of_month = wind[month == m]
-        known = of_month[~np.isnan(of_month)]
-        mean = known.mean() if len(known) else USUAL_WIND
-        filled[(month == m) & np.isnan(wind)] = mean
-    return filled
+    known = ~np.isnan(wind)
+    by_month = [wind[known & (month == m)] for m in range(1, 13)]
+    means = np.array([of_month.mean() if len(of_month) else USUAL_WIND for of_month in by_month])
+    return np.where(known, wind, means[month - 1])
 
 
 def estimate_humidity(t_min: np.ndarray, t_max: np.ndarray) -> np.ndarray:

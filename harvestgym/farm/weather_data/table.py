@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -69,17 +69,6 @@ COLUMNS = (
 """The columns in the order of `Day`."""
 
 
-class Frame(Protocol):
-    """The used part of a data frame (such as pandas): its columns by name."""
-
-    @property
-    def columns(self) -> Any:
-        """The names of the columns."""
-
-    def __getitem__(self, name: str, /) -> Any:
-        """Return the cells of a column, in order."""
-
-
 @dataclass(frozen=True)
 class WeatherTable:
     """Consecutive days of observed weather, without 29 February.
@@ -136,7 +125,7 @@ class WeatherTable:
 
 
 def read_table(
-    source: str | os.PathLike[str] | Frame, rain: RainKind | Literal["auto"] = "auto", name: str = ""
+    source: str | os.PathLike[str] | Any, rain: RainKind | Literal["auto"] = "auto", name: str = ""
 ) -> WeatherTable:
     """Read the table of a CSV file or a data frame with the paper's columns `Tmin,Tmax,T,RH,U,Rain`.
 
@@ -288,7 +277,7 @@ def _from_csv(path: Path, name: str) -> tuple[list[str], Body]:
     return header, [[row[j] for row in rows] for j in range(len(header))]
 
 
-def _from_frame(frame: Frame) -> tuple[list[str], Body]:
+def _from_frame(frame: Any) -> tuple[list[str], Body]:
     header = [str(c) for c in frame.columns]
     if len(set(header)) < len(header):  # _check_header will refuse it: a repeated name does not select a single column
         return header, [[] for _ in header]

@@ -26,7 +26,7 @@ from harvestgym import Snapshot, load, save
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.saving.encoding import decode_value, encode_value
 from harvestgym.core.tree import replace
-from harvestgym.core.wrappers import Exponential, Log, TimeLimit, Utility
+from harvestgym.core.wrappers import Log, TimeLimit
 from harvestgym.farm import Farm
 from harvestgym.farm.family import CATALOGUE
 from harvestgym.farm.learn.multiobjective import MultiObjectiveEnv
@@ -65,7 +65,7 @@ FACES: dict[str, Callable[[], Any]] = {
     "a limit of Gymnasium's": lambda: gymnasium.wrappers.TimeLimit(GymEnv(harvestgym.make("fishing/may-v0")), 12),
     "a batch of fisheries": lambda: harvestgym.make_vec("fishing/logistic-random-v0", 3, Tmax=11),
     "the fishery of the seed": lambda: FishingEnv(sigma=0.2, Tmax=12, levels=4),
-    "wrapped": lambda: GymEnv(Log(TimeLimit(Utility(harvestgym.make("fishing/ricker-v0"), Exponential(0.5)), 14))),
+    "wrapped": lambda: GymEnv(Log(TimeLimit(harvestgym.make("fishing/ricker-v0"), 14))),
 }  # fmt: skip
 
 

@@ -40,10 +40,11 @@ def first_memory(climate: Climate, draws: jax.Array) -> jax.Array:
 
 def next_day(climate: Climate, memory: jax.Array, day: Any, draws: jax.Array) -> tuple[Day, jax.Array]:
     """Return the weather of day `day` (1 to 365) after `memory`; `draws` is uniform in [0, 1), shape (DRAWS,)."""
-    month = _month(day)
+    index = jnp.asarray(day, jnp.int32) - 1
+    month = jnp.asarray(calendar().month)[index]
     sky = jnp.sum(draws[0] < climate.chances[month, memory[0].astype(jnp.int32)], dtype=jnp.int32)
     departure = climate.carry @ memory[1:] + climate.shock @ _normal(draws[2:])
-    level = _level(climate, day)
+    level = _level(climate, index)
     usual = level[: len(LATENT)] + (sky == RAIN) * climate.rainy[month]
     spread = climate.spread[month]
     t_min, t_max, humidity, _ = usual + spread * departure
@@ -54,16 +55,8 @@ def next_day(climate: Climate, memory: jax.Array, day: Any, draws: jax.Array) ->
     return Day(t_min, t_max, t_mean, humidity, wind, rain), jnp.append(sky.astype(jnp.float32), departure)
 
 
-def _index(day: Any) -> jax.Array:
-    return jnp.asarray(day, jnp.int32) - 1
-
-
-def _month(day: Any) -> jax.Array:
-    return jnp.asarray(calendar().month)[_index(day)]
-
-
-def _level(climate: Climate, day: Any) -> jax.Array:
-    at, i = calendar(), _index(day)
+def _level(climate: Climate, i: jax.Array) -> jax.Array:
+    at = calendar()
     weight = jnp.asarray(at.weight)[i]
     before, after = jnp.asarray(at.before)[i], jnp.asarray(at.after)[i]
     return (1 - weight) * climate.level[before] + weight * climate.level[after]

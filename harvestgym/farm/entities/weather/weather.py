@@ -145,9 +145,8 @@ class Weather(Entity):
         of a table, and any setting."""
         name, data = choose_set(cls.file(), which, cls.__name__)
         where = f"Weather {which!r}" if isinstance(which, str) else f"Weather (extends {name})"
-        validate(_whole(), data, where)
+        days = validate(_whole(), data, where)
         own = {key for field, info in WeatherOptions.model_fields.items() for key in (field, info.alias)}
-        days = validate(WeatherOptions, {key: value for key, value in data.items() if key in own}, where)
         settings = build_params(Settings, {key: value for key, value in data.items() if key not in own}, where)
         sky, wind_from, station = _sky(days, where)
         return cls(settings=settings, sky=sky, wind_from=wind_from, station=station, lookahead=days.lookahead)
