@@ -52,8 +52,8 @@ def check_fields(made: Any, where: str = "") -> None:
     cls, place = type(made), where or type(made).__name__
     in_tree = any("meta" in field.metadata for field in dataclasses.fields(cls))
     if in_tree and "__dataclass_fields__" not in vars(cls):
-        raise ConfigError(f"{place}: expected the decorator @pytree above the class, got none; try from "
-                          "harvestgym.core.tree import pytree")  # fmt: skip
+        hint = "try from harvestgym.core.tree import pytree"
+        raise ConfigError(f"{place}: expected the decorator @pytree above the class, got none; {hint}")
     given = {field.name: getattr(made, field.name) for field in dataclasses.fields(cls) if field.init}
     plain = {name: make_plain(value) for name, value in given.items()}
     validate(_make_field_schema(cls), plain, place)

@@ -55,8 +55,8 @@ class StationTable(NamedTuple):
             rows = csv.writer(file, lineterminator="\n")
             rows.writerow(TABLE_COLUMNS)
             # + 0.0 turns a rounded -0.0 into 0.0
-            rows.writerows([day.isoformat(), *(f"{round(float(v), 2) + 0.0:g}" for v in row)]
-                           for day, row in zip(self.dates, self.values, strict=True))  # fmt: skip
+            for day, row in zip(self.dates, self.values, strict=True):
+                rows.writerow([day.isoformat(), *(f"{round(float(v), 2) + 0.0:g}" for v in row)])
 
 
 def read_station(path: Path, missing: int = MISSING_DAYS) -> StationTable:
@@ -99,8 +99,8 @@ def _monthly_cells(lines: Iterator[str], name: str) -> Iterator[tuple[str, datet
             year, month = int(line[11:15]), int(line[15:17])
             values = [(int(line[at : at + 5]), line[at + 6]) for at in range(21, 269, 8)]
         except ValueError:
-            raise WeatherTableError(f"{name}: line {number}: expected a month of GHCN-Daily, got {line[:30]!r}; try "
-                                    "the file as NOAA has it") from None  # fmt: skip
+            expected = f"expected a month of GHCN-Daily, got {line[:30]!r}"
+            raise WeatherTableError(f"{name}: line {number}: {expected}; try the file as NOAA has it") from None
         for day, (value, quality) in enumerate(values, 1):
             if value != -9999 and quality == " ":
                 yield line[17:21], datetime.date(year, month, day), float(value)
@@ -147,8 +147,8 @@ def longest_run(years: list[int]) -> list[int]:
 def _make_table(records: Records, years: list[int]) -> StationTable:
     first, last = datetime.date(years[0], 1, 1), datetime.date(years[-1], 12, 31)
     dates = [first + datetime.timedelta(i) for i in range((last - first).days + 1)]
-    column = {name: np.array([records.get(name, {}).get(day, np.nan) for day in dates])
-              for name in (*NEEDED_ELEMENTS, "AWND", "RHAV")}  # fmt: skip
+    names = (*NEEDED_ELEMENTS, "AWND", "RHAV")
+    column = {name: np.array([records.get(name, {}).get(day, np.nan) for day in dates]) for name in names}
     wrong = column["TMIN"] > column["TMAX"]
     column["TMIN"][wrong] = column["TMAX"][wrong] = np.nan
     filled = {name: int(np.isnan(values).sum()) for name, values in column.items()}
