@@ -100,12 +100,13 @@ def _kind(name: str, factory: Factory | Kind) -> Kind:
 
 
 def _make_object(name: str, factory: Factory) -> ForagerObject:
-    expected = f"object_types[{name!r}]: expected a class or function"
+    where = f"object_types[{name!r}]"
     try:
         thing = factory()
     except TypeError as error:
-        raise ConfigError(f"{expected} without arguments: {error}") from error
+        raise ConfigError(f"{where}: expected a class or function without arguments: {error}") from error
     if not isinstance(thing, ForagerObject):
-        raise ConfigError(f"{expected} that makes a ForagerObject, got one that makes {thing!r}")
+        expected = "a class or function that makes a ForagerObject"
+        raise ConfigError(f"{where}: expected {expected}, got one that makes {thing!r}")
     thing.name = name
     return thing

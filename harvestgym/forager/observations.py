@@ -238,8 +238,8 @@ def check_view_mode(name: str, interface: str) -> None:
     """ConfigError for a mode of the whole world, in an interface that shows views only."""
     if MODES[name].whole:
         views = ", ".join(repr(n) for n, mode in MODES.items() if not mode.whole)
-        expected = f"expected one of {views}, got {name!r}"
-        raise ConfigError(f"observation_mode of {interface}: {expected}; try harvestgym.make_vec")
+        where = f"observation_mode of {interface}"
+        raise ConfigError(f"{where}: expected one of {views}, got {name!r}; try harvestgym.make_vec")
 
 
 def check_hint(hint: Any) -> None:

@@ -89,11 +89,3 @@ def test_nothing_is_lost_and_nothing_is_paid_twice():
         earned += rewards.sum()
         paid += ring.settle(hits, np.full(3, clock), rewards).sum()
         assert paid + ring.owed.sum() == pytest.approx(earned)
-
-
-def test_clearing_forgets_the_debts():
-    ring = DelayedRewards(KINDS, 3)
-    ring.settle(np.full(3, 2), np.zeros(3, int), np.ones(3))
-    assert ring.owed.sum(1).tolist() == [1.0, 1.0, 1.0]
-    ring.clear()
-    assert not ring.owed.any()
