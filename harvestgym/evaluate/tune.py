@@ -78,7 +78,7 @@ class Bench(NamedTuple):
         owner, season = np.divmod(np.arange(len(policies) * len(self.keys)), len(self.keys))
         steps, size = horizon(self.env), min(ROWS, len(owner))
         whole = run_rows(self.env, stacked, owner, lambda rows: self.keys[season[rows]], steps, size)
-        return whole.returns.reshape(len(policies), -1)
+        return np.asarray(whole.returns).reshape(len(policies), -1)
 
 
 def make_benches(id: str, seed: int, seasons: int, split: str = "train") -> tuple[Bench, Bench]:
