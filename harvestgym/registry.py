@@ -180,8 +180,8 @@ def make(id: str, **overrides: Any) -> Env[Any, Any]:
         ConfigError: for an unknown id or argument, with the nearest valid name, or for a mistake in a value.
     """
     if "render_mode" in overrides:
-        raise UnknownKeywordError("make() got an unexpected keyword argument 'render_mode', which is of Gymnasium "
-                                  f"environments; try gymnasium.make('harvestgym:{id}', render_mode=...)")  # fmt: skip
+        hint = f"try gymnasium.make('harvestgym:{id}', render_mode=...)"
+        raise UnknownKeywordError(f"make() got an unexpected keyword argument 'render_mode', of Gymnasium only; {hint}")
     return spec(id).make(**overrides)
 
 

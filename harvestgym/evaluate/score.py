@@ -78,11 +78,10 @@ class PolicyScore:
         own = self.summary
         mine = ReferenceReturn(self.seasons, own.mean, own.low, own.high, own.cvar10)
         named = {self.policy: mine} | {f"reference: {name}": point for name, point in self.references.items()}
-        rows = [
-            (name, format_mean(*point[1:4]), _format(point.cvar10, 3), _format(self._scale(point.mean), 2),
-             str(point.seasons))
-            for name, point in named.items()
-        ]  # fmt: skip
+        rows = []
+        for name, point in named.items():
+            numbers = format_mean(*point[1:4]), _format(point.cvar10, 3), _format(self._scale(point.mean), 2)
+            rows.append((name, *numbers, str(point.seasons)))
         columns = ("policy", "return (95 % interval)", "CVaR 10 %", "score", "seasons")
         return Table(f"{self.policy} on {self.id}, held-out seasons", columns, rows)
 

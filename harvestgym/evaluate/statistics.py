@@ -44,9 +44,8 @@ class Summary:
 
     def _repr_html_(self) -> str:
         """Return the numbers as a table for notebooks."""
-        columns = {"mean (95 % interval)": str(self), "sd": f"{self.sd:.3f}", "CVaR 10 %": f"{self.cvar10:.3f}",
-                   "interquartile mean": f"{self.iqm:.3f}"}  # fmt: skip
-        return Table("Returns", tuple(columns), [tuple(columns.values())])._repr_html_()
+        row = (str(self), *(f"{number:.3f}" for number in (self.sd, self.cvar10, self.iqm)))
+        return Table("Returns", ("mean (95 % interval)", "sd", "CVaR 10 %", "interquartile mean"), [row])._repr_html_()
 
 
 class ConfidenceInterval(NamedTuple):

@@ -236,5 +236,5 @@ class GymBase(Savable):
 def _check_params(params: Any, own: Any, where: str) -> None:
     """Raise ConfigError unless parameters have the class of the environment's own."""
     if not isinstance(params, type(own)):
-        raise ConfigError(f"{where}: expected an object of the class {type(own).__name__}, got {params!r}; "
-                          "try replace(env.params, ...)")  # fmt: skip
+        expected = f"an object of the class {type(own).__name__}"
+        raise ConfigError(f"{where}: expected {expected}, got {params!r}; try replace(env.params, ...)")

@@ -110,9 +110,8 @@ class VecEnv(GymBase, gymnasium.vector.VectorEnv[Any, Any, Any]):
         if not self._compiled.begun:
             raise ResetNeeded("step: expected an episode, got none; try reset() first")
         if self.autoreset_mode is AutoresetMode.DISABLED and self._over.any():
-            ended = np.flatnonzero(self._over).tolist()
-            raise ResetNeeded(f"step: expected running environments, got ended {ended}; try "
-                              f"options={{'reset_mask': mask}}")  # fmt: skip
+            ended, hint = np.flatnonzero(self._over).tolist(), "options={'reset_mask': mask}"
+            raise ResetNeeded(f"step: expected running environments, got ended {ended}; try {hint}")
 
     def _restart(self, which: np.ndarray, shown: Any) -> Any:
         """Begin episodes for `which`, and show their first observations."""
@@ -206,23 +205,16 @@ def _vector_info(info: Info, which: np.ndarray) -> Info:
     """Convert to Gymnasium's format: each array has a mask `_name` of its environments, and is zero elsewhere."""
     out: Info = {}
     for name, value in info.items():
-        out[name] = _vector_info(value, which) if isinstance(value, dict) else _only(which, value)
+        nested = isinstance(value, dict)
+        out[name] = _vector_info(value, which) if nested else _merged(which, value, np.zeros_like(value))
         out[f"_{name}"] = which.copy()
     return out
-
-
-def _only(which: np.ndarray, value: np.ndarray) -> np.ndarray:
-    return value if which.all() else np.where(_over_rows(which, value), value, np.zeros_like(value))
-
-
-def _over_rows(which: np.ndarray, value: np.ndarray) -> np.ndarray:
-    return which.reshape(which.shape + (1,) * (value.ndim - 1))
 
 
 def _merged(which: np.ndarray, new: Any, old: Any) -> Any:
     if which.all():
         return new
-    return jax.tree.map(lambda n, o: np.where(_over_rows(which, n), n, o), new, old)
+    return jax.tree.map(lambda n, o: np.where(which.reshape(which.shape + (1,) * (n.ndim - 1)), n, o), new, old)
 
 
 def _copied(obs: Any) -> Any:

@@ -76,8 +76,8 @@ def expand(data: Any, where: str = "sweep", folder: Path = Path()) -> list[Episo
     ]
     for i, given in enumerate(file.cases):
         case = make_case(given, f"{where} > cases > {i}")
-        found += [case.model_copy(update={"id": id, "policy": resolve_name(case.policy, folder)})
-                  for id in _expand_ids([case.id], folder)]  # fmt: skip
+        policy = resolve_name(case.policy, folder)
+        found += [case.model_copy(update={"id": id, "policy": policy}) for id in _expand_ids([case.id], folder)]
     return list(dict.fromkeys(found))
 
 

@@ -89,9 +89,8 @@ def _check_actions(model: FarmModel, slot: EntitySlot, state: FarmState) -> None
     for action in slot.kind.actions:
         where = f"{slot.kind.__name__}.{action.method}"
         values = [jnp.float32(0.0)] * len(action.parameters)
-        result = getattr(entities[0], action.method)(
-            state.fields[0][0], place, nowhere, *values, **(board if action.reads_board else {})
-        )  # fmt: skip
+        read = board if action.reads_board else {}
+        result = getattr(entities[0], action.method)(state.fields[0][0], place, nowhere, *values, **read)
         assert not np.any(result.done), f"{where} says it did something where it was not aimed"
         for a, b in zip(jax.tree.leaves(state.fields[0][0]), jax.tree.leaves(result.state), strict=True):
             np.testing.assert_array_equal(a, b, err_msg=f"{where} changes plots that it was not aimed at")
