@@ -17,7 +17,7 @@ import jax
 import numpy as np
 
 from harvestgym.core.env import Env
-from harvestgym.core.errors import ConfigError, check_keywords, check_name, name_file, unknown
+from harvestgym.core.errors import ConfigError, check_name, name_file, unknown
 from harvestgym.core.risk import Measure
 from harvestgym.core.rollout import Episodes
 from harvestgym.core.tree import Meta
@@ -38,7 +38,7 @@ from harvestgym.farm.view.recorder import record as record
 from harvestgym.farm.view.scene import scene as scene
 from harvestgym.farm.view.timeline import timeline as timeline
 
-from .schema import FarmSpec, nested_keys, read_farm
+from .schema import FarmSpec, expand_presets, read_farm
 
 CATALOGUE = Path(__file__).with_name("catalogue")
 
@@ -88,7 +88,9 @@ def from_yaml(
     A weather table named in the file is read from its folder; one named in the arguments, from the working folder. The
     numbers of the expert's rules are those of the tuned file (`harvestgym tune`), if there is one.
     """
-    check_keywords("make", overrides, ("entities", "interface", "render_mode", *FarmSpec.model_fields), nested_keys())
+    given = overrides if entities is None else {**overrides, "entities": entities}
+    overrides = expand_presets(Path(path), given, ("entities", "interface", "render_mode", *FarmSpec.model_fields))
+    entities = overrides.pop("entities", None)
     spec = read_farm(Path(path), overrides)
     with nullcontext() if overrides or entities is not None else name_file(Path(path)):
         model = build(spec if entities is None else replace_sets(spec, entities))

@@ -6,7 +6,7 @@ each with its path; `json_schema()` serves editors.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -23,7 +23,7 @@ from pydantic import (
 )
 
 from harvestgym.core.config import INT32, Hard, History, Strict, merge, read_extended, validate
-from harvestgym.core.errors import ConfigError
+from harvestgym.core.errors import ConfigError, check_keywords, check_name
 from harvestgym.core.risk import Risk
 from harvestgym.core.tree import WIDE
 
@@ -303,6 +303,12 @@ class OrderRule(Strict):
         return self.model_extra or {}
 
 
+Presets = Annotated[
+    dict[str, dict[str, dict[str, Any]]],
+    Field(description="arguments of make by a keyword and its values, `soil: {sand: {entities: {Soil-0: sand}}}`"),
+]
+
+
 class FarmSpec(Strict):
     """A whole farm."""
 
@@ -310,6 +316,7 @@ class FarmSpec(Strict):
     hard: Hard = ""
     tags: list[str] = []
     history: History = {}
+    presets: Presets = {}
     fields: dict[str, FieldSpec] = Field(min_length=1)
     farmers: list[FarmerSpec] = Field(default=[FarmerSpec()], min_length=1)
     rules: RulesSpec = RulesSpec.model_validate({})
@@ -346,6 +353,25 @@ def read_farm(path: Path, overrides: dict[str, Any] | None = None) -> FarmSpec:
     data = read_extended(path, "farm")
     _anchor(data, path.resolve().parent)
     return farm_spec(merge(_add_units(data), _add_units(overrides or {})), path.name)
+
+
+def expand_presets(path: Path, given: Mapping[str, Any], valid: Iterable[str]) -> dict[str, Any]:
+    """Return arguments of make, with what the farm's `presets` say in the place of the keywords that choose them.
+
+    `soil="sand"` stands for `entities={"Soil-0": "sand"}` in a farm that says so. Arguments that are given as well win.
+
+    Args:
+        path: the farm file.
+        given: arguments of make by keyword.
+        valid: the keywords of every farm.
+    """
+    presets = read_farm(path).presets if given.keys() - set(valid) else {}
+    check_keywords("make", given, (*valid, *presets), nested_keys())
+    meant: dict[str, Any] = {}
+    for keyword in presets.keys() & given.keys():
+        check_name(keyword, given[keyword], presets[keyword])
+        meant = merge(meant, presets[keyword][given[keyword]])
+    return merge(meant, {name: value for name, value in given.items() if name not in presets})
 
 
 def nested_keys() -> dict[str, tuple[str, str]]:
