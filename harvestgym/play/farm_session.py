@@ -62,7 +62,9 @@ class FarmSession(Session):
     @cached_property
     def goal(self) -> tuple[str, ...]:  # pyright: ignore[reportIncompatibleVariableOverride]
         """The goal of the game: how the score is computed, and when a season ends, as `harvestgym show` says it."""
-        return tuple(f"{meaning}: {value}" for name, value, meaning in rules_table(self.env).rows if name != "mode")
+        rows = {name: f"{meaning}: {value}" for name, value, meaning in rules_table(self.env).rows}
+        scored = [text for name, text in rows.items() if name.startswith("score") and not name.endswith("costs")]
+        return (*scored, rows["horizon#day"], rows["ends when"])
 
     def news(self, since: int) -> list[str]:
         """Return the events after step `since` that the farmer knows of, a line for each."""

@@ -27,7 +27,7 @@ WAIT_FACTOR = {True: 5, False: 20}
 FILE_BACKENDS = ("agg", "cairo", "pdf", "pgf", "ps", "svg", "template")
 """Matplotlib backends without windows."""
 
-COLOURS = ("#0072b2", "#56b4e9", "#56b4e9")
+CURVE_COLOURS = ("#0072b2", "#56b4e9", "#56b4e9")
 """Of a number, or of the mean of a batch, and of its quantiles."""
 
 
@@ -111,7 +111,7 @@ class PlotSink(Sink):
         watch, rows = reading.watch, [numbers[number] for numbers in self.numbers]
         lines = [
             Line(name, np.array([row[name] for row in rows]), colour, x=np.array(self.steps))
-            for name, colour in zip(reading.numbers, COLOURS, strict=False)
+            for name, colour in zip(reading.numbers, CURVE_COLOURS, strict=False)
         ]
         return Chart(watch.title, watch.meta.unit, 0, tuple(lines), {}, watch.range)
 

@@ -86,13 +86,7 @@ def _write_cell(marks: list[Mark], signs: dict[str, str], wide: int) -> str:
 def _write_chart(chart: Chart) -> str:
     """Write the last number of each line, and the levels."""
     unit = f" {chart.unit}" if chart.unit else ""
-    last = [(line.label, _find_last(line.values)) for line in chart.lines]
-    lines = [f"  {label or 'now'}: {value:.4g}{unit}" for label, value in last if np.isfinite(value)]
+    known = [(line.label, line.values[np.isfinite(line.values)]) for line in chart.lines]
+    lines = [f"  {label or 'now'}: {values[-1]:.4g}{unit}" for label, values in known if len(values)]
     lines += [f"  {label}: {value:.4g}{unit} (a level)" for label, value in chart.levels.items()]
     return "\n".join([chart.title, *lines])
-
-
-def _find_last(values: np.ndarray) -> float:
-    finite = np.asarray(values, float)
-    finite = finite[np.isfinite(finite)]
-    return float(finite[-1]) if len(finite) else float("nan")

@@ -61,11 +61,11 @@ def test_known_values_are_the_observed_ones(season: FarmSession) -> None:
 
 def test_the_goal_names_gains_costs_and_ends(season: FarmSession) -> None:
     wanted = {
-        "points for each intervention: 0.002",
+        "points that each intervention costs: 0.002",
         "points for each kg harvested: 1.0",
         "points when a plant moves to its next stage: 0.01",
-        "days after which the episode is truncated: 6",
-        "terminates the episode: Plant-0.global_stage in [harvested, dead]",
+        "days of an episode, at most: 6",
+        "ends an episode early: Plant-0.global_stage in [harvested, dead]",
     }
     assert wanted <= set(season.goal)
 

@@ -31,13 +31,13 @@ def describe(env: FarmModel) -> list[Table]:
 
 MEANINGS = {
     "mode": "po: a step is a day; fo: the same, every variable observed; ao: half a day, observe, then act",
-    "horizon#day": "days after which the episode is truncated",
+    "horizon#day": "days of an episode, at most",
     "max_action_schedule_size": "interventions of a step, at most",
     "starts with": "first values, drawn for each episode",
-    "ends when": "terminates the episode",
-    "intervention_cost": "points for each intervention",
+    "ends when": "ends an episode early",
+    "intervention_cost": "points that each intervention costs",
     "intervention_costs": "points for these instead",
-    "observation_cost": "points for each number observed",
+    "observation_cost": "points that each observed number costs",
     "observation_costs": "points for these instead",
     "stage": "points when a plant moves to its next stage",
     "bio": "points for the life counted on every day of the episode",

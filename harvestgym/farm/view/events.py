@@ -90,9 +90,8 @@ def _main_limits(record: Record, step: int, others: dict[str, Variable], plot: t
 
 def _is_harvested(env: FarmModel, record: Record, step: int, variable: Variable) -> bool:
     """Return whether a harvest of the plant of a variable had an effect in a step."""
-    orders = logged_orders(env, record, step)
-    return any(o.effective and o.order.row.names == variable.where and "harvest" in o.order.row.action.name
-               for o in orders)  # fmt: skip
+    done = (action.order.row for action in logged_orders(env, record, step) if action.effective)
+    return any(row.names == variable.where and "harvest" in row.action.name for row in done)
 
 
 def _on_plots(plots: int, variable: Variable) -> str:

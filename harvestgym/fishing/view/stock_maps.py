@@ -79,7 +79,7 @@ def draw_cohorts(law: AgeStructured, stock: np.ndarray) -> Map:
         for year, age in zip(*np.nonzero(size > 0.08), strict=True)
     ]
     ages = [Mark("text", (-0.6, age - 0.5), 1.0, "#222222", text=str(age)) for age in range(1, law.ages + 1)]
-    legend = (Mark("disc", (0, 0), 1, CAUGHT_AGES, meaning="biomass at an age that is caught"),
-              Mark("disc", (0, 0), 1, YOUNG_AGES, meaning="biomass at an age not yet caught"))  # fmt: skip
+    meanings = {CAUGHT_AGES: "biomass at an age that is caught", YOUNG_AGES: "biomass at an age not yet caught"}
+    legend = tuple(Mark("disc", (0, 0), 1, colour, meaning=meaning) for colour, meaning in meanings.items())
     title = f"Ages 1 to {law.ages} (down) over the last {COHORT_YEARS} years (across)"
     return Map(title, (COHORT_YEARS, law.ages), (*ages, *marks), margin=1.0, legend=legend)

@@ -31,8 +31,8 @@ def aperture(env: Forager, past: Record) -> Map:
     """Draw the view, the agent in the centre; kinds of one colour have one legend entry."""
     rows, cols = env.aperture
     colors = _hex(tints[0] for tints in choose_colors(env.world.kinds))
-    alike = [" or ".join(k.name for k, c in zip(env.world.kinds, colors, strict=True) if c == color)
-             for color in colors]  # fmt: skip
+    drawn = list(zip(env.world.kinds, colors, strict=True))
+    alike = [" or ".join(kind.name for kind, own in drawn if own == color) for color in colors]
     labels = [alike[i] if alike[i] != kind.name else label_kind(kind) for i, kind in enumerate(env.world.kinds)]
     marks = _things(env, past["view"][-1], colors, labels)
     me = _agent((cols / 2, rows / 2))
