@@ -1,7 +1,7 @@
 """The learned agents of the leaderboard, each trained with five seeds.
 
     pip install '.[train]'
-    python -m experiments.board --ids farm/bean-clay-1x1-v1 --policy ppo=examples/board.py:ppo --planned 0 --out docs
+    python -m experiments.board --ids farm/bean-1x1-v1 --policy ppo=examples/board.py:ppo --planned 0 --out docs
 
 The board is made from a clone, by `experiments/`. A function for an agent of your own looks like these: it takes an id
 and the environment of its reported split, trains on the training split, and returns a `Trained`, or None where the

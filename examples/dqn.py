@@ -254,7 +254,7 @@ def make_task(id: str, settings: Settings) -> Task:
 def main() -> None:
     """Learn on each id."""
     parser = make_parser(__doc__ or "", Settings())
-    parser.set_defaults(ids=["farm/bean-clay-1x1-v1"])
+    parser.set_defaults(ids=["farm/bean-1x1-v1"])
     args = parser.parse_args()
     settings = read_settings(Settings, args)
     run(args, lambda id: make_task(id, settings))

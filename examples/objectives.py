@@ -16,7 +16,7 @@ import numpy as np
 
 import harvestgym
 
-ID = "farm/bean-clay-1x1-v1"
+ID = "farm/bean-1x1-v1"
 UNWEIGHTED = dict.fromkeys(("stage", "bio", "resource", "soil", "yield", "plant"), 1.0)
 """The weights of a score that leave each term as it is."""
 

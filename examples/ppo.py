@@ -365,7 +365,7 @@ def text(report: dict[str, Any]) -> str:
 def main() -> None:
     """Train, then compare."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--id", nargs="+", default=["farm/bean-clay-1x1-v1"], help="games of one shape compile once")
+    parser.add_argument("--id", nargs="+", default=["farm/bean-1x1-v1"], help="games of one shape compile once")
     parser.add_argument("--seeds", type=int, default=1, help="how often to train")
     parser.add_argument("--seasons", type=int, default=1000, help="how many to report on")
     parser.add_argument("--split", default="test", help="the split of the protocol to report on")

@@ -2,7 +2,7 @@
 
     pip install '.[train]'
     python examples/recurrent_ppo.py                                       # some minutes on two cores
-    python examples/recurrent_ppo.py --ids farm/bean-clay-1x1-v1 --seeds 5 --out results.json
+    python examples/recurrent_ppo.py --ids farm/bean-1x1-v1 --seeds 5 --out results.json
     python examples/recurrent_ppo.py --updates 4 --num-envs 16 --seasons 50  # a quick look that everything works
 
 A gated recurrent unit (Cho et al. 2014, https://arxiv.org/abs/1406.1078) reads each observation, and actor and critic

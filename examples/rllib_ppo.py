@@ -21,7 +21,7 @@ import harvestgym
 from harvestgym.evaluate import splits
 from harvestgym.evaluate.run import evaluate_id
 
-ID = "farm/bean-clay-1x1-v1"
+ID = "farm/bean-1x1-v1"
 STEPS = 64
 """Days of a batch in each farm."""
 

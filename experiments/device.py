@@ -96,7 +96,7 @@ class Scale(NamedTuple):
     patience: float
 
 
-BEAN = "farm/bean-clay-1x1-v1"
+BEAN = "farm/bean-1x1-v1"
 TIMED = (BEAN, "farm/full-1x1-v1", "farm/full-3x4-v1", "fishing/may-v0", "forager/two-biome-v1")
 FULL = Scale((*TIMED, "fishing/three-species-v0"), 100, TIMED, (2**10, 2**15, 2**19), BEAN, 200, 512, 1000, 1.0)
 FEW = ("fishing/may-v0", "fishing/three-species-v0")

@@ -19,7 +19,7 @@ from harvestgym.core.policy import random_policy
 from harvestgym.evaluate.score import score
 from harvestgym.farm import BasicFarmer, BasicRule, BasicScore, Farm, Field, FilesWritten, Plant, Soil, Weather
 
-BEAN, STOCK, WORLD = "farm/bean-clay-1x1-v1", "fishing/logistic-v0", "forager/two-biome-v1"
+BEAN, STOCK, WORLD = "farm/bean-1x1-v1", "fishing/logistic-v0", "forager/two-biome-v1"
 FAMILIES = pytest.mark.parametrize("id", [BEAN, STOCK, WORLD])
 
 
@@ -68,7 +68,7 @@ def test_the_farm_of_the_paper_is_written_in_python(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("interface", ["discrete", "multidiscrete", "box", "map"])
 def test_a_farm_has_interfaces_for_learners(interface: str) -> None:
-    env: Any = gymnasium.make("farm/bean-clay-1x1-v1", interface=interface)
+    env: Any = gymnasium.make("farm/bean-1x1-v1", interface=interface)
     assert env.observation_space.contains(env.reset(seed=0)[0])
 
 

@@ -16,7 +16,7 @@ from .short import some
 
 IDS = (
     "farm/full-1x1-v1", "farm/paid-looks-1x1-v1", "farm/contexts-1x1-v1",
-    "fishing/three-species-v0", "fishing/driver-hidden-v1", "forager/two-biome-v1",
+    "fishing/three-species-v0", "fishing/driver-v1", "forager/two-biome-v1",
 )  # fmt: skip
 """All ten kinds of entities, paid observations, random parameters; several stocks, a tipping point; a forager."""
 

@@ -16,7 +16,7 @@ from harvestgym.evaluate.run import policy_named
 
 pytest.importorskip("optax")
 
-ID = "farm/bean-clay-1x1-v1"
+ID = "farm/bean-1x1-v1"
 
 
 @pytest.fixture

@@ -92,7 +92,7 @@ def follow_lessons(imitation: Any) -> Policy:
     return Policy((), lambda memory, obs, key: (memory, imitation.next_order(obs)))
 
 
-@pytest.mark.parametrize("name", some(["bean-clay-1x1", "paid-looks-1x1", "pests-weeds-1x1"], "bean-clay-1x1"))
+@pytest.mark.parametrize("name", some(["bean-1x1", "paid-looks-1x1", "pests-weeds-1x1"], "bean-1x1"))
 def test_following_the_lessons_is_the_days_of_the_expert(ppo: Any, imitation: Any, name: str) -> None:
     farm = make(name)
     id = find_id(name)
@@ -111,7 +111,7 @@ def test_following_the_lessons_is_the_days_of_the_expert(ppo: Any, imitation: An
 
 def test_an_agent_that_has_learned_nothing_does_what_it_is_advised(ppo: Any, imitation: Any) -> None:
     residual = importlib.import_module("map_residual")
-    advised = residual.Advised(residual.make_taught("farm/bean-clay-1x1-v1", "train"), trust := 0.75)
+    advised = residual.Advised(residual.make_taught("farm/bean-1x1-v1", "train"), trust := 0.75)
     weights = ppo.make_weights(jax.random.key(0), advised.farm, ppo.Settings(width=8, blocks=1), advised.words)
     steps = 60
     mine = rollout(advised, ppo.policy_of(weights), jax.random.key(3), 2, steps)
@@ -168,7 +168,7 @@ def test_weights_move_the_orders_of_the_plots_they_see(evolution: Any) -> None:
 
 
 def test_weights_find_the_best_return(evolution: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    learner = make_learner(evolution, "bean-clay-1x1", pairs=16, updates=100, noise=1.0, rate=1.0)
+    learner = make_learner(evolution, "bean-1x1", pairs=16, updates=100, noise=1.0, rate=1.0)
     target = np.linspace(-1, 1, len(learner.scorer.farm.table.names)).astype(np.float32)
 
     def evaluate(env: Any, policy: Policy, *_: Any) -> Any:

@@ -110,7 +110,7 @@ MISSING = {
     "track": ("tensorboardX", "from harvestgym.render.sinks import TensorBoardSink as S; S('a')"),
     "video": ("av", "from harvestgym.render.video import write_video; write_video([], 'a.mp4')"),
     "window": ("pygame", "import gymnasium as g; g.make('fishing/logistic-v0', render_mode='human')"),
-    "web": ("nicegui", "from harvestgym.play import run; run('farm/bean-clay-1x1-v1')"),
+    "web": ("nicegui", "from harvestgym.play import run; run('farm/bean-1x1-v1')"),
 }
 """By extra: a module of it, and code that needs it."""
 

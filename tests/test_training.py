@@ -116,7 +116,7 @@ def test_ppo_enters_the_leaderboard(board: ModuleType) -> None:
 @pytest.mark.parametrize("name", some(["dqn", "evolution", "recurrent", "iql_mixed"], "iql_mixed"))
 def test_other_agents_enter_the_leaderboard(board: ModuleType, name: str) -> None:
     enter = getattr(board, name)
-    id = "farm/bean-clay-1x1-v1" if name == "evolution" else "fishing/logistic-levels-v0"
+    id = "farm/bean-1x1-v1" if name == "evolution" else "fishing/logistic-levels-v0"
     found = {row.policy: row for row in make_policy_rows(id, 10, {name: enter}, 0)}
     assert len(found[name].runs) == 5 and found[name].training["steps"] > 0
     assert enter("fishing/logistic-v0", make("fishing/logistic-v0")) is None

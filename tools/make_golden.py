@@ -21,7 +21,7 @@ from harvestgym.evaluate.run import policy_named
 
 FOLDER = Path(__file__).parent.parent / "tests" / "golden"
 IDS = (
-    "farm/bean-clay-1x1-v1", "farm/corn-sand-1x1-v2", "farm/tomato-loam-1x1-v2",
+    "farm/bean-1x1-v1", "farm/corn-sand-1x1-v2", "farm/tomato-loam-1x1-v2",
     "farm/full-1x1-v1", "farm/paid-looks-1x1-v1", "farm/contexts-1x1-v1",
     "fishing/logistic-survey-v0", "fishing/patches-v0",
     "forager/two-biome-v1", "forager/flowers-v1",

@@ -120,7 +120,7 @@ def make_quota_problem(harvests: int = HARVESTS) -> FishingModel:
 
 def make_tipping_problem() -> DriverModel:
     """Make the published tipping problem: a worth that saturates, noise of median one, the driver hidden."""
-    env = make("driver-hidden-v1", satiation=1.0, noise={"kind": "median-lognormal", "sigma": 0.2}, Tmax=YEARS)
+    env = make("driver-v1", satiation=1.0, noise={"kind": "median-lognormal", "sigma": 0.2}, Tmax=YEARS)
     assert isinstance(env, DriverModel)
     return env
 

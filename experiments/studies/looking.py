@@ -85,7 +85,7 @@ PAID_FARMS = {
             {"when": "Soil-0.available_Water#L < 162", **POUR, "amount#L": 20},
         ),
     ),
-    "tomato-clay-1x1-v2": PaidFarm({WATER: (1, 3), STAGE: (165, 0)}, SIZES, 10),
+    "tomato-1x1-v2": PaidFarm({WATER: (1, 3), STAGE: (165, 0)}, SIZES, 10),
 }
 
 

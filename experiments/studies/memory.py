@@ -1,6 +1,6 @@
 """The value of memory: agents that differ only in their memory, on partly observed fisheries.
 
-In `logistic-survey-v0` a survey errs by a fifth and quotas are not kept; in `driver-hidden-v1` the driver of the
+In `logistic-survey-v0` a survey errs by a fifth and quotas are not kept; in `driver-v1` the driver of the
 tipping point is never observed. Each agent is a small network trained by the gradient of its return through the
 simulator, on the same episodes with the same step sizes. The memoryless one gets the last survey; the stacked one the
 last eight with its actions; the recurrent one the last survey and the memory of a gated unit.
@@ -31,7 +31,7 @@ from harvestgym.fishing.model import FishingModel
 
 from .common.report import open_figure, write_columns
 
-FISHERIES = {"logistic-survey-v0": "escapement", "driver-hidden-v1": "steady"}
+FISHERIES = {"logistic-survey-v0": "escapement", "driver-v1": "steady"}
 """The fisheries, each with a rule without memory that does well there."""
 
 AGENTS = ("memoryless", "stacked", "recurrent")

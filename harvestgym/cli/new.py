@@ -21,7 +21,7 @@ from harvestgym.farm.public_names import KINDS
 
 group = typer.Typer(no_args_is_help=True, help="Create a farm, fishery, forager or entity from a working template.")
 
-COPIED = {"farm": "farm/bean-clay-1x1-v1", "fishery": "fishing/logistic-v0", "forager": "forager/flowers-v1"}
+COPIED = {"farm": "farm/bean-1x1-v1", "fishery": "fishing/logistic-v0", "forager": "forager/flowers-v1"}
 """What can be copied from the catalogues, and the id that is copied by default."""
 
 ENTITY_FILES = {"module.txt": "{module}.py", "sets.txt": "{module}.yaml", "test.txt": "test_{module}.py"}

@@ -64,7 +64,7 @@ def make(
     """Make the farm of a catalogue file.
 
     Args:
-        name: the file's name, `bean-clay-1x1-v1`.
+        name: the file's name, `bean-1x1-v1`.
         entities: other parameter sets for some entities, `{"Weather-0": "lille"}` or, with several fields,
             `{"Field-1/Soil-0": {"extends": "clay", "depth#m": 0.8}}`, or single parameters, `{"Soil-0/depth#m": 0.8}`.
         interface: "map" for maps and orders of three parts (`farm.learn.map_farm`), "discrete", "multidiscrete" or

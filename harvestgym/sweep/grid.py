@@ -1,6 +1,6 @@
 """The sweep file: lists of ids, overrides, policies and seeds whose combinations are cases, and further cases.
 
-ids: [farm/bean-clay-1x1-v1]
+ids: [farm/bean-1x1-v1]
 overrides:
   soil depth: {entities/Soil-0/depth#m: [0.4, 0.8]}   # a name, and the path of the override
   mode: [fo, po]                                      # or the path alone

@@ -10,7 +10,7 @@ from tests.short import some
 envs = pytest.importorskip("torchrl.envs")
 pytestmark = pytest.mark.torch
 
-IDS = ("farm/bean-clay-1x1-v1", "fishing/may-v0", "forager/two-biome-v1")
+IDS = ("farm/bean-1x1-v1", "fishing/may-v0", "forager/two-biome-v1")
 
 
 @pytest.mark.parametrize("id", IDS)

@@ -25,7 +25,7 @@ from harvestgym.cli.environments import print_ids
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.view.tables import Table
 
-ID = "farm/bean-clay-1x1-v1"
+ID = "farm/bean-1x1-v1"
 SCREEN_LINES = 45
 runner = CliRunner()
 
@@ -59,7 +59,7 @@ def test_list_names_the_environments_of_several_agents() -> None:
 
 def test_list_filters_by_tag() -> None:
     found = run_command("list", "--tag", "polyculture").split()
-    assert "farm/polyculture-3x4-v2" in found and "farm/bean-clay-1x1-v1" not in found
+    assert "farm/polyculture-3x4-v2" in found and "farm/bean-1x1-v1" not in found
     refused = runner.invoke(app, ["list", "--tag", "watring"])
     assert refused.exit_code == 2 and "try 'watering'" in refused.output
 

@@ -92,7 +92,7 @@ def test_new_farm_can_be_changed_and_is_not_overwritten(tmp_path: Path) -> None:
     [
         (("my-farm",), "expected a farm file, got no suffix; try a name in .yaml"),
         (("nowhere/my-farm.yaml",), "try creating nowhere first"),
-        (("my-farm.yaml", "--like", "farm/been-clay-1x1-v1"), "try 'farm/bean-clay-1x1-v1'"),
+        (("my-farm.yaml", "--like", "farm/been-clay-1x1-v1"), "try 'farm/bean-1x1-v1'"),
         (("my-farm.yaml", "--like", "fishing/logistic-v0"), "farm: expected a known name, got 'fishing/logistic-v0'"),
     ],
 )

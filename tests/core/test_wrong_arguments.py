@@ -22,7 +22,7 @@ from ..wrong_values import build_or_refuse, draw_arguments
 
 CASES = 2_500 if ALL else 500
 
-FISHERY, FARM = harvestgym.make("fishing/logistic-v0"), harvestgym.make("farm/bean-clay-1x1-v1")
+FISHERY, FARM = harvestgym.make("fishing/logistic-v0"), harvestgym.make("farm/bean-1x1-v1")
 MAPS, TYPES = MapFarm(FARM), {"wall": drop_in.Wall}  # type: ignore[arg-type]
 
 RIGHT: dict[Any, dict[str, Any]] = {

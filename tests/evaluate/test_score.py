@@ -12,7 +12,7 @@ from harvestgym.core.policy import constant_policy
 from harvestgym.evaluate.run import evaluate_id
 from harvestgym.evaluate.score import list_references, scale_return, score
 
-FARM, FISHERY, LEVELS = "farm/bean-clay-1x1-v1", "fishing/logistic-v0", "fishing/logistic-levels-v0"
+FARM, FISHERY, LEVELS = "farm/bean-1x1-v1", "fishing/logistic-v0", "fishing/logistic-levels-v0"
 WRAPPED = """
 from harvestgym.core.wrappers import TimeLimit
 from harvestgym.evaluate.run import policy_named

@@ -20,7 +20,7 @@ from harvestgym.play.sessions import start_session
 from tests.short import ALL
 
 SEED, STEPS = 11, 40
-IDS = {"farm/bean-clay-1x1-v1": "expert", "fishing/logistic-random-v0": "random", "forager/seasons-v1": "random"}
+IDS = {"farm/bean-1x1-v1": "expert", "fishing/logistic-random-v0": "random", "forager/seasons-v1": "random"}
 """An id of each family with a random start or weather, and a policy."""
 
 Rewards = np.ndarray

@@ -17,7 +17,7 @@ from harvestgym.core.errors import ConfigError
 from harvestgym.evaluate import splits
 from harvestgym.evaluate.run import evaluate_id, evaluate_together
 
-IDS = ("farm/bean-clay-1x1-v1", "fishing/ricker-v0", "forager/flowers-v1")
+IDS = ("farm/bean-1x1-v1", "fishing/ricker-v0", "forager/flowers-v1")
 SITES = "harvestgym.farm.entities.weather.sites"
 
 

@@ -18,7 +18,7 @@ from harvestgym.testing import check_env
 from tests.short import some
 
 IDS = harvestgym.ids("farm")
-SMALL = ("bean-clay-1x1-v1", "paid-looks-1x1-v1", "contexts-1x1-v1")
+SMALL = ("bean-1x1-v1", "paid-looks-1x1-v1", "contexts-1x1-v1")
 """Farms with every form of action, observation and reset."""
 
 STEPPED = some(IDS, "-clay-1x1-v1")
@@ -100,6 +100,6 @@ def test_other_weather_gives_another_season() -> None:
     ids = {"seattle": None, "montpellier": {"Weather-0": "montpellier"}, "lille": {"Weather-0": "lille"}}
     reset, obs = jax.jit(lambda env, key, params: env.reset(key, params)[1].obs, static_argnums=0), {}
     for name, entities in ids.items():
-        env = harvestgym.make("farm/bean-clay-1x1-v1", entities=entities or {})
+        env = harvestgym.make("farm/bean-1x1-v1", entities=entities or {})
         obs[name] = np.asarray(reset(env, jax.random.key(0), env.params))
     assert len({tuple(o) for o in obs.values()}) == 3

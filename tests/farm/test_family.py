@@ -15,7 +15,7 @@ from harvestgym.evaluate.run import evaluate_id
 from harvestgym.farm import Farm
 from harvestgym.farm.family import list_notes
 
-BEAN, CLIMATES = "farm/bean-clay-1x1-v1", "farm/two-climates-v2"
+BEAN, CLIMATES = "farm/bean-1x1-v1", "farm/two-climates-v2"
 
 
 def find_depth(env: Any, field: int = 0) -> float:

@@ -47,7 +47,7 @@ def test_every_file_is_registered() -> None:
 
 
 STEPPED = some(
-    IDS, "any-law-v0", "driver-hidden-v1", "levels-v0", "logistic-random-v0", "survey-v0", "patches-v0",
+    IDS, "any-law-v0", "driver-v1", "levels-v0", "logistic-random-v0", "survey-v0", "patches-v0",
     "recovery-may-v0", "three-species-drift-v0", "walleye-v0",
 )  # fmt: skip
 """Fisheries that the checkers step. In the short form, one of each form of observation, action, start and law."""
@@ -102,7 +102,7 @@ def test_a_first_version_that_is_gone_is_answered_with_its_successor(name: str) 
 @pytest.mark.parametrize(
     ("id", "published", "idle", "spread"),
     [
-        ("fishing/driver-hidden-v1", {"satiation": 1.0}, 42.33, 4.2),
+        ("fishing/driver-v1", {"satiation": 1.0}, 42.33, 4.2),
         ("fishing/driver-calm-v1", {"satiation": 1.0}, 50.68, 0.01),
         ("fishing/recovery-ricker-v1", {"loss": 0.0, "benefit": 5.0, "sigma": 0.1}, 488.8, 16.2),
     ],

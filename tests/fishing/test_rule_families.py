@@ -83,7 +83,7 @@ def test_a_stock_is_lifted_by_a_share_of_what_is_missing() -> None:
 
 
 def test_every_fishery_has_families_that_build_policies_of_one_structure() -> None:
-    for name in ("driver-hidden-v1", "recovery-drift-v0", "walleye-v0", "any-law-v0", "logistic-levels-v0"):
+    for name in ("driver-v1", "recovery-drift-v0", "walleye-v0", "any-law-v0", "logistic-levels-v0"):
         env = make(name)
         for family in make_rule_families(env).values():
             first, second = (family.build(family.decode([share] * len(family.numbers))) for share in (0.2, 0.7))

@@ -27,7 +27,7 @@ from harvestgym.render.readings import sum_value
 STEPS = 5
 FISHERY, FARM, PAID, FORAGER = (
     "fishing/may-v0",
-    "farm/bean-clay-1x1-v1",
+    "farm/bean-1x1-v1",
     "farm/paid-looks-1x1-v1",
     "forager/two-biome-v1",
 )

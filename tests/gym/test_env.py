@@ -220,7 +220,7 @@ def test_render_modes_are_those_of_the_environment() -> None:
         GymEnv(Stock(), render_mode="rgb_array")
 
 
-@pytest.mark.parametrize("id", ["farm/bean-clay-1x1-v1", "fishing/logistic-v0", "forager/two-biome-v1"])
+@pytest.mark.parametrize("id", ["farm/bean-1x1-v1", "fishing/logistic-v0", "forager/two-biome-v1"])
 def test_the_mode_human_draws_each_step_in_a_window(id: str, monkeypatch: pytest.MonkeyPatch) -> None:
     pygame = pytest.importorskip("pygame")
     monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")

@@ -13,7 +13,7 @@ from harvestgym.evaluate.datasets import storage
 from harvestgym.play.farm_session import FarmSession
 from harvestgym.play.sessions import FishingSession, ForagerSession, start_session
 
-FARM, PAID = "farm/bean-clay-1x1-v1", "farm/paid-looks-1x1-v1"
+FARM, PAID = "farm/bean-1x1-v1", "farm/paid-looks-1x1-v1"
 DAYS = 6
 
 
@@ -163,5 +163,5 @@ def test_steps_of_a_forager() -> None:
 
 
 def test_an_unknown_id_is_refused() -> None:
-    with pytest.raises(ConfigError, match="bean-clay-1x1-v1"):
-        start_session("farm/bean-clay-1x1-v9")
+    with pytest.raises(ConfigError, match="bean-1x1-v1"):
+        start_session("farm/bean-1x1-v9")

@@ -206,7 +206,7 @@ def test_a_gif_of_a_season_has_every_day(tmp_path: Path) -> None:
 
 
 def a_farm() -> Farm:
-    return Farm.from_yaml(CATALOGUE / "bean-clay-1x1-v1.yaml", render_mode="rgb_array", mode="po", seed=1)
+    return Farm.from_yaml(CATALOGUE / "bean-1x1-v1.yaml", render_mode="rgb_array", mode="po", seed=1)
 
 
 def test_a_farm_films_the_season_so_far(tmp_path: Path) -> None:
@@ -225,7 +225,7 @@ def test_a_farm_films_the_season_so_far(tmp_path: Path) -> None:
         farm.generate_gif(tmp_path / "a.mp4")
     with pytest.raises(ConfigError, match=r"expected a name in \.gif, got no suffix; try season\.gif"):
         farm.generate_gif("")
-    unseen = Farm.from_yaml(CATALOGUE / "bean-clay-1x1-v1.yaml")
+    unseen = Farm.from_yaml(CATALOGUE / "bean-1x1-v1.yaml")
     with pytest.raises(ConfigError, match="render_mode='rgb_array'"):
         unseen.generate_gif(tmp_path / "b.gif")
 

@@ -14,7 +14,7 @@ from harvestgym.core.errors import ConfigError
 from harvestgym.sweep import CallCase, EpisodeCase, SweepCase, collect
 from harvestgym.sweep.cases import read_package_version
 
-CASE = EpisodeCase(id="farm/bean-clay-1x1-v1", overrides={"mode": "fo", "entities": {"Soil-0": "sand"}}, seed=3)
+CASE = EpisodeCase(id="farm/bean-1x1-v1", overrides={"mode": "fo", "entities": {"Soil-0": "sand"}}, seed=3)
 CHANGES = {
     "id": "farm/bean-sand-1x1-v1", "overrides": {"mode": "po"}, "policy": "random", "seed": 4, "episodes": 7,
     "split": "test",
@@ -105,7 +105,7 @@ def test_labels_are_the_paths_of_overrides() -> None:
 )
 def test_wrong_fields_are_refused(changed: dict[str, object], words: str) -> None:
     with pytest.raises(ValidationError, match=words):
-        EpisodeCase.model_validate({"id": "farm/bean-clay-1x1-v1"} | changed)
+        EpisodeCase.model_validate({"id": "farm/bean-1x1-v1"} | changed)
 
 
 def test_a_call_is_a_case(tmp_path: Path) -> None:

@@ -41,7 +41,7 @@ from tests.toy import BoxStock, Stock
 
 from .going import goes_on, played
 
-FARM = "farm/bean-clay-1x1-v1"
+FARM = "farm/bean-1x1-v1"
 GZIP_HEADER = 10
 """Bytes of a gzip file before its content."""
 

@@ -25,7 +25,7 @@ from harvestgym.gym.env import GymEnv
 from tests.toy import BoxStock
 
 LEVELS = "fishing/logistic-levels-v0"
-FARM = "farm/bean-clay-1x1-v1"
+FARM = "farm/bean-1x1-v1"
 YEARS = 9
 
 

@@ -26,7 +26,7 @@ from harvestgym.gym.env import GymEnv
 
 pytest.importorskip("pyarrow")
 
-FARM = "farm/bean-clay-1x1-v1"
+FARM = "farm/bean-1x1-v1"
 LOOKS = "farm/paid-looks-1x1-v1"
 FILES = ("kept.parquet", "kept-v3")
 """A file, and a folder that Minari reads."""

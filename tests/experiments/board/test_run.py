@@ -42,7 +42,7 @@ def test_no_names_are_all_ids_and_families_are_expanded_in_order() -> None:
 
 
 def test_a_farm_counts_its_plots_and_others_their_steps() -> None:
-    small, large = (harvestgym.make(f"farm/{name}") for name in ("bean-clay-1x1-v1", "full-3x4-v1"))
+    small, large = (harvestgym.make(f"farm/{name}") for name in ("bean-1x1-v1", "full-3x4-v1"))
     assert count_plot_steps(small) == horizon(small)
     assert count_plot_steps(large) == 12 * horizon(large)
     assert count_plot_steps(harvestgym.make(LOGISTIC)) == horizon(harvestgym.make(LOGISTIC)) < LONG_EPISODE

@@ -100,7 +100,7 @@ def test_what_a_unit_of_a_tally_is_worth(term: str, unit: str, worth: float) -> 
 def test_market_without_its_crop_is_refused(plant: str, words: str) -> None:
     market = {"kind": "Market", "prices": {plant: 1.0}}
     with pytest.raises(ConfigError, match=words):
-        make("farm/bean-clay-1x1-v1", scoring={"terms": {"market": market}})
+        make("farm/bean-1x1-v1", scoring={"terms": {"market": market}})
 
 
 def farm(prices: dict[str, float]) -> FarmModel:

@@ -22,7 +22,7 @@ from tests.short import long, some
 POOR = {"kind": "HourlyFarmer", "hours#h.day-1": 1.0, "intervention#min": 30.0, "wage#h-1": 1.0, "budget": 6.0}
 IDLE = {"kind": "BasicFarmer", "max_daily_interventions": 0}
 CHANGES: dict[str, dict[str, Any]] = {
-    "farm/bean-clay-1x1-v1": {"farmers": [POOR], "expert": []},
+    "farm/bean-1x1-v1": {"farmers": [POOR], "expert": []},
     "farm/bean-clay-weeds-3x4-v1": {"farmers": [POOR, IDLE]},
     "farm/full-1x1-v1": {"rules": {"further": {"cap": {"kind": "CostCap", "max_action_schedule_cost": 0.015}}}},
 }
@@ -43,7 +43,7 @@ def map_mask(maps: MapFarm, state: Any, params: Any) -> jax.Array:
     return mask["what"][what] & mask["where"][what, where] & mask["amount"][what, amount]
 
 
-@pytest.mark.parametrize("id", some(list(CHANGES), "bean-clay-1x1-v1"))
+@pytest.mark.parametrize("id", some(list(CHANGES), "bean-1x1-v1"))
 def test_the_mask_is_that_of_the_map_and_what_is_masked_changes_nothing(id: str) -> None:
     env = make(id)
     maps, params, size = MapFarm(env), env.params, env.actions.size
@@ -95,7 +95,7 @@ def test_requests_are_possible_until_they_are_answered() -> None:
 
 
 def test_masks_pass_wrappers_only_while_actions_are_the_same() -> None:
-    farm = make("farm/bean-clay-1x1-v1")
+    farm = make("farm/bean-1x1-v1")
     assert GymEnv(TimeLimit(Flatten(farm), 5)).action_masks().shape == (farm.action_space.n,)
     for other in (wrap_actions(farm, "box"), make(PAID)):
         assert not hasattr(GymEnv(other), "action_masks")
@@ -109,7 +109,7 @@ def test_masks_of_a_batch_have_a_row_for_each() -> None:
 
 
 @pytest.mark.torch
-@pytest.mark.parametrize("id", ["farm/bean-clay-1x1-v1", "farm/bean-clay-weeds-3x4-v1"])
+@pytest.mark.parametrize("id", ["farm/bean-1x1-v1", "farm/bean-clay-weeds-3x4-v1"])
 def test_maskable_ppo_learns(id: str) -> None:
     masked = pytest.importorskip("sb3_contrib")
     env = gymnasium.make(id, **CHANGES[id])

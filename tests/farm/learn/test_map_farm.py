@@ -23,7 +23,7 @@ from harvestgym.gym.vector_env import VecEnv
 from harvestgym.testing import check_env
 from tests.farm.ponds import assert_same, farm
 
-ONE_PLOT, TWO_FIELDS = "farm/bean-clay-1x1-v1", "farm/two-climates-v2"
+ONE_PLOT, TWO_FIELDS = "farm/bean-1x1-v1", "farm/two-climates-v2"
 IDS = [TWO_FIELDS, *(f"farm/{name}-v1" for name in ("full-1x1", "full-3x4", "contexts-1x1", "paid-looks-1x1"))]
 """Two fields of different sizes, all kinds on one and several plots, a context, and paid observations."""
 

@@ -21,14 +21,14 @@ from harvestgym.farm.entities.weather.site import FOLDER
 from harvestgym.farm.family import CATALOGUE, from_yaml
 from harvestgym.farm.schema import json_schema, read_farm
 
-ID = "farm/bean-clay-1x1-v1"
+ID = "farm/bean-1x1-v1"
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """Return a folder with a farm file, the file that it extends and a weather table."""
     shutil.copy(CATALOGUE / "one-plot.yaml", tmp_path / "base.yaml")
-    text = (CATALOGUE / "bean-clay-1x1-v1.yaml").read_text(encoding="utf-8")
+    text = (CATALOGUE / "bean-1x1-v1.yaml").read_text(encoding="utf-8")
     own = text.replace("extends: one-plot", "extends: base").replace(
         "[Weather, seattle]", "[Weather, {table: mine.csv}]"
     )

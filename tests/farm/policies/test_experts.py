@@ -12,7 +12,7 @@ from harvestgym.farm.family import make as farm
 from tests.short import ALL, long, some
 
 IDS = some(
-    harvestgym.ids("farm"), "bean-clay-1x1-v1", "corn-sand-1x1-v2", "full-1x1-v1",
+    harvestgym.ids("farm"), "bean-1x1-v1", "corn-sand-1x1-v2", "full-1x1-v1",
 )  # fmt: skip
 """In the short form those that compile soonest; `python -m experiments.board` compares the three on every id."""
 SEASONS = 200 if ALL else 100
@@ -35,7 +35,7 @@ def test_the_expert_beats_the_random_farmer_and_the_idle_one(id: str) -> None:
 @long
 def test_the_expert_also_acts_where_observations_cost() -> None:
     """It asks for nothing and does as well: the free observations are the same."""
-    id = "farm/bean-clay-1x1-v1"
+    id = "farm/bean-1x1-v1"
     asking = evaluate_id(id, "expert", episodes=50, seed=1, env=harvestgym.make(id, mode="ao"))
     plain = evaluate_id(id, "expert", episodes=50, seed=1)
     assert abs(asking.summary.mean - plain.summary.mean) < 0.15, "one season's sd is 0.17, that of a mean of 50 is 0.03"

@@ -297,10 +297,10 @@ class Together:
 
 
 def test_a_live_picture_is_that_of_the_record_and_changes_no_state() -> None:
-    shell = gymnasium.make("farm/bean-clay-1x1-v1", render_mode="svg")
+    shell = gymnasium.make("farm/bean-1x1-v1", render_mode="svg")
     shell.reset(seed=5)
     alike = Together(shell.unwrapped.core, 5)  # type: ignore[attr-defined]
-    watering = farm("bean-clay-1x1-v1").actions.index(
+    watering = farm("bean-1x1-v1").actions.index(
         (
             "BasicFarmer-0",
             "Field-0",
@@ -324,7 +324,7 @@ def test_a_live_picture_is_that_of_the_record_and_changes_no_state() -> None:
 
 
 def test_a_farm_shows_itself_in_every_mode_and_keeps_nothing_without_one() -> None:
-    path = CATALOGUE / "bean-clay-1x1-v1.yaml"
+    path = CATALOGUE / "bean-1x1-v1.yaml"
     mine = Farm.from_yaml(path, render_mode="rgb_array")
     with pytest.raises(gymnasium.error.ResetNeeded, match="render: expected an episode, got none"):
         mine.render()
