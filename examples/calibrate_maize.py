@@ -22,7 +22,7 @@ from harvestgym.evaluate.calibrate import Fit, Series, curves, fit, fitted
 from harvestgym.evaluate.run import policy_named
 from harvestgym.farm.engine.model import FarmModel
 
-ID, HEIGHT = "farm/corn-loam-1x1-v2", "Field-0/Plant-0/size#cm"
+ID, HEIGHT = "farm/corn-1x1-v2", "Field-0/Plant-0/size#cm"
 DAYS = 145
 """Days from sowing to the last height of 1877."""
 
@@ -61,7 +61,7 @@ def farm(year: str) -> FarmModel:
         sown = weather(year, table)
         days = {"extends": "dry", "table": str(table), "rain": "mm"}
         rules = {"init": {"Field-0": {"Weather-0": {"day#int365": [sown]}}}}
-        env = harvestgym.make(ID, entities={"Weather-0": days}, rules=rules)
+        env = harvestgym.make(ID, soil="loam", entities={"Weather-0": days}, rules=rules)
     assert isinstance(env, FarmModel)
     return env
 

@@ -27,7 +27,7 @@ JOBS = "examples/sb3_jobs.py --seeds 5 --seasons 1000 --out docs/training/jobs-{
 PARTS = {
     "tune": ["-m experiments.tune_all"],
     "training": [
-        f"{PPO} farm/bean-1x1-v1 farm/corn-sand-1x1-v2 farm/tomato-sand-1x1-v2 --updates 200",
+        f"{PPO} farm/bean-1x1-v1 --updates 200",
         f"{PPO} farm/paid-looks-1x1-v1 --updates 250",
         f"{PPO} farm/fertilizer-1x1-v2 farm/pests-weeds-1x1-v2 --updates 300 --idle 4",
         f"{IMITATION} farm/bean-clay-weeds-3x4-v1 --seeds 5 --num-envs 64 --num-steps 64",

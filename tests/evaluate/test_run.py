@@ -142,7 +142,7 @@ def test_an_evaluation_summarises_given_episodes(fishery: harvestgym.Env) -> Non
     assert two.summary.cvar10 == pytest.approx(2 * one.summary.cvar10) and one.unit == fishery.step_unit == two.unit
 
 
-FISHERIES = [LOGISTIC, "fishing/logistic-levels-v0", "fishing/patches-v0", "fishing/driver-calm-v1"]
+FISHERIES = [LOGISTIC, "fishing/logistic-levels-v0", "fishing/patches-v0", "fishing/driver-v1"]
 
 
 @pytest.mark.parametrize("id", some(FISHERIES, "logistic-v0", "patches-v0"))

@@ -68,7 +68,7 @@ def test_stable_baselines3_checker_passes(id: str) -> None:
 
 
 @pytest.mark.parametrize("mode", ["rgb_array", "svg"])
-@pytest.mark.parametrize("id", ["fishing/driver-observed-v1", "fishing/recovery-may-v0", "fishing/logistic-v0"])
+@pytest.mark.parametrize("id", ["fishing/driver-v1", "fishing/recovery-may-v0", "fishing/logistic-v0"])
 def test_a_picture_is_drawn_before_the_first_step(id: str, mode: str) -> None:
     """The picture of the start, alone and in a vector environment, then that of a year."""
     env, envs = gymnasium.make(id, Tmax=4, render_mode=mode), harvestgym.make_vec(id, 2, render_mode=mode, Tmax=4)
@@ -82,15 +82,12 @@ def test_a_picture_is_drawn_before_the_first_step(id: str, mode: str) -> None:
     assert mode == "svg" or start.flags.writeable
 
 
-def test_the_drifting_fishery_starts_at_the_published_rate_and_its_first_version_refers_to_it() -> None:
-    """Corresponding to fishing-v10, r is 0.793 in the first year; v0 began with 0.8, one year late."""
-    rates = {id: float(harvestgym.make(id).params.law.r) for id in ("fishing/drifting-v1", "fishing/drifting-v0")}
-    assert rates == pytest.approx({"fishing/drifting-v1": 0.793, "fishing/drifting-v0": 0.8})
-    with pytest.warns(DeprecationWarning, match="upgrading to version `v1`"):
-        gymnasium.make("fishing/drifting-v0")
+def test_the_drifting_fishery_starts_at_the_published_rate() -> None:
+    """Corresponding to fishing-v10, r is 0.793 in the first year."""
+    assert float(harvestgym.make("fishing/drifting-v1").params.law.r) == pytest.approx(0.793)
 
 
-@pytest.mark.parametrize("name", ["driver-calm", "driver-hidden", "driver-observed", "recovery-ricker"])
+@pytest.mark.parametrize("name", ["driver", "recovery-ricker"])
 def test_a_first_version_that_is_gone_is_answered_with_its_successor(name: str) -> None:
     """v0, in which doing nothing earned up to 69 % of the expert, is no id; its game is v1 with other arguments."""
     with pytest.raises(ConfigError, match=f"try 'fishing/{name}-v1'"):
@@ -103,12 +100,12 @@ def test_a_first_version_that_is_gone_is_answered_with_its_successor(name: str) 
     ("id", "published", "idle", "spread"),
     [
         ("fishing/driver-v1", {"satiation": 1.0}, 42.33, 4.2),
-        ("fishing/driver-calm-v1", {"satiation": 1.0}, 50.68, 0.01),
+        ("fishing/driver-v1", {"satiation": 1.0, "noise": {"kind": "none"}}, 50.68, 0.01),
         ("fishing/recovery-ricker-v1", {"loss": 0.0, "benefit": 5.0, "sigma": 0.1}, 488.8, 16.2),
     ],
 )
 def test_the_published_games_are_arguments_of_make(
-    id: str, published: dict[str, float], idle: float, spread: float
+    id: str, published: dict[str, Any], idle: float, spread: float
 ) -> None:
     """Doing nothing earns there what it earned in v0, within five standard errors; in v1 it earns other amounts."""
     for options, as_before in ((published, True), ({}, False)):

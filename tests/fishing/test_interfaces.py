@@ -160,7 +160,7 @@ def test_a_sink_is_gone_without_translocation_and_lasts_with_it() -> None:
 @pytest.mark.parametrize("satiation", [0.0, 1.0], ids=["v1", "published"])
 def test_a_push_lowers_the_driver_before_it_rises(satiation: float) -> None:
     """a' = max(a - A / 300, 0) + 0.001, worth x' - A^2; published with the worth x' / (1 + x')."""
-    after, seen = first_year(make("driver-calm-v1", satiation=satiation), 0.6)
+    after, seen = first_year(make("driver-v1", noise={"kind": "none"}, satiation=satiation), 0.6)
     driver = 0.19 - 0.6 / 300 + 0.001
     assert float(after.law.a) == pytest.approx(driver, rel=1e-5)
     stock = 0.8 + 0.7 * 0.8 * (1 - 0.8 / 1.2) - driver * 0.8**3 / (0.8**3 + 0.15**3)
@@ -170,7 +170,7 @@ def test_a_push_lowers_the_driver_before_it_rises(satiation: float) -> None:
 
 def test_losses_come_before_growth_at_a_tipping_point_too() -> None:
     """And the plan knows them: it promises what it earns."""
-    env: Any = make("driver-calm-v1", loss=0.1, Tmax=30)
+    env: Any = make("driver-v1", noise={"kind": "none"}, loss=0.1, Tmax=30)
     left = 0.9 * 0.8
     stock = left + 0.7 * left * (1 - left / 1.2) - 0.191 * left**3 / (left**3 + 0.15**3)
     assert float(first_year(env, 0.0)[0].stock[0]) == pytest.approx(stock, rel=1e-5)

@@ -12,7 +12,7 @@ from harvestgym.core.errors import ConfigError
 from harvestgym.sweep import EpisodeCase, expand, read_sweep_file
 from harvestgym.sweep.grid import nest_path
 
-BEAN, CORN = "farm/bean-1x1-v1", "farm/corn-sand-1x1-v2"
+BEAN, CORN = "farm/bean-1x1-v1", "farm/corn-1x1-v2"
 
 
 def test_a_grid_is_all_combinations() -> None:

@@ -123,7 +123,7 @@ sys.stdout.write(json.dumps([goes_on(load(path)) for path in sys.argv[2:]]))
 
 
 def test_all_families_go_on_in_another_process(tmp_path: Path) -> None:
-    fishery = harvestgym.make("fishing/drifting-v0")
+    fishery = harvestgym.make("fishing/drifting-v1")
     keys = jax.random.split(jax.random.key(4), 3)
     state, _ = jax.vmap(fishery.reset, (0, None))(keys, fishery.params)
     saved = {

@@ -48,7 +48,7 @@ def test_a_file_is_the_farm_that_it_says(folder: Path) -> None:
 def test_a_path_stands_wherever_an_id_does(folder: Path) -> None:
     path = str(folder / "my-farm.yaml")
     env = harvestgym.make(path, entities={"Soil-0": "sand"})
-    sand = harvestgym.make("farm/bean-sand-1x1-v1")
+    sand = harvestgym.make("farm/bean-1x1-v1", soil="sand")
     for a, b in zip(*(jax.tree.leaves(e.params.fields[0].entities[1]) for e in (env, sand)), strict=True):
         np.testing.assert_array_equal(a, b)
     assert harvestgym.make_vec(path, 2).num_envs == 2

@@ -82,7 +82,7 @@ def test_cost_of_effort_raises_escapement() -> None:
 
 def test_driver_plan_beats_a_steady_action() -> None:
     """Tipping point without noise: the plan's promised value is what it earns, above every steady action."""
-    env = make("driver-calm-v1", Tmax=150)
+    env = make("driver-v1", noise={"kind": "none"}, Tmax=150)
     plan = tipping.plan_actions(env, env.params, 150, n=101, m=101)
 
     def earned(policy: object) -> float:
@@ -140,7 +140,7 @@ def test_growth_first_earns_what_it_promises(control: str) -> None:
 
 def test_growth_first_drifts_and_ends() -> None:
     """As growth falls off, less is taken; in the last year a quota as large as the stock may be leaves nothing."""
-    found = solve(make("drifting-v0", order="growth first"), years=60, n=201)
+    found = solve(make("drifting-v1", order="growth first"), years=60, n=201)
     there = np.asarray(found.there)
     assert there[0, 50] > there[59, 50] + 0.05
     assert np.asarray(found.target[-1]).max() < 1e-3 and np.asarray(found.target[0]).max() > 0.1
@@ -183,4 +183,4 @@ def test_the_stationary_return_is_that_of_the_endless_optimum(order: str) -> Non
     assert claimed is not None and best is not None and claimed < best - 0.2
     earned = evaluate(env, follow_solution(env, solve(env)), jax.random.key(0), episodes, years).info
     assert claimed == pytest.approx(float(np.mean(earned["discounted_return"])), abs=0.02)
-    assert stationary_return(make("drifting-v0")) is None
+    assert stationary_return(make("drifting-v1")) is None

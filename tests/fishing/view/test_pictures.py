@@ -67,7 +67,7 @@ def test_a_golden_picture_would_show_a_lower_stock() -> None:
     assert differs("fishing-patches", scene(env, record, 12))
 
 
-IDS = ("logistic-random-v0", "patches-v0", "three-species-drift-v0", "walleye-v0", "driver-observed-v1")
+IDS = ("logistic-random-v0", "patches-v0", "three-species-drift-v0", "walleye-v0", "driver-v1")
 
 
 @pytest.mark.parametrize("name", IDS)
@@ -123,7 +123,7 @@ def test_the_zones_are_those_of_fisheries_and_oceans_canada(share: float, zone: 
 
 
 def test_tipping_points_and_folds_are_where_the_law_has_them() -> None:
-    may, driver, hidden = make("may-v0"), make("driver-v1"), make("recovery-drift-v0")
+    may, driver, hidden = make("may-v0"), make("driver-v1"), make("recovery-may-v0")
     law: Any = driver.params.law
     tip = chart(scene(may, made_up(may), 3), "Stock").levels["tipping point"]
     point = next(p for p in find_fixed_points(may.params.law) if not p.stable)
