@@ -113,7 +113,7 @@ def test_a_bar_pulses_without_a_share_until_a_first_part_is_done(
     assert "25%" in moving and "compiling" not in moving
 
 
-@pytest.mark.parametrize("id", [ID, "farm/full-3x4-v1", "fishing/tipping-v0", "forager/seasons-v1"])
+@pytest.mark.parametrize("id", [ID, "farm/full-3x4-v1", "fishing/tipping-v1", "forager/seasons-v1"])
 def test_show_has_every_column_on_a_terminal_of_80(id: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("harvestgym.cli.console.PIPE_WIDTH", 80)
     lines = run_command("show", id).splitlines()

@@ -16,7 +16,7 @@ from harvestgym.core.policy import constant_policy
 from harvestgym.evaluate.record import record_episode, record_first, record_named
 from harvestgym.evaluate.run import evaluate_id, horizon, policy_named, run_episodes, summarise_episodes
 
-SURVEY, LEVELS, TIPPING = "fishing/logistic-survey-v0", "fishing/logistic-levels-v0", "fishing/tipping-v0"
+SURVEY, LEVELS, TIPPING = "fishing/logistic-survey-v0", "fishing/logistic-levels-v0", "fishing/tipping-v1"
 FORAGER = "forager/flowers-v1"
 
 

@@ -16,7 +16,7 @@ from harvestgym.sweep.cases import read_package_version
 
 CASE = EpisodeCase(id="farm/bean-1x1-v1", overrides={"mode": "fo", "entities": {"Soil-0": "sand"}}, seed=3)
 CHANGES = {
-    "id": "farm/bean-1x1-v1", "overrides": {"mode": "po", "soil": "sand"}, "policy": "random", "seed": 4, "episodes": 7,
+    "id": "farm/corn-1x1-v2", "overrides": {"mode": "po", "soil": "sand"}, "policy": "random", "seed": 4, "episodes": 7,
     "split": "test",
 }  # fmt: skip
 

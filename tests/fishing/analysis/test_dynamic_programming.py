@@ -65,7 +65,7 @@ def test_finite_horizon_liquidates() -> None:
 
 def test_allee_is_not_constant_escapement() -> None:
     """Doomed stocks are fished out, hopeful ones are spared."""
-    env = make("tipping-v0", noise={"kind": "none"})
+    env = make("tipping-v1", noise={"kind": "none"})
     found = solve(env, discount=0.99)
     grid, target = np.asarray(found.grid), np.asarray(found.target)
     assert target[grid < 0.495].max() == 0.0
