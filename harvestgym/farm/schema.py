@@ -366,7 +366,8 @@ def expand_presets(path: Path, given: Mapping[str, Any], valid: Iterable[str]) -
         valid: the keywords of every farm.
     """
     presets = read_farm(path).presets if given.keys() - set(valid) else {}
-    check_keywords("make", given, (*valid, *presets), nested_keys())
+    nested = {name: where for name, where in nested_keys().items() if name not in presets}
+    check_keywords("make", given, (*valid, *presets), nested)
     meant: dict[str, Any] = {}
     for keyword in presets.keys() & given.keys():
         check_name(keyword, given[keyword], presets[keyword])

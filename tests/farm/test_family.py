@@ -13,7 +13,7 @@ from harvestgym.cli.new import write_copy
 from harvestgym.core.errors import ConfigError
 from harvestgym.evaluate.run import evaluate_id
 from harvestgym.farm import Farm
-from harvestgym.farm.family import list_notes
+from harvestgym.farm.family import CATALOGUE, list_notes
 
 BEAN, CLIMATES = "farm/bean-1x1-v1", "farm/two-climates-v2"
 
@@ -82,3 +82,35 @@ def test_a_mistake_in_a_set_names_the_file(make: Callable[[str], Any], tmp_path:
 def test_a_wrong_path_is_refused(id: str, path: str, words: str) -> None:
     with pytest.raises(ConfigError, match=words):
         harvestgym.make(id, entities={path: 0.5})
+
+
+def test_a_preset_stands_for_arguments_and_those_that_are_given_win() -> None:
+    sand = harvestgym.make(BEAN, soil="sand")
+    assert sand.spec.fields["Field-0"].entities[1] == ("Soil", "sand")
+    assert sand.spec.expert[1].when != harvestgym.make(BEAN, entities={"Soil-0": "sand"}).spec.expert[1].when
+    mixed = harvestgym.make(BEAN, soil="sand", entities={"Soil-0": "loam", "Weather-0": "lille"}, mode="fo")
+    assert mixed.spec.fields["Field-0"].entities[:2] == [("Weather", "lille"), ("Soil", "loam")]
+    assert mixed.spec.mode == "fo" and mixed.spec.expert == sand.spec.expert
+    assert harvestgym.make(BEAN, soil="clay").spec == harvestgym.make(BEAN).spec
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"soil": "snad"}, "soil: expected a known name, got 'snad'; try 'sand'"),
+        ({"soli": "sand"}, "'soli'; try 'soil'"),
+        ({"soil": 3}, "got 3"),
+    ],
+)
+def test_an_unknown_preset_is_refused_with_the_nearest_one(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        harvestgym.make(BEAN, **given)
+
+
+def test_presets_of_a_file_that_are_no_table_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "farm.yaml"
+    path.write_text(
+        (CATALOGUE / "bean-1x1-v1.yaml").read_text().replace("clay: {}", "clay: 3").replace("extends: one-plot\n", "")
+    )
+    with pytest.raises(ConfigError, match="presets > soil > clay: expected a mapping"):
+        harvestgym.make(str(path))

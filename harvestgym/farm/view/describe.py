@@ -54,14 +54,15 @@ MEANINGS = {
 def rules_table(env: FarmModel) -> Table:
     """Make the table of the mode, the start, the ends, the farmers and the parts of the score that are not zero."""
     spec = env.spec
-    entries = {"mode": spec.mode}
+    entries = {f"{keyword}=": ", ".join(sets) for keyword, sets in spec.presets.items()} | {"mode": spec.mode}
     entries |= spec.rules.model_dump(by_alias=True, include={"horizon", "max_action_schedule_size"})
     entries |= {"starts with": _start_text(env), "ends when": ends_text(env) or "the horizon is reached"}
     entries |= {f"farmer {i}": f.model_dump(exclude_none=True) for i, f in enumerate(spec.farmers)}
     free = {"observation_cost", "observation_costs"} if spec.mode != "ao" else set()
     scoring = spec.scoring.model_dump(by_alias=True, exclude={"kind", *free}, exclude_none=True)
     entries |= {f"score: {name}": value for name, value in scoring.items() if value}
-    meanings = (MEANINGS.get(name.removeprefix("score: "), "accepts or refuses actions") for name in entries)
+    known = MEANINGS | {f"{keyword}=": "presets, chosen by this argument of make" for keyword in spec.presets}
+    meanings = (known.get(name.removeprefix("score: "), "accepts or refuses actions") for name in entries)
     texts = (value if isinstance(value, str) else to_line(value) for value in entries.values())
     return Table(
         "Rules and reward", ("what", "value", "meaning"), list(zip(entries, texts, meanings, strict=True)), ("rules",)
