@@ -22,7 +22,7 @@ from typing import Any
 import harvestgym
 
 DOCS = Path(__file__).resolve().parent
-sys.path.insert(0, str(DOCS.parent))  # for tools
+sys.path.insert(0, str(DOCS.parent))  # for tools and experiments
 SOURCE = "https://github.com/harvestgym/harvestgym/blob/main"
 
 project = "HarvestGym"
