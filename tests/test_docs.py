@@ -16,7 +16,10 @@ ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
 MADE = ("ids.md", "leaderboard.md")
 PAGES = [README, *(page for page in sorted((ROOT / "docs").glob("*.md")) if page.name not in MADE)]
-LONG = ("calibration.md", "forager.md", "map.md", "see.md")
+LONG = (
+    "calibration.md", "contexts.md", "custom.md", "entity.md", "forager.md", "heldout.md", "keep.md", "language.md",
+    "map.md", "play.md", "see.md", "sweep.md",
+)  # fmt: skip
 """Pages whose blocks take half a minute of a core; notebooks and examples use the same functions."""
 
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)

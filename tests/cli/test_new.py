@@ -16,6 +16,7 @@ import harvestgym
 from harvestgym.cli import app
 from harvestgym.cli.new import write_copy
 from harvestgym.farm.schema import read_farm
+from tests.short import long
 
 runner = CliRunner()
 
@@ -49,6 +50,7 @@ def test_new_farm_equals_the_catalogue_farm(tmp_path: Path) -> None:
         assert "extends" not in path.read_text(encoding="utf-8").partition("fields:")[0]
 
 
+@long
 @pytest.mark.parametrize(("what", "family"), [("fishery", "fishing"), ("forager", "forager")])
 def test_new_fisheries_and_foragers_equal_those_of_the_catalogue(what: str, family: str, tmp_path: Path) -> None:
     for id in harvestgym.ids(family):

@@ -118,6 +118,7 @@ def fields(*which: str) -> FarmModel:
     return build(farm_spec({"fields": {name: plans[name] for name in which}, "rules": {"init": init}}, "test"))
 
 
+@long
 def test_a_field_neither_sees_nor_disturbs_another() -> None:
     """Alone or with another field, with any actions there: the same days; each field has its own sky."""
     both, alone = fields("Field-0", "Field-1"), history(fields("Field-0"))

@@ -99,6 +99,7 @@ def test_the_expert_sows_carrots_and_then_beans_in_every_year(crops: list[Any]) 
     assert np.sum([crop.stage[..., 0, 0] != Stage.NONE for crop in crops], axis=0).max() == 1
 
 
+@long
 def test_the_expert_harvests_both_in_most_years(crops: list[Any]) -> None:
     """In 64 of 96 or more, the carrots first."""
     bean, _, carrots = (kilograms(crop) > 0 for crop in crops)

@@ -62,7 +62,7 @@ def test_contract_and_checker(id: str) -> None:
 
 
 @pytest.mark.torch
-@pytest.mark.parametrize("id", STEPPED)
+@pytest.mark.parametrize("id", some(STEPPED, "levels-v0", "patches-v0", "driver-v1"))
 def test_stable_baselines3_checker_passes(id: str) -> None:
     checker = pytest.importorskip("stable_baselines3.common.env_checker")
     checker.check_env(gymnasium.make(id, Tmax=YEARS, render_mode="ansi").unwrapped, warn=True)

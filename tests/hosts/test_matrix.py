@@ -22,7 +22,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("host", [host for host in HOSTS if host != "reference"])
+SOME_HOSTS = some(
+    [host for host in HOSTS if host != "reference"],
+    "JAX used before", "large batch", "64 bits", "two threads", "no home", "eight devices", "XLA off",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("host", SOME_HOSTS)
 def test_a_host_gives_the_numbers_of_a_plain_process(host: str, folder: Path) -> None:
     if host == "notebook" and importlib.util.find_spec("nbclient") is None:
         pytest.skip("nbclient is not installed")

@@ -22,6 +22,7 @@ from harvestgym.core.errors import ConfigError
 from harvestgym.evaluate.datasets import storage
 from harvestgym.play.web import server
 from tests.browser import PHONE, Visit, chromium, visit
+from tests.short import long
 
 COMMAND = [sys.executable, "-c", "from harvestgym.cli import app; app()", "play", "--no-browser"]
 GAMES = {
@@ -161,6 +162,7 @@ def test_farm_season_from_seed_to_harvest_and_comparison(browser: Any, games: di
     assert episode.rewards.sum() == pytest.approx(scores[0], abs=1e-3)
 
 
+@long
 def test_tabs_have_seasons_of_their_own_that_survive_a_reload(browser: Any, games: dict[str, Served]) -> None:
     url = games["paid"].url
     with visit(browser, url) as one, visit(browser, url) as other:

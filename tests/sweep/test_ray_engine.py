@@ -56,6 +56,7 @@ def test_a_cluster_gives_the_rows_of_one_process(address: str, tmp_path: Path) -
     assert len({node["NodeID"] for node in ray.nodes() if node["Alive"]}) == 2
 
 
+@long
 def test_workers_that_are_killed_are_replaced(address: str, tmp_path: Path) -> None:
     killed = [case.model_copy(update={"fault": "kill"}) if case.number % 3 == 0 else case for case in counts(tmp_path)]
     report = sweep(killed, tmp_path / "out", EngineOptions("ray", address))
@@ -64,6 +65,7 @@ def test_workers_that_are_killed_are_replaced(address: str, tmp_path: Path) -> N
     assert rows(tmp_path / "out") == rows(tmp_path / "local")
 
 
+@long
 def test_a_worker_that_always_dies_is_a_failure(address: str, tmp_path: Path) -> None:
     """Without a folder the case cannot know that it has died before."""
     always = CountCase(number=3, fault="kill_always")
@@ -102,6 +104,7 @@ def test_an_unreachable_address_is_one_error(address: str, tmp_path: Path) -> No
     ray.init(address=address, log_to_driver=False)
 
 
+@long
 def test_results_without_a_folder(address: str) -> None:
     found = collect(counts(), options=EngineOptions("ray", address))
     assert [len(columns["value"]) for columns in found] == list(NUMBERS)

@@ -18,6 +18,7 @@ from harvestgym.core.xla import compilation
 from harvestgym.core.xla.compilation import jit_quickly
 from harvestgym.core.xla.fallback import SWITCH_VARIABLE
 from harvestgym.core.xla.setup import CACHE_VARIABLE, cache_folder, list_programs, trim_cache
+from tests.short import long
 
 PROGRAM = """
 import collections, json, sys
@@ -118,6 +119,7 @@ def test_a_long_compilation_is_announced_once(
     assert len(said) == lines and all("compiling a toy" in line for line in said)
 
 
+@long
 def test_programs_of_the_cache_that_jax_rejects_are_said_once(tmp_path: Path) -> None:
     run(tmp_path)
     for program, _ in list_programs(tmp_path):

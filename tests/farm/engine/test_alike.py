@@ -70,6 +70,7 @@ def test_only_what_is_alike_is_mapped_and_in_any_order() -> None:
     assert calls == [("p", (2,)), ("p", (3,)), ("q", (2,)), ("p", (2,))]
 
 
+@long
 def test_fields_alike_are_traced_once(monkeypatch: pytest.MonkeyPatch) -> None:
     traced: list[tuple[int, ...]] = []
     update = Weeds.update

@@ -17,10 +17,12 @@ from harvestgym.testing.entity import check_entity
 from tests.farm.company import field
 from tests.farm.entities.soil.test_soil import LOAM, full, state_of, tomorrow
 from tests.farm.messages import air, message
+from tests.short import long
 
 PLACE = field((1, 2))
 
 
+@long
 def test_both_kinds_keep_the_contract() -> None:
     company = [Weather.named("lille"), Soil.named("clay"), Plant.named("bean")]
     check_entity(STRAW, company=company)
