@@ -20,7 +20,9 @@ def find_weather_years(env: Env[Any, Any], keys: jax.Array) -> np.ndarray | None
 
     On a farm with several tables it is the year in the first one.
     """
-    for f, field in enumerate(env.params.fields if isinstance(env, FarmModel) else ()):
+    if not isinstance(env, FarmModel):
+        return None
+    for f, field in enumerate(env.params.fields):
         for e, entity in enumerate(field.entities):
             if isinstance(entity, Weather) and isinstance(entity.sky, Replay):
                 return _find_years(env, keys, f, e, 1 + entity.lookahead)

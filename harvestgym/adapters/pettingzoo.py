@@ -21,7 +21,9 @@ QUOTA = 300.0
 
 def make_shared_water(quota: float = QUOTA, shared_reward: bool = False, **overrides: Any) -> SharedWater:
     """Make four neighbours who grow bean on four soils under one weather, with one quota of water for the season."""
-    models: list[Any] = [registry.make(find_newest(f"farm/bean-{soil}-1x1"), **overrides) for soil in NEIGHBOUR_SOILS]
+    models: list[Any] = [
+        registry.make(find_newest("farm/bean-1x1"), soil=soil, **overrides) for soil in NEIGHBOUR_SOILS
+    ]
     return SharedWater(tuple(models), quota, shared_reward)
 
 

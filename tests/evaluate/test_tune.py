@@ -8,7 +8,6 @@ from pathlib import Path
 import jax
 import numpy as np
 import pytest
-from harvestgym.fishing.rule_families import make_rule_families
 from typer.testing import CliRunner
 
 import harvestgym
@@ -21,6 +20,7 @@ from harvestgym.evaluate import splits
 from harvestgym.evaluate.run import evaluate_together, horizon, policy_named
 from harvestgym.evaluate.tune import CANDIDATE_BATCH, Budget, make_benches, search_numbers, tune_rules
 from harvestgym.fishing import control
+from harvestgym.fishing.control import make_rule_families
 from tests.short import long
 
 PATCHES = "fishing/patches-v0"
