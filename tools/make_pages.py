@@ -1,6 +1,6 @@
-"""Write a page for every registered id under docs/<family>/, the galleries and the leaderboard.
+"""Write a page for every registered id under docs/<family>/, and the galleries, all of it from metadata.
 
-    python -m tools.make_pages
+    python tools/make_pages.py
 
 `docs/conf.py` calls it when the site is built. The scores on the pages are those of docs/leaderboard.json.
 """
@@ -19,8 +19,6 @@ import numpy as np
 from gymnasium import spaces
 
 import harvestgym
-from experiments.board.page import make_page
-from experiments.board.store import read_rows
 from harvestgym.adapters.pettingzoo import describe_parallel
 from harvestgym.core.config import read_extended, read_sets
 from harvestgym.core.view.tables import Table
@@ -260,7 +258,7 @@ def index() -> str:
 
 
 def list_paths() -> list[Path]:
-    """List the paths of all pages, without making them."""
+    """List the paths of all pages that are made with the site, without making them."""
     sets = [(load_kind(kind), kind.lower()) for kind in KINDS]
     names = [f"farm/sets/{prefix}-{name}" for kind, prefix in sets for name in read_sets(kind.file())]
     lists = ["ids", "leaderboard", "farm/sets/index", *(f"{family}/index" for family in FAMILIES)]
@@ -270,7 +268,6 @@ def list_paths() -> list[Path]:
 def pages() -> dict[Path, str]:
     """Return every page and its text."""
     made = {DOCS / f"{id}.md": page(id) for id in harvestgym.ids()} | {DOCS / "ids.md": index()} | set_pages()
-    made[DOCS / "leaderboard.md"] = make_page(read_rows(DOCS))
     return made | {DOCS / family / "index.md": gallery(family) for family in FAMILIES}
 
 
