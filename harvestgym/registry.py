@@ -76,7 +76,7 @@ _SPECS: dict[str, EnvSpec] = {}
 
 
 def family_function(id: str, name: str, default: Callable[..., Any] | None = None) -> Callable[..., Any]:
-    """Return a function of the family module of an id (`policies`, `summary`, `record`, `figure`), or the default."""
+    """Return a function (`policies`, `summary`, `record`, `figure`) from the family module of an id, or the default."""
     module = spec(id).entry_point.partition(":")[0]
     if default is not None and not hasattr(importlib.import_module(module), name):
         return default

@@ -69,8 +69,8 @@ def write_entity(name: str, folder: Path) -> list[Path]:
     """Write a module, its parameter sets and its test for a kind of entity; return their paths.
 
     Args:
-        name: `GreenManure` or `green_manure`; the class has the first, the module the second spelling.
-        folder: made if it is missing.
+        name: `GreenManure` or `green_manure`; the first spelling is used for the class, the second for the module.
+        folder: created if missing.
 
     Raises:
         ConfigError: if the name is not that of a new module, or a file exists; nothing was written.
@@ -141,7 +141,7 @@ def _complete_text(family: str, id: str) -> str:
 
 
 def _fold(node: Any, depth: int = 0) -> None:
-    """Write each item of the lists in a mapping on one line."""
+    """Write each list item in a mapping on a single line."""
     if isinstance(node, yaml.MappingNode):
         node.flow_style = depth > 1
         for _, value in node.value:

@@ -191,7 +191,7 @@ def _allow_type(hint: Any) -> Any:
 
 
 def _require(holds: Callable[[Any], bool], expected: str) -> Any:
-    """Return the pydantic type of the values for which `holds` is true, unchanged."""
+    """Return a pydantic type that accepts values for which `holds` is true and leaves them unchanged."""
 
     def check(value: Any) -> Any:
         if not holds(value):

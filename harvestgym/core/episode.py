@@ -51,7 +51,7 @@ def scan_steps(
 ) -> Any:
     """Stack `keep(loop, action, result)` of each step along time; `loop` is the loop after the step.
 
-    `times` has the `now` of each step: numbers, or random keys.
+    `times` holds the value of `now` for each step: numbers, or random keys.
     """
 
     def one(loop: Loop, now: Any) -> tuple[Loop, Any]:

@@ -39,7 +39,7 @@ def key_for(key: jax.Array, name: str) -> jax.Array:
 
 
 def keys_for(key: jax.Array, names: Sequence[str]) -> jax.Array:
-    """Return `key_for` of each name, shape `(len(names), *key.shape)`: names do not affect the keys of others.
+    """Return `key_for` of each name, shape `(len(names), *key.shape)`: each key depends on its own name only.
 
     The keys equal those of `jax.random.fold_in`. Raises ValueError if two names would share a key.
     """

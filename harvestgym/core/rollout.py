@@ -112,9 +112,10 @@ def rollout(
     """Run `num_envs` environments for `num_steps` steps; a new episode begins whenever one ends.
 
     `key` is one key, or one per environment; the first episode of `jax.random.key(s)` is the one of `reset(seed=s)`.
-    `params` are by default the environment's; `Batched(params)` has parameters for each environment, and
-    `Batched(policy)` a policy for each, of the same structure. Environments, with anything `Batched`, are distributed
-    over `devices`; their number need not be a multiple, because the last device also runs copies that are dropped.
+    `params` defaults to the environment's own; `Batched(params)` has separate parameters for each environment, and
+    `Batched(policy)` a separate policy of the same structure for each. Environments, with anything `Batched`, are
+    distributed over `devices`; their number need not be a multiple, because the last device also runs copies that are
+    dropped.
     """
     keys, params, chosen = _prepare("rollout", env, key, check_count("num_envs", num_envs), params, devices)
     with announcing(env.describe(num_envs)):

@@ -73,7 +73,7 @@ class Meta:
 
     @property
     def is_open_above(self) -> bool:
-        """Return whether the range has no end of its own above."""
+        """Return whether the range has no explicit upper bound."""
         return self.high >= WIDE
 
 

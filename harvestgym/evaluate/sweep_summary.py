@@ -14,7 +14,7 @@ from .statistics import Summary, summarise
 
 SEED, RETURN = "seed", "return"
 ROW_COLUMNS = ("episode", RETURN, "length", "terminated", "truncated")
-"""Columns of every episode that the table does not average."""
+"""Per-episode columns that the table does not average."""
 
 
 MOST_MEANS = 4

@@ -43,7 +43,7 @@ from .schema import FarmSpec, expand_presets, read_farm
 CATALOGUE = Path(__file__).with_name("catalogue")
 
 NEVER_SOWN = "never sown"
-"""Stands in place of the cause of death of a crop that no season has."""
+"""Shown instead of the cause of death for a crop that is not grown in any season."""
 
 
 @overload
@@ -101,7 +101,7 @@ def from_yaml(
 
 
 def wrap(model: FarmModel, interface: str) -> Env[Any, Any]:
-    """Return a farm behind one of the interfaces of `make`."""
+    """Return a farm wrapped in one of the interfaces of `make`."""
     check_name("interface", interface, ("map", *WRAPPERS))
     return MapFarm(model) if interface == "map" else wrap_actions(model, interface)
 

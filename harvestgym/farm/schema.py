@@ -269,7 +269,7 @@ class ContextSpec(Strict):
 class OrderRule(Strict):
     """An order, and when and where it is given: a rule of an expert, or a job of a learner.
 
-    The further entries are the parameters of the action. With `observe` for `do` it asks for an observation. The order
+    The other entries are the parameters of the action. With `observe` for `do` it asks for an observation. The order
     is given again after `every#day` days at the earliest, with 0 also on the same day.
 
     Attributes:
@@ -349,14 +349,14 @@ def farm_spec(data: Any, where: str) -> FarmSpec:
 
 
 def read_farm(path: Path, overrides: dict[str, Any] | None = None) -> FarmSpec:
-    """Return a farm file merged into the one that it `extends:` (a file of the same folder), and then `overrides`."""
+    """Read a farm file, merge it into the one (in the same folder) that it `extends:`, and apply `overrides`."""
     data = read_extended(path, "farm")
     _anchor(data, path.resolve().parent)
     return farm_spec(merge(_add_units(data), _add_units(overrides or {})), path.name)
 
 
 def expand_presets(path: Path, given: Mapping[str, Any], valid: Iterable[str]) -> dict[str, Any]:
-    """Return arguments of make, with what the farm's `presets` say in the place of the keywords that choose them.
+    """Return arguments for `make`, with each keyword that selects a preset replaced by what the preset stands for.
 
     `soil="sand"` stands for `entities={"Soil-0": "sand"}` in a farm that says so. Arguments that are given as well win.
 

@@ -1,6 +1,6 @@
 """A cheap random generator for many short simulations: JAX keys whose bits come from a 32-bit mixing hash.
 
-JAX's default generator (threefry) takes longer than a whole year of a fishery. `key(seed)` returns a typed key
+JAX's default generator (threefry) takes longer than simulating a year of a fishery. `key(seed)` returns a typed key
 of another implementation, and every function that takes a key works with it unchanged. It is a counter hash
 (murmur's finaliser with better constants, three rounds per word), good for simulation, not for cryptography.
 It is used only where such a key is passed; elsewhere keys are threefry keys, whose numbers differ for the same seed.

@@ -214,7 +214,7 @@ class FishingModel(Env[FishingState, FishingParams]):
     def _draws(
         self, key: jax.Array, law: GrowthLaw, params: FishingParams
     ) -> tuple[jax.Array | None, jax.Array | None]:
-        """Draw standard numbers for growth and for quota errors, from one call to the generator."""
+        """Draw standard noise for growth and for quota errors, in one call to the generator."""
         shocks = law.shocks if params.noise.random else 0
         slips = self.units.targets if params.quota_error.random else 0
         u = jax.random.uniform(key, (shocks + slips,), jnp.float32) if shocks + slips else None

@@ -60,7 +60,7 @@ class ForagerConfig:
 
 
 class TranslatedConfig(ForagerConfig):
-    """A configuration that the package makes: nobody can take its words for those of the Forager package."""
+    """A configuration made by this package, without warnings of names with another meaning in the Forager package."""
 
 
 WORLD_MODE = "observation_mode 'world' has its first row in the north and the agent as last channel"

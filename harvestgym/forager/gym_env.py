@@ -86,7 +86,7 @@ class ForagerGym(Savable, gymnasium.Env[Any, int]):
         return Forager(world, (rows, cols), config.observation_mode, self.horizon, config.hint)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, Info]:
-        """Begin an episode; without a seed the next one: the same episodes as `GymEnv` of the functional env."""
+        """Begin the episode of `seed`, or else the next; the episodes equal those of `GymEnv` of the functional env."""
         if options:
             other = "changing parameters with harvestgym.gym.env.GymEnv(harvestgym.make(id))"
             raise ConfigError(f"reset options: expected none, got {sorted(options)}; try {other}")

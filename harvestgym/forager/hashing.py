@@ -21,7 +21,7 @@ _0, _1, _8, _15, _16, _24, _31 = (np.uint32(n) for n in (0, 1, 8, 15, 16, 24, 31
 _SIX = np.uint32(6 * 65535)
 
 ROUNDS = 4
-"""Rounds of the bijection; the tests of its quality are run at this number."""
+"""Rounds of the bijection; the quality tests use this number."""
 
 PLACE_0, PLACE_1, DELAY, RETURN, JUMP, NOISE, SERIES, SEASON, TINT = range(1, 10)
 """Streams of `draw_word`: each use has its own, so that no use changes the draws of another."""

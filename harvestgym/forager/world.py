@@ -182,7 +182,7 @@ class World:
 
     @property
     def perishes(self) -> bool:
-        """Return whether some kind expires and comes again."""
+        """Return whether any kind expires and reappears."""
         return any(k.lasts for k in self.kinds)
 
     @property

@@ -54,7 +54,7 @@ class GymBase(Savable):
         return make_env_table(type(self).__name__, self.core, **more)._repr_html_()
 
     def _wrap(self, env: Env[Any, Any], params: Any, batch: tuple[int, ...], render_mode: str | None) -> None:
-        """Set the environment inside."""
+        """Set the wrapped environment."""
         name = type(self).__name__
         check_core(env, name)
         if params is not None:

@@ -88,7 +88,7 @@ def scene_modes(env: Env[Any, Any]) -> tuple[str, ...]:
 class EpisodeLog:
     """The frames of an episode so far, one for each reset and step, and the picture of the last one.
 
-    With a `number`, of each environment of a batch; `which`, bool (number,), then chooses some of them.
+    With `number`, it logs a batch of that many environments; `which`, bool (number,), then selects some of them.
     """
 
     def __init__(self, env: Env[Any, Any], number: int | None = None) -> None:
@@ -124,7 +124,7 @@ class EpisodeLog:
             self.add(run.state, None, jax.vmap(look)(run) if self._in_batch else look(run), params, empty)
 
     def render(self, mode: str) -> Any:
-        """Draw the last step in one of the `RENDER_MODES`; of a batch a tuple."""
+        """Draw the last step in one of the `RENDER_MODES`; return a tuple for a batch."""
         env = unwrapped(self._env)
         shown, draw = _with_params(env, self._params), cast(Any, family_of(type(env))).scene
         drawn = tuple(render_scene(draw(shown, kept.record, len(kept) - 1), mode) for kept in self._frames)

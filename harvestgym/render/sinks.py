@@ -214,7 +214,7 @@ def _image(reading: Reading) -> np.ndarray:
 
 
 def make_sink(given: Any) -> Sink:
-    """Return a sink as it is; make one of a file (table `*.csv`, `*.parquet`; picture `*.png`), or a window of None."""
+    """Return a sink unchanged; else make a window for None, a table for `*.csv` or `*.parquet`, a plot for `*.png`."""
     if given is None:
         return PlotSink()
     if not isinstance(given, (str, Path)):

@@ -76,7 +76,7 @@ class EpisodeFrames(Sequence[np.ndarray]):
 
 
 def encode_gif(frames: Sequence[np.ndarray], fps: float = FPS, progress: Progress = ignore_progress) -> bytes:
-    """Return the bytes of a GIF that repeats itself."""
+    """Return the bytes of a GIF that loops."""
     stills = _convert_frames(frames, progress)
     # A GIF counts in hundredths of a second, and many programs take less than two of them for ten.
     each = 10 * max(2, round(100 / fps))

@@ -178,7 +178,7 @@ def _spec_text(env: Any) -> str | None:
 
 
 def _unwrap(env: Any) -> tuple[list[Any], Any]:
-    """Return the Gymnasium wrappers around an environment, the outermost first, and the environment inside."""
+    """Return the Gymnasium wrappers around an environment, outermost first, and the wrapped environment."""
     wrappers = []
     while isinstance(env, gymnasium.Wrapper):
         wrappers.append(env)

@@ -27,7 +27,7 @@ PACKAGES = ("harvestgym", "gymnasium")
 
 
 def encode_value(value: Any, where: str = "value") -> Any:
-    """Return `value` as JSON data; ConfigError, under the path `where`, for an object of another package."""
+    """Return `value` as JSON data; ConfigError, with the path `where`, for an object from another package."""
     if value is None or type(value) in (bool, int, float, str):
         return value
     if type(value) is list:
@@ -50,7 +50,7 @@ def decode_value(data: Any) -> Any:
 
 
 def _describe_value(value: Any, where: str) -> tuple[str, Any]:
-    """Return the kind of a value, and the content from which it can be made again."""
+    """Return the kind of a value, and the content from which it can be rebuilt."""
     if _is_named_class(value if isinstance(value, type) else type(value)):
         if isinstance(value, type):
             return "class", class_name(value)

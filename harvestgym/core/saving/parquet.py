@@ -21,7 +21,7 @@ PARTIAL = ".partial"
 def write_parquet(path: Path, columns: Mapping[str, np.ndarray], about: Mapping[bytes, str] | None = None) -> None:
     """Write arrays with one entry, of any shape, for each row, and a file's metadata.
 
-    The file gets its name when it is complete.
+    The file is renamed to `path` only when it is complete.
     """
     check_extras("table", data="pyarrow")
     import pyarrow

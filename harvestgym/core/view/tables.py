@@ -9,7 +9,7 @@ from harvestgym.core.tree import WIDE, Meta, iterate_metas
 
 
 class Table(NamedTuple):
-    """A titled table of texts; `sections` are those of `harvestgym show` that print it.
+    """A titled table of strings; `sections` names the sections of `harvestgym show` that print it.
 
     Notebooks show it as HTML. If `columns` is empty, there is no header.
     """

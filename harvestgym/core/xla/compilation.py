@@ -4,7 +4,7 @@ Internals: the name of one option of XLA's compiler, which raises an exception i
 word "compil" in the names of compiling functions of JAX and Numba; the argument `check_vma` of `jax.shard_map`, whose
 check rejects a loop that starts from constants.
 Gain: `QUICK` halves the compile time; one call with one program runs on all devices.
-Without it: such programs are compiled with full optimisation, and no line reports that compiling takes long. There is
+Without it: such programs are compiled with full optimisation, and slow compilations are not reported. There is
 no other way to use several devices, so the off switch does not apply to `map_over_shards`.
 """
 

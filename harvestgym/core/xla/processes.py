@@ -1,4 +1,4 @@
-"""This process: whether it was forked where JAX would hang, and whether it holds too many compiled programs.
+"""Checks of this process: a fork after which JAX would hang, and too many compiled programs in memory.
 
 JAX runs threads, which a fork does not copy, so a forked process would wait forever. A compiled program takes several
 memory mappings. Linux allows a process 65,530 of them, and LLVM aborts a process that asks for more: some thousands of

@@ -31,7 +31,7 @@ FORMAT = "parquet"
 
 
 def write(demonstrations: Demonstrations, path: Path) -> None:
-    """Write a new folder atomically; its `recover_environment` makes the environment of an id."""
+    """Write a new folder atomically; the dataset's `recover_environment` makes the environment from its id."""
     path = path.resolve()  # Minari joins a relative path twice
     with TemporaryDirectory(dir=path.parent) as scratch:
         _write_data(demonstrations, Path(scratch) / path.name, _dataset_id(path.name))

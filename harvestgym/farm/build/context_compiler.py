@@ -41,7 +41,7 @@ FieldReader = Callable[[FieldSpec, Sequence[Entity]], FieldParams]
 
 
 class CompiledDraw(NamedTuple):
-    """One thing to draw, the values of the entries that it decides, and whether it is a single parameter."""
+    """One draw, the values of the entries that it determines, and whether it is for a single parameter."""
 
     draw: ContextDraw
     table: np.ndarray

@@ -30,8 +30,8 @@ def resolve_names(spec: FarmSpec, names: NameTable) -> FarmSpec:
     """Return the same farm with every name of its rules, score, context and expert in the canonical spelling.
 
     Raises:
-        ConfigError: for a name that the farm does not have, with its path and the nearest one; for a thing that is
-            named twice, in two spellings.
+        ConfigError: for a name that the farm does not have, with its path and the nearest valid name; for something
+            that is named twice in different spellings.
     """
     return spec.model_copy(
         update={

@@ -38,12 +38,12 @@ ReadItem = Callable[[ObservedItem, PlotIndex | None], tuple[jax.Array, Any]]
 
 
 def all_of(*parts: Any) -> Any:
-    """Return whether all parts hold, one by one for each number."""
+    """Return elementwise whether all parts hold."""
     return reduce(jnp.logical_and, parts)
 
 
 def any_of(*parts: Any) -> Any:
-    """Return whether any part holds, one by one for each number."""
+    """Return elementwise whether any part holds."""
     return reduce(jnp.logical_or, parts)
 
 

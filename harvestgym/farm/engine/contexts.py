@@ -265,7 +265,7 @@ class ContextSampler:
         return replace(context, numbers=numbers, ahead=drawn[1:], forecast=forecast)
 
     def _forecast(self, key: jax.Array, ahead: jax.Array, params: FarmParams) -> jax.Array:
-        """Return the forecast of the days ahead, with an error whose variance grows with the lead, within the ends."""
+        """Return the forecast for the days ahead, with error variance growing with the lead, clipped to the range."""
         seen = self.features_of(ahead)
         if not (self.lookahead and params.context):
             return seen

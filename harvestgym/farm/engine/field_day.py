@@ -31,10 +31,10 @@ Rows = tuple[tuple[int, str, int], ...]
 def map_fields(function: Callable[..., Any], structures: Sequence[Hashable], *parts: Sequence[Any]) -> list[Any]:
     """Return `function(structure, *parts)` of each field.
 
-    In a single kernel it is traced once for all fields of equal structure whose parts are trees of equal shapes, and
-    mapped over them: one compiles much faster then. Six such fields took sixteen times as long as one, and take three
-    times as long if they are mapped. Where XLA makes a kernel of each operation, as in batches, joining the arrays of
-    fields would cost more kernels than it saves.
+    In a single kernel, `function` is traced once for all fields of equal structure whose parts are trees of equal
+    shapes, and mapped over them, which compiles much faster. Six such fields took sixteen times as long as one, and
+    take three times as long if they are mapped. Where XLA makes a kernel of each operation, as in batches, joining the
+    arrays of fields would cost more kernels than it saves.
     """
     if not traces_single_kernel():
         return list(map(function, structures, *parts))
@@ -148,7 +148,7 @@ def _shared(field: FieldSlots, place: Place, posts: Posts) -> Share:
 
 @partial(jax.jit, static_argnames="fields", inline=True)
 def draw_day(key: jax.Array, fields: tuple[FieldSlots, ...]) -> list[list[Draws]]:
-    """Return the uniforms of the day of every entity of every field, drawn at once and sliced by entity and use.
+    """Return today's uniforms for every entity in every field, drawn at once and sliced by entity and use.
 
     Jitted as `simulate_day` is.
     """

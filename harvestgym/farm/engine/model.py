@@ -47,7 +47,7 @@ class FarmModel(FarmStructure):
     def again(
         self, key: jax.Array, last: FarmState, renew: jax.Array, params: FarmParams
     ) -> tuple[FarmState, Timestep]:
-        """Begin the episode after one that ended in `last`, under its context until its episodes are over."""
+        """Begin the episode after one that ended in `last`, in the same context until its episodes are used up."""
         params = self.given(params)
         start, look = keys_for(key, ("initial", "observation"))
         context = self.contexts.next_episode(start, last.context, renew, params)

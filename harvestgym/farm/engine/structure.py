@@ -125,7 +125,7 @@ class FarmStructure(Env[FarmState, FarmParams]):
 
     @cached_property
     def full_plan(self) -> ObservationPlan:
-        """The plan of all that an observation can show: the free items and then the offered ones."""
+        """The plan of everything that an observation can show: the free items, then the offered ones."""
         return ObservationPlan((*self.plan.items, *self.offered.items))
 
     @cached_property

@@ -64,7 +64,7 @@ class FieldSlots:
 
 @dataclass(frozen=True)
 class Variable:
-    """One variable of one entity, under its name at the boundary; `key` may be a path, `wind/speed#km.h-1`."""
+    """One variable of one entity, with its public name; `key` may be a path, such as `wind/speed#km.h-1`."""
 
     field: int
     entity: int

@@ -282,7 +282,7 @@ def _order(cls: type) -> list[str]:
 class Board:
     """The messages of one field on one day, read by one entity.
 
-    A publisher of rank n may read messages of ranks below n only, except its own.
+    A publisher of rank n may read only messages of ranks below n, and the message that it published itself.
     """
 
     def __init__(self, place: Place, posts: dict[type[Message], dict[str, Message]], reader: str, rank: float):
@@ -339,7 +339,7 @@ class Board:
     def _read(self, kind: type[MessageT]) -> dict[str, Message]:
         if kind.rank >= self._rank:
             raise ConfigError(
-                f"{self._reader}: expected a message of a rank below {self._rank:g}, which it publishes, "
+                f"{self._reader}: expected a message of a rank below its own ({self._rank:g}), "
                 f"got {kind.__name__} of rank {kind.rank}"
             )
         return self._posts.get(kind, {})

@@ -199,7 +199,7 @@ class Need(Message):
 
 @pytree
 class Strain(Message):
-    """Stress on the hosts from further kinds: terms added to the exponents of their responses."""
+    """Stress on the hosts from additional kinds of entity: terms added to the exponents of their responses."""
 
     rank: ClassVar[int] = 1
     death: jax.Array = var("death", "term added to the exponent of survival", axes=("host", "plot"))

@@ -82,7 +82,7 @@ def exponents(response: Response, drivers: Mapping[str, Any]) -> dict[str, jax.A
 
 
 def expglm(response: Response, strain: jax.Array | float = 0.0, /, **drivers: Any) -> jax.Array:
-    """E(beta, y, Y) of eq. (1), in [0, 1] for a non-negative intercept; `strain` is the term of other kinds.
+    """E(beta, y, Y) of eq. (1), in [0, 1] for a non-negative intercept; `strain` is the term added by other kinds.
 
     Drivers without a window have no effect.
     """

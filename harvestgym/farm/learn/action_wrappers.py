@@ -106,7 +106,7 @@ class TurnActions(DiscreteActions):
 
     @property
     def steps_per_day(self) -> int:
-        """The largest number of turns of a day: each observation, and the end."""
+        """The largest number of turns in a day: one for each observation, and one to end the day."""
         return self.requests + 1
 
     def inner(self, state: TurnState) -> Any:
@@ -134,8 +134,8 @@ class BoxActions(ActionWrapper):
     """A vector in [-1, 1]: for each place of the schedule the intervention, the plot and the values.
 
     For a choice among n the range is cut into n equal parts (the first intervention is to do nothing). For a continuous
-    parameter the range maps linearly to its own. Numbers outside count as the nearer end. In mode "ao" one number per
-    observation comes first: it is requested where the number is above 0.
+    parameter the range maps linearly to its own. Numbers outside the range are clipped to it. In mode "ao" one number
+    per observation comes first: it is requested where the number is above 0.
     """
 
     @property

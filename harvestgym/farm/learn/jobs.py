@@ -92,7 +92,7 @@ class MacroJobs(Wrapper[FarmParams]):
 
     @classmethod
     def of(cls, env: Any, jobs: Mapping[str, Any]) -> MacroJobs:
-        """Make the jobs of a farm, plain or with maps, from the rule of each, or its rules, by name.
+        """Make the jobs of a farm, plain or with maps, from a mapping of job names to rules or lists of rules.
 
         Raises:
             ConfigError: for an unknown order, variable or value.
@@ -120,7 +120,7 @@ class MacroJobs(Wrapper[FarmParams]):
         return jnp.append(True, self.orders(state)[1:, 0] > 0)
 
     def check_choice(self, mask: Any, action: Any, waiting: Any = False) -> None:
-        """Accept every job: instead of one that is impossible, the next possible one is carried out."""
+        """Accept every job: if it is impossible, the next possible one is carried out."""
 
     def orders(self, state: JobState) -> jax.Array:
         """Return the order (what, where, amount) of "stop" and of each job, int32 (1 + jobs, 3); stop if impossible."""

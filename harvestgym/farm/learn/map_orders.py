@@ -154,7 +154,7 @@ class MapSpace(gymnasium.spaces.MultiDiscrete):
         return _restore_space, (self.table, self.batch, self._np_random)
 
     def sample(self, mask: Any = None, probability: Any = None) -> Any:
-        """Return an order; `mask` is that of an observation."""
+        """Return an order; `mask` comes from an observation."""
         if probability is not None:
             raise ConfigError("sample: expected no probability, got one; try mask=obs['mask']")
         rows = [self._draw(_row(mask, i)) for i in range(int(np.prod(self.batch, dtype=int)))]

@@ -52,7 +52,7 @@ class SharedWater(Env[SharedWaterState, SharedWaterParams]):
     An action is one integer per farm; an observation (farms, numbers) is that of each farm and the share of the quota
     that is left. The first farm in the queue of the day gets its water first, and the queue moves on by one each day;
     an order for more than is left is refused, with the water orders behind it. The reward is the sum over the farms,
-    and `info["own"]` has that of each. The episode ends with that of the last farm.
+    and `info["own"]` has that of each. The episode ends when that of the last farm ends.
 
     Attributes:
         models: the farms.
@@ -176,7 +176,7 @@ def make_experts(core: SharedWater) -> dict[str, Callable[[np.ndarray], int]]:
 
 
 class ExpertAgent:
-    """The expert rules of a farm as a function of the observations of one season of an agent."""
+    """The expert rules of a farm as a callable that maps one agent's observations to actions, for one season."""
 
     def __init__(self, model: FarmModel) -> None:
         self._policy = rule_policy(model).traced()

@@ -128,7 +128,7 @@ def _read_limits(given: Mapping[str, Any], actions: Collection[str], where: str)
 
 
 def _read_observations(tree: Any, where: str) -> list[str]:
-    """Return the observations that can be requested, of a list of `(field, entity, name, path)` or a tree of a file."""
+    """Return the requestable observations from a list of `(field, entity, name, path)` or from a tree in a file."""
     if isinstance(tree, (list, tuple)):
         return [write_variable(written, f"{where} > {i}") for i, written in enumerate(tree)]
     return [

@@ -138,7 +138,7 @@ class _Leaf(NamedTuple):
 
     @property
     def sort(self) -> str:
-        """Variables of one sort are converted together, those of one shape with one reshape."""
+        """Variables of the same sort are converted together, and those of the same shape with a single reshape."""
         return "label" if self.meta.labels else self.meta.dtype
 
 

@@ -60,7 +60,7 @@ class ExpertMemory(NamedTuple):
 
 @dataclass(frozen=True)
 class CompiledRule:
-    """A condition, and its order, or one on each of some plots.
+    """A condition with one order, or with one order for each of several plots.
 
     Attributes:
         trigger: condition; None for always.

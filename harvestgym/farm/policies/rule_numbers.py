@@ -1,6 +1,6 @@
 """The numbers of an expert's rules by name: thresholds, pauses and amounts, which `harvestgym tune` searches.
 
-The name of a number says where it stands: the number of its rule, its action, and what is compared or done,
+The name of a number shows where it is used: the number of its rule, its action, and what is compared or done,
 `2 watering_discrete: Soil-0.available_Water#L <`.
 """
 

@@ -103,7 +103,7 @@ def _observations_of_day(env: FarmModel, record: Record, step: int) -> list[tupl
 
 
 def action_marks(env: FarmModel, record: Record, step: int, field: int, margin: float, crowded: bool) -> list[Mark]:
-    """Mark each plot with an effective action with a tool, north-west; west of the field for actions on all of it."""
+    """Mark effective actions with a tool: north-west on their plot, or west of the field for the whole field."""
     by_plot: dict[tuple[int, int] | None, list[Order]] = {}
     for action in logged_orders(env, record, step):
         if action.order.row.field == field and action.effective:

@@ -78,7 +78,7 @@ def _change_text(stage: str, record: Record, step: int, others: dict[str, Variab
 
 
 def _main_limits(record: Record, step: int, others: dict[str, Variable], plot: tuple[int, ...]) -> str:
-    """Return the causes that slowed the growth of a plant on most of its days, the commonest first."""
+    """Return the causes that slowed the growth of a plant on most of its days, most common first."""
     limit = others.get("limiting_factor")
     if limit is None:
         return ""

@@ -83,7 +83,7 @@ def _crops(env: FarmModel, days: Record) -> Iterator[Chart]:
 
 
 def _name_of(variable: Variable, key: str) -> str:
-    """Return the name of another variable of the entity."""
+    """Return the name of another variable of the same entity."""
     return "/".join((*variable.where, key))
 
 

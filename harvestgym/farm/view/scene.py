@@ -57,7 +57,7 @@ def _field(env: FarmModel, params: FarmParams, record: Record, step: int, f: int
 
 
 def _join_short(lines: list[str]) -> list[str]:
-    """Return the lines, the short ones joined to one."""
+    """Return the long lines, then the short ones joined into one."""
     short = [line for line in lines if len(line) <= LABEL_LENGTH]
     return [line for line in lines if len(line) > LABEL_LENGTH] + [", ".join(short)] * bool(short)
 

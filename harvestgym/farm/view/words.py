@@ -32,14 +32,14 @@ def key_unit(key: str) -> str:
 
 
 def unit_words(unit: str, number: str) -> str:
-    """Return a unit in words: `days` (one `day`), `km/h`, `g/m²`; others as they are."""
+    """Return a unit in words: `days` (one `day`), `km/h`, `g/m²`; others unchanged."""
     if unit == "day":
         return "day" if number == "1" else "days"
     return re.sub(r"^(\w+)\.(\w+)-1$", r"\1/\2", unit).replace("m2", "m²")
 
 
 def number_text(value: float | str, unit: str = "") -> str:
-    """Return a number of four digits and its unit, or a word as it is."""
+    """Return a number to four significant digits with its unit, or a word unchanged."""
     return value if isinstance(value, str) else f"{value:.4g} {unit}".strip()
 
 

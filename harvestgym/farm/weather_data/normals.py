@@ -45,7 +45,7 @@ class Lag(Strict):
 
 
 class Correlation(Strict):
-    """Correlation of two departures from the season on the same day."""
+    """Correlation between two variables' departures from their seasonal means on the same day."""
 
     t_min_t_max: _Share
     t_mean_humidity: _Share

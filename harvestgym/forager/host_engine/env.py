@@ -72,7 +72,7 @@ class ForagerEnv(EditableEpisode):
     # -- stepping --------------------------------------------------------------------------------------------
 
     def start(self, seed: int | tuple[int, int] | None = None) -> Observation:
-        """Begin again in the same world, or with `seed` in another; the first observation."""
+        """Start again in the same world, or in a new one if `seed` is given; return the first observation."""
         if seed is not None:
             self.reseed(seed)
         self._forget()

@@ -87,7 +87,7 @@ class ReadableEpisode:
         return np.concatenate([self.cells()[..., None] == np.arange(len(self.world.kinds)), agent], -1)
 
     def cells(self) -> np.ndarray:
-        """int16 (height, width): the kind in every cell or -1, the first row northernmost; for small worlds.
+        """int16 (height, width): the kind in every cell or -1, northernmost row first; for small worlds.
 
         The cells are those of the last observation: objects that expire do so when the next step begins.
         """
@@ -160,7 +160,7 @@ class ReadableEpisode:
 
     @property
     def things(self) -> list[ForagerObject]:
-        """The Python objects that were met so far, or have their own target location."""
+        """The Python objects encountered so far, and those with their own target location."""
         return list(self._things.values())
 
     @property

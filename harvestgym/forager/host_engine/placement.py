@@ -55,7 +55,7 @@ class EditableEpisode(ReadableEpisode):
             view.refresh(self.arrays)
 
     def add_object(self, thing: ForagerObject) -> None:
-        """Put one object, of a declared name, on its `target_location`; without one on a random free cell.
+        """Put one object with a declared name on its `target_location`, or on a random free cell if it has none.
 
         Where the cell is taken the object waits. It is there again after each start.
         """

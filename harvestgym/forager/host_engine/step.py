@@ -84,7 +84,7 @@ def step(head: np.ndarray, regions: np.ndarray, layers: np.ndarray, kinds: np.nd
 
 @compiled
 def step_together(arrays: EpisodeArrays, actions: np.ndarray, out: np.ndarray, hits: np.ndarray) -> None:
-    """Make one step of all agents, in their order; `out` is (agents, bytes of a view)."""
+    """Step every agent once, in order; `out` is (agents, bytes of a view)."""
     head = arrays.head
     prepare(arrays)
     for agent in range(len(arrays.agents)):

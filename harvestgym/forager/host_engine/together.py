@@ -75,7 +75,7 @@ class Foragers(ForagerEnv):
         return np.stack([self.in_view_of(x, y) for x, y in self.arrays.agents.tolist()])
 
     def observe(self) -> Any:
-        """Return the observations now."""
+        """Return the current observations."""
         return self._observe_cells(self.arrays.views[:, self.arrays.head[col.SIDE]].copy())
 
     def _tint(self, encoded: np.ndarray) -> None:

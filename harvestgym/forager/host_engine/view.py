@@ -119,7 +119,7 @@ def patch(arrays: EpisodeArrays, cell: int, kind: int) -> None:
 
 @compiled
 def survey(arrays: EpisodeArrays, out: np.ndarray) -> None:
-    """Write the kind (or EMPTY) in every cell, int16 (height, width), the first row northernmost."""
+    """Write the kind (or EMPTY) in every cell, int16 (height, width), with the northernmost row first."""
     for row in range(arrays.head[col.HEIGHT]):
         for x in range(arrays.head[col.WIDTH]):
             out[row, x] = find_kind(arrays, x, arrays.head[col.HEIGHT] - 1 - row)

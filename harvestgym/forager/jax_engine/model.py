@@ -161,7 +161,7 @@ class Forager(Env[ForagerState, ForagerParams]):
         return add_hint(self.world, self.hint, seen, clock_phase(state, self.hint[1]), region)
 
     def cells(self, state: ForagerState) -> jax.Array:
-        """int32 (height, width): the kind in every cell or -1, the first row northernmost; for small worlds."""
+        """int32 (height, width): the kind in every cell or -1, northernmost row first; for small worlds."""
         check_survey(self.world)
         return survey(self.world, state)
 

@@ -130,7 +130,7 @@ def patch(state: ForagerState, row: jax.Array, col: jax.Array, kind: Any, where:
 
 
 def survey(world: World, state: ForagerState) -> jax.Array:
-    """int32 (height, width): the kind in every cell or -1, the first row northernmost; for small worlds."""
+    """int32 (height, width): the kind in every cell or -1, northernmost row first; for small worlds."""
     y, x = np.indices((world.height, world.width), np.int32)
     return _find_block(world, state, to_word(x), to_word(y[::-1]))
 

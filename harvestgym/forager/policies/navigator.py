@@ -32,7 +32,7 @@ from .planning import choose_best, find_free, is_closed, neighbours, plan, read_
 DISCOUNT = 0.9
 
 CLOSE = 0.7
-"""Weight of food next to other food, to the power of its distance in steps."""
+"""Weight of food one step away from other food; at n steps it is this number to the power n."""
 
 NEVER_MET = -1
 

@@ -60,7 +60,7 @@ def reached_water(crop: Crop, ground: Ground) -> tuple[jax.Array, jax.Array]:
 
 
 def drought_threshold(crop: Crop, state: PlantState, ground: Ground) -> jax.Array:
-    """Return w of eq. (5) on each plot, L, from the lowest water content to which roots can dry the soil."""
+    """Return w of eq. (5) for each plot, in L; the wilting point is the driest state that roots can bring about."""
     drought = jnp.where(state.stage == Stage.FRUIT, crop.fruit.drought, crop.grow.drought)
     return water_threshold(drought, ground.capacity - reached_water(crop, ground)[1], ground.capacity)
 

@@ -23,7 +23,7 @@ from .climate import LATENT, Climate
 DRAWS = 2 + len(LATENT)
 """Uniform numbers in [0, 1) for a day: wet or dry, the amount of rain, and the departures."""
 MEMORY = 1 + len(LATENT)
-"""Length of the memory of a day."""
+"""Length of the memory vector that one day passes to the next."""
 DRY, DRIZZLE, RAIN, UNKNOWN = 0, 1, 2, 3
 DRIEST = 5.0  # %; daily means stay above it even in deserts
 NARROWEST = 0.5  # degC between night and day

@@ -18,7 +18,7 @@ NEIGHBOUR_OFFSETS = np.array([-1, 0, 1])
 
 
 class DailyChances(NamedTuple):
-    """Daily probabilities for a weed of each group: eqs. (26), (27), (28), (29), and for flowers to seed."""
+    """Daily probabilities for a weed of each group, by eqs. (26), (27), (28) and (29), and for flowers to set seed."""
 
     appear: jax.Array
     grow: jax.Array
