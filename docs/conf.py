@@ -89,7 +89,7 @@ def read_page(app: Any, page: str, source: list[str]) -> None:
 
 def make_pages(app: Any) -> None:
     """Write the page of the leaderboard and of every id and parameter set, and their lists, from rows and metadata."""
-    from experiments.board import page, store
+    from experiments.leaderboard import page, store
     from tools import make_pages
 
     page.write_page(DOCS, store.read_rows(DOCS))

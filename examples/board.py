@@ -1,7 +1,7 @@
 """The learned agents of the leaderboard, each trained with five seeds.
 
     pip install '.[train]'
-    python -m experiments.board --ids farm/bean-1x1-v1 --policy ppo=examples/board.py:ppo --planned 0 --out docs
+    python -m experiments.leaderboard --ids farm/bean-1x1-v1 --policy ppo=examples/board.py:ppo --planned 0 --out docs
 
 The board is made from a clone, by `experiments/`. A function for an agent of your own looks like these: it takes an id
 and the environment of its reported split, trains on the training split, and returns a `Trained`, or None where the
@@ -32,7 +32,7 @@ from harvestgym.evaluate import splits
 from harvestgym.evaluate.run import horizon
 
 if TYPE_CHECKING:
-    from experiments.board.run import Trained
+    from experiments.leaderboard.run import Trained
 
 SEEDS = 5
 """Trainings per agent, the minimum for the board."""
@@ -142,6 +142,6 @@ def _train_all(env: Env[Any, Any], train: Callable[[int], Policy], track: str, s
 
 def _describe(env: Env[Any, Any], agents: list[Policy], track: str, steps: int, seconds: float) -> Trained:
     """Return trained agents; all their arrays count as learned parameters."""
-    from experiments.board.run import Trained
+    from experiments.leaderboard.run import Trained
 
     return Trained(env, agents, track, steps, seconds, sum(leaf.size for leaf in jax.tree.leaves(agents[0].act)))

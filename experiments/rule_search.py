@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 import harvestgym
-from experiments.board.run import expand_ids
+from experiments.leaderboard.run import expand_ids
 from harvestgym.core.rollout import evaluate
 from harvestgym.core.tuning.rule_family import RuleFamily
 from harvestgym.core.xla.processes import free_programs_if_full

@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 import harvestgym
-from experiments.board.run import count_plot_steps, expand_ids
+from experiments.leaderboard.run import count_plot_steps, expand_ids
 from harvestgym import registry
 from harvestgym.core.tuning.rule_family import read_tuned
 from harvestgym.evaluate.tune import find_rules

@@ -42,15 +42,15 @@ enable_cache()  # for the programs of all workers and of the processes that test
 SLOW = (
     "farm/test_catalogue.py", "farm/policies/test_experts.py", "test_docs.py", "farm/entities/test_parameters.py",
     "test_contract.py", "hosts/test_matrix.py", "test_training.py", "sweep/test_ray_engine.py", "test_notebooks.py",
-    "test_examples.py", "farm/test_company.py", "experiments/studies/test_memory.py", "forager/test_family.py",
+    "test_examples.py", "farm/test_all_kinds.py", "experiments/studies/test_memory.py", "forager/test_family.py",
     "experiments/studies/test_farm.py", "farm/paper/test_paper_snippets.py", "test_golden.py", "play/test_page.py",
     "farm/entities/weather/test_weather.py", "cli/test_new.py",
 )  # fmt: skip
 """The files that take longest, which begin first, so that no worker is left alone with one at the end."""
 
 NIGHTLY = (
-    "experiments/board", "experiments/speed", "experiments/studies", "experiments/test_rule_search.py", "test_dqn.py",
-    "test_examples.py", "test_map_agents.py", "test_map_results.py", "test_notebooks.py", "test_offline.py",
+    "experiments/leaderboard", "experiments/speed", "experiments/studies", "experiments/test_rule_search.py",
+    "test_dqn.py", "test_examples.py", "test_map_agents.py", "test_map_results.py", "test_notebooks.py", "test_offline.py",
     "test_recurrent_ppo.py", "test_sb3_jobs.py", "test_training.py",
 )  # fmt: skip
 """Tests of experiments, examples and notebooks: they are part of the long form."""

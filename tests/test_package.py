@@ -99,7 +99,7 @@ MISSING = {
     "multi": ("pettingzoo", "import harvestgym.adapters.pettingzoo"),
     "data, a demonstration": (
         "pyarrow",
-        "from harvestgym.play.sessions import start_session as s; s('fishing/logistic-v0').save(None)",
+        "from harvestgym.play.start_session import start_session as s; s('fishing/logistic-v0').save(None)",
     ),
     "offline": ("minari", "from harvestgym.evaluate.datasets.storage import read_demonstrations as r; r('.')"),
     "plot": ("matplotlib", "from harvestgym.render.sinks import PlotSink as S; S('a.png').open('', '')"),

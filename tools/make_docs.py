@@ -45,8 +45,8 @@ PARTS = {
     ],
     "studies": ["-m experiments.make_studies"],
     "leaderboard": [
-        "-m experiments.board --out docs",
-        "-m experiments.board.reference_points",
+        "-m experiments.leaderboard --out docs",
+        "-m experiments.leaderboard.reference_points",
         "-m experiments.rule_search farm fishing forager --out experiments/results/rule-search.json",
         "-m experiments.make_scores",
     ],

@@ -28,12 +28,12 @@ code that runs its cases by name only, so that evaluations, which are above it, 
 
 ORDERS = {
     "farm": (
-        ("public_names", "formula", "schema", "weather_data"), ("entities",),
+        ("public_names", "formula_parser", "schema", "weather_data"), ("entities",),
         ("engine",), ("policies",), ("build",), ("view",), ("learn", "paper"), ("family",),
     ),
     "fishing": (
-        ("keys", "growth", "noise", "structured", "change", "units", "model", "conservation"),
-        ("analysis",), ("control", "metrics", "spec", "env", "commons"), ("view",), ("family",),
+        ("keys", "growth", "noise", "structured", "parameter_drift", "units", "model", "conservation"),
+        ("analysis",), ("control", "metrics", "spec", "env", "shared_stock"), ("view",), ("family",),
     ),
     "forager": (
         ("hashing", "kinds", "world", "reward_laws", "observations", "config"),

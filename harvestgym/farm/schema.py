@@ -27,7 +27,7 @@ from harvestgym.core.errors import ConfigError, check_keywords, check_name
 from harvestgym.core.risk import Risk
 from harvestgym.core.tree import WIDE
 
-from .formula import parse_formula, split_plots
+from .formula_parser import parse_formula, split_plots
 
 FILES = ("table",)
 """Keys of an entity's set that name a file; it is searched for next to the farm file that names it."""

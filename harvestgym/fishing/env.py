@@ -15,10 +15,10 @@ from harvestgym.core.config import validate
 from harvestgym.core.saving.state import Savable
 from harvestgym.gym.env import GymEnv
 
-from .change import Drift
 from .growth import MAX_BIOMASS, GrowthLaw
 from .model import FishingModel, FishingParams, FishingState, YearOrder
 from .noise import Noise
+from .parameter_drift import Drift
 from .spec import FishingSpec, build_fishery
 from .units import Control, Scale
 

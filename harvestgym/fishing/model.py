@@ -20,9 +20,9 @@ from harvestgym.core.tree import iterate_metas, par, pytree, replace, var
 from harvestgym.core.tuning.rule_family import TunedRule
 from harvestgym.core.xla.fusion import add_up, find_highest
 
-from .change import AnyLaw, Drift, Spread
 from .growth import MAX_BIOMASS, GrowthLaw
 from .noise import Noise
+from .parameter_drift import AnyLaw, Drift, Spread
 from .units import Units
 
 YearOrder = Literal["harvest first", "growth first"]

@@ -21,11 +21,11 @@ from harvestgym.core.tuning.rule_family import TunedRule, read_tuned
 from harvestgym.fishing.analysis.reference_points import find_reference_point
 
 from . import growth, noise, structured
-from .change import AnyLaw, Drift, Spread
 from .conservation import ConservationParams, DriverModel, RecoveryModel
 from .growth import MAX_BIOMASS, MAX_STEEPNESS, GrowthLaw, May, OneOf
 from .model import MAX_YEARS, FishingModel, FishingParams, YearOrder
 from .noise import MAX_SIGMA, Noise
+from .parameter_drift import AnyLaw, Drift, Spread
 from .structured import Patches
 from .units import Control, LevelCount, Scale, Units
 

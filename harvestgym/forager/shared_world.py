@@ -18,7 +18,7 @@ from harvestgym.core.view.scene import Scene, join_scenes
 from harvestgym.forager.gym_env import ForagerGym
 from harvestgym.forager.hashing import seed_words
 from harvestgym.forager.host_engine.env import twin_config
-from harvestgym.forager.host_engine.together import Foragers
+from harvestgym.forager.host_engine.several_agents import Foragers
 from harvestgym.forager.jax_engine.model import Forager
 from harvestgym.forager.observations import MODES, check_view_mode, color_table, make_space
 from harvestgym.forager.view.scene import scene

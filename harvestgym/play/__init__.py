@@ -40,7 +40,7 @@ def run(
         check_extras("play", web="nicegui", data="pyarrow", plot="plotly")  # the page works without the last two
     if folder.exists() and not folder.is_dir():
         raise ConfigError(f"expected a folder for episodes, got the file {folder}")
-    from .sessions import start_session
+    from .start_session import start_session
     from .web import server
 
     port = server.find_port(host, port)

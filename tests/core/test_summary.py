@@ -18,7 +18,7 @@ from harvestgym.evaluate.record import record_named
 from harvestgym.evaluate.run import Comparison, evaluate_together, policy_named
 from harvestgym.farm import Farm, Field, Plant, Soil, Weather
 from harvestgym.fishing import FishingEnv
-from harvestgym.fishing.commons import share_stock
+from harvestgym.fishing.shared_stock import share_stock
 from harvestgym.gym.env import GymEnv
 from harvestgym.gym.parallel_env import ParallelEnv
 

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from experiments.board.page import IDLE_SHARE
-from experiments.board.reference_points import make_text
-from experiments.board.store import FORESIGHT, OPTIMUM, ORACLE, read_rows
+from experiments.leaderboard.page import IDLE_SHARE
+from experiments.leaderboard.reference_points import make_text
+from experiments.leaderboard.store import FORESIGHT, OPTIMUM, ORACLE, read_rows
 from harvestgym import registry
 from harvestgym.evaluate.score import REFERENCE_POINTS, list_references
 from tests.script import ROOT

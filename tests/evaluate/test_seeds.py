@@ -16,7 +16,7 @@ from harvestgym.core.rollout import evaluate
 from harvestgym.evaluate.datasets.episodes import record_demonstrations
 from harvestgym.evaluate.record import record_episode, record_first
 from harvestgym.evaluate.run import BATCH, evaluate_id, evaluation_keys, horizon, policy_named, run_episodes
-from harvestgym.play.sessions import start_session
+from harvestgym.play.start_session import start_session
 from tests.short import ALL
 
 SEED, STEPS = 11, 40

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from experiments import rule_search
-from experiments.board.run import expand_ids
+from experiments.leaderboard.run import expand_ids
 from tests.script import ROOT
 from tests.short import long
 

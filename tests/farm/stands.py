@@ -14,8 +14,8 @@ from harvestgym.farm.entities.plant import Plant
 from harvestgym.farm.entities.plant.stages import Stage, is_alive
 from harvestgym.farm.entities.plant.state import PlantState
 from harvestgym.farm.entities.soil import Soil
-from tests.farm.company import field, live_jit
 from tests.farm.messages import message
+from tests.farm.soil_plant_day import field, live_jit
 
 GROWN = {"population": 16, "spacing": 25.0, "size": 30.0}
 FLOWERING = {"flowers": 16, "pollinated": 10}

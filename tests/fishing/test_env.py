@@ -17,8 +17,8 @@ from harvestgym.core.errors import ConfigError
 from harvestgym.core.policy import random_policy
 from harvestgym.core.rollout import rollout
 from harvestgym.fishing import FishingEnv
-from harvestgym.fishing.commons import share_stock
 from harvestgym.fishing.family import from_yaml, make
+from harvestgym.fishing.shared_stock import share_stock
 from harvestgym.gym.parallel_env import ParallelEnv
 
 HALF = np.array([-0.75], np.float32)

@@ -18,10 +18,10 @@ from harvestgym.evaluate.record import record_episode, record_named
 from harvestgym.evaluate.run import evaluate_together
 from harvestgym.fishing import FishingEnv, control, metrics
 from harvestgym.fishing.analysis import tipping
-from harvestgym.fishing.commons import share_stock
 from harvestgym.fishing.family import make, policies, summary
 from harvestgym.fishing.growth import Ricker
 from harvestgym.fishing.noise import Lognormal
+from harvestgym.fishing.shared_stock import share_stock
 from harvestgym.fishing.units import Units
 from harvestgym.fishing.view.figure import figure
 from harvestgym.gym.env import GymEnv
@@ -77,7 +77,7 @@ def test_a_rollout_adds_up_to_its_tally() -> None:
 
 def test_submodules_are_attributes() -> None:
     assert harvestgym.fishing.control is control and harvestgym.fishing.metrics is metrics
-    assert callable(harvestgym.fishing.keys.key) and harvestgym.fishing.commons.share_stock is share_stock
+    assert callable(harvestgym.fishing.keys.key) and harvestgym.fishing.shared_stock.share_stock is share_stock
     with pytest.raises(AttributeError, match="has no attribute 'sea'"):
         harvestgym.fishing.sea  # noqa: B018
 

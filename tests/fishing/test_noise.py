@@ -12,10 +12,10 @@ from scipy import stats
 
 from harvestgym.core.errors import ConfigError
 from harvestgym.fishing.analysis.bellman import quadrature
-from harvestgym.fishing.change import Drift, Spread
 from harvestgym.fishing.family import make
 from harvestgym.fishing.growth import Logistic
 from harvestgym.fishing.noise import Additive, Lognormal, MedianLognormal, Noise, Proportional, Uniform
+from harvestgym.fishing.parameter_drift import Drift, Spread
 from harvestgym.fishing.spec import NOISES
 
 SIGMA = 0.2

@@ -15,12 +15,12 @@ import yaml
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.tree import iterate_metas, pytree
 from harvestgym.fishing import FishingEnv, control
-from harvestgym.fishing.change import AnyLaw, Drift, Spread
-from harvestgym.fishing.commons import share_stock
 from harvestgym.fishing.family import CATALOGUE, from_yaml, make
 from harvestgym.fishing.growth import Logistic, OneOf, Ricker
 from harvestgym.fishing.model import FishingModel, FishingParams
 from harvestgym.fishing.noise import Uniform
+from harvestgym.fishing.parameter_drift import AnyLaw, Drift, Spread
+from harvestgym.fishing.shared_stock import share_stock
 from harvestgym.fishing.spec import GROWTH_LAWS, NOISES
 from harvestgym.fishing.structured import AgeStructured, Patches
 from harvestgym.fishing.units import Units

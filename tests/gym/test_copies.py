@@ -19,7 +19,7 @@ import pytest
 
 import harvestgym
 from harvestgym.farm import BasicRule, Farm, Field, Plant, Soil, Weather
-from harvestgym.fishing.commons import share_stock
+from harvestgym.fishing.shared_stock import share_stock
 from harvestgym.forager.shared_world import SharedWorld
 from harvestgym.gym.parallel_env import ParallelEnv
 from harvestgym.render.readings import sum_value

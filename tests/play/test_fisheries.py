@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from harvestgym.core.errors import ConfigError
-from harvestgym.play.sessions import FishingSession, start_session
+from harvestgym.play.start_session import FishingSession, start_session
 
 YEARS = 5
 LOGISTIC, SURVEY, LEVELS = "fishing/logistic-v0", "fishing/logistic-survey-v0", "fishing/logistic-levels-v0"

@@ -11,7 +11,7 @@ import pytest
 from harvestgym.core.errors import ConfigError
 from harvestgym.evaluate.datasets import storage
 from harvestgym.play.farm_session import FarmSession
-from harvestgym.play.sessions import FishingSession, ForagerSession, start_session
+from harvestgym.play.start_session import FishingSession, ForagerSession, start_session
 
 FARM, PAID = "farm/bean-1x1-v1", "farm/paid-looks-1x1-v1"
 DAYS = 6

@@ -21,8 +21,8 @@ from harvestgym.farm.build.action_compiler import compile_actions
 from harvestgym.farm.build.components import ReadyComponents, build_component, load_kind
 from harvestgym.farm.build.context_compiler import compile_context
 from harvestgym.farm.build.names import resolve_names
-from harvestgym.farm.engine.conditions import FormulaCompiler, plan_observations
 from harvestgym.farm.engine.farmers import Farmer, Rule
+from harvestgym.farm.engine.formula_compiler import FormulaCompiler, plan_observations
 from harvestgym.farm.engine.initial_values import InitialValue, compile_initial_values
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.engine.name_table import NameTable

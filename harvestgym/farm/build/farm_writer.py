@@ -11,7 +11,7 @@ import numpy as np
 import yaml
 
 from harvestgym.core.errors import ConfigError
-from harvestgym.farm.formula import FUNCTIONS, parse_formula, write_formula
+from harvestgym.farm.formula_parser import FUNCTIONS, parse_formula, write_formula
 from harvestgym.farm.schema import FarmSpec
 
 NOT_IN_A_FILE = "not in a file"

@@ -11,7 +11,7 @@ from typing import Any
 
 from harvestgym.core.errors import ConfigError
 from harvestgym.farm.engine.name_table import WHOLE, EntityKey, NameTable, list_leaves, put_once
-from harvestgym.farm.formula import split_plots
+from harvestgym.farm.formula_parser import split_plots
 from harvestgym.farm.schema import (
     ContextSpec,
     FarmSpec,

@@ -22,9 +22,9 @@ from harvestgym.core.tree import replace
 from harvestgym.farm.entities.base import Entity, Ledger, Place
 
 from .actions import Orders
-from .conditions import holds
 from .farmers import Work, WorkResult, delegate
 from .field_day import draw_day, map_fields, simulate_day
+from .formula_compiler import holds
 from .initial_values import draw_initial_states
 from .observations import ObservedItem
 from .reward_terms import RewardContext

@@ -14,7 +14,7 @@ from typing import Any
 
 from harvestgym.core.errors import ConfigError, unknown
 from harvestgym.farm.entities.base import Action
-from harvestgym.farm.formula import is_variable, parse_formula, place, write_formula
+from harvestgym.farm.formula_parser import is_variable, parse_formula, place, write_formula
 
 from .observations import ObservedItem
 from .variables import EntitySlot, FieldSlots, Variable, check_plot

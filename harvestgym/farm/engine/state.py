@@ -9,8 +9,8 @@ import jax
 from harvestgym.core.tree import par, pytree, var
 from harvestgym.farm.entities.base import Entity, Place
 
-from .conditions import ReferenceValues
 from .farmers import Farmer, Rule
+from .formula_compiler import ReferenceValues
 from .scoring import Score
 
 

@@ -21,8 +21,8 @@ from harvestgym.core.loading import load_object
 from harvestgym.farm.schema import FarmSpec
 
 from .actions import ActionTable, Orders
-from .conditions import Compiled
 from .contexts import ContextSampler
+from .formula_compiler import Compiled
 from .initial_values import InitialValue
 from .name_table import NameTable
 from .observations import ObservationPlan

@@ -18,9 +18,9 @@ import numpy as np
 
 from harvestgym.core.errors import ConfigError, check_name
 from harvestgym.core.tree import Meta
-from harvestgym.farm.engine.conditions import OPERATORS
+from harvestgym.farm.engine.formula_compiler import OPERATORS
 from harvestgym.farm.engine.variables import encode_label
-from harvestgym.farm.formula import FUNCTIONS, parse_formula
+from harvestgym.farm.formula_parser import FUNCTIONS, parse_formula
 from harvestgym.farm.paper.observation_items import write_variable
 
 SIGN_TEXTS = ("==", "!=", "<=", ">=", "<", ">", "in", "not in")

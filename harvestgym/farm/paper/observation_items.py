@@ -18,7 +18,7 @@ from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.engine.name_table import WHOLE, EntityKey, NameTable, list_leaves, map_variables
 from harvestgym.farm.engine.observations import ObservationPlan, ObservedItem
 from harvestgym.farm.engine.variables import Variable
-from harvestgym.farm.formula import parse_formula
+from harvestgym.farm.formula_parser import parse_formula
 from harvestgym.farm.schema import parse_plot
 
 Item = tuple[str, str, str, list[Any], Any]

@@ -18,7 +18,7 @@ from jax.tree_util import Partial
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.policy import Policy
 from harvestgym.farm.engine.actions import ActionRow, ActionTuple
-from harvestgym.farm.engine.conditions import (
+from harvestgym.farm.engine.formula_compiler import (
     Compiled,
     FormulaCompiler,
     PlotIndex,
@@ -31,7 +31,7 @@ from harvestgym.farm.engine.conditions import (
 )
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.engine.observations import ObservationPlan, ObservedItem
-from harvestgym.farm.formula import LEAST, parse_formula, split_plots
+from harvestgym.farm.formula_parser import LEAST, parse_formula, split_plots
 from harvestgym.farm.schema import OrderRule
 
 LONG_AGO = 10**6

@@ -15,9 +15,9 @@ import numpy as np
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.policy import Policy
 from harvestgym.core.tuning.rule_family import NumberRange, RuleFamily
-from harvestgym.farm.engine.conditions import find_one_item
+from harvestgym.farm.engine.formula_compiler import find_one_item
 from harvestgym.farm.engine.model import FarmModel
-from harvestgym.farm.formula import is_variable, parse_formula, write_formula
+from harvestgym.farm.formula_parser import is_variable, parse_formula, write_formula
 from harvestgym.farm.schema import OrderRule
 
 from .expert_rules import compile_policy

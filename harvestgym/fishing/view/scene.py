@@ -13,9 +13,9 @@ import numpy as np
 from harvestgym.core.view.scene import Chart, Line, Map, Scene, Words
 from harvestgym.core.view.timeline import Record
 from harvestgym.fishing.analysis.dynamic_programming import best_return, find_optimum
-from harvestgym.fishing.commons import CommonsModel
 from harvestgym.fishing.conservation import DriverModel, RecoveryModel
 from harvestgym.fishing.model import FishingModel
+from harvestgym.fishing.shared_stock import CommonsModel
 from harvestgym.fishing.structured import AgeStructured, Patches, ThreeSpecies
 
 from .levels import find_levels

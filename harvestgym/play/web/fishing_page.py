@@ -9,7 +9,7 @@ from nicegui import ui
 
 from harvestgym.core.view.scene import Chart, Line, Map
 from harvestgym.fishing.view.scene import STOCK_COLOURS
-from harvestgym.play.sessions import FishingSession
+from harvestgym.play.start_session import FishingSession
 
 from .elements import box, button, chart, image, legend, map_image, number, words
 from .page import Page

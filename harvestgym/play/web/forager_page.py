@@ -8,7 +8,7 @@ import numpy as np
 from nicegui import ui
 
 from harvestgym.core.view.scene import Chart, Line, Map
-from harvestgym.play.sessions import MOVE_NAMES, ForagerSession
+from harvestgym.play.start_session import MOVE_NAMES, ForagerSession
 
 from .elements import box, button, chart, image, legend, map_image, number, words
 from .page import Page

@@ -13,7 +13,7 @@ from harvestgym import registry
 from harvestgym.core.errors import ConfigError
 from harvestgym.play.farm_session import FarmSession
 from harvestgym.play.session import Session
-from harvestgym.play.sessions import FishingSession, ForagerSession
+from harvestgym.play.start_session import FishingSession, ForagerSession
 
 from .farm_page import FarmPage
 from .fishing_page import FishingPage

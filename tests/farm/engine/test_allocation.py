@@ -10,8 +10,8 @@ import pytest
 
 from harvestgym.farm.engine.allocation import allocate
 from harvestgym.farm.entities.messages import Ground, Need
-from tests.farm.company import field
 from tests.farm.messages import message, stacked_needs
+from tests.farm.soil_plant_day import field
 
 
 def need(water: list[float], nutrients: list[float]) -> Need:

@@ -18,8 +18,8 @@ from harvestgym.farm.entities.messages import Visits
 from harvestgym.farm.schema import farm_spec
 from harvestgym.gym.env import GymEnv
 from tests.farm import kinds
-from tests.farm.company import board, field
 from tests.farm.messages import message
+from tests.farm.soil_plant_day import board, field
 
 SPRING = kinds.Spring(flow=np.float32(1.0))  # pyright: ignore[reportArgumentType]
 REED = kinds.Reed(thirst=np.float32(2.0))  # pyright: ignore[reportArgumentType]

@@ -23,9 +23,9 @@ from harvestgym.farm.engine.scoring import SCORE_TERMS, Score
 from harvestgym.farm.entities.soil import equations
 from harvestgym.farm.family import from_yaml, risk
 from harvestgym.farm.schema import farm_spec, json_schema
-from tests.farm.company import field
 from tests.farm.entities.soil.test_soil import LOAM, full, state_of, tomorrow
 from tests.farm.messages import air
+from tests.farm.soil_plant_day import field
 
 PRICES = {"water#L": -0.002, "leached_N#g": -0.5, "leached_cide#g": -20.0}
 

@@ -21,8 +21,8 @@ from harvestgym.farm.entities.plant.state import CAUSES, GROWTH_FACTORS, PlantSt
 from harvestgym.farm.entities.response import Window
 from harvestgym.farm.entities.soil import Soil
 from harvestgym.farm.entities.soil.soil import SoilState
-from tests.farm.company import draws, earth, field, live_jit
 from tests.farm.messages import air
+from tests.farm.soil_plant_day import draws, earth, field, live_jit
 from tests.farm.stands import stand
 
 TOLERATED, SENSITIVITY = 2.0, 0.5

@@ -13,7 +13,7 @@ import pytest
 
 from harvestgym.core.tree import WIDE, Meta, iterate_metas, rebuild, replace
 from harvestgym.farm.entities.response import Window
-from tests.farm.test_company import FEW, SMALL, farm
+from tests.farm.test_all_kinds import FEW, SMALL, farm
 from tests.short import long
 
 FARMS, DAYS, SHARE = 64, 50, 0.08

@@ -14,9 +14,9 @@ from harvestgym.farm import BasicRule, BasicScore, Farm, Field, Plant, Soil, Ter
 from harvestgym.farm.engine.reward_terms import RewardContext
 from harvestgym.farm.entities.messages import Tilth
 from harvestgym.testing.entity import check_entity
-from tests.farm.company import field
 from tests.farm.entities.soil.test_soil import LOAM, full, state_of, tomorrow
 from tests.farm.messages import air, message
+from tests.farm.soil_plant_day import field
 from tests.short import long
 
 PLACE = field((1, 2))

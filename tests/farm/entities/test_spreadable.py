@@ -22,8 +22,8 @@ from harvestgym.farm.entities.spreadable import Pile, Spreadable, released_amoun
 from harvestgym.farm.schema import farm_spec
 from harvestgym.testing.entity import check_entity, held
 from tests.farm import kinds
-from tests.farm.company import board, earth, field
 from tests.farm.messages import air
+from tests.farm.soil_plant_day import board, earth, field
 
 LOAM = Soil.named("loam")
 KINDS: dict[str, Spreadable] = {"cide": Cide.named("herbicide"), "fertilizer": Fertilizer.named("basic_all")}

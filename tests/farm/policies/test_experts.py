@@ -14,7 +14,7 @@ from tests.short import ALL, long, some
 IDS = some(
     harvestgym.ids("farm"), "bean-1x1-v1", "corn-1x1-v2",
 )  # fmt: skip
-"""In the short form those that compile soonest; `python -m experiments.board` compares the three on every id."""
+"""In the short form those that compile soonest; `python -m experiments.leaderboard` compares the three on every id."""
 SEASONS = 200 if ALL else 100
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from harvestgym.core.errors import ConfigError
 from harvestgym.play.farm_session import FarmSession
-from harvestgym.play.sessions import FishingSession, ForagerSession
+from harvestgym.play.start_session import FishingSession, ForagerSession
 from harvestgym.play.web.elements import cell_text
 from harvestgym.play.web.page import Page
 from harvestgym.play.web.server import PAGES, address, find_port

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 
 from harvestgym.core.random import normal
-from harvestgym.farm.entities.hosts import Drivers
+from harvestgym.farm.entities.crops_and_weeds import Drivers
 from harvestgym.farm.entities.response import expglm, power
 
 from .parameters import Bloom, StressWeights

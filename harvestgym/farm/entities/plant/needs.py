@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 
 from harvestgym.farm.entities.base import Place
-from harvestgym.farm.entities.hosts import Drivers, stomatal_opening, water_threshold
+from harvestgym.farm.entities.crops_and_weeds import Drivers, stomatal_opening, water_threshold
 from harvestgym.farm.entities.messages import KMH, NUTRIENTS, Air, Ground
 
 from . import equations

@@ -25,8 +25,8 @@ from harvestgym.farm.entities.base import (
     action,
     publishes,
 )
+from harvestgym.farm.entities.crops_and_weeds import Drivers, add_factors, unshaded_light
 from harvestgym.farm.entities.drawing import DrawContext
-from harvestgym.farm.entities.hosts import Drivers, add_factors, unshaded_light
 from harvestgym.farm.entities.messages import (
     Air,
     Canopy,

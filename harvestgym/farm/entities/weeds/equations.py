@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from harvestgym.core.random import multinomial
-from harvestgym.farm.entities.hosts import Drivers
+from harvestgym.farm.entities.crops_and_weeds import Drivers
 from harvestgym.farm.entities.response import expglm
 
 from .parameters import WEEDS_MAX, Weed

@@ -16,8 +16,7 @@ import numpy as np
 from harvestgym.core.tree import pytree, replace, var
 from harvestgym.core.view.scene import Mark
 from harvestgym.farm.entities.base import ActionResult, Board, Draws, Entity, Ledger, Place, action, publishes
-from harvestgym.farm.entities.drawing import DrawContext
-from harvestgym.farm.entities.hosts import (
+from harvestgym.farm.entities.crops_and_weeds import (
     Drivers,
     add_factors,
     compute_shortages,
@@ -25,6 +24,7 @@ from harvestgym.farm.entities.hosts import (
     unshaded_light,
     water_threshold,
 )
+from harvestgym.farm.entities.drawing import DrawContext
 from harvestgym.farm.entities.messages import NUTRIENTS, Air, Canopy, Ground, Litter, Need, Share, Strain
 
 from . import equations

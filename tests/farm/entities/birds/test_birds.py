@@ -20,8 +20,8 @@ from harvestgym.farm.entities.messages import Message, Structures
 from harvestgym.farm.entities.plant.state import CAUSES
 from harvestgym.farm.schema import farm_spec
 from harvestgym.testing.entity import check_entity
-from tests.farm.company import board, check_ranges, field
 from tests.farm.messages import message
+from tests.farm.soil_plant_day import board, check_ranges, field
 
 BASE = Birds.named("base_bird")
 PLACE = field()

@@ -13,9 +13,9 @@ import pytest
 from harvestgym.core.tree import replace
 from harvestgym.farm.entities.cide import Cide
 from harvestgym.farm.entities.messages import Dose
-from tests.farm.company import board, earth, field, share_of
 from tests.farm.entities.test_spreadable import LOAM, morning, pile
 from tests.farm.messages import air, message
+from tests.farm.soil_plant_day import board, earth, field, share_of
 
 TARGETS = ("pests", "pollinators", "soil", "weeds")
 SETS = ("pesticide", "herbicide", "herbicide_slow", "herbicide_fast")

@@ -15,7 +15,7 @@ from harvestgym.farm.entities.facility import Facility, FacilityState
 from harvestgym.farm.entities.messages import Structures
 from harvestgym.farm.schema import farm_spec
 from harvestgym.testing.entity import check_entity
-from tests.farm.company import board, field
+from tests.farm.soil_plant_day import board, field
 
 BASE, HEDGE = Facility.named("base_facility"), Facility.named("hedge")
 PLACE = field((2, 2))

@@ -12,9 +12,9 @@ from harvestgym.core.errors import ConfigError
 from harvestgym.core.tree import replace
 from harvestgym.farm.entities.fertilizer import Fertilizer
 from harvestgym.farm.entities.spreadable import Pile, released_amount
-from tests.farm.company import board, earth, field, share_of
 from tests.farm.entities.test_spreadable import LOAM, morning, pile
 from tests.farm.messages import air
+from tests.farm.soil_plant_day import board, earth, field, share_of
 
 SETS = ("basic_N", "basic_P", "basic_K", "basic_all", "slow_all", "fast_all", "urea", "compost")
 

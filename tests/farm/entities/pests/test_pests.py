@@ -28,9 +28,9 @@ from harvestgym.farm.entities.weather import Weather
 from harvestgym.farm.entities.weeds import Weeds
 from harvestgym.farm.family import make, policies
 from harvestgym.testing.entity import check_entity
-from tests.farm.company import board, check_ranges, field
 from tests.farm.entities.test_parameters import perturbed
 from tests.farm.messages import air, message
+from tests.farm.soil_plant_day import board, check_ranges, field
 from tests.short import long
 
 SETS = ("basic", "nice", "agressive")

@@ -14,8 +14,8 @@ from harvestgym.farm.entities.plant import Plant
 from harvestgym.farm.entities.plant.stages import Stage
 from harvestgym.farm.entities.plant.state import PlantState
 from harvestgym.farm.entities.soil.soil import SoilState
-from tests.farm.company import check_ranges, earth, field
 from tests.farm.messages import air
+from tests.farm.soil_plant_day import check_ranges, earth, field
 from tests.farm.stands import LOAM, a_day, stands
 
 CROPS = {name: Plant.named(name) for name in ("bean", "corn", "tomato", "carrots")}

@@ -11,15 +11,15 @@ import numpy as np
 import pytest
 
 from harvestgym.core.errors import ConfigError
-from harvestgym.farm.entities.hosts import Drivers, water_threshold
+from harvestgym.farm.entities.crops_and_weeds import Drivers, water_threshold
 from harvestgym.farm.entities.messages import Ground
 from harvestgym.farm.entities.plant import Plant, equations, growth, needs
 from harvestgym.farm.entities.plant.parameters import Bloom
 from harvestgym.farm.entities.plant.stages import Stage
 from harvestgym.farm.entities.plant.state import CAUSES, GROWTH_FACTORS, PlantState
 from harvestgym.farm.entities.response import expglm
-from tests.farm.company import field
 from tests.farm.messages import air, message
+from tests.farm.soil_plant_day import field
 from tests.farm.stands import stand
 
 CROPS = {name: Plant.named(name) for name in ("bean", "corn", "tomato", "carrots")}

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from harvestgym.core.tree import replace
-from harvestgym.farm.entities.hosts import stomatal_opening, unshaded_light
+from harvestgym.farm.entities.crops_and_weeds import stomatal_opening, unshaded_light
 from harvestgym.farm.entities.messages import Canopy, Ground
 from harvestgym.farm.entities.plant import Plant, equations, needs
 from harvestgym.farm.entities.plant.stages import Stage
-from tests.farm.company import board, field
 from tests.farm.messages import air, message
+from tests.farm.soil_plant_day import board, field
 from tests.farm.stands import stand
 
 CROPS = {name: Plant.named(name) for name in ("bean", "corn", "tomato", "carrots")}

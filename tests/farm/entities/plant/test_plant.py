@@ -15,8 +15,8 @@ from harvestgym.farm.entities.messages import Air, Canopy, Litter, Message, Need
 from harvestgym.farm.entities.plant import Plant, needs
 from harvestgym.farm.entities.plant.stages import GLOBAL_STAGES, STAGES, Stage
 from harvestgym.farm.entities.plant.state import CAUSES, GROWTH_FACTORS, PlantState
-from tests.farm.company import check_ranges, draws, earth, field, said_today
 from tests.farm.messages import air
+from tests.farm.soil_plant_day import check_ranges, draws, earth, field, said_today
 from tests.farm.stands import LOAM, ROW, a_day, stand
 
 CROPS = {name: Plant.named(name) for name in ("bean", "corn", "tomato", "carrots")}

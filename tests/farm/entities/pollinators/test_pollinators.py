@@ -19,8 +19,8 @@ from harvestgym.farm.entities.soil import Soil
 from harvestgym.farm.entities.weather import Weather
 from harvestgym.farm.schema import farm_spec
 from harvestgym.testing.entity import check_entity
-from tests.farm.company import board, check_ranges, field
 from tests.farm.messages import air, message
+from tests.farm.soil_plant_day import board, check_ranges, field
 
 BEE = Pollinators.named("bee")
 WIDE = field((5, 5), targets=("pollinators", "soil"))

@@ -17,8 +17,8 @@ from harvestgym.farm.entities.base import Board, Ledger, Place
 from harvestgym.farm.entities.messages import Air, Canopy, Dose, Feed, Litter, Message, Share
 from harvestgym.farm.entities.soil import Soil, equations
 from harvestgym.farm.entities.soil.soil import SoilState
-from tests.farm.company import board, check_ranges, field, share_of
 from tests.farm.messages import air, message
+from tests.farm.soil_plant_day import board, check_ranges, field, share_of
 
 TEXTURES = ("clay", "silt", "loam", "sand")
 SOILS = {name: Soil.named(name) for name in TEXTURES}

@@ -25,9 +25,9 @@ from harvestgym.farm.entities.weeds.parameters import WEEDS_MAX
 from harvestgym.farm.entities.weeds.weeds import WeedsState
 from harvestgym.farm.schema import farm_spec
 from harvestgym.testing.entity import check_entity, held
-from tests.farm import company
-from tests.farm.company import board, check_ranges
+from tests.farm import soil_plant_day
 from tests.farm.messages import air, message, stacked_needs
+from tests.farm.soil_plant_day import board, check_ranges
 from tests.short import long
 
 WEED = Weeds.named("base_weed")
@@ -40,7 +40,7 @@ FAVOURABLE = {
 DRIVERS: dict[str, Any] = {name: np.float32(value) for name, value in FAVOURABLE.items()}
 
 
-field = partial(company.field, targets=("weeds",), hosts=("Weeds-0",))
+field = partial(soil_plant_day.field, targets=("weeds",), hosts=("Weeds-0",))
 
 
 def state_of(place: Place, **changes: Any) -> WeedsState:

@@ -1,4 +1,4 @@
-"""Reference points of the package, from the rows of the leaderboard: `python -m experiments.board.reference_points`."""
+"""Reference points from the rows of the leaderboard: `python -m experiments.leaderboard.reference_points`."""
 
 from __future__ import annotations
 

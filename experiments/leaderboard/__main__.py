@@ -1,4 +1,4 @@
-"""Make the leaderboard, from the root of a clone: `python -m experiments.board --out docs`."""
+"""Make the leaderboard, from the root of a clone: `python -m experiments.leaderboard --out docs`."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from experiments.board import page, run, store
-from experiments.board.cases import collect_rows, list_cases
+from experiments.leaderboard import page, run, store
+from experiments.leaderboard.cases import collect_rows, list_cases
 from harvestgym.cli.app import CommandGroup
 from harvestgym.cli.console import (
     COMPILING,

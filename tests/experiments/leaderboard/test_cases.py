@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from experiments.board.__main__ import app
-from experiments.board.cases import ForesightCase, PolicyRowsCase, collect_rows, list_cases
-from experiments.board.foresight import Search
-from experiments.board.run import make_policy_rows
-from experiments.board.store import FORESIGHT, read_rows
+from experiments.leaderboard.__main__ import app
+from experiments.leaderboard.cases import ForesightCase, PolicyRowsCase, collect_rows, list_cases
+from experiments.leaderboard.foresight import Search
+from experiments.leaderboard.run import make_policy_rows
+from experiments.leaderboard.store import FORESIGHT, read_rows
 from harvestgym.core.errors import ConfigError
 from harvestgym.sweep import SweepCase, collect
 

@@ -48,7 +48,7 @@ class PolicyRowsCase(SweepCase):
         search: length of its search.
     """
 
-    runner: ClassVar[str] = "experiments.board.cases:run_policy_rows_cases"
+    runner: ClassVar[str] = "experiments.leaderboard.cases:run_policy_rows_cases"
 
     id: str
     seasons: int | None = Field(default=None, ge=2)
@@ -74,7 +74,7 @@ class ForesightCase(SweepCase):
         search: length of the search.
     """
 
-    runner: ClassVar[str] = "experiments.board.cases:run_foresight_cases"
+    runner: ClassVar[str] = "experiments.leaderboard.cases:run_foresight_cases"
 
     id: str
     season: int = Field(ge=0)
@@ -136,7 +136,7 @@ def _name_command(case: PolicyRowsCase, row: dict[str, Any]) -> dict[str, Any]:
     """Return a row, of a learned agent with the command that trains it again."""
     if not row["training"]:
         return row
-    words = ["python", "-m", "experiments.board", "--ids", case.id, "--planned", "0"]
+    words = ["python", "-m", "experiments.leaderboard", "--ids", case.id, "--planned", "0"]
     words += ["--policy", f"{row['policy']}={case.entrants[row['policy']]}"]
     return row | {"training": row["training"] | {"command": shlex.join(words)}}
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from experiments.board import store
-from experiments.board.store import FORESIGHT, LeaderboardRow, merge_rows
+from experiments.leaderboard import store
+from experiments.leaderboard.store import FORESIGHT, LeaderboardRow, merge_rows
 
 HALF_WIDTH = 0.1
 FARM, FISHERY, FORAGER = "farm/a-v0", "fishing/b-v0", "forager/c-v1"

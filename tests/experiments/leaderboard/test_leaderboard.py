@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from experiments.board import page, store
-from experiments.board.__main__ import app
-from experiments.board.cases import collect_rows, list_cases
-from experiments.board.foresight import Search
+from experiments.leaderboard import page, store
+from experiments.leaderboard.__main__ import app
+from experiments.leaderboard.cases import collect_rows, list_cases
+from experiments.leaderboard.foresight import Search
 from experiments.observation_costs import OBSERVATION_COST
 from harvestgym import registry
 from harvestgym.core.policy import constant_policy

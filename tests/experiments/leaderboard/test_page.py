@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from experiments.board import page
-from experiments.board.store import (
+from experiments.leaderboard import page
+from experiments.leaderboard.store import (
     FORESIGHT,
     HIGH_BY_YEAR,
     LOW_BY_YEAR,
@@ -18,7 +18,7 @@ from experiments.board.store import (
     merge_rows,
 )
 from experiments.observation_costs import OBSERVATION_COST
-from tests.experiments.board.test_store import FARM, FISHERY, HALF_WIDTH, make_row, make_table
+from tests.experiments.leaderboard.test_store import FARM, FISHERY, HALF_WIDTH, make_row, make_table
 
 
 def train(rows: list[LeaderboardRow], track: str) -> list[LeaderboardRow]:

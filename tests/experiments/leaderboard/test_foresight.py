@@ -11,7 +11,7 @@ import pytest
 from jax.tree_util import Partial
 
 import harvestgym
-from experiments.board.foresight import (
+from experiments.leaderboard.foresight import (
     Search,
     move_actions,
     plan_blind,

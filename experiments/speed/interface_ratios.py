@@ -1,6 +1,6 @@
 """Cost of each interface of a farm: steps per second, as a ratio to integer actions.
 
-    python -m experiments.speed.faces [--out FILE]
+    python -m experiments.speed.interface_ratios [--out FILE]
 
 One farm in turn through integers, the action wrappers for learners, gym actions of `MultiUnion[m]` and the paper's
 tuples, in interleaved blocks, so that ratios hold on a busy machine. Compiling is not counted.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import jax
 import numpy as np
 
-from experiments.board.weather_years import find_weather_years
+from experiments.leaderboard.weather_years import find_weather_years
 from harvestgym.core.episode import start_batch
 from harvestgym.evaluate.run import evaluation_keys
 from harvestgym.farm.entities.weather import Weather

@@ -18,7 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from harvestgym.core.errors import ConfigError, check_name, nearest
-from harvestgym.farm.formula import FUNCTIONS, is_variable, parse_formula, place, write_formula
+from harvestgym.farm.formula_parser import FUNCTIONS, is_variable, parse_formula, place, write_formula
 
 from .name_table import NameTable
 from .observations import ObservationPlan, ObservedItem

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import harvestgym
-from experiments.board.cases import collect_rows, list_cases
-from experiments.board.foresight import Search
-from experiments.board.run import (
+from experiments.leaderboard.cases import collect_rows, list_cases
+from experiments.leaderboard.foresight import Search
+from experiments.leaderboard.run import (
     LONG_EPISODE,
     MOST_RULES,
     RULES_OF_TRIAL,
@@ -19,7 +19,7 @@ from experiments.board.run import (
     expand_ids,
     make_policy_rows,
 )
-from experiments.board.store import BLIND, FORESIGHT, IQM, OPTIMUM, ORACLE, TRIED
+from experiments.leaderboard.store import BLIND, FORESIGHT, IQM, OPTIMUM, ORACLE, TRIED
 from harvestgym import registry
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.policy import constant_policy

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from harvestgym.core.errors import ConfigError
-from harvestgym.farm.engine.conditions import FormulaCompiler, holds, list_items
-from harvestgym.farm.formula import parse_formula, write_formula
+from harvestgym.farm.engine.formula_compiler import FormulaCompiler, holds, list_items
+from harvestgym.farm.formula_parser import parse_formula, write_formula
 from tests.farm.engine.test_engine import REED, SPRING, farm
 
 ENV = farm(SPRING, REED)

@@ -12,7 +12,7 @@ from harvestgym import registry
 from harvestgym.core.errors import ConfigError
 from harvestgym.evaluate.datasets.storage import read_demonstrations
 from harvestgym.evaluate.record import record_named
-from harvestgym.play.sessions import (
+from harvestgym.play.start_session import (
     HORIZONS,
     MOST_STEPS,
     MOVE_NAMES,
