@@ -22,7 +22,7 @@ _LAZY = {
     "rollout": "harvestgym.core.rollout:rollout",
     "save": "harvestgym.core.saving.checkpoint:save",
 }
-"""Names that need JAX or PettingZoo: loaded when first used."""
+"""Names that need JAX or PettingZoo, loaded on first use."""
 
 __all__ = [
     "EnvSpec",

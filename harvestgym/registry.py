@@ -1,6 +1,6 @@
-"""Registry of environment ids: specs are data, and code is named by strings that are loaded when used.
+"""Registry of environment ids: specs are data, and code is named by strings and loaded when used.
 
-Importing this module lists the catalogue folders (file names only) and imports neither JAX nor a family.
+Importing this module lists the catalogue folders (file names only); it imports neither JAX nor a family.
 """
 
 from __future__ import annotations
@@ -29,24 +29,24 @@ FAMILIES = ("farm", "fishing", "forager")
 
 The module has `make(name, **overrides)`, `policies(env)`, `summary(env, episodes)`, `record(...)`, `figure(env,
 record)` and `describe(env)`. It may have `make_gymnasium(env, render_mode)`, a faster Gymnasium environment with the
-same episodes (None where there is none), `risk(env)`, the risk measure of the environment's score,
-`make_rule_families(env)`, the rules that `harvestgym tune` searches, and `list_notes(env)`, sentences for
+same episodes (None if there is none), `risk(env)`, the risk measure for the environment's score,
+`make_rule_families(env)`, the rules that `harvestgym tune` optimises, and `list_notes(env)`, sentences for
 `harvestgym check`.
 """
 
 FARM_SUFFIXES = (".yaml", ".yml")
-"""Suffixes of an id that is the path of a file of your own: a farm, a fishery or a forager."""
+"""Suffixes of ids that are paths to your own files: a farm, a fishery or a forager."""
 
 MAX_SEED = 2**32 - 1
-"""The greatest seed of an episode; greater ones are taken modulo 2^32."""
+"""The largest seed of an episode; larger seeds are taken modulo 2^32."""
 
 FAMILY_KEYS = {"fishing": {"law", "noise", "problem", "Tmax"}, "forager": {"kinds", "aperture", "density", "regions"}}
-"""Keys by which a file is known as that of a fishery or of a forager; every other file is that of a farm."""
+"""Keys that identify a fishery or forager file; every other file is a farm file."""
 
 
 @dataclass(frozen=True)
 class EnvSpec:
-    """Recipe of an environment: `entry_point(**kwargs)` returns an `Env`.
+    """Recipe for an environment: `entry_point(**kwargs)` returns an `Env`.
 
     `kwargs` are JSON values, so that a spec can be sent to another process and stored with results.
     """
@@ -57,13 +57,13 @@ class EnvSpec:
 
     @property
     def family(self) -> str:
-        """The part of the id before the slash; of a file that of its reader."""
+        """The part of the id before the slash; for a file, the family that reads it."""
         return self.entry_point.split(".")[1] if self.id.endswith(FARM_SUFFIXES) else self.id.partition("/")[0]
 
     def make(self, **overrides: Any) -> Env[Any, Any]:
-        """Make the functional environment, with some keyword arguments changed.
+        """Make the functional environment, with some keyword arguments overridden.
 
-        Sets JAX up as `harvestgym.core.xla.setup` says: a persistent cache, and the thread of calls on the CPU.
+        Sets up JAX as described in `harvestgym.core.xla.setup`: a persistent cache and the thread for calls on the CPU.
         """
         from harvestgym.core.xla.setup import set_up_jax
 
@@ -76,7 +76,7 @@ _SPECS: dict[str, EnvSpec] = {}
 
 
 def family_function(id: str, name: str, default: Callable[..., Any] | None = None) -> Callable[..., Any]:
-    """Return a function (`policies`, `summary`, `record`, `figure`) from the family module of an id, or the default."""
+    """Return a function (`policies`, `summary`, `record`, `figure`) from an id's family module, or the default."""
     module = spec(id).entry_point.partition(":")[0]
     if default is not None and not hasattr(importlib.import_module(module), name):
         return default
@@ -84,7 +84,7 @@ def family_function(id: str, name: str, default: Callable[..., Any] | None = Non
 
 
 def register(id: str, entry_point: str, **kwargs: Any) -> EnvSpec:
-    """Add your own id: `entry_point` is `module:function` returning an `Env`; `kwargs` are JSON values."""
+    """Register your own id: `entry_point` is a `module:function` that returns an `Env`; `kwargs` are JSON values."""
     known = EnvSpec(id, entry_point, kwargs)
     json.dumps(kwargs)
     _SPECS[id] = known
@@ -104,11 +104,11 @@ def unregister(id: str) -> None:
 
 
 def spec(id: str) -> EnvSpec:
-    """Return the spec of an id, or of the path of your own file; ConfigError with the nearest id if there is none."""
+    """Return the spec of an id or of a path to your own file; ConfigError with the nearest id if it is unknown."""
     if isinstance(id, str) and id.endswith(FARM_SUFFIXES):
         return EnvSpec(id, f"harvestgym.{find_family(id)}.family:from_yaml", {"path": id})
     if not isinstance(id, str) or id not in _SPECS:
-        names = {known.rpartition("/")[2]: known for known in _SPECS}  # all ids of a family begin alike
+        names = {known.rpartition("/")[2]: known for known in _SPECS}  # all ids of a family start alike
         if close := difflib.get_close_matches(str(id).rpartition("/")[2], names, n=1, cutoff=0.5):
             raise ConfigError(f"environment: expected a known name, got {id!r}; try {names[close[0]]!r}")
         hint = f"try `harvestgym list`, which prints all {len(_SPECS)} ids, or the path of a farm file, *.yaml"
@@ -117,7 +117,7 @@ def spec(id: str) -> EnvSpec:
 
 
 def find_family(path: str | Path) -> str:
-    """Return the family of a file by its keys; that of a farm if it is missing or can be no other."""
+    """Return the family of a file, determined by its keys; "farm" if the file is missing or no other family fits."""
     from .core import yaml_io  # PyYAML, which a plain import does without
 
     data = yaml_io.read_file(Path(path)) if Path(path).is_file() else {}
@@ -127,13 +127,13 @@ def find_family(path: str | Path) -> str:
 
 
 def doc(id: str, env: object = None) -> str:
-    """Return the description in a catalogue or farm file, on one line; without one, that of the class of `env`."""
+    """Return the description in a catalogue or farm file, on one line, or else that of the class of `env`."""
     text = str(_description(id).get("doc", "")).strip()
     return text or ("" if env is None else (type(env).__doc__ or "").partition("\n")[0])
 
 
 def hard(id: str) -> str:
-    """Return what is hard about an environment, from its own file, on one line; empty without such an entry."""
+    """Return why an environment is hard, from its own file, on one line; empty if there is no such entry."""
     return str(_description(id).get("hard", "")).strip()
 
 
@@ -143,7 +143,7 @@ def tags(id: str) -> list[str]:
 
 
 def locate_file(id: str) -> Path:
-    """Return the path of the file of an id, whether it exists or not."""
+    """Return the path of an id's file, whether it exists or not."""
     family, _, name = spec(id).id.partition("/")
     return Path(id if id.endswith(FARM_SUFFIXES) else _catalogue(family) / f"{name}.yaml")
 
@@ -156,7 +156,7 @@ def _description(id: str) -> dict[str, Any]:
 
 
 def ids(family: str | None = None, tag: str | None = None) -> list[str]:
-    """Return all ids, or those of a family, or with a tag. ConfigError for a tag that none of them has."""
+    """Return all ids, or those in a family or with a tag. ConfigError for a tag that none of them has."""
     found = sorted(i for i in _SPECS if family is None or i.partition("/")[0] == family)
     if tag is None:
         return found
@@ -169,15 +169,15 @@ def ids(family: str | None = None, tag: str | None = None) -> list[str]:
 
 
 def make(id: str, **overrides: Any) -> Env[Any, Any]:
-    """Make the functional environment of an id, or of the path of a file of your own, `my-farm.yaml`.
+    """Make the functional environment for an id or the path of your own file, `my-farm.yaml`.
 
     Args:
         id: a registered id or a path.
-        overrides: arguments of the `make` of its family (`farm.family`, `fishing.family`, `forager.family`) except
-            `name`: entries of the file in place of its own, and for farms `entities` and `interface`.
+        overrides: arguments of its family's `make` (in `farm.family`, `fishing.family`, `forager.family`) except
+            `name`: entries that replace those in the file, and `entities` and `interface` for farms.
 
     Raises:
-        ConfigError: for an unknown id or argument, with the nearest valid name, or for a mistake in a value.
+        ConfigError: for an unknown id or argument, with the nearest valid name, or for an invalid value.
     """
     if "render_mode" in overrides:
         hint = f"try gymnasium.make('harvestgym:{id}', render_mode=...)"
@@ -188,9 +188,9 @@ def make(id: str, **overrides: Any) -> Env[Any, Any]:
 def make_vec(
     id: str, num_envs: int, autoreset_mode: str = "NextStep", render_mode: str | None = None, **overrides: Any
 ) -> VectorEnv[Any, Any, Any]:
-    """Make a `gymnasium.vector.VectorEnv` whose batch lives on the device, with one of Gymnasium's autoreset modes.
+    """Make a `gymnasium.vector.VectorEnv` with its batch on the device, in one of Gymnasium's autoreset modes.
 
-    Further arguments are `max_episode_steps` and `wrappers` of the functional environment, and those of `make`.
+    Other arguments are `max_episode_steps`, functional `wrappers`, and the arguments of `make`.
     """
     make_batch = load_object("harvestgym.gym.vector_env:make_vec")
     return make_batch(id, num_envs, autoreset_mode, render_mode, **overrides)

@@ -1,1 +1,1 @@
-"""Adapters to other libraries, one file each, imported on request."""
+"""Adapters to other libraries, one file per library, imported on request."""

@@ -1,4 +1,4 @@
-"""Environments of several agents by id, for PettingZoo: neighbours with one quota of water, fleets, foragers."""
+"""Multi-agent environments by id, for PettingZoo: neighbours who share a water quota, fleets, foragers."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from harvestgym.forager.shared_world import SharedWorld
 from harvestgym.gym.parallel_env import ParallelEnv
 
 NEIGHBOUR_SOILS = ("clay", "loam", "sand", "silt")
-"""The soils of the neighbours of `farm/shared-water-v0`."""
+"""The soils of the neighbours in `farm/shared-water-v0`."""
 
 QUOTA = 300.0
-"""Litres for the season of `farm/shared-water-v0`: about half of what its four experts use without a quota."""
+"""Litres per season in `farm/shared-water-v0`: about half of what the four experts use without a quota."""
 
 
 def make_shared_water(quota: float = QUOTA, shared_reward: bool = False, **overrides: Any) -> SharedWater:
-    """Make four neighbours who grow bean on four soils under one weather, with one quota of water for the season."""
+    """Make four neighbours who grow beans on four soils in the same weather and share one seasonal water quota."""
     models: list[Any] = [
         registry.make(find_newest("farm/bean-1x1"), soil=soil, **overrides) for soil in NEIGHBOUR_SOILS
     ]
@@ -28,13 +28,13 @@ def make_shared_water(quota: float = QUOTA, shared_reward: bool = False, **overr
 
 
 def make_fleets(fleets: int = 3, **overrides: Any) -> CommonsModel:
-    """Make fleets on one stock of logistic growth; each is paid its own catch."""
+    """Make fleets that fish one stock with logistic growth; each is paid for its own catch."""
     model: Any = registry.make(find_newest("fishing/logistic"), **overrides)
     return share_stock(model, fleets)
 
 
 def make_foragers(number: int = 2, **overrides: Any) -> SharedWorld:
-    """Make foragers in the world with two biomes; they collect from one map."""
+    """Make foragers that collect from one map in the world with two biomes."""
     model: Any = registry.make(find_newest("forager/two-biome"), **overrides)
     return SharedWorld(model, number)
 
@@ -44,11 +44,11 @@ PARALLEL: dict[str, Callable[..., Any]] = {
     "fishing/fleets-v0": make_fleets,
     "forager/several-v0": make_foragers,
 }
-"""Ids of environments of several agents."""
+"""Ids of multi-agent environments."""
 
 
 def make_parallel(id: str, render_mode: str | None = None, **arguments: Any) -> ParallelEnv:
-    """Make a PettingZoo parallel environment; further arguments are those of its function and of the id inside."""
+    """Make a PettingZoo parallel environment; other arguments are passed to its function and the underlying id."""
     check_name("environment", id, PARALLEL)
     return ParallelEnv(PARALLEL[id](**arguments), render_mode)
 
@@ -60,6 +60,6 @@ def describe_parallel() -> dict[str, str]:
 
 
 def find_newest(name: str) -> str:
-    """Return the id with the newest version of a name."""
+    """Return the id of the newest version of a name."""
     versions = [id for id in registry.ids() if id.rpartition("-v")[0] == name]
     return max(versions, key=lambda id: int(id.rpartition("-v")[2]))

@@ -1,4 +1,4 @@
-"""A Stable-Baselines3 vector environment over a batch on the device."""
+"""A Stable-Baselines3 vector environment for a batch on the device."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _ROW_METHODS = ("action_masks", "render")
 
 
 class SB3VecEnv(BaseVecEnv):
-    """A batch of environments for the algorithms of Stable-Baselines3.
+    """A batch of environments for Stable-Baselines3 algorithms.
 
-    An episode that ends restarts in the same step, as in `DummyVecEnv`; its last info has `terminal_observation`.
-    Attributes are the same for all rows of the batch.
+    Environments restart in the same step in which an episode ends, as in `DummyVecEnv`; the last info of the episode
+    contains `terminal_observation`. Attributes are the same for all rows of the batch.
     """
 
     def __init__(self, env: Env[Any, Any], num_envs: int, params: Any = None, render_mode: str | None = None) -> None:
@@ -37,7 +37,7 @@ class SB3VecEnv(BaseVecEnv):
         return deepcopy(self)
 
     def reset(self) -> Any:
-        """Begin all episodes, with the seeds and options that were set since the last reset."""
+        """Start all episodes with the seeds and options set since the last reset."""
         if any(options != self._options[0] for options in self._options):
             raise ValueError("set_options: expected the same options for the whole batch, got different ones")
         obs, infos = self.batch.reset(seed=self._seeds, options=self._options[0])
@@ -51,7 +51,7 @@ class SB3VecEnv(BaseVecEnv):
         self._actions = actions
 
     def step_wait(self) -> tuple[Any, np.ndarray, np.ndarray, list[dict[str, Any]]]:
-        """Do the step; return observations, float32 rewards, ends, and one info per environment."""
+        """Take the step; return observations, float32 rewards, done flags, and one info per environment."""
         obs, reward, terminated, truncated, infos = self.batch.step(self._actions)
         over, rows = terminated | truncated, info_rows(infos, self.num_envs)
         if over.any():
@@ -67,7 +67,7 @@ class SB3VecEnv(BaseVecEnv):
         """Do nothing; no resource needs closing."""
 
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
-        """Return an attribute of the batch or of its environment, once per index."""
+        """Return an attribute of the batch or its environment, repeated for each index."""
         for owner in (self.batch, self.batch.core, unwrapped(self.batch.core)):
             if hasattr(owner, attr_name):
                 return [getattr(owner, attr_name) for _ in self._get_indices(indices)]
@@ -91,12 +91,12 @@ class SB3VecEnv(BaseVecEnv):
         return [False for _ in self._get_indices(indices)]
 
     def get_images(self) -> list[np.ndarray | None]:
-        """Return one image per environment, or None without a `render_mode`."""
+        """Return one image per environment, or None if there is no `render_mode`."""
         return self.env_method("render")
 
 
 def info_rows(infos: dict[str, Any], number: int) -> list[dict[str, Any]]:
-    """Convert a vector info of Gymnasium to one dict per environment, of Python numbers and NumPy arrays."""
+    """Convert a Gymnasium vector info to one dict per environment, with Python numbers and NumPy arrays."""
     names = [name for name in infos if f"_{name}" in infos and name not in ("final_obs", "final_info")]
     columns = [infos[name].tolist() if infos[name].ndim == 1 else list(infos[name]) for name in names]
     return [{name: column[i] for name, column in zip(names, columns, strict=True)} for i in range(number)]

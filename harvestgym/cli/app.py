@@ -1,4 +1,4 @@
-"""The command line of HarvestGym. `harvestgym COMMAND --help` describes a command."""
+"""The HarvestGym command line. `harvestgym COMMAND --help` describes a command."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class CommandGroup(TyperGroup):
             _fail(str(error))
         except OSError as error:
             if error.errno == errno.EPIPE:
-                raise  # the reader of the pipe closed it
+                raise  # the reader closed the pipe
             _fail(f"{error.filename}: {error.strerror}" if error.filename and error.strerror else str(error))
 
 
@@ -46,7 +46,7 @@ app.add_typer(weather.group, name="weather")
 
 @app.callback(invoke_without_command=True)
 def main(version: Annotated[bool, typer.Option("--version", help="Show the version and exit.")] = False) -> None:
-    """Show the version if that is asked for."""
+    """Show the version if requested."""
     if version:
         from importlib.metadata import version as version_of
 

@@ -1,4 +1,4 @@
-"""The commands about the cache of compiled programs: `cache show` and `cache clear`."""
+"""Commands for the cache of compiled programs: `cache show` and `cache clear`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ group = typer.Typer(no_args_is_help=True, help="Show or clear the cache of compi
 
 @group.command("show")
 def show_cache() -> None:
-    """Show the folder of compiled programs, its size and its limit."""
+    """Show the folder for compiled programs, its size and its limit."""
     from harvestgym.core.xla.setup import CACHE_LIMIT, list_programs
 
     folder = _find_folder()
@@ -22,7 +22,7 @@ def show_cache() -> None:
 
 @group.command("clear")
 def clear_cache() -> None:
-    """Remove all compiled programs; they are compiled again when needed."""
+    """Remove all compiled programs; they are recompiled when needed."""
     from harvestgym.core.xla.setup import trim_cache
 
     folder = _find_folder()

@@ -1,4 +1,4 @@
-"""Shared parts of the commands: arguments, tables and progress bars."""
+"""Code shared by the commands: arguments, tables and progress bars."""
 
 from __future__ import annotations
 
@@ -17,38 +17,38 @@ if TYPE_CHECKING:
     from harvestgym.core.view.tables import Table
 
 PIPE_WIDTH = 200
-"""Width of output to a file or a pipe, in columns."""
+"""Width of the output to a file or a pipe, in columns."""
 
-Id = Annotated[str, typer.Argument(help="an id of `harvestgym list`, or the path of your own file, my-farm.yaml")]
-PolicyName = Annotated[str, typer.Option(help="expert, random, mixed, none, or another policy of the id")]
+Id = Annotated[str, typer.Argument(help="an id from `harvestgym list`, or the path of your own file, my-farm.yaml")]
+PolicyName = Annotated[str, typer.Option(help="expert, random, mixed, none, or another policy for the id")]
 SEED_LIMITS: dict[str, Any] = {"min": 0, "max": MAX_SEED}
 """Limits of seed options."""
 
-Engine = Annotated[str, typer.Option(help="local, or ray: a cluster or the cores of this machine")]
+Engine = Annotated[str, typer.Option(help="local, or ray (a cluster or the cores of this machine)")]
 Address = Annotated[str | None, typer.Option(help="Ray cluster: auto, or HOST:PORT; default: Ray on this machine")]
-NumCpus = Annotated[float, typer.Option(min=0, help="CPUs of a task on Ray")]
-NumGpus = Annotated[float, typer.Option(min=0, help="GPUs of a task on Ray")]
+NumCpus = Annotated[float, typer.Option(min=0, help="CPUs per Ray task")]
+NumGpus = Annotated[float, typer.Option(min=0, help="GPUs per Ray task")]
 
 COMPILING = "compiling, then running"
-"""Text of a bar until the first compiled call returns."""
+"""Text of a progress bar until the first compiled call returns."""
 
 
 class StartBar(Protocol):
-    """A function that adds a progress bar with a total, or None, and returns the function that advances it.
+    """A function that adds a progress bar with a total (or None) and returns a function that advances the bar.
 
-    The bar shows `first` and pulses until it is advanced: a job of one compiled call has no partial progress.
+    The bar shows `first` and pulses until it is advanced: a job with one compiled call has no partial progress.
     """
 
     def __call__(self, name: str, total: int | None, first: str = "", /) -> Callable[[int], None]: ...
 
 
 def check_engine(engine: str, writes: bool) -> None:
-    """Raise ConfigError with the command to run if an extra is missing that the engine, or a folder of cases, needs."""
+    """Raise ConfigError with the install command if the engine, or writing a folder of cases, needs a missing extra."""
     check_extras("sweep", **({"data": "pyarrow"} if writes else {}), **({"ray": "ray"} if engine == "ray" else {}))
 
 
 def make_console() -> Console:
-    """Return a console on standard output, `PIPE_WIDTH` columns wide where that is not a terminal."""
+    """Return a console for standard output, `PIPE_WIDTH` columns wide if that is not a terminal."""
     from rich.console import Console
 
     console = Console()
@@ -56,7 +56,7 @@ def make_console() -> Console:
 
 
 def print_table(table: Table, console: Console | None = None, cut: bool = False) -> None:
-    """Print a table, with `cut` one line per row; names are not broken over lines if that leaves room for the rest."""
+    """Print a table; `cut` limits rows to one line. Names are not wrapped if that leaves room for the rest."""
     from rich.table import Table as RichTable
     from rich.text import Text
 
@@ -74,17 +74,17 @@ def print_table(table: Table, console: Console | None = None, cut: bool = False)
 
 
 def _is_number(cell: str) -> bool:
-    """Return whether a cell is a number, or empty."""
+    """Return whether a cell is a number or empty."""
     return not cell.strip("+-.0123456789e%")
 
 
 @contextmanager
 def progress_bars(quiet: bool = False) -> Iterator[StartBar]:
-    """Show progress bars on a terminal, and remove them at the end; yields the function that adds a bar."""
+    """Show progress bars on a terminal and remove them at the end; yields the function that adds a bar."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TimeElapsedColumn, TimeRemainingColumn
 
-    share = TaskProgressColumn(show_speed=True)  # of a bar without a total it shows no share
+    share = TaskProgressColumn(show_speed=True)  # shows no share for a bar without a total
     columns = ("{task.description}", BarColumn(), TimeElapsedColumn(), share, TimeRemainingColumn())
     console = Console(stderr=True)
     with Progress(*columns, console=console, disable=quiet or not console.is_terminal, transient=True) as progress:

@@ -1,4 +1,4 @@
-"""Commands about environments: `list`, `show`, `check` and `schema`."""
+"""Commands that describe environments: `list`, `show`, `check` and `schema`."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ SECTIONS = {
     "state": "variables of the state",
     "parameters": "parameters, with ranges or sources",
 }
-"""The sections of `harvestgym show`, and their contents."""
+"""The sections of `harvestgym show` and their contents."""
 
 MOST_ROWS = 12
-"""Most rows of a table in the overview of `show`."""
+"""Maximum number of rows per table in the overview of `show`."""
 
 
 @group.command("list")
@@ -38,10 +38,10 @@ def list_ids(
     family: Annotated[str | None, typer.Argument(help="farm, fishing or forager")] = None,
     tag: Annotated[str | None, typer.Option(help="only ids with this tag, such as watering or schedule")] = None,
     multi_agent: Annotated[
-        bool, typer.Option("--multi-agent", help="ids that several agents play, made by harvestgym.make_parallel")
+        bool, typer.Option("--multi-agent", help="multi-agent ids, made by harvestgym.make_parallel")
     ] = False,
 ) -> None:
-    """List the registered ids; adds descriptions when printed to a terminal."""
+    """List the registered ids, with descriptions when printed to a terminal."""
     if family is not None:
         check_name("family", family, registry.FAMILIES)
     if multi_agent and tag is not None:
@@ -61,7 +61,7 @@ def list_ids(
 
 
 def print_ids(docs: dict[str, str]) -> None:
-    """Print each id and its description on one line, cut at the width of the terminal."""
+    """Print each id and its description on one line, cut to the width of the terminal."""
     from rich.console import Console
 
     console, width = Console(), max(map(len, docs), default=0)
@@ -74,7 +74,7 @@ def show(
     id: Id,
     sections: Annotated[list[str] | None, typer.Argument(help=f"all, or some of {', '.join(SECTIONS)}")] = None,
 ) -> None:
-    """Show what an id consists of: an overview, or the sections that are asked for, with unit, range and source."""
+    """Show the contents of an id: an overview, or the requested sections with units, ranges and sources."""
     env, console = registry.make(id), make_console()
     tables = registry.family_function(id, "describe")(env)
     offered = [name for name in SECTIONS if any(name in table.sections for table in tables)]
@@ -90,7 +90,7 @@ def show(
 
 
 def _make_overview(env: Env[Any, Any], tables: list[Table], offered: list[str]) -> list[Table]:
-    """Return short tables of the spaces, the entities and the sections."""
+    """Return short tables of the spaces, entities and sections."""
     from harvestgym.core.spaces import summarise_space
     from harvestgym.core.view.tables import Table
 
@@ -107,7 +107,7 @@ def _make_overview(env: Env[Any, Any], tables: list[Table], offered: list[str]) 
 
 @group.command()
 def check(id: Id) -> None:
-    """Check an environment against the contract and report violations."""
+    """Check an environment against the environment contract and report violations."""
     from harvestgym.testing import check_env
 
     env = registry.make(id)

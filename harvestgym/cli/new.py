@@ -1,4 +1,4 @@
-"""Commands that write new files: `new farm`, `new fishery`, `new forager` and `new entity`. None overwrites a file."""
+"""Commands that write new files, never overwriting any: `new farm`, `new fishery`, `new forager` and `new entity`."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from harvestgym.farm.public_names import KINDS
 group = typer.Typer(no_args_is_help=True, help="Create a farm, fishery, forager or entity from a working template.")
 
 COPIED = {"farm": "farm/bean-1x1-v1", "fishery": "fishing/logistic-v0", "forager": "forager/flowers-v1"}
-"""What can be copied from the catalogues, and the id that is copied by default."""
+"""The kinds of files that can be copied from the catalogues, and the default id for each."""
 
 ENTITY_FILES = {"module.txt": "{module}.py", "sets.txt": "{module}.yaml", "test.txt": "test_{module}.py"}
-"""Templates of an entity and the names of the files made from them."""
+"""Templates for an entity and the names of the files made from them."""
 
 HEADER = """# Begun as {id}; change what you like.
 # harvestgym show {file} all              prints its variables, actions and parameters
@@ -37,16 +37,16 @@ FARM_HEADER = """# harvestgym tune {file}                  tunes the numbers of 
 """
 
 PART_ORDER = ("doc", "hard", "tags", "mode", "fields", "farmers", "rules", "scoring", "expert")
-"""Order of the parts of a new farm file; other parts follow."""
+"""Order of the parts in a new farm file; other parts follow."""
 
 
 def _add_command(what: str) -> None:
     """Add the command that copies a farm, a fishery or a forager."""
 
-    @group.command(what, help=f"Write a {what} file: a complete copy of one in the catalogue. Never overwrites.")
+    @group.command(what, help=f"Write a {what} file, a complete copy of one from the catalogue. Never overwrites.")
     def new_copy(
         file: Annotated[Path, typer.Argument(help="the file to write, *.yaml")],
-        like: Annotated[str, typer.Option(help="the id to copy, see `harvestgym list`")] = COPIED[what],
+        like: Annotated[str, typer.Option(help="the id to copy (see `harvestgym list`)")] = COPIED[what],
     ) -> None:
         typer.echo(f"wrote {write_copy(file, what, like)}; try `harvestgym run {file} --policy expert`")
 
@@ -60,7 +60,7 @@ def new_entity(
     name: Annotated[str, typer.Argument(help="name of the kind, GreenManure or green_manure")],
     folder: Annotated[Path, typer.Option(help="folder for the files")] = Path(),
 ) -> None:
-    """Write a kind of entity: a module, its parameter sets and a test that passes. Never overwrites."""
+    """Write a new kind of entity: a module, its parameter sets and a passing test. Never overwrites."""
     module, sets, test = write_entity(name, folder)
     typer.echo(f"wrote {module}, {sets} and {test}; try `pytest {test}`")
 
@@ -73,7 +73,7 @@ def write_entity(name: str, folder: Path) -> list[Path]:
         folder: created if missing.
 
     Raises:
-        ConfigError: if the name is not that of a new module, or a file exists; nothing was written.
+        ConfigError: if the name does not give a new module, or a file exists; nothing is written.
     """
     kind, module = _class_and_module(name)
     texts = {folder / path.format(module=module): _fill(source, kind, module) for source, path in ENTITY_FILES.items()}
@@ -106,15 +106,15 @@ def _fill(template: str, kind: str, module: str) -> str:
 
 
 def write_copy(path: Path, what: str, like: str) -> Path:
-    """Write a complete copy of a farm, fishery or forager of the catalogue as a new file; return its path.
+    """Write a complete copy of a farm, fishery or forager from the catalogue to a new file; return its path.
 
     Args:
-        path: of the new file.
+        path: the path of the new file.
         what: one of `COPIED`.
         like: the id to copy.
 
     Raises:
-        ConfigError: if there is no such id, or the file cannot be a new one; nothing was written.
+        ConfigError: if there is no such id or the file cannot be created; nothing is written.
     """
     family = COPIED[what].partition("/")[0]
     check_name(what, like, registry.ids(family))
@@ -130,10 +130,10 @@ def write_copy(path: Path, what: str, like: str) -> Path:
 
 
 def _complete_text(family: str, id: str) -> str:
-    """Return the YAML of an id with all that it extends, in the order of `PART_ORDER`."""
+    """Return the YAML for an id, including everything it extends, in the order of `PART_ORDER`."""
     combine = load_object("harvestgym.fishing.spec:override_entries") if family == "fishing" else None
     description = read_extended(registry.locate_file(id), family, combine)
-    description.pop("history", None)  # of the versions of the catalogue
+    description.pop("history", None)  # the history of the catalogue's versions
     description = {part: description[part] for part in PART_ORDER if part in description} | description
     node = yaml.representer.SafeRepresenter(sort_keys=False).represent_data(description)
     _fold(node)

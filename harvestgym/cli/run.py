@@ -1,4 +1,4 @@
-"""Commands that run a policy, or you: `run`, `score`, `record`, `tune` and `play`."""
+"""Commands that run, score, record and tune policies, or let you play: `run`, `score`, `record`, `tune` and `play`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def run(
     gif: Annotated[Path | None, typer.Option(help="file for the first episode as an animated GIF")] = None,
     mp4: Annotated[Path | None, typer.Option(help="file for the first episode as an MP4 video")] = None,
     width: Annotated[int, typer.Option(min=320, max=3840, help="width of GIF and MP4, in pixels")] = 960,
-    fps: Annotated[float, typer.Option(min=0.1, max=50, help="pictures per second of GIF and MP4")] = 10,
+    fps: Annotated[float, typer.Option(min=0.1, max=50, help="frames per second of GIF and MP4")] = 10,
 ) -> None:
     """Run a policy for some episodes and print a table of the results."""
     from harvestgym.evaluate.run import evaluate_id
@@ -62,7 +62,7 @@ def run(
 
 
 def _record_first(id: str, env: Any, policy: str, seed: int, start_bar: StartBar) -> tuple[RecordedEpisode, Evaluation]:
-    """Record and evaluate only the first episode of the evaluation with this seed."""
+    """Record and evaluate only the first episode that an evaluation with this seed would run."""
     from harvestgym.evaluate.record import record_first
     from harvestgym.evaluate.run import policy_named, summarise_episodes
 
@@ -78,10 +78,10 @@ def score(
         str, typer.Option(help="a policy name, as for `run`, or module:function, or file.py:function")
     ] = "expert",
     episodes: Annotated[
-        int | None, typer.Option(min=2, help="held-out seasons; default: as for the references")
+        int | None, typer.Option(min=2, help="held-out seasons; default: as many as for the references")
     ] = None,
 ) -> None:
-    """Score a policy on held-out seasons: 0 is doing nothing, 1 is the expert."""
+    """Score a policy on held-out seasons; doing nothing scores 0 and the expert scores 1."""
     from harvestgym.evaluate.score import score as score_policy
 
     with progress_bars() as start_bar:
@@ -92,13 +92,13 @@ def score(
 @group.command()
 def record(
     id: Id,
-    out: Annotated[Path, typer.Option(help="a new file *.parquet, or a new folder for a Minari dataset")],
+    out: Annotated[Path, typer.Option(help="a new *.parquet file, or a new folder for a Minari dataset")],
     policy: PolicyName = "expert",
     episodes: Annotated[int, typer.Option(min=1, help="number of episodes")] = 10,
-    seed: Annotated[int, typer.Option(**SEED_LIMITS, help="seed of the first episode; the next ones count up")] = 0,
-    split: Annotated[str | None, typer.Option(help="train or test: only seeds and years of this side")] = None,
+    seed: Annotated[int, typer.Option(**SEED_LIMITS, help="seed of the first episode, then consecutive seeds")] = 0,
+    split: Annotated[str | None, typer.Option(help="train or test: use only seeds and years of this split")] = None,
 ) -> None:
-    """Record episodes of a policy as a dataset of demonstrations."""
+    """Record episodes of a policy as a demonstration dataset."""
     from harvestgym.evaluate.datasets import storage
     from harvestgym.evaluate.datasets.episodes import record_demonstrations
 
@@ -116,13 +116,13 @@ def record(
 def tune_expert(
     id: Id,
     seed: Annotated[int, typer.Option(**SEED_LIMITS, help="seed of the search and of its training seasons")] = 0,
-    candidates: Annotated[int, typer.Option(min=32, help="candidates of each rule")] = 480,
-    seasons: Annotated[int, typer.Option(min=2, help="training seasons that each candidate meets")] = 48,
+    candidates: Annotated[int, typer.Option(min=32, help="number of candidates for each rule")] = 480,
+    seasons: Annotated[int, typer.Option(min=2, help="training seasons for each candidate")] = 48,
     out: Annotated[Path | None, typer.Option(help="file; default: tuned/NAME.yaml next to the id's file")] = None,
 ) -> None:
-    """Tune the rules of an id on its training split; the best one becomes its expert.
+    """Tune the rules of an id on its training split; the best rule becomes its expert.
 
-    The numbers of each rule are searched by differential evolution, all candidates of a generation in one batch.
+    The numbers in each rule are optimised by differential evolution, with all candidates of a generation in one batch.
     """
     from harvestgym.core.config import locate_tuned
     from harvestgym.evaluate.tune import Budget, find_rules, tune_rules
@@ -144,7 +144,7 @@ def play(
     port: Annotated[int, typer.Option(min=0, max=65535, help="0 for any free port")] = 8080,
     host: Annotated[str, typer.Option(help="default: this machine only; 0.0.0.0 accepts others")] = "127.0.0.1",
     browser: Annotated[bool, typer.Option(help="open a browser")] = True,
-    seed: Annotated[int, typer.Option(**SEED_LIMITS, help="seed of the first episode of a tab")] = 0,
+    seed: Annotated[int, typer.Option(**SEED_LIMITS, help="seed of the first episode in a tab")] = 0,
     horizon: Annotated[int | None, typer.Option(min=1, help="days, years or steps; default: those of the id")] = None,
     out: Annotated[Path, typer.Option(help="folder for saved episodes")] = Path(),
 ) -> None:

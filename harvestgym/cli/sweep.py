@@ -1,4 +1,4 @@
-"""Commands of sweeps: `sweep run FILE` runs one, `sweep status DIR` counts what is done."""
+"""Commands for sweeps: `sweep run FILE` runs a sweep, `sweep status DIR` counts its finished cases."""
 
 from __future__ import annotations
 
@@ -30,24 +30,24 @@ if TYPE_CHECKING:
 
 SUMMARY = "summary.png"
 MOST_SHOWN = 20
-"""Most failures to print."""
+"""Maximum number of failures to print."""
 
 
-group = typer.Typer(no_args_is_help=True, help="Run the cases of a file, or count those that are done.")
+group = typer.Typer(no_args_is_help=True, help="Run the cases in a file, or count the finished ones.")
 
 
 @group.command("run")
 def run_sweep(
     file: Annotated[Path, typer.Argument(help="a YAML file with ids, overrides, policies and seeds")],
-    out: Annotated[Path | None, typer.Option(help="folder for a Parquet file per case; keeps existing ones")] = None,
+    out: Annotated[Path | None, typer.Option(help="folder for a Parquet file per case; keeps existing files")] = None,
     engine: Engine = "local",
     address: Address = None,
-    max_retries: Annotated[int, typer.Option(min=0, help="retries of a case that fails")] = 3,
+    max_retries: Annotated[int, typer.Option(min=0, help="retries for a failed case")] = 3,
     num_cpus: NumCpus = 1,
     num_gpus: NumGpus = 0,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="count cases and compilations, and run nothing")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="only count cases and compilations, run nothing")] = False,
 ) -> None:
-    """Run the cases of a file that are not in the folder yet."""
+    """Run the cases in a file that are not in the folder yet."""
     from harvestgym.sweep import EngineOptions, find_status, read_sweep_file, sweep
 
     cases = read_sweep_file(file)
@@ -71,7 +71,7 @@ def run_sweep(
 
 @group.command("status")
 def print_status(out: Annotated[Path, typer.Argument(help="the folder of a sweep")]) -> None:
-    """Count the cases of a sweep that are done, failed and missing."""
+    """Count the finished, failed and missing cases of a sweep."""
     from harvestgym.sweep import find_status
 
     found = find_status(out)
@@ -85,7 +85,7 @@ def print_status(out: Annotated[Path, typer.Argument(help="the folder of a sweep
 
 
 def _print_plan(cases: Sequence[EpisodeCase], out: Path | None) -> None:
-    """Print the numbers of cases, episodes, groups, batches and compiled programs."""
+    """Print the number of cases, episodes, groups, batches and compiled programs."""
     from harvestgym.evaluate.episode_runner import prepare_setting
     from harvestgym.sweep.batches import make_batches
     from harvestgym.sweep.storage import find_result_path, is_complete
@@ -107,7 +107,7 @@ def _print_plan(cases: Sequence[EpisodeCase], out: Path | None) -> None:
 
 
 def _print_report(report: SweepReport, out: Path) -> None:
-    """Print a summary of the rows, draw it, and list the failures."""
+    """Print and draw a summary of the rows, and list the failures."""
     from harvestgym.evaluate.sweep_summary import draw_summary, make_summary_table
     from harvestgym.sweep.storage import read, read_labels
 

@@ -1,4 +1,4 @@
-"""The command that converts public weather files: `weather ghcn` for daily records."""
+"""The command that converts public weather files, `weather ghcn` for daily records."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ group = typer.Typer(no_args_is_help=True, help="Convert public weather files for
 def convert_station(
     file: Annotated[Path, typer.Argument(help="GHCN-Daily station file: ID.dly, ID.csv or ID.csv.gz")],
     out: Annotated[Path, typer.Option(help="weather table to write (CSV)")],
-    missing: Annotated[int, typer.Option(min=0, max=365, help="most missing days of an element in a year")] = 10,
+    missing: Annotated[int, typer.Option(min=0, max=365, help="maximum missing days per element and year")] = 10,
 ) -> None:
     """Write the longest run of complete years of a GHCN-Daily station as a weather table."""
     from harvestgym.farm.weather_data.ghcn import read_station

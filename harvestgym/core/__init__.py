@@ -1,1 +1,1 @@
-"""Shared parts of all families: the contract, pytrees, randomness, spaces, wrappers, rollouts."""
+"""Code shared by all families: the environment contract, pytrees, randomness, spaces, wrappers and rollouts."""

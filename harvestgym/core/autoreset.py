@@ -1,7 +1,7 @@
-"""Running environments: a state with a random key, advanced step by step and restarted at the end of an episode.
+"""Running environments: a state with a random key, advanced step by step and restarted when an episode ends.
 
 Gymnasium interfaces and rollouts advance one `RunState` or a batch; a batch has a leading axis on every leaf. The key
-is split here, inside compiled code, so that a start key fixes the whole future under any interface. Restarts follow
+is split here, inside compiled code, so that the start key determines the whole run in every interface. Restarts follow
 Gymnasium's three modes.
 """
 
@@ -22,19 +22,19 @@ Take = Callable[[Any], Any]
 """A function that selects the rows to restart from a tree."""
 
 RESTART_BLOCKS = 16
-"""A batch restarts in blocks of one sixteenth, because few of many episodes end in the same step."""
+"""A batch is restarted in blocks of one sixteenth, because usually only a few episodes end in the same step."""
 
 LEAST_BLOCK = 16
-"""Smallest block of a restart from the host: fewer environments would take as long."""
+"""Smallest restart block used from the host: fewer environments would take just as long."""
 
 
 class RunState(NamedTuple):
     """A running environment, or a batch.
 
     Attributes:
-        key: typed random key of all later steps.
+        key: typed random key for all later steps.
         state: the environment's state.
-        over: bool, the episode has ended and no new one has begun.
+        over: bool, whether the episode has ended and no new one has started.
     """
 
     key: jax.Array
@@ -43,9 +43,9 @@ class RunState(NamedTuple):
 
 
 class Batched(NamedTuple):
-    """A pytree, such as parameters or a policy, whose leaves have a leading axis with an entry per environment.
+    """A pytree, such as parameters or a policy, whose leaves have a leading axis with one entry per environment.
 
-    Parameters and policies without this mark are shared by all environments of a batch.
+    Parameters and policies without this wrapper are shared by all environments in a batch.
     """
 
     each: Any
@@ -56,8 +56,8 @@ class Advance(NamedTuple):
 
     Attributes:
         run: the environment after the step.
-        shown: the Timestep for the agent; after a restart in the same step, its obs and info are from the new episode.
-        last: the Timestep of the step, before any restart.
+        shown: the Timestep for the agent; after a restart in the same step, its obs and info belong to the new episode.
+        last: the Timestep of the step itself, before any restart.
     """
 
     run: RunState
@@ -66,14 +66,14 @@ class Advance(NamedTuple):
 
 
 def start_episode(env: Env[Any, Any], key: jax.Array, params: Any) -> tuple[RunState, Timestep]:
-    """Start the first episode of an environment, or of a batch for a vector of keys."""
+    """Start the first episode of an environment, or of a batch if given a vector of keys."""
     following, now = split_key(key)
     state, first = _mapped(env.reset, key.ndim, 1)(now, params)
     return RunState(following, state, jnp.zeros(key.shape, bool)), first
 
 
 def restart_episode(env: Env[Any, Any], run: RunState, first: jax.Array, params: Any) -> tuple[RunState, Timestep]:
-    """Start the next episode of an environment or a batch; where `first` is true, the old state is ignored."""
+    """Start the next episode of an environment or a batch; the old state is ignored where `first` is true."""
     following, now = split_key(run.key)
     state, opening = _mapped(env.again, now.ndim, 3)(now, run.state, first, params)
     return RunState(following, state, jnp.zeros(now.shape, bool)), opening
@@ -82,11 +82,11 @@ def restart_episode(env: Env[Any, Any], run: RunState, first: jax.Array, params:
 def restart_ended(
     env: Env[Any, Any], run: RunState, shown: dict[str, Any], params: Any, renew: bool | jax.Array = False
 ) -> tuple[RunState, dict[str, Any]]:
-    """Start the next episode of the ended environments of a batch, or of one that has ended.
+    """Start the next episode of a single ended environment, or of all ended environments in a batch.
 
-    `shown` has some fields of their Timesteps by name; those of the ended environments are replaced. If the scalar
-    `renew` is true, the old states are ignored: these are the first episodes. Keys are split only where an episode
-    has ended.
+    `shown` contains some Timestep fields by name; the values for ended environments are replaced. If the scalar `renew`
+    is true, the old states are ignored because these are the first episodes. Keys are split only where an episode has
+    ended.
     """
 
     def fresh(take: Take) -> tuple[RunState, dict[str, Any]]:
@@ -100,19 +100,19 @@ def restart_ended(
 def restart_some(
     env: Env[Any, Any], run: RunState, which: jax.Array, first: jax.Array, params: Any, none: tuple[RunState, Timestep]
 ) -> tuple[RunState, Timestep]:
-    """Start the next episode of some environments of a batch; the Timestep is valid for these only.
+    """Start the next episode of some environments in a batch; the Timestep is valid only for these.
 
-    `first` is as in `restart_episode`. Restarts are computed in blocks, one after the other, and then gathered into
-    their rows, whereas `_restart` scatters each block into its rows. Rollouts are 5 to 10 % slower with gathering.
-    Restarts from the host, where some always restart, take up to twice as long with scattering, and longer to compile.
-    `none` is any result that shares no buffers with `run`, which would be copied.
+    `first` is as in `restart_episode`. Restarts are computed in blocks, one after another, and then gathered into their
+    rows, whereas `_restart` scatters each block into its rows. Gathering makes rollouts 5 to 10 % slower. Scattering
+    makes restarts from the host, where some always restart, up to twice as slow and slower to compile.
+    `none` is any result that shares no buffers with `run`; shared buffers would be copied.
     """
     block, count = min(max(-(-which.size // RESTART_BLOCKS), LEAST_BLOCK), which.size), jnp.sum(which, dtype=jnp.int32)
     rows = jnp.nonzero(which, size=which.size, fill_value=0)[0].astype(jnp.int32)
 
     def more(loop: tuple[jax.Array, Any]) -> tuple[jax.Array, Any]:
         start, found = loop
-        these = jax.lax.dynamic_slice_in_dim(rows, start, block)  # the last block begins earlier if it would not fit
+        these = jax.lax.dynamic_slice_in_dim(rows, start, block)  # the last block starts earlier if it would not fit
         taken = partial(_take_rows, these)
         new = restart_episode(env, taken(run), taken(first), _take_params(taken, params))
         return start + block, jax.tree.map(
@@ -145,7 +145,7 @@ def advance(
 
 
 def is_done(timestep: Timestep) -> jax.Array:
-    """Return whether the episode has ended, terminated or truncated."""
+    """Return whether the episode has ended, by termination or truncation."""
     return timestep.terminated | timestep.truncated
 
 
@@ -158,10 +158,10 @@ def step_and_restart(
     action: Any,
     params: Any,
 ) -> tuple[Any, Timestep, Timestep]:
-    """Return the next state, the Timestep for the agent and the Timestep of the step, for one or a batch.
+    """Return the next state, the Timestep for the agent and the Timestep of the step, for one environment or a batch.
 
-    `keys` are for the step and for the restart; `over` marks the episodes that had ended before this step. In
-    NEXT_STEP, a restarting environment ignores its action and gives reward 0.
+    `keys` are for the step and the restart; `over` marks episodes that ended before this step. In NEXT_STEP mode, a
+    restarting environment ignores its action and returns reward 0.
     """
     now, again = keys
     stepped, last = _mapped(env.step, over.ndim, 3)(now, state, action, params)
@@ -185,7 +185,7 @@ def step_and_restart(
 
 
 def select(where: jax.Array, old: Any, new: Any) -> Any:
-    """Choose leaf by leaf: `old` where `where` (a scalar, or one flag per environment), else `new`."""
+    """Select `old` where `where` (a scalar, or one flag per environment) is true, else `new`, leaf by leaf."""
 
     def pick(a: jax.Array, b: jax.Array) -> jax.Array:
         return jnp.where(where.reshape(where.shape + (1,) * (jnp.ndim(a) - where.ndim)), a, b)
@@ -194,9 +194,9 @@ def select(where: jax.Array, old: Any, new: Any) -> Any:
 
 
 def _restart(which: jax.Array, fresh: Callable[[Take], Any], same: Any) -> Any:
-    """Replace `same` by `fresh` for `which`; `fresh` receives a function that selects the rows to restart from a tree.
+    """Replace `same` with `fresh` for `which`; `fresh` receives a function that selects the rows to restart.
 
-    If no episode ends, nothing is computed; in a batch, only as many blocks as the ended episodes need.
+    If no episode ends, nothing is computed; in a batch, only the blocks needed for the ended episodes are computed.
     """
     if which.ndim == 0:
         return jax.lax.cond(which, lambda: select(which, fresh(lambda tree: tree), same), lambda: same)
@@ -213,18 +213,18 @@ def _restart(which: jax.Array, fresh: Callable[[Take], Any], same: Any) -> Any:
 
 
 def _take_params(take: Take, params: Any) -> Any:
-    """Select the parameters of the environments to restart, if they differ."""
+    """Select the parameters of the environments to restart, if parameters differ between environments."""
     return Batched(take(params.each)) if isinstance(params, Batched) else params
 
 
 def split_key(key: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Split a key, or a batch of keys, into the key of all later steps and the key of this step."""
+    """Split a key, or a batch of keys, into the key for all later steps and the key for this step."""
     pair = _mapped(lambda one: keys_for(one, ("later", "now")), key.ndim, 1)(key)
     return pair[..., 0], pair[..., 1]
 
 
 def _mapped(function: Callable[..., Any], ndim: int, count: int) -> Callable[..., Any]:
-    """Map `function` over its first `count` arguments, and over `Batched` ones, if the first are a batch."""
+    """Map `function` over its first `count` arguments, and over `Batched` arguments, if the first ones are a batch."""
     if ndim == 0:
         return function
 

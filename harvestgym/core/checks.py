@@ -1,7 +1,7 @@
-"""Checks of constructor arguments, with the same machinery as files: a pydantic model derived from the class.
+"""Checks of constructor arguments, with the same machinery as for files: a pydantic model derived from the class.
 
-A dataclass calls `check_fields(self)` in its `__post_init__`; another class decorates its `__init__` with
-`check_arguments`. The annotations, and the `par()` and `static()` of a pytree, define the allowed values. Traced
+A dataclass calls `check_fields(self)` in its `__post_init__`; other classes decorate their `__init__` with
+`check_arguments`. The annotations, and the `par()` and `static()` fields of a pytree, define the allowed values. Traced
 values are not checked, and JAX rebuilds pytrees without their constructor, so compiled programs do not change.
 """
 
@@ -26,7 +26,7 @@ from .config import Exact, Strict, check_numbers, validate
 from .errors import ConfigError, nearest
 
 if TYPE_CHECKING:
-    from .tree import Meta  # which imports JAX
+    from .tree import Meta  # imports JAX
 
 Given = ParamSpec("Given")
 Returned = TypeVar("Returned")
@@ -35,7 +35,7 @@ _TAKEN_AS_THEY_ARE = (int, float, str, bool, types.NoneType, Any, object)
 
 
 class _Given(Exact):
-    """Arguments of a constructor, of any types and names."""
+    """Constructor arguments of any type and name."""
 
     model_config = ConfigDict(arbitrary_types_allowed=True, protected_namespaces=())
 
@@ -43,11 +43,11 @@ class _Given(Exact):
 def check_fields(made: Any, where: str = "") -> None:
     """Check every field of a dataclass instance; NumPy numbers and lists become Python numbers and tuples.
 
-    A pytree keeps its values unchanged. Parts of it that do not check themselves are checked too. A method `check`
-    may yield further error messages.
+    A pytree keeps its values unchanged. Parts that do not check themselves are also checked. A `check` method may yield
+    additional error messages.
 
     Raises:
-        ConfigError: with every mistake and its path under `where`, by default the name of the class.
+        ConfigError: listing every mistake with its path under `where`, by default the class name.
     """
     cls, place = type(made), where or type(made).__name__
     in_tree = any("meta" in field.metadata for field in dataclasses.fields(cls))
@@ -69,14 +69,14 @@ def check_fields(made: Any, where: str = "") -> None:
 
 
 def check_data(cls: type, data: Mapping[str, Any], where: str) -> None:
-    """Check the entries of a file for a dataclass, including unknown and missing names, before it is constructed."""
+    """Check the file entries for a dataclass, including unknown and missing names, before it is constructed."""
     validate(_make_field_schema(cls), make_plain(dict(data)), where)
 
 
 def check_arguments(function: Callable[Given, Returned]) -> Callable[Given, Returned]:
     """Decorate an `__init__` (or a function) to raise ConfigError for arguments that its annotations do not allow.
 
-    An argument without an annotation is not checked. A wrong name is a TypeError with the nearest name.
+    Arguments without annotations are not checked. A wrong name raises TypeError with the nearest name.
     """
     signature = inspect.signature(function)
     named = function.__qualname__.removesuffix(".__init__")
@@ -132,7 +132,7 @@ def _make_field_schema(cls: type) -> type[Strict]:
 
 
 def _read_hints(cls: type) -> dict[str, Any]:
-    """Return the types of the fields; none for a local class whose annotations cannot be resolved."""
+    """Return the field types, or no types for a local class whose annotations cannot be resolved."""
     try:
         return typing.get_type_hints(cls, include_extras=True)
     except NameError:
@@ -157,7 +157,7 @@ def _make_model(name: str, allowed: Mapping[str, Any], optional: Container[str])
 
 
 def _allow_value(meta: Meta | None, hint: Any) -> Any:
-    """Return the pydantic type of a field of a pytree or of a plain dataclass."""
+    """Return the pydantic type for a field of a pytree or a plain dataclass."""
     if meta is None or meta.kind == "var":
         return Any if meta is not None or hint is None else _allow_type(hint)
     if meta.kind == "static":
@@ -170,7 +170,7 @@ def _allow_value(meta: Meta | None, hint: Any) -> Any:
 
 
 def _allow_type(hint: Any) -> Any:
-    """Return the pydantic type of an annotation: an object must be an instance, not a mapping."""
+    """Return the pydantic type for an annotation: an object must be an instance, not a mapping."""
     origin, args = typing.get_origin(hint), typing.get_args(hint)
     if origin is Annotated:
         return Annotated[(_allow_type(args[0]), *args[1:])]

@@ -1,8 +1,8 @@
-"""From YAML to a validated dataclass: all mistakes are reported together, with path and nearest valid key.
+"""Read YAML into validated dataclasses; all mistakes are reported together, with their path and the nearest valid key.
 
 The pydantic model (and the JSON Schema for editors) is derived from the dataclass, which defines names, ranges and
-meanings. A number may be written bare or with its source, `{value: 0.35, source: FAO-56 table 19}`; a group may have
-a `source:` too. A class may check its numbers together in a method `check`, which yields error messages.
+meanings. A number may be written bare or with its source, `{value: 0.35, source: FAO-56 table 19}`; a group may also
+have a `source:`. A class may validate its numbers jointly in a `check` method, which yields error messages.
 """
 
 from __future__ import annotations
@@ -42,15 +42,15 @@ ModelT = TypeVar("ModelT", bound=BaseModel)
 NOTES = ("source", "unit", "doc")
 
 Hard = Annotated[str, Field(description="why a simple policy fails, and the trade-off; one or two sentences")]
-"""The entry `hard` of an environment file."""
+"""The `hard` entry of an environment file."""
 
 History = Annotated[
     dict[str, str], Field(description="what each version of the environment changed, `v0: first version`")
 ]
-"""The entry `history` of an environment file."""
+"""The `history` entry of an environment file."""
 
 TUNED_FOLDER = "tuned"
-"""The folder next to an environment file for the rules that `harvestgym tune` found."""
+"""The folder next to an environment file for the rules found by `harvestgym tune`."""
 
 PLAIN_WORDS = {
     "valid tuple": "list",
@@ -59,7 +59,7 @@ PLAIN_WORDS = {
     "valid dictionary": "mapping {name: value}",
     " after validation": "",
 }
-"""Terms of pydantic, and their replacements in our messages."""
+"""Pydantic terms and their replacements in our messages."""
 
 INT32 = np.iinfo(np.int32)
 FLOAT32 = float(np.finfo(np.float32).max)
@@ -72,13 +72,13 @@ class Strict(BaseModel):
 
 
 class Exact(Strict):
-    """A model that converts nothing: "3" and yes are not numbers."""
+    """A model without type conversion: "3" and yes are not numbers."""
 
     model_config = ConfigDict(strict=True)
 
 
 def validate(model: type[ModelT], data: Any, where: str) -> ModelT:
-    """Return `data` as a `model`; ConfigError with every mistake and its path under `where`."""
+    """Return `data` as a `model` instance; ConfigError lists every mistake with its path under `where`."""
     try:
         return model.model_validate(data)
     except ValidationError as error:
@@ -91,7 +91,7 @@ def _mistakes(where: str, lines: list[str]) -> ConfigError:
 
 
 def _explain(errors: Iterable[ErrorDetails], model: type[BaseModel], data: Any) -> list[str]:
-    """Return a line for each path with a mistake; if several forms are allowed, it names them all."""
+    """Return one line per path with a mistake; if several forms are allowed, the line names them all."""
     lines: dict[str, str] = {}
     for error in errors:
         path, reason = " > ".join(_path(error["loc"], data)) or "top", _reason(error, model)
@@ -105,7 +105,7 @@ def _explain(errors: Iterable[ErrorDetails], model: type[BaseModel], data: Any) 
 
 
 def _path(loc: tuple[int | str, ...], data: Any) -> list[str]:
-    """Return the keys of a mistake as in the file, without pydantic's names of union members."""
+    """Return the path to a mistake as keys in the file, without pydantic's names for union members."""
     path = []
     for i, part in enumerate(loc):
         inside = isinstance(data, Mapping) and part in data
@@ -133,7 +133,7 @@ def _reason(error: ErrorDetails, model: type[BaseModel]) -> str:
 
 
 def _nearest_choice(error: ErrorDetails) -> str:
-    """Return a hint to the nearest choice, if one of several words was expected."""
+    """Return a hint with the nearest choice, if one of several words was expected."""
     choices = re.findall("'([^']*)'", str(error.get("ctx", {}).get("expected", "")))
     hint = nearest(error["input"], choices) if error["type"] == "literal_error" else ""
     return "" if hint.startswith("; try one of") else hint
@@ -166,15 +166,15 @@ _NUMPY_KINDS = {"bool": "b", "int": "iu", "float": "iuf"}
 
 
 def check_numbers(meta: Meta, value: Any) -> Any:
-    """Return a number or an array of numbers that a parameter allows, as it is; ValueError otherwise.
+    """Return a number or an array unchanged if the parameter allows it; raise ValueError otherwise.
 
-    Files, constructors and overrides are all checked here. A value that JAX is tracing is allowed.
+    Values from files, constructors and overrides are all checked here. Values traced by JAX are allowed.
     """
     return value if is_traced(value) else _check_numbers(meta, value, (int, float, tuple, np.ndarray, np.generic))
 
 
 def _check_single(meta: Meta, value: Any) -> Any:
-    """Return a number of a file, bare or with its source, that a parameter allows; ValueError otherwise."""
+    """Return a number from a file, bare or with its source, if the parameter allows it; raise ValueError otherwise."""
     return _check_numbers(meta, _unwrapped(value), (int, float, np.generic))
 
 
@@ -196,7 +196,7 @@ def _check_numbers(meta: Meta, value: Any, kinds: tuple[type, ...]) -> Any:
 
 
 def _describe_range(meta: Meta, high: float) -> str:
-    """Return the words for a closed range."""
+    """Return a description of a closed range."""
     endless = ", or an infinite one" if meta.endless else ""
     if math.isinf(meta.low):
         return f"a number within ±{high:.2g}" if math.isinf(meta.high) else f"a number of at most {high:g}{endless}"
@@ -227,7 +227,7 @@ def make_schema(cls: type) -> type[BaseModel]:
 
 
 def _number(meta: Meta) -> Any:
-    """Return the pydantic type of a parameter in a file: a bare number, or one with its source."""
+    """Return the pydantic type for a parameter in a file: a number, bare or with its source."""
     if meta.labels:
         return Annotated[typing.Literal[meta.labels], BeforeValidator(_unwrapped)]
     kind = {"bool": "boolean", "int": "integer", "float": "number"}[meta.dtype]
@@ -243,7 +243,7 @@ def _default(field: dataclasses.Field[Any]) -> Any:
 def build_params(cls: type[ConfiguredT], data: Any, where: str) -> ConfiguredT:
     """Build an instance of a parameter class from a mapping; leaves are float32/int32 NumPy values.
 
-    Raises ConfigError with all invalid numbers or, if there are none, with the errors from `check`.
+    Raises ConfigError with all invalid numbers or, if there are none, the errors from `check`.
     """
     mistakes: list[str] = []
     made = _instance(cls, validate(make_schema(cls), data, where), "", mistakes)
@@ -271,7 +271,7 @@ def _instance(cls: type[ConfiguredT], model: BaseModel, path: str, mistakes: lis
 
 
 def _assemble(cls: type[ConfiguredT], values: Mapping[str, Any]) -> ConfiguredT:
-    """Make an instance without its constructor, whose checks do not know the path."""
+    """Make an instance without calling its constructor, whose checks do not know the path."""
     defaults = {f.name: f.default for f in dataclasses.fields(cls)}  # pyright: ignore[reportArgumentType]
     made = object.__new__(cls)
     made.__dict__.update(defaults | dict(values))
@@ -285,7 +285,7 @@ def _leaf(raw: list[Any], meta: Meta) -> np.ndarray:
 
 
 def read_sets(path: Path) -> dict[str, dict[str, Any]]:
-    """Read the parameter sets of a YAML file, by name, with every `extends:` resolved."""
+    """Read the parameter sets in a YAML file by name, with every `extends:` resolved."""
     raw = yaml_io.read_file(path)
     if not isinstance(raw, dict) or not all(isinstance(v, dict) for v in raw.values()):
         raise ConfigError(f"{path}: expected a mapping from set names to parameters, got {type(raw).__name__}")
@@ -303,13 +303,13 @@ def resolve_extends(
     combine: Callable[[Mapping[str, Any], Mapping[str, Any]], dict[str, Any]] | None = None,
     seen: tuple[str, ...] = (),
 ) -> dict[str, Any]:
-    """Return the mapping `name`, merged into the mapping that it `extends:`, and so on.
+    """Return the mapping `name`, merged into the mapping that it `extends:`, recursively.
 
     Args:
         name: the name of the mapping.
-        read: returns the mapping of a name as written; its second argument is the name that extends it, or "".
+        read: returns the mapping for a name as written; its second argument is the name that extends it, or "".
         combine: merges a mapping into its base, by default `merge`.
-        seen: the names that extend this one.
+        seen: the names that extend this name.
     """
     if name in seen:
         raise ConfigError(f"{' -> '.join((*seen, name))}: expected no cycle, got one; try removing one "
@@ -324,7 +324,7 @@ def resolve_extends(
 def read_extended(
     path: Path, what: str, combine: Callable[[Mapping[str, Any], Mapping[str, Any]], dict[str, Any]] | None = None
 ) -> dict[str, Any]:
-    """Read a YAML file of a `what`, merged into the file of the same folder that it `extends:`, and so on."""
+    """Read the YAML file of a `what`, merged into the file in the same folder that it `extends:`, recursively."""
 
     def read(name: Any, child: str) -> dict[str, Any]:
         file = path.with_name(f"{name}.yaml") if child else path
@@ -339,7 +339,7 @@ def read_extended(
 
 
 def locate_tuned(path: Path) -> Path:
-    """Return the path of the tuned rule of an environment file."""
+    """Return the path of an environment file's tuned rule."""
     return path.parent / TUNED_FOLDER / path.name
 
 
@@ -353,14 +353,14 @@ def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def load_parameter_set(cls: type[ConfiguredT], path: Path, which: str | Mapping[str, Any]) -> ConfiguredT:
-    """Load the set `which` of a YAML file, or build one from a mapping (which may have `extends:`)."""
+    """Load the set `which` from a YAML file, or build a set from a mapping (which may have `extends:`)."""
     name, data = choose_set(path, which, cls.__name__)
     whole = isinstance(which, str)
     return build_params(cls, data, f"{path.name} > {name}" if whole else f"{cls.__name__} (extends {name})")
 
 
 def choose_set(path: Path, which: str | Mapping[str, Any], kind: str) -> tuple[str, dict[str, Any]]:
-    """Return the name of the set that `which` names or extends (by default the first), and the resulting entries."""
+    """Return the name of the set that `which` names or extends (the first by default), and the resulting entries."""
     sets = read_sets(path)
     name = which if isinstance(which, str) else which.get("extends", next(iter(sets)))
     check_name(f"{kind} set", name, sets)

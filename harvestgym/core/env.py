@@ -1,9 +1,9 @@
-"""The contract: an environment is a few pure functions over a state pytree.
+"""The environment contract: a few pure functions over a state pytree.
 
-`step` and `reset` are composed from the parts that define an environment: the initial state, the
-transition f(s, a), the observation E(s, a), the reward U(s, a) and the terminal condition. Structure is in the object,
-parameters are an argument, randomness is a key: so one `vmap` runs a thousand seasons, one `vmap` over
-parameters a thousand soils, one `grad` a calibration.
+`step` and `reset` are composed from the parts that define an environment: the initial state, the transition f(s, a),
+the observation E(s, a), the reward U(s, a) and the terminal condition. The object holds the structure, parameters are
+passed as an argument, and randomness comes from a key. One `vmap` therefore runs a thousand seasons, one `vmap` over
+parameters runs a thousand soils, and one `grad` calibrates a model.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ State = TypeVar("State")
 Params = TypeVar("Params")
 
 STEP_USES = ("transition", "observation", "reward")
-"""Uses of random numbers in a step: the key is folded with each name."""
+"""The uses of random numbers in a step: the key is folded with each name."""
 
 
 class Timestep(NamedTuple):
     """The outcome of one step.
 
     Attributes:
-        obs: the observation, a pytree inside the observation space.
+        obs: the observation, a pytree in the observation space.
         reward: float32 scalar.
         terminated: bool, whether a condition of the environment ended the episode.
-        truncated: bool, whether the time limit ended it. The two are never merged.
+        truncated: bool, whether the time limit ended it. The two flags are never merged.
         info: a flat dict of named arrays, for analysis.
     """
 
@@ -47,14 +47,14 @@ class Timestep(NamedTuple):
 
 
 class Env(Generic[State, Params]):
-    """A functional environment. Subclasses are hashable by structure and define the parts below.
+    """A functional environment. Subclasses are hashable by structure and define the methods below.
 
-    The object is a static argument of compiled functions: equal environments share one compiled program, for all
+    The object is a static argument of compiled functions: equal environments share one compiled program for all
     parameters.
 
     Attributes:
-        family: the name of the module with `record` and `scene` for this environment; None without pictures.
-        step_unit: the unit of a step, in the plural.
+        family: the name of the module with `record` and `scene` for this environment; None if it has no pictures.
+        step_unit: the unit of a step, in plural form.
     """
 
     family: ClassVar[str | None] = None
@@ -68,7 +68,7 @@ class Env(Generic[State, Params]):
         return self
 
     def __repr__(self) -> str:
-        """Name the environment and its spaces in one short line."""
+        """Return the name and spaces of the environment in one short line."""
         spaces = (f"{name} {summarise_space(getattr(self, name + '_space'), 90)}" for name in ("action", "observation"))
         summary = textwrap.shorten(self.summary, 150, placeholder=" …")
         return f"<{type(self).__name__}: {'; '.join(filter(None, (summary, *spaces)))}>"
@@ -83,7 +83,7 @@ class Env(Generic[State, Params]):
         return ""
 
     def describe(self, *batch: int) -> str:
-        """Describe the environment, or a batch of it, for messages."""
+        """Describe the environment, or a batch of environments, for messages."""
         summary = f" ({self.summary})" if self.summary else ""
         return f"{type(self).__name__}{summary}" + "".join(f", {number} at once" for number in batch)
 
@@ -94,12 +94,12 @@ class Env(Generic[State, Params]):
 
     @property
     def observation_space(self) -> gymnasium.Space[Any]:
-        """The space of observations, derived from metadata."""
+        """The observation space, derived from metadata."""
         raise NotImplementedError
 
     @property
     def action_space(self) -> gymnasium.Space[Any]:
-        """The space of actions."""
+        """The action space."""
         raise NotImplementedError
 
     def initial(self, key: jax.Array, params: Params) -> State:
@@ -111,11 +111,11 @@ class Env(Generic[State, Params]):
         raise NotImplementedError
 
     def observation(self, key: jax.Array, state: State, action: Any, params: Params) -> Any:
-        """Return the observation of `state`, E(s, a); `action` led to it, and is None after a reset."""
+        """Return the observation of `state`, E(s, a); `action` led to this state and is None after a reset."""
         raise NotImplementedError
 
     def reward(self, key: jax.Array, state: State, action: Any, after: State, params: Params) -> jax.Array:
-        """Return the reward of `action` in `state` with the next state `after`, U(s, a)."""
+        """Return the reward U(s, a) for `action` in `state`; `after` is the next state."""
         raise NotImplementedError
 
     def terminal(self, state: State, params: Params) -> jax.Array:
@@ -135,15 +135,15 @@ class Env(Generic[State, Params]):
         return jax.tree.map(cut_to_32_bits, self.params if params is None else params)
 
     def reset(self, key: jax.Array, params: Params | None = None) -> tuple[State, Timestep]:
-        """Begin an episode, with the default parameters if none are given."""
+        """Start an episode, with the default parameters if none are given."""
         params = self.given(params)
         start, look = keys_for(key, ("initial", "observation"))
         return self._opened(look, self.initial(start, params), params)
 
     def again(self, key: jax.Array, last: State, renew: jax.Array, params: Params) -> tuple[State, Timestep]:
-        """Begin the episode that follows one that ended in `last`, or the first episode where `renew` is true.
+        """Start the episode that follows one that ended in `last`, or the first episode where `renew` is true.
 
-        This is a plain `reset`, unless an environment keeps something from one episode to the next.
+        This is a plain `reset`, unless an environment carries something over from one episode to the next.
         """
         return self.reset(key, params)
 
@@ -152,7 +152,7 @@ class Env(Generic[State, Params]):
         return state, self._timestep(state, obs, jnp.float32(0.0), params)
 
     def step(self, key: jax.Array, state: State, action: Any, params: Params | None = None) -> tuple[State, Timestep]:
-        """Do `action`, with the default parameters if none are given; return the next state and the outcome.
+        """Take `action`, with the default parameters if none are given; return the next state and the outcome.
 
         Never resets.
         """
@@ -170,14 +170,14 @@ class Env(Generic[State, Params]):
 
 
 def check_core(env: object, where: str, cls: type[Env[Any, Any]] | None = None) -> None:
-    """Raise ConfigError unless `env` is a functional environment, of the required class."""
+    """Raise ConfigError unless `env` is a functional environment of the required class."""
     if not isinstance(env, cls or Env):
         raise ConfigError(f"{where} > env: expected an object of the class {(cls or Env).__name__}, got {env!r}; "
                           "try harvestgym.make(id)")  # fmt: skip
 
 
 def make_env_table(title: str, env: Env[Any, Any], **more: Any) -> Table:
-    """Make a two-column table: the entries of `more`, then the structure and the spaces; empty rows are omitted."""
+    """Make a two-column table with the entries of `more`, the structure and the spaces; empty rows are omitted."""
     spaces = {name: summarise_space(getattr(env, f"{name}_space")) for name in ("action", "observation")}
     entries = {name.replace("_", " "): value for name, value in more.items()} | {"structure": env.summary} | spaces
     return Table(title, (), [(name, str(value)) for name, value in entries.items() if value])

@@ -1,7 +1,7 @@
 """The episode loop: a policy acts, an environment steps, and the caller keeps what it needs from each step.
 
 Rollouts, evaluations, recordings, demonstrations, calibration and planning run this loop. They differ in who acts
-(`Act`), in the step function (`StepFunction`) and in what is kept.
+(`Act`), the step function (`StepFunction`) and what is kept.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from .policy import Policy
 from .random import key_for
 
 StepFunction = Callable[[Any, Any, Any], tuple[Any, Any, Any]]
-"""`step(world, action, now) -> (world, obs, result)`; `obs` is the next one, `result` is usually a `Timestep`."""
+"""`step(world, action, now) -> (world, obs, result)`; `obs` is the next observation, `result` usually a `Timestep`."""
 
 
 class Loop(NamedTuple):
-    """One environment between two steps, or a batch of them.
+    """One environment, or a batch, between two steps.
 
     Attributes:
-        world: the state that `StepFunction` changes: a `RunState`, or an environment's state.
+        world: the state that the `StepFunction` changes: a `RunState` or an environment's state.
         obs: the observation; None if no action depends on it.
         carry: the policy's memory.
     """
@@ -39,7 +39,7 @@ class Loop(NamedTuple):
 def take_step(policy: Policy, step: StepFunction, loop: Loop, now: Any) -> tuple[Loop, Any, Any]:
     """Act, step and learn once; return the next loop, the action and the step's result.
 
-    Instead of a key, the policy's `act` gets `now`: the number of the step, or its random keys.
+    The policy's `act` receives `now` instead of a key: the step number, or the random keys for the step.
     """
     carry, action = policy.act(loop.carry, loop.obs, now)
     world, obs, result = step(loop.world, action, now)
@@ -49,7 +49,7 @@ def take_step(policy: Policy, step: StepFunction, loop: Loop, now: Any) -> tuple
 def scan_steps(
     policy: Policy, step: StepFunction, start: Loop, times: Any, keep: Callable[[Loop, Any, Any], Any]
 ) -> Any:
-    """Stack `keep(loop, action, result)` of each step along time; `loop` is the loop after the step.
+    """Stack the results of `keep(loop, action, result)` along time; `loop` is the loop after each step.
 
     `times` holds the value of `now` for each step: numbers, or random keys.
     """
@@ -69,9 +69,9 @@ def run_to_end(
     total: Any,
     add: Callable[[Any, Any, Any, jax.Array], Any],
 ) -> tuple[Loop, Any]:
-    """Step a batch of `RunState` until all episodes have ended, at most `max_steps`; return the last loop and total.
+    """Step a batch of `RunState` until all episodes end or `max_steps` is reached; return the last loop and the total.
 
-    `add(total, action, result, now)` adds a step to the total. An episode that has ended keeps its loop and its total.
+    `add(total, action, result, now)` adds a step to the total. Ended episodes keep their loop and total.
     """
 
     def is_running(state: tuple[jax.Array, Loop, Any]) -> jax.Array:
@@ -88,37 +88,37 @@ def run_to_end(
 
 
 def seed_key(seed: int) -> jax.Array:
-    """Return the random key of the episode of `reset(seed=seed)`; every tool uses it for its first episode."""
+    """Return the random key for the episode of `reset(seed=seed)`; every tool uses it for its first episode."""
     return jax.random.key(np.uint32(seed % 2**32))
 
 
 def episode_keys(key: jax.Array, number: int) -> jax.Array:
-    """Return the keys of `number` episodes, starting with `key` itself."""
+    """Return the keys for `number` episodes, starting with `key` itself."""
     others = jax.vmap(lambda one: key_for(one, "world"))(jax.random.split(key, number))
     return jnp.concatenate([key[None], others[1:]])
 
 
 def start_batch(env: Env[Any, Any], keys: jax.Array, params: Any) -> tuple[RunState, Timestep, jax.Array]:
-    """Start a batch, one environment per key: its `RunState`, first Timestep and the keys of its policy."""
+    """Start a batch with one environment per key; return its `RunState`, first Timestep and policy keys."""
     return *start_episode(env, keys, params), make_policy_keys(keys)
 
 
 def begin_batch(
     env: Env[Any, Any], policy: Policy | Batched, keys: jax.Array, params: Any
 ) -> tuple[Policy, StepFunction, Loop, Timestep]:
-    """Start a batch, one environment per key; return who acts, the step function, the loop and the first Timestep."""
+    """Start a batch with one environment per key; return its policy, step function, loop and first Timestep."""
     run, first, act_keys = start_batch(env, keys, params)
     player = play_in_batch(policy, act_keys)
     return player, step_with_advance(env, params), Loop(run, first.obs, player.init), first
 
 
 def make_policy_keys(keys: jax.Array) -> jax.Array:
-    """Derive the keys of the policy in a batch from the keys of its environments."""
+    """Derive the policy keys for a batch from the keys of its environments."""
     return jax.vmap(lambda key: key_for(key, "policy"))(keys)
 
 
 def play_in_batch(policy: Policy | Batched, keys: jax.Array) -> Policy:
-    """Return the policy of a batch, from one policy or one per environment, with one key per environment."""
+    """Return a batch policy from one policy, or one per environment, with one key per environment."""
     each = policy.each if isinstance(policy, Batched) else policy
     axis = 0 if isinstance(policy, Batched) else None
 
@@ -134,7 +134,7 @@ def play_in_batch(policy: Policy | Batched, keys: jax.Array) -> Policy:
 
 
 def step_with_advance(env: Env[Any, Any], params: Any) -> StepFunction:
-    """Return the step function of a `RunState`, or a batch of them, which contains its random key."""
+    """Return the step function for a `RunState` or a batch of them; the state contains its own random key."""
 
     def step(run: RunState, action: Any, now: jax.Array) -> tuple[RunState, Any, Timestep]:
         run, shown, last = advance(env, run, action, params)
@@ -144,7 +144,7 @@ def step_with_advance(env: Env[Any, Any], params: Any) -> StepFunction:
 
 
 def make_frame(keep: Any, env: Any, state: Any, action: Any, timestep: Any, params: Any) -> dict[str, Any]:
-    """Make one step of a record: the array parts of the action, the reward, and the arrays of the family's `keep`."""
+    """Make one step of a record: the array parts of the action, the reward, and the arrays from the family's `keep`."""
     named = (
         {f"action/{name}": part for name, part in action.items()} if isinstance(action, dict) else {"action": action}
     )

@@ -1,4 +1,4 @@
-"""Errors that name the place, the expected and the actual value, and the nearest valid name."""
+"""Errors that report the location, the expected and actual values, and the nearest valid name."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from typing import Any
 
 
 class ConfigError(ValueError):
-    """A mistake of the user in a file, a name or an action; nothing was changed."""
+    """A user error in a file, a name or an action; nothing was changed."""
 
 
 class MissingExtraError(ConfigError, ImportError):
-    """An extra that is not installed; also an ImportError, for code that tries several libraries."""
+    """An error for an extra that is not installed; also an ImportError, for code that tries several libraries."""
 
 
 @contextmanager
 def name_file(path: Path) -> Iterator[None]:
-    """Format a ConfigError like an error of a file: its name, the number of mistakes, and the mistake below."""
+    """Format a ConfigError as a file error: the file name and the number of mistakes, followed by the mistake."""
     try:
         yield
     except ConfigError as error:
@@ -30,7 +30,7 @@ def name_file(path: Path) -> Iterator[None]:
 
 
 def check_extras(where: str = "installation", /, **modules: str) -> None:
-    """Raise MissingExtraError with the install command if the module of an extra is missing; `extra=module`.
+    """Raise MissingExtraError with the install command if an extra's module is missing; pass `extra=module`.
 
     `where` names the feature that needs the extra.
     """
@@ -42,7 +42,7 @@ def check_extras(where: str = "installation", /, **modules: str) -> None:
 
 
 def nearest(name: object, valid: Iterable[str]) -> str:
-    """Return `; try 'x'` for the closest valid name, or `; try one of` all valid names if none is close."""
+    """Return `; try 'x'` with the closest valid name, or `; try one of` with all valid names if none is close."""
     names = sorted({str(v) for v in valid})
     close = difflib.get_close_matches(str(name), names, n=1, cutoff=0.5)
     if close:
@@ -51,27 +51,27 @@ def nearest(name: object, valid: Iterable[str]) -> str:
 
 
 def check_name(what: str, name: object, valid: Iterable[str], where: str = "") -> None:
-    """Raise ConfigError for a name that is not one of the valid ones."""
+    """Raise ConfigError if a name is not valid."""
     known = set(valid)
     if not isinstance(name, str) or name not in known:
         raise unknown(what, name, known, where)
 
 
 def unknown(what: str, name: object, valid: Iterable[str], where: str = "") -> ConfigError:
-    """Return the error for a name that is not one of the valid ones."""
+    """Return the error for an invalid name."""
     expected = f"{where}: expected a known {what}" if where else f"{what}: expected a known name"
     return ConfigError(f"{expected}, got {name!r}{nearest(name, valid)}")
 
 
 def check_count(what: str, number: Any) -> int:
-    """Return a count, an integer from 1 to 2^31 - 1; ConfigError for any other value."""
+    """Return `number` if it is an integer from 1 to 2^31 - 1; ConfigError for any other value."""
     if isinstance(number, bool) or not isinstance(number, Integral) or not 1 <= int(number) < 2**31:
         raise ConfigError(f"{what}: expected an integer, 1 or more, got {number!r}")
     return int(number)
 
 
 class UnknownKeywordError(ConfigError, TypeError):
-    """An unknown keyword argument; also a TypeError, for libraries that retry without the argument."""
+    """An error for an unknown keyword argument; also a TypeError, for libraries that retry without the argument."""
 
 
 def check_keywords(
@@ -82,7 +82,7 @@ def check_keywords(
 ) -> None:
     """Raise UnknownKeywordError, worded like Python's TypeError, for an unknown keyword argument.
 
-    `nested` maps names that belong inside another argument to that argument and the key.
+    `nested` maps names that belong inside another argument to that argument and its key.
     """
     known = set(valid)
     for name in given:

@@ -17,8 +17,8 @@ TARGET_FORM = "package.module:name"
 def load_object(target: str, base: type | None = None, where: str = "") -> Any:
     """Import the object that `target` names; with `base`, it must be a subclass of `base`.
 
-    Raises ConfigError, under the path `where`, if there is no such object. An ImportError of the module itself is
-    raised unchanged.
+    Raises ConfigError, with the path `where`, if there is no such object. An ImportError raised by the module itself
+    is passed on unchanged.
     """
     path = where or target
     module, _, name = target.rpartition(":")
@@ -44,14 +44,14 @@ def _import_module(name: str, path: str) -> ModuleType:
 
 
 def import_file(path: Path) -> ModuleType:
-    """Import a Python file with its path as name, so that it shadows no other module; ConfigError if it is missing.
+    """Import a Python file with its path as module name, to avoid shadowing; ConfigError if it is missing.
 
-    As with `python FILE`, it may import modules in its folder; installed modules of the same name have priority.
+    As with `python FILE`, it may import modules from its folder; installed modules with the same name take priority.
     """
     spec = importlib.util.spec_from_file_location(str(path.resolve()), path)
     if spec is None or spec.loader is None or not path.is_file():
         raise ConfigError(f"{path}: expected path/to/file.py:name or {TARGET_FORM}, got no such file")
-    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)  # dataclasses look it up
+    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)  # needed by dataclasses
     sys.path.append(str(path.resolve().parent))
     try:
         spec.loader.exec_module(module)

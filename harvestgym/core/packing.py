@@ -1,7 +1,7 @@
-"""A pytree in one buffer of words, plus its large leaves.
+"""Pack a pytree into one buffer of words, plus its large leaves.
 
-The time of a compiled call from Python grows with the number of its arrays. A `Layout` is computed once from
-shapes; `pack` and `unpack` run inside compiled code, `read` on the host.
+The overhead of a compiled call from Python grows with the number of its arrays. A `Layout` is computed once from
+shapes; `pack` and `unpack` run inside compiled code, `read` runs on the host.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ import jax.numpy as jnp
 import numpy as np
 
 LARGE = 4096
-"""Leaves with more elements are not packed: copying them would cost more than another buffer."""
+"""Leaves with more elements than this are not packed: copying them would cost more than another buffer."""
 
 
 class PackedTree(NamedTuple):
-    """The leaves of a pytree: int32[n] with floats by their bits, and the large leaves; on the device or the host."""
+    """The leaves of a pytree: an int32[n] array with floats as bits, and the large leaves; on the device or host."""
 
     words: jax.Array | np.ndarray
     large: tuple[jax.Array | np.ndarray, ...]
@@ -29,7 +29,7 @@ class PackedTree(NamedTuple):
 
 @dataclass(frozen=True)
 class Slot:
-    """The location of a leaf: from `start` in the words or, if `large`, number `start` of the large leaves."""
+    """The location of a leaf: starting at word `start` or, if `large`, number `start` of the large leaves."""
 
     large: bool
     start: int
@@ -39,7 +39,7 @@ class Slot:
 
     @cached_property
     def stop(self) -> int:
-        """The end of the leaf in the words."""
+        """The word index at which the leaf ends."""
         return self.start + prod(self.shape)
 
     @cached_property
@@ -49,21 +49,21 @@ class Slot:
 
     @cached_property
     def stored(self) -> np.dtype[Any]:
-        """The dtype of its words: float32, int32 or uint32."""
+        """The dtype of the leaf's words: float32, int32 or uint32."""
         return np.dtype(_STORED[self.sort])
 
     @cached_property
     def as_stored(self) -> bool:
-        """True if the words have the dtype of the leaf."""
+        """True if the words have the same dtype as the leaf."""
         return self.dtype == self.stored
 
 
 @dataclass(frozen=True)
 class Layout:
-    """The packing of a pytree of given structure (a PyTreeDef), shapes and dtypes; hashable.
+    """The packing of a pytree with a given structure (a PyTreeDef), shapes and dtypes; hashable.
 
-    The words contain first the scalars, by sort (`scalars`: letter and end of each), so that the host reads all
-    scalars of a sort at once; then the arrays.
+    The words contain the scalars first, grouped by sort (`scalars`: letter and end of each sort), so that the host can
+    read all scalars of a sort at once; the arrays follow.
     """
 
     treedef: Any
@@ -71,13 +71,13 @@ class Layout:
     scalars: tuple[tuple[str, int], ...]
 
     def pack(self, tree: Any) -> PackedTree:
-        """Return the buffers of `tree`; ValueError for another structure, shape or dtype."""
+        """Return the buffers of `tree`; ValueError if its structure, shapes or dtypes differ."""
         self.check(tree)
         parts = [_words(leaf, slot) for leaf, slot in zip(jax.tree.leaves(tree), self.slots, strict=True)]
         return PackedTree(_join([part.ravel() for part in self._in_order(parts)]), self._apart(parts))
 
     def put(self, tree: Any) -> PackedTree:
-        """Pack on the host: fill the buffers with NumPy and put them on the device, without compiling."""
+        """Pack on the host: fill the buffers with NumPy and transfer them to the device, without compiling."""
         self.check(tree)
         parts = [_host_words(leaf, slot) for leaf, slot in zip(jax.tree.leaves(tree), self.slots, strict=True)]
         words = np.concatenate([np.zeros(0, np.int32), *(part.ravel() for part in self._in_order(parts))])
@@ -94,7 +94,7 @@ class Layout:
         return self.treedef.unflatten([_leaf(packed, slot, scalars) for slot in self.slots])
 
     def _apart_scalars(self, packed: PackedTree) -> list[jax.Array]:
-        """Return the scalars by sort: one slice for each instead of three operations, as there are hundreds."""
+        """Return the scalars by sort, with one slice each instead of three operations, because there are hundreds."""
         found, start = [], 0
         for sort, stop in self.scalars:
             words = jax.lax.bitcast_convert_type(packed.words[start:stop], _STORED[sort])
@@ -103,7 +103,7 @@ class Layout:
         return found
 
     def read(self, packed: PackedTree) -> Any:
-        """Return the pytree on the host: Python numbers for scalars, writable NumPy copies for the rest."""
+        """Return the pytree on the host, with Python numbers for scalars and writable NumPy copies for the rest."""
         words = np.array(packed.words)
         sorts = {sort: words.view(dtype) for sort, dtype in _STORED.items()}
         values: list[Any] = []
@@ -119,7 +119,7 @@ class Layout:
 
     @cached_property
     def _places(self) -> list[int]:
-        """The index at which `read` finds each leaf: a scalar at its word, an array after all scalars."""
+        """The index at which `read` finds each leaf: a scalar at its word, arrays after all scalars."""
         scalars, arrays = self.scalars[-1][1] if self.scalars else 0, iter(range(len(self.slots)))
         return [scalars + next(arrays) if slot.large or slot.shape else slot.start for slot in self.slots]
 
@@ -170,7 +170,7 @@ def layout_of(tree: Any) -> Layout:
 
 
 def _describe(leaf: Any) -> tuple[tuple[int, ...], np.dtype[Any], str]:
-    """Return the stored shape and dtype of a leaf; for a key, those of its data, and the generator."""
+    """Return the stored shape and dtype of a leaf; for a key, the shape and dtype of its data, and the generator."""
     dtype = jnp.result_type(leaf)
     if not jnp.issubdtype(dtype, jax.dtypes.prng_key):
         return tuple(np.shape(leaf)), np.dtype(dtype), ""
@@ -204,7 +204,7 @@ def _host_words(leaf: Any, slot: Slot) -> np.ndarray:
 
 
 def _join(parts: Sequence[jax.Array]) -> jax.Array:
-    """Join vectors; slice by slice on a CPU, because XLA's concatenation of sixty parts took three times as long."""
+    """Join vectors, slice by slice on a CPU, where XLA's concatenation of sixty parts took three times as long."""
     if len(parts) < 2:
         return parts[0] if parts else jnp.zeros(0, jnp.int32)
     return jax.lax.platform_dependent(*parts, cpu=_write, default=lambda *p: jnp.concatenate(p))
@@ -231,7 +231,7 @@ def _leaf(packed: PackedTree, slot: Slot, scalars: Sequence[jax.Array]) -> Any:
 
 
 def _array(sorts: dict[str, np.ndarray], large: tuple[Any, ...], slot: Slot) -> np.ndarray:
-    """Return an array leaf on the host; `sorts` has the words by their letter in `_STORED`."""
+    """Return an array leaf on the host; `sorts` contains the words by their letter in `_STORED`."""
     if slot.large:
         return np.array(large[slot.start])
     array = sorts[slot.sort][slot.start : slot.stop]

@@ -1,4 +1,4 @@
-"""Policies as pure functions: an initial memory, an action from memory and observation, and a memory update."""
+"""Policies as pure functions: initial memory, action from memory and observation, and memory update."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ class Policy(NamedTuple):
     """A policy with memory, for `jit` and `vmap`.
 
     Attributes:
-        init: memory at the start of an episode, a pytree; `()` for none.
+        init: the memory at the start of an episode, a pytree; `()` for no memory.
         act: `act(carry, obs, key) -> (carry, action)`, hashable. Pass learned weights as
-            `jax.tree_util.Partial(act, weights)`: they are traced, so that new weights need no compilation.
-        learn: `learn(carry, timestep) -> carry`, hashable; updates the memory after a step. By default a policy does
-            not learn within an episode.
+            `jax.tree_util.Partial(act, weights)`: they are traced, so new weights need no recompilation.
+        learn: `learn(carry, timestep) -> carry`, hashable; updates the memory after a step. By default, a policy
+            does not learn within an episode.
     """
 
     init: Any
@@ -37,7 +37,7 @@ class Policy(NamedTuple):
     learn: Callable[[Any, Timestep], Any] = _learn_nothing
 
     def traced(self) -> Policy:
-        """Return this policy as a pytree of arrays, an argument of compiled code."""
+        """Return this policy as a pytree of arrays, for use as an argument of compiled code."""
         return Policy(jax.tree.map(jnp.asarray, self.init), _as_tree(self.act), _as_tree(self.learn))
 
 
@@ -77,7 +77,7 @@ def random_policy(env: Env[Any, Any]) -> Policy:
 
 
 def mixed_policy(env: Env[Any, Any], policy: Policy) -> Policy:
-    """Act like `policy`, but sometimes at random, with a probability that is drawn from 0 to 1 for each episode."""
+    """Act like `policy`, but sometimes at random, with a probability drawn uniformly from 0 to 1 for each episode."""
     init, act, learn = policy.traced()
     return Policy((init, jnp.float32(-1.0)), Partial(_mix, act, Partial(_Draw(env))), Partial(_mix_learning, learn))
 
@@ -102,7 +102,7 @@ class _Ask:
 
     @cached_property
     def _axes(self) -> int:
-        """Return the number of axes of the first part of one observation."""
+        """Return the number of axes of the first part of an observation."""
         return np.ndim(jax.tree.leaves(self.env.observation_space.sample())[0])
 
     def _answer(self, obs: Any) -> Any:
@@ -125,9 +125,9 @@ class _Ask:
 
 
 def make_policy(env: Env[Any, Any], agent: Any) -> Policy:
-    """Return an agent as a policy: a `Policy`, a model with `predict` (SB3), or a function from observation to action.
+    """Convert an agent to a policy: a `Policy`, a model with `predict` (SB3), or a function from observation to action.
 
-    The last two run in Python, once per step for all episodes of an evaluation. They must not call JAX.
+    Models and functions run in Python, once per step for all episodes of an evaluation. They must not call JAX.
     """
     if isinstance(agent, Policy):
         return agent
@@ -137,7 +137,7 @@ def make_policy(env: Env[Any, Any], agent: Any) -> Policy:
 
 
 def together(policies: Sequence[Policy]) -> list[Policy]:
-    """Return policies that share one compiled program: the index of the acting one is traced."""
+    """Return policies that share one compiled program: the index of the acting policy is traced."""
     inits, acts, learns = zip(*(policy.traced() for policy in policies), strict=True)
     return [
         Policy(inits, Partial(_switch, jnp.int32(i), acts), Partial(_learn_all, learns)) for i in range(len(policies))
@@ -160,7 +160,7 @@ def _switch(which: jax.Array, acts: tuple[Any, ...], carries: tuple[Any, ...], o
 
 
 def sample(space: gymnasium.Space[Any], key: jax.Array) -> Any:
-    """Draw uniformly from a space, as int32 or float32 arrays; TypeError for a space without bounds."""
+    """Draw uniformly from a space, as int32 or float32 arrays; TypeError if the space is unbounded."""
     match space:
         case gymnasium.spaces.Discrete():
             return jnp.int32(space.start) + jax.random.randint(key, (), jnp.int32(0), jnp.int32(space.n), jnp.int32)
@@ -188,10 +188,10 @@ def _sample_box(space: gymnasium.spaces.Box, key: jax.Array) -> jax.Array:
 
 
 def count_choices(space: gymnasium.Space[Any]) -> list[list[int]]:
-    """Count the choices of each entry of an action, in the order of its leaves.
+    """Count the choices for each entry of an action, in the order of its leaves.
 
     Raises:
-        ConfigError: unless actions are integers from 0.
+        ConfigError: unless actions are integers starting from 0.
     """
     match space:
         case gymnasium.spaces.Discrete(start=0):
@@ -206,7 +206,7 @@ def count_choices(space: gymnasium.Space[Any]) -> list[list[int]]:
 
 
 def unflatten_actions(space: gymnasium.Space[Any], flat: jax.Array) -> Any:
-    """Turn integers (..., entries) into actions, with the same leading axes."""
+    """Convert integers (..., entries) to actions with the same leading axes."""
     like, tree = jax.tree.flatten(jax.eval_shape(partial(sample, space), jax.random.key(0)))
     parts = jnp.split(flat, np.cumsum([leaf.size for leaf in like])[:-1], axis=-1)
     shaped = [part.reshape(*flat.shape[:-1], *leaf.shape) for part, leaf in zip(parts, like, strict=True)]

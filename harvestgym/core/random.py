@@ -1,12 +1,12 @@
-"""Randomness: keys named by their use, and samplers that are pure functions of uniform numbers.
+"""Randomness: random keys named by use, and samplers that are pure functions of uniform numbers.
 
-An entity draws its uniforms of a day in one call and slices them by use. Counts are drawn by inversion, in a fixed
-number of steps outwards from the mean: no loop waits for the slowest element, and one vectorised kernel handles all
-elements of all environments, also under `vmap`.
+An entity draws all its uniforms for a day in one call and slices them by use. Counts are drawn by inversion, in a
+fixed number of steps outwards from the mean: no loop waits for the slowest element, and one vectorised kernel handles
+all elements of all environments, even under `vmap`.
 
-`threefry_words` is the generator of JAX's default keys (Threefry-2x32), written out so that XLA compiles it to one
-kernel. On a CPU, JAX lowers it to a loop of several kernels per call, which would take most of the time of a short
-day. The words are identical to JAX's.
+`threefry_words` is the generator for JAX's default keys (Threefry-2x32), written out so that XLA compiles it to one
+kernel. On a CPU, JAX lowers it to a loop with several kernels per call, which would dominate the time of a short day.
+The words are identical to JAX's.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from jax.custom_batching import custom_vmap
 from jax.typing import ArrayLike
 
 THREEFRY = "threefry2x32"
-"""JAX's name of its default generator."""
+"""JAX's name for its default generator."""
 PARITY = 0x1BD11BDA
 ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 """Constants of Threefry-2x32."""
 FEW = 8
-"""Size of a `vmap` up to which the steps of a sampler stay a loop."""
+"""Largest `vmap` size at which the steps of a sampler remain a loop."""
 
 
 def key_for(key: jax.Array, name: str) -> jax.Array:
-    """Return `key` folded with the CRC-32 of `name`, which is the same on every machine."""
+    """Return `key` folded with the CRC-32 of `name`; the result is the same on every machine."""
     return keys_for(key, (name,))[0]
 
 
@@ -51,7 +51,7 @@ def keys_for(key: jax.Array, names: Sequence[str]) -> jax.Array:
 
 
 def uniforms(key: jax.Array, sizes: Mapping[str, int]) -> dict[str, jax.Array]:
-    """Return float32 multiples of 2^-23 in [0, 1), `sizes[name]` for each name: names do not affect one another.
+    """Return float32 multiples of 2^-23 in [0, 1), `sizes[name]` for each name; names do not affect one another.
 
     One kernel computes all of them: with a key of JAX's default generator, number i of a name is the word at the
     counter (CRC-32 of the name, i). Raises ValueError if two names would share numbers.
@@ -74,7 +74,7 @@ def is_threefry(key: jax.Array) -> bool:
 
 
 def threefry_words(key: jax.Array, high: ArrayLike, low: ArrayLike) -> tuple[jax.Array, jax.Array]:
-    """Return the two words of a scalar typed key at each counter (`high`, `low`), all uint32.
+    """Return the two words for a scalar typed key at each counter (`high`, `low`), all uint32.
 
     Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3" (2011), 20 rounds.
     """
@@ -96,9 +96,9 @@ def bernoulli(u: ArrayLike, p: ArrayLike) -> jax.Array:
 
 
 def uniform_int(u: ArrayLike, low: ArrayLike, high: ArrayLike) -> jax.Array:
-    """Return int32 from `low` to `high`, both included, equally likely up to the 2^-23 of a float32 `u`.
+    """Return int32 values from `low` to `high` inclusive, equally likely up to the 2^-23 resolution of a float32 `u`.
 
-    The range may have at most 2^24 integers, which float32 distinguishes.
+    The range may contain at most 2^24 integers, the number that float32 can distinguish.
     """
     low = jnp.asarray(low, jnp.int32)
     size = jnp.asarray(high, jnp.int32) - low + 1
@@ -106,17 +106,17 @@ def uniform_int(u: ArrayLike, low: ArrayLike, high: ArrayLike) -> jax.Array:
 
 
 def normal(u: ArrayLike) -> jax.Array:
-    """Return standard normal quantiles of `u` in [0, 1), clipped symmetrically at 2^-24 (5.3 deviations)."""
+    """Return standard normal quantiles of `u` in [0, 1), clipped symmetrically at 2^-24 (5.3 standard deviations)."""
     return jax.scipy.special.ndtri(jnp.clip(u, 2.0**-24, 1 - 2.0**-24))
 
 
 @partial(jax.jit, static_argnames="n_max")
 def binomial(u: ArrayLike, n: ArrayLike, p: ArrayLike, n_max: int) -> jax.Array:
-    """Return int32 numbers of successes in `n` trials of probability `p`; `u` in [0, 1), `n`, `p` broadcast together.
+    """Return int32 numbers of successes in `n` trials with probability `p`; `u` in [0, 1), `n` and `p` are broadcast.
 
-    Requires 0 <= n <= n_max and 0 <= p <= 1; stays within [0, n]; is not monotone in `u`; has no gradient. Over
-    the uniforms of `jax.random.uniform` it is within 1e-5 of the binomial in total variation for n_max up
-    to 1000; their spacing of 2^-23 sets the limit. The compiled program grows with the square root of `n_max`.
+    Requires 0 <= n <= n_max and 0 <= p <= 1. The result is in [0, n], is not monotone in `u` and has no gradient. With
+    uniforms from `jax.random.uniform` it is within 1e-5 of the binomial in total variation for n_max up to 1000; their
+    spacing of 2^-23 limits the accuracy. The compiled program grows with the square root of `n_max`.
     """
     elements = lax.stop_gradient((_float(u), jnp.asarray(n, jnp.int32), _float(p)))
     return _in_line(partial(_invert, steps=_steps(n_max)))(*jnp.broadcast_arrays(*elements))
@@ -124,10 +124,10 @@ def binomial(u: ArrayLike, n: ArrayLike, p: ArrayLike, n_max: int) -> jax.Array:
 
 @partial(jax.jit, static_argnames="n_max")
 def multinomial(u: ArrayLike, n: ArrayLike, p: ArrayLike, n_max: int) -> jax.Array:
-    """Return int32 counts of shape (..., k) that sum to `n` exactly, by conditional binomials.
+    """Return int32 counts of shape (..., k) that sum to exactly `n`, using conditional binomials.
 
-    Shapes: `u` (..., k - 1), `n` (...), weights `p` (..., k), broadcast over (...). Weights are non-negative
-    and need not sum to one; a weight of 0 receives nothing, unless all are 0: then the last receives all.
+    Shapes: `u` (..., k - 1), `n` (...), weights `p` (..., k), broadcast over (...). Weights are non-negative and need
+    not sum to one; categories with weight 0 receive nothing, unless all weights are 0: then the last receives all.
     """
     u, n, p = _float(u), jnp.asarray(n, jnp.int32), _float(p)
     whole = jnp.broadcast_to(n, jnp.broadcast_shapes(u.shape[:-1], n.shape, p.shape[:-1]))
@@ -145,7 +145,7 @@ def multinomial(u: ArrayLike, n: ArrayLike, p: ArrayLike, n_max: int) -> jax.Arr
 
 
 def _codes(names: Sequence[str]) -> np.ndarray:
-    """Return the CRC-32 of each name, all different."""
+    """Return the CRC-32 of each name; all must be different."""
     codes = [zlib.crc32(name.encode()) for name in names]
     for i, code in enumerate(codes):
         if code in codes[:i]:
@@ -160,7 +160,7 @@ def _in_unit_interval(word: jax.Array) -> jax.Array:
 
 
 def _tails(p: jax.Array) -> jax.Array:
-    """Return the sum of each weight and all later ones, by additions that XLA fuses with their consumers."""
+    """Return the sum of each weight and all later weights, using additions that XLA fuses with their consumers."""
     sums = list(itertools.accumulate(p[..., i] for i in reversed(range(p.shape[-1]))))
     return jnp.stack(sums[::-1], axis=-1)
 
@@ -170,17 +170,17 @@ def _float(x: ArrayLike) -> jax.Array:
 
 
 def _steps(n_max: int) -> int:
-    """Return the number of steps: six deviations at p = 1/2, and two more for the skew of small `n_max`."""
+    """Return the number of steps: six standard deviations at p = 1/2, plus two steps for the skew at small `n_max`."""
     return min(n_max, math.ceil(3 * math.sqrt(n_max)) + 2)
 
 
 def _in_line(sample: Callable[..., jax.Array]) -> Callable[..., jax.Array]:
-    """Call `sample(u, n, p, unroll=)` with all elements, also those of `vmap`, as one line; skip it if all n are 0.
+    """Call `sample(u, n, p, unroll=)` with all elements, including vmapped ones, as one line; skip it if all n are 0.
 
-    XLA on a CPU vectorises over the innermost dimension: with two hosts in it, draws took 6 to 8 times longer. The
-    `cond` also prevents fusion of the sampler with its surroundings, whose shapes are not a line. Steps are unrolled
-    for the long lines of a batch. They are not unrolled for the few elements of one environment, which then compiles
-    in two thirds of the time, or if `vmap` is over at most `FEW` elements, such as fields.
+    On a CPU, XLA vectorises over the innermost dimension: with two hosts in it, draws took 6 to 8 times longer. The
+    `cond` also prevents fusing the sampler with surrounding code, whose shapes are not a line. Steps are unrolled for
+    the long lines of a batch. They are not unrolled for the few elements of one environment, which then compiles in two
+    thirds of the time, or if `vmap` covers at most `FEW` elements, such as fields.
     """
 
     def line(u, n, p, unroll):
@@ -205,13 +205,13 @@ def _in_line(sample: Callable[..., jax.Array]) -> Callable[..., jax.Array]:
 
 
 def _invert(u: jax.Array, n: jax.Array, p: jax.Array, steps: int, unroll: bool) -> jax.Array:
-    """Draw binomial counts by inversion: spend `u` on the pivot, then on its neighbours at distance 1, 2, ...
+    """Draw binomial counts by inversion: spend `u` on the pivot, then on its neighbours at distances 1, 2, ...
 
-    The small probability that no step covers, by rounding or beyond the last step, goes to the pivot.
+    The small probability not covered by any step, due to rounding or beyond the last step, goes to the pivot.
     """
-    q = jnp.where(p > 0.5, 1 - p, p)  # probability of the rarer outcome, so that (1 - q)^n does not underflow
+    q = jnp.where(p > 0.5, 1 - p, p)  # probability of the rarer outcome, to keep (1 - q)^n from underflowing
     pivot, rest, mass = _pivot(n.astype(jnp.float32), q)
-    up, down = q / (1 - q), (1 - q) / jnp.maximum(q, 1e-30)  # odds, and no division by zero at q = 0
+    up, down = q / (1 - q), (1 - q) / jnp.maximum(q, 1e-30)  # odds, without division by zero at q = 0
 
     def step(j, walk):
         unspent, right, left, count = walk
@@ -229,10 +229,10 @@ def _invert(u: jax.Array, n: jax.Array, p: jax.Array, steps: int, unroll: bool) 
 
 
 def _pivot(n: jax.Array, q: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """Return the start of the walk (the integer part of the mean, or 0), `n` minus it, and its probability.
+    """Return the pivot where the walk starts (the integer part of the mean, or 0), `n` minus it, and its probability.
 
     With m the pivot and d = nq - m: log P(m) = m log(1 + d/m) + (n-m) log(1 - d/(n-m)) + Stirling's remainder,
-    which is zero for m = 0. Every term is small, where factorials would cancel in float32.
+    which is zero for m = 0. Every term is small, whereas factorials would cancel in float32.
     """
     mean = n * q
     pivot = jnp.where(mean < 3, 0.0, jnp.floor(mean))
@@ -245,13 +245,13 @@ def _pivot(n: jax.Array, q: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]
 
 
 def _stirling(x: jax.Array) -> jax.Array:
-    """Stirling's series for log(x! / (sqrt(2 pi x) (x/e)^x)), within 3e-7 for x >= 3."""
+    """Compute log(x! / (sqrt(2 pi x) (x/e)^x)) by Stirling's series, within 3e-7 for x >= 3."""
     i = 1 / (x * x)
     return (1 / 12 - (1 / 360 - i / 1260) * i) / x
 
 
 def _log1p(x: jax.Array) -> jax.Array:
-    """Compute log(1 + x) for |x| <= 1/2 as 2 atanh(x / (2 + x)): XLA on a CPU does not vectorise its own here."""
+    """Compute log(1 + x) for |x| <= 1/2 as 2 atanh(x / (2 + x)): XLA does not vectorise its own version on a CPU."""
     s = x / (2 + x)
     series = jnp.zeros_like(s)
     for k in range(13, 0, -2):

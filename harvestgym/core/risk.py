@@ -1,7 +1,7 @@
-"""Risk measures: the value of a sample of returns under risk aversion.
+"""Risk measures: the value of a sample of returns to a risk-averse decision maker.
 
-A measure is a small callable from a sample to a number in the unit of the return; larger is better. In a farm file it
-is `{measure: cvar, level: 0.1}`. If all returns of a sample are equal, every measure is that return.
+A measure is a small callable that maps a sample to a number in the unit of the return; larger is better. In a farm
+file it is written `{measure: cvar, level: 0.1}`. If all returns in a sample are equal, every measure equals them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Aversion = Annotated[float, Field(gt=0, le=1e6)]
 
 
 class Measure(Strict):
-    """Base of all risk measures."""
+    """Base class of all risk measures."""
 
     measure: str = ""
 
@@ -39,11 +39,11 @@ class Measure(Strict):
 
     @model_serializer
     def written(self) -> dict[str, Any]:
-        """Return the entry for a file: its name, even if it is the default, and its parameters."""
+        """Return the measure as a file entry: its name, even if it is the default, and its parameters."""
         return {"measure": self.measure, **self.numbers()}
 
     def numbers(self) -> dict[str, float]:
-        """Return its parameters by name."""
+        """Return the parameters by name."""
         return {key: getattr(self, key) for key in type(self).model_fields if key != "measure"}
 
 
@@ -57,10 +57,10 @@ class Expectation(Measure):
 
 
 class CVaR(Measure):
-    """The mean of the worst `level` share of the returns; the last of them counts partially.
+    """The mean of the worst `level` share of the returns; the last one may count partially.
 
-    Conditional value at risk of Rockafellar & Uryasev (2000), Optimization of conditional value-at-risk, for a gain
-    instead of a loss. At level 1 it is the mean.
+    Conditional value at risk (Rockafellar & Uryasev 2000, Optimization of conditional value-at-risk), for gains
+    instead of losses. At level 1 it is the mean.
     """
 
     measure: Literal["cvar"] = "cvar"  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -73,7 +73,7 @@ class CVaR(Measure):
 
 
 class Quantile(Measure):
-    """The `level` quantile of the returns (value at risk, for a gain)."""
+    """The `level` quantile of the returns (value at risk, for gains)."""
 
     measure: Literal["quantile"] = "quantile"  # pyright: ignore[reportIncompatibleVariableOverride]
     level: Level = 0.1
@@ -99,7 +99,7 @@ class Entropic(Measure):
     """-ln E exp(-aversion G) / aversion: the certainty equivalent of an exponential utility.
 
     Howard & Matheson (1972), Risk-sensitive Markov decision processes; Föllmer & Schied (2002), Convex measures of
-    risk. With an aversion near 0 it is the mean; with a large aversion, the worst return.
+    risk. It approaches the mean for an aversion near 0, and the worst return for a large aversion.
     """
 
     measure: Literal["entropic"] = "entropic"  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -115,7 +115,7 @@ MEASURES: dict[str, type[Measure]] = {kind.model_fields["measure"].default: kind
 
 
 def parse_measure(data: Any) -> Measure:
-    """Return the measure that a mapping `{measure: cvar, level: 0.1}` names; ConfigError with the nearest name."""
+    """Return the measure for a mapping such as `{measure: cvar, level: 0.1}`; ConfigError with the nearest name."""
     if isinstance(data, Measure):
         return data
     if not isinstance(data, dict) or "measure" not in data:
@@ -129,11 +129,11 @@ def _optional(data: Any) -> Measure | None:
 
 
 class _Schema:
-    """The JSON Schema for editors, made on request, because it takes longer than reading a farm file."""
+    """The JSON Schema for editors, generated on request because it takes longer than reading a farm file."""
 
     def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
         return {"anyOf": [kind.model_json_schema() for kind in MEASURES.values()] + [{"type": "null"}]}
 
 
 Risk = Annotated[Measure | None, BeforeValidator(_optional), _Schema()]
-"""An optional measure in a file."""
+"""A type for an optional measure in a file."""

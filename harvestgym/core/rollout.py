@@ -1,4 +1,4 @@
-"""Batches of environments: compiled rollouts, evaluation of complete episodes, several devices."""
+"""Batches of environments: compiled rollouts and evaluation of complete episodes, on one or several devices."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ Devices = Sequence[Any]
 
 
 class Trajectory(NamedTuple):
-    """Transitions, with leading axes time and environment.
+    """Transitions with leading axes for time and environment.
 
     Attributes:
-        obs: observation before the action.
+        obs: the observation before the action.
         action: the action.
-        reward: float32, reward of the step.
-        next_obs: observation after the action; at the end of an episode, its last observation.
+        reward: float32, the reward for the step.
+        next_obs: the observation after the action; at the end of an episode, its last observation.
         terminated, truncated: bool, whether and how the episode ended.
-        info: info of the step; at the end of an episode, its last info.
+        info: the info of the step; at the end of an episode, its last info.
     """
 
     obs: Any
@@ -68,10 +68,10 @@ class Episodes(NamedTuple):
 
     Attributes:
         returns: float32, the sum of rewards.
-        length: int32, steps.
+        length: int32, the number of steps.
         terminated: bool, whether a condition of the environment ended the episode.
-        truncated: bool, whether the time limit or `max_steps` ended it.
-        info: info of the last step.
+        truncated: bool, whether the time limit or `max_steps` ended the episode.
+        info: the info of the last step.
     """
 
     returns: jax.Array
@@ -109,13 +109,13 @@ def rollout(
     params: Any = None,
     devices: Devices | None = None,
 ) -> Trajectory:
-    """Run `num_envs` environments for `num_steps` steps; a new episode begins whenever one ends.
+    """Run `num_envs` environments for `num_steps` steps; a new episode starts whenever one ends.
 
-    `key` is one key, or one per environment; the first episode of `jax.random.key(s)` is the one of `reset(seed=s)`.
+    `key` is one key, or one per environment; with `jax.random.key(s)`, the first episode is that of `reset(seed=s)`.
     `params` defaults to the environment's own; `Batched(params)` has separate parameters for each environment, and
     `Batched(policy)` a separate policy of the same structure for each. Environments, with anything `Batched`, are
-    distributed over `devices`; their number need not be a multiple, because the last device also runs copies that are
-    dropped.
+    distributed over `devices`; `num_envs` need not be a multiple of their number, because the last device also runs
+    copies that are dropped.
     """
     keys, params, chosen = _prepare("rollout", env, key, check_count("num_envs", num_envs), params, devices)
     with announcing(env.describe(num_envs)):
@@ -132,7 +132,7 @@ def evaluate(
     params: Any = None,
     devices: Devices | None = None,
 ) -> Episodes:
-    """Run `num_episodes` complete episodes of at most `max_steps` steps; stop when all have ended.
+    """Run `num_episodes` complete episodes of at most `max_steps` steps, stopping when all have ended.
 
     The other arguments are as in `rollout`.
     """
@@ -145,7 +145,7 @@ def evaluate(
 def _prepare(
     function: str, env: Env[Any, Any], key: jax.Array, number: int, params: Any, devices: Devices | None
 ) -> tuple[jax.Array, Any, tuple[Any, ...]]:
-    """Return a key per environment, the parameters and the devices of a run."""
+    """Return one key per environment, the parameters and the devices for a run."""
     check_core(env, function)
     chosen = tuple(devices or ())
     if not (isinstance(key, jax.Array) and jnp.issubdtype(key.dtype, jax.dtypes.prng_key)):
@@ -176,9 +176,9 @@ def _run_on_devices(
     keys: jax.Array,
     params: Any,
 ) -> Any:
-    """Call `function(env, most, policy, keys, params)`, distributed over devices by environment.
+    """Call `function(env, most, policy, keys, params)` with the environments distributed over devices.
 
-    `axis` is the axis of the environments in its results.
+    `axis` is the environment axis of its results.
     """
     if not devices:
         return function(env, most, policy, keys, params)
@@ -199,7 +199,7 @@ def _repeat_first(tree: Any, times: int) -> Any:
 
 
 def _roll(env: Env[Any, Any], num_steps: int, policy: Policy | Batched, keys: jax.Array, params: Any) -> Trajectory:
-    # All episodes begin in the loop, even the first ones, so that `reset` is compiled once.
+    # All episodes start in the loop, even the first ones, so that `reset` is compiled only once.
     begun = layout_of(jax.eval_shape(partial(start_episode, env), keys, params))
     none, none_shown = begun.unpack(begun.zeros())
     player, step = play_in_batch(policy, make_policy_keys(keys)), step_with_advance(env, params)

@@ -1,4 +1,4 @@
-"""Spaces of Gymnasium: their summary in one line, and the action in them that does nothing."""
+"""Helpers for Gymnasium spaces: one-line summaries and no-op actions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 
 def summarise_space(space: gymnasium.Space[Any], most: int = 120) -> str:
-    """Return a space as Gymnasium prints it, or its kind and sizes if that is longer than `most` characters."""
+    """Return a space as printed by Gymnasium, or its kind and sizes if that is longer than `most` characters."""
     text = " ".join(str(space).split())
     if len(text) <= most:
         return text
@@ -26,7 +26,7 @@ def summarise_space(space: gymnasium.Space[Any], most: int = 120) -> str:
 
 
 def noop_action(space: gymnasium.Space[Any]) -> Any:
-    """Return the action that does nothing: 0 in every part; None if the space has none."""
+    """Return the no-op action, 0 in every part; None if the space does not contain it."""
     match space:
         case gymnasium.spaces.Discrete():
             return np.int32(0)

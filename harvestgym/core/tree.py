@@ -2,7 +2,7 @@
 
 A field is a `var` (state), a `par` (parameter) or an `open_par` (parameters with names chosen by the user), all
 traced, or a `static` (structure, part of the compiled program). Its description (public name, unit, range, labels,
-meaning) is declared only there; spaces, tables, schemas, axis labels and error messages are derived from it.
+meaning) is declared only once, there; spaces, tables, schemas, axis labels and error messages are derived from it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ FieldKind = Literal["var", "par", "open", "static"]
 Dtype = Literal["float", "int", "bool"]
 
 WIDE = 1e9
-"""The limit of a range without a natural limit."""
+"""The bound used for a range without a natural bound."""
 
 
 @dataclass(frozen=True)
@@ -32,13 +32,13 @@ class Meta:
     """The description of one field.
 
     Attributes:
-        keys: the public names, `name#unit` as in the paper. Several keys name the entries of a leading axis, such as
-            the nutrients N, P, K, C of one array.
-        axes: the names of the remaining axes; `("plot",)` stands for the two axes of a field's plots.
-        low, high: the closed range of values.
-        labels: the name of each value of an integer choice.
-        hidden: whether it is state that cannot be observed, such as future weather.
-        settled: whether it is state that the start of an episode determines, so that a file cannot set it.
+        keys: the public names, `name#unit` as in the paper. Several keys name the entries along a leading axis, such as
+            the nutrients N, P, K, C in one array.
+        axes: the names of the remaining axes; `("plot",)` denotes the two axes of a field's plots.
+        low, high: the inclusive range of values.
+        labels: the names of the values of an integer choice.
+        hidden: whether the field is state that cannot be observed, such as future weather.
+        settled: whether the field is state determined by the start of an episode, so that a file cannot set it.
         endless: whether a parameter may be infinite, which means no bound.
         unknown: whether a parameter may be NaN, which means unknown.
     """
@@ -58,7 +58,7 @@ class Meta:
 
     @property
     def array_dtype(self) -> Any:
-        """The NumPy type of its values."""
+        """The NumPy type of the field's values."""
         return {"float": np.float32, "int": np.int32, "bool": np.bool_}[self.dtype]
 
     @property
@@ -92,7 +92,7 @@ def _describe(
     labels: tuple[str, ...] = (),
     **more: Any,
 ) -> Any:
-    """Return a dataclass field with its description; `more` are further attributes of `Meta`."""
+    """Return a dataclass field with its description; `more` contains additional attributes of `Meta`."""
     if labels:
         dtype, more = "int", more | {"low": 0, "high": len(labels) - 1}
     if dtype == "bool" and kind == "var":
@@ -110,31 +110,31 @@ def var(
     axes: tuple[str, ...] = ("plot",),
     **more: Any,
 ) -> Any:
-    """Declare a state variable: traced, observed under `key` unless hidden, in `[low, high]`; per plot by default.
+    """Declare a state variable: traced, in `[low, high]`, observed under `key` unless hidden; per plot by default.
 
-    `more` are `dtype`, `labels`, `hidden` and `settled` of `Meta`.
+    `more` may contain `dtype`, `labels`, `hidden` and `settled` of `Meta`.
     """
     return _describe("var", key, doc, low=low, high=high, axes=axes, **more)
 
 
 def par(key: str | tuple[str, ...], doc: str, *, default: Any = dataclasses.MISSING, **more: Any) -> Any:
-    """Declare a parameter: traced (so it can be mapped over, drawn per episode, differentiated), read from YAML.
+    """Declare a parameter: traced (so that it can be vmapped, sampled per episode, differentiated) and read from YAML.
 
-    `more` are `low`, `high`, `dtype`, `labels`, `endless`, `unknown` and `axes` of `Meta`. A parameter with `axes` is
-    an array that a program makes and files do not contain.
+    `more` may contain `low`, `high`, `dtype`, `labels`, `endless`, `unknown` and `axes` of `Meta`. A parameter with
+    `axes` is an array that is created by a program and does not appear in files.
     """
     return _describe("par", key, doc, default, **more)
 
 
 def open_par(key: str, doc: str, *, low: float = -math.inf, high: float = math.inf) -> Any:
-    """Declare parameters whose names the user chooses, a dict from name to number (the targets of a cide)."""
+    """Declare parameters whose names the user chooses: a dict from name to number (the targets of a cide)."""
     return _describe("open", key, doc, low=low, high=high)
 
 
 def static(
     key: str, doc: str, *, low: float = -math.inf, high: float = math.inf, default: Any = dataclasses.MISSING
 ) -> Any:
-    """Declare structure: hashable, part of the compiled program, never traced; a count lies within `[low, high]`."""
+    """Declare structure: hashable, part of the compiled program, never traced; a count must lie in `[low, high]`."""
     return _describe("static", key, doc, default, low=low, high=high)
 
 
@@ -142,8 +142,8 @@ def static(
 def pytree(cls: type[PytreeT]) -> type[PytreeT]:
     """Make `cls` a frozen dataclass and a JAX pytree; its `static` fields are auxiliary data.
 
-    JAX rebuilds instances without the constructor, so a constructor may validate its arguments although leaves may also
-    be shapes or axes.
+    JAX rebuilds instances without calling the constructor, so a constructor may validate its arguments although leaves
+    may also be shapes or axes.
     """
     cls = dataclass(frozen=True, kw_only=True)(cls)
     fields = dataclasses.fields(cls)  # pyright: ignore[reportArgumentType]
@@ -165,14 +165,14 @@ def pytree(cls: type[PytreeT]) -> type[PytreeT]:
 
 
 def rebuild(cls: type[PytreeT], values: Mapping[str, Any] | Iterable[tuple[str, Any]]) -> PytreeT:
-    """Make an instance of a pytree from all its fields, without the constructor and its checks."""
+    """Make an instance of a pytree from all its fields, bypassing the constructor and its checks."""
     made = object.__new__(cls)
     made.__dict__.update(values)
     return made
 
 
 def _make_getter(names: tuple[str, ...]) -> Callable[[Any], tuple[Any, ...]]:
-    """Return the function that reads some attributes of an object as a tuple."""
+    """Return a function that reads the named attributes of an object as a tuple."""
     if len(names) > 1:
         return operator.attrgetter(*names)
     return (lambda made: (getattr(made, names[0]),)) if names else lambda _: ()
@@ -191,7 +191,7 @@ def iterate_metas(cls: Any) -> Iterator[tuple[str, Meta]]:
 
 
 def cut_to_32_bits(leaf: Any) -> Any:
-    """Convert a leaf to a 32-bit JAX array, if the host enabled 64 bits: NumPy 1 would otherwise widen results."""
+    """Convert a leaf to a 32-bit JAX array if 64-bit mode is enabled: NumPy 1 would otherwise widen results."""
     if jnp.result_type(float) != np.float64:
         return leaf
     return jnp.asarray(leaf, {"float64": np.float32, "int64": np.int32}.get(str(jnp.result_type(leaf))))

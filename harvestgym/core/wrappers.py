@@ -1,7 +1,7 @@
 """Functional wrappers: each wraps an environment and is an environment, with a typed state.
 
-A wrapper is hashable, and works under `vmap` and `scan`. It defines `reset` and `step`; the five parts belong to the
-environment inside.
+A wrapper is hashable and works under `vmap` and `scan`. It defines `reset` and `step`; the five parts belong to the
+wrapped environment.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .random import keys_for
 
 @dataclass(frozen=True)
 class Wrapper(Env[Any, Params], Generic[Params]):
-    """An environment around `env`; a subclass changes the methods that it defines, the rest passes through."""
+    """An environment that wraps `env`; subclasses override some methods, and the rest are passed through."""
 
     env: Env[Any, Params]
 
@@ -49,11 +49,11 @@ class Wrapper(Env[Any, Params], Generic[Params]):
         return self.env.action_space
 
     def inner(self, state: Any) -> Any:
-        """Return the state of the environment inside."""
+        """Return the state of the wrapped environment."""
         return state.inner
 
     def read(self, action: Any) -> Any:
-        """Translate an action to an action of the environment inside."""
+        """Translate an action to an action of the wrapped environment."""
         return action
 
     def reset(self, key: jax.Array, params: Params | None = None) -> tuple[Any, Timestep]:
@@ -63,7 +63,7 @@ class Wrapper(Env[Any, Params], Generic[Params]):
         return self.opened(*self.env.again(key, self.inner(last), renew, params))
 
     def opened(self, state: Any, first: Timestep) -> tuple[Any, Timestep]:
-        """Return the state and Timestep of the wrapper at the start of an episode, from the inner ones."""
+        """Return the wrapper's state and Timestep at the start of an episode, given the inner ones."""
         raise NotImplementedError
 
 
@@ -73,7 +73,7 @@ def unwrapped(env: Env[Any, Any]) -> Env[Any, Any]:
 
 
 def find_layer(env: Env[Any, Any], name: str) -> Env[Any, Any] | None:
-    """Return the outermost layer of an environment that has an attribute; None if there is none."""
+    """Return the outermost layer of an environment with the attribute `name`; None if there is none."""
     if getattr(env, name, None) is not None:
         return env
     return find_layer(env.env, name) if isinstance(env, Wrapper) else None
@@ -89,7 +89,7 @@ def find_mask_layer(env: Env[Any, Any]) -> Env[Any, Any] | None:
 
 
 def layer_state(env: Env[Any, Any], state: Any, layer: Env[Any, Any]) -> Any:
-    """Return the state of `layer`, one of the environments inside `env`."""
+    """Return the state of `layer`, an environment inside `env`."""
     return state if env is layer or not isinstance(env, Wrapper) else layer_state(env.env, env.inner(state), layer)
 
 
@@ -104,7 +104,7 @@ def unwrapped_action(env: Env[Any, Any], action: Any) -> Any:
 
 
 class TimeLimitState(NamedTuple):
-    """The inner state, and the number of steps since the reset."""
+    """The inner state and the number of steps since the reset."""
 
     inner: Any
     steps: jax.Array
@@ -112,7 +112,7 @@ class TimeLimitState(NamedTuple):
 
 @dataclass(frozen=True)
 class TimeLimit(Wrapper[Params]):
-    """Truncates an episode after `steps` steps."""
+    """A wrapper that truncates an episode after `steps` steps."""
 
     steps: Annotated[int, Field(ge=1)]
 
@@ -129,7 +129,7 @@ class TimeLimit(Wrapper[Params]):
 
 
 class LogState(NamedTuple):
-    """The inner state, and the sum of rewards and the number of steps since the reset."""
+    """The inner state, with the sum of rewards and the number of steps since the reset."""
 
     inner: Any
     total: jax.Array
@@ -138,7 +138,7 @@ class LogState(NamedTuple):
 
 @dataclass(frozen=True)
 class Log(Wrapper[Params]):
-    """Adds `episode_return` and `episode_length` so far to the info; at the end they are the totals."""
+    """A wrapper that adds the `episode_return` and `episode_length` so far to the info; the last are the totals."""
 
     def opened(self, state: Any, first: Timestep) -> tuple[LogState, Timestep]:
         return self._with_info(LogState(state, jnp.float32(0.0), jnp.int32(0)), first)
@@ -155,7 +155,7 @@ class Log(Wrapper[Params]):
 
 
 class AutoResetState(NamedTuple):
-    """The inner state, and whether the last step ended the episode."""
+    """The inner state and whether the last step ended the episode."""
 
     inner: Any
     over: jax.Array
@@ -163,10 +163,10 @@ class AutoResetState(NamedTuple):
 
 @dataclass(frozen=True)
 class AutoReset(Wrapper[Params]):
-    """Starts a new episode with a new key when one has ended, in one of Gymnasium's modes (`AutoresetMode`).
+    """A wrapper that starts a new episode with a new key when one ends, in one of Gymnasium's modes (`AutoresetMode`).
 
-    In SAME_STEP the info also contains `final_obs` and `final_info`, the obs and info of the step before the restart;
-    `_final_obs` and `_final_info` are true at the end of an episode.
+    In SAME_STEP mode, the info also contains `final_obs` and `final_info`, the obs and info of the step before the
+    restart; `_final_obs` and `_final_info` are true at the end of an episode.
     """
 
     mode: AutoresetMode = AutoresetMode.NEXT_STEP
@@ -194,7 +194,7 @@ class AutoReset(Wrapper[Params]):
 
 @dataclass(frozen=True)
 class Flatten(Wrapper[Params]):
-    """Observations as one flat float32 `Box`, in the order of `gymnasium.spaces.flatten`."""
+    """A wrapper with observations in one flat float32 `Box`, in the order of `gymnasium.spaces.flatten`."""
 
     @property
     def observation_space(self) -> gymnasium.Space[Any]:

@@ -1,4 +1,4 @@
-"""Strict YAML: safe, without repeated keys, `1e-3` is a number, and errors have file and line."""
+"""Strict YAML: safe loading, no repeated keys, `1e-3` is a number, and errors report the file and line."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ import yaml
 from .errors import ConfigError
 
 _Safe: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-"""The C parser is about eight times faster; PyYAML has it where it could be built."""
+"""The C parser is about eight times faster; PyYAML includes it where it could be built."""
 
 
 DEEPEST = 100
-"""Largest depth of nesting in a file."""
+"""Maximum nesting depth in a file."""
 
 
 class _Loader(_Safe):
-    """SafeLoader that rejects repeated keys and reads floats like YAML 1.2."""
+    """A SafeLoader that rejects repeated keys and reads floats as in YAML 1.2."""
 
 
 def _mapping(loader: _Loader, node: yaml.MappingNode, deep: bool = True) -> dict[Any, Any]:
@@ -44,7 +44,7 @@ _Loader.add_implicit_resolver(
 
 
 def parse(text: str, where: str = "<text>") -> Any:
-    """Return the value of a YAML text; ConfigError with `where` and the line if it is not well formed."""
+    """Return the value of YAML text; ConfigError with `where` and the line if it is malformed."""
     try:
         value = yaml.load(text, Loader=_Loader)  # noqa: S506 (a SafeLoader)
     except yaml.MarkedYAMLError as error:
@@ -78,7 +78,7 @@ def _too_deep(where: str) -> ConfigError:
 
 
 def to_line(value: Any) -> str:
-    """Return a value as one line of YAML."""
+    """Return a value as a single line of YAML."""
     text = yaml.safe_dump(value, default_flow_style=True, sort_keys=False, allow_unicode=True, width=2**30)
     return text.removesuffix("\n").removesuffix("\n...")
 

@@ -71,7 +71,7 @@ def fit(
     generations: int = 40,
     start_seed: int | None = None,
 ) -> Fit:
-    """Find the parameters with which the farm fits the observations best.
+    """Find the parameters with which the farm best fits the observations.
 
     The loss is the mean squared error of the median season over all observations, with each series in units of its
     spread.
@@ -84,7 +84,7 @@ def fit(
         seasons: number of seasons per candidate.
         seed: seed of the seasons.
         members: candidates per generation and parameter.
-        generations: largest number of generations.
+        generations: maximum number of generations.
         start_seed: seed of the search; by default `seed`. Other seeds give other initial candidates.
 
     Raises:
@@ -140,12 +140,12 @@ def _make_keys(seed: int, seasons: int) -> jax.Array:
 
 
 def find_watched(env: FarmModel, path: str) -> Variable:
-    """Find the variable of a path `Field-0/Plant-0/size#cm`."""
+    """Find the variable at a path `Field-0/Plant-0/size#cm`."""
     return env.names.variable(*_split(path))
 
 
 def find_parameter(env: FarmModel, path: str) -> LeafUpdate:
-    """Find the parameter of a path `Field-0/Plant-0/grow/rate/intercept` among the leaves of the farm's parameters."""
+    """Find the parameter at a path `Field-0/Plant-0/grow/rate/intercept` among the leaves of the farm's parameters."""
     field, entity, rest = _split(path)
     name, slot = env.names.entity(field, entity)
     f = list(env.names.shapes).index(name)

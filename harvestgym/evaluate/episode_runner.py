@@ -1,7 +1,7 @@
 """Run `EpisodeCase`s: the episodes of many cases with the same structure, in batches of one compiled size.
 
 A row is an episode with the parameters and the policy of its case. Batches have a fixed size, and rows do not depend on
-their position, so that a case has the same rows with any other cases and on any worker.
+their position, so a case has the same rows alongside any other cases and on any worker.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Setting(NamedTuple):
 
 
 def run_episode_cases(cases: Sequence[EpisodeCase]) -> list[dict[str, np.ndarray]]:
-    """Return the columns of each case, a row per episode: return, length, end, and the columns of the family."""
+    """Return the columns of each case, with a row per episode: return, length, end, and the columns of the family."""
     settings = [prepare_setting(case) for case in cases]
     groups: dict[Hashable, list[int]] = {}
     for i, setting in enumerate(settings):
@@ -63,7 +63,7 @@ def run_episode_cases(cases: Sequence[EpisodeCase]) -> list[dict[str, np.ndarray
 
 
 def prepare_setting(case: EpisodeCase) -> Setting:
-    """Make the environment and the policy of a case; ConfigError for a mistake in one of them."""
+    """Make the environment and the policy of a case; ConfigError for a mistake in either."""
     changed = tuple(path.stat().st_mtime_ns for path in case.files if path.is_file())
     return _prepare_setting(case.id, json.dumps(case.overrides, sort_keys=True), case.policy, case.split, changed)
 

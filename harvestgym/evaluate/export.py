@@ -169,7 +169,7 @@ def _write_folder(episode: RecordedEpisode, out: Path) -> list[Path]:
 
 
 def write_record(record: Record, path: Path) -> None:
-    """Write a record as Parquet, a column per plot or component, `name/(0, 1)`; needs the extra `data`."""
+    """Write a record as Parquet, with a column per plot or component, such as `name/(0, 1)`; needs the extra `data`."""
     flat: dict[str, np.ndarray] = {"step": np.arange(len(record["reward"]))}
     for name, values in record.items():
         for at in np.ndindex(values.shape[1:]):

@@ -1,4 +1,4 @@
-"""Recording of one episode: the arrays that the family keeps at each step."""
+"""Recording of one episode: the arrays that the family records at each step."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def record_episode(id: str, env: Env[Any, Any], policy: Policy, seed: int) -> Re
 
 
 def record_first(id: str, env: Env[Any, Any], policy: Policy, seed: int) -> tuple[Record, Episodes]:
-    """Record the first episode of the evaluation with this seed, and return its row there, up to rounding."""
+    """Record the first episode of the evaluation with this seed; also return its row in it, up to rounding."""
     frames, terminated, truncated, infos = jax.device_get(
         _record_steps(env, family_function(id, "record"), horizon(env), policy.traced(), seed_key(seed), env.params)
     )
@@ -58,7 +58,7 @@ def record_first(id: str, env: Env[Any, Any], policy: Policy, seed: int) -> tupl
 
 @partial(jit_quickly, what="the record of an episode", static_argnums=(0, 1, 2))
 def _record_steps(env: Env[Any, Any], keep: Any, steps: int, policy: Policy, key: jax.Array, params: Any) -> Any:
-    """Return the frames from the start on, and of each step the ends and the info."""
+    """Return the frames from the start on, and the end flags and info of each step."""
     run, first = start_episode(env, key, params)
     mind = key_for(key, "policy")
 

@@ -168,9 +168,9 @@ def find_idle_action(id: str, env: Env[Any, Any]) -> Any:
 
 
 def policy_named(id: str, env: Env[Any, Any], name: Any) -> Policy:
-    """Make a policy of an id by name, or of an agent (see `core.policy.make_policy`); ConfigError for an unknown name.
+    """Make a policy for an id from a name or an agent (see `core.policy.make_policy`); ConfigError for an unknown name.
 
-    The names are those of the family, `random`, `none` (no action), and `mixed`: the expert, which acts at random with
+    The names are the family's own, `random`, `none` (no action), and `mixed`: the expert, which acts at random with
     a probability that differs between episodes (`mixed_policy`).
     """
     if not isinstance(name, str):
@@ -189,7 +189,7 @@ def policy_named(id: str, env: Env[Any, Any], name: Any) -> Policy:
 
 
 def find_policy(id: str, env: Env[Any, Any], name: Any) -> tuple[Env[Any, Any], Policy]:
-    """Return a policy and its environment, like `policy_named` or by `module:function` or `file.py:function`.
+    """Return a policy and its environment, as in `policy_named`, or from `module:function` or `file.py:function`.
 
     The function gets the id and the environment. It returns a `Policy`, or a pair of an environment, such as a wrapped
     one, and its `Policy`.
@@ -293,15 +293,15 @@ def run_rows(
     size: int,
     params: Any = None,
 ) -> Episodes:
-    """Run an episode of its owner for each row, in batches of one compiled size.
+    """Run one episode per row, with the owner's policy, in batches of one compiled size.
 
     Args:
         env: the environment.
         policies: a policy for each owner, stacked.
-        owner: the owner of each row, (rows,).
-        make_keys: returns the keys of some rows.
+        owner: the index of the owner of each row, (rows,).
+        make_keys: a function that returns the keys of given rows.
         steps: length of the longest episode.
-        size: rows of a batch; the last one is filled up.
+        size: rows per batch; the last batch is padded.
         params: parameters for each owner, stacked; by default those of the environment.
     """
     parts = []
@@ -314,9 +314,9 @@ def run_rows(
 
 
 def evaluation_keys(seed: int | np.ndarray, numbers: Sequence[int] | np.ndarray) -> jax.Array:
-    """Return the keys of episodes of an evaluation by number; episode 0 is the one of `reset(seed=seed)`.
+    """Return the keys of the numbered episodes of an evaluation; `reset(seed=seed)` starts episode 0.
 
-    `seed` is one seed for all, or an int64 array with one for each.
+    `seed` is a single seed for all episodes, or an int64 array with a seed for each.
     """
     words = np.asarray(np.mod(seed, 2**32), np.uint32)
     return _make_keys(np.broadcast_to(words, np.shape(numbers)), np.asarray(numbers, np.int32))

@@ -117,7 +117,7 @@ def list_references(id: str) -> dict[str, ReferenceReturn]:
 def score(
     id: str, policy: Any = "expert", episodes: int | None = None, progress: Progress = ignore_progress
 ) -> PolicyScore:
-    """Run a policy on held-out seasons of an id, the first of its test split, and compare it with references.
+    """Run a policy on the first held-out seasons of an id's test split, and compare it with references.
 
     Args:
         id: a registered id.

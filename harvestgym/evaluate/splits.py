@@ -1,8 +1,8 @@
 """The held-out protocol: a training and a test split of every id (`splits.yaml`).
 
 The splits hold out seeds of every id, years of weather that is replayed from a table, whole decades of tables with
-thirty years, and sites and soils that an id draws. A weather generator, a fishery or a world has no years: there,
-another seed is another season.
+thirty years, and sites and soils that an id draws. A weather generator, a fishery or a world has no years;
+there, another seed gives another season.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from harvestgym.registry import spec as spec_of
 
 FILE = Path(__file__).with_name("splits.yaml")
 DECADES = 3
-"""Number of decades from which a table is split by decade; the file names the decades of each split."""
+"""Minimum number of decades in a table that is split by decade; the file lists the decades of each split."""
 
 
 class SplitFile(Strict):
@@ -52,7 +52,7 @@ class Split:
     seeds: range
 
     def make(self, **more: Any) -> Env[Any, Any]:
-        """Make the environment of this split, with further overrides."""
+        """Make the environment of this split, with additional overrides."""
         return spec_of(self.id).make(**merge(dict(self.overrides), more))
 
     def seed(self, number: int) -> int:

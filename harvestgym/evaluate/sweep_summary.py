@@ -18,7 +18,7 @@ ROW_COLUMNS = ("episode", RETURN, "length", "terminated", "truncated")
 
 
 MOST_MEANS = 4
-"""Number of family columns in the table; the Parquet files contain all."""
+"""Number of family columns in the table; the Parquet files contain all of them."""
 
 
 class SettingRows(NamedTuple):
@@ -44,7 +44,7 @@ def summarise_settings(rows: Any, labels: Sequence[str]) -> Iterator[SettingRows
 
 
 def make_summary_table(rows: Any, labels: Sequence[str], title: str) -> Table:
-    """Make a table with a row per setting: labels, the mean return with its interval, and means of the family."""
+    """Make a table with a row per setting: labels, the mean return with its interval, and means of family columns."""
     settings = list(summarise_settings(rows, labels))
     names = [name for name in settings[0].means if any(np.isfinite(each.means[name]) for each in settings)][:MOST_MEANS]
     lines = [

@@ -30,13 +30,13 @@ FINALISTS = 16
 """Number of finalists of each rule, which run in fresh seasons."""
 
 FRESH = 16
-"""Fresh seasons of the finalists, as a multiple of the seasons of a candidate."""
+"""Fresh seasons per finalist, as a multiple of the seasons per candidate."""
 
 CANDIDATE_BATCH = 16
-"""A generation has a multiple of so many candidates."""
+"""The number of candidates in a generation is a multiple of this."""
 
 ROWS = 768
-"""Most seasons per call on the device, which limits the memory of large farms."""
+"""Maximum number of seasons per call on the device, to limit the memory for large farms."""
 
 UNTUNED = ("random", "none", "expert", "sdp-finite")
 """Policies that cannot become the expert: the expert itself, and policies that know the end of the horizon."""
@@ -69,11 +69,11 @@ class Bench(NamedTuple):
     keys: jax.Array
 
     def run_rules(self, family: RuleFamily, candidates: list[dict[str, float]]) -> np.ndarray:
-        """Return the return of each candidate in each season."""
+        """Return each candidate's return in each season."""
         return self.run([family.build(numbers) for numbers in candidates])
 
     def run(self, policies: list[Policy]) -> np.ndarray:
-        """Return the return of each policy in each season; all policies have the same structure."""
+        """Return each policy's return in each season; all policies have the same structure."""
         stacked = jax.tree.map(lambda *leaves: np.stack(leaves), *(policy.traced() for policy in policies))
         owner, season = np.divmod(np.arange(len(policies) * len(self.keys)), len(self.keys))
         steps, size = horizon(self.env), min(ROWS, len(owner))

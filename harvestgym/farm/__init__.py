@@ -1,4 +1,4 @@
-"""The farm family: the classes of section 3 of the Farm-Gym paper, imported on first use (nothing here imports JAX)."""
+"""The farm family: the classes in section 3 of the Farm-Gym paper, imported on first use (nothing here imports JAX)."""
 
 # ruff: noqa: F401
 from __future__ import annotations
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from .public_names import PUBLIC
 
-if TYPE_CHECKING:  # the types of the names in the table, for editors and type checkers
+if TYPE_CHECKING:  # for editors and type checkers
     from harvestgym.farm.engine.farmers import BasicFarmer, CostCap, Farmer, HourlyFarmer, Rule
     from harvestgym.farm.engine.reward_terms import Biodiversity, Market, SoilHealth, Tally, Term
     from harvestgym.farm.entities.base import Entity

@@ -1,4 +1,4 @@
-"""The farm family: farms of the catalogue and of files, and the functions that every family offers.
+"""The farm family: farms from the catalogue and from files, and the functions that every family offers.
 
 The functions of a family are `policies`, `risk`, `summary`, `record`, `figure`, `scene`, `timeline`, `describe` and
 `find_variable`; `registry.family_function` finds them by name.
@@ -61,18 +61,18 @@ def make(
 def make(
     name: str, entities: Mapping[str, Any] | None = None, interface: str | None = None, **overrides: Any
 ) -> Env[Any, Any]:
-    """Make the farm of a catalogue file.
+    """Make a farm from the catalogue.
 
     Args:
         name: the file's name, `bean-1x1-v1`.
-        entities: other parameter sets for some entities, `{"Weather-0": "lille"}` or, with several fields,
+        entities: different parameter sets for some entities, `{"Weather-0": "lille"}` or, with several fields,
             `{"Field-1/Soil-0": {"extends": "clay", "depth#m": 0.8}}`, or single parameters, `{"Soil-0/depth#m": 0.8}`.
-        interface: "map" for maps and orders of three parts (`farm.learn.map_farm`), "discrete", "multidiscrete" or
+        interface: "map" for maps and three-part orders (`farm.learn.map_farm`), "discrete", "multidiscrete" or
             "box" for actions as numbers (`wrap_actions`); by default the farm itself.
-        overrides: entries of the farm file, merged into it (`mode="fo"`, `rules={"horizon#day": 90}`).
+        overrides: entries to merge into the farm file (`mode="fo"`, `rules={"horizon#day": 90}`).
 
     Raises:
-        ConfigError: with the path of every mistake and the nearest valid name.
+        ConfigError: lists the path of every mistake and the nearest valid name.
     """
     path = CATALOGUE / f"{name}.yaml"
     if not path.is_file():
@@ -83,10 +83,10 @@ def make(
 def from_yaml(
     path: str | Path, entities: Mapping[str, Any] | None = None, interface: str | None = None, **overrides: Any
 ) -> Env[Any, Any]:
-    """Make the farm of a file, changed like by `make`; ConfigError if it is missing or has mistakes.
+    """Make a farm from a file, with the same changes as `make`; ConfigError if it is missing or has mistakes.
 
-    A weather table named in the file is read from its folder; one named in the arguments, from the working folder. The
-    numbers of the expert's rules are those of the tuned file (`harvestgym tune`), if there is one.
+    A weather table named in the file is read from the file's folder; a table named in the arguments is read from the
+    working folder. The expert's rules use the numbers in the tuned file (`harvestgym tune`), if it exists.
     """
     given = overrides if entities is None else {**overrides, "entities": entities}
     overrides = expand_presets(Path(path), given, ("entities", "interface", "render_mode", *FarmSpec.model_fields))
@@ -101,7 +101,7 @@ def from_yaml(
 
 
 def wrap(model: FarmModel, interface: str) -> Env[Any, Any]:
-    """Return a farm wrapped in one of the interfaces of `make`."""
+    """Wrap a farm in one of the interfaces that `make` offers."""
     check_name("interface", interface, ("map", *WRAPPERS))
     return MapFarm(model) if interface == "map" else wrap_actions(model, interface)
 
@@ -114,7 +114,7 @@ def replace_sets(spec: FarmSpec, entities: Mapping[str, Any]) -> FarmSpec:
     for target, which in sorted(entities.items(), key=lambda entry: str(entry[0]).count("/")):  # sets before parameters
         field, _, entity = str(target).partition("/")
         if field not in spec.fields and (not entity or "#" in str(target).rpartition("/")[2]):
-            field, entity = "", str(target)  # of the only field
+            field, entity = "", str(target)  # the farm has only one field
         if not field and len(spec.fields) > 1:
             raise ConfigError("entities: expected a field, got none; try 'Field-0/Weather-0', with one of "
                               f"{list(spec.fields)}")  # fmt: skip
@@ -125,19 +125,19 @@ def replace_sets(spec: FarmSpec, entities: Mapping[str, Any]) -> FarmSpec:
 
 
 def policies(env: FarmModel | MapFarm) -> dict[str, Any]:
-    """Return the policies of a farm: its expert, if the file has one."""
+    """Return a farm's policies: its expert, if the file defines one."""
     if isinstance(env, MapFarm):
         return {name: translate_policy(env, policy) for name, policy in policies(env.env).items()}
     return {"expert": rule_policy(env)} if env.spec.expert else {}
 
 
 def risk(env: FarmModel) -> Measure | None:
-    """Return the risk measure of the score, if it has one."""
+    """Return the score's risk measure, if it has one."""
     return env.spec.scoring.risk
 
 
 def find_unsown(env: FarmModel) -> list[tuple[str, str]]:
-    """Return the field and the name of each crop that no season has: it starts as no plant, and nothing sows it."""
+    """Return the field and name of each crop that never grows: it has no initial stage, and nothing sows it."""
     crops = {v.where: env.params.fields[v.field].entities[v.entity] for v in env.variables}
     sown = {row.names for row in env.actions.rows if row.action.name == "sow"}
     sown |= {
@@ -149,7 +149,7 @@ def find_unsown(env: FarmModel) -> list[tuple[str, str]]:
 
 
 def list_notes(env: FarmModel) -> list[str]:
-    """Return what is allowed in a farm but hardly meant, a sentence each."""
+    """Return one sentence for each setting that is allowed but probably unintended."""
     return [
         f"{field}/{crop} is {NEVER_SOWN}: it has no stage in rules > init, and no intervention sow"
         for field, crop in find_unsown(env)
@@ -159,13 +159,13 @@ def list_notes(env: FarmModel) -> list[str]:
 def find_variable(
     env: FarmModel, field: str, entity: str, variable: str, where: str
 ) -> tuple[Callable[[Any, Any], jax.Array], Meta]:
-    """Find a variable by its names, for monitoring: how to read it, and its description."""
+    """Find a variable by name, for monitoring; return how to read it, and its description."""
     found = env.names.variable(field, entity, variable, where)
     return partial(env.value, found), found.meta
 
 
 def summary(env: FarmModel, episodes: Episodes) -> dict[str, np.ndarray]:
-    """Return per season the yield, the water used, and the cause of death on each plot."""
+    """Return, for each season, the yield, the water used, and the cause of death on each plot."""
     info, unsown = episodes.info, find_unsown(env)
     out = {"yield kg": info["total/harvest#kg"]} if "total/harvest#kg" in info else {}
     out |= {"water used L": info["total/water#L"]} if "total/water#L" in info else {}

@@ -1,8 +1,8 @@
-"""Conditions as text, `Plant-0.stage == ripe and Weather-0.day#int365 > 200`, as Python's syntax trees.
+"""Parsing of conditions such as `Plant-0.stage == ripe and Weather-0.day#int365 > 200` into Python syntax trees.
 
-The grammar is a part of Python's: comparisons, `in`, `and`, `or`, `not`, `+ - * /`, and functions of one expression. A
-name with a dot is a variable, `ENTITY.KEY` or `FIELD.ENTITY.KEY`, perhaps on one plot, `Soil-0.available_N#g[0, 1]`. A
-name without one is a value of a variable. Names contain the signs - and /, so that arithmetic needs spaces.
+The grammar is a subset of Python's: comparisons, `in`, `and`, `or`, `not`, `+ - * /`, and functions of one expression.
+A name with a dot is a variable, `ENTITY.KEY` or `FIELD.ENTITY.KEY`, optionally on one plot, `Soil-0.available_N#g[0,
+1]`. A name without a dot is a value of a variable. Names may contain - and /, so arithmetic needs spaces.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.USub, ast.Not)
 KEYWORDS = ("and", "or", "not", "in", "True", "False")
 TOKEN = re.compile(r"'[^']*'|\"[^\"]*\"|(?<![\w.])[^\W\d][\w°%#./-]*")
 MEANT = {"=": "==", "=>": ">=", "=<": "<=", "<>": "!=", "&&": "and", "||": "or", "!": "not", "is": "=="}
-"""What is meant by some signs of other languages."""
+"""Replacements for operators of other languages."""
 
 EACH, MOST, LEAST = "each", "most", "least"
 
 
 def parse_formula(text: Any) -> Any:
-    """Return the syntax tree of a formula, in which a variable is a `Name` with its whole text.
+    """Return the syntax tree of a formula; each variable is a `Name` that holds its full text.
 
     Raises:
-        ConfigError: with the position of the first mistake in the text.
+        ConfigError: gives the position of the first mistake in the text.
     """
     if not isinstance(text, str):
         raise ConfigError(f"expected a text such as 'Plant-0.stage == ripe', got {text!r}")
@@ -61,7 +61,7 @@ def place(text: str, node: Any) -> str:
 
 
 def split_plots(text: str) -> tuple[str, str]:
-    """Return the word and the formula of `each`, `most FORMULA` or `least FORMULA`; ConfigError for another text."""
+    """Split `each`, `most FORMULA` or `least FORMULA` into word and formula; ConfigError for any other text."""
     word, _, formula = text.strip().partition(" ")
     if word not in (EACH, MOST, LEAST) or (word == EACH) == bool(formula):
         raise ConfigError("expected each, most VARIABLE, least VARIABLE or a plot [x, y]")
@@ -69,7 +69,7 @@ def split_plots(text: str) -> tuple[str, str]:
 
 
 def _mask(token: re.Match[str]) -> str:
-    """Return a name as an identifier, and a quoted text as another one, of the same length."""
+    """Replace a name or a quoted string by an identifier of the same length."""
     text = token[0]
     if text[0] in "'\"":
         return text[0] + "x" * (len(text) - 2) + text[0]
@@ -77,7 +77,7 @@ def _mask(token: re.Match[str]) -> str:
 
 
 class _Restorer(ast.NodeTransformer):
-    """Puts the names and the quoted texts back; a number has its sign, and each list is one in brackets."""
+    """Transformer that restores names and quoted strings, folds signs into numbers, and turns tuples into lists."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -106,7 +106,7 @@ class _Restorer(ast.NodeTransformer):
 
 
 def _syntax_error(text: str, offset: int) -> ConfigError:
-    """Return the error for what Python's parser refuses at a position, counted from 1."""
+    """Return the error for a syntax error that Python's parser reports at a position, counted from 1."""
     tokens = re.finditer(r"[\w°#./-]+|[^\w\s()[\]]+|\S", text)
     found = next((token for token in tokens if token.end() >= offset), None)
     at, got = (found.start(), repr(found[0])) if found else (len(text), "the end")
@@ -116,7 +116,7 @@ def _syntax_error(text: str, offset: int) -> ConfigError:
 
 
 def _check(node: Any, text: str) -> None:
-    """Raise ConfigError for a node that is not of the language."""
+    """Raise ConfigError for a node that the grammar does not allow."""
     expected = ""
     match node:
         case Compare():

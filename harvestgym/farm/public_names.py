@@ -1,6 +1,6 @@
-"""The table of public classes: what a farm file and `from harvestgym.farm import ...` can name, and where each is.
+"""The table of public classes that a farm file and `from harvestgym.farm import ...` can name, with their modules.
 
-A built-in component is registered by one line here; those of users are named `module:Class`.
+Each built-in component is registered by one line here; users' own components are named `module:Class`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ KINDS = {
         "Weather", "Soil", "Plant", "Birds", "Weeds", "Pests", "Pollinators", "Cide", "Fertilizer", "Facility",
     )
 }  # fmt: skip
-"""Kinds of entities, each in the folder of its name."""
+"""Kinds of entities, each in the folder named after it."""
 
 FARMERS = _locate("engine.farmers", "BasicFarmer", "HourlyFarmer")
 RULES = _locate("engine.farmers", "CostCap")
@@ -36,4 +36,4 @@ PUBLIC = {
     **_locate("learn.jobs", "MacroJobs"),
     **_locate("learn.map_farm", "MapFarm"),
 }
-"""All that `harvestgym.farm` exports."""
+"""Everything that `harvestgym.farm` exports."""

@@ -1,7 +1,7 @@
-"""The schema of a farm file as frozen plain data: fields, farmers, rules, scoring, an expert.
+"""The schema of a farm file as frozen plain data: fields, farmers, rules, scoring and an expert.
 
-The models below are the whole schema: unknown keys, missing parts and wrong types are refused together,
-each with its path; `json_schema()` serves editors.
+The models below define the whole schema. Unknown keys, missing parts and wrong types are reported together, each with
+its path. Editors can use `json_schema()`.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ from harvestgym.core.tree import WIDE
 from .formula_parser import parse_formula, split_plots
 
 FILES = ("table",)
-"""Keys of an entity's set that name a file; it is searched for next to the farm file that names it."""
+"""Keys in an entity's parameter set that name a file, looked up next to the farm file."""
 
 SITE_KEYS = ("site",)
-"""Keys that name a set that ships, or a YAML file likewise."""
+"""Keys that name a built-in set, or a YAML file next to the farm file."""
 
 Days = Annotated[StrictInt, Field(ge=1, le=int(INT32.max))]
 
 
 def _number(value: Any) -> Any:
-    """Refuse values that pydantic would convert to a number: `no`, and numbers in quotes."""
+    """Reject values that pydantic would convert to a number: `no`, and numbers in quotes."""
     if isinstance(value, (bool, str)):
         hint = "not yes/no/true/false" if isinstance(value, bool) else "without quotes"
         raise ValueError(f"expected a number, {hint}")
@@ -53,7 +53,7 @@ Cost = Annotated[Number, Field(ge=0, le=WIDE)]
 
 
 def parse_plot(value: Any) -> Any:
-    """`'(0, 1)'` as the paper writes it, `[0, 1]` as YAML does."""
+    """Parse a plot, written `'(0, 1)'` as in the paper or `[0, 1]` as in YAML."""
     if isinstance(value, str) and value.strip().startswith("("):
         parts = [part.strip() for part in value.strip(" ()").split(",")]
         return tuple(int(p) if p.removeprefix("-").isdecimal() else p for p in parts)
@@ -61,8 +61,8 @@ def parse_plot(value: Any) -> Any:
 
 
 def _parse_interval(value: Any) -> Any:
-    """`(1, 10)`, which YAML reads as a text and Python as a pair, is an interval; a single value is a list of one."""
-    if isinstance(value, range) or hasattr(value, "tolist"):  # of NumPy
+    """Parse `(1, 10)`, a string in YAML and a pair in Python, as an interval, and a single value as a list."""
+    if isinstance(value, range) or hasattr(value, "tolist"):  # a NumPy array
         value = list(value) if isinstance(value, range) else value.tolist()
     if isinstance(value, tuple):
         pair = len(value) == 2 and not any(isinstance(end, (str, bool)) for end in value)
@@ -76,14 +76,14 @@ def _parse_interval(value: Any) -> Any:
 
 
 class Interval(Strict):
-    """Any number between two ends."""
+    """Interval from which any number may be drawn."""
 
     low: float
     high: float
 
     @property
     def ends(self) -> tuple[float, float]:
-        """Both ends, as whole numbers where they are."""
+        """Both ends, as integers where they are whole numbers."""
         low, high = (int(end) if end.is_integer() else end for end in (self.low, self.high))
         return low, high
 
@@ -101,7 +101,7 @@ ValueSpec = Annotated[
 
 
 class Localization(Strict):
-    """Place of a field on earth."""
+    """Location of a field on Earth."""
 
     latitude: Number = Field(alias="latitude#°", ge=-90, le=90)
     longitude: Number = Field(alias="longitude#°", ge=-180, le=180)
@@ -109,7 +109,7 @@ class Localization(Strict):
 
 
 class Shape(Strict):
-    """The plots of a field: length x width squares of side `scale`."""
+    """The plots of a field: a grid of length x width squares with side `scale`."""
 
     length: Count = Field(alias="length#nb", ge=1, le=1000)
     width: Count = Field(alias="width#nb", ge=1, le=1000)
@@ -117,9 +117,9 @@ class Shape(Strict):
 
 
 class FieldSpec(Strict):
-    """A field: its place, its plots and the entities on it, each a kind and a parameter set.
+    """A field: its location, its plots, and the kind and parameter set of each entity on it.
 
-    Fields at one place with one weather set have the same weather, unless `own_weather` draws another one.
+    Fields with the same location and weather set have the same weather, unless `own_weather` is set.
     """
 
     localization: Localization
@@ -137,13 +137,13 @@ class ComponentSpec(Strict):
 
 
 class FarmerSpec(ComponentSpec):
-    """A farmer, by default one with limits for a day, null for none."""
+    """A farmer; by default a farmer with daily limits, where null means no limit."""
 
     kind: str = "BasicFarmer"
 
 
 def _check_condition(text: Any) -> str:
-    """Return a condition as it is written, once it was parsed."""
+    """Parse a condition to check it, and return it unchanged."""
     parse_formula(text)
     return " ".join(text.split())
 
@@ -158,7 +158,7 @@ AnyOf = Annotated[
 
 
 def _check_plots(value: Any) -> Any:
-    """Return `each`, `most FORMULA` and `least FORMULA` as they are, once they were parsed; others as a plot."""
+    """Check `each`, `most FORMULA` or `least FORMULA` and return it unchanged; parse anything else as a plot."""
     if not isinstance(value, str) or value.strip().startswith("("):
         return parse_plot(value)
     word, formula = split_plots(value)
@@ -186,7 +186,7 @@ class RulesSpec(Strict):
 
 
 class ScoreSpec(Strict):
-    """BasicScore: what actions and observations cost, what a stage and the final harvest are worth."""
+    """BasicScore: the costs of actions and observations, and the rewards for stages and the final harvest."""
 
     kind: Literal["BasicScore"] = "BasicScore"
     intervention_cost: Cost = 1.0
@@ -204,13 +204,13 @@ class ScoreSpec(Strict):
 
 
 class MixtureSpec(Strict):
-    """Parameter sets in given shares, which sum to 1, or (a list) in shares that are drawn."""
+    """Mixture of parameter sets in given shares, which sum to 1, or, for a list, in randomly drawn shares."""
 
     mix: dict[str, Weight] | Annotated[list[str], Field(min_length=2)]
 
 
 class ContextPeriod(Strict):
-    """Period of a context: it is drawn after some episodes, or after some days of each."""
+    """Interval between context draws: a number of episodes, or a number of days within each episode."""
 
     episodes: Days | None = None
     days: Days | None = None
@@ -223,7 +223,7 @@ class ContextPeriod(Strict):
 
 
 def _parse_every(value: Any) -> Any:
-    """`episode` and `step` are one of each; a day is the step of a farm."""
+    """Parse a period: `episode` and `step` mean every episode and every day, since a farm's step is a day."""
     known = {"episode": {"episodes": 1}, "step": {"days": 1}}
     if isinstance(value, (Mapping, ContextPeriod)):
         return value
@@ -240,7 +240,7 @@ WhenDrawn = Annotated[
 
 
 class ForecastSpec(Strict):
-    """The number of days of contexts that are forecast, and the variance added per day, in squared spans."""
+    """The number of days to forecast, and the error variance added per day, as a fraction of the squared range."""
 
     lookahead: StrictInt = Field(alias="lookahead#day", default=3, ge=1, le=30)
     noise: Number = Field(alias="noise#day-1", default=0.01, ge=0, le=1)
@@ -254,9 +254,9 @@ DrawSpec = Annotated[
 
 
 class ContextSpec(Strict):
-    """The draws of a context, each by its path (`Field-0/Soil-0`, `Field-0/Soil-0/depth#m`, `Field-0`), and when.
+    """The draws of a context, by path (`Field-0/Soil-0`, `Field-0/Soil-0/depth#m`, `Field-0`), and their timing.
 
-    `only` names some choices of a draw; the others are never drawn, and what is seen has a place for them still.
+    `only` restricts a draw to some of its choices; observations still have an entry for each of the other choices.
     """
 
     every: WhenDrawn = ContextPeriod(episodes=1)
@@ -267,19 +267,19 @@ class ContextSpec(Strict):
 
 
 class OrderRule(Strict):
-    """An order, and when and where it is given: a rule of an expert, or a job of a learner.
+    """A rule for an expert or a job for a learner: an order, and when and where to give it.
 
-    The other entries are the parameters of the action. With `observe` for `do` it asks for an observation. The order
-    is given again after `every#day` days at the earliest, with 0 also on the same day.
+    The other entries are the action's parameters. With `observe` instead of `do`, the rule requests an observation. The
+    order is repeated after `every#day` days at the earliest; 0 also allows repeats on the same day.
 
     Attributes:
-        when: condition, or a list in which one must hold; always, if there is none. For an order on some plots it is
-            read on each of them.
-        do: action, `Soil-0.watering_discrete`.
-        observe: observation, `Plant-0.stage`.
-        farmer: who does it; the first farmer by default.
-        plot: a plot, or `each` plot on which the condition holds, those with the `most` or the `least` of a variable
-            first.
+        when: condition, or a list in which at least one must hold; without it, the rule always applies. For an order on
+            plots, the condition is checked on each plot.
+        do: action, such as `Soil-0.watering_discrete`.
+        observe: observation, such as `Plant-0.stage`.
+        farmer: the farmer who carries it out; the first farmer by default.
+        plot: a plot, or `each` plot on which the condition holds, or the same plots in descending (`most`) or ascending
+            (`least`) order of a variable.
     """
 
     model_config = ConfigDict(extra="allow")
@@ -299,7 +299,7 @@ class OrderRule(Strict):
 
     @property
     def amounts(self) -> dict[str, Any]:
-        """The parameters of the action, without its plot."""
+        """The action's parameters, without its plot."""
         return self.model_extra or {}
 
 
@@ -330,7 +330,7 @@ _PARTS: dict[str, type[Strict]] = {"rules": RulesSpec, "scoring": ScoreSpec}
 
 
 def json_schema() -> dict[str, Any]:
-    """Return the JSON Schema of a farm file, for editors; nothing is required, as a file may extend another."""
+    """Return the JSON Schema of a farm file, for editors; no entry is required, since a file may extend another."""
     schema = FarmSpec.model_json_schema(by_alias=True)
     parent = {"type": "string", "description": "the name of a farm file of the same folder that this one changes"}
     schema["properties"]["extends"] = parent
@@ -340,7 +340,7 @@ def json_schema() -> dict[str, Any]:
 
 
 def farm_spec(data: Any, where: str) -> FarmSpec:
-    """Return a farm from a mapping, strictly."""
+    """Validate a mapping strictly and return the farm that it describes."""
     spec = validate(FarmSpec, data, where)
     for i, name in enumerate(spec.fields):
         if name.casefold() != f"field-{i}":
@@ -349,21 +349,21 @@ def farm_spec(data: Any, where: str) -> FarmSpec:
 
 
 def read_farm(path: Path, overrides: dict[str, Any] | None = None) -> FarmSpec:
-    """Read a farm file, merge it into the one (in the same folder) that it `extends:`, and apply `overrides`."""
+    """Read a farm file, merge it into the file that it `extends:` (in the same folder), and apply `overrides`."""
     data = read_extended(path, "farm")
     _anchor(data, path.resolve().parent)
     return farm_spec(merge(_add_units(data), _add_units(overrides or {})), path.name)
 
 
 def expand_presets(path: Path, given: Mapping[str, Any], valid: Iterable[str]) -> dict[str, Any]:
-    """Return arguments for `make`, with each keyword that selects a preset replaced by what the preset stands for.
+    """Return arguments for `make`, with each preset keyword replaced by the arguments that it stands for.
 
-    `soil="sand"` stands for `entities={"Soil-0": "sand"}` in a farm that says so. Arguments that are given as well win.
+    For example, a farm may define `soil="sand"` as `entities={"Soil-0": "sand"}`. Explicit arguments take precedence.
 
     Args:
         path: the farm file.
-        given: arguments of make by keyword.
-        valid: the keywords of every farm.
+        given: the arguments of `make`, by keyword.
+        valid: the keywords that every farm accepts.
     """
     presets = read_farm(path).presets if given.keys() - set(valid) else {}
     nested = {name: where for name, where in nested_keys().items() if name not in presets}
@@ -376,13 +376,13 @@ def expand_presets(path: Path, given: Mapping[str, Any], valid: Iterable[str]) -
 
 
 def nested_keys() -> dict[str, tuple[str, str]]:
-    """Return the part of a farm file and the key with its unit, for each key of the rules and the score."""
+    """Return, for each key of the rules and the score, its section of the farm file and the key with its unit."""
     found = [(part, n, f.alias or n) for part, spec in _PARTS.items() for n, f in spec.model_fields.items()]
     return {spelling: (part, key) for part, name, key in found for spelling in (name, key)}
 
 
 def _add_units(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a farm whose rules and score have the units in their keys, so that two farms can be merged."""
+    """Add the units to the keys of a farm's rules and score, so that two farms can be merged."""
     out = dict(data)
     for part, spec in _PARTS.items():
         if isinstance(given := out.get(part), Mapping):
@@ -392,7 +392,7 @@ def _add_units(data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _anchor(data: Any, folder: Path) -> None:
-    """Make the path of every file that a parameter set names in `data` relative to `folder`."""
+    """Resolve every file path in the parameter sets of `data` relative to `folder`."""
     for key, value in data.items() if isinstance(data, dict) else enumerate(data):
         if isinstance(value, (dict, list)):
             _anchor(value, folder)

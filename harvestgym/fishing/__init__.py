@@ -1,4 +1,4 @@
-"""Fisheries: stocks that grow, fleets that harvest them, and the reference optima for control rules."""
+"""Fisheries: stocks that grow, fleets that harvest them, and reference optima for control rules."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 _CLASSES = {"FishingEnv": "env", "FishingModel": "model"}
 _MODULES = ("analysis", "commons", "control", "keys", "metrics")
-"""Modules that need JAX or an extra: loaded when first used, like the classes."""
+"""Modules that need JAX or an extra; like the classes, they are loaded on first use."""
 
 __all__ = ["FishingEnv", "FishingModel"]
 

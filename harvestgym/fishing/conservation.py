@@ -1,8 +1,8 @@
-"""Conservation problems in the same five parts: an action adds to a stock, or pushes the driver of a tipping point.
+"""Conservation problems in which an action adds to a stock or pushes a tipping point's driver.
 
-The driver problem is May's law whose consumption `a` rises every year. Action A, at most the bound, lowers `a`
-by A * effect before that year's rise; the reward is benefit x / (1 + satiation x) - A^exponent. The published
-figures use effect = 1/(100 bound) and satiation 1; the paper's text has satiation 0.
+The driver problem uses May's law with consumption `a` that rises every year. An action A, at most the bound, lowers `a`
+by A * effect before that year's rise; the reward is benefit x / (1 + satiation x) - A^exponent. The published figures
+use effect = 1/(100 bound) and satiation 1; the paper's text uses satiation 0.
 
 A `loss` removes a share of the stock each year before it grows. If it removes more than growth replaces, the stock
 is a sink (Pulliam 1988, American Naturalist 132:652): it survives only as long as animals are added.
@@ -22,7 +22,7 @@ from .growth import May
 from .model import FishingModel, FishingParams, FishingState
 
 DRIVER_BOUND = 0.5
-"""Upper bound of the observed consumption `a`."""
+"""Upper bound on the observed consumption `a`."""
 
 
 @pytree
@@ -63,10 +63,10 @@ class RecoveryModel(FishingModel):
 
 @dataclass(frozen=True, repr=False)
 class DriverModel(RecoveryModel):
-    """Tipping-point control: the action pushes the driver `a` of May's law, which rises by itself.
+    """Tipping-point control: the action lowers the driver `a` of May's law, which otherwise rises every year.
 
     Attributes:
-        shows_driver: whether `a` is observed in addition to the stock; then the observation is Markov.
+        shows_driver: whether `a` is observed in addition to the stock, which makes the observation Markov.
     """
 
     shows_driver: bool = False

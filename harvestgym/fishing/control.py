@@ -1,7 +1,7 @@
-"""Harvest control rules as policies: each turns the observed biomass into a catch.
+"""Harvest control rules as policies, which map the observed biomass to a catch.
 
-A rule gets the same observation as an agent (a survey, clipped to the bound) and nothing else. With growth first
-the harvest comes after growth, so rules use the expected stock after growth.
+A rule gets only the observation that an agent gets (a survey, clipped to the bound). With growth first, the harvest
+comes after growth, so rules use the expected stock after growth.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from .growth import GrowthLaw
 from .model import FishingModel
 
 FEW_TARGETS = 3
-"""Largest number of stocks for which a rule may have separate numbers."""
+"""Maximum number of stocks for which a rule may have separate numbers."""
 
 CatchRule = Callable[[Any, jax.Array], jax.Array]
-"""`rule(numbers, there) -> catch`: shapes (targets,); `numbers` is a tuple of traced numbers."""
+"""Function `rule(numbers, there) -> catch` on arrays of shape (targets,); `numbers` is a tuple of traced numbers."""
 
 
 @dataclass(frozen=True)
 class _ByRule:
-    """A rule as the `act` of a policy; `numbers` and the law are its weights."""
+    """A rule as a policy's `act` function; `numbers` and the law are its weights."""
 
     env: FishingModel
     rule: CatchRule
@@ -62,13 +62,13 @@ class _ByRuleAndYear:
 
 
 def policy(env: FishingModel, rule: CatchRule, *numbers: Any) -> Policy:
-    """Make the policy that follows `rule`; other `numbers` of the same shapes reuse the compiled program."""
+    """Make a policy that follows `rule`; other `numbers` of the same shapes reuse the compiled program."""
     check_core(env, "control", FishingModel)
     return Policy((), Partial(_ByRule(env, rule), _to_weights(numbers), _law_of(env)))
 
 
 def policy_over_years(env: FishingModel, rule: CatchRule, first: Sequence[Any], last: Sequence[Any]) -> Policy:
-    """Make the policy that follows `rule` with numbers that change from `first` to `last` over the horizon."""
+    """Make a policy that follows `rule`, with numbers that change from `first` to `last` over the horizon."""
     check_core(env, "control", FishingModel)
     ends = _to_weights(tuple(first)), _to_weights(tuple(last))
     return Policy(jnp.int32(0), Partial(_ByRuleAndYear(_ByRule(env, rule)), ends, _law_of(env)))
@@ -95,12 +95,12 @@ def _law_of(env: FishingModel) -> GrowthLaw:
 
 
 def leave_target(numbers: Any, there: jax.Array) -> jax.Array:
-    """Catch all that exceeds a target: constant escapement."""
+    """Catch everything above a target (constant escapement)."""
     return jnp.maximum(there - numbers[0], 0.0)
 
 
 def take_quota(numbers: Any, there: jax.Array) -> jax.Array:
-    """Catch the same amount."""
+    """Catch a constant amount."""
     return jnp.broadcast_to(numbers[0], there.shape)
 
 
@@ -110,7 +110,7 @@ def take_share(numbers: Any, there: jax.Array) -> jax.Array:
 
 
 def take_share_above(numbers: Any, there: jax.Array) -> jax.Array:
-    """Catch a share of the stock above a threshold: proportional threshold harvesting (Engen, Lande, Saether 1997)."""
+    """Catch a share of the stock above a threshold (proportional threshold harvesting; Engen, Lande, Saether 1997)."""
     share, threshold = numbers
     return share * jnp.maximum(there - threshold, 0.0)
 
@@ -138,26 +138,26 @@ def add_share_of_missing(numbers: Any, there: jax.Array) -> jax.Array:
 
 
 def escapement(env: FishingModel, target: Any) -> Policy:
-    """Leave `target` of each stock and take the rest (Reed 1979)."""
+    """Leave `target` of each stock and catch the rest (Reed 1979)."""
     return policy(env, leave_target, target)
 
 
 def quota(env: FishingModel, catch: Any) -> Policy:
-    """Take the same catch every year, as MSY management did."""
+    """Take the same catch every year, as in MSY management."""
     return policy(env, take_quota, catch)
 
 
 def rate(env: FishingModel, share: Any) -> Policy:
-    """Take the same share of the stock every year: constant F, with share = 1 - exp(-F)."""
+    """Take the same share of the stock every year (constant F, with share = 1 - exp(-F))."""
     return policy(env, take_share, share)
 
 
 def ramp(env: FishingModel, share: Any, closed: Any, full: Any, on: str = "rate") -> Policy:
-    """Harvest at the rate `share` above the biomass `full`, at 0 below `closed`, and on a ramp in between.
+    """Harvest at the rate `share` above the biomass `full`, at 0 below `closed`, and along a ramp in between.
 
-    With `on="rate"` the rate is linear between the two, with `on="catch"` the catch is: two readings of the
-    Pacific 40-10 rule. The 40-10 rule has closed = 0.1 K and full = 0.4 K; the rule of Fisheries and Oceans Canada
-    has closed = 0.4 B_MSY and full = 0.8 B_MSY.
+    The rate is linear in between with `on="rate"`, the catch with `on="catch"`; these are two readings of the Pacific
+    40-10 rule. The 40-10 rule has closed = 0.1 K and full = 0.4 K; the rule of Fisheries and Oceans Canada has
+    closed = 0.4 B_MSY and full = 0.8 B_MSY.
     """
     return policy(env, _ramp_rate if on == "rate" else _ramp_catch, share, closed, full)
 
@@ -169,7 +169,7 @@ def lift(env: FishingModel, target: Any) -> Policy:
 
 @dataclass(frozen=True)
 class _ByTable:
-    """A table for each year, and the last one for all later years; the carry is the year."""
+    """Rule with a table for each year; the last table also applies to all later years; the carry is the year."""
 
     env: FishingModel
 
@@ -184,24 +184,24 @@ class _ByTable:
         return year + 1, units.action(catch / jnp.maximum(most, 1e-12) if units.control == "rate" else catch)
 
     def _find_level(self, seen: jax.Array, grid: jax.Array, there: jax.Array, target: jax.Array) -> jax.Array:
-        """Return the quota or rate of the nearest grid point: levels cannot be interpolated."""
+        """Return the quota or rate at the nearest grid point, since levels cannot be interpolated."""
         nearest = jnp.clip(jnp.round(seen / grid[1]).astype(jnp.int32), 0, len(grid) - 1)
         most, left = there[nearest], target[nearest]
         catch = most - left
         wanted = catch / jnp.maximum(most, 1e-12) if self.env.units.control == "rate" else catch
-        # For a stock that is taken whole, the table does not say by which quota: any that is large enough.
+        # If the whole stock is taken, the table does not determine the quota: any large enough quota works.
         return jnp.where((left <= 1e-6 * grid[-1]) & (most > 0), self.env.units.bound, wanted)
 
 
 def follow_solution(env: FishingModel, solution: Solution) -> Policy:
-    """Follow the optimum of dynamic programming; for a finite horizon, year by year."""
+    """Follow the dynamic-programming optimum; for a finite horizon, year by year."""
     check_core(env, "control", FishingModel)
     there, target = jnp.atleast_2d(solution.there), jnp.atleast_2d(solution.target)
     return Policy(jnp.int32(0), Partial(_ByTable(env), (solution.grid, there, target)))
 
 
 def user(env: FishingModel, ask: Callable[[float], float]) -> Callable[[Any], Any]:
-    """Make a function from observation to action that asks a user: `ask` gets the biomass and returns the catch."""
+    """Make a function from observation to action that asks a user; `ask` gets the biomass and returns the catch."""
     check_core(env, "control", FishingModel)
 
     def act(obs: Any) -> Any:
@@ -217,10 +217,10 @@ def user(env: FishingModel, ask: Callable[[float], float]) -> Callable[[Any], An
     return act
 
 
-# -- the rule families of `harvestgym tune` --------------------------------------------------------------------------
+# -- rule families for `harvestgym tune` -----------------------------------------------------------------------------
 
 Form = tuple[CatchRule, tuple[str, ...]]
-"""A rule, and the names of its numbers in their order: shares of a stock, 0 to 1, or biomasses, 0 to the bound."""
+"""Rules, with the names of their numbers in order: shares of a stock, 0 to 1, or biomasses, 0 to the bound."""
 
 HARVESTS: dict[str, Form] = {
     "quota": (take_quota, ("catch",)),
@@ -236,9 +236,10 @@ RECOVERIES: dict[str, Form] = {
 
 
 def make_rule_families(env: FishingModel) -> dict[str, RuleFamily]:
-    """Make the rule families of a fishery, by name.
+    """Make a fishery's rule families, by name.
 
-    If its law drifts, the numbers may change over the years; if a few stocks are fished, each may have its own.
+    If its law drifts, the numbers may change over the years; if a few stocks are fished, each may have separate
+    numbers.
     """
     if isinstance(env, DriverModel):
         push = NumberRange(0.0, env.units.bound, 0.3)
@@ -254,13 +255,13 @@ def make_rule_families(env: FishingModel) -> dict[str, RuleFamily]:
 
 
 def _make_range(env: FishingModel, name: str) -> NumberRange:
-    """Return the range of a number; where actions are rates, biomass is still in the unit of the stock."""
+    """Return the range of a number; even if actions are rates, biomass is in the unit of the stock."""
     high = 1.0 if name.startswith("share") else env.units.bound
     return NumberRange(0.0, high, high / 4)
 
 
 def _make_family(env: FishingModel, rule: CatchRule, names: tuple[str, ...], stocks: tuple[str, ...]) -> RuleFamily:
-    """Make the family of a rule with each number for all stocks, or for each of them; `stocks` ends its name."""
+    """Make a rule's family, with numbers shared by all stocks or one per stock; `stocks` are name suffixes."""
     keys = [[name + stock for stock in stocks] for name in names]
 
     def build(numbers: Mapping[str, float]) -> Policy:

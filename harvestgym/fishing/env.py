@@ -1,4 +1,4 @@
-"""`FishingEnv`: the quota problem as a Gymnasium environment whose five parts a subclass may override."""
+"""`FishingEnv`: the quota problem as a Gymnasium environment whose five parts can be overridden in a subclass."""
 
 from __future__ import annotations
 
@@ -28,27 +28,27 @@ OVERRIDABLE = ("initial", "transition", "observation", "reward", "terminal")
 class FishingEnv(Savable, gymnasium.Env[Any, Any]):
     """Gymnasium environment of a fish stock, a yearly quota and a horizon: `FishingEnv(r=0.3, K=1, s0=0.75, Tmax=100)`.
 
-    This is a thin wrapper of the compiled `FishingModel`. An environment is five functions,
-    `initial`, `transition`, `observation`, `reward` and `terminal`; override any of them in JAX:
+    This is a thin wrapper around the compiled `FishingModel`. An environment consists of five functions, `initial`,
+    `transition`, `observation`, `reward` and `terminal`; override any of them in JAX:
 
         class Observed(FishingEnv):
             def observation(self, key, state, action, params):
                 blurred = 0.0 if action is None else 0.1 * jax.random.normal(key, (1,))
                 return jnp.clip(super().observation(key, state, action, params) + blurred, -1, 1)
 
-    An action outside its space, NaN included, raises ConfigError and changes nothing. docs/fishing.md lists what
-    differs from the paper's listing.
+    An action outside its space, including NaN, raises ConfigError and changes nothing. docs/fishing.md lists the
+    differences from the paper's listing.
 
     Args:
         r, K: growth rate per year and carrying capacity of logistic growth; ignored if `law` is given.
         s0: stock at the start.
-        Tmax: years of an episode.
-        sigma: standard deviation of lognormal growth noise of mean one; ignored if `noise` is given.
-        law, noise, survey_error, quota_error, drift: small callables, see `growth`, `noise` and `change`.
+        Tmax: number of years in an episode.
+        sigma: standard deviation of lognormal growth noise with mean one; ignored if `noise` is given.
+        law, noise, survey_error, quota_error, drift: small callables; see `growth`, `noise` and `parameter_drift`.
         order: "harvest first" or "growth first".
         scale: "symmetric" maps [0, 2 K] to [-1, 1]; "natural" keeps biomass, as the paper does.
-        control: "quota", or "rate" for the share of the stock that is taken.
-        levels: number of discrete quotas, 0 for a continuous one.
+        control: "quota", or "rate" for the share of the stock to take.
+        levels: number of discrete quotas; 0 for a continuous quota.
         shows_year: whether the year is observed after the stock, as a share of `Tmax`.
         price, cost, discount: price of catch, cost of effort, discount per year; see `info["discounted_return"]`.
     """
@@ -95,7 +95,7 @@ class FishingEnv(Savable, gymnasium.Env[Any, Any]):
 
     @classmethod
     def from_recipe(cls, model: FishingModel, render_mode: Any) -> FishingEnv:
-        """Make the environment of a model."""
+        """Make an environment from a model."""
         made = cls.__new__(cls)
         made._set_up(model, render_mode)
         return made
@@ -106,13 +106,13 @@ class FishingEnv(Savable, gymnasium.Env[Any, Any]):
 
     @cached_property
     def _shell(self) -> GymEnv:
-        """The compiled environment; made late, since a subclass may change its spaces."""
+        """The compiled environment; it is created late, since a subclass may change the spaces."""
         return GymEnv(self.core, render_mode=self.render_mode)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self.model!r}>"
 
-    # The five parts.
+    # The five parts of an environment.
 
     def initial(self, key: jax.Array, params: FishingParams) -> FishingState:
         """Return the first state of an episode."""
@@ -133,7 +133,7 @@ class FishingEnv(Savable, gymnasium.Env[Any, Any]):
         return self.model.reward(key, state, action, after, params)
 
     def terminal(self, state: FishingState, params: FishingParams) -> jax.Array:
-        """Return whether the stock is gone."""
+        """Return whether the stock is extinct."""
         return self.model.terminal(state, params)
 
     # The Gymnasium interface.
@@ -146,22 +146,22 @@ class FishingEnv(Savable, gymnasium.Env[Any, Any]):
         return _Overridden(model.defaults, model.units, model.order, model.shows_year, owner=self) if changed else model
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        """Begin an episode; the same seed gives the same episode."""
+        """Start an episode; the same seed gives the same episode."""
         super().reset(seed=seed)
         return self._shell.reset(seed=seed, options=options)
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Fish for a year: observation, reward, terminated (stock gone), truncated (Tmax reached), info."""
+        """Fish for a year; return observation, reward, terminated (extinct stock), truncated (Tmax reached), info."""
         return self._shell.step(action)
 
     def render(self) -> Any:
-        """Render the year as text ("ansi") or the years as a picture; None without a mode."""
+        """Render the year as text ("ansi") or the years so far as a picture; return None without a mode."""
         return self._shell.render()
 
 
 @dataclass(frozen=True, repr=False)
 class _Overridden(FishingModel):
-    """Model of a `FishingEnv` whose subclass overrides parts: each part is a method of `owner`."""
+    """Model for a `FishingEnv` subclass that overrides parts; each part is a method of `owner`."""
 
     owner: FishingEnv = field(kw_only=True)
 

@@ -1,4 +1,4 @@
-"""Fisheries of the catalogue by name, and the functions that the command line and `evaluate` call."""
+"""Catalogue fisheries by name, and the functions that the command line and `evaluate` call."""
 
 from __future__ import annotations
 
@@ -38,15 +38,15 @@ __all__ = [
 
 
 def make(name: str, **overrides: Any) -> FishingModel:
-    """Make the fishery of a catalogue file.
+    """Make a fishery from the catalogue.
 
     Args:
-        name: the file's name, `logistic-v0`.
-        overrides: entries of the file (`Tmax=50`, `noise={"kind": "uniform", "sigma": 0.1}`), parameters of its
-            law by their names (`r=0.5`), or `sigma` of its noise.
+        name: the file's name, such as `logistic-v0`.
+        overrides: entries of the file (`Tmax=50`, `noise={"kind": "uniform", "sigma": 0.1}`), law parameters by name
+            (`r=0.5`), or the noise's `sigma`.
 
     Raises:
-        ConfigError: with the path of every mistake and the nearest valid name.
+        ConfigError: lists the path of every mistake and the nearest valid name.
     """
     path = CATALOGUE / f"{name}.yaml"
     if not path.is_file():
@@ -55,16 +55,16 @@ def make(name: str, **overrides: Any) -> FishingModel:
 
 
 def from_yaml(path: str | Path, **overrides: Any) -> FishingModel:
-    """Make the fishery of your own file; ConfigError if it is missing or has mistakes."""
+    """Make a fishery from your own file; ConfigError if it is missing or has mistakes."""
     return build_fishery(read_spec(Path(path), overrides), Path(path).stem)
 
 
 def policies(env: FishingModel) -> dict[str, Policy]:
-    """Make the policies that fit a fishery; "expert" is the rule to beat.
+    """Make the policies available for a fishery; "expert" is the rule to beat.
 
-    It is the tuned rule of the fishery (`env.expert`). Without one, it is the optimum of dynamic programming if that
-    can be computed and surveys have no error; otherwise constant escapement for patches and for laws that vary
-    between episodes, and the rule of Fisheries and Oceans Canada for all others.
+    The expert is the fishery's tuned rule (`env.expert`). Without a tuned rule, it is the dynamic-programming optimum
+    if that can be computed and surveys are exact; otherwise it is constant escapement for patches and for laws that
+    vary between episodes, and the rule of Fisheries and Oceans Canada for all others.
     """
     default, found = _make_policies(env)
     tuned = env.expert
@@ -73,7 +73,7 @@ def policies(env: FishingModel) -> dict[str, Policy]:
 
 
 def _make_policies(env: FishingModel) -> tuple[str, dict[str, Policy]]:
-    """Make the policies of a fishery except the expert, and name the one that serves as expert without tuning."""
+    """Make a fishery's policies except the expert, and name the policy that serves as the expert without tuning."""
     if isinstance(env, DriverModel):
         params = env.params
         assert isinstance(params, ConservationParams)
@@ -86,7 +86,7 @@ def _make_policies(env: FishingModel) -> tuple[str, dict[str, Policy]]:
 
 
 def idle_action(env: FishingModel) -> Any:
-    """Return the action that does nothing: the low end of the space, or the first level."""
+    """Return the action that does nothing: the lower end of the space, or the first level."""
     space = env.action_space
     return space.low if isinstance(space, gymnasium.spaces.Box) else noop_action(space)
 
@@ -117,7 +117,7 @@ def _make_harvest_policies(env: FishingModel) -> tuple[str, dict[str, Policy]]:
 def record(
     env: FishingModel, state: FishingState, action: Any, timestep: Timestep, params: FishingParams
 ) -> dict[str, Any]:
-    """Return the arrays to record each year."""
+    """Return the arrays to record for a year."""
     law, seen = env.law(state, params), env.units.survey(timestep.obs)
     kept = {
         "stock": state.stock,

@@ -1,9 +1,9 @@
-"""Growth laws of a single stock: small callables from the stock after the harvest to next year's stock.
+"""Growth laws for a single stock: small callables from the stock after harvest to next year's stock.
 
-A law gives the mean; noise multiplies it or adds to it (`noise.py`). Biomass is in the unit of K, rates are per
-year. Every law works elementwise on arrays of stocks, so a grid of biomasses takes one call.
+A law gives the mean; noise is multiplied by it or added to it (`noise.py`). Biomass is in the unit of K, and rates are
+per year. Every law works elementwise on arrays of stocks, so a grid of biomasses takes one call.
 
-To add a law, add a class here: files name it by its class name in lower case with hyphens (`BevertonHolt` is
+To add a law, add a class here. Files refer to it by its class name in lower case with hyphens (`BevertonHolt` is
 `beverton-holt`), its `par` fields are its entries, and capacity and reference points have numeric fallbacks.
 """
 
@@ -19,10 +19,10 @@ from harvestgym.core.checks import check_fields
 from harvestgym.core.tree import par, pytree
 
 MAX_RATE = 20.0
-"""Largest growth rate or factor per year: no fish grows faster, and a stock would leave the range of float32."""
+"""Largest growth rate or factor per year; no fish grows faster, and stocks would leave the float32 range."""
 
 MAX_BIOMASS = 1e9
-"""Largest biomass of a parameter, in its own unit."""
+"""Largest value for a biomass parameter, in its own unit."""
 
 MAX_STEEPNESS = 20.0
 """Largest exponent of a response."""
@@ -30,10 +30,10 @@ MAX_STEEPNESS = 20.0
 
 @pytree
 class GrowthLaw:
-    """Biology of a fishery: growth, the effect of a harvest, the observation of a survey.
+    """A fishery's biology: growth, the effect of harvests, and survey results.
 
-    A law of one stock overrides `__call__` only. The methods below are for a single stock, of shape (1,);
-    laws of several numbers override them.
+    A law for one stock overrides only `__call__`. The methods below are for a single stock, of shape (1,); laws with
+    several state variables override them.
     """
 
     def __post_init__(self) -> None:
@@ -45,7 +45,7 @@ class GrowthLaw:
 
     @property
     def capacity(self) -> jax.Array:
-        """Stock of an unfished, undisturbed fishery: `K` if the law has it, else its highest equilibrium."""
+        """Stock of an unfished, undisturbed fishery: `K` if the law has it, otherwise the highest equilibrium."""
         given = getattr(self, "K", None)
         return settle_stock(self, _highest_growing(self)) if given is None else given
 
@@ -66,19 +66,19 @@ class GrowthLaw:
 
     @property
     def noisy(self) -> slice | None:
-        """Part of the numbers that noise disturbs; None for all."""
+        """Slice of the state variables that noise affects; None for all."""
         return None
 
     @property
     def shocks(self) -> int:
-        """Number of random numbers for the growth noise of a year."""
+        """Number of random draws for a year's growth noise."""
         return len(range(self.stocks)[self.noisy or slice(None)])
 
     def _size(self, part: Callable[[jax.Array], jax.Array]) -> int:
         return jax.eval_shape(part, jax.ShapeDtypeStruct((self.stocks,), jnp.float32)).shape[-1]
 
     def start(self, share: jax.Array) -> jax.Array:
-        """Return the state at a stock of `share`, in the unit of K, shape (stocks,)."""
+        """Return the state for a stock of `share`, in the unit of K, shape (stocks,)."""
         return jnp.full((self.stocks,), share, jnp.float32)
 
     def available(self, stock: jax.Array) -> jax.Array:
@@ -86,15 +86,15 @@ class GrowthLaw:
         return stock
 
     def harvest(self, stock: jax.Array, catch: jax.Array) -> jax.Array:
-        """Return the stock after a catch, shape (targets,), that never exceeds the available stock."""
+        """Return the stock after a catch of shape (targets,), which never exceeds the available stock."""
         return stock - catch
 
     def survey(self, stock: jax.Array) -> jax.Array:
-        """Return the result of a survey without error, shape (seen,)."""
+        """Return the result of an exact survey, shape (seen,)."""
         return stock
 
     def biomass(self, stock: jax.Array) -> jax.Array:
-        """Return the biomass that is compared with collapse and other limits, a scalar."""
+        """Return the biomass that is compared with collapse and other limits, as a scalar."""
         return stock[..., 0]
 
 
@@ -104,16 +104,16 @@ def settle_stock(law: GrowthLaw, high: jax.Array, years: int = 400) -> jax.Array
 
 
 def _highest_growing(law: GrowthLaw) -> jax.Array:
-    """Return the largest stock of a logarithmic grid from 1e-4 to 1e4 that grows."""
+    """Return the largest stock that grows, on a logarithmic grid from 1e-4 to 1e4."""
     grid = jnp.logspace(-4, 4, 4001, dtype=jnp.float32)
     return jnp.max(jnp.where(law(grid) > grid, grid, 0.0))
 
 
 @pytree
 class _RateAndCapacity(GrowthLaw):
-    """Base of laws with a growth rate and a carrying capacity."""
+    """Base class for laws with a growth rate and a carrying capacity."""
 
-    r: jax.Array = par("r", "intrinsic growth rate, that of a low stock, per year", low=0.0, high=MAX_RATE, default=0.3)
+    r: jax.Array = par("r", "intrinsic growth rate, at low stock, per year", low=0.0, high=MAX_RATE, default=0.3)
     K: jax.Array = par("K", "carrying capacity", low=1e-6, high=MAX_BIOMASS, default=1.0)
 
 
@@ -130,7 +130,7 @@ class Logistic(_RateAndCapacity):
 
 @pytree
 class BevertonHolt(_RateAndCapacity):
-    """A s / (1 + s/B) with A = 1 + r and B = K/r: compensation without overshoot. Beverton and Holt 1957."""
+    """A s / (1 + s/B) with A = 1 + r and B = K/r: compensation without overshoot (Beverton and Holt 1957)."""
 
     def __call__(self, left: jax.Array) -> jax.Array:
         return (1 + self.r) * left / (1 + self.r * left / self.K)
@@ -138,7 +138,7 @@ class BevertonHolt(_RateAndCapacity):
 
 @pytree
 class Ricker(_RateAndCapacity):
-    """s exp(r (1 - s/K)): overcompensation at high stock. Ricker 1954 (doi 10.1139/f54-039)."""
+    """s exp(r (1 - s/K)): overcompensation at high stocks. Ricker 1954 (doi 10.1139/f54-039)."""
 
     def __call__(self, left: jax.Array) -> jax.Array:
         return left * jnp.exp(self.r * (1 - left / self.K))
@@ -161,8 +161,8 @@ class Allee(_RateAndCapacity):
 class AlleePublished(_RateAndCapacity):
     """s exp(r (1 - s/K) (1 - C) / K), as in gym_fishing's `fishing-v5`.
 
-    The exponent holds (1 - C) where the literature has (s - C): there is no threshold, this is Ricker's law with
-    the rate r (1 - C) / K. Kept under its own name to compare with published agents; for an Allee effect use `Allee`.
+    The exponent contains (1 - C) where the literature has (s - C), so there is no threshold: this is Ricker's law with
+    rate r (1 - C) / K. It has a separate name for comparison with published agents; for an Allee effect use `Allee`.
     """
 
     C: jax.Array = par("C", "slows growth; not a threshold", low=0.0, high=1.0, default=0.5)
@@ -192,12 +192,12 @@ class Myers(GrowthLaw):
 class May(GrowthLaw):
     """s + r s (1 - s/M) - a s^q / (s^q + b^q): logistic growth under a saturating predator. May 1977 (Nature 269:471).
 
-    Between two folds of `a` there are two stable stocks and an unstable one between them.
+    Between the two folds of `a` there are two stable stocks, separated by an unstable one.
     """
 
     r: jax.Array = par("r", "intrinsic growth rate, per year", low=0.0, high=MAX_RATE, default=0.7)
     M: jax.Array = par("M", "carrying capacity without the predator", low=1e-6, high=MAX_BIOMASS, default=1.5)
-    a: jax.Array = par("a", "greatest yearly consumption by the predator", low=0.0, high=MAX_BIOMASS, default=0.2)
+    a: jax.Array = par("a", "maximum yearly consumption by the predator", low=0.0, high=MAX_BIOMASS, default=0.2)
     q: jax.Array = par("q", "steepness of the predator's response", low=1.0, high=MAX_STEEPNESS, default=3.0)
     b: jax.Array = par("b", "stock at which the predator eats half of `a`", low=1e-6, high=MAX_BIOMASS, default=0.15)
 
@@ -213,9 +213,9 @@ class May(GrowthLaw):
 
 @pytree
 class PellaTomlinson(GrowthLaw):
-    """s + r s (1 - (s/K)^theta) / theta: the logistic with a shifted maximum of growth.
+    """s + r s (1 - (s/K)^theta) / theta: logistic growth with a shifted maximum.
 
-    Pella and Tomlinson 1969; theta = 1 is Schaefer's law, and theta towards 0 gives Fox's.
+    Pella and Tomlinson 1969; theta = 1 gives Schaefer's law, and theta -> 0 gives Fox's law.
     """
 
     r: jax.Array = par(
@@ -233,7 +233,7 @@ class PellaTomlinson(GrowthLaw):
 
 @pytree
 class Fox(_RateAndCapacity):
-    """s - r s ln(s/K): the Gompertz form of Fox 1970, whose B_MSY is K/e."""
+    """s - r s ln(s/K): Fox's Gompertz form (1970), with B_MSY = K/e."""
 
     def __call__(self, left: jax.Array) -> jax.Array:
         safe = jnp.maximum(left / self.K, 1e-30)
@@ -242,13 +242,13 @@ class Fox(_RateAndCapacity):
 
 @pytree
 class OneOf(GrowthLaw):
-    """One of several laws, chosen for each episode (model uncertainty). Laws should share their unit of biomass."""
+    """One of several laws, chosen for each episode (model uncertainty). Laws should use the same unit of biomass."""
 
     laws: tuple[GrowthLaw, ...]
-    which: jax.Array = par("which", "index of the law that holds", low=0, dtype="int", default=0)
+    which: jax.Array = par("which", "index of the current law", low=0, dtype="int", default=0)
 
     def check(self) -> Iterator[str]:
-        """Yield the errors of the laws together."""
+        """Yield the errors in the combination of laws."""
         if not self.laws or any(law.stocks != 1 for law in self.laws):
             yield "laws: expected at least one law, each of one stock"
         elif np.max(self.which) >= len(self.laws):

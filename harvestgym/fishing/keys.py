@@ -1,9 +1,9 @@
 """A cheap random generator for many short simulations: JAX keys whose bits come from a 32-bit mixing hash.
 
-JAX's default generator (threefry) takes longer than simulating a year of a fishery. `key(seed)` returns a typed key
-of another implementation, and every function that takes a key works with it unchanged. It is a counter hash
-(murmur's finaliser with better constants, three rounds per word), good for simulation, not for cryptography.
-It is used only where such a key is passed; elsewhere keys are threefry keys, whose numbers differ for the same seed.
+JAX's default generator (threefry) takes longer than simulating a fishery for a year. `key(seed)` returns a typed key
+with a different implementation; every function that takes a key accepts it. The generator is a counter hash (murmur's
+finaliser with better constants, three rounds per word), suitable for simulation but not for cryptography. It is used
+only where such a key is passed; other keys are threefry keys, which give different numbers for the same seed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ SECOND_STEP = 0x85EBCA6B
 
 
 def _mix(x: jax.Array) -> jax.Array:
-    """Mix 32 bits by a bijection in which each input bit flips each output bit with a probability of about one half."""
+    """Mix 32 bits with a bijection in which each input bit flips each output bit with probability about one half."""
     x = (x ^ (x >> 16)) * jnp.uint32(0x21F0AAAD)
     x = (x ^ (x >> 15)) * jnp.uint32(0x735A2D97)
     return x ^ (x >> 15)
@@ -66,5 +66,5 @@ def _impl() -> object:
 
 
 def key(seed: int) -> jax.Array:
-    """Make a key of the hash generator, for use instead of `jax.random.key(seed)`."""
+    """Make a key for the hash generator, to use instead of `jax.random.key(seed)`."""
     return jax.random.key(seed, impl=_impl())  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""The metrics of fisheries science, per episode: yields, their variation, the lowest stock, and the regret."""
+"""Fisheries-science metrics per episode: yields, their variation, the lowest stock, and the regret."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 
 def summary(env: FishingModel, episodes: Episodes) -> dict[str, np.ndarray]:
-    """Compute the metrics of each episode: yields, their variation, and how low the stock fell.
+    """Compute the metrics for each episode: yields, their variation, and how low the stock fell.
 
-    Conservation problems, in which nothing is caught, have the metrics of the stock only.
+    Conservation problems, in which nothing is caught, have only the stock metrics.
 
-    AAV is the sum of `abs(C_t - C_t-1)` divided by the sum of `C_t`, and "time" is a share of the years. `regret` (for
-    fisheries that can be solved) is the expected discounted return of the optimum, which knows stock and law, minus
-    the discounted return of this episode. That optimum fishes the stock down in the last years; `stationary regret`
-    compares with the best rule that ignores the year.
+    AAV is the sum of `abs(C_t - C_t-1)` divided by the sum of `C_t`, and "time" is a fraction of the years. `regret`
+    (for fisheries that can be solved) is the expected discounted return of the optimum, which knows the stock and the
+    law, minus this episode's discounted return. That optimum fishes the stock down in the last years; `stationary
+    regret` compares with the best rule that ignores the year.
     """
     info = {name: np.asarray(value) for name, value in episodes.info.items()}
     years = np.maximum(np.asarray(episodes.length), 1)
@@ -56,7 +56,7 @@ def summary(env: FishingModel, episodes: Episodes) -> dict[str, np.ndarray]:
 
 
 def compare(env: FishingModel, rules: Mapping[str, Any], key: jax.Array, episodes: int = 1000) -> pandas.DataFrame:
-    """Compare policies on the same episodes: one row per policy and episode. Needs the extra `data` (pandas).
+    """Compare policies on the same episodes, with one row per policy and episode. Needs the extra `data` (pandas).
 
     A policy is a `Policy`, a model with `predict` (SB3), or a function from observation to action.
 

@@ -1,7 +1,7 @@
-"""A fishery as a functional environment: the five parts, each a function a subclass may override.
+"""A fishery as a functional environment with five parts, each a function that a subclass may override.
 
-In a year, a quota is set from the last observation; the fleet catches about that much, never more than the stock;
-the rest grows, with noise; the stock is surveyed.
+Each year, a quota is set from the last observation; the fleet catches about that much, but never more than the stock;
+the rest grows, with noise; and the stock is surveyed.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from .units import Units
 YearOrder = Literal["harvest first", "growth first"]
 
 MAX_YEARS = 2**24
-"""Longest episode in years: float32 counts exactly up to this number."""
+"""Longest episode in years; float32 counts exactly up to this number."""
 
 
 @pytree
@@ -56,7 +56,7 @@ class FishingParams:
 
 @pytree
 class EpisodeTally:
-    """Sums over an episode that metrics are computed from."""
+    """Sums over an episode, from which metrics are computed."""
 
     catch: jax.Array = var("total_catch", "catch so far, over all stocks", axes=())
     change: jax.Array = var("catch_change", "sum of the yearly changes of catch, in absolute value", axes=())
@@ -69,7 +69,7 @@ class EpisodeTally:
 
 @pytree
 class FishingState:
-    """Stock, catch and tally, and the law of this episode where laws vary between episodes."""
+    """Stock, catch and tally, and the episode's law if laws vary between episodes."""
 
     law: GrowthLaw | None
     tally: EpisodeTally
@@ -85,14 +85,14 @@ CLOSED = 1e-3
 
 @dataclass(frozen=True, repr=False)
 class FishingModel(Env[FishingState, FishingParams]):
-    """Functional environment of a fishery. Laws, noises and errors are small callables in `params`.
+    """Functional environment for a fishery. Laws, noises and errors are small callables in `params`.
 
     Attributes:
         defaults: the default parameters (not part of the structure).
-        units: how actions and observations are scaled, and whether an action is a quota or a rate.
+        units: the scale of actions and observations, and whether an action is a quota or a rate.
         shows_year: whether the year is observed after the stock, as a share of the horizon.
         order: "harvest first" (Clark, Reed: x' = z f(x - h)) or "growth first" (gym_fishing: x' = z f(x) - h).
-        expert: the tuned rule of the expert, or None (not part of the structure).
+        expert: the expert's tuned rule, or None (not part of the structure).
     """
 
     defaults: FishingParams = field(compare=False)
@@ -110,7 +110,7 @@ class FishingModel(Env[FishingState, FishingParams]):
 
     @property
     def summary(self) -> str:
-        """The law, the number of stocks, the meaning of an action and the order of a year."""
+        """The law, the number of stocks, the meaning of an action, and the order of events in a year."""
         law, control = self.defaults.law, f"{self.units.levels} levels of {self.units.control}"
         control = control if self.units.levels else self.units.control
         return f"{type(law).__name__} law, stocks {law.stocks}, {control}, {self.order}"
@@ -127,7 +127,7 @@ class FishingModel(Env[FishingState, FishingParams]):
     def action_space(self) -> gymnasium.Space[Any]:
         return self.units.action_space
 
-    # The five parts.
+    # The five parts of an environment.
 
     def initial(self, key: jax.Array, params: FishingParams) -> FishingState:
         law = params.vary(key, params.law) if params.vary else None
@@ -139,7 +139,7 @@ class FishingModel(Env[FishingState, FishingParams]):
         return FishingState(law=law, tally=tally, stock=stock, catch=none, rate=none, year=count)
 
     def transition(self, key: jax.Array, state: FishingState, action: Any, params: FishingParams) -> FishingState:
-        """Apply harvest and growth in the order of this model (f); the catch never exceeds the stock."""
+        """Apply harvest and growth in this model's order (f); the catch never exceeds the stock."""
         law = self.law(state, params)
         grow, keep = self._draws(key, law, params)
         if self.order == "harvest first":
@@ -166,36 +166,36 @@ class FishingModel(Env[FishingState, FishingParams]):
     def reward(
         self, key: jax.Array, state: FishingState, action: Any, after: FishingState, params: FishingParams
     ) -> jax.Array:
-        """Return price times the real catch minus the cost of effort (U), summed over targets."""
+        """Return price times the real catch, minus the cost of effort (U), summed over targets."""
         return add_up(self.worth(after, params))
 
     def terminal(self, state: FishingState, params: FishingParams) -> jax.Array:
         return self.law(state, params).biomass(state.stock) <= params.collapse
 
-    # The components of the five parts.
+    # Components of the five parts.
 
     def truncation(self, state: FishingState, params: FishingParams) -> jax.Array:
         return state.year >= params.horizon
 
     def worth(self, after: FishingState, params: FishingParams) -> jax.Array:
-        """Return price times catch minus the cost of effort (Clark 1990), by target."""
+        """Return price times catch, minus the cost of effort (Clark 1990), by target."""
         effort = -jnp.log(jnp.maximum(1 - after.rate, 1e-3))
         return params.price * after.catch - params.cost * effort
 
     def law(self, state: FishingState, params: FishingParams) -> GrowthLaw:
-        """Return the law that holds in the year of `state`."""
+        """Return the law that applies in the year of `state`."""
         law = params.law if state.law is None else state.law
         return params.drift(law, state.year) if params.drift else law
 
     def quota(self, law: GrowthLaw, stock: jax.Array, action: Any, params: FishingParams) -> jax.Array:
-        """Return the catch that an action asks for, in biomass, shape (targets,)."""
+        """Return the catch that an action requests, in biomass, shape (targets,)."""
         wanted = self.units.wanted(action)
         return wanted * law.available(stock) if self.units.control == "rate" else wanted
 
     def harvest(
         self, law: GrowthLaw, stock: jax.Array, action: Any, keep: jax.Array | None, params: FishingParams
     ) -> tuple[jax.Array, jax.Array, jax.Array]:
-        """Return the remaining stock, the catch, and the catch as a share of the stock."""
+        """Harvest a stock; return the remaining stock, the catch, and the catch as a share of the stock."""
         quota = self.quota(law, stock, action, params)
         if keep is not None:
             quota = params.quota_error(keep, quota, quota)
@@ -225,7 +225,7 @@ class FishingModel(Env[FishingState, FishingParams]):
     def _add_to_tally(
         self, law: GrowthLaw, before: FishingState, after: FishingState, params: FishingParams
     ) -> FishingState:
-        """Add this year to the tally of `after`, except for the reward, which `step` adds."""
+        """Add this year to the tally in `after`, except for the reward, which `step` adds."""
         tally, biomass = before.tally, law.biomass(after.stock)
         catch, last = add_up(after.catch), add_up(before.catch)
         counted = EpisodeTally(
@@ -242,7 +242,7 @@ class FishingModel(Env[FishingState, FishingParams]):
     def step(
         self, key: jax.Array, state: FishingState, action: Any, params: FishingParams | None = None
     ) -> tuple[FishingState, Timestep]:
-        """Simulate a year, like `Env.step`, but split no key for parts without noise; tally the discounted reward."""
+        """Simulate a year like `Env.step`, but split no keys for noiseless parts; tally the discounted reward."""
         params = self.given(params)
         after = self.transition(key, state, action, params)
         obs = self.observation(key_for(key, "observation"), after, action, params)
@@ -261,7 +261,7 @@ class FishingModel(Env[FishingState, FishingParams]):
         return year | {meta.keys[0]: getattr(state.tally, name) for name, meta in iterate_metas(EpisodeTally)}
 
     def render(self, state: FishingState, params: FishingParams, mode: str) -> str:
-        """Describe the year in a line of text (mode "ansi")."""
+        """Describe the year in one line of text (mode "ansi")."""
         stock = " ".join(f"{value:.3f}" for value in state.stock)
         catch = " ".join(f"{value:.3f}" for value in state.catch)
         return f"year {int(state.year)}  stock {stock}  catch {catch}\n"

@@ -1,7 +1,7 @@
-"""Noise of growth, surveys and quotas as small callables.
+"""Noise in growth, surveys and quotas, as small callables.
 
-A noise turns one standard draw `z` and a value into the disturbed value. It defines the distribution of `z`, so that
-the same object is simulated (one draw) and integrated over (quadrature, in `analysis`).
+A noise converts one standard draw `z` and a value to the disturbed value. It defines the distribution of `z`, so the
+same object is used for simulation (one draw) and for integration (quadrature, in `analysis`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MAX_SIGMA = 10.0
 
 @pytree
 class Noise:
-    """No noise; the base class of the others, whose `sigma` is their spread."""
+    """No noise; the base class for the other noises, whose `sigma` is their spread."""
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -32,12 +32,12 @@ class Noise:
         return normal(u)
 
     def nodes(self, n: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return `n` values of the standard draw and their weights, summing to 1: Gauss-Hermite for a normal draw."""
+        """Return `n` values of the standard draw and their weights, which sum to 1; Gauss-Hermite for a normal draw."""
         z, w = np.polynomial.hermite_e.hermegauss(n)
         return z, w / w.sum()
 
     def __call__(self, z: jax.Array, value: jax.Array, left: jax.Array) -> jax.Array:
-        """Disturb `value` by the draw `z`; `left` is the stock it grew from (or the same value, for surveys)."""
+        """Disturb `value` by the draw `z`; `left` is the stock that it grew from (for surveys, the same value)."""
         return value
 
     @property
@@ -48,7 +48,7 @@ class Noise:
 
 @pytree
 class Lognormal(Noise):
-    """value * exp(sigma z - sigma^2/2): multiplicative, with mean one, so that noise adds no growth."""
+    """value * exp(sigma z - sigma^2/2): multiplicative with mean one, so that noise adds no growth."""
 
     sigma: jax.Array = par("sigma", "standard deviation of the logarithm", low=0.0, high=MAX_SIGMA, default=0.1)
 
@@ -68,7 +68,7 @@ class MedianLognormal(Noise):
 
 @pytree
 class Proportional(Noise):
-    """value + sigma left z, clipped at 0: additive, in proportion to the stock left, as in gym_fishing v0-v4."""
+    """value + sigma left z, clipped at 0: additive, proportional to the remaining stock, as in gym_fishing v0-v4."""
 
     sigma: jax.Array = par(
         "sigma", "standard deviation as a share of the stock left", low=0.0, high=MAX_SIGMA, default=0.1

@@ -1,4 +1,4 @@
-"""Changes of a growth law: over the years of an episode (drift), and between episodes (vary)."""
+"""Changes in a growth law: over the years of an episode (drift), and between episodes (vary)."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from .noise import MAX_SIGMA
 
 @pytree
 class Drift:
-    """Parameters that change by `rate` a year up to `limit`. They depend on the year only: a reset restarts them."""
+    """Parameters that change by `rate` a year up to `limit`. They depend only on the year, so a reset restarts them."""
 
-    names: tuple[str, ...] = static("names", "which parameters move")
+    names: tuple[str, ...] = static("names", "the parameters that change")
     rate: Any = par("rate", "change per year, one for each name")
-    limit: Any = par("limit", "where the change stops, one for each name")
+    limit: Any = par("limit", "limit of the change, one for each name")
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -32,7 +32,7 @@ class Drift:
         yield from _find_mismatches(self.names, rate=self.rate, limit=self.limit)
 
     def __call__(self, law: GrowthLaw, year: jax.Array) -> GrowthLaw:
-        """Return the law of `year`."""
+        """Return the law in `year`."""
         return replace(law, **{n: self._moved(i, getattr(law, n), year) for i, n in enumerate(self.names)})
 
     def _moved(self, i: int, value: Any, year: jax.Array) -> jax.Array:
@@ -49,9 +49,9 @@ def _find_mismatches(names: tuple[str, ...], **numbers: Any) -> Iterator[str]:
 
 @pytree
 class Spread:
-    """Parameters drawn once per episode: each is its mean times a lognormal factor of mean one (always positive)."""
+    """Parameters drawn once per episode, each as its mean times a (positive) lognormal factor with mean one."""
 
-    names: tuple[str, ...] = static("names", "which parameters are drawn")
+    names: tuple[str, ...] = static("names", "the parameters that are drawn")
     sigma: Any = par("sigma", "standard deviation of the logarithm, one for each name", low=0.0, high=MAX_SIGMA)
 
     def __post_init__(self) -> None:
@@ -62,7 +62,7 @@ class Spread:
         yield from _find_mismatches(self.names, sigma=self.sigma)
 
     def __call__(self, key: jax.Array, law: GrowthLaw) -> GrowthLaw:
-        """Draw the law of an episode."""
+        """Draw the law for an episode."""
         sigma = jnp.asarray(self.sigma, jnp.float32)
         factors = jnp.exp(sigma * jax.random.normal(key, (len(self.names),), jnp.float32) - 0.5 * sigma**2)
         return replace(law, **{n: getattr(law, n) * factors[i] for i, n in enumerate(self.names)})
@@ -70,9 +70,9 @@ class Spread:
 
 @pytree
 class AnyLaw:
-    """One of the laws of a `OneOf`, drawn once per episode, all equally likely."""
+    """One of the laws in a `OneOf`, drawn once per episode with equal probability."""
 
     def __call__(self, key: jax.Array, law: GrowthLaw) -> GrowthLaw:
-        """Draw the law of an episode."""
+        """Draw the law for an episode."""
         assert isinstance(law, OneOf)
         return replace(law, which=jax.random.randint(key, (), jnp.int32(0), jnp.int32(len(law.laws)), jnp.int32))

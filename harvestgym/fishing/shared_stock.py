@@ -1,4 +1,4 @@
-"""The commons problem: several fleets on one stock, which `gym.parallel_env.ParallelEnv` lets several agents fish."""
+"""The commons problem: several fleets on one stock, for several agents through `gym.parallel_env.ParallelEnv`."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ FleetCount = Annotated[int, Field(ge=1, le=10_000)]
 
 @dataclass(frozen=True, repr=False)
 class CommonsModel(FishingModel):
-    """A single stock fished by `units.targets` fleets, each with its own quota; each is paid its own catch.
+    """A single stock fished by `units.targets` fleets, each with its own quota and paid for its own catch.
 
-    When they ask for more than there is, all get the same part of what they asked for.
+    If the total quota exceeds the stock, all fleets get the same fraction of their quotas.
     """
 
     @property
@@ -33,12 +33,12 @@ class CommonsModel(FishingModel):
 
     @property
     def own_spaces(self) -> tuple[gymnasium.Space[Any], gymnasium.Space[Any]]:
-        """The spaces of the observation and of the action of one fleet."""
+        """The observation and action spaces of one fleet."""
         one = replace(self.units, targets=1)
         return one.observation_space, one.action_space
 
     def part(self, obs: Any, fleet: int) -> Any:
-        """Return the observation of a fleet: all see the stock."""
+        """Return a fleet's observation; all fleets see the stock."""
         return obs.copy()
 
     def info(self, state: FishingState, params: FishingParams) -> dict[str, Any]:
@@ -59,7 +59,7 @@ class CommonsModel(FishingModel):
 
 @check_arguments
 def share_stock(env: FishingModel, fleets: FleetCount = 2) -> CommonsModel:
-    """Make the fishery `env` shared by several fleets; ConfigError unless it has one stock and one target."""
+    """Share the fishery `env` between several fleets; ConfigError unless it has one stock and one target."""
     if env.units.targets != 1 or env.params.law.stocks != 1:
         raise ConfigError(f"fleets: expected a fishery with one stock, got {env.params.law.stocks} stocks")
     return CommonsModel(env.params, replace(env.units, targets=fleets), env.order, env.shows_year)

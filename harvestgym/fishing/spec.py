@@ -1,4 +1,4 @@
-"""Schema of a fishery file, and the model built from it. All mistakes are reported together, with the nearest name."""
+"""Schema of a fishery file, and the model built from it. All mistakes are reported together, with nearest names."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from .units import Control, LevelCount, Scale, Units
 
 
 def _name_classes(base: type, *modules: Any) -> dict[str, Any]:
-    """Return the subclasses of `base` in some modules by their names in files: `BevertonHolt` is `beverton-holt`."""
+    """Return the subclasses of `base` in some modules, by their names in files: `BevertonHolt` is `beverton-holt`."""
     return {
         re.sub(r"\B(?=[A-Z])", "-", name).lower(): found
         for module in modules
@@ -44,7 +44,7 @@ GROWTH_LAWS: dict[str, type[GrowthLaw]] = _name_classes(GrowthLaw, growth, struc
 NOISES: dict[str, type[Noise]] = {"none": Noise} | _name_classes(Noise, noise)
 
 NOISY = ("noise", "survey_error", "quota_error")
-"""Entries that are noises."""
+"""Entries that define a noise."""
 
 LOW_SHARE = 0.2
 """A stock below this share of its capacity counts as low."""
@@ -95,10 +95,10 @@ class FishingSpec(Exact):
 
 
 def read_spec(path: Path, overrides: Mapping[str, Any]) -> FishingSpec:
-    """Read the spec of a file, resolve its `extends:` and apply `overrides`.
+    """Read a file's spec, resolve its `extends:`, and apply `overrides`.
 
-    An override is an entry of the file or, for short, a parameter of the law (`r=0.5`) or the `sigma` of the noise.
-    Without overrides the expert comes from the tuned file, if there is one: its numbers fit this fishery only.
+    An override is an entry of the file or, for short, a law parameter (`r=0.5`) or the noise's `sigma`. Without
+    overrides, the expert comes from the tuned file, if it exists, since its numbers fit only this fishery.
     """
     entries = {k: v for k, v in overrides.items() if k in FishingSpec.model_fields}
     data = override_entries(read_extended(path, "fishery", override_entries), entries)
@@ -111,7 +111,7 @@ def read_spec(path: Path, overrides: Mapping[str, Any]) -> FishingSpec:
 
 
 def override_entries(base: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
-    """Merge the entries of `own` into `base`; a group of another `kind` replaces the old group as a whole."""
+    """Merge the entries of `own` into `base`; a group with a different `kind` replaces the whole old group."""
     kept = {k: v for k, v in base.items() if not _other_kind(v, own.get(k))}
     return merge(kept, own)
 
@@ -126,7 +126,7 @@ def _expand_short_name(data: Mapping[str, Any], name: str, value: Any) -> dict[s
     if name == "sigma":
         known = _read_kind(data, "noise") or "none"
         return {"noise": {"kind": "lognormal" if known == "none" else known, "sigma": value}}
-    if name == "s0":  # as `FishingEnv` and the paper call it
+    if name == "s0":  # the name in `FishingEnv` and the paper
         return {"start": value}
     names = [field.name for field in dataclasses.fields(find_law(_read_kind(data, "law"), "law"))]
     check_keywords("make", [name], [*FishingSpec.model_fields, *names, "sigma"])
@@ -134,13 +134,13 @@ def _expand_short_name(data: Mapping[str, Any], name: str, value: Any) -> dict[s
 
 
 def _read_kind(data: Mapping[str, Any], group: str) -> Any:
-    """Return the `kind` of a group of a file that is not validated yet; None if there is none."""
+    """Return the `kind` of a group in a file that is not validated yet; None if it has none."""
     entries = data.get(group)
     return entries.get("kind") if isinstance(entries, Mapping) else None
 
 
 def build_fishery(spec: FishingSpec, where: str, **parts: Any) -> FishingModel:
-    """Build the model of a spec; ConfigError with `where` if its parts do not fit each other.
+    """Build the model for a spec; ConfigError with `where` if its parts are incompatible.
 
     `parts` are a law, a noise, errors or a drift as objects; they replace the entries of the spec.
     """
@@ -178,7 +178,7 @@ def _narrow(value: Any) -> np.ndarray:
 
 
 def build_law(data: Mapping[str, Any], where: str) -> GrowthLaw:
-    """Build a law from a mapping with its `kind`; `one-of` has `laws:`, and `patches` has the `law:` of each patch."""
+    """Build a law from a mapping with its `kind`; `one-of` has `laws:`, and `patches` has the patches' `law:`."""
     cls, rest = find_law(data.get("kind"), where), {k: v for k, v in data.items() if k != "kind"}
     if cls is OneOf:
         laws = (
@@ -193,7 +193,7 @@ def build_law(data: Mapping[str, Any], where: str) -> GrowthLaw:
 
 
 def check_law(law: GrowthLaw, where: str) -> None:
-    """Raise ConfigError unless the unfished stock of a law is a number above 0."""
+    """Raise ConfigError unless a law's unfished stock is a finite number above 0."""
     if type(law).__call__ is GrowthLaw.__call__:
         raise ConfigError(f"{where}: expected a law with a method __call__(self, left), got {type(law).__name__}")
     capacity = float(law.capacity)
@@ -204,7 +204,7 @@ def check_law(law: GrowthLaw, where: str) -> None:
 
 
 def find_law(kind: Any, where: str) -> type[GrowthLaw]:
-    """Find the class of a law by its name in files, or by `module:Class`; ConfigError if there is none."""
+    """Find a law's class by its name in files or as `module:Class`; ConfigError if it does not exist."""
     if isinstance(kind, str) and ":" in kind:
         return load_object(kind, GrowthLaw, where)
     check_name("law", kind, GROWTH_LAWS, where)
@@ -236,7 +236,7 @@ def _build_drift(data: Mapping[str, DriftEntry], law: GrowthLaw, where: str) -> 
 
 
 def _check_drift(drift: Drift, law: GrowthLaw, where: str) -> None:
-    """Raise ConfigError for a parameter that the law lacks, or a limit that the law does not allow."""
+    """Raise ConfigError for a parameter that the law does not have, or a limit that it does not allow."""
     allowed = _check_names(drift.names, law, where)
     for name, limit in zip(drift.names, np.asarray(drift.limit, np.float64), strict=True):
         meta = allowed[name]
@@ -254,7 +254,7 @@ def _build_vary(data: Mapping[str, float] | str, law: GrowthLaw, where: str) -> 
 
 
 def _check_names(names: Iterable[str], law: GrowthLaw, where: str) -> dict[str, Meta]:
-    """Return the parameters of a law that may change; ConfigError for any other name."""
+    """Return a law's parameters that may change; ConfigError for any other name."""
     allowed = {name: meta for name, meta in iterate_metas(law) if meta.kind == "par" and meta.dtype == "float"}
     for name in names:
         check_name("parameter", name, allowed, where)

@@ -1,4 +1,4 @@
-"""Growth laws of several numbers: ages, interacting species, patches. The interface is the one of `growth.py`."""
+"""Growth laws with several state variables: ages, interacting species, patches, with the interface in `growth.py`."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from .growth import MAX_BIOMASS, MAX_RATE, GrowthLaw
 
 @pytree
 class AgeStructured(GrowthLaw):
-    """Numbers at age with a plus group, and Beverton-Holt recruitment from the spawners at the start of the year.
+    """Numbers at age with a plus group, and Beverton-Holt recruitment from spawners at the start of the year.
 
-    The walleye of the fisheries literature (Goodyear compensation ratio; Walters and Martell 2004, ch. 3). The
-    state is the numbers at ages 1 to `ages`, then the recruits due next year. A quota is biomass, taken from all
-    ages in proportion to their vulnerable biomass. Noise acts on recruitment alone.
+    This is the walleye model from the fisheries literature (Goodyear compensation ratio; Walters and Martell 2004, ch.
+    3). The state holds the numbers at ages 1 to `ages`, then the recruits due next year. A quota is biomass, taken from
+    all ages in proportion to their vulnerable biomass. Noise acts only on recruitment.
     """
 
     ages: int = static("ages", "age classes, the last one a plus group", low=1, high=1000, default=20)
@@ -49,7 +49,7 @@ class AgeStructured(GrowthLaw):
 
     @property
     def weight(self) -> jax.Array:
-        """Weight at age, in asymptotic weights."""
+        """Weight at age, relative to the asymptotic weight."""
         return (1 - jnp.exp(-self.growth * self.age)) ** 3
 
     @property
@@ -60,11 +60,11 @@ class AgeStructured(GrowthLaw):
 
     @property
     def vulnerability(self) -> jax.Array:
-        """Share of each age that a fleet can catch."""
+        """Share of each age class that a fleet can catch."""
         return jax.nn.sigmoid(self.caught_slope * (self.age - self.caught_age))
 
     def spawners(self, numbers: jax.Array) -> jax.Array:
-        """Spawning biomass of numbers at age."""
+        """Return the spawning biomass for numbers at age."""
         mature = jax.nn.sigmoid(self.mature_slope * (self.age - self.mature_age))
         return add_up(mature * self.weight * numbers)
 
@@ -105,19 +105,19 @@ class AgeStructured(GrowthLaw):
 
 @pytree
 class ThreeSpecies(GrowthLaw):
-    """Two competing prey, both fished, and a predator of both with type III functional responses.
+    """Two competing prey, both fished, and a predator on both with type III functional responses.
 
-    Equations of Montealegre-Mora et al. 2023 (Bull. Math. Biol., arXiv 2308.13654); the unharvested community
-    rests at (0.526, 0.431, 1.001).
+    Equations from Montealegre-Mora et al. 2023 (Bull. Math. Biol., arXiv 2308.13654); the unharvested community has an
+    equilibrium at (0.526, 0.431, 1.001).
     """
 
     r: jax.Array = par("r", "growth rate of both prey, per year", low=0.0, high=MAX_RATE, default=1.0)
     r_x: jax.Array = par("r_x", "growth rate of the first prey relative to r", low=0.0, high=MAX_RATE, default=1.0)
     K: jax.Array = par("K", "carrying capacity of each prey", low=1e-6, high=MAX_BIOMASS, default=1.0)
-    beta: jax.Array = par("beta", "greatest yearly consumption per predator", low=0.0, high=MAX_RATE, default=0.3)
+    beta: jax.Array = par("beta", "maximum yearly consumption per predator", low=0.0, high=MAX_RATE, default=0.3)
     c: jax.Array = par("c", "prey at which a predator eats half of beta", low=1e-6, high=MAX_BIOMASS, default=0.3)
     competition: jax.Array = par("competition", "loss of each prey to the other", low=0.0, high=MAX_RATE, default=0.1)
-    D: jax.Array = par("D", "how much more the second prey is eaten and nourishes", low=0.0, high=MAX_RATE, default=1.1)
+    D: jax.Array = par("D", "factor for the second prey as food", low=0.0, high=MAX_RATE, default=1.1)
     b: jax.Array = par("b", "predator births per prey", low=0.0, high=MAX_RATE, default=0.1)
     d: jax.Array = par("d", "predator deaths, per year", low=0.0, high=MAX_RATE, default=0.1)
 
@@ -153,15 +153,15 @@ class ThreeSpecies(GrowthLaw):
 class Patches(GrowthLaw):
     """A row of patches with the same law; each year a share of every patch moves to its neighbours.
 
-    Half of it moves each way; at the ends of the row it stays, so dispersal conserves biomass.
+    Half of that share moves each way. At the ends of the row, the outward half stays, so dispersal conserves biomass.
     """
 
     law: GrowthLaw
-    patches: int = static("patches", "how many patches", low=2, high=100_000, default=5)
+    patches: int = static("patches", "number of patches", low=2, high=100_000, default=5)
     dispersal: jax.Array = par("dispersal", "share of a patch that moves, per year", low=0.0, high=1.0, default=0.1)
 
     def check(self) -> Iterator[str]:
-        """Yield the errors of the law of a patch."""
+        """Yield the errors in the patches' law."""
         if self.law.stocks != 1:
             yield f"law: expected a law of one stock, got {type(self.law).__name__} of {self.law.stocks}"
 

@@ -35,11 +35,11 @@ class Units:
 
     Attributes:
         bound: biomass at the upper end of actions and observations (2 K).
-        targets: how many quotas are set.
-        seen: how many numbers are observed.
+        targets: number of quotas to set.
+        seen: number of observed values.
         scale: "symmetric" maps [0, bound] to [-1, 1]; "natural" keeps biomass (or the rate).
-        control: "quota", a catch in biomass, at most `bound`; or "rate", the share of the stock, at most 1.
-        levels: 0 for a continuous action, else the number of choices, evenly spaced from 0 to half the bound
+        control: "quota", a catch in biomass, at most `bound`; or "rate", a share of the stock, at most 1.
+        levels: 0 for a continuous action, otherwise the number of choices, evenly spaced from 0 to half the bound
             (the carrying capacity) or to a rate of 1, both ends included.
     """
 
@@ -55,7 +55,7 @@ class Units:
 
     @property
     def action_space(self) -> gymnasium.Space[Any]:
-        """Space of actions: a level for each target, or a box."""
+        """Action space: a level for each target, or a box."""
         if self.levels:
             one = gymnasium.spaces.Discrete(self.levels)
             return one if self.targets == 1 else gymnasium.spaces.MultiDiscrete([self.levels] * self.targets)
@@ -63,7 +63,7 @@ class Units:
 
     @property
     def observation_space(self) -> gymnasium.Space[Any]:
-        """Space of observations, a box."""
+        """Observation space, a box."""
         return self._box(self.seen, self.bound)
 
     def _box(self, size: int, high: float) -> gymnasium.spaces.Box:
@@ -76,11 +76,11 @@ class Units:
 
     @property
     def _top(self) -> float:
-        """Share of the full range that the highest level stands for."""
+        """Share of the full range that the highest level represents."""
         return 0.5 if self.control == "quota" else 1.0
 
     def wanted(self, action: Any) -> jax.Array:
-        """Return the quota or rate that an action asks for, clipped to its range; NaN asks for 0."""
+        """Return the quota or rate that an action requests, clipped to its range; NaN requests 0."""
         action = jnp.asarray(action, jnp.float32)
         if self.levels:
             share = jnp.atleast_1d(action) / (self.levels - 1) * self._top
@@ -88,11 +88,11 @@ class Units:
         else:
             share = 0.5 * (action + 1) if self.scale == "symmetric" else action / self._full
             highest = 1.0
-        share = jnp.where(share > 0, jnp.minimum(share, highest), 0.0)  # a NaN is not > 0
+        share = jnp.where(share > 0, jnp.minimum(share, highest), 0.0)  # NaN is not > 0
         return share * self._full
 
     def action(self, wanted: jax.Array) -> jax.Array:
-        """Return the action that asks for a quota or rate, the inverse of `wanted`; with levels the nearest one."""
+        """Return the action that requests a quota or rate (the inverse of `wanted`); with levels, the nearest level."""
         share = jnp.clip(wanted / self._full, 0.0, 1.0)
         if self.levels:
             level = jnp.round(jnp.minimum(share / self._top, 1.0) * (self.levels - 1)).astype(jnp.int32)
@@ -100,10 +100,10 @@ class Units:
         return 2 * share - 1 if self.scale == "symmetric" else share * self._full
 
     def observation(self, survey: jax.Array) -> jax.Array:
-        """Return the observation of a survey, clipped to [0, bound]; the stock itself may be larger."""
+        """Return the observation for a survey, clipped to [0, bound]; the stock itself may be larger."""
         seen = jnp.clip(survey, 0.0, self.bound)
         return 2 * seen / self.bound - 1 if self.scale == "symmetric" else seen
 
     def survey(self, observation: jax.Array) -> jax.Array:
-        """Return the biomass that an observation stands for: the inverse of `observation`."""
+        """Return the biomass that an observation represents (the inverse of `observation`)."""
         return 0.5 * (observation + 1) * self.bound if self.scale == "symmetric" else observation

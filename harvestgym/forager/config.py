@@ -27,18 +27,18 @@ class ForagerConfig:
     """The world and the observations of a `ForagerEnv`.
 
     Attributes:
-        size: the side of the world, or (width, height).
+        size: the side length of the world, or (width, height).
         object_types: the kinds by name: a class or function that makes an object, or a `Kind`.
         observation_mode: `objects` bool (rows, columns, kinds), channels in the order of the sorted names;
             `images` the same as uint8, 0 and 255;
-            `colors` uint8 (rows, columns, 3); `world` bool (height, width, kinds + 1), the agent last;
+            `colors` uint8 (rows, columns, 3); `world` bool (height, width, kinds + 1), with the agent last;
             `compass` and `scalar` as in `observations`.
-        aperture: how many rows (north to south) and columns (west to east) the agent sees; odd.
+        aperture: the numbers of rows (north to south) and columns (west to east) that the agent sees; odd.
         seed: an integer from 0 to 2^64 - 1.
-        edge: `torus`, or `wall`: the agent stays, and the outside is one more channel.
-        capacity: how many objects may be away from where the world put them. At the bound an object stays and pays
+        edge: `torus`, or `wall`, which stops the agent and adds a channel for the outside.
+        capacity: how many objects may be away from their original cells. At the limit, other objects stay and pay
             nothing. An episode holds at most `memory["most_bytes"]`, about 180 bytes for each (0.75 GB by default), and
-            as many Python objects; a warning comes when the table grows to half of it.
+            as many Python objects; a warning appears when the table grows to half of it.
         hint: (shown, every): the biome is shown in the first `shown` of `every` steps; observations are then
             dicts of `view` and `hint`.
     """
@@ -60,14 +60,14 @@ class ForagerConfig:
 
 
 class TranslatedConfig(ForagerConfig):
-    """A configuration made by this package, without warnings of names with another meaning in the Forager package."""
+    """A configuration made by this package, without warnings about names that the Forager package uses differently."""
 
 
 WORLD_MODE = "observation_mode 'world' has its first row in the north and the agent as last channel"
 
 
 def _warn_of_look_alikes(config: ForagerConfig) -> None:
-    """Warn once of each entry that has a name of the Forager package and another meaning."""
+    """Warn once about each entry that has a name from the Forager package but another meaning."""
     if Thorns in config.object_types.values():
         warn_of_difference("thorns stay and cost 1 on every entry; those of harvestgym.forager.drop_in are collected")
     if isinstance(config.aperture, tuple) and config.aperture[0] != config.aperture[1]:
@@ -78,12 +78,12 @@ def _warn_of_look_alikes(config: ForagerConfig) -> None:
 
 @cache
 def warn_of_difference(words: str) -> None:
-    """Warn once in a process of a difference from the Forager package, at the constructor that the user calls."""
+    """Warn once per process about a difference from the Forager package, at the constructor that the user calls."""
     warnings.warn(f"forager: {words}; see docs/forager.md, Differences from the Forager package", stacklevel=5)
 
 
 def build_world(config: ForagerConfig) -> World:
-    """Return the world of a config, with nothing in it yet."""
+    """Return the world of a config, still empty."""
     size = config.size
     width, height = (size, size) if isinstance(size, int | np.integer) else tuple(size)
     kinds = tuple(_kind(name, config.object_types[name]) for name in sorted(config.object_types))

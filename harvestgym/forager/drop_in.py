@@ -1,7 +1,7 @@
 """Stand-ins for the Forager package (github.com/andnp/forager): its names, arguments and defaults, on this engine.
 
 Change `from forager.Env import ForagerEnv` to `from harvestgym.forager.drop_in import ForagerEnv`, and so on.
-docs/forager.md lists every difference that remains.
+docs/forager.md lists the remaining differences.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ __all__ = ["Flower", "ForagerConfig", "ForagerEnv", "ForagerObject", "Palette", 
 
 
 class Thorns(TableObject):
-    """Cost 1 and are collected, as in the Forager package; those of `harvestgym.forager` stay."""
+    """Objects that cost 1 and are collected, as in the Forager package; those of `harvestgym.forager` stay."""
 
     name = "thorns"
     row = Kind("thorns", collectable=True, reward=Constant(-1.0))
 
 
 class Palette:
-    """Colours by label: those that are registered, and for other labels hues spread over the circle.
+    """Colours by label: registered colours, and for other labels hues spread over the colour circle.
 
-    Colours are uint8 RGB; `register` takes shares from 0 to 1 as well.
+    Colours are uint8 RGB; `register` also takes shares from 0 to 1.
     """
 
     @check_arguments
@@ -58,7 +58,7 @@ class Palette:
         return np.array(self._colors[label], np.uint8)
 
     def generate(self, label: str) -> np.ndarray:
-        """Return the colour of a label, the next hue for a new one."""
+        """Return the colour of a label; a new label gets the next hue."""
         if label in self._colors:
             return np.array(self._colors[label], np.uint8)
         hue, self._hue = self._hue, (self._hue + 1 / self.classes) % 1
@@ -80,12 +80,12 @@ class Palette:
 
 @dataclass(frozen=True)
 class ForagerConfig:
-    """The configuration of the Forager package: `aperture` is a side, or (columns, rows); an even one is widened.
+    """The configuration of the Forager package: `aperture` is a side, or (columns, rows); even sides are rounded up.
 
     Attributes:
         size: the side of the world, or (width, height).
         object_types: a class or function that makes an object, by the name of the object.
-        seed: of everything that is random.
+        seed: the seed for everything random.
         colors: a `Palette` for the objects without a colour.
         observation_mode: "objects", "colors" or "world".
         aperture: how much the agent sees.
@@ -137,7 +137,7 @@ def _find_class(target: Any, name: str, path: str | Path) -> Any:
 
 
 def _make_odd(side: Any) -> Any:
-    """Return the next odd number for an even one, with a warning."""
+    """Round an even side up to the next odd number, with a warning."""
     if not isinstance(side, int) or side % 2:
         return side
     warn_of_difference(f"aperture: {side} is even and becomes {side + 1}, so that the agent is in the centre")
@@ -169,7 +169,7 @@ class ForagerEnv(host.ForagerEnv):
 
     @property
     def rng(self) -> np.random.Generator:
-        """The generator of rewards; the map, delays and places have their own."""
+        """The random generator for rewards; the map, delays and places have their own."""
         return self.reward_rng
 
     def get_observation_shape(self) -> tuple[int, ...]:
@@ -178,7 +178,7 @@ class ForagerEnv(host.ForagerEnv):
 
 
 def _color_world(world: World, palette: Palette | None) -> World:
-    """Give a colour of the palette to each kind that has none."""
+    """Give each kind without a colour one from the palette."""
     if palette is None:
         return world
     colors = {kind.name: tuple(palette.generate(kind.name).tolist()) for kind in world.kinds if not kind.colors}

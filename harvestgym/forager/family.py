@@ -1,4 +1,4 @@
-"""The forager family: environments from catalogue files, and the hooks of the command line."""
+"""The forager family: environments from catalogue files, and the hooks for the command line."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ class KindFile(Exact):
     place: Literal["same", "anywhere", "region", "fixed"] = "same"
     target: tuple[int, int] = (0, 0)
     pays_after: int = 0
-    lasts: int = Field(default=0, description="steps for which it stands before it expires; 0 for ever")
-    rests: int = Field(default=0, description="steps for which it is gone before it stands again")
+    lasts: int = Field(default=0, description="steps for which it is present before it expires; 0 if it never does")
+    rests: int = Field(default=0, description="steps for which it is absent before it reappears")
     colors: tuple[Color, ...] = ()
 
 
@@ -70,7 +70,7 @@ class RegionFile(Exact):
 
 
 Sides = Annotated[tuple[Side, Side], BeforeValidator(lambda given: (given, given) if isinstance(given, int) else given)]
-"""Two sides; one integer stands for both."""
+"""Two sides; a single integer sets both."""
 
 
 class WorldFile(Exact):
@@ -99,7 +99,7 @@ def make(name: str, **overrides: Any) -> Forager:
 
     Args:
         name: the file's name, `two-biome-v1`.
-        overrides: entries of the file in place of its own, each as a whole (`size=(30, 30)`, `aperture=(5, 5)`,
+        overrides: entries that replace those of the file, each as a whole (`size=(30, 30)`, `aperture=(5, 5)`,
             `density={"morel": 0.1}`, `observation_mode="world"`, `horizon=1000`).
 
     Raises:
@@ -190,9 +190,9 @@ def make_gymnasium(env: Forager, render_mode: str | None = None) -> gymnasium.En
 
 
 def policies(env: Forager) -> dict[str, Policy]:
-    """Return the policies that can read the observations of a world: "expert" is the navigator; none with a hint.
+    """Return the policies that can read a world's observations, with the navigator as "expert"; none with a hint.
 
-    Of a world shown in objects also the planner, which knows the rewards of the first step only.
+    A world observed in objects also has the planner, which only knows the rewards of the first step.
     """
     if not _can_navigate(env) or (MODES[env.mode].has_colors and env.world.teleport_every):
         return {}
@@ -204,13 +204,13 @@ def policies(env: Forager) -> dict[str, Policy]:
 
 
 def _can_navigate(env: Forager) -> bool:
-    """Return whether the navigator can read the observations of a world and see where it walks."""
+    """Return whether the navigator can read the observations of a world and see the cells around it."""
     mode = MODES[env.mode]
     return not env.hint[0] and (mode.has_channels or mode.has_colors) and min(env.aperture) >= 3
 
 
 def make_rule_families(env: Forager) -> dict[str, RuleFamily]:
-    """Make the rules of a world for `harvestgym tune`: the navigator with its numbers, and more for random series."""
+    """Make the rules of a world for `harvestgym tune`: the navigator's numbers, with more for random series."""
     if not _can_navigate(env):
         return {}
     numbers = {
@@ -225,9 +225,9 @@ def make_rule_families(env: Forager) -> dict[str, RuleFamily]:
 
 
 def make_oracle(env: Forager) -> tuple[Forager, Policy] | None:
-    """Return the world with current rewards in its observations, and the navigator for it; None if none can read it.
+    """Return the world with current rewards in its observations, and its navigator; None if no navigator can read it.
 
-    The navigator has the numbers of the expert, if the expert has any.
+    The navigator has the expert's numbers, if there are any.
     """
     if not policies(env):
         return None
@@ -237,7 +237,7 @@ def make_oracle(env: Forager) -> tuple[Forager, Policy] | None:
 
 
 def summary(env: Forager, episodes: Any) -> dict[str, np.ndarray]:
-    """Return per episode: mean reward of a step, objects collected, the running rate at the end and the last regret."""
+    """Return per episode the mean reward per step, the objects collected, the final running rate and last regret."""
     length = np.maximum(np.asarray(episodes.length), 1)
     info = episodes.info
     return {
@@ -249,7 +249,7 @@ def summary(env: Forager, episodes: Any) -> dict[str, np.ndarray]:
 
 
 def record(env: Forager, state: ForagerState, action: Any, timestep: Any, params: ForagerParams) -> dict[str, Any]:
-    """Return the recorded values of a step; of a small world the whole map."""
+    """Return the recorded values of a step; for a small world, also the whole map."""
     keep = ("reward_rate", "collided", "collected", "biome", "biome_regret")
     place = {"x#cell": state.x.astype(np.int32), "y#cell": state.y.astype(np.int32), "clock#step": state.clock[1]}
     seen = {"view": state.view} | (
@@ -259,7 +259,7 @@ def record(env: Forager, state: ForagerState, action: Any, timestep: Any, params
 
 
 def figure(env: Forager, record: Mapping[str, np.ndarray]) -> Any:
-    """Return an episode as a page of Matplotlib: where the agent went, and the charts of its scene."""
+    """Draw an episode as a Matplotlib figure: where the agent went, and the charts of its scene."""
     path = Line("", record["y#cell"], "", style="dots", x=record["x#cell"])
     way = Chart("Path, late steps light", "y, north (cells)", 0, (path,), {}, across="x, east (cells)")
     return draw_figure([way, *chart_rewards(env, record)], "step")

@@ -1,7 +1,7 @@
 """The host engine as a `gymnasium.Env`: one long episode.
 
-`gymnasium.make("forager/…")` gives a `ForagerGym` where numba is installed: the same episodes as on the JAX engine,
-tens of times faster from Python.
+`gymnasium.make("forager/…")` returns a `ForagerGym` if numba is installed. It runs the same episodes as the JAX
+engine, tens of times faster from Python.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ from harvestgym.gym.episode_log import FrameBuffer
 from harvestgym.render import RENDER_MODES, render_scene
 
 RECORDED = 5000
-"""Steps of an endless episode that are recorded, at least."""
+"""Minimum number of recorded steps of an endless episode."""
 
 _IN_RECORD = ("reward_rate", "collided", "collected", "biome", "biome_regret")
 
 
 @jax.jit
 def _begin_episode(key: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """(key of the future, seed of the episode), as `core.autoreset` splits them."""
+    """Return (next key, seed of the episode), split as in `core.autoreset`."""
     following, now = split_key(key)
     return following, draw_seed(keys_for(now, ("initial", "observation"))[0])
 
@@ -86,7 +86,7 @@ class ForagerGym(Savable, gymnasium.Env[Any, int]):
         return Forager(world, (rows, cols), config.observation_mode, self.horizon, config.hint)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, Info]:
-        """Begin the episode of `seed`, or else the next; the episodes equal those of `GymEnv` of the functional env."""
+        """Start the episode of `seed`, or else the next; the episodes equal those of `GymEnv` of the functional env."""
         if options:
             other = "changing parameters with harvestgym.gym.env.GymEnv(harvestgym.make(id))"
             raise ConfigError(f"reset options: expected none, got {sorted(options)}; try {other}")
@@ -110,7 +110,7 @@ class ForagerGym(Savable, gymnasium.Env[Any, int]):
         return first, second
 
     def step(self, action: int) -> tuple[Any, float, bool, bool, Info]:
-        """Go one step; ResetNeeded after the end."""
+        """Take one step; ResetNeeded after the end."""
         if self._over:
             raise ResetNeeded("step: expected an episode, got none; try reset() first")
         obs, reward = self.env.step(action)
@@ -120,7 +120,7 @@ class ForagerGym(Savable, gymnasium.Env[Any, int]):
         return obs, reward, False, self._over, self._report(action, reward)
 
     def _report(self, action: Any, reward: Any) -> Info:
-        """Return the info of a step, which is also recorded where pictures are drawn."""
+        """Return the info of a step, and record the step if pictures are drawn."""
         info = self._info()
         if self._frames is not None:
             env, (x, y) = self.env, self.env.position
@@ -131,7 +131,7 @@ class ForagerGym(Savable, gymnasium.Env[Any, int]):
         return info
 
     def _info(self) -> Info:
-        """Return the names and numbers of the functional environment."""
+        """Return the same entries as the functional environment."""
         env, head = self.env, self.env.arrays.head
         values = self._values if self._steady else env.biome_values
         biome = env.biome if len(values) > 1 else 0
@@ -147,7 +147,7 @@ class ForagerGym(Savable, gymnasium.Env[Any, int]):
         }
 
     def render(self) -> Any:
-        """Return the agent's view, its place and its rewards, in the `render_mode` chosen; None without one."""
+        """Return the agent's view, place and rewards in the chosen `render_mode`; None without a mode."""
         if self._frames is None:
             return None
         if not len(self._frames):
@@ -163,7 +163,7 @@ class ForagerGym(Savable, gymnasium.Env[Any, int]):
         return self._frames.record if self._frames is not None else {}
 
     def clone(self) -> Self:
-        """Return a copy in mid-episode that steps by itself, in about 0.1 ms; it shares the spaces."""
+        """Return an independent copy in mid-episode, in about 0.1 ms; it shares the spaces."""
         twin = object.__new__(type(self))
         vars(twin).update(vars(self))
         twin.env, twin._frames = self.env.copy(), deepcopy(self._frames)
@@ -174,7 +174,7 @@ class ForagerGym(Savable, gymnasium.Env[Any, int]):
     # -- saving ----------------------------------------------------------------------------------------------
 
     def restore(self, kept: Mapping[str, Any]) -> Self:
-        """Continue the saved episode; its record begins here."""
+        """Continue the saved episode; its record starts here."""
         super().restore(kept)
         if self._frames is not None and self._key is not None:
             self._frames.clear()

@@ -1,7 +1,7 @@
 """Integer arithmetic that both engines share: hashes, bounded draws and a keyed bijection of a grid.
 
-Every value is a word below 2^32 held in an unsigned integer: uint32 under JAX, where products wrap, and
-uint64 on the host, where the mask cuts them. The same source runs in both; nothing here is ever a float.
+Every value is a word below 2^32 held in an unsigned integer: uint32 under JAX, where products wrap around,
+and uint64 on the host, where a mask truncates them. The same source runs in both; nothing here is ever a float.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ ROUNDS = 4
 """Rounds of the bijection; the quality tests use this number."""
 
 PLACE_0, PLACE_1, DELAY, RETURN, JUMP, NOISE, SERIES, SEASON, TINT = range(1, 10)
-"""Streams of `draw_word`: each use has its own, so that no use changes the draws of another."""
+"""Streams of `draw_word`: one for each use, so that no use changes another's draws."""
 
 STREAMS = 16
-"""Distance between the streams of repeated draws for one use: the cells that are tried, the kinds of a series."""
+"""Distance between the streams of repeated draws for the same use, such as candidate cells or the kinds of a series."""
 
 
 def mix(x: Word) -> Word:
-    """Mix 32 bits: a bijection, every input bit flips every output bit half of the time (lowbias32, Wellons 2018)."""
+    """Mix 32 bits by a bijection; each input bit flips each output bit half of the time (lowbias32, Wellons 2018)."""
     x = ((x ^ (x >> _16)) * _A) & MASK
     x = ((x ^ (x >> _15)) * _B) & MASK
     return x ^ (x >> _16)
 
 
 def scale_word(x: Word, n: Word) -> Word:
-    """floor(x * n / 2^32): a word scaled to 0 ... n - 1, each value equally likely up to n / 2^32."""
+    """Return floor(x * n / 2^32): a word scaled to 0 ... n - 1, with each value equally likely up to n / 2^32."""
     x_low, x_high, n_low, n_high = x & LOW, x >> _16, n & LOW, n >> _16
     middle = (x_high * n_low + ((x_low * n_low) >> _16)) & MASK
     other = (x_low * n_high + (middle & LOW)) & MASK
@@ -55,8 +55,8 @@ def draw_word(k0: Word, k1: Word, a: Word, b: Word, c: Word) -> Word:
 def draw_bell(k0: Word, k1: Word, a: Word, b: Word, c: Word) -> tuple[Word, Word]:
     """Return a bell-shaped draw as (size, 1 if negative), in units of 1/65536 standard deviation.
 
-    The sum of twelve uniform half-words less its mean (Irwin-Hall): within 0.0025 of the normal distribution
-    function, never beyond six deviations, the same integer in both engines.
+    It is the sum of twelve uniform half-words minus its mean (Irwin-Hall): its distribution function is within 0.0025
+    of the normal one, it never exceeds six deviations, and it is the same integer in both engines.
     """
     word = draw_word(k0, k1, a, b, c)
     total = (word & LOW) + (word >> _16)
@@ -69,7 +69,7 @@ def draw_bell(k0: Word, k1: Word, a: Word, b: Word, c: Word) -> tuple[Word, Word
 
 
 def modulo(high: Word, low: Word, period: Word) -> Word:
-    """(high * 2^32 + low) mod period, exactly, byte by byte, for periods below 2^24."""
+    """Return (high * 2^32 + low) mod period, computed exactly, byte by byte, for periods below 2^24."""
     rest = high % period
     for shift in (_24, _16, _8, _0):
         rest = ((rest << _8) + ((low >> shift) & np.uint32(0xFF))) % period
@@ -77,7 +77,7 @@ def modulo(high: Word, low: Word, period: Word) -> Word:
 
 
 def rotate(x: Word, by: Word, n: Word) -> Word:
-    """(x + by) mod n for x < n, by <= n, n <= 2^30: the top bit of the difference says whether n is added again."""
+    """Return (x + by) mod n for x < n, by <= n, n <= 2^30; the top bit of the difference decides whether to add n."""
     rest = (x + by - n) & MASK
     return (rest + n * (rest >> _31)) & MASK
 
@@ -92,7 +92,7 @@ def permute_once(p: Word, q: Word, a: Word, b: Word, k0: Word, k1: Word) -> tupl
 def permute(p: Word, q: Word, a: Word, b: Word, k0: Word, k1: Word) -> tuple[Word, Word]:
     """Return a keyed bijection of the grid {0 ... a-1} x {0 ... b-1}.
 
-    Each half-round rotates one coordinate by a hash of the other, which can be undone on any shape: a Feistel
+    Each half-round rotates one coordinate by a hash of the other, which is invertible on any shape: a Feistel
     network whose halves need not be powers of two.
     """
     for _ in range(ROUNDS):

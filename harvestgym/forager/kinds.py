@@ -1,7 +1,7 @@
 """The objects of a world: kinds as data, and user-defined objects as subclasses.
 
-A `Kind` is a row of the table that the compiled step reads. A `ForagerObject` is a Python object in its place: if it
-overrides `reward` or `regen_delay`, these are called when the agent meets it.
+A `Kind` is a row of the table that the compiled step reads. A `ForagerObject` is a Python object instead: if it
+overrides `reward` or `regen_delay`, these are called when the agent hits it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Color = tuple[_Byte, _Byte, _Byte]
 
 
 class ReturnPlace(IntEnum):
-    """Place at which a collected object comes back."""
+    """Place to which a collected object returns."""
 
     SAME = 0
     ANYWHERE = 1
@@ -34,7 +34,7 @@ class ReturnPlace(IntEnum):
 
 
 class DelayLaw(IntEnum):
-    """Distribution of the steps until an object comes back."""
+    """Distribution of the steps until an object returns."""
 
     NEVER = 0
     UNIFORM = 1
@@ -44,7 +44,7 @@ class DelayLaw(IntEnum):
 MAX_DELAY = 2**30
 MAX_DEVIATION = 4096
 MAX_POSTPONED = 4096
-"""Steps between a collision and its reward, at most."""
+"""Maximum number of steps between a collision and its reward."""
 
 DelaySteps = Annotated[int, Field(ge=0, le=MAX_DELAY)]
 
@@ -53,7 +53,7 @@ DelaySteps = Annotated[int, Field(ge=0, le=MAX_DELAY)]
 class Delay:
     """Steps from the collision to the return: uniform on `a` ... `b`, or normal with mean `a` and deviation `b`.
 
-    A normal delay is the rounded-down integer of twelve summed uniforms, cut at 0. Delays 0 and 1 are alike:
+    A normal delay is a sum of twelve uniforms, rounded down and clipped at 0. Delays 0 and 1 are equivalent:
     the object is back at the start of the next step, or as soon as the agent has left its cell.
     """
 
@@ -83,15 +83,15 @@ class Kind:
 
     Attributes:
         blocking: the agent cannot enter its cell; it pays on every bump.
-        collectable: taken away at the collision, back after `delay`.
-        reward: expected reward as a function of time, a callable.
-        noise: standard deviation added to it.
-        place, target: where it comes back; `target` is the (x, y) of `ReturnPlace.FIXED`.
+        collectable: it is taken away at the collision, and returns after `delay`.
+        reward: a callable, the expected reward as a function of time.
+        noise: standard deviation of the noise added to it.
+        place, target: where it returns; `target` is the (x, y) for `ReturnPlace.FIXED`.
         pays_after: steps between the collision and its reward.
-        lasts, rests: it stands for `lasts` steps and is gone for `rests`, over and over, from a step that the
-            seed draws for each object; both 0: it never expires.
-        colors: RGB 0-255; with several, each cell's object shows one of them.
-        python: its reward or delay is a method of a Python object.
+        lasts, rests: it is present for `lasts` steps and absent for `rests`, repeatedly, with a phase that the
+            seed draws for each object; if both are 0, it never expires.
+        colors: RGB 0-255; with several, the object in each cell shows one of them.
+        python: whether its reward or delay is a method of a Python object.
     """
 
     name: str
@@ -118,27 +118,27 @@ class Kind:
 
     @property
     def share(self) -> float:
-        """The share of time in which it stands, if nobody takes it."""
+        """The share of time for which it is present, if it is not collected."""
         return self.lasts / (self.lasts + self.rests) if self.lasts else 1.0
 
     @property
     def constant(self) -> float | None:
-        """The reward of every collision, paid at once; None if it is not a constant."""
+        """The reward of every collision, paid immediately; None if it is not constant."""
         steady = isinstance(self.reward, Constant) and not (self.noise or self.pays_after or self.python)
         return float(self.reward.value) if steady else None  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def ring_length(kinds: Sequence[Kind]) -> int:
-    """Cells of the ring of delayed rewards: one for each step up to the longest delay; 1 if all are paid at once.
+    """Return the length of the ring of delayed rewards: a cell per step up to the longest delay; 1 without delays.
 
-    The reward of a collision at step t of a kind that pays d steps later is added to cell (t + d) mod n; cell t mod n
+    A kind that pays d steps later adds its reward for a collision at step t to cell (t + d) mod n; cell t mod n
     is paid and emptied in step t.
     """
     return max((kind.pays_after for kind in kinds), default=0) + 1
 
 
 def check_color(color: Any, name: str) -> Color:
-    """Return three whole numbers from 0 to 255; ConfigError otherwise."""
+    """Return a colour as three whole numbers from 0 to 255; ConfigError for other values."""
     values = tuple(color) if np.iterable(color) else ()
     numbers = all(isinstance(v, int | float | np.number) and v in _LEVELS for v in values)
     if len(values) != 3 or not numbers:
@@ -152,16 +152,16 @@ _LEVELS = range(256)
 class ForagerObject:
     """An object of `ForagerEnv`; subclass it and override `reward` and, optionally, `regen_delay`.
 
-    Instances are made when the agent first meets them, since a world may hold more objects than memory.
+    Instances are made when the agent first hits them, because all objects of a world may not fit in memory.
 
     Attributes:
-        name: the name it is declared under; taken from `object_types`.
+        name: its declared name, taken from `object_types`.
         blocking, collectable: what a collision does.
-        color: RGB of the class; set on an instance it colours that one object from then on.
+        color: RGB of the class; if set on an instance, it colours only that object from then on.
         target_location: where it returns; None for a random free cell. `location` is the same.
-        current_location: where it stands, None while it is away.
-        last_collision: the clock of the last collision before this one; 0 at first.
-        lasts, rests: steps for which it stands and is gone by turns, as of a `Kind`.
+        current_location: its present cell, None while it is away.
+        last_collision: the clock of the previous collision; initially 0.
+        lasts, rests: steps for which it is alternately present and absent, as in `Kind`.
     """
 
     blocking: bool = False
@@ -190,11 +190,11 @@ class ForagerObject:
         self.target_location = place
 
     def reward(self, rng: np.random.Generator, clock: int) -> float:
-        """Return the reward of a collision at `clock`; `rng` is for rewards alone."""
+        """Return the reward of a collision at `clock`; `rng` is for rewards only."""
         raise NotImplementedError(f"{type(self).__name__}: expected a method reward(self, rng, clock), got none")
 
     def regen_delay(self, rng: np.random.Generator, clock: int) -> int | None:
-        """Steps until it returns, None for never; `rng` is for delays alone."""
+        """Return the steps until it returns, None for never; `rng` is for delays only."""
         return int(rng.integers(10, 100))
 
     def to_kind(self) -> Kind:
@@ -209,9 +209,9 @@ class ForagerObject:
 
 
 class TableObject(ForagerObject):
-    """An object that is data only: the compiled step does not call Python for it.
+    """An object that consists of data only: the compiled step does not call Python for it.
 
-    `Wall((3, 4))` is a wall for that cell, to be given to `ForagerEnv.add_object`.
+    `Wall((3, 4))` is a wall for that cell; pass it to `ForagerEnv.add_object`.
     """
 
     row: Kind = Kind("object")
@@ -227,28 +227,28 @@ class TableObject(ForagerObject):
         return self.row.reward.value if isinstance(self.row.reward, Constant) else 0.0
 
     def to_kind(self) -> Kind:
-        """Return its row, unless a subclass has methods of its own or it has a place of its own."""
+        """Return its row, or a general one if a subclass overrides methods or it has its own target location."""
         cls = type(self)
         own = cls.reward is not TableObject.reward or cls.regen_delay is not ForagerObject.regen_delay
         return super().to_kind() if own or self.target_location is not None else self._fill(self.row)
 
 
 class Wall(TableObject):
-    """Blocks the way, pays nothing."""
+    """Object that blocks the way and pays nothing."""
 
     name = "wall"
     row = Kind("wall", blocking=True)
 
 
 class Flower(TableObject):
-    """Collected for +1, back after 10 to 99 steps at a random free cell."""
+    """Object that is collected for +1 and returns after 10 to 99 steps in a random free cell."""
 
     name = "flower"
     row = Kind("flower", collectable=True, reward=Constant(1.0))
 
 
 class Thorns(TableObject):
-    """Cost 1 on every entry, and stay."""
+    """Objects that cost 1 on every entry and stay."""
 
     name = "thorns"
     row = Kind("thorns", reward=Constant(-1.0))

@@ -27,10 +27,10 @@ PALETTE: tuple[Color, ...] = (
     (0, 158, 115), (230, 159, 0), (86, 180, 233), (204, 121, 167), (0, 114, 178), (213, 94, 0), (240, 228, 66),
     (120, 94, 60), (148, 103, 189), (96, 96, 96),
 )  # fmt: skip
-"""Colours that the colour-blind can tell apart (Okabe and Ito 2008), and three more, in the order of the kinds."""
+"""Colours that are distinct to colour-blind readers (Okabe and Ito 2008) and three more, in the order of the kinds."""
 
 MAX_SURVEY = 2**22
-"""Cells of the largest world that is observed as a whole."""
+"""Number of cells of the largest world that can be observed as a whole."""
 
 
 class ObservationMode(NamedTuple):
@@ -40,7 +40,7 @@ class ObservationMode(NamedTuple):
         table: bool or uint8 (kinds + 2, tints, depth), the code of an empty cell, of each kind, and of the outside.
         space: the space of observations, from the shape (rows, columns, depth) of the encoded cells.
         observe: the observation, from encoded cells (..., rows, columns, depth) and `numpy` or `jax.numpy`.
-        whole: whether the cells are those of the whole world, with the agent as one more channel, not the view.
+        whole: whether it shows the whole world, with the agent as an additional channel, instead of the view.
     """
 
     table: Callable[[World], np.ndarray]
@@ -68,12 +68,12 @@ class ObservationMode(NamedTuple):
 
 
 def count_channels(world: World) -> int:
-    """Channels of a cell: one for each kind, and one for the outside of a walled world."""
+    """Count the channels of a cell: one for each kind, and one for the outside of a walled world."""
     return len(world.kinds) + (world.edge == "wall")
 
 
 def channel_table(world: World) -> np.ndarray:
-    """bool: a channel for each kind."""
+    """Return a bool table with a channel for each kind."""
     n, depth = len(world.kinds), count_channels(world)
     table = np.zeros((n + 2, 1, depth), np.bool_)
     table[np.arange(1, depth + 1), 0, np.arange(depth)] = True
@@ -81,12 +81,12 @@ def channel_table(world: World) -> np.ndarray:
 
 
 def image_table(world: World) -> np.ndarray:
-    """uint8: a channel for each kind, 255 where it is, as image networks expect."""
+    """Return a uint8 table with a channel for each kind, 255 where it is present, as image networks expect."""
     return channel_table(world).astype(np.uint8) * np.uint8(255)
 
 
 def color_table(world: World) -> np.ndarray:
-    """uint8: the colours of each kind; a kind with several shows one of them in each cell."""
+    """Return a uint8 table of the colours of each kind; a kind with several shows one of them in each cell."""
     colors = choose_colors(world.kinds)
     tints = max((len(c) for c in colors), default=1)
     table = np.zeros((len(colors) + 2, tints, 3), np.uint8)
@@ -111,14 +111,14 @@ def choose_colors(kinds: tuple[Kind, ...]) -> list[tuple[Color, ...]]:
 
 
 def show_cells(cells: Any, xp: Any) -> Any:
-    """Return the encoded cells as they are."""
+    """Return the encoded cells unchanged."""
     return cells
 
 
 def point_to_nearest(cells: Any, xp: Any) -> Any:
-    """int16 (..., channels, 3): cells east and north to the nearest of each kind in view, and 1; zeros if none is.
+    """Return int16 (..., channels, 3): cells east and north to the nearest of each kind in view, and 1; or zeros.
 
-    The cell under the agent is left out.
+    The agent's own cell is excluded.
     """
     *lead, rows, cols, depth = cells.shape
     order, offsets = _sort_by_distance(rows, cols)
@@ -129,7 +129,7 @@ def point_to_nearest(cells: Any, xp: Any) -> Any:
 
 @lru_cache(maxsize=64)
 def _sort_by_distance(rows: int, cols: int) -> tuple[np.ndarray, np.ndarray]:
-    """Rank of each cell by distance, ties from north to south and west to east; (east, north, 1) by rank."""
+    """Return each cell's rank by distance, ties from north to south and west to east; and (east, north, 1) by rank."""
     north, east = view_offsets(rows, cols)
     cells = np.stack([east.ravel(), north.ravel(), np.ones(rows * cols, int)], 1).astype(np.int16)
     nearest = np.argsort(np.abs(cells[:, :2]).sum(1), kind="stable")
@@ -139,7 +139,7 @@ def _sort_by_distance(rows: int, cols: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def count_in_view(cells: Any, xp: Any) -> Any:
-    """int32 (..., channels): how many of each kind are in view."""
+    """Return int32 (..., channels): how many of each kind are in view."""
     return cells.sum((-3, -2), dtype=xp.int32)
 
 
@@ -175,7 +175,7 @@ MODES: dict[str, ObservationMode] = {
 def make_space(
     world: World, name: str, aperture: tuple[int, int], hint: Hint, more_channels: int = 0
 ) -> gymnasium.Space[Any]:
-    """Return the space of observations of a mode; `more_channels` counts those that an interface adds to the kinds."""
+    """Return the observation space of a mode; `more_channels` is the number of channels that an interface adds."""
     mode = MODES[name]
     depth = mode.table(world).shape[2] + more_channels
     shape = (world.height, world.width, len(world.kinds) + 1) if mode.whole else (*aperture, depth)
@@ -186,14 +186,14 @@ def make_space(
 
 
 def add_hint(world: World, hint: Hint, view: Any, phase: Any, region: Any) -> Any:
-    """Return an observation, or with a hint a dict with bool (..., regions) too: the agent's region, if shown now.
+    """Return an observation, or with a hint, a dict that adds bool (..., regions): the agent's region, if shown now.
 
     Args:
-        world: of the agents.
+        world: the agents' world.
         hint: (shown, every).
         view: the observation without a hint.
         phase: int (...), the clock modulo `every`.
-        region: int (...), of each agent.
+        region: int (...), the region of each agent.
     """
     if not hint[0]:
         return view
@@ -205,7 +205,7 @@ def add_hint(world: World, hint: Hint, view: Any, phase: Any, region: Any) -> An
 
 
 def check_aperture(aperture: int | tuple[int, int], world: World) -> tuple[int, int]:
-    """(rows, columns), both odd and within the world; ConfigError otherwise."""
+    """Return (rows, columns); ConfigError unless both are odd and within the world."""
     rows, cols = (aperture, aperture) if isinstance(aperture, int | np.integer) else tuple(aperture)
     for name, side, most in (("rows", rows, world.height), ("columns", cols, world.width)):
         if isinstance(side, bool) or not isinstance(side, int | np.integer) or side < 1:
@@ -220,7 +220,7 @@ def check_aperture(aperture: int | tuple[int, int], world: World) -> tuple[int, 
 
 
 def check_mode(name: str, world: World) -> None:
-    """ConfigError for an unknown mode, or for the whole of a world that is too large."""
+    """Raise ConfigError for an unknown mode, or for a mode of the whole world if the world is too large."""
     if name not in MODES:
         raise unknown("observation_mode", name, MODES)
     if MODES[name].whole:
@@ -228,14 +228,14 @@ def check_mode(name: str, world: World) -> None:
 
 
 def check_survey(world: World) -> None:
-    """ConfigError if a world is too large to be shown as a whole."""
+    """Raise ConfigError if a world is too large to be shown as a whole."""
     if world.cells > MAX_SURVEY:
         expected = f"expected at most {MAX_SURVEY} cells, got {world.cells}"
         raise ConfigError(f"observation_mode 'world': {expected}; try an aperture")
 
 
 def check_view_mode(name: str, interface: str) -> None:
-    """ConfigError for a mode of the whole world, in an interface that shows views only."""
+    """Raise ConfigError for a mode of the whole world in an interface that only shows views."""
     if MODES[name].whole:
         views = ", ".join(repr(n) for n, mode in MODES.items() if not mode.whole)
         where = f"observation_mode of {interface}"
@@ -243,7 +243,7 @@ def check_view_mode(name: str, interface: str) -> None:
 
 
 def check_hint(hint: Any) -> None:
-    """ConfigError unless 0 <= shown <= every."""
+    """Raise ConfigError unless 0 <= shown <= every."""
     whole = all(isinstance(v, int | np.integer) and not isinstance(v, bool) for v in hint)
     if len(hint) != 2 or not whole or not 0 <= hint[0] <= hint[1] < 2**31:
         raise ConfigError(f"hint: expected (shown, every) in steps with 0 <= shown <= every, got {hint!r}")

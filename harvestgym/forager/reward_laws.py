@@ -19,10 +19,10 @@ from harvestgym.core.errors import ConfigError
 MAX_PERIOD = 2**24 - 1
 
 MAX_REWARD = 1e9
-"""Largest reward of a collision, either way."""
+"""Largest absolute reward of a collision."""
 
 RATE = 1e-3
-"""Weight of the newest reward in the running rate: about the last thousand steps."""
+"""Weight of the newest reward in the running rate, which covers about the last thousand steps."""
 
 Reward = Annotated[float, Field(ge=-MAX_REWARD, le=MAX_REWARD)]
 Period = Annotated[int, Field(ge=1, le=MAX_PERIOD)]
@@ -30,7 +30,7 @@ Shift = Annotated[int, Field(ge=-(2**31), lt=2**31)]
 
 
 class LawContext(Protocol):
-    """The time of a collision, and the draws of a kind's generation in its region.
+    """The time of a collision, and the random draws for a kind's generation in its region.
 
     Attributes:
         xp: the array module to compute with, `numpy` or `jax.numpy`.
@@ -39,11 +39,11 @@ class LawContext(Protocol):
     xp: Any
 
     def phase(self, period: int) -> Any:
-        """Return the clock modulo `period` (at most 2^24 - 1), a whole number."""
+        """Return the clock modulo `period` (at most 2^24 - 1), as a whole number."""
         ...
 
     def uniforms(self, number: int) -> Any:
-        """`number` draws from [0, 1) that belong to this seed, kind and generation; the same at every time."""
+        """Return `number` draws from [0, 1) for this seed, kind and generation; they are the same at all times."""
         ...
 
 
@@ -54,7 +54,7 @@ class RewardLaw(Protocol):
 
 
 class _CheckedLaw:
-    """A law whose numbers are checked when it is made."""
+    """A law whose numbers are checked when it is created."""
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -62,7 +62,7 @@ class _CheckedLaw:
 
 @dataclass(frozen=True)
 class Constant(_CheckedLaw):
-    """Always `value`."""
+    """A constant reward, `value`."""
 
     value: Reward = 0.0
 
@@ -72,7 +72,7 @@ class Constant(_CheckedLaw):
 
 @dataclass(frozen=True)
 class Sine(_CheckedLaw):
-    """mean + amplitude * sin(2 pi (t + shift) / period): a season."""
+    """A season: mean + amplitude * sin(2 pi (t + shift) / period)."""
 
     amplitude: Reward
     period: Period
@@ -86,7 +86,7 @@ class Sine(_CheckedLaw):
 
 @dataclass(frozen=True)
 class Square(_CheckedLaw):
-    """`first` for the first half of every period, `second` for the rest."""
+    """A square wave: `first` in the first half of every period, `second` in the other half."""
 
     first: Reward
     second: Reward
@@ -101,7 +101,7 @@ class Square(_CheckedLaw):
 class Fourier(_CheckedLaw):
     """A random periodic series: `terms` harmonics of `period`, drawn again for each generation.
 
-    The amplitude of harmonic k falls as 1/k; the sum is scaled so that its variance is `amplitude ** 2` on average.
+    The amplitude of harmonic k decreases as 1/k; the sum is scaled so that its variance is `amplitude ** 2` on average.
     """
 
     terms: Annotated[int, Field(ge=1, le=64)]
@@ -122,7 +122,7 @@ class Fourier(_CheckedLaw):
 
 @dataclass(frozen=True)
 class RewardSeries(_CheckedLaw):
-    """A table of rewards, each for `every` steps, over and over: weather, prices, any measured series."""
+    """A table of rewards, each for `every` steps, repeated: weather, prices, or any measured series."""
 
     values: Annotated[tuple[Reward, ...], Field(min_length=1)]
     every: Period = 1

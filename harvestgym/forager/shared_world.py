@@ -1,4 +1,4 @@
-"""Several foragers in one world; `gym.parallel_env.ParallelEnv` gives each to an agent."""
+"""Several foragers in one world; `gym.parallel_env.ParallelEnv` makes each an agent."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MAX_FORAGERS = 1024
 
 @dataclass(frozen=True)
 class SharedWorld:
-    """The world of a functional `Forager` with `number` agents in it."""
+    """The world of a functional `Forager` with `number` agents."""
 
     model: Forager
     number: Annotated[int, Field(ge=1, le=MAX_FORAGERS)] = 2
@@ -53,14 +53,14 @@ class SharedWorld:
 
     @property
     def own_spaces(self) -> tuple[gymnasium.Space[Any], gymnasium.Space[Any]]:
-        """The spaces of the observation and of the action of one forager."""
+        """The observation and action spaces of one forager."""
         model = self.model
         more = MODES[model.mode].table is not color_table
         return make_space(model.world, model.mode, model.aperture, model.hint, more), model.action_space
 
     @property
     def action_space(self) -> gymnasium.Space[Any]:
-        """North, east, south, west, of each."""
+        """North, east, south or west for each forager."""
         return batch_space(self.model.action_space, self.number)
 
     def part(self, obs: Any, forager: int) -> Any:
@@ -68,12 +68,12 @@ class SharedWorld:
         return jax.tree.map(lambda leaf: leaf[forager], obs)
 
     def make_gymnasium(self, render_mode: str | None = None) -> SharedWorldGym:
-        """Return the environment of all of them."""
+        """Return one environment for all foragers."""
         return SharedWorldGym(self, render_mode)
 
 
 class SharedWorldGym(ForagerGym):
-    """The foragers of a shared world as one: actions, observations, rewards and infos are arrays of all."""
+    """The foragers of a shared world as one: actions, observations, rewards and infos are arrays over all foragers."""
 
     changes = (*ForagerGym.changes, "np_random")
 
@@ -94,7 +94,7 @@ class SharedWorldGym(ForagerGym):
         return {name: np.broadcast_to(value, self.core.number).copy() for name, value in super()._info().items()}
 
     def _draw(self, record: dict[str, np.ndarray]) -> Scene:
-        """Draw the first of the foragers."""
+        """Draw the first forager."""
         model, step = self._make_model(), len(record["reward"]) - 1
         common = ("clock#step", "world")
         each = {

@@ -1,10 +1,10 @@
-"""The world, defined once: the first object of a cell is a pure function of the seed, and nothing is stored.
+"""The world, defined once: the generated object of a cell is a pure function of the seed, so nothing is stored.
 
 Each region (the whole world is the first) has a keyed bijection from its cells to ranks 0 ... n - 1. A layer
 of objects is an interval of ranks: counts are exact, no two objects share a cell, and a cell is looked up
-in some ten nanoseconds however large the world is. Ranks are pairs (q, p), compared in that order, since a
+in about ten nanoseconds in a world of any size. Ranks are pairs (q, p), compared in that order, since a
 world of 1e12 cells has more ranks than a 32-bit word. The rank of the reserved cell (where the agent
-starts) changes places with the last rank, which no layer may reach.
+starts) is swapped with the last rank, which no layer may reach.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ MOVES = np.array([(0, 1), (1, 0), (0, -1), (-1, 0)], np.int64)
 """(dx, dy) of actions 0-3: north is y + 1, as in the Forager package."""
 
 VACANT, STANDING, AWAY, GONE = range(4)
-"""State of the slot of a changed object: free; the object stands elsewhere; it will return; it never will."""
+"""States of a changed object's slot: free; the object is elsewhere; it will return; it never will."""
 
 TRIES = 16
-"""Cells drawn in one step to find a free one; if none is free the object waits for the next step."""
+"""Cells drawn in one step to find a free one; if none is free, the object waits for the next step."""
 
 NARROW, SQUARISH = 8, 6
 MAX_SIDE = 2**30
 MAX_OBJECTS = 2**60
 MAX_STEPS = 2**31 - 1
 MAX_CAPACITY = 2**26
-"""Changed objects of one episode; each takes some 200 bytes."""
+"""Maximum number of changed objects of one episode; each takes about 200 bytes."""
 MAX_CELLS_OF_A_NARROW_REGION = 2**31 - 1
 
 Side = Annotated[int, Field(ge=1, le=MAX_SIDE)]
@@ -56,7 +56,7 @@ Capacity = Annotated[int, Field(ge=1, le=MAX_CAPACITY)]
 
 
 def view_offsets(rows: int, cols: int) -> tuple[np.ndarray, np.ndarray]:
-    """Distances north and east of the centre of a view to each of its cells, int32 (rows, columns)."""
+    """Return the distances north and east from the centre of a view to each of its cells, int32 (rows, columns)."""
     south, east = np.indices((rows, cols), np.int32)
     return rows // 2 - south, east - cols // 2
 
@@ -66,9 +66,9 @@ class Region:
     """A rectangle (a biome) with its own objects: `layers` are (kind index, count) in order of rank.
 
     Attributes:
-        renew_eaten: a new generation of objects after so many were collected here; 0 for never.
-        renew_every: a new generation every so many steps (all objects here expire); 0 for never.
-        name: of the region.
+        renew_eaten: collections here after which a new generation of objects appears; 0 for never.
+        renew_every: steps after which all objects here expire and a new generation appears; 0 for never.
+        name: the region's name.
     """
 
     x: Coordinate
@@ -90,7 +90,7 @@ class Region:
 
     @property
     def narrow(self) -> bool:
-        """Return whether the rectangle is too thin to be permuted as it is."""
+        """Return whether the rectangle is too thin to be permuted directly."""
         return min(self.width, self.height) < NARROW
 
     @property
@@ -103,7 +103,7 @@ class Region:
         return (x >= self.x) & (x < self.x + self.width) & (y >= self.y) & (y < self.y + self.height)
 
     def count_room(self, start: tuple[int, int]) -> int:
-        """Return the most objects it may hold: one less where an agent may stand when they are placed."""
+        """Return the most objects it may hold: one less if an agent may be here when they are placed."""
         return self.cells - bool(self.contains(*start) or self.renew_eaten or self.renew_every)
 
     @property
@@ -118,7 +118,7 @@ class Region:
 
 @lru_cache(maxsize=256)
 def _find_near_square(cells: int) -> tuple[int, int]:
-    """Sides (a, b) of a grid near a square, of just as many cells if there is one, or a few more."""
+    """Return the sides (a, b) of a nearly square grid with as many cells if there is one, or a few more."""
     root = math.isqrt(cells)
     exact = next((a for a in range(root, root // 2, -1) if a >= SQUARISH and cells % a == 0), 0)
     a = exact or (root if root * root == cells else root + 1)
@@ -126,7 +126,7 @@ def _find_near_square(cells: int) -> tuple[int, int]:
 
 
 def count_objects(freq: float, free: int, cells: int) -> int:
-    """Return the number of objects of a frequency: floor(freq * cells), and at 1.0 every cell that may be filled."""
+    """Return the number of objects for a frequency: floor(freq * cells), or at 1.0 all cells that may be filled."""
     if isinstance(freq, bool) or not isinstance(freq, int | float | np.number) or not 0 <= freq <= 1:
         raise ConfigError(f"freq: expected a number from 0 to 1, got {freq!r}")
     count = free if freq == 1 else math.floor(float(freq) * cells + 1e-6)
@@ -135,7 +135,7 @@ def count_objects(freq: float, free: int, cells: int) -> int:
 
 @dataclass(frozen=True)
 class World:
-    """The structure that both engines share, without randomness: hashable, so that it is static under JIT."""
+    """The world structure that both engines share, without randomness; it is hashable, so it is static under JIT."""
 
     width: Side
     height: Side
@@ -156,7 +156,7 @@ class World:
 
     @property
     def start(self) -> tuple[int, int]:
-        """Return where the agent begins, as in the Forager package: the middle, never occupied."""
+        """Return where the agent starts, as in the Forager package: the middle, which is never occupied."""
         return self.width // 2, self.height // 2
 
     @property
@@ -177,7 +177,7 @@ class World:
 
     @property
     def moves(self) -> bool:
-        """Return whether some object returns elsewhere than it was."""
+        """Return whether any object returns to another cell."""
         return any(k.collectable and k.place is not ReturnPlace.SAME for k in self.kinds)
 
     @property
@@ -187,7 +187,7 @@ class World:
 
     @property
     def renews(self) -> bool:
-        """Return whether some region gets new generations."""
+        """Return whether any region gets new generations."""
         return any(r.renew_eaten or r.renew_every for r in self.regions)
 
     @property
@@ -196,9 +196,9 @@ class World:
         return all(isinstance(kind.reward, Constant) for kind in self.kinds)
 
     def region_values(self, expected: Callable[[int, int], Any]) -> list[Any]:
-        """Expected reward of the collectable objects per cell, as generated, for each region.
+        """Return the expected reward per cell of the collectable objects as generated, for each region.
 
-        `expected(kind, region)` is the expected reward of a kind now.
+        `expected(kind, region)` gives the current expected reward of a kind.
         """
         values: list[Any] = []
         for r, region in enumerate(self.regions):
@@ -207,7 +207,7 @@ class World:
         return values
 
     def find_region(self, x: Any, y: Any, xp: Any = np) -> Any:
-        """int32: the region of each cell, the last that contains it, by `numpy` or `jax.numpy`."""
+        """Return int32: the region of each cell, the last one that contains it, with `numpy` or `jax.numpy`."""
         out = xp.zeros(xp.shape(x), xp.int32)
         for i, g in enumerate(self.regions[1:], 1):
             out = xp.where(g.contains(x, y), xp.int32(i), out)

@@ -1,1 +1,1 @@
-"""Gymnasium environments and vector environments over the functional contract."""
+"""Gymnasium environments and vector environments for functional environments."""

@@ -1,4 +1,4 @@
-"""Common base of `GymEnv` and `VecEnv`: the compiled environment, its parameters, run state, monitors and pictures."""
+"""Base class of `GymEnv` and `VecEnv`: the compiled environment, its parameters, run state, monitors and pictures."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ _NOT_KEPT = ("_read", "_write", "_checker", "monitors")
 
 
 class GymBase(Savable):
-    """An environment, or a batch of it on the device, behind a class of Gymnasium.
+    """An environment, or a batch of environments on the device, behind a Gymnasium class.
 
     Attributes:
         core: the functional environment.
-        episode_log: the frames of the episode; None unless the `render_mode` draws it.
+        episode_log: the frames of the episode; None unless the `render_mode` draws episodes.
     """
 
     core: Env[Any, Any]
@@ -42,7 +42,7 @@ class GymBase(Savable):
     render_mode: str | None
 
     def __repr__(self) -> str:
-        """Name the id, if it has one, and the environment inside."""
+        """Return the id, if there is one, and the wrapped environment."""
         spec, number = getattr(self, "spec", None), getattr(self, "num_envs", None)
         parts = [spec and spec.id, number and f"num_envs={number}", repr(self.core)]
         return f"<{type(self).__name__}: {', '.join(str(part) for part in parts if part)}>"
@@ -74,7 +74,7 @@ class GymBase(Savable):
         self._prepare()
 
     def _prepare(self) -> None:
-        """Make derived attributes."""
+        """Set derived attributes."""
         batch = self._compiled.batch
         self._read = make_action_reader(self.core.action_space, batch)
         self._write = make_observation_writer(self.core.observation_space, batch)
@@ -88,18 +88,19 @@ class GymBase(Savable):
         return self._compiled.mask
 
     def _check_choices(self, action: Any, waiting: Any = False) -> None:
-        """Raise ConfigError for an action that is masked, if the environment has `check_choice(mask, action, waiting)`.
+        """Raise ConfigError for a masked action, if the environment has `check_choice(mask, action, waiting)`.
 
-        Environments that wait for their next episode ignore their action.
+        Environments waiting for their next episode ignore their action.
         """
         if self._checker is not None:
             self._checker.check_choice(self._compiled.mask(), action, waiting)
 
     def clone(self) -> Self:
-        """Return an independent copy in mid-episode; it takes microseconds, for tree search.
+        """Return an independent copy in mid-episode, within microseconds, for tree search.
 
-        It shares what steps do not change: programs, parameters, spaces and `np_random`. `copy.deepcopy` and `pickle`
-        also copy the spaces and `np_random`, so that they draw the same samples. A copy has no monitors.
+        The copy shares everything that steps do not change: programs, parameters, spaces and `np_random`.
+        `copy.deepcopy` and `pickle` also copy the spaces and `np_random`, so that they draw the same samples. Copies
+        have no monitors.
         """
         twin = object.__new__(type(self))
         twin.__dict__.update(self.__dict__)
@@ -111,7 +112,7 @@ class GymBase(Savable):
     __copy__ = clone
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state for deep copies and pickles: everything except the results of `_prepare` and monitors."""
+        """Return the state for deep copies and pickles: everything except monitors and the results of `_prepare`."""
         return {name: value for name, value in self.__dict__.items() if name not in _NOT_KEPT}
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
@@ -128,7 +129,7 @@ class GymBase(Savable):
 
     @property
     def params(self) -> Any:
-        """The current parameters, the same for a whole batch; assign others of the same shapes to change them."""
+        """The current parameters, shared by a whole batch; assign parameters of the same shapes to change them."""
         return self._compiled.params
 
     @params.setter
@@ -138,7 +139,7 @@ class GymBase(Savable):
 
     @property
     def run_state(self) -> RunState:
-        """State and key as a pytree, in a batch with a leading axis; assign one to continue from it."""
+        """State and key as a pytree, with a leading axis for a batch; assign a run state to continue from it."""
         return self._compiled.run_state
 
     @run_state.setter
@@ -147,11 +148,11 @@ class GymBase(Savable):
         self._accept_run_state(run)
 
     def _accept_run_state(self, run: RunState) -> None:
-        """Update what depends on a run state that was assigned."""
+        """Update attributes that depend on an assigned run state."""
         self._clear_log()
 
     def _log(self, action: Any, shown: Any, which: np.ndarray | None = None) -> None:
-        """Record a step of an environment, or of those of a batch in `which`."""
+        """Record a step of an environment, or of the environments in `which` for a batch."""
         if self.episode_log is not None:
             self.episode_log.add(self._compiled.run_state.state, action, shown, self._compiled.params, which)
 
@@ -164,7 +165,7 @@ class GymBase(Savable):
             self.episode_log.ensure_start(self._compiled.run_state, self._compiled.params)
 
     def _set_params(self, options: Options, valid: tuple[str, ...]) -> None:
-        """Set the parameters from the options of a reset; ConfigError for an invalid option."""
+        """Set the parameters from reset options; ConfigError for an invalid option."""
         for name in options or {}:
             if name not in valid:
                 raise unknown("reset option", name, valid)
@@ -172,21 +173,21 @@ class GymBase(Savable):
             self.params = options["params"]
 
     def add_monitoring(self, variables: Sequence[Any], *sinks: Any) -> Monitor:
-        """Monitor variables from now on, with a reading for each reset and each day (or year, or step).
+        """Monitor variables from now on, with a reading at each reset and each day (or year, or step).
 
-        In a batch, numbers are reported as mean and quantiles 0.1 and 0.9.
+        For a batch, numbers are reported as the mean and the 0.1 and 0.9 quantiles.
 
         Args:
             variables: for farms `(field, entity, variable, function, title, range)`; for others `(variable, function,
                 title, range)`, with the key of a state variable. `function` returns a number, a matrix or an image
-                from the variable (of each farm of a batch); `range` is `(low, high)` or 'range_auto'.
-            sinks: sinks of `harvestgym.render.sinks`, or paths `*.png`, `*.csv` or `*.parquet`; by default a window.
+                from the variable (of each farm in a batch); `range` is `(low, high)` or 'range_auto'.
+            sinks: sinks from `harvestgym.render.sinks`, or paths `*.png`, `*.csv` or `*.parquet`; a window by default.
 
         Returns:
-            The monitor; close it, or use it in a `with` block, to finish the sinks.
+            The monitor; close it or use it in a `with` block to finish the sinks.
 
         Raises:
-            ConfigError: for an invalid variable, function or range, with the nearest name; nothing is changed.
+            ConfigError: for an invalid variable, function or range, with the nearest valid name; nothing is changed.
         """
         core, inside = self.core, unwrapped(self.core)
         spec = getattr(self, "spec", None)
@@ -217,7 +218,7 @@ class GymBase(Savable):
             monitor.step()
 
     def render(self) -> Any:
-        """Render the environment, or each one of a batch, in its `render_mode`; None without one."""
+        """Render the environment, or each environment in a batch, in its `render_mode`; None if there is none."""
         if self.render_mode is None:
             return None
         if not self._compiled.begun:
@@ -228,13 +229,13 @@ class GymBase(Savable):
         return self.episode_log.render(self.render_mode)
 
     def _draw(self, state: Any) -> Any:
-        """Draw a state by the environment inside."""
+        """Draw a state with the wrapped environment."""
         inside: Any = unwrapped(self.core)
         return inside.render(unwrapped_state(self.core, state), self.params, self.render_mode)
 
 
 def _check_params(params: Any, own: Any, where: str) -> None:
-    """Raise ConfigError unless parameters have the class of the environment's own."""
+    """Raise ConfigError unless the parameters have the same class as the environment's own."""
     if not isinstance(params, type(own)):
         expected = f"an object of the class {type(own).__name__}"
         raise ConfigError(f"{where}: expected {expected}, got {params!r}; try replace(env.params, ...)")

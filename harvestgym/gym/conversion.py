@@ -1,4 +1,4 @@
-"""Conversion between NumPy and the device: actions are checked, and observations get the dtype of their space."""
+"""Conversion between NumPy and the device: actions are checked, observations are cast to the dtype of their space."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ Converter = Callable[[Any], Any]
 
 
 def make_action_reader(space: gymnasium.Space[Any], batch: tuple[int, ...] = (), name: str = "action") -> Converter:
-    """Make a function from an action, or a batch of them, to int32 and float32 arrays for `Env.step`.
+    """Make a function that converts an action, or a batch of actions, to int32 and float32 arrays for `Env.step`.
 
-    It raises ConfigError for an action outside the space (NaN is outside).
+    The function raises ConfigError for an action outside the space (NaN is outside).
     """
     match space:
         case spaces.Discrete() if not batch:

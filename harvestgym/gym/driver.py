@@ -1,8 +1,8 @@
-"""An environment, or a batch of it, on the device, with compiled functions that the host calls.
+"""An environment, or a batch of environments, on the device, with compiled functions called from the host.
 
-There are two functions, `start` and `step`, in every autoreset mode: a restart calls `start` for the environments
-whose episode is over. They take and return packed buffers, so that a call takes microseconds regardless of the number
-of leaves of the state, and all results come back in one transfer.
+Every autoreset mode uses two functions, `start` and `step`: a restart calls `start` for the environments whose episode
+is over. They take and return packed buffers, so that a call takes microseconds regardless of the number of state
+leaves, and all results are returned in one transfer.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from harvestgym.core.xla.fusion import CompiledFunction
 from harvestgym.core.xla.processes import check_process, note_use
 
 SMALL_BATCH, SMALL_STATE = 256, 2048
-"""Most environments, and bytes of each, of a batch that steps as one kernel: enough for farms of one plot."""
+"""Largest batch, and state size in bytes, that is stepped as one kernel: enough for farms with one plot."""
 
 
 class CompiledFunctions(NamedTuple):
-    """Layouts, and compiled functions over packed buffers.
+    """Layouts and compiled functions over packed buffers.
 
     Attributes:
-        run, timestep: the layouts of a `RunState` and of a `Timestep`.
-        start: `(run, params, seeds, seeded, which) -> (run, timestep)` begins an episode for the environments in
+        run, timestep: the layouts of a `RunState` and a `Timestep`.
+        start: `(run, params, seeds, seeded, which) -> (run, timestep)` starts an episode for the environments in
             `which`, with the keys of `seeds` where `seeded`, else with their own keys; the Timestep is valid for these.
-            A single environment always begins an episode.
-        step: `(run, params, action) -> (run, timestep)`; in a batch, an environment that is over waits for `start`.
+            A single environment always starts an episode.
+        step: `(run, params, action) -> (run, timestep)`; in a batch, environments with ended episodes wait for `start`.
         unpack: `run -> RunState`.
         mask: `(run, params) -> mask` if the environment has `action_mask(state, params)`, else None.
     """
@@ -51,7 +51,7 @@ class CompiledFunctions(NamedTuple):
 
 @lru_cache(maxsize=64)
 def compile_functions(env: Env[Any, Any], params: Layout, batch: tuple[int, ...]) -> CompiledFunctions:
-    """Prepare the functions of an environment for the layout of its parameters; `batch` is `()` or `(num_envs,)`."""
+    """Prepare the functions of an environment for its parameter layout; `batch` is `()` or `(num_envs,)`."""
     seeds = jax.ShapeDtypeStruct(batch, jnp.uint32)
     begun, first = jax.eval_shape(
         lambda s, p: start_episode(env, _make_keys(s), params.unpack(p)), seeds, params.zeros()
@@ -81,7 +81,7 @@ def compile_functions(env: Env[Any, Any], params: Layout, batch: tuple[int, ...]
 
 
 def _is_small(run: Layout, batch: tuple[int, ...]) -> bool:
-    """Return whether one kernel steps a batch of this state faster than many kernels, which can use several cores."""
+    """Return whether one kernel steps such a batch faster than many kernels, which can use several cores."""
     size = sum(leaf.nbytes for leaf in jax.tree.leaves(run.zeros()))
     return not batch or (batch[0] <= SMALL_BATCH and size <= batch[0] * SMALL_STATE)
 
@@ -108,7 +108,7 @@ def _compile_mask(
 
 
 class CompiledEnv(Savable):
-    """One environment on the device, or a batch of `batch = (num_envs,)`, as the host sees it."""
+    """One environment, or a batch with `batch = (num_envs,)`, on the device, accessed from the host."""
 
     def __init__(self, env: Env[Any, Any], params: Any, batch: tuple[int, ...]) -> None:
         note_use()
@@ -123,7 +123,7 @@ class CompiledEnv(Savable):
         self._shown_mask: Any = None
 
     def __copy__(self) -> Self:
-        """Return a copy that shares programs, parameters and buffers; a step replaces buffers."""
+        """Return a copy that shares programs, parameters and buffers; steps replace the buffers."""
         twin = object.__new__(type(self))
         twin.__dict__.update(self.__dict__)
         return twin
@@ -132,14 +132,14 @@ class CompiledEnv(Savable):
         return copy(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle everything except the programs; they are compiled again, or found in the cache, when it is loaded."""
+        """Pickle everything except the programs; on loading, they are recompiled or found in the cache."""
         env, _, batch = self._structure
         state = {"_run": jax.device_get(self._run), "begun": self.begun, "_shown_mask": None}
         return CompiledEnv, (env, jax.device_get(self._params), batch), state
 
     @property
     def params(self) -> Any:
-        """The current parameters; assign others of the same structure and shapes to change them."""
+        """The current parameters; assign parameters of the same structure and shapes to change them."""
         return self._params
 
     @params.setter
@@ -149,7 +149,7 @@ class CompiledEnv(Savable):
 
     @property
     def run_state(self) -> RunState:
-        """State and key as a pytree; assign one to continue from it."""
+        """State and key as a pytree; assign a run state to continue from it."""
         return self._functions.unpack(self._run)
 
     @run_state.setter
@@ -168,9 +168,9 @@ class CompiledEnv(Savable):
         return self
 
     def start(self, seeds: np.ndarray, seeded: np.ndarray, which: np.ndarray) -> Any:
-        """Begin episodes for `which`, from `seeds` (uint32) where `seeded`, else from the environments' own keys.
+        """Start episodes for `which`, from `seeds` (uint32) where `seeded`, else from the environments' own keys.
 
-        Returns a Timestep of Python numbers (arrays for a batch), like `step`.
+        Returns a Timestep with Python numbers (arrays for a batch), like `step`.
         """
         check_process()
         self._run, timestep = self._functions.start(self._run, self._packed_params, seeds, seeded, which)
@@ -178,19 +178,19 @@ class CompiledEnv(Savable):
         return self._read(timestep)
 
     def step(self, action: Any) -> Any:
-        """Step every environment that is not over; `action` comes from `conversion.make_action_reader`."""
+        """Step every environment whose episode is not over; `action` comes from `conversion.make_action_reader`."""
         self._run, timestep = self._functions.step(self._run, self._packed_params, action)
         return self._read(timestep)
 
     def _read(self, timestep: PackedTree) -> Any:
-        """Read a Timestep, and keep the action mask if the observation of a single environment contains it."""
+        """Read a Timestep, and store the action mask if a single environment's observation contains it."""
         shown = self._functions.timestep.read(timestep)
         if self._shows_mask:
             self._shown_mask = jax.tree.map(np.array, shown.obs["mask"])
         return shown
 
     def make_reader(self, function: Callable[[Any, Any], Any]) -> Callable[[], Any]:
-        """Make a function that returns the current `function(state, params)` on the host, row by row for a batch."""
+        """Make a function that returns `function(state, params)` for the current state, row by row for a batch."""
         unpack, unpack_params = self._functions.run.unpack, self._layout.unpack
 
         @jax.jit
@@ -206,7 +206,7 @@ class CompiledEnv(Savable):
         return self._functions.mask is not None
 
     def mask(self) -> Any:
-        """Return which actions are possible now, bool; a dict of arrays if an action has parts."""
+        """Return a bool mask of the currently possible actions; a dict of arrays if an action has parts."""
         assert self._functions.mask is not None, "the environment has no action_mask"
         if self._shown_mask is not None:
             return jax.tree.map(np.array, self._shown_mask)

@@ -1,8 +1,8 @@
-"""`GymEnv`, the Gymnasium environment over a functional environment.
+"""`GymEnv`, the Gymnasium environment for functional environments.
 
-It is a thin layer: the functional `Env` defines an episode, and `core.autoreset` when a new one begins. In addition to
-the contract, an environment may have `action_mask(state, params)` (bool per action), `check_choice(mask, action,
-waiting)` (ConfigError for a masked action), and `render_modes` with `render(state, params, mode)`. The modes of
+It is a thin layer: the functional `Env` defines an episode, and `core.autoreset` defines when a new one starts. In
+addition to the contract, an environment may have `action_mask(state, params)` (bool per action), `check_choice(mask,
+action, waiting)` (ConfigError for a masked action), and `render_modes` with `render(state, params, mode)`. The modes in
 `render.RENDER_MODES` are added if its family draws scenes; steps are recorded only in these modes.
 """
 
@@ -26,10 +26,10 @@ from .base import GymBase, Info, Options
 
 
 class GymEnv(GymBase, gymnasium.Env[Any, Any]):
-    """One environment, for Gymnasium.
+    """A single Gymnasium environment.
 
-    `reset(seed=s)` begins with `jax.random.key(s)` (modulo 2^32); later resets without a seed continue with its key.
-    `reset(options={"params": p})` changes the parameters from then on.
+    `reset(seed=s)` starts with `jax.random.key(s)` (modulo 2^32); later resets without a seed continue with its key.
+    `reset(options={"params": p})` changes the parameters for this and all later episodes.
     """
 
     made_of = ("render_mode",)
@@ -43,7 +43,7 @@ class GymEnv(GymBase, gymnasium.Env[Any, Any]):
 
     @property
     def spec(self) -> EnvSpec | None:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """The spec of the id, with the environment's horizon, if it has one, as `max_episode_steps`."""
+        """The spec of the id, with the environment's horizon, if any, as `max_episode_steps`."""
         return self._spec
 
     @spec.setter
@@ -54,7 +54,7 @@ class GymEnv(GymBase, gymnasium.Env[Any, Any]):
             spec.max_episode_steps = int(getattr(self.params, "horizon", 0)) * steps_per_day or None
 
     def reset(self, *, seed: int | None = None, options: Options = None) -> tuple[Any, Info]:
-        """Begin an episode."""
+        """Start an episode."""
         self._set_params(options, ("params",))
         super().reset(seed=seed)
         if seed is None and not self._compiled.begun:
@@ -68,7 +68,7 @@ class GymEnv(GymBase, gymnasium.Env[Any, Any]):
         return self._write(first.obs), first.info
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, Info]:
-        """Do `action`; ConfigError if it is outside the action space, ResetNeeded after the end."""
+        """Take `action`; ConfigError if it is outside the action space, ResetNeeded after the end of the episode."""
         if self._over:
             raise ResetNeeded("step: expected an episode, got none; try reset() first")
         read = self._read(action)
@@ -86,9 +86,9 @@ class GymEnv(GymBase, gymnasium.Env[Any, Any]):
 
 
 def make_env(harvest_id: str, render_mode: str | None = None, **overrides: Any) -> gymnasium.Env[Any, Any]:
-    """Make the environment that `gymnasium.make` returns for an id: a faster one of its family, if there is one.
+    """Make the environment that `gymnasium.make` returns for an id, using a faster one from its family if there is one.
 
-    `render_mode="human"` draws every step in a window with Gymnasium's `HumanRendering`; it needs the extra `window`.
+    `render_mode="human"` draws every step in a window with Gymnasium's `HumanRendering` and needs the extra `window`.
     """
     if render_mode == "human":
         check_extras("render_mode 'human'", window="pygame")

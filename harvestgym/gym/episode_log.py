@@ -1,4 +1,4 @@
-"""Records of the running episode for the render modes: one frame of named arrays per step."""
+"""Records of the current episode for the render modes: one frame of named arrays per step."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FIRST_ROWS = 64
 
 
 class FrameBuffer:
-    """Growing buffers of named arrays, one row per frame; `keep_last` limits memory to the last frames."""
+    """Growing buffers for named arrays, one row per frame; `keep_last` limits memory to the last frames."""
 
     def __init__(self, keep_last: int | None = None) -> None:
         self._keep_last = keep_last
@@ -68,9 +68,9 @@ class FrameBuffer:
 
 @lru_cache
 def family_of(kind: type) -> ModuleType | None:
-    """Find the module with `record` and `scene` for environments of a class; None if there is none.
+    """Find the module with `record` and `scene` for an environment class; None if there is none.
 
-    `cls.family` names it; otherwise it is the module of the class.
+    It is the module named by the class attribute `family`, or else the module of the class.
     """
     for cls in kind.__mro__:
         name = vars(cls).get("family")
@@ -81,12 +81,12 @@ def family_of(kind: type) -> ModuleType | None:
 
 
 def scene_modes(env: Env[Any, Any]) -> tuple[str, ...]:
-    """Return the render modes that draw an episode log of an environment."""
+    """Return the render modes that draw an environment's episode log."""
     return RENDER_MODES if family_of(type(unwrapped(env))) is not None else ()
 
 
 class EpisodeLog:
-    """The frames of an episode so far, one for each reset and step, and the picture of the last one.
+    """The frames of an episode so far, one for each reset and step, and the picture of the last frame.
 
     With `number`, it logs a batch of that many environments; `which`, bool (number,), then selects some of them.
     """
@@ -102,7 +102,7 @@ class EpisodeLog:
         return self._frames[0].record
 
     def clear(self, which: np.ndarray | None = None) -> None:
-        """Forget the episodes of those in `which`."""
+        """Forget the episodes of the environments in `which`."""
         for i in self._choose(which):
             self._frames[i].clear()
 
@@ -110,14 +110,14 @@ class EpisodeLog:
         return range(len(self._frames)) if which is None else np.flatnonzero(which)
 
     def add(self, state: Any, action: Any, timestep: Any, params: Any, which: np.ndarray | None = None) -> None:
-        """Add a step of those in `which`; the first one after `clear` is the start, whose action is ignored."""
+        """Add a step of the environments in `which`; the first after `clear` is the start, whose action is ignored."""
         made = jax.device_get(_make_frames(self._env, self._in_batch, state, action, timestep, params))
         for i in self._choose(which):
             self._frames[i].append({name: value[i] for name, value in made.items()} if self._in_batch else made)
         self._params = params
 
     def ensure_start(self, run: Any, params: Any) -> None:
-        """Add a `RunState` as start where there is no frame: after a user has assigned one."""
+        """Add a `RunState` as the start where there is no frame, which happens after a user assigns a run state."""
         empty = np.asarray([not len(frames) for frames in self._frames])
         if empty.any():
             look = partial(_look, self._env, params)
@@ -132,7 +132,7 @@ class EpisodeLog:
 
 
 def _look(env: Env[Any, Any], params: Any, run: RunState) -> Timestep:
-    """Return the Timestep of a state that was not stepped to."""
+    """Return the Timestep of a state that was not reached by a step."""
     inside, state = unwrapped(env), unwrapped_state(env, run.state)
     ends = inside.terminal(state, params), inside.truncation(state, params)
     obs = inside.observation(run.key, state, None, params)
@@ -140,12 +140,12 @@ def _look(env: Env[Any, Any], params: Any, run: RunState) -> Timestep:
 
 
 def _with_params(env: Any, params: Any) -> Any:
-    """Return the environment with the current parameters as defaults, because a picture may read them."""
+    """Return the environment with the current parameters as defaults, because pictures may read them."""
     return dataclasses.replace(env, defaults=params) if hasattr(env, "defaults") and params is not env.params else env
 
 
 def _make_start_action(space: gymnasium.Space[Any]) -> Any:
-    """Return the action for the frame of a start: the action that does nothing, or zeros."""
+    """Return the action for a start frame: the no-op action, or zeros."""
     if isinstance(space, gymnasium.spaces.Dict):
         return {name: _make_start_action(inside) for name, inside in space.items()}
     if isinstance(space, gymnasium.spaces.Box):

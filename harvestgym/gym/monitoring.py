@@ -1,6 +1,6 @@
-"""Monitors of Gymnasium environments: variables of the state, written to sinks while the environment runs.
+"""Monitors for Gymnasium environments: state variables are written to sinks while the environment runs.
 
-Memory is bounded: a monitor keeps only the last readings; `render.sinks` states what each sink keeps.
+Memory is bounded: a monitor keeps only the latest readings; `render.sinks` documents what each sink keeps.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from harvestgym.render.readings import Reading, Sink, Watch, make_watch
 from .episode_log import family_of
 
 QUANTILES = {"q10": 0.1, "q90": 0.9}
-"""The quantiles of a batch, reported with its mean."""
+"""The quantiles reported for a batch, in addition to its mean."""
 
 
 class Monitor:
-    """Reads variables at each reset and step of an environment, and writes them to its sinks.
+    """A monitor that reads variables at each reset and step of an environment and writes them to its sinks.
 
     Args:
         watches: the monitored variables.
-        read: returns the arrays of the watches now; with a leading axis for a batch.
+        read: returns the current arrays of the watches, with a leading axis for a batch.
         sinks: destinations of the readings.
         batch: whether there are many environments.
-        every: environment steps between readings.
-        name, axis: name of the environment, and the unit of a reading ("days").
+        every: number of environment steps between readings.
+        name, axis: the name of the environment and the unit of a reading ("days").
     """
 
     def __init__(
@@ -53,12 +53,12 @@ class Monitor:
         self._closed = False
         self._step, self._episode, self._since_reset = -1, -1, 0
         with np.errstate(all="ignore"):
-            self._make_readings()  # an invalid function is refused before a sink is opened
+            self._make_readings()  # reject an invalid function before opening a sink
         for sink in self.sinks:
             sink.open(name, axis)
 
     def begin(self) -> None:
-        """Record the start of an episode, or of the episodes of a batch."""
+        """Record the start of an episode, or of all episodes in a batch."""
         self._since_reset, self._episode = -1, self._episode + 1
         self.step()
 
@@ -73,7 +73,7 @@ class Monitor:
             sink.write(self._step, self._episode, readings)
 
     def close(self) -> None:
-        """Close the sinks; nothing is read afterwards."""
+        """Close the sinks and stop reading."""
         if not self._closed:
             self._closed = True
             for sink in self.sinks:
@@ -95,7 +95,7 @@ def _read_one(watch: Watch, array: np.ndarray) -> Reading:
 
 
 def _read_batch(watch: Watch, arrays: np.ndarray) -> Reading:
-    """Reduce a batch: numbers to their mean and quantiles, matrices to their mean, images to the first."""
+    """Reduce a batch: numbers to their mean and quantiles, matrices to their mean, images to the first image."""
     shown = np.stack([watch.apply(one) for one in arrays])
     if shown.ndim == 1:
         band = {name: float(np.quantile(shown, q)) for name, q in QUANTILES.items()}
@@ -104,7 +104,7 @@ def _read_batch(watch: Watch, arrays: np.ndarray) -> Reading:
 
 
 def make_watches(env: Any, entries: Sequence[Any]) -> list[Watch]:
-    """Make watches of the names by which the family of `env` finds a variable, and function, title and range."""
+    """Make watches from entries: the names of a variable in the family of `env`, function, title and range."""
     find = getattr(family_of(type(env)), "find_variable", find_state_variable)
     names = [name for name in inspect.signature(find).parameters if name not in ("env", "where")]
     form = (*names, "function", "title", "range")
@@ -119,7 +119,7 @@ def make_watches(env: Any, entries: Sequence[Any]) -> list[Watch]:
 
 
 def find_state_variable(env: Env[Any, Any], variable: str, where: str) -> tuple[Callable[[Any, Any], jax.Array], Meta]:
-    """Find a variable by its key in the state of an environment: how to read it, and its description."""
+    """Find a state variable of an environment by key; return a function that reads it, and its description."""
     state = jax.eval_shape(lambda: env.reset(jax.random.key(0), env.params)[0])
     known = {meta.keys[0]: (name, meta) for name, meta in iterate_metas(state)}
     if variable not in known:

@@ -1,14 +1,14 @@
-"""Several agents who act at once, in PettingZoo's parallel form, over any environment that they share.
+"""PettingZoo's parallel API for agents that act simultaneously in a shared environment.
 
-Such an environment has one action and one observation for all of them, and says what is whose:
+Such an environment has one joint action and observation, and defines which parts belong to which agent:
 
-- `agents`: their names; `own_spaces`: the spaces of the observation and of the action of each;
+- `agents`: their names; `own_spaces`: each agent's observation and action space;
 - `part(obs, i)`: the observation of agent `i`;
-- `info["own"]`: arrays with a row for each agent: its "reward", "terminated" and "truncated" where agents leave one by
-  one, and what else its own info holds.
+- `info["own"]`: arrays with a row for each agent: its "reward", its "terminated" and "truncated" if agents leave one by
+  one, and other entries of its info.
 
-It is a functional environment (`fishing.commons.share_stock`, `farm.learn.shared_water.SharedWater`), or has a method
-`make_gymnasium(render_mode)` (`forager.shared_world.SharedWorld`).
+It is a functional environment (`fishing.commons.share_stock`, `farm.learn.shared_water.SharedWater`) or has a
+`make_gymnasium(render_mode)` method (`forager.shared_world.SharedWorld`).
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ ByAgent = dict[str, Any]
 class ParallelEnv(pettingzoo.ParallelEnv[str, Any, Any], Savable):
     """The agents of a shared environment.
 
-    An action outside its space, NaN included, or for the wrong agents, raises ConfigError and changes nothing. An agent
-    whose episode is over leaves, and does nothing from then on.
+    Actions outside their space (including NaN) or for the wrong agents raise ConfigError and change nothing. An agent
+    whose episode is over leaves and does nothing afterwards.
 
     Attributes:
         core: the shared environment.
@@ -66,7 +66,7 @@ class ParallelEnv(pettingzoo.ParallelEnv[str, Any, Any], Savable):
         return f"<{type(self).__name__}: {', '.join(self.possible_agents[:3])} … in {self.core!r}>"
 
     def __copy__(self) -> Self:
-        """Return a copy in mid-episode that steps by itself."""
+        """Return an independent copy in mid-episode."""
         return deepcopy(self)
 
     def observation_space(self, agent: str) -> gymnasium.Space[Any]:
@@ -78,13 +78,13 @@ class ParallelEnv(pettingzoo.ParallelEnv[str, Any, Any], Savable):
         return self.action_spaces[agent]
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[ByAgent, ByAgent]:
-        """Begin an episode; the same seed gives the same episode."""
+        """Start an episode; the same seed gives the same episode."""
         obs, info = self._joint.reset(seed=seed)
-        self.agents = list(self.possible_agents)  # after what may fail
+        self.agents = list(self.possible_agents)  # after everything that may fail
         return self._observations(obs), self._infos(info["own"])
 
     def step(self, actions: ByAgent) -> tuple[ByAgent, dict[str, float], dict[str, bool], dict[str, bool], ByAgent]:
-        """Do the actions of all agents at once: observations, rewards, terminations, truncations, infos by agent."""
+        """Take all agents' actions; return observations, rewards, terminations, truncations and infos by agent."""
         if not self.agents:
             raise gymnasium.error.ResetNeeded("step: expected an episode, got none; try reset() first")
         self._check(actions)
@@ -97,7 +97,7 @@ class ParallelEnv(pettingzoo.ParallelEnv[str, Any, Any], Savable):
         return answer
 
     def render(self) -> Any:
-        """Draw the episode in the `render_mode` chosen; None without one."""
+        """Draw the episode in the chosen `render_mode`; None if there is none."""
         return self._joint.render()
 
     def _observations(self, obs: Any) -> ByAgent:
@@ -109,7 +109,7 @@ class ParallelEnv(pettingzoo.ParallelEnv[str, Any, Any], Savable):
         return {agent: {name: values[agent] for name, values in named.items()} for agent in self.agents}
 
     def _by_agent(self, values: Any) -> ByAgent:
-        """Return the numbers of the agents that are there; one number is that of all."""
+        """Return the values for the agents that are present; a single number applies to all of them."""
         rows = np.broadcast_to(values, len(self.possible_agents)).tolist()
         return {agent: row for agent, row in zip(self.possible_agents, rows, strict=True) if agent in self.agents}
 

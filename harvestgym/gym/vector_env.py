@@ -1,4 +1,4 @@
-"""`VecEnv`, the Gymnasium vector environment over a functional environment, with its autoreset modes."""
+"""`VecEnv`, the Gymnasium vector environment for functional environments, with all autoreset modes."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from .base import GymBase, Info, Options
 
 
 class VecEnv(GymBase, gymnasium.vector.VectorEnv[Any, Any, Any]):
-    """A batch of environments on the device, for Gymnasium, with any of its three autoreset modes.
+    """A Gymnasium batch of environments on the device, with any of the three autoreset modes.
 
     Observations, flags, infos and restarts are the same as in a `SyncVectorEnv` of `GymEnv`, except that numbers in
-    infos stay float32 and int32.
+    infos remain float32 and int32.
     """
 
     made_of = ("num_envs", "autoreset_mode", "render_mode")
@@ -52,7 +52,7 @@ class VecEnv(GymBase, gymnasium.vector.VectorEnv[Any, Any, Any]):
     def reset(  # type: ignore[override]
         self, *, seed: int | Sequence[int | None] | None = None, options: Options = None
     ) -> tuple[Any, Info]:
-        """Begin all episodes, or only `options["reset_mask"]`. An int seeds environment i with seed + i."""
+        """Start all episodes, or only those in `options["reset_mask"]`. An int seeds environment i with seed + i."""
         seed = int(seed) if isinstance(seed, np.integer) else seed
         which, seeds = self._which(options), self._seeds(seed)
         self._set_params(options, ("params", "reset_mask"))
@@ -76,7 +76,7 @@ class VecEnv(GymBase, gymnasium.vector.VectorEnv[Any, Any, Any]):
         return which
 
     def _seeds(self, seed: int | Sequence[int | None] | None) -> list[int | None]:
-        """Return one seed per environment; None for those that continue with their key."""
+        """Return one seed per environment; None for environments that continue with their key."""
         if seed is None:
             seeds: list[int | None] = [None] * self.num_envs
         elif isinstance(seed, Iterable) and not isinstance(seed, str):
@@ -91,7 +91,7 @@ class VecEnv(GymBase, gymnasium.vector.VectorEnv[Any, Any, Any]):
         return [new if s is None else s for s, new in zip(seeds, drawn, strict=True)]
 
     def step(self, actions: Any) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray, Info]:  # type: ignore[override]
-        """Do `actions`, one per environment; ConfigError, without a step, if one is outside the action space."""
+        """Take `actions`, one per environment; ConfigError, without a step, if any is outside the action space."""
         self._check_can_step()
         waiting, read, mode = self._over, self._read(actions), self.autoreset_mode
         self._check_choices(read, waiting & (mode is AutoresetMode.NEXT_STEP))
@@ -114,7 +114,7 @@ class VecEnv(GymBase, gymnasium.vector.VectorEnv[Any, Any, Any]):
             raise ResetNeeded(f"step: expected running environments, got ended {ended}; try {hint}")
 
     def _restart(self, which: np.ndarray, shown: Any) -> Any:
-        """Begin episodes for `which`, and show their first observations."""
+        """Start episodes for `which`, and show their first observations."""
         none = np.zeros(self.num_envs, np.uint32)
         first = self._compiled.start(none, none.astype(bool), which)
         self._log_start(which, first)
@@ -122,7 +122,7 @@ class VecEnv(GymBase, gymnasium.vector.VectorEnv[Any, Any, Any]):
         return shown._replace(obs=obs, info=info)
 
     def _restart_waiting(self, waiting: np.ndarray, shown: Any) -> Any:
-        """Begin episodes for those that ended in the step before; their step has reward 0 and no end."""
+        """Start episodes where one ended in the previous step; this step has reward 0 and does not end them."""
         self._over = self._over & ~waiting
         shown = self._restart(waiting, shown)
         return shown._replace(
@@ -132,7 +132,7 @@ class VecEnv(GymBase, gymnasium.vector.VectorEnv[Any, Any, Any]):
         )
 
     def _to_gymnasium(self, shown: Any, last: Any) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray, Info]:
-        """Convert a step to Gymnasium's form; `last` is the step before a restart in the same step."""
+        """Convert a step to Gymnasium's format; `last` is the Timestep before a restart in the same step."""
         self._obs = self._write(shown.obs)
         info = _vector_info(shown.info, np.ones(self.num_envs, bool))
         if last is not shown:
@@ -175,11 +175,11 @@ def make_vec(
     wrappers: Sequence[Callable[[Env[Any, Any]], Env[Any, Any]]] = (),
     **overrides: Any,
 ) -> VecEnv:
-    """Make the batch that `gymnasium.make_vec` returns for an id.
+    """Make the vector environment that `gymnasium.make_vec` returns for an id.
 
     Args:
         max_episode_steps: steps after which an episode is truncated, in addition to the environment's limit.
-        wrappers: functional wrappers, such as those of `core.wrappers`, from the inside out.
+        wrappers: functional wrappers, such as those in `core.wrappers`, from the inside out.
     """
     env = registry.make(harvest_id, **overrides)
     if max_episode_steps is not None:
@@ -202,7 +202,7 @@ def _check_mode(mode: AutoresetMode | str) -> AutoresetMode:
 
 
 def _vector_info(info: Info, which: np.ndarray) -> Info:
-    """Convert to Gymnasium's format: each array has a mask `_name` of its environments, and is zero elsewhere."""
+    """Convert to Gymnasium's format: each array has a mask `_name` for its environments, and is zero elsewhere."""
     out: Info = {}
     for name, value in info.items():
         nested = isinstance(value, dict)

@@ -1,6 +1,6 @@
-"""Play by hand in the browser: sessions of the three families, and a page for each.
+"""Play by hand in the browser: sessions for the three families, with a page for each.
 
-The sessions are independent of the page; only `web` imports the library that serves it (extra `web`).
+Sessions are independent of the page; only `web` imports the library that serves it (extra `web`).
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ def run(
     show: bool = True,
     say: Callable[[str], None] = lambda line: None,
 ) -> None:
-    """Serve the page of an id until the process ends; `say` receives its address.
+    """Serve the page for an id until the process ends; `say` receives its address.
 
     Args:
         id: a registered id, or the path of a farm file.
-        host, port: the address; port 0 is any free one.
-        seed: of the first episode of a tab.
-        horizon: days, years or steps of an episode, if not those of the id.
-        folder: for saved episodes.
+        host, port: the address; port 0 selects any free port.
+        seed: the seed of the first episode in a tab.
+        horizon: days, years or steps of an episode; by default those of the id.
+        folder: the folder for saved episodes.
         show: whether to open a browser.
 
     Raises:
-        ConfigError: unknown id, a port in use, a folder that is a file, or the extra `web` is missing.
+        ConfigError: for an unknown id, a port in use, a folder that is a file, or if the extra `web` is missing.
     """
     if find_spec("nicegui") is None:
         check_extras("play", web="nicegui", data="pyarrow", plot="plotly")  # the page works without the last two

@@ -1,4 +1,4 @@
-"""A farm season played by a user: known values, paid observations, the orders of the day, the end of the day."""
+"""A farm season played by a user: known values, paid observations, the day's orders and the end of the day."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Plot = tuple[int, int]
 
 
 class Fact(NamedTuple):
-    """A known value: its name, its text, and the days since it was observed."""
+    """A known value: its name, text, and the days since it was observed."""
 
     name: str
     value: str
@@ -32,7 +32,7 @@ class Fact(NamedTuple):
 
 @dataclass(frozen=True)
 class PlayerOrder:
-    """An order on the list of a day: its integer action, its text, its place and its cost."""
+    """An order on the day's list: its integer action, text, place and cost."""
 
     number: int
     words: str
@@ -42,7 +42,7 @@ class PlayerOrder:
 
 
 class FarmSession(Session):
-    """A season. In mode "ao" the observations of the morning are one step, and the end of the day is another."""
+    """A season. In mode "ao", the morning's observations are one step, and the end of the day is another."""
 
     unit = "day"
 
@@ -61,13 +61,13 @@ class FarmSession(Session):
 
     @cached_property
     def goal(self) -> tuple[str, ...]:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """The goal of the game: how the score is computed, and when a season ends, as `harvestgym show` says it."""
+        """The goal of the game: how the score is computed and when a season ends, as printed by `harvestgym show`."""
         rows = {name: f"{meaning}: {value}" for name, value, meaning in rules_table(self.env).rows}
         scored = [text for name, text in rows.items() if name.startswith("score") and not name.endswith("costs")]
         return (*scored, rows["horizon#day"], rows["ends when"])
 
     def news(self, since: int) -> list[str]:
-        """Return the events after step `since` that the farmer knows of, a line for each."""
+        """Return the events after step `since` that the farmer knows about, one line each."""
         return list_events(self.env, self.beliefs, since, self.steps)
 
     # Known values.
@@ -79,38 +79,38 @@ class FarmSession(Session):
 
     @property
     def days(self) -> int:
-        """Days of the longest season."""
+        """Length of the longest season in days."""
         return int(self.env.params.horizon)
 
     @property
     def looked(self) -> bool:
-        """Return whether the observations of this morning are done."""
+        """Return whether this morning's observations are done."""
         return self.steps % 2 == 1 and self.env.asks
 
     @cached_property
     def prices(self) -> np.ndarray:
-        """The price of each observation that is offered."""
+        """The price of each offered observation."""
         return np.asarray(self.env.requests.prices(self.env.params))
 
     @cached_property
     def known(self) -> dict[str, LastObserved]:
-        """The last observed value of each number of each variable, and its step (-1 for never)."""
+        """The last observed value of each number of each variable, and the step of the observation (-1 for never)."""
         record = self.record
         last = {v.name: last_observed(record, v) for v in self.env.variables}
         return {name: LastObserved(values[-1], steps[-1]) for name, (values, steps) in last.items()}
 
     @cached_property
     def picture(self) -> Scene:
-        """The farm as the farmer knows it, at the end as it is."""
+        """The farm as the farmer knows it; at the end, the true state."""
         return self.scene(self.record if self.over else self.beliefs)
 
     @property
     def beliefs(self) -> Record:
-        """The record as the farmer knows it: each number as last observed, NaN before."""
+        """The record as the farmer knows it: each number as last observed, NaN before the first observation."""
         return known(self.env, self.record)
 
     def facts(self, field: int, plot: Plot | None) -> list[Fact]:
-        """Return the known values of a plot of a field or, without a plot, of the field as a whole."""
+        """Return the known values for a plot in a field or, if `plot` is None, for the whole field."""
         facts, steps_per_day = [], self.env.steps_per_day
         for variable in self.env.variables:
             if variable.field != field or variable.per_plot != (plot is not None):
@@ -126,15 +126,15 @@ class FarmSession(Session):
 
     @cached_property
     def titles(self) -> dict[tuple[str, str], str]:
-        """The title of each entity, see `entity_titles`."""
+        """The title of each entity; see `entity_titles`."""
         return entity_titles(self.env)
 
     def label(self, variable: Any) -> str:
-        """Return the title of the entity of a variable, and its key in words."""
+        """Return the title of a variable's entity, and the variable's key in words."""
         return f"{self.titles[variable.where]} {key_words(variable.key)}"
 
     def value(self, field: int, key: str) -> np.ndarray | None:
-        """Return the known value of a variable of a field by key, `rain/amount#mm`; None if it was never observed."""
+        """Return the known value of a field's variable by key, `rain/amount#mm`; None if it was never observed."""
         for variable in self.env.variables:
             if variable.field == field and variable.key == key:
                 values, steps = self.known[variable.name]
@@ -144,7 +144,7 @@ class FarmSession(Session):
     # Actions.
 
     def look(self, which: list[int]) -> float:
-        """Buy some of the offered observations, by number, once a day; return their cost."""
+        """Buy some of the offered observations, chosen by number, once a day; return their cost."""
         if not self.env.asks:
             raise ConfigError("look: expected costly observations, got free ones only")
         if self.looked:
@@ -158,7 +158,7 @@ class FarmSession(Session):
         return float(self.info["observation cost"])
 
     def order(self, row: int, plot: Plot | None = None, values: tuple[int, ...] = (), farmer: int = 0) -> PlayerOrder:
-        """Put an intervention on the list: a row of the action table, a plot, and the index of each value."""
+        """Add an intervention to the list: a row of the action table, a plot, and the index of each value."""
         if self.over:
             raise ConfigError("order: expected a running season, got an ended one")
         if len(self.orders) >= self.env.schedule:
@@ -183,7 +183,7 @@ class FarmSession(Session):
         return order
 
     def remove(self, at: int) -> None:
-        """Take an order off the list."""
+        """Remove an order from the list."""
         if not 0 <= at < len(self.orders):
             raise ConfigError(f"remove: expected an order from 0 to {len(self.orders) - 1}, got {at}")
         del self.orders[at]
@@ -208,7 +208,7 @@ class FarmSession(Session):
 
     @property
     def accounts(self) -> dict[str, float]:
-        """Gains and costs so far by name, costs negative; their sum is the score."""
+        """Gains and costs so far by name, with negative costs; their sum is the score."""
         record = self.record
         gains = {name: float(values.sum()) for name, values in find_gains(record).items()}
         return gains | {name: -float(record[f"info/{name}"].sum()) for name in COST_NAMES}

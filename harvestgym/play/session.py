@@ -1,6 +1,6 @@
-"""One episode played step by step: act, compare with policies on the same seed, save. Independent of the web page.
+"""An episode played step by step: act, compare with policies on the same seed, save. Independent of the web page.
 
-It equals the episode of `gymnasium.make(id)` with the same seed and the same actions.
+It equals the episode of `gymnasium.make(id)` with the same seed and actions.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from harvestgym.gym.env import GymEnv
 from harvestgym.registry import family_function
 
 RIVALS = {"expert": "the expert", "sdp-finite": "the optimum", "none": "doing nothing"}
-"""Policies to compare with, if an id has them, and their names on the page."""
+"""Policies to compare with, if available for an id, and their names on the page."""
 
 
 class Rival(NamedTuple):
-    """The result of a policy on the same seed: its name, return, rewards by step, and the columns of the family."""
+    """The result of a policy on the same seed: its name, return, rewards by step, and the family's columns."""
 
     name: str
     total: float
@@ -54,25 +54,25 @@ def _learn(policy: Policy, carry: Any, last: Timestep) -> Any:
 
 
 class Session:
-    """One episode with its record, played by a user; the families add their own actions in subclasses.
+    """An episode played by a user, with its record; families add their own actions in subclasses.
 
-    `overrides` are the keyword arguments with which the environment was made.
+    `overrides` are the keyword arguments used to make the environment.
     """
 
     unit = "step"
     goal: tuple[str, ...] = ()
-    """The gains that the score counts, and the end of an episode, a sentence each."""
+    """How the score is computed and when an episode ends, one sentence each."""
 
     def __init__(self, id: str, env: Env[Any, Any], seed: int, overrides: Mapping[str, Any] | None = None) -> None:
         self.id, self.seed, self.overrides = id, seed, overrides or {}
         self.env: Any = env
-        self._gym = GymEnv(env, render_mode="svg")  # with a render mode it keeps a record
+        self._gym = GymEnv(env, render_mode="svg")  # a render mode makes it keep a record
         self.obs, self.info = self._gym.reset(seed=seed)
         self.over = self.terminated = False
         self._observations, self._infos, self._transitions = [self.obs], [self.info], []
 
     def act(self, action: Any) -> float:
-        """Do `action` and return its reward; ConfigError, without a step, if it is outside the action space."""
+        """Take `action` and return its reward; ConfigError, without a step, if it is outside the action space."""
         if self.over:
             raise ConfigError("episode: expected a running one, got an ended one; try a new one")
         self.obs, reward, self.terminated, truncated, self.info = self._gym.step(action)
@@ -84,7 +84,7 @@ class Session:
 
     @property
     def steps(self) -> int:
-        """Steps done so far."""
+        """Number of steps taken so far."""
         return len(self._transitions)
 
     @property
@@ -116,7 +116,7 @@ class Session:
 
     @property
     def columns(self) -> dict[str, Any]:
-        """The columns of the family for this episode, as in the table of `harvestgym run`."""
+        """The family's columns for this episode, as in the table printed by `harvestgym run`."""
         one = jax.tree.map(lambda v: np.asarray(v)[None], self.info)
         ends = np.asarray([self.terminated]), np.asarray([self.over and not self.terminated])
         episode = Episodes(np.asarray([self.total]), np.asarray([self.steps]), *ends, one)  # pyright: ignore
@@ -128,28 +128,28 @@ class Session:
 
     @property
     def longest(self) -> int:
-        """The largest number of steps of an episode."""
+        """The maximum number of steps in an episode."""
         return horizon(self.env)
 
     def again(self, seed: int) -> Session:
-        """Begin a new episode of the same environment."""
+        """Start a new episode of the same environment."""
         return type(self)(self.id, self.env, seed, self.overrides)
 
     def rehearse(self) -> None:
-        """Compile all that an episode needs with a step of another one, so that the first step is fast."""
+        """Compile everything that an episode needs by stepping a separate one, so that the first step is fast."""
         other = self.again(self.seed)
         other.act(other.idle if other.idle is not None else np.zeros_like(self.env.action_space.sample()))
 
     def scene(self, record: Record | None = None) -> Scene:
-        """Return the scene of the last step, by default from the whole record."""
+        """Return the scene of the last step of a record, by default the whole record."""
         return family_function(self.id, "scene")(self.env, self.record if record is None else record, self.steps)
 
     def replay(self, path: Path) -> None:
-        """Write the episode so far as an HTML page, see `evaluate.export`; needs the extra `plot`."""
+        """Write the episode so far as an HTML page (see `evaluate.export`); needs the extra `plot`."""
         write_replay(self.id, self.env, self.record, path, about=f"played by hand, seed {self.seed}")
 
     def save(self, folder: Path) -> Path:
-        """Write the episode as a demonstration to a new file in a folder; return its path. Needs the extra `data`."""
+        """Save the episode as a demonstration in a new file in `folder`; return its path. Needs the extra `data`."""
         check_extras("demonstration", data="pyarrow")
         stem = RecordedEpisode(self.id, self.env, "human", self.seed, self.record).stem
         paths = (folder / f"{stem}{f'-{i}' if i else ''}{SUFFIX}" for i in count())
@@ -158,17 +158,17 @@ class Session:
 
     @property
     def rivals(self) -> list[str]:
-        """The policies to compare this episode with."""
+        """The policies with which to compare this episode."""
         available = family_function(self.id, "policies")(self.env)
         return [name for name in RIVALS if name in available or (name == "none" and self.idle is not None)]
 
     @property
     def idle(self) -> Any:
-        """The action that does nothing; None if there is none."""
+        """The no-op action; None if there is none."""
         return noop_action(self.env.action_space)
 
     def rival(self, name: str) -> Rival:
-        """Play a named policy on this seed to the end, or in an endless episode for the steps done here."""
+        """Run a named policy on this seed to the end or, in an endless episode, for as many steps as taken here."""
         other, policy = self.again(self.seed), policy_named(self.id, self.env, name).traced()
         carry, key = policy.init, key_for(seed_key(self.seed), "policy")
         while not other.over and other.steps < self.limit:
@@ -180,5 +180,5 @@ class Session:
 
     @property
     def limit(self) -> int:
-        """The largest number of steps of a rival."""
+        """The maximum number of steps for a rival."""
         return self.longest

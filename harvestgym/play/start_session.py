@@ -1,4 +1,4 @@
-"""The sessions of fisheries and foragers, and `start_session` for all families."""
+"""Sessions for fisheries and foragers, and `start_session` for all families."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from .farm_session import FarmSession
 from .session import Session
 
 MOVE_NAMES = {"ArrowUp": "north", "ArrowRight": "east", "ArrowDown": "south", "ArrowLeft": "west"}
-"""The arrow keys in the order of the actions, and their directions."""
+"""The arrow keys, in the order of the actions, and their directions."""
 
 MOST_STEPS = 10_000
-"""Steps of an episode that has no other end."""
+"""Maximum number of steps of an episode that has no other end."""
 
 
 class FishingSession(Session):
-    """A fishery, or a stock under protection, year by year."""
+    """A session for a fishery or a protected stock, year by year."""
 
     unit = "year"
 
     @property
     def rivals(self) -> list[str]:
-        """The rivals of every session; the optimum only where it is the expert, since it needs exact surveys."""
+        """The rivals of every session; the optimum only where it is the expert, because it needs exact surveys."""
         available = registry.family_function(self.id, "policies")(self.env)
         exact = available.get("expert") is available.get("sdp")
         return [name for name in super().rivals if exact or name != "sdp-finite"]
@@ -59,7 +59,7 @@ class FishingSession(Session):
 
     @property
     def protects(self) -> bool:
-        """Return whether nothing is caught and the stock itself has a value."""
+        """Return whether there is no catch and the stock itself has value."""
         return hasattr(self.env.params, "benefit")
 
     @property
@@ -69,7 +69,7 @@ class FishingSession(Session):
 
     @property
     def question(self) -> str:
-        """The question that the user answers every year."""
+        """The question that the user answers each year."""
         if self.drives:
             return "Effort to reduce the pressure on the stock"
         if self.protects:
@@ -78,7 +78,7 @@ class FishingSession(Session):
 
     @property
     def beliefs(self) -> Record | None:
-        """The record with the observed stocks; None if surveys do not separate them."""
+        """The record with the observed stocks; None if surveys do not distinguish the stocks."""
         record = self.record
         observed = record["seen"].reshape(len(record["reward"]), -1)
         if observed.shape != record["stock"].shape:
@@ -87,14 +87,14 @@ class FishingSession(Session):
 
     @cached_property
     def choices(self) -> np.ndarray:
-        """The possible numbers of a target: the levels, or 201 steps up to the largest."""
+        """The possible values for a target: the levels, or 201 steps up to the largest value."""
         units, space = self.env.units, self.env.action_space
         if units.levels:
             return np.asarray([np.ravel(units.wanted(i))[0] for i in range(units.levels)])
         return np.linspace(0.0, float(np.ravel(units.wanted(space.high))[0]), 201)
 
     def fish(self, amounts: list[float]) -> float:
-        """Decide, in units of biomass or as shares, and end the year; return its reward."""
+        """Make the year's decision, in units of biomass or as shares, and end the year; return its reward."""
         low, high = float(self.choices[0]), float(self.choices[-1])
         targets = self.env.units.targets
         if len(amounts) != targets or any(not low <= a <= high * (1 + 1e-6) for a in amounts):
@@ -103,7 +103,7 @@ class FishingSession(Session):
 
 
 class ForagerSession(Session):
-    """An episode, step by step."""
+    """A session for a forager, step by step."""
 
     @property
     def goal(self) -> tuple[str, ...]:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -119,7 +119,7 @@ class ForagerSession(Session):
 
     @property
     def idle(self) -> None:
-        """A forager always moves."""
+        """None, because a forager always moves."""
         return None
 
     @property
@@ -128,11 +128,11 @@ class ForagerSession(Session):
 
     @property
     def limit(self) -> int:
-        """An episode may have no end: a rival gets the steps done so far."""
+        """The maximum number of steps for a rival; in an endless episode, the number of steps taken so far."""
         return self.steps
 
     def go(self, direction: str) -> float:
-        """Step north, east, south or west; return the reward."""
+        """Move north, east, south or west; return the reward."""
         check_name("direction", direction, MOVE_NAMES.values())
         if self.steps >= self.longest:
             raise ConfigError(f"episode: expected at most {self.longest} steps by hand, got more; try a new episode")
@@ -145,11 +145,11 @@ HORIZONS = {
     "fishing": lambda n: {"Tmax": n},
     "forager": lambda n: {"horizon": n},
 }
-"""The override of each family that limits an episode to some days, years or steps."""
+"""The override in each family that limits an episode to a number of days, years or steps."""
 
 
 def start_session(id: str, seed: int = 0, horizon: int | None = None) -> Session:
-    """Begin an episode of an id or a farm file; ConfigError if it cannot be played."""
+    """Start an episode of an id or a farm file; ConfigError if it cannot be played."""
     package, family, *_ = *registry.spec(id).entry_point.partition(":")[0].split("."), ""
     if package != "harvestgym" or family not in SESSIONS:
         raise ConfigError(f"{id}: expected an id of {', '.join(SESSIONS)}, got one made by {package}.{family}")

@@ -1,6 +1,6 @@
-"""Rendering on the host: scenes of `core.view.scene` as pixels, SVG, text, videos and pages.
+"""Rendering on the host: scenes from `core.view.scene` as pixels, SVG, text, videos and pages.
 
-The render modes of every environment that draws scenes are pixels, text and SVG.
+Every environment that draws scenes has the render modes for pixels, text and SVG.
 """
 
 from __future__ import annotations

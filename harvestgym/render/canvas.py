@@ -1,4 +1,4 @@
-"""Scenes as pixels. Sprites and words are rasterised once per size, oversampled, and then stamped."""
+"""Scenes as pixels. Sprites and words are rasterised once per size, with oversampling, and then stamped."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from . import layout
 from .primitives import INK, PAPER, Box, Painter, lightness, load_font, replace_missing_glyphs, text_width
 
 OVERSAMPLING = 4
-"""Pixels of a sprite's raster per pixel of the page."""
+"""Pixels in a sprite's raster per pixel on the page."""
 
 
 def to_rgb(scene: Scene, width: int = 960) -> np.ndarray:
-    """Draw a scene as uint8 (height, width, 3); the height follows from the kinds of its panels."""
+    """Draw a scene as a uint8 array (height, width, 3); the height depends on the kinds of its panels."""
     width = width // 2 * 2
     image = Image.new("RGB", (width, layout.page_height(scene, width)), PAPER)
     layout.draw_scene(scene, ImagePainter(image), width)
-    return np.array(image)  # a writable copy, since callers draw on it
+    return np.array(image)  # a writable copy, because callers draw on it
 
 
 class ImagePainter(Painter):
@@ -45,7 +45,7 @@ class ImagePainter(Painter):
     def line(
         self, points: Sequence[tuple[float, float]], colour: str, width: float = 1.0, dashed: bool = False
     ) -> None:
-        """Draw a line; horizontal and vertical ones are sharp."""
+        """Draw a line; horizontal and vertical lines are sharp."""
         if dashed:
             for piece in _split_dashes(points):
                 self.line(piece, colour, width)
@@ -71,7 +71,7 @@ class ImagePainter(Painter):
         self.image.paste(stamp, (round(x - size / 2), round(y - size / 2)), stamp)
 
     def text(self, x: float, y: float, text: str, size: int, colour: str = INK, anchor: str = "lm") -> None:
-        """Draw a line of text with a contrasting rim, readable on any background."""
+        """Draw a line of text with a contrasting outline, readable on any background."""
         rim, ink = draw_text_masks(replace_missing_glyphs(text), size)
         shift = {"l": 0.0, "m": 0.5, "r": 1.0}[anchor[0]]
         left = round(x - shift * (ink.width - 2 * _HALO) - _HALO)
@@ -81,7 +81,7 @@ class ImagePainter(Painter):
 
 
 _HALO, _RIM = 2, 170
-"""The rim around letters: its width, px, and its opacity, 0 to 255."""
+"""The outline of letters: its width, px, and opacity, 0 to 255."""
 
 
 @lru_cache(maxsize=4096)
@@ -117,7 +117,7 @@ def _make_circle(colour: str, hollow: bool) -> Sprite:
 
 @lru_cache(maxsize=4096)
 def draw_text_masks(text: str, size: int) -> tuple[Image.Image, Image.Image]:
-    """Draw the masks of the rim and the ink of a line of text."""
+    """Draw masks for the outline and ink of a line of text."""
     both = np.zeros((2, round(1.25 * size) + 2 * _HALO, round(text_width(text, size)) + 2 * _HALO), np.uint8)
     x = 0
     for sign in text:
@@ -130,10 +130,10 @@ def draw_text_masks(text: str, size: int) -> tuple[Image.Image, Image.Image]:
 
 @lru_cache(maxsize=4096)
 def draw_glyph_masks(sign: str, size: int) -> np.ndarray:
-    """Draw the masks of the rim and the ink of one character, uint8 (2, height, width).
+    """Draw masks for the outline and ink of one character, uint8 (2, height, width).
 
-    Lines are composed of cached characters, as there are many lines and few characters. Pillow's font has whole-pixel
-    advances and no kerning.
+    Lines are composed of cached characters, because there are many lines and few characters. Pillow's font has
+    whole-pixel advances and no kerning.
     """
     tall, wide = round(1.25 * size) + 2 * _HALO, round(text_width(sign, size)) + size
     sheets = Image.new("L", (wide, tall)), Image.new("L", (wide, tall))

@@ -1,4 +1,4 @@
-"""Charts: lines over the steps of an episode, with ticks at round numbers and reference levels."""
+"""Charts: lines over the steps of an episode, with ticks at round numbers, and reference levels."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _draw_names(chart: Chart, painter: Painter, box: Box, size: int, small: int)
 
 
 def find_range(chart: Chart) -> tuple[float, float]:
-    """Return the range of the numbers to draw, with 0 unless it is far away."""
+    """Return the range of the numbers to draw, including 0 unless it is far away."""
     values = [np.asarray(line.values, float) for line in chart.lines] + [np.asarray(list(chart.levels.values()), float)]
     found = np.concatenate([v[np.isfinite(v)] for v in values])
     low, high = (float(found.min()), float(found.max())) if len(found) else (0.0, 1.0)
@@ -61,7 +61,7 @@ def find_range(chart: Chart) -> tuple[float, float]:
 
 
 def _draw_line(line: Line, chart: Chart, painter: Painter, frame: Box, ends: tuple[float, float]) -> None:
-    """Draw a series with gaps where it is not finite."""
+    """Draw a series, with gaps where it is not finite."""
     piece: list[tuple[float, float]] = []
     for step, value in [*enumerate(np.asarray(line.values, float).tolist()), (0, math.nan)]:
         if math.isfinite(value):
@@ -78,7 +78,7 @@ def _draw_line(line: Line, chart: Chart, painter: Painter, frame: Box, ends: tup
 
 
 def _draw_levels(chart: Chart, painter: Painter, frame: Box, ends: tuple[float, float], small: int) -> None:
-    """Draw dashed lines with their names at the right end, moved up where they would overlap."""
+    """Draw dashed lines with names at the right end, which are moved up where they would overlap."""
     last = math.inf
     for label, value in sorted(chart.levels.items(), key=lambda item: item[1]):
         if not (math.isfinite(value) and ends[0] <= value <= ends[1]):
@@ -98,7 +98,7 @@ def _to_y(value: float, low: float, high: float, frame: Box) -> float:
 
 
 def _make_ticks(low: float, high: float, most: int) -> list[float]:
-    """Return round numbers between two ends, at most about `most`."""
+    """Return about `most` or fewer round numbers between two ends."""
     span = high - low
     if span <= 0:
         return [low]

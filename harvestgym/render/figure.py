@@ -1,4 +1,4 @@
-"""Charts of a whole episode as one page of Matplotlib."""
+"""Charts of a whole episode on one Matplotlib page."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from .chart import find_range
 LEVEL = "#8a8a8a"
 
 MARKERS = np.repeat([*"osD^v"], 8)
-"""Of the dots of a chart, in order; as many have the same marker as there are colours to tell them apart."""
+"""Markers for the dots of a chart, in order; each is repeated as often as there are colours to distinguish the dots."""
 
 FEW_NAMES = 3
-"""Most names of a legend inside its chart; a longer one is next to it."""
+"""Maximum number of names for a legend inside its chart; longer legends are placed next to it."""
 
 
 def draw_figure(charts: Sequence[Chart], step: str, columns: int = 3, title: str = "") -> Any:
-    """Draw charts on a page; `step` names the steps, in the singular. Needs the extra `plot`."""
+    """Draw charts on a page; `step` is the name of a step, in singular form. Needs the extra `plot`."""
     from matplotlib.figure import Figure
 
     page = Figure(layout="constrained")
@@ -38,7 +38,7 @@ def draw_figure(charts: Sequence[Chart], step: str, columns: int = 3, title: str
 
 
 def make_panels(page: Any, number: int, columns: int = 0) -> np.ndarray:
-    """Make axes for charts on a page of Matplotlib in some columns, by default as many as rows; set its size."""
+    """Make axes for charts on a Matplotlib page with `columns` columns, by default as many as rows; set its size."""
     columns = columns or math.ceil(math.sqrt(number))
     rows = math.ceil(number / columns)
     page.set_size_inches((4.2 * columns, 3.0 * rows) if columns > 1 else (10, 1.9 * rows))
@@ -49,7 +49,7 @@ def make_panels(page: Any, number: int, columns: int = 0) -> np.ndarray:
 
 
 def plot_chart(panel: Any, chart: Chart, step: str) -> None:
-    """Draw a chart into the axes of Matplotlib."""
+    """Draw a chart into Matplotlib axes."""
     markers = cycle(MARKERS)
     for line in chart.lines:
         _plot_line(panel, line, markers)

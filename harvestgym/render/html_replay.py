@@ -1,6 +1,6 @@
-"""An episode as one self-contained HTML file: pictures, charts of any variable, actions, rewards, events.
+"""An episode as one self-contained HTML file: pictures, charts of any variable, actions, rewards and events.
 
-The file contains the whole record without loss; `read_html` reads it.
+The file contains the complete record without loss; `read_html` reads it.
 """
 
 from __future__ import annotations
@@ -27,25 +27,25 @@ from .svg import SvgPainter, draw_panel
 
 ASSETS = Path(__file__).parent
 SCRIPTS = ("replay_data.js", "replay_charts.js", "replay.js")
-"""Scripts of the page, in the order in which they are joined."""
+"""Scripts of the page, in the order in which they are concatenated."""
 
 ALIGNMENT = 8
-"""Alignment of arrays in bytes, as the typed arrays of a browser require."""
+"""Alignment of arrays in bytes, as required by typed arrays in browsers."""
 
 
 Views = Mapping[str, Callable[[int], Scene]]
 
 MAX_PICTURES = 500
-"""Maximum number of pictures of a view; for a longer episode, every n-th step is drawn."""
+"""Maximum number of pictures per view; for longer episodes, every n-th step is drawn."""
 
 MAP_WIDTH, CHART_WIDTH = 720, 360
-"""Widths of the pages on which single panels are drawn, px; the replay shows only the map of the first."""
+"""Page widths for drawing single panels, px; from the map page, the replay shows only the map."""
 
 
 def to_html(title: str, about: str, story: Timeline, views: Views, progress: Progress = ignore_progress) -> str:
-    """Write the page of an episode; `views` return the scene of a step, by the name of the view (`true`, `observed`).
+    """Write the page of an episode; `views` maps view names (`true`, `observed`) to functions from step to scene.
 
-    Needs the extra `plot`, whose charts are embedded in the page; `progress` is called for every picture.
+    Needs the extra `plot`, whose chart library is embedded in the page; `progress` is called for every picture.
     """
     from plotly.offline import get_plotlyjs
 
@@ -68,7 +68,7 @@ def to_html(title: str, about: str, story: Timeline, views: Views, progress: Pro
 
 
 def read_html(path: Path) -> dict[str, np.ndarray]:
-    """Read the record of a page, bit for bit; ConfigError if the file is not such a page."""
+    """Read the record from a page, bit for bit; ConfigError if the file is not such a page."""
     text = path.read_text(encoding="utf-8")
     story, arrays = (_find_element(text, name) for name in ("story", "arrays"))
     if story is None or arrays is None:
@@ -82,12 +82,12 @@ class EpisodePictures:
     """The pictures of `steps` steps of an episode, by view.
 
     Attributes:
-        frames: `parts`, lines of SVG and of text; of each view the `drawings`, as parts for each panel of a picture
-            (its title, its view box, its lines), and the `words` next to them: the first of the scene, title first.
-            The page writes the others (actions, reward) itself.
-        symbols: the sprites, which all pictures share, as SVG.
-        legend: `[svg, meaning]` of everything that is drawn at some step.
-        every: steps from one picture to the next.
+        frames: `parts`, lines of SVG and text; for each view the `drawings`, as parts for each panel of a picture
+            (title, view box, lines), and the `words` next to them: the first `Words` of the scene, title first.
+            The page itself writes the other words (actions, reward).
+        symbols: the sprites shared by all pictures, as SVG.
+        legend: `[svg, meaning]` for everything that is drawn at any step.
+        every: the number of steps between pictures.
     """
 
     def __init__(self, views: Views, steps: int, progress: Progress = ignore_progress) -> None:
@@ -108,14 +108,14 @@ class EpisodePictures:
             for mark in now.legend:
                 self._marks.setdefault(mark.meaning, mark)
             maps, charts = ([panel for panel in now.panels if isinstance(panel, kind)] for kind in (Map, Chart))
-            drawings.append([self._draw_panel(panel) for panel in maps or charts])  # the page writes words and legend
+            drawings.append([self._draw_panel(panel) for panel in maps or charts])  # the page adds words and legend
             said = next((panel for panel in now.panels if isinstance(panel, Words)), Words("", ()))
             words.append([self._store(line) for line in (said.title, *said.lines)])
             progress(1)
         return {"drawings": drawings, "words": words}
 
     def _draw_panel(self, panel: Map | Chart) -> list[int]:
-        """Draw a panel alone on its page: title, view box, lines."""
+        """Draw a single panel on its own page; return its title, view box and lines."""
         painter = SvgPainter(self._symbols)
         title, width = (panel.title, MAP_WIDTH) if isinstance(panel, Map) else ("", CHART_WIDTH)
         box, _ = draw_panel(panel, painter, width)
@@ -125,14 +125,14 @@ class EpisodePictures:
         return self._parts.setdefault(part, len(self._parts))
 
     def _draw_icon(self, mark: Mark) -> str:
-        """Draw a mark alone, as an `<svg>` element."""
+        """Draw a single mark as an `<svg>` element."""
         painter = SvgPainter(self._symbols)
         layout.draw_mark(mark, painter, 12, 12, 22)
         return f'<svg viewBox="0 0 24 24" aria-hidden="true">{"".join(painter.parts)}</svg>'
 
 
 class ArrayPacker:
-    """Packs arrays one after the other into bytes; each has a type, a shape and an offset."""
+    """A packer of consecutive arrays into bytes; each array has a type, a shape and an offset."""
 
     def __init__(self) -> None:
         self._parts: list[bytes] = []
@@ -148,7 +148,7 @@ class ArrayPacker:
         return [array.dtype.name, list(array.shape), place]
 
     def text(self) -> str:
-        """Return all arrays, compressed, as text."""
+        """Return all arrays as compressed text."""
         return _compress(b"".join(self._parts))
 
 
@@ -199,7 +199,7 @@ def _read_file(name: str) -> str:
 
 
 def _normalise_newlines(text: str) -> str:
-    """Use the line endings of a browser, which hashes the text with them."""
+    """Convert to the line endings that browsers use to hash the text."""
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 

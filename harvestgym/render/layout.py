@@ -1,4 +1,4 @@
-"""Page layout of a scene: maps on the left, words and legend on the right, charts below."""
+"""Page layout for a scene: maps on the left, words and legend on the right, charts below."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from .primitives import INK, PALE, Box, Painter, fit_font_size, text_width, wrap
 GRID_COLOUR = "#c9c4bb"
 
 DENSE_LEGEND = 18
-"""Entries from which on a legend has smaller line spacing."""
+"""Number of entries from which a legend uses smaller line spacing."""
 
 TWO_COLUMN_LEGEND = 7
-"""Entries from which on a legend has two columns, with a smaller font if necessary."""
+"""Number of entries from which a legend has two columns, with a smaller font if necessary."""
 
 
 def page_height(scene: Scene, width: int) -> int:
-    """Return the height of a page, px, even; it depends only on the kinds of panels, so a video keeps its size."""
+    """Return the even height of a page, px; it depends only on the kinds of panels, so a video keeps its size."""
     maps, charts, _ = _sort_panels(scene)
     share = 0.62 + 0.24 * bool(charts) if maps else 0.62
     return round(width * share / 2) * 2
 
 
 def draw_scene(scene: Scene, painter: Painter, width: int) -> list[Box]:
-    """Draw a scene on a page of `width` pixels; return the box of the plots of each map."""
+    """Draw a scene on a page `width` pixels wide; return the box of each map's plots."""
     maps, charts, words = _sort_panels(scene)
     size, pad = font_size(width), width // 80
     tall, top = page_height(scene, width), 2.4 * font_size(width)
@@ -44,7 +44,7 @@ def draw_scene(scene: Scene, painter: Painter, width: int) -> list[Box]:
 
 
 def font_size(width: int) -> int:
-    """Return the font size on a page of `width` pixels."""
+    """Return the font size for a page `width` pixels wide."""
     return max(9, round(width / 68))
 
 
@@ -54,7 +54,7 @@ def _sort_panels(scene: Scene) -> tuple[list[Map], list[Chart], list[Words]]:
 
 
 def _count_columns(maps: list[Map]) -> int:
-    """Return how many maps are in a row: all, unless each is wider than high."""
+    """Return the number of maps per row: all, unless each map is wide."""
     wide = all(m.shape[0] > 1.5 * m.shape[1] for m in maps)
     return 1 if wide else min(len(maps), 4)
 
@@ -68,7 +68,7 @@ def _split_box(box: Box, number: int, across: int) -> list[Box]:
 
 
 def _draw_map(panel: Map, painter: Painter, box: Box, size: int) -> Box:
-    """Draw the marks of a map, its plots square and as large as the box allows; return the box of the plots."""
+    """Draw the marks of a map, with square plots as large as the box allows; return the box of the plots."""
     head = 1.6 * size if panel.title else 0.0
     if panel.title:
         painter.text(box.x, box.y + head / 2, panel.title, fit_font_size(panel.title, box.w, size, 1))
@@ -128,7 +128,7 @@ def draw_mark(mark: Mark, painter: Painter, x: float, y: float, side: float) -> 
 
 
 def _draw_sidebar(legend: tuple[Mark, ...], words: list[Words], painter: Painter, box: Box, size: int) -> None:
-    """Draw words from the top and the legend at the bottom; the longest words are shortened to fit."""
+    """Draw words from the top and the legend at the bottom; the longest blocks of words are shortened to fit."""
     foot, step = _draw_legend(legend, painter, box, size), 1.36 * size
     blocks = [[line for text in w.lines for line in wrap_text(text, size - 1, box.w)] for w in words]
     _shorten(
@@ -145,7 +145,7 @@ def _draw_sidebar(legend: tuple[Mark, ...], words: list[Words], painter: Painter
 
 
 def _shorten(blocks: list[list[str]], room: int) -> None:
-    """Shorten the longest blocks until all lines fit; a shortened block states how many lines it omits."""
+    """Shorten the longest blocks until all lines fit; shortened blocks state how many lines they omit."""
     lengths = [len(block) for block in blocks]
     while sum(lengths) > max(room, len(blocks)):
         lengths[lengths.index(max(lengths))] -= 1

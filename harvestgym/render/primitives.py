@@ -1,4 +1,4 @@
-"""Drawing primitives of a page, so that one layout gives pixels and SVG; and the metrics of the font."""
+"""Drawing primitives for pages, so that one layout produces both pixels and SVG, and font metrics."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from harvestgym.core.view.scene import Sprite
 INK, PALE, PAPER = "#222222", "#8a8a8a", "#ffffff"
 
 _PLAIN = str.maketrans({"×": "x", "–": "-", "—": "-", "−": "-", "²": "2", "³": "3", "…": "...", "→": "->", "≥": ">="})
-"""Characters that Pillow's font lacks, and their replacements."""
+"""Characters missing from Pillow's font, and their replacements."""
 
 
 class Box(NamedTuple):
-    """A rectangle of the page, in pixels, y down."""
+    """A rectangle on the page, in pixels, y down."""
 
     x: float
     y: float
@@ -26,7 +26,7 @@ class Box(NamedTuple):
 
 
 class Painter(Protocol):
-    """Draws on a page; lengths in pixels, colours "#rrggbb", opacities 0 to 1."""
+    """An interface for drawing on a page; lengths are in pixels, colours "#rrggbb", opacities 0 to 1."""
 
     def rect(self, box: Box, colour: str, opacity: float = 1.0) -> None:
         """Draw a filled rectangle."""
@@ -39,7 +39,7 @@ class Painter(Protocol):
     def line(
         self, points: Sequence[tuple[float, float]], colour: str, width: float = 1.0, dashed: bool = False
     ) -> None:
-        """Draw a line through the points."""
+        """Draw a line through points."""
         ...
 
     def sprite(self, sprite: Sprite, x: float, y: float, side: float, opacity: float = 1.0) -> None:
@@ -47,12 +47,12 @@ class Painter(Protocol):
         ...
 
     def text(self, x: float, y: float, text: str, size: int, colour: str = INK, anchor: str = "lm") -> None:
-        """Draw a line of text; `anchor` is "l", "m" or "r", then "m" for its middle. White behind dark letters."""
+        """Draw text; `anchor` is "l", "m" or "r", then "m" (vertical middle). Dark letters are outlined in white."""
         ...
 
 
 def replace_missing_glyphs(text: str) -> str:
-    """Replace the characters that Pillow's font lacks."""
+    """Replace characters missing from Pillow's font."""
     return text.translate(_PLAIN)
 
 
@@ -65,7 +65,7 @@ def lightness(colour: str) -> float:
 
 @lru_cache
 def load_font(size: int) -> ImageFont.FreeTypeFont:
-    """Load the font of Pillow, the same on every machine; OSError without FreeType."""
+    """Load Pillow's font, which is the same on every machine; OSError without FreeType."""
     found = ImageFont.load_default(size)
     if not isinstance(found, ImageFont.FreeTypeFont):
         raise OSError("Pillow: expected a build with FreeType, got none; try its wheels from PyPI")
@@ -73,7 +73,7 @@ def load_font(size: int) -> ImageFont.FreeTypeFont:
 
 
 LEAST_SPACE = 0.34
-"""Width of a space, in font sizes: the rims of small letters would hide the font's narrower space."""
+"""Width of a space, in font sizes: the outlines of small letters would hide the font's narrower space."""
 
 
 @lru_cache(maxsize=4096)
@@ -84,13 +84,13 @@ def text_width(text: str, size: int) -> float:
 
 @lru_cache(maxsize=4096)
 def _advance(sign: str, size: int) -> float:
-    """Return the advance of a character; the font is laid out in whole pixels, without kerning."""
+    """Return the advance of a character; text is laid out in whole pixels, without kerning."""
     advance = load_font(size).getlength(sign)
     return max(advance, round(LEAST_SPACE * size)) if sign == " " else advance
 
 
 def wrap_text(text: str, size: int, width: float) -> list[str]:
-    """Break a text into lines no wider than `width`; a longer word has a line for itself."""
+    """Break text into lines no wider than `width`; a longer word gets its own line."""
     lines: list[str] = []
     for word in text.split():
         longer = f"{lines[-1]} {word}" if lines else word
@@ -102,6 +102,6 @@ def wrap_text(text: str, size: int, width: float) -> list[str]:
 
 
 def fit_font_size(text: str, width: float, most: int, least: int = 8) -> int:
-    """Return the largest font size, at most `most`, at which the text fits `width`; 0 below `least`."""
+    """Return the largest font size, at most `most`, at which the text fits `width`; 0 if that is below `least`."""
     size = most if text_width(text, most) <= width else int(most * width / text_width(text, most))
     return size if size >= least else 0

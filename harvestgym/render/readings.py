@@ -1,6 +1,6 @@
-"""Monitored variables and their readings, from the monitor to the sinks.
+"""Monitored variables and their readings, which the monitor sends to the sinks.
 
-`value`, `sum_value` and `mat2d_value` are the functions of a variable that the Farm-Gym paper uses.
+`value`, `sum_value` and `mat2d_value` are the functions applied to variables in the Farm-Gym paper.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ AUTO_RANGE = "range_auto"
 
 
 class VariableArray(np.ndarray):
-    """The argument of a monitored function: the array and its entries have a `value`, as in the Farm-Gym paper."""
+    """The argument of a monitoring function: the array and its entries have a `value`, as in the Farm-Gym paper."""
 
     def __getitem__(self, index: Any) -> Any:
         return np.asarray(super().__getitem__(index)).view(VariableArray)
 
     @property
     def value(self) -> Any:
-        """The plain number, or array."""
+        """The plain number or array."""
         return self.item() if self.ndim == 0 else np.asarray(self)
 
 
 def value(x: Any) -> Any:
-    """Return the variable itself; for a farm of one plot, its number."""
+    """Return the variable itself; for a farm with one plot, its number."""
     plain = np.asarray(x)
     return plain.item() if plain.size == 1 else plain
 
@@ -43,9 +43,9 @@ def sum_value(x: Any) -> float:
 
 
 def mat2d_value(x: Any, *sizes: Any) -> np.ndarray:
-    """Arrange the plots as a map: a column for each x, a row for each y, north (y = 0) at the top.
+    """Arrange the plots as a map with a column for each x and a row for each y, north (y = 0) at the top.
 
-    `sizes` may give the size of the field, in any order, as in the paper; ConfigError if it is another field's.
+    `sizes` may give the size of the field, in any order, as in the paper; ConfigError if it does not match the field.
     """
     plain = np.asarray(x)
     if plain.ndim != 2 or any(isinstance(size, int) and size not in plain.shape for size in sizes):
@@ -58,11 +58,11 @@ class Watch:
     """A monitored variable.
 
     Attributes:
-        read: `read(state, params)` returns its array, in compiled code.
-        function: from a `VariableArray` to a number, a matrix (rows, columns) or an image (rows, columns, 3).
-        title: the title that the user gave.
+        read: `read(state, params)` returns the variable's array, in compiled code.
+        function: maps a `VariableArray` to a number, a matrix (rows, columns) or an image (rows, columns, 3).
+        title: the title given by the user.
         meta: the description of the variable.
-        range: the lowest and highest value to show; None to find them.
+        range: the lowest and highest values to show; None to determine them from the readings.
     """
 
     read: Callable[[Any, Any], jax.Array]
@@ -73,13 +73,13 @@ class Watch:
 
     @property
     def label(self) -> str:
-        """The title, with the unit if the title does not contain it."""
+        """The title, followed by the unit if the title does not contain it."""
         unit = self.meta.unit
         return self.title if not unit or unit in self.title else f"{self.title} ({unit})"
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The labels of the values, if these are shown unchanged."""
+        """The labels of the values, if the values are shown unchanged."""
         return self.meta.labels if self.function is not sum_value else ()
 
     def apply(self, array: np.ndarray) -> np.ndarray:
@@ -95,7 +95,7 @@ class Watch:
 
 
 def make_watch(read: Callable[[Any, Any], jax.Array], meta: Meta, function: Any, title: Any, range: Any) -> Watch:
-    """Make a `Watch` from user input; ConfigError for a wrong function, title or range."""
+    """Make a `Watch` from user input; ConfigError for an invalid function, title or range."""
     if not callable(function):
         raise ConfigError(
             f"monitoring {title!r}: expected a function of the variable, such as sum_value, got {function!r}"
@@ -119,22 +119,22 @@ class Reading(NamedTuple):
 
     @property
     def named(self) -> dict[str, float]:
-        """The numbers under the label of the variable, `label` or `label/name`."""
+        """The numbers, keyed by the variable's label, `label` or `label/name`."""
         label = self.watch.label
         return {f"{label}/{name}" if name else label: number for name, number in self.numbers.items()}
 
 
 class Sink(Protocol):
-    """A destination of readings; a sink that subclasses this inherits methods that do nothing.
+    """A destination for readings; subclasses inherit methods that do nothing.
 
-    The number of the episode says which readings belong together.
+    The episode number shows which readings belong together.
     """
 
     def open(self, name: str, axis: str) -> None:
-        """Prepare for the first reading: the name of the environment, and the unit of its steps."""
+        """Prepare for the first reading, given the name of the environment and the unit of its steps."""
 
     def write(self, step: int, episode: int, readings: Sequence[Reading]) -> None:
-        """Add the readings of a step, counted from the first one."""
+        """Add the readings of a step; steps are counted from the first reading."""
 
     def close(self) -> None:
-        """Close the destination: no readings follow."""
+        """Close the destination; no readings follow."""

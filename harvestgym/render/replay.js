@@ -1,4 +1,4 @@
-// The page: a state (step, view, choice), from which everything shown follows.
+// The page: everything shown is derived from a state (step, view, choice).
 
 // -- elements --
 
@@ -169,7 +169,7 @@ function views() {
 
 // -- playing --
 
-// Nothing is done or gained after the last event, apart from the end.
+// No actions or gains follow the last event, apart from the end.
 function isIdle() { return story.last !== null && story.last < steps - 8; }
 
 function nextShown() { return isIdle() && state.step > story.last ? steps - 1 : state.step + 1; }
@@ -228,7 +228,7 @@ async function begin() {
     (isIdle() ? ` Nothing was done or gained after step ${story.last}: playing skips to the end.` : "");
   views();
   legend();
-  if (story.every === 1) byId("today-head").after(byId("words"));  // otherwise they may belong to an earlier step
+  if (story.every === 1) byId("today-head").after(byId("words"));  // otherwise the words may be for an earlier step
   list();
   chosen();
   rewards();

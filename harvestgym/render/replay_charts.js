@@ -1,4 +1,4 @@
-// The charts: the chosen variables, the reward by term, the cost of each step.
+// The charts: the chosen variables, the reward by term and the cost of each step.
 
 const dark = matchMedia("(prefers-color-scheme: dark)");
 const COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c6d31", "#7f7f7f"];
@@ -22,7 +22,7 @@ function look() {
 function show(id, traces, layout) {
   const box = byId(id);
   box.hidden = !traces.length;
-  box.style.height = `${layout.height}px`; // a resize of the window asks the box, not the layout
+  box.style.height = `${layout.height}px`; // a window resize uses the size of the box, not the layout
   if (!traces.length) return;
   const marks = ticks(), ticktext = marks.map((step) => days[step].split(",")[0]);
   layout.xaxis = { ...look().axis, ...layout.xaxis, range: [-0.5, steps - 0.5], tickvals: marks, ticktext };
@@ -39,7 +39,7 @@ function cursor(box) {
   if (!box.hidden && box.data) Plotly.relayout(box, { shapes: [cursorAt()] });
 }
 
-// Variables of one unit share a panel; each choice has a separate one.
+// Variables with the same unit share a panel; each choice has a separate panel.
 function panels() {
   const found = new Map();
   for (const at of state.chosen) {

@@ -1,5 +1,5 @@
 "use strict";
-// Content of the page: the timeline of an episode, its unpacked arrays, and the values of each view.
+// The content of the page: the timeline of an episode, its unpacked arrays, and the values in each view.
 
 const byId = (id) => document.getElementById(id);
 const story = JSON.parse(byId("story").textContent);
@@ -7,8 +7,8 @@ const steps = story.when.length;
 const watched = story.watcher !== "" && story.tracks.some((track) => track.observed_mask);
 const TYPES = { float32: Float32Array, float64: Float64Array, int8: Int8Array, int16: Int16Array, int32: Int32Array,
   uint8: Uint8Array, uint16: Uint16Array, uint32: Uint32Array, bool: Uint8Array };
-const MANY = 12;  // lines of one variable that can still be distinguished
-const FEW = 4;  // lines that are distinguished at once
+const MANY = 12;  // the maximum number of distinguishable lines for one variable
+const FEW = 4;  // the number of lines that are easy to distinguish
 const state = { step: 0, view: "true", chosen: new Set(story.first), part: "mean", sums: "so far", find: "" };
 let raw, pictures, timer = null;
 
@@ -43,7 +43,7 @@ function unpack() {
   for (const sums of [story.gains, story.costs]) for (const name in sums) sums[name] = Array.from(array(sums[name]));
 }
 
-// Value of one number of a variable at a step in a view; null if it was not observed.
+// The value of one number in a variable at a step in a view; null if it was not observed.
 function value(track, step, part, view) {
   const at = step * track.size + part;
   if (view === "true" || !track.observed_mask) return track.values[at];
@@ -78,7 +78,7 @@ const inWords = (track, number) => number === null ? "–" : track.coded ? track
 const short = (number) => Number.isInteger(number) ? String(number) : String(Number(number.toPrecision(4)));
 const withUnit = (track) => track.unit ? `${track.label}, ${track.unit}` : track.label;
 
-// Gains as they are, costs as negative numbers.
+// Gains as positive numbers, costs as negative numbers.
 function* terms() {
   for (const [name, values] of Object.entries(story.gains)) yield [name, values];
   for (const [name, values] of Object.entries(story.costs)) yield [name, values.map((cost) => -cost)];

@@ -1,6 +1,6 @@
-"""Destinations of monitored variables: a window or picture, a table, TensorBoard.
+"""Destinations for monitored variables: a window or picture, a table, TensorBoard.
 
-Tables and TensorBoard are written at each reading. A plot holds at most `MAX_POINTS` readings, evenly thinned.
+Tables and TensorBoard are written at each reading. A plot keeps at most `MAX_POINTS` readings, evenly thinned.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ from .readings import Reading, Sink, Watch
 MAX_POINTS = 1024
 
 WAIT_FACTOR = {True: 5, False: 20}
-"""Pause before the next drawing, in units of the last drawing's duration; in a window (True) and in a file."""
+"""Pause before the next drawing, in units of the last drawing's duration, for a window (True) and a file (False)."""
 
 FILE_BACKENDS = ("agg", "cairo", "pdf", "pgf", "ps", "svg", "template")
 """Matplotlib backends without windows."""
 
 CURVE_COLOURS = ("#0072b2", "#56b4e9", "#56b4e9")
-"""Of a number, or of the mean of a batch, and of its quantiles."""
+"""Colours for a number, or for the mean and quantiles of a batch."""
 
 
 class PlotSink(Sink):
-    """A panel for each variable, in a window or a PNG file, drawn as often as does not take too much time.
+    """A panel for each variable, in a window or a PNG file, redrawn only as often as time allows.
 
     It needs the extra `plot`.
 
     Args:
-        path: the PNG file; None for a window, which needs an interactive backend of Matplotlib.
+        path: the PNG file; None for a window, which needs an interactive Matplotlib backend.
     """
 
     def __init__(self, path: str | Path | None = None) -> None:
@@ -45,7 +45,7 @@ class PlotSink(Sink):
         self.figure: Any = None
 
     def open(self, name: str, axis: str) -> None:
-        """Begin without readings, and open the window."""
+        """Start without readings and open the window."""
         self.steps: list[int] = []
         self.numbers: list[list[dict[str, float]]] = []
         self._every, self._count = 1, 0
@@ -58,7 +58,7 @@ class PlotSink(Sink):
         if self.path is not None:
             self.figure = matplotlib.figure.Figure(layout="constrained")
             return
-        import matplotlib.pyplot  # it falls back to another backend where there is no display
+        import matplotlib.pyplot  # falls back to another backend if there is no display
 
         backend = matplotlib.get_backend()
         if backend.casefold() in FILE_BACKENDS:
@@ -67,7 +67,7 @@ class PlotSink(Sink):
         self.figure.show()
 
     def write(self, step: int, episode: int, readings: Sequence[Reading]) -> None:
-        """Store the readings, thinned by half when there are too many; draw if enough time has passed."""
+        """Store the readings, dropping every second one when there are too many; draw if enough time has passed."""
         if self._count % self._every == 0:
             if len(self.steps) == MAX_POINTS:
                 del self.steps[1::2], self.numbers[1::2]
@@ -80,7 +80,7 @@ class PlotSink(Sink):
             self._show()
 
     def close(self) -> None:
-        """Update the picture; a window stays until the user closes it."""
+        """Update the picture; a window stays open until the user closes it."""
         if self._last:
             self._show()
 
@@ -107,7 +107,7 @@ class PlotSink(Sink):
         self.figure.suptitle(self._name)
 
     def _make_chart(self, number: int, reading: Reading) -> Chart:
-        """Make a chart of the readings of one variable: of its number, or of the mean and the quantiles of a batch."""
+        """Make a chart of one variable's readings: its number, or the mean and quantiles of a batch."""
         watch, rows = reading.watch, [numbers[number] for numbers in self.numbers]
         lines = [
             Line(name, np.array([row[name] for row in rows]), colour, x=np.array(self.steps))
@@ -128,16 +128,16 @@ class PlotSink(Sink):
 
 
 def _name_codes(panel: Any, reading: Reading) -> None:
-    """Name the ticks of a variable that holds codes, unless it is a mean of them."""
+    """Label the ticks of a variable that contains codes, unless it is a mean of codes."""
     labels = reading.watch.labels
     if labels and all(value in range(len(labels)) for value in reading.numbers.values()):
         panel.set_yticks(range(len(labels)), labels, fontsize=8)
 
 
 class TableSink(Sink):
-    """A row for each reading in a file `*.csv` or `*.parquet` (extra `data`); a matrix is a column per entry.
+    """A row for each reading in a `*.csv` or `*.parquet` file (extra `data`); a matrix takes one column per entry.
 
-    Images are left out. A Parquet file is a CSV file, `*.parquet.csv`, until it is closed.
+    Images are omitted. A Parquet file is written as a CSV file, `*.parquet.csv`, until it is closed.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -171,7 +171,7 @@ class TableSink(Sink):
 
 
 def _columns(reading: Reading) -> Iterator[tuple[str, float]]:
-    """Name the numbers of a reading, a matrix entry by entry."""
+    """Name the numbers in a reading; matrices are named entry by entry."""
     yield from reading.named.items()
     if reading.picture is not None and reading.picture.ndim == 2:
         for at, entry in np.ndenumerate(reading.picture):
@@ -181,7 +181,7 @@ def _columns(reading: Reading) -> Iterator[tuple[str, float]]:
 class TensorBoardSink(Sink):
     """Event files in a folder, for `tensorboard --logdir`; needs the extra `track`.
 
-    Weights & Biases copies them into a run that was begun before, by `wandb.init(sync_tensorboard=True)`.
+    Weights & Biases copies them into a run that was started earlier with `wandb.init(sync_tensorboard=True)`.
     """
 
     def __init__(self, folder: str | Path) -> None:
@@ -191,7 +191,7 @@ class TensorBoardSink(Sink):
         self._writer = SummaryWriter(str(folder))
 
     def write(self, step: int, episode: int, readings: Sequence[Reading]) -> None:
-        """Write scalars, and pictures as images."""
+        """Write numbers as scalars and pictures as images."""
         for reading in readings:
             for tag, number in reading.named.items():
                 self._writer.add_scalar(tag, number, step, display_name=tag, summary_description=reading.watch.meta.doc)
@@ -205,7 +205,7 @@ class TensorBoardSink(Sink):
 
 
 def _image(reading: Reading) -> np.ndarray:
-    """Scale a matrix from 0 (the lowest of its range, or of its entries) to 1; an image stays as it is."""
+    """Scale a matrix from 0 (the low end of its range, or its lowest entry) to 1; return an image unchanged."""
     picture = np.asarray(reading.picture)
     if picture.ndim == 3:
         return picture

@@ -15,7 +15,7 @@ ANCHORS = {"l": "start", "m": "middle", "r": "end"}
 FONT = "Helvetica, Arial, sans-serif"
 
 RIM = 4
-"""Around a map that is drawn alone, px."""
+"""Margin around a map that is drawn alone, px."""
 
 
 def to_svg(scene: Scene, width: int = 960) -> str:
@@ -27,9 +27,9 @@ def to_svg(scene: Scene, width: int = 960) -> str:
 
 
 def draw_panel(panel: Map | Chart, painter: SvgPainter, width: int) -> tuple[Box, Box]:
-    """Draw a chart, or a map without its title and legend, on a page of `width` pixels.
+    """Draw a chart, or a map without its title and legend, on a page `width` pixels wide.
 
-    Return the box to show, which holds a map with its margin, and the box of its plots; of a chart the same box twice.
+    Return the box to show, which includes a map's margin, and the box of its plots; for a chart, the same box twice.
     """
     if isinstance(panel, Chart):
         page = Box(0, 0, width, layout.page_height(Scene("", (panel,)), width))
@@ -43,14 +43,14 @@ def draw_panel(panel: Map | Chart, painter: SvgPainter, width: int) -> tuple[Box
 
 
 class SvgPainter(Painter):
-    """A painter that writes SVG elements and the symbols that they use, which several painters may share."""
+    """A painter that writes SVG elements and the symbols they use; several painters may share symbols."""
 
     def __init__(self, symbols: dict[Sprite, str] | None = None) -> None:
         self.parts: list[str] = []
         self.symbols: dict[Sprite, str] = {} if symbols is None else symbols
 
     def write(self, box: Box, title: str = "") -> str:
-        """Return an `<svg>` element that shows a box of what was drawn."""
+        """Return an `<svg>` element that shows a box of the drawing."""
         view = " ".join(f"{number:g}" for number in box)
         head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{view}" role="img" font-family="{FONT}">'
         named = f"<title>{escape(title)}</title>" if title else ""
@@ -74,7 +74,7 @@ class SvgPainter(Painter):
         self.parts.append(f'<polyline points="{_format_points(points)}" {style}/>')
 
     def sprite(self, sprite: Sprite, x: float, y: float, side: float, opacity: float = 1.0) -> None:
-        """Draw a sprite, by reference to its symbol."""
+        """Draw a sprite by reference to its symbol."""
         if sprite not in self.symbols:
             strokes = "".join(map(_write_stroke, sprite.strokes))
             self.symbols[sprite] = f'<symbol id="s{len(self.symbols)}" viewBox="0 0 1 1">{strokes}</symbol>'

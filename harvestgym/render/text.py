@@ -1,4 +1,4 @@
-"""Scenes as text for a terminal: letters for each plot, and the last number of each chart."""
+"""Scenes as text for a terminal: letters for each plot and the last numbers of each chart."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SHADES = " ·░▒▓█"
 """Shades of squares, from light to dark."""
 
 MAX_COLUMNS = 120
-"""Maximum columns of a map; its cells get narrower, down to one letter."""
+"""Maximum width of a map in columns; its cells get narrower to fit, down to one letter."""
 
 
 def to_text(scene: Scene) -> str:
@@ -34,7 +34,7 @@ def to_text(scene: Scene) -> str:
 
 
 def _assign_letters(scene: Scene) -> dict[str, str]:
-    """Assign each mark the first free letter of its meaning or name, and each colour of squares a shade."""
+    """Assign each mark the first unused letter of its meaning or name, and each square colour a shade."""
     signs: dict[str, str] = {}
     marks = [m for panel in scene.panels if isinstance(panel, Map) for m in (*panel.legend, *panel.marks)]
     colours = sorted({mark.colour for mark in marks if mark.what == "square"}, key=lightness, reverse=True)
@@ -84,7 +84,7 @@ def _write_cell(marks: list[Mark], signs: dict[str, str], wide: int) -> str:
 
 
 def _write_chart(chart: Chart) -> str:
-    """Write the last number of each line, and the levels."""
+    """Write the last number of each line and the levels."""
     unit = f" {chart.unit}" if chart.unit else ""
     known = [(line.label, line.values[np.isfinite(line.values)]) for line in chart.lines]
     lines = [f"  {label or 'now'}: {values[-1]:.4g}{unit}" for label, values in known if len(values)]

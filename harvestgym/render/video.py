@@ -27,25 +27,25 @@ DEFAULT_WIDTH = 960
 """Width of a frame, px."""
 
 MAX_FRAMES = 600
-"""Maximum number of frames; for a longer episode, every n-th step and the last one are shown."""
+"""Maximum number of frames; for longer episodes, every n-th step and the last one are shown."""
 
 MOST_IDLE = 7
-"""Most steps without events that a video shows at the end of an episode."""
+"""Maximum number of steps without events that a video shows at the end of an episode."""
 
 LAST_FRAME_SECONDS = 2.0
-"""How long a GIF shows its last frame before it repeats."""
+"""Time for which a GIF shows its last frame before it repeats."""
 
 PALETTE_FRAMES = 12
-"""Frames from which the colours of a GIF are taken."""
+"""Number of frames from which the colours of a GIF are taken."""
 
 PALETTE_SIZE = 255
-"""Colours of a frame; the last of the 256 colours of a GIF marks an unchanged pixel."""
+"""Number of colours in a frame; the last of a GIF's 256 colours marks unchanged pixels."""
 
 
 def choose_steps(steps: int, most: int = MAX_FRAMES, last_event: int | None = None) -> list[int]:
-    """Choose at most about `most` of the steps 0 to `steps` - 1 of an episode for a video.
+    """Choose about `most` or fewer of the steps 0 to `steps` - 1 of an episode for a video.
 
-    If more than `MOST_IDLE` steps without actions or rewards follow `last_event`, only the last of them is shown.
+    If more than `MOST_IDLE` steps without actions or rewards follow `last_event`, only the last step is shown.
     """
     idle = 0 if last_event is None else steps - 1 - last_event
     end = steps - 1 if last_event is None or idle <= MOST_IDLE else last_event + 2
@@ -78,10 +78,10 @@ class EpisodeFrames(Sequence[np.ndarray]):
 def encode_gif(frames: Sequence[np.ndarray], fps: float = FPS, progress: Progress = ignore_progress) -> bytes:
     """Return the bytes of a GIF that loops."""
     stills = _convert_frames(frames, progress)
-    # A GIF counts in hundredths of a second, and many programs take less than two of them for ten.
+    # GIF delays are in hundredths of a second, and many programs treat delays below two as ten.
     each = 10 * max(2, round(100 / fps))
     times = [each] * (len(frames) - 1) + [max(each, round(1000 * LAST_FRAME_SECONDS))]
-    # With `optimize` Pillow leaves out what does not change from one picture to the next: a fifth of the bytes.
+    # With `optimize`, Pillow omits the parts that do not change between frames: a fifth of the bytes.
     options = {"optimize": True, "transparency": PALETTE_SIZE}
     film = BytesIO()
     next(stills).save(film, "GIF", save_all=True, append_images=stills, duration=times, loop=0, **options)
@@ -89,9 +89,9 @@ def encode_gif(frames: Sequence[np.ndarray], fps: float = FPS, progress: Progres
 
 
 def _convert_frames(frames: Sequence[np.ndarray], progress: Progress) -> Iterator[Image.Image]:
-    """Convert frames to one palette for all, which is smaller and does not flicker.
+    """Convert all frames to one shared palette, which is smaller and avoids flicker.
 
-    Of Pillow's methods, maximum coverage keeps the white of the paper and the colour of a small mark.
+    Of Pillow's methods, maximum coverage preserves the white of the paper and the colours of small marks.
     """
     chosen = np.unique(np.linspace(0, len(frames) - 1, PALETTE_FRAMES).round().astype(int))
     sample = Image.fromarray(np.concatenate([np.asarray(frames[i]) for i in chosen]))
@@ -102,13 +102,13 @@ def _convert_frames(frames: Sequence[np.ndarray], progress: Progress) -> Iterato
 
 
 def encode_mp4(frames: Sequence[np.ndarray], fps: float = FPS, progress: Progress = ignore_progress) -> bytes:
-    """Return the bytes of an MP4 that browsers play (H.264, yuv420p); needs the extra `video`."""
+    """Return the bytes of an MP4 that browsers can play (H.264, yuv420p); needs the extra `video`."""
     import av
 
     height, width = np.asarray(frames[0]).shape[:2]
-    even = ((0, height % 2), (0, width % 2), (0, 0))  # H.264 stores colours for squares of four pixels
+    even = ((0, height % 2), (0, width % 2), (0, 0))  # H.264 stores one colour per square of four pixels
     with TemporaryDirectory() as folder:
-        file = Path(folder) / "film.mp4"  # PyAV moves the index to the front of a file only
+        file = Path(folder) / "film.mp4"  # PyAV can only move the index to the front in a file
         with av.open(str(file), "w", options={"movflags": "faststart"}) as film:
             stream = film.add_stream("libx264", rate=Fraction(fps).limit_denominator(1000), options={"crf": "20"})
             stream.width, stream.height, stream.pix_fmt = width + width % 2, height + height % 2, "yuv420p"
@@ -121,7 +121,7 @@ def encode_mp4(frames: Sequence[np.ndarray], fps: float = FPS, progress: Progres
 
 
 def check_video_path(path: str | Path, *suffixes: str) -> Path:
-    """Check the path of a video before any work; ConfigError if it cannot be written, or its extra is missing."""
+    """Check a video's path before any work; ConfigError if it cannot be written or its extra is missing."""
     target = Path(path)
     if target.suffix.lower() not in suffixes:
         better = target.parent / f"{target.stem.strip('.') or 'season'}{suffixes[0]}"
@@ -137,7 +137,7 @@ def check_video_path(path: str | Path, *suffixes: str) -> Path:
 def write_video(
     frames: Sequence[np.ndarray], path: str | Path, fps: float = FPS, progress: Progress = ignore_progress
 ) -> Path:
-    """Write a video, .gif or .mp4 by the suffix, and return its path; ConfigError if that cannot be done."""
+    """Write a video, .gif or .mp4 depending on the suffix, and return its path; ConfigError if that is impossible."""
     target = check_video_path(path, ".gif", ".mp4")
     if not len(frames):
         raise ConfigError("video: expected at least one frame, got none")

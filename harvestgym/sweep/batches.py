@@ -15,7 +15,7 @@ from harvestgym.core.xla.processes import free_programs_if_full
 from .cases import CallCase, SweepCase
 
 BATCH_ROWS = 1024
-"""Most rows of work in a batch: some seconds of work, far longer than sending the batch takes."""
+"""Maximum rows of work in a batch: a few seconds of work, much longer than it takes to send the batch."""
 
 
 ENGINES = ("local", "ray")
@@ -26,7 +26,7 @@ class EngineOptions(NamedTuple):
 
     Attributes:
         engine: `"local"`, this process, or `"ray"` (extra `ray`).
-        address: of a Ray cluster, `"auto"` or `"HOST:PORT"`; by default Ray starts on this machine.
+        address: address of a Ray cluster, `"auto"` or `"HOST:PORT"`; by default Ray starts on this machine.
         max_retries: retries of a case that fails and of a batch whose worker dies; a `ConfigError` is not retried.
         num_cpus, num_gpus: resources of a batch on Ray.
     """

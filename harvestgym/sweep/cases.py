@@ -122,7 +122,7 @@ class EpisodeCase(SweepCase):
     @field_validator("overrides")
     @classmethod
     def check_overrides(cls, overrides: dict[str, Any]) -> dict[str, Any]:
-        """Refuse values that JSON cannot write."""
+        """Reject values that JSON cannot represent."""
         try:
             json.dumps(overrides)
         except (TypeError, ValueError) as error:

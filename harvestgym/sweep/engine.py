@@ -21,7 +21,7 @@ from .ray_engine import run_on_ray
 
 
 class SweepReport(NamedTuple):
-    """The outcome of a sweep: numbers of all cases, of those found done and of those run, and messages of failures."""
+    """The outcome of a sweep: the numbers of cases in total, already done and run, and the messages of failures."""
 
     total: int
     found: int
@@ -69,7 +69,7 @@ def run_cases(
         options: where the cases run.
 
     Raises:
-        ConfigError: like `sweep`; a case that fails has an outcome without columns.
+        ConfigError: as for `sweep`; a case that fails has an outcome without columns.
     """
     chosen = _check_input(cases, options)
     if out is None:
@@ -90,7 +90,7 @@ def collect(
     """Run cases like `run_cases`, and return the columns of each, in order.
 
     Raises:
-        ConfigError: if cases fail, with the message of each, and like `sweep`.
+        ConfigError: if cases fail, with the message of each, and as for `sweep`.
     """
     done: dict[SweepCase, dict[str, np.ndarray]] = {}
     failures: list[str] = []

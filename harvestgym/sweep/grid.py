@@ -1,4 +1,4 @@
-"""The sweep file: lists of ids, overrides, policies and seeds whose combinations are cases, and further cases.
+"""The sweep file: lists of ids, overrides, policies and seeds whose combinations are cases, and additional cases.
 
 ids: [farm/bean-1x1-v1]
 overrides:
@@ -41,7 +41,7 @@ class SweepFile(Strict):
     seeds: list[int] | dict[Literal["first", "count"], int] = [0]
     episodes: int = Field(default=100, ge=1)
     split: Literal["train", "test"] | None = None
-    cases: list[dict[str, Any]] = Field(default=[], description="further cases, by the fields of an EpisodeCase")
+    cases: list[dict[str, Any]] = Field(default=[], description="additional cases, by the fields of an EpisodeCase")
 
 
 def read_sweep_file(path: str | Path) -> list[EpisodeCase]:
@@ -108,7 +108,7 @@ def _list_seeds(seeds: list[int] | dict[Any, int], where: str) -> list[int]:
 
 
 def _make_axis(name: str, values: list[Any] | dict[str, list[Any]], where: str) -> list[dict[str, Any]]:
-    """Make the overrides of each entry of a list, which is given under a path or under a name."""
+    """Make the overrides for each entry of a list that is given under a path or a name."""
     if isinstance(values, list):
         return [nest_path(name, value) for value in values]
     lengths = {path: len(of_path) for path, of_path in values.items()}

@@ -1,7 +1,7 @@
 """The Ray engine: a task for each batch on a Ray cluster; Ray retries a batch if its worker dies.
 
-Tasks receive JSON and return arrays; files are written by the process that started the sweep, so that machines need no
-common folder. Needs the extra `ray`.
+Tasks receive JSON and return arrays; files are written by the process that started the sweep, so the machines need no
+shared folder. Needs the extra `ray`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Contract test of entities: run an entity with others for some days, and report what it violates."""
+"""Contract test for entities: run an entity with others for some days and report violations."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ SHAPE = (3, 2)
 
 
 def check_entity(entity: Entity, company: Sequence[Entity] = (), days: int = 30, seed: int = 0) -> None:
-    """Run an entity on a 3 x 2 field with random orders, and check the rules for every kind.
+    """Run an entity on a 3 x 2 field with random orders, and check the rules that apply to every kind.
 
     Args:
-        entity: an instance (a parameter set) of the kind.
-        company: the entities that it needs on its field, such as a soil for a plant.
-        days, seed: length and random seed of the run.
+        entity: an instance (a parameter set) of the kind to test.
+        company: other entities that it needs on its field, such as a soil for a plant.
+        days, seed: the length and random seed of the run.
 
     Raises:
         AssertionError: at the first violation. State fields must be described and keep their shapes and dtypes,
-            values must be finite and in their declared ranges, actions must only affect the plots they are aimed
-            at, and flows across the boundary must equal the change of the held amounts.
-        ConfigError: if it needs a message that no entity in `company` sends.
+            values must be finite and in their declared ranges, actions must only affect the plots they target,
+            and flows across the boundary must equal the change in the amounts held.
+        ConfigError: if the entity needs a message that no entity in `company` sends.
     """
     _check_class(type(entity))
     model = _field_with(entity, company)
@@ -118,6 +118,6 @@ def _check_balance(model: FarmModel, before: FarmState, after: FarmState, flows:
 
 
 def held(entities: Sequence[Entity], states: Sequence[Any], substance: str) -> np.ndarray:
-    """Return the amount of a substance that the entities of a field hold per plot, in float64."""
+    """Return the amount of a substance held by the entities of a field, per plot, in float64."""
     amounts = [e.holds(s) for e, s in zip(entities, states, strict=True)]
     return np.sum([np.asarray(a[substance], np.float64) for a in amounts if substance in a], axis=0)

@@ -1,4 +1,4 @@
-"""Contract test of environments: `check_env` reports violations.
+"""Contract test for environments: `check_env` reports violations.
 
 The package's own tests run it for every registered id; run it for your own environments.
 """
@@ -27,7 +27,7 @@ from harvestgym.core.xla.compilation import jit_quickly
 from harvestgym.gym.conversion import make_observation_writer
 
 ALLOWED_DTYPES = ("float32", "int32", "uint32", "int8", "uint8", "bool")
-"""Allowed dtypes of states, observations and infos, in addition to random keys; bytes are for maps and images."""
+"""Allowed dtypes in states, observations and infos, in addition to random keys; bytes are for maps and images."""
 
 NUM_ENVS = 4
 """Number of environments in the test batch."""
@@ -38,10 +38,10 @@ def check_env(env: Env[Any, Any], *, steps: int = 32, seed: int = 0, policy: Pol
 
     Args:
         env: the functional environment.
-        steps: length of the test run of four environments in a batch; with 0 only the structure, shapes and dtypes are
+        steps: length of the test run, a batch of four environments; with 0, only the structure, shapes and dtypes are
             checked, and nothing is compiled.
-        seed: of the test run.
-        policy: the policy of the test run, always with its initial carry; by default actions are random.
+        seed: the seed of the test run.
+        policy: the policy for the test run, always with its initial carry; actions are random by default.
     """
     _check_hashable(env)
     functions = _CompiledFunctions(env, policy) if policy else _with_random_policy(env, layout_of(env.params))
@@ -64,7 +64,7 @@ def _check_run(env: Env[Any, Any], functions: _CompiledFunctions, steps: int, se
 
 
 class _Transition(NamedTuple):
-    """One step of the batch: its inputs and its results."""
+    """One step of the batch: its inputs and results."""
 
     keys: jax.Array
     state: Any
@@ -74,7 +74,7 @@ class _Transition(NamedTuple):
 
 
 class _CompiledFunctions:
-    """The functions of an environment, compiled for one environment and for a batch, with a count of traces."""
+    """The functions of an environment, compiled for a single environment and for a batch, with a trace count."""
 
     def __init__(self, env: Env[Any, Any], policy: Policy) -> None:
         self.traces: Counter[str] = Counter()
@@ -95,7 +95,7 @@ class _CompiledFunctions:
 
 @lru_cache(maxsize=8)
 def _with_random_policy(env: Env[Any, Any], params: Layout) -> _CompiledFunctions:
-    """Compile with random actions, once for all environments with the same structure."""
+    """Compile the functions with random actions, once for all environments with the same structure."""
     return _CompiledFunctions(env, random_policy(env))
 
 
@@ -107,7 +107,7 @@ def _check_hashable(env: Env[Any, Any]) -> None:
 
 
 def _check_shapes(env: Env[Any, Any], act: Callable[..., Any]) -> None:
-    """Check that `reset` and `step` return the same structure, shapes and allowed dtypes, and `step` never resets."""
+    """Check that `reset` and `step` return the same structure, shapes and valid dtypes, and `step` never resets."""
     key, params = jax.random.key(0), env.params
     begun = jax.eval_shape(lambda: env.reset(key, params))
     for name in ("reset", "initial"):
@@ -129,7 +129,7 @@ def _check_shapes(env: Env[Any, Any], act: Callable[..., Any]) -> None:
 
 
 def _run(functions: _CompiledFunctions, params: Any, steps: int, seed: int) -> list[_Transition]:
-    """Step the batch `steps` times; all episodes restart when one ends."""
+    """Step the batch `steps` times; all episodes restart when any episode ends."""
     run: list[_Transition] = []
     state, timestep = functions.resets(_make_keys(seed, 0), params)
     for t in range(1, steps + 1):
@@ -146,7 +146,7 @@ def _make_keys(seed: int, t: int) -> jax.Array:
 
 
 def _perturb(params: Any) -> Any:
-    """Increase every float parameter a little."""
+    """Increase every float parameter slightly."""
 
     def more(leaf: Any) -> Any:
         floats = jnp.issubdtype(jnp.result_type(leaf), jnp.floating)
@@ -156,7 +156,7 @@ def _perturb(params: Any) -> Any:
 
 
 def _check_values(space: gymnasium.Space[Any], run: list[_Transition]) -> None:
-    """Check that values are finite, observations are in their space, and no step both terminates and truncates."""
+    """Check that values are finite, observations are in their space, and no step is both terminated and truncated."""
     write = make_observation_writer(space)
     for t, transition in enumerate(run):
         for path, leaf in jax.tree_util.tree_leaves_with_path(_to_host(transition.timestep)):
@@ -174,7 +174,7 @@ def _check_values(space: gymnasium.Space[Any], run: list[_Transition]) -> None:
 
 
 def describe_outside(space: gymnasium.Space[Any], obs: Any) -> str:
-    """Describe where an observation leaves its space."""
+    """Describe where an observation is outside its space."""
     if isinstance(space, gymnasium.spaces.Dict) and obs.keys() == space.keys():
         return "; ".join(f"{k}: {describe_outside(s, obs[k])}" for k, s in space.items() if not s.contains(obs[k]))
     if isinstance(space, gymnasium.spaces.Box) and np.shape(obs) == space.shape:
@@ -184,7 +184,7 @@ def describe_outside(space: gymnasium.Space[Any], obs: Any) -> str:
 
 
 def _check_batch(functions: _CompiledFunctions, params: Any, transition: _Transition) -> None:
-    """Check that a step of the batch equals the step of each environment alone."""
+    """Check that a step of the batch equals the steps of the individual environments."""
     for i in range(NUM_ENVS):
         keys, state, action, *in_batch = _get_row(tuple(transition), i)
         alone = functions.step(keys, state, action, params)
@@ -192,7 +192,7 @@ def _check_batch(functions: _CompiledFunctions, params: Any, transition: _Transi
 
 
 def _check_checkpoint(functions: _CompiledFunctions, env: Env[Any, Any], transition: _Transition) -> None:
-    """Check that a batch that is saved before a step and loaded takes the same step, bit for bit."""
+    """Check that a batch saved before a step takes the same step after loading, bit for bit."""
     saved = checkpoint.Snapshot(env, transition.state, transition.keys, env.params)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "moment"
@@ -206,7 +206,7 @@ def _check_checkpoint(functions: _CompiledFunctions, env: Env[Any, Any], transit
 
 
 def _check_same(one: Any, other: Any, what: str, exact: bool) -> None:
-    """Check equality leaf by leaf; floats up to rounding unless `exact`."""
+    """Check equality leaf by leaf, up to rounding for floats unless `exact`."""
     for (path, a), b in zip(
         jax.tree_util.tree_leaves_with_path(_to_host(one)), jax.tree.leaves(_to_host(other)), strict=True
     ):
@@ -221,7 +221,7 @@ def _get_row(tree: Any, i: int) -> Any:
 
 
 def _to_host(tree: Any) -> Any:
-    """Copy the tree to the host, with keys as their data."""
+    """Copy the tree to the host, with keys replaced by their data."""
     return jax.tree.map(lambda leaf: np.asarray(jax.random.key_data(leaf) if _is_key(leaf) else leaf), tree)
 
 

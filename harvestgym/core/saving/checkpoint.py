@@ -1,9 +1,10 @@
-"""An environment in mid-episode as one file: how to make it, its arrays and its key. Loading runs no steps.
+"""Save an environment in mid-episode to one file: how to make it, its arrays and its key. Loading runs no steps.
 
 The file is compressed JSON (`encoding`); every patch version of harvestgym can read it. A restored environment
 continues bit for bit.
 
-What can be saved has the methods of `state.Savable`: `recipe` says how it is made, `kept` and `restore` what changes.
+Objects that can be saved have the methods of `state.Savable`: `recipe` describes how to make the object, `kept` and
+`restore` handle the parts that change.
 """
 
 from __future__ import annotations
@@ -29,11 +30,11 @@ from .state import from_arrays, to_arrays
 
 FORMAT = "harvestgym checkpoint"
 FORMAT_VERSION = 4
-"""Raised whenever the file, or what an environment keeps in it, changes its form."""
+"""Incremented whenever the format of the file, or of an environment's data in it, changes."""
 
 
 class Snapshot(NamedTuple):
-    """A functional environment in mid-episode, or a batch, in which state and key have the same leading axes."""
+    """A functional environment, or a batch, in mid-episode; state and key have the same leading axes."""
 
     env: Env[Any, Any]
     state: Any
@@ -64,10 +65,10 @@ class Snapshot(NamedTuple):
 
 
 def save(env: Any, path: str | Path) -> None:
-    """Save an environment in its current state to a file; an old file is replaced atomically.
+    """Save an environment in its current state to a file; an existing file is replaced atomically.
 
     Args:
-        env: an environment of harvestgym, possibly in Gymnasium wrappers, or a `Snapshot` of a functional environment.
+        env: a harvestgym environment, possibly in Gymnasium wrappers, or a `Snapshot` of a functional environment.
         path: the file.
 
     Raises:
@@ -94,17 +95,17 @@ def save(env: Any, path: str | Path) -> None:
 
 
 def load(path: str | Path, env: Any = None) -> Any:
-    """Load the environment of a file, ready to continue where it was saved.
+    """Load an environment from a file, ready to continue where it was saved.
 
     Sets up JAX like `make`.
 
     Args:
         path: the file.
-        env: an environment made like the saved one, which gets the saved state; only needed if a part of it (a
-            subclass, a law, a custom wrapper) is Python code. By default the environment is made again.
+        env: an environment made like the saved one, which receives the saved state; only needed if a part of it (a
+            subclass, a law, a custom wrapper) is Python code. By default the environment is rebuilt.
 
     Raises:
-        ConfigError: for a damaged file, or a file of another version or another environment; nothing is changed.
+        ConfigError: if the file is damaged or belongs to another version or environment; nothing is changed.
     """
     set_up_jax()
     try:
@@ -116,7 +117,7 @@ def load(path: str | Path, env: Any = None) -> Any:
 
 
 def describes_itself(env: Any) -> bool:
-    """Return whether a file can describe how to make the environment, so that `load` needs only the path."""
+    """Return whether a file can describe how to make the environment, so that `load` only needs the path."""
     return _describe(env)[0] is not None
 
 
@@ -140,7 +141,7 @@ def _restore(head: dict[str, Any], env: Any) -> Any:
 
 
 def _describe(env: Any) -> tuple[Any, str]:
-    """Return how to make an environment; or None, and the reason why a file cannot describe it."""
+    """Return how to make an environment, or None and the reason why a file cannot describe it."""
     try:
         return encode_value(env, type(env).__name__), ""
     except ConfigError as error:
@@ -148,7 +149,7 @@ def _describe(env: Any) -> tuple[Any, str]:
 
 
 def _make_again(head: dict[str, Any]) -> tuple[list[Any], Any]:
-    """Make the environment of a file and its wrappers, without their states."""
+    """Rebuild the environment in a file and its wrappers, without their states."""
     if head["made"] is None:
         raise ConfigError(f"{head['not made']}; try load(path, env) with an environment made in the same way")
     classes = [find_class(name, gymnasium.Wrapper) for name in head["classes"][:-1]]
@@ -156,7 +157,7 @@ def _make_again(head: dict[str, Any]) -> tuple[list[Any], Any]:
 
 
 def _check_made_alike(wrappers: list[Any], inner: Any, head: dict[str, Any]) -> None:
-    """Raise ConfigError unless a given environment was made like the saved one."""
+    """Raise ConfigError unless the given environment was made like the saved one."""
     classes = [class_name(type(one)) for one in (*wrappers, inner)]
     if classes != head["classes"]:
         raise ConfigError(f"env: expected {', '.join(head['classes'])}, got {', '.join(classes)}")
@@ -187,7 +188,7 @@ def _unwrap(env: Any) -> tuple[list[Any], Any]:
 
 
 def _encode_wrapper(wrapper: Any) -> Any:
-    """Encode the attributes of a wrapper: plain data, or None for cached values of the environment inside."""
+    """Encode the attributes of a wrapper: plain data, or None for cached values of the wrapped environment."""
     inside, memory = wrapper.env, {}
     for name, value in vars(wrapper).items():
         cached = isinstance(value, EnvSpec) or value is inside.action_space or value is inside.observation_space
@@ -216,7 +217,7 @@ def _write(path: Path, content: bytes) -> None:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    """Return the content of a file; ConfigError if it is incomplete or of another version."""
+    """Return the content of a file; ConfigError if it is incomplete or from another version."""
     if not path.is_file():
         raise ConfigError("expected a file, got none; try another name or folder")
     try:
@@ -230,7 +231,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _check_versions(head: dict[str, Any]) -> None:
-    """Raise ConfigError for a file of another format or minor version."""
+    """Raise ConfigError for a file with another format or minor version."""
     mine, theirs = (_minor(v) for v in (version("harvestgym"), head["harvestgym"]))
     if (head["version"], theirs) != (FORMAT_VERSION, mine):
         raise ConfigError(

@@ -1,8 +1,8 @@
-"""Values as JSON data, and back: plain data unchanged, the rest as `{"is": kind, "of": content}`, recursively.
+"""Encode values as JSON data and back: plain data is unchanged, the rest is `{"is": kind, "of": content}`, recursively.
 
-An object of harvestgym is encoded by its class and the arguments to make it: the result of `recipe()`, which its
-classmethod `from_recipe` takes, or else its fields, which its constructor takes. Arrays are npy files as text. Classes
-of other packages are rejected, in both directions.
+A harvestgym object is encoded as its class and arguments: the result of `recipe()`, for its classmethod `from_recipe`,
+or else its fields, for its constructor. Arrays are npy files as text. Classes from other packages are rejected, in both
+directions.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from harvestgym.core.errors import ConfigError
 from harvestgym.core.loading import load_object
 
 PACKAGES = ("harvestgym", "gymnasium")
-"""Packages whose classes a file may name; in the second, only enumerations and wrappers."""
+"""Packages whose classes a file may name; for the second package, only enumerations and wrappers."""
 
 
 def encode_value(value: Any, where: str = "value") -> Any:
@@ -39,7 +39,7 @@ def encode_value(value: Any, where: str = "value") -> Any:
 
 
 def decode_value(data: Any) -> Any:
-    """Return the value of JSON data; ConfigError if it names a class of another package."""
+    """Return the value encoded by JSON data; ConfigError if it names a class from another package."""
     if isinstance(data, list):
         return [decode_value(v) for v in data]
     if not isinstance(data, dict):
@@ -50,7 +50,7 @@ def decode_value(data: Any) -> Any:
 
 
 def _describe_value(value: Any, where: str) -> tuple[str, Any]:
-    """Return the kind of a value, and the content from which it can be rebuilt."""
+    """Return the kind of a value and the content from which it can be rebuilt."""
     if _is_named_class(value if isinstance(value, type) else type(value)):
         if isinstance(value, type):
             return "class", class_name(value)
@@ -76,7 +76,7 @@ def _describe_value(value: Any, where: str) -> tuple[str, Any]:
 
 
 def _find_arguments(value: Any) -> dict[str, Any] | None:
-    """Return the arguments to make an object of harvestgym; None if it has none."""
+    """Return the arguments for rebuilding a harvestgym object; None if it has none."""
     if hasattr(value, "recipe"):
         return value.recipe()
     if isinstance(value, BaseModel):
@@ -110,12 +110,12 @@ def _read_array(text: str) -> np.ndarray:
 
 
 def class_name(cls: type) -> str:
-    """Return `module:Class`, the name of a class in files."""
+    """Return the name of a class as used in files, `module:Class`."""
     return f"{cls.__module__}:{cls.__qualname__}"
 
 
 def find_class(name: str, base: type = object) -> Any:
-    """Return the class that a file names: a class of harvestgym, or a subclass of `base` in Gymnasium."""
+    """Return the class that a file names: a harvestgym class, or a Gymnasium subclass of `base`."""
     module, package = name.partition(":")[0], name.partition(".")[0]
     named = package in PACKAGES and all(map(str.isidentifier, module.split("."))) and not module.endswith(".py")
     found = load_object(name) if named else None
@@ -131,7 +131,7 @@ def _is_named_class(cls: type) -> bool:
 
 
 def is_key(value: Any) -> bool:
-    """Return whether a value is a typed key of `jax.random`, or the shape of one."""
+    """Return whether a value is a typed `jax.random` key or the shape of a key."""
     return isinstance(value, jax.Array | jax.ShapeDtypeStruct) and jnp.issubdtype(value.dtype, jax.dtypes.prng_key)
 
 

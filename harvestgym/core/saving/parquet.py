@@ -1,6 +1,6 @@
-"""Named arrays as a Parquet file: an array of several axes is a column of lists that knows its shape.
+"""Named arrays in a Parquet file: an array with several axes becomes a column of lists with a stored shape.
 
-Datasets, exports and sweeps are written here. Needs the extra `data`.
+Used for datasets, exports and sweeps. Needs the extra `data`.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ import numpy as np
 from harvestgym.core.errors import ConfigError, check_extras
 
 PARTIAL = ".partial"
-"""The suffix of a file that is being written."""
+"""The suffix of a file while it is being written."""
 
 
 def write_parquet(path: Path, columns: Mapping[str, np.ndarray], about: Mapping[bytes, str] | None = None) -> None:
-    """Write arrays with one entry, of any shape, for each row, and a file's metadata.
+    """Write arrays, each with one entry of any shape per row, and metadata for the file.
 
     The file is renamed to `path` only when it is complete.
     """

@@ -1,4 +1,4 @@
-"""The parts of an environment that a file keeps: the arguments that make it, and the arrays that change."""
+"""The parts of an environment that are saved to a file: its constructor arguments and the arrays that change."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from harvestgym.core.errors import ConfigError
 
 
 class Savable:
-    """An environment that `core.saving.checkpoint` can save: it names its attributes, and needs no code.
+    """An environment that `core.saving.checkpoint` can save; a subclass only lists attribute names and needs no code.
 
     Attributes:
-        made_of: the arguments of the constructor that are also attributes.
-        changes: the attributes that a step changes; one that has `kept` and `restore` is saved by them.
+        made_of: the constructor arguments that are also attributes.
+        changes: the attributes that a step changes; an attribute with `kept` and `restore` is saved with these methods.
     """
 
     made_of: ClassVar[tuple[str, ...]] = ()
     changes: ClassVar[tuple[str, ...]] = ()
 
     def recipe(self) -> dict[str, Any]:
-        """Return the arguments of `from_recipe`, or of the constructor."""
+        """Return the arguments for `from_recipe` or the constructor."""
         return {name: getattr(self, name) for name in self.made_of}
 
     def kept(self) -> dict[str, Any]:
-        """Return what changes, by name."""
+        """Return the attributes that change, by name."""
         values = {name: getattr(self, name) for name in self.changes}
         return {name: value.kept() if hasattr(value, "kept") else value for name, value in values.items()}
 
     def restore(self, kept: Mapping[str, Any]) -> Self:
-        """Continue from what was kept; ConfigError, and nothing is changed, if it does not fit."""
+        """Continue from the kept attributes; raise ConfigError without changing anything if they do not fit."""
         for name in self.changes:
             mine = getattr(self, name)
             if hasattr(mine, "restore"):
@@ -44,14 +44,14 @@ class Savable:
 
 
 def to_arrays(tree: Any) -> dict[str, Any]:
-    """Return the leaves of a pytree of arrays, numbers and keys by their path."""
+    """Return the leaves (arrays, numbers and keys) of a pytree by path."""
     return {jax.tree_util.keystr(path): leaf for path, leaf in jax.tree_util.tree_leaves_with_path(tree)}
 
 
 def from_arrays(saved: Mapping[str, Any], like: Any, what: str) -> Any:
-    """Return the pytree of the structure of `like` whose leaves were saved by `to_arrays`.
+    """Return a pytree with the structure of `like` from the leaves saved by `to_arrays`.
 
-    The leaves of `like` are numbers, arrays or shapes. ConfigError, under the name `what`, if they do not fit.
+    The leaves of `like` are numbers, arrays or shapes. Raises ConfigError, with the name `what`, if they do not fit.
     """
     leaves = to_arrays(like)
     for name in {**leaves, **saved}:

@@ -1,1 +1,1 @@
-"""Rules with named numbers, which `harvestgym tune` searches."""
+"""Rules with named numbers, which `harvestgym tune` optimises."""

@@ -1,6 +1,6 @@
-"""Rule families: policies that differ in named numbers, and the tuned rule of an expert.
+"""Rule families (policies that differ in named numbers) and the tuned rule of an expert.
 
-A family of environments defines its rules in `make_rule_families(env)`. `harvestgym tune` searches their numbers and
+A family of environments defines its rules in `make_rule_families(env)`. `harvestgym tune` optimises their numbers and
 writes the best rule to `tuned/NAME.yaml` next to the environment file, which uses it as its expert.
 """
 
@@ -25,8 +25,8 @@ class NumberRange:
 
     Attributes:
         low, high: the limits.
-        start: the value before a search.
-        choices: the allowed values, in order, if there are few; `low` and `high` are then the first and the last.
+        start: the value before the search.
+        choices: the allowed values, in order, if there are only a few; `low` and `high` are then the first and last.
         whole: whether values are whole numbers.
     """
 
@@ -37,7 +37,7 @@ class NumberRange:
     whole: bool = False
 
     def decode(self, share: float) -> float:
-        """Return the value at a share of the range, 0 to 1."""
+        """Return the value at a given share of the range, 0 to 1."""
         if self.choices:
             return self.choices[min(int(share * len(self.choices)), len(self.choices) - 1)]
         value = self.low + share * (self.high - self.low)
@@ -53,18 +53,18 @@ class NumberRange:
 
 @dataclass(frozen=True)
 class RuleFamily:
-    """Rules of the same form.
+    """A set of rules of the same form.
 
     Attributes:
         numbers: the range of each number by name; empty for a rule without numbers.
-        build: makes the policy for given numbers. All policies of a family have the same structure.
+        build: makes the policy for given numbers. All policies in a family have the same structure.
     """
 
     numbers: Mapping[str, NumberRange]
     build: Callable[[Mapping[str, float]], Policy]
 
     def decode(self, shares: Sequence[float] | np.ndarray) -> dict[str, float]:
-        """Return the numbers at shares of their ranges, each 0 to 1."""
+        """Return the numbers at given shares of their ranges, each 0 to 1."""
         return {name: r.decode(share) for (name, r), share in zip(self.numbers.items(), shares, strict=True)}
 
     def encode(self, numbers: Mapping[str, float]) -> np.ndarray:
@@ -73,7 +73,7 @@ class RuleFamily:
 
     @property
     def start(self) -> dict[str, float]:
-        """The numbers before a search."""
+        """The numbers before the search."""
         return {name: r.start for name, r in self.numbers.items()}
 
 
@@ -92,7 +92,7 @@ class TunedRule(Strict):
 
 
 def build_rule(tuned: TunedRule, families: Mapping[str, RuleFamily], policies: Mapping[str, Policy]) -> Policy:
-    """Make the policy of a tuned rule, from a rule family or a named policy; ConfigError if there is neither."""
+    """Make the policy for a tuned rule from a rule family or a named policy; ConfigError if there is neither."""
     known = families if tuned.numbers else policies
     check_name("rule", tuned.rule, known, "expert")
     if not tuned.numbers:
@@ -104,6 +104,6 @@ def build_rule(tuned: TunedRule, families: Mapping[str, RuleFamily], policies: M
 
 
 def read_tuned(path: Path) -> TunedRule | None:
-    """Read the tuned rule of an environment file; None if there is none, ConfigError if it has mistakes."""
+    """Read the tuned rule of an environment file; None if there is none, ConfigError if it is invalid."""
     file = locate_tuned(path)
     return validate(TunedRule, read_file(file), f"{TUNED_FOLDER}/{file.name}") if file.is_file() else None

@@ -1,6 +1,6 @@
-"""Scenes: pictures as data, made of panels with marks, lines or words.
+"""Scenes: pictures as data, consisting of panels with marks, lines or words.
 
-Families and entities make scenes; the renderers of `harvestgym.render` draw them as pixels, SVG and text.
+Families and entities create scenes; the renderers in `harvestgym.render` draw them as pixels, SVG and text.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ class Stroke:
 
     Attributes:
         shape: "polygon" (corners), "ellipse" (centre and half axes) or "line" (points).
-        points: x, y of each; an ellipse has its centre and its half axes.
+        points: the x and y of each point; for an ellipse, its centre and half axes.
         colour: "#rrggbb".
-        width: of a line, in the unit of the square.
+        width: the width of a line, relative to the unit square.
     """
 
     shape: str
@@ -54,12 +54,12 @@ class Mark:
 
     Attributes:
         what: a sprite, or a plain shape: "square", "disc", "ring" or "text".
-        at: its centre; the plot (x, y) is the unit square with the centre (x + 0.5, y + 0.5), north is y = 0.
+        at: its centre; the plot (x, y) is the unit square centred on (x + 0.5, y + 0.5), north is y = 0.
         size: its side, in plots.
-        colour: "#rrggbb" of a plain shape.
+        colour: the colour of a plain shape, "#rrggbb".
         opacity: 0 to 1.
         text: text in or at the mark; renderers omit it if there is no room.
-        meaning: its text in the legend; marks with an empty one are not in the legend.
+        meaning: its text in the legend; marks with an empty meaning do not appear in the legend.
     """
 
     what: Sprite | str
@@ -73,11 +73,11 @@ class Mark:
 
 @dataclass(frozen=True)
 class Map:
-    """A field or a world of `shape` (length, width) plots, and the marks on it; later ones are on top.
+    """A field or world of `shape` (length, width) plots, and the marks on it; later marks are on top.
 
     Attributes:
         margin: free space around it, in plots, for marks next to the plots.
-        legend: marks that the legend shows first, even if they are not on the map today.
+        legend: marks that the legend shows first, even if they are not currently on the map.
     """
 
     title: str
@@ -89,10 +89,10 @@ class Map:
 
 @dataclass(frozen=True)
 class Line:
-    """A series over the steps of an episode so far, drawn as a "line", or as "dots" that are not joined.
+    """A series over the steps of an episode so far, drawn as a "line" or as unconnected "dots".
 
-    Figures also draw "bars" and the "area" below a series. There `x` may stand for the steps, and dots without a colour
-    are lighter with each step.
+    Figures also draw "bars" and the "area" below a series. There, `x` may replace the steps, and dots without a colour
+    get lighter with each step.
     """
 
     label: str
@@ -106,8 +106,8 @@ class Line:
 class Chart:
     """Lines over the steps of an episode of at most `steps`, and reference levels (label -> value).
 
-    `ends` are those of the vertical axis, by default what there is to draw. `room` is a share of the steps that stays
-    empty at the right, for the names of the levels. `across` names the horizontal axis of lines with their own `x`.
+    `ends` are the limits of the vertical axis, by default those of the data. `room` is the share of the steps left
+    empty on the right for the names of the levels. `across` names the horizontal axis for lines with their own `x`.
     """
 
     title: str
@@ -150,11 +150,11 @@ class Scene:
 
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#e69f00", "#cc79a7", "#56b4e9", "#f0e442", "#222222")
-"""The palette of Okabe and Ito for any colour vision: of lines, fields, crops and agents."""
+"""The Okabe-Ito palette, distinguishable with any colour vision, for lines, fields, crops and agents."""
 
 
 def join_scenes(title: str, scenes: Mapping[str, Scene], rewards: np.ndarray) -> Scene:
-    """Draw agents in one picture: the first map and the last words of each, and the rewards so far, (steps, agents)."""
+    """Draw agents in one picture: the first map and last words of each, and the rewards so far, (steps, agents)."""
     maps, words, lines, length = list[Panel](), list[Panel](), list[Line](), len(rewards)
     for (name, scene), earned, colour in zip(scenes.items(), rewards.cumsum(0).T, COLOURS, strict=False):
         maps += [replace(panel, title=name) for panel in scene.panels if isinstance(panel, Map)][:1]
@@ -166,7 +166,7 @@ def join_scenes(title: str, scenes: Mapping[str, Scene], rewards: np.ndarray) ->
 
 @lru_cache
 def load_sprites(path: Path) -> Mapping[str, Sprite]:
-    """Load the sprites of a YAML file by name.
+    """Load the sprites from a YAML file, by name.
 
     A stroke is `[shape, colour, points, width]`, or the name of an earlier sprite.
     Points are `[[x, y], ...]` or, shorter, "x y x y ...".

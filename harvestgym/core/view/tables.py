@@ -20,7 +20,7 @@ class Table(NamedTuple):
     sections: tuple[str, ...] = ()
 
     def _repr_html_(self) -> str:
-        """Return the table as HTML, with the first cell of each row as header."""
+        """Return the table as HTML, with the first cell of each row as its header."""
         heads = "".join(f"<th>{escape(column)}</th>" for column in self.columns)
         rows = "".join(
             f"<tr><th>{escape(row[0])}</th>{''.join(f'<td>{escape(cell)}</td>' for cell in row[1:])}</tr>"
@@ -41,6 +41,6 @@ def describe_range(meta: Meta) -> str:
 
 
 def make_fields_table(title: str, cls: Any, section: str) -> Table:
-    """List the described fields of a pytree class or instance: key, range, meaning."""
+    """List the described fields of a pytree class or instance with key, range and meaning."""
     rows = [(key, describe_range(meta), meta.doc) for _, meta in iterate_metas(cls) for key in meta.keys]
     return Table(title, ("name", "range", "meaning"), rows, (section,))

@@ -1,6 +1,6 @@
 """The timeline of a recorded episode: its variables, actions, events, gains and costs, ready for display.
 
-A family module makes it (`timeline(env, record)`); a page or a table shows it.
+A family module creates it (`timeline(env, record)`); a page or a table displays it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 Progress = Callable[[int], None]
-"""A callback of long jobs; its argument is the progress since the last call."""
+"""A callback for long jobs; its argument is the progress since the last call."""
 
 
 def ignore_progress(done: int) -> None:
@@ -19,7 +19,7 @@ def ignore_progress(done: int) -> None:
 
 
 Record = Mapping[str, np.ndarray]
-"""An episode as named arrays whose leading axis is the step."""
+"""An episode as named arrays with the step as leading axis."""
 
 
 @dataclass(frozen=True)
@@ -32,10 +32,10 @@ class Track:
         label: its name within the group, without the unit.
         unit: its unit; empty for counts and codes.
         doc: its meaning.
-        parts: the name of each number of a step, in C order; empty for a single number.
-        codes: the meaning of each number, if it is a choice.
-        observed_mask: which numbers of each step were observed, shaped like the values; None if not recorded.
-        observed_values: the observed values, if they differ from the true ones (a survey with an error).
+        parts: the name of each number in a step, in C order; empty for a single number.
+        codes: the meaning of each value, if the variable is a choice.
+        observed_mask: which numbers were observed at each step, shaped like the values; None if not recorded.
+        observed_values: the observed values, if they differ from the true values (a survey with an error).
     """
 
     name: str
@@ -51,7 +51,7 @@ class Track:
 
 @dataclass(frozen=True)
 class DoneAction:
-    """An action that led to `step`: who did what, at which cost, and with which outcome (`note`)."""
+    """An action that led to `step`: who did what, at what cost, and with what outcome (`note`)."""
 
     step: int
     who: str
@@ -65,13 +65,13 @@ class Timeline:
     """An episode, ready for display.
 
     Attributes:
-        when: the name of each step, `day 3, 5 May`.
-        watcher: who observes, `the farmer`; empty if the family has no separate view of the observer.
+        when: the name of each step, such as `day 3, 5 May`.
+        watcher: the observer, such as `the farmer`; empty if the family has no separate observer view.
         first: the names of the tracks to show first.
-        known: the record as the watcher knew it, if it differs from the record.
-        events: what happened, as the step and a text each.
-        gains, costs: by name, for each step; the reward of a step is the sum of gains minus the sum of costs.
-        last_event: the last step before the end with an action or a gain; videos skip the idle rest.
+        known: the record as known to the watcher, if it differs from the record.
+        events: what happened, as pairs of a step and a text.
+        gains, costs: the gains and costs at each step, by name; the reward of a step is its gains minus its costs.
+        last_event: the last step before the end with an action or a gain; videos skip the idle steps after it.
     """
 
     when: Sequence[str]
@@ -88,5 +88,5 @@ class Timeline:
 
 
 def name_parts(shape: tuple[int, ...]) -> tuple[str, ...]:
-    """Return a name such as `(0, 1)` for each number of an array, in C order; none for an array without axes."""
+    """Return a name such as `(0, 1)` for each number in an array, in C order; an array without axes has no names."""
     return tuple(str(tuple(int(i) for i in at)) for at in np.ndindex(shape)) if shape else ()

@@ -1,9 +1,9 @@
-"""Compilation of programs: a line on stderr if it takes long, quick compilation, one program for several devices.
+"""Compilation of programs: a line on stderr if it is slow, quick compilation, one program for several devices.
 
-Internals: the name of one option of XLA's compiler, which raises an exception in versions that do not know it; the
-word "compil" in the names of compiling functions of JAX and Numba; the argument `check_vma` of `jax.shard_map`, whose
-check rejects a loop that starts from constants.
-Gain: `QUICK` halves the compile time; one call with one program runs on all devices.
+Internals: the name of one XLA compiler option, which raises an exception in versions without it; the word "compil" in
+the names of compiling functions in JAX and Numba; the argument `check_vma` of `jax.shard_map`, whose check rejects
+loops that start from constants.
+Gain: `QUICK` halves the compile time; one call to one program uses all devices.
 Without it: such programs are compiled with full optimisation, and slow compilations are not reported. There is
 no other way to use several devices, so the off switch does not apply to `map_over_shards`.
 """
@@ -26,31 +26,31 @@ import numpy as np
 from .fallback import report, with_fallback
 
 QUICK = {"xla_backend_optimization_level": 0}
-"""Compiler options for programs that run once: compiling takes longer than running, even without optimisation."""
+"""Compiler options for programs that run once: compiling takes longer than running them, even without optimisation."""
 
 QUIET_VARIABLE = "HARVESTGYM_QUIET"
-"""Environment variable that silences the line of `announcing`: `HARVESTGYM_QUIET=1`."""
+"""Environment variable that silences the line printed by `announcing`: `HARVESTGYM_QUIET=1`."""
 
 LONG = 2.0
-"""Seconds after which a compilation is announced."""
+"""Time in seconds after which a compilation is announced."""
 
 REJECTED = "Error reading persistent compilation cache entry"
-"""How the warning of JAX begins when a program in the cache cannot be used."""
+"""The beginning of JAX's warning when a program in the cache cannot be used."""
 
 SHARDS = "shards"
-"""The name of the only axis of the mesh of `map_over_shards`."""
+"""The name of the only mesh axis in `map_over_shards`."""
 
 _announced: set[str] = set()
 
 
 @contextmanager
 def announcing(what: str, kept: bool | None = None) -> Iterator[None]:
-    """Announce compilations in a `with` block: if one takes long, print one line, once for each `what`.
+    """Announce slow compilations in a `with` block: print one line, once for each `what`.
 
-    `kept` is whether the next process finds the program in the cache; None means that JAX's cache is on.
+    `kept` states whether the next process will find the program in the cache; with None, it will if JAX's cache is on.
 
-    Another line, once per process, reports if JAX rejects programs from its cache; on some processors it always does.
-    If other threads run, JAX's own warnings appear instead, because Python catches warnings for all threads at once.
+    Another line, once per process, reports if JAX rejects programs from its cache, as it does on some processors.
+    If other threads are running, JAX's own warnings appear instead, because Python catches warnings for all threads.
     """
     done = threading.Event()
     catching = warnings.catch_warnings(record=True) if threading.active_count() == 1 else nullcontext()
@@ -85,7 +85,7 @@ def _watch(what: str, kept: bool | None, thread: int, done: threading.Event) -> 
 
 
 def jit_quickly(function: Callable[..., Any], what: str, **options: Any) -> Callable[..., Any]:
-    """Jit a function that runs once: it compiles in half the time and runs unoptimised. `what` names it in messages."""
+    """Jit a function that runs once: it compiles in half the time but runs unoptimised. `what` names it in messages."""
     quick, plain = jax.jit(function, compiler_options=QUICK, **options), jax.jit(function, **options)
     call = with_fallback("core.xla.compilation.jit_quickly", quick, plain)
 
@@ -100,6 +100,6 @@ def jit_quickly(function: Callable[..., Any], what: str, **options: Any) -> Call
 def map_over_shards(
     function: Callable[..., Any], devices: Sequence[Any], in_specs: Any, out_specs: Any
 ) -> Callable[..., Any]:
-    """Return `function` as one program for all devices; each runs it on its shard of the arguments."""
+    """Return `function` as one program for all devices; each device runs it on its shard of the arguments."""
     mesh = jax.sharding.Mesh(np.asarray(devices), (SHARDS,))
     return jax.shard_map(function, mesh=mesh, in_specs=in_specs, out_specs=out_specs, check_vma=False)

@@ -11,10 +11,10 @@ from typing import Any
 import jax
 
 SWITCH_VARIABLE = "HARVESTGYM_XLA"
-"""Environment variable that switches the optional parts of `core.xla` off: `HARVESTGYM_XLA=off`."""
+"""Environment variable that turns off the optional parts of `core.xla`: `HARVESTGYM_XLA=off`."""
 
 reported: set[str] = set()
-"""Parts whose failure was logged in this process."""
+"""Parts whose failure has been logged in this process."""
 
 
 def is_enabled() -> bool:
@@ -23,10 +23,10 @@ def is_enabled() -> bool:
 
 
 def with_fallback(piece: str, special: Callable[..., Any], plain: Callable[..., Any]) -> Callable[..., Any]:
-    """Make a function that calls `special`, or `plain` if `special` is switched off or raises.
+    """Make a function that calls `special`, or `plain` if `special` is switched off or raises an error.
 
-    If `plain` raises an error too, the caller caused it, and it is raised unchanged. Otherwise one warning per process
-    is logged for the `piece`.
+    If `plain` also raises an error, the caller caused it, and it is raised unchanged. Otherwise one warning per process
+    is logged for `piece`.
     """
 
     @wraps(plain)
@@ -49,7 +49,7 @@ def is_jit_disabled() -> bool:
 
 
 def report(piece: str, error: Exception, instead: str = "plain jax.jit is used, which gives the same results") -> None:
-    """Log, once per process, that a part failed, why, and what happens instead."""
+    """Log once per process that a part failed, why, and what happens instead."""
     if piece not in reported:
         reported.add(piece)
         text = "%s: failed on JAX %s, so %s; %s=off skips it: %s: %s"

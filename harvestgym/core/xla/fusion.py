@@ -1,20 +1,20 @@
-"""Fusion of operations on a CPU: one kernel for a small program, and reductions that fuse with their consumers.
+"""Fusion of operations on a CPU: single-kernel small programs, and reductions that fuse with their consumers.
 
 Internals: two attributes of a call that XLA's CPU compiler reads (`xla_cpu_small_call`, `inlineable`), set by
 `jax.experimental.xla_metadata`.
 
-XLA launches every fusion as a task, which takes about half a microsecond, more than the arithmetic of a
-plot. A call that is marked as small becomes one task: the same operations on the same numbers. XLA does this itself
-for small loops. If a program contains an operation that XLA cannot emit inline, such as a sort, an adding scatter or a
-library call, this fails; then plain `jax.jit` compiles it, and XLA's reason is logged once.
+XLA launches every fusion as a task, which takes about half a microsecond, longer than the arithmetic for a plot. A call
+marked as small becomes one task with the same operations on the same numbers. XLA does this itself for small loops. If
+a program contains an operation that XLA cannot emit inline, such as a sort, an adding scatter or a library call, this
+fails; plain `jax.jit` then compiles it, and XLA's reason is logged once.
 
-In batches of 4,096 and more, XLA's CPU compiler in JAX 0.8 to 0.10 passes `jnp.sum`, `jnp.max` and `jnp.min` to a
+In batches of 4,096 or more, XLA's CPU compiler in JAX 0.8 to 0.10 passes `jnp.sum`, `jnp.max` and `jnp.min` to a
 library, some of whose kernels silently return wrong numbers in a loop. It does not recognise `reduce_by_halves`, even
-in programs that a user jits. On a CPU its log2(n) operations fuse with their consumers. It needs no internals, so the
-off switch does not apply.
+in programs jitted by a user. On a CPU, the log2(n) operations of `reduce_by_halves` fuse with their consumers. It needs
+no internals, so the off switch does not apply.
 
-Gain: a step of `farm/full-1x1-v1` takes a third of its time with `HARVESTGYM_XLA=off`.
-Without it: plain `jax.jit` compiles the same programs, as on other devices than a CPU.
+Gain: a step of `farm/full-1x1-v1` takes a third of the time it takes with `HARVESTGYM_XLA=off`.
+Without it: plain `jax.jit` compiles the same programs, as on devices other than a CPU.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ import jax.numpy as jnp
 from .compilation import announcing
 from .fallback import is_enabled, is_jit_disabled, report
 
-with suppress(ImportError):  # here, and not in a trace, as JAX forgets its traces when it is first imported
+with suppress(ImportError):  # here and not in a trace, because JAX drops its traces when it is first imported
     import jax.experimental.xla_metadata
 
 _single = ContextVar("single kernel", default=False)
@@ -49,7 +49,7 @@ def tracing_single_kernel() -> Iterator[None]:
 
 
 def traces_single_kernel() -> bool:
-    """Return whether the traced code becomes a single kernel, in which joining small arrays costs almost nothing.
+    """Return whether the traced code becomes a single kernel, where joining small arrays costs almost nothing.
 
     Code under a separate `jit` must not call this, because JAX caches its trace for all callers.
     """
@@ -57,9 +57,9 @@ def traces_single_kernel() -> bool:
 
 
 class CompiledFunction:
-    """A jitted function of arrays, on a CPU optionally as one kernel, that can be compiled before its first call.
+    """A jitted function of arrays, optionally one kernel on a CPU, that can be compiled before its first call.
 
-    If it cannot be compiled as one kernel, plain `jax.jit` compiles it. `name` is its name in messages.
+    If it cannot be compiled as one kernel, plain `jax.jit` compiles it. `name` identifies it in messages.
     """
 
     def __init__(self, function: Callable[..., Any], as_single_kernel: bool, name: str = "a function") -> None:
@@ -74,18 +74,18 @@ class CompiledFunction:
         return jitted(*args)[0] if self._as_single_kernel else jitted(*args)
 
     def compile(self, *args: Any) -> None:
-        """Compile the function for arguments or shapes like these, unless it is compiled already."""
+        """Compile the function for arguments or shapes like these, unless it is already compiled."""
         with self._lock, announcing(self._name):
             if self._jitted is None:
                 self._jitted = self._compile(args)
 
     def text(self, *args: Any) -> str:
-        """Return the optimised program for such arguments in XLA's HLO language."""
+        """Return the optimised program for these arguments in XLA's HLO language."""
         self.compile(*args)
         return self._jitted.lower(*args).compile().as_text()
 
     def _compile(self, args: tuple[Any, ...]) -> Any:
-        """Return the jitted function, compiled."""
+        """Return the compiled function."""
         self._as_single_kernel &= is_enabled() and not is_jit_disabled()
         if is_jit_disabled():
             return jax.jit(self._function)
@@ -102,12 +102,12 @@ class CompiledFunction:
 
 
 def single_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Make a function for `jit` that is one kernel on a CPU; it returns a pair whose first entry is the result.
+    """Make a function for `jit` that runs as one kernel on a CPU; it returns a pair whose first entry is the result.
 
     Nothing in a kernel runs in parallel, so this is for small arrays.
 
-    The second entry has one number from each argument. The compiled program must return it: XLA crashes on unused
-    arguments of a kernel, and removes computations whose results are not returned.
+    The second entry contains one number from each argument. The compiled program must return it: XLA crashes on unused
+    kernel arguments, and removes computations whose results are not returned.
     """
 
     def with_arguments(*args: Any) -> Any:
@@ -122,7 +122,7 @@ def single_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def mark_call(function: Callable[..., Any], **attributes: str) -> Callable[..., Any]:
-    """Make a function that is one call with attributes in the program."""
+    """Make a function that becomes one call with attributes in the program."""
     from jax.experimental import xla_metadata
 
     if call := getattr(xla_metadata, "xla_metadata_call", None):  # from JAX 0.11 on
@@ -132,7 +132,7 @@ def mark_call(function: Callable[..., Any], **attributes: str) -> Callable[..., 
 
 
 def reduce_by_halves(combine: Callable[[jax.Array, jax.Array], jax.Array], x: jax.Array) -> jax.Array:
-    """Reduce the last axis, with at least one element, by `combine`; the result has shape `x.shape[:-1]`."""
+    """Reduce the last axis, which must not be empty, with `combine`; the result has shape `x.shape[:-1]`."""
     odd = None
     while (n := x.shape[-1]) > 1:
         if n % 2:

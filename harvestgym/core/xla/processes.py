@@ -1,13 +1,13 @@
-"""Checks of this process: a fork after which JAX would hang, and too many compiled programs in memory.
+"""Checks for this process: forks after which JAX would hang, and too many compiled programs in memory.
 
 JAX runs threads, which a fork does not copy, so a forked process would wait forever. A compiled program takes several
-memory mappings. Linux allows a process 65,530 of them, and LLVM aborts a process that asks for more: some thousands of
-programs, or two dozen farms, each with rollouts, planners and tuning.
+memory mappings. Linux allows 65,530 mappings per process, and LLVM aborts a process that requests more. A few thousand
+programs, or two dozen farms, each with rollouts, planners and tuning, reach this limit.
 
-Internals: `jax._src.xla_bridge.backends_are_initialized`; on Linux the names of XLA's threads.
-Gain: an error that explains what to do, instead of a process that hangs, regardless of who used JAX before the fork;
-programs are dropped before they exceed the limit.
-Without it: only a use of JAX by this package is detected. The off switch does not apply.
+Internals: `jax._src.xla_bridge.backends_are_initialized`; on Linux, the names of XLA's threads.
+Gain: an error that explains what to do, instead of a process that hangs, no matter which code used JAX before the
+fork; programs are dropped before they exceed the limit.
+Without it: JAX use is only detected if it came from this package. The off switch does not apply.
 
 This module does not import JAX: it runs when `harvestgym` is imported.
 """
@@ -24,18 +24,18 @@ PIECES = 20_000
 """Number of memory mappings above which programs are dropped: a third of the Linux limit, 1 to 2 GiB."""
 
 _used = _forked = False
-"""Whether this package has used JAX, and whether this process was forked from one in which JAX had started."""
+"""Whether this package has used JAX, and whether this process was forked from a process in which JAX had started."""
 
 
 def is_jax_started() -> bool:
-    """Return whether JAX has started in this process, or had started in the parent before the fork."""
+    """Return whether JAX has started in this process, or in its parent before the fork."""
     bridge = sys.modules.get("jax._src.xla_bridge")
     asked = getattr(bridge, "backends_are_initialized", None)
     return asked() if asked else _used
 
 
 def check_process() -> None:
-    """Raise RuntimeError if this process was forked from one where JAX was in use."""
+    """Raise RuntimeError if this process was forked from a process that was using JAX."""
     if _forked:
         raise RuntimeError(
             "expected a process in which JAX can start, got one forked from a process that had used it, where it would "
@@ -57,7 +57,7 @@ def _note_fork() -> None:
 
 
 def _has_lost_threads() -> bool:
-    """Return whether JAX has started but its threads are missing: the fork happened before this import."""
+    """Return whether JAX has started but its threads are missing, because the fork happened before this import."""
     names = list(Path("/proc/self/task").glob("*/comm"))  # empty without /proc
     return is_jax_started() and bool(names) and not any("XLA" in name.read_text() for name in names)
 
@@ -65,11 +65,11 @@ def _has_lost_threads() -> bool:
 def free_programs_if_full() -> bool:
     """Drop all compiled programs if this process has too many memory mappings; return whether it did.
 
-    Programs that are needed later are compiled again. On systems other than Linux this does nothing.
+    Programs that are needed later are recompiled. On systems other than Linux, this does nothing.
     """
     if sys.platform != "linux" or Path("/proc/self/maps").read_bytes().count(b"\n") <= PIECES:
         return False
-    import jax  # a sweep can be described without JAX
+    import jax  # imported here because a sweep can be described without JAX
 
     jax.clear_caches()
     gc.collect()

@@ -1,18 +1,18 @@
-"""Two process-wide settings, made with the first environment.
+"""Two process-wide settings, applied when the first environment is made.
 
-Neither changes a number, and neither is changed if the user has set it, in JAX or by an environment variable.
+Neither affects results, and neither is changed if the user has set it in JAX or with an environment variable.
 
-- Folder of compiled programs. JAX's persistent cache is off by default. `HARVESTGYM_CACHE=off` leaves it off,
+- Folder for compiled programs. JAX's persistent cache is off by default. `HARVESTGYM_CACHE=off` leaves it off,
   `HARVESTGYM_CACHE=<folder>` moves it. When a process that added programs ends, the least recently used programs are
   removed until the folder is below `CACHE_LIMIT`: JAX has a limit too, but it needs a lock for each program and fails
-  on programs that were stored without one.
-- Programs on the CPU run in the calling thread: passing a small program to another thread of XLA takes longer than a
-  day of a farm. JAX reads this setting once, when it starts its CPU client; after that it is not changed.
+  on programs that were stored without a lock.
+- Programs on the CPU run in the calling thread: passing a small program to another XLA thread takes longer than
+  simulating a farm day. JAX reads this setting once, when it starts its CPU client; it is not changed afterwards.
 
 Internals: the names of four JAX configuration options.
-Gain: the cache halves the time to the first step; on JAX 0.10 a step of `farm/full-1x1-v1` through `gymnasium.make`
+Gain: the cache halves the time to the first step; with JAX 0.10, a step of `farm/full-1x1-v1` through `gymnasium.make`
 took 44 us in the calling thread and 69 us in another.
-Without it: every process compiles its programs, and every call waits for a thread of XLA.
+Without it: every process compiles its programs, and every call waits for an XLA thread.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ CACHE_LIMIT = 2 * 2**30
 """Size in bytes above which the oldest compiled programs are removed from the folder."""
 
 CACHE_OPTIONS = {"jax_persistent_cache_min_compile_time_secs": 0.2, "jax_persistent_cache_min_entry_size_bytes": -1}
-"""Which programs are stored: those that take at least a fifth of a second to compile, however small."""
+"""Options for storing programs that take at least a fifth of a second to compile, however small."""
 
 _done = False
 
 
 def set_up_jax() -> None:
-    """Make both settings, once per process."""
+    """Apply both settings, once per process."""
     global _done
     if _done or not is_enabled():
         return
@@ -54,7 +54,7 @@ def set_up_jax() -> None:
 
 
 def cache_folder() -> Path | None:
-    """Return the folder of compiled programs; None when the cache is switched off."""
+    """Return the folder for compiled programs; None if the cache is switched off."""
     wanted = os.environ.get(CACHE_VARIABLE, "")
     if wanted.casefold() == "off" or not is_enabled():
         return None
@@ -88,13 +88,13 @@ def _run_in_calling_thread() -> None:
 
 
 def _trim_if_changed(folder: Path, before: int) -> None:
-    """Trim the cache at the end of a process if programs were added since `before`: listing thousands takes 0.1 s."""
+    """Trim the cache when a process ends if programs were added since `before`: listing thousands takes 0.1 s."""
     if folder.is_dir() and folder.stat().st_mtime_ns != before:
         trim_cache(folder, CACHE_LIMIT)
 
 
 def list_programs(folder: Path) -> list[tuple[Path, os.stat_result]]:
-    """Return the files of compiled programs in a folder with their status, the least recently used first."""
+    """Return the compiled program files in a folder with their status, least recently used first."""
     found = []
     for path in folder.glob("*-cache") if folder.is_dir() else ():
         with suppress(FileNotFoundError):  # another process removed it

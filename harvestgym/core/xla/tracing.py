@@ -1,10 +1,10 @@
-"""Tracing: values that stand for numbers not known yet.
+"""Detection of traced values, which represent numbers that are not known yet.
 
 Internals: the class `jax.core.Tracer`, which JAX exports without documenting it.
-Gain: constructors check their arguments, and may also be called in a compiled function.
-Without it: no public function distinguishes these values, so the off switch does not apply.
+Gain: constructors can check their arguments and still be called in a compiled function.
+Without it: no public function detects these values, so the off switch does not apply.
 
-This module does not import JAX, because files can be checked without it.
+This module does not import JAX, so that files can be checked without it.
 """
 
 from __future__ import annotations

@@ -68,7 +68,7 @@ class Episode:
     ) -> Episode:
         """Make an episode from lists with an entry per step; ConfigError if their lengths or structures differ.
 
-        `observations` and `infos` begin with the reset. Only the numbers in infos are kept. An interrupted episode is
+        `observations` and `infos` start with the reset. Only the numbers in infos are kept. An interrupted episode is
         truncated at its last step.
         """
         lengths = [len(observations) - 1, len(actions), len(rewards), len(terminated), len(truncated)]
@@ -94,7 +94,7 @@ class Demonstrations:
     """Episodes of one id.
 
     Attributes:
-        by: who acted: the name of a policy, "human", or another text.
+        by: the actor: the name of a policy, "human", or other text.
         overrides: keyword arguments of `harvestgym.make(id, **overrides)`.
     """
 
@@ -120,10 +120,10 @@ def record_demonstrations(
     split: str | None = None,
     **overrides: Any,
 ) -> Demonstrations:
-    """Record episodes of a policy, the i-th with the seed `seed` + i.
+    """Record episodes of a policy; the i-th episode has the seed `seed` + i.
 
     With a `split` ("train" or "test", see `splits`), seeds count from the first seed of the split, and the environment
-    is the one of the split, with the overrides.
+    is made for the split, with the overrides.
     """
     if split is not None:
         chosen = splits.split(id, split)
@@ -183,7 +183,7 @@ def collect_episodes(
 ) -> Iterator[Episode]:
     """Record an episode of `act(obs) -> action` (a policy of any library) in a Gymnasium environment for each seed.
 
-    Actions of a `Farm` are recorded in the action space of its id, and its rewards net of costs, like those of its id;
+    Actions of a `Farm` are recorded in the action space of its id, and its rewards net of costs, as for its id;
     ConfigError for an action that has no integer form.
     """
     kept = _make_recorder(env.unwrapped)
@@ -198,7 +198,7 @@ def collect_episodes(
 
 
 def _make_recorder(env: Any) -> Callable[[Any, Callable[[], Any]], tuple[Any, ...]]:
-    """Return a function from an action and its step to obs, reward, flags, info and action as recorded."""
+    """Return a function that maps an action and its step to the recorded obs, reward, flags, info and action."""
     from harvestgym.farm.paper.farm import Farm
 
     if not isinstance(env, Farm):

@@ -1,7 +1,7 @@
 """Write and read demonstrations as a Minari dataset in any folder.
 
 The folder has the layout of Minari, so both `minari.MinariDataset(folder / "data")` and, with
-`MINARI_DATASETS_PATH` set to the folder above, `minari.load_dataset(name)` read it.
+`MINARI_DATASETS_PATH` set to its parent folder, `minari.load_dataset(name)` read it.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def _write_data(demonstrations: Demonstrations, path: Path, dataset_id: str) -> 
 
 
 def _spec(demonstrations: Demonstrations) -> Any:
-    """Return the Gymnasium spec of the environment; None for a farm file, which other machines lack."""
+    """Return the Gymnasium spec of the environment; None for a farm file, which other machines do not have."""
     if demonstrations.id.endswith(FARM_SUFFIXES):
         return None
     spec = gymnasium.spec(demonstrations.id)
@@ -86,7 +86,7 @@ def _buffers(demonstrations: Demonstrations) -> Iterator[EpisodeBuffer]:
 
 
 def read(path: Path) -> Demonstrations:
-    """Read the episodes of a folder that `write` made; ConfigError for another folder."""
+    """Read the episodes in a folder made by `write`; ConfigError for any other folder."""
     try:
         dataset = minari.MinariDataset(path.resolve() / "data")
     except ValueError as error:

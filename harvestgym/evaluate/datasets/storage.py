@@ -92,7 +92,7 @@ def _write_table(demonstrations: Demonstrations, path: Path) -> None:
 
 
 def _name_columns(part: str, tree: Any) -> Any:
-    """Return the tree with the name of its column for each leaf."""
+    """Return the tree with each leaf replaced by the name of its column."""
 
     def name(way: Any, leaf: Any) -> str:
         return "/".join(filter(None, (part, jax.tree_util.keystr(way, simple=True, separator="/"))))
@@ -136,7 +136,7 @@ def _make_episode(rows: Mapping[str, np.ndarray], about: Mapping[str, Any], seed
 
 
 def _fill_tree(names: Any, rows: Mapping[str, np.ndarray]) -> Any:
-    """Return a tree of column names with their values; lists, which JSON makes of tuples, become tuples again."""
+    """Return a tree of column names with their values; lists, the JSON form of tuples, become tuples again."""
     if isinstance(names, str):
         return rows[names]
     if isinstance(names, dict):

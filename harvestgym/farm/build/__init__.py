@@ -1,1 +1,1 @@
-"""From a farm file or Python objects to a `FarmModel`: names, components, compilation."""
+"""Building a `FarmModel` from a farm file or Python objects: names, components and compilation."""

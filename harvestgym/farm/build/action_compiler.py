@@ -1,4 +1,4 @@
-"""From `rules > interventions` of a farm file to the action table: some actions, plots and values, or all of them."""
+"""Compiler from a farm file's `rules > interventions` to the action table, with all or some actions and plots."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from harvestgym.farm.schema import Interval, parse_plot
 def compile_actions(
     farmers: Sequence[str], fields: Sequence[FieldSlots], interventions: Mapping[str, Any] | None
 ) -> ActionTable:
-    """Compile the action table of a farm: all actions, or those of the rules' `interventions`, in canonical names."""
+    """Compile a farm's action table: all actions, or only the rules' `interventions`, in canonical names."""
     every = [row for f, field in enumerate(fields) for row in _list_rows(f, field)]
     table = ActionTable(tuple(farmers), _number_rows(every), tuple(fields))
     if interventions is None:
@@ -30,7 +30,7 @@ def compile_actions(
 
 
 MOST_ACTIONS = 10_000_000
-"""The most actions of a farm, which are numbered one by one."""
+"""The maximum number of actions on a farm, each with its own number."""
 
 
 def _check_count(table: ActionTable) -> ActionTable:
@@ -66,7 +66,7 @@ def _restrict(row: ActionRow, limits: Mapping[str, Any], fields: Sequence[FieldS
 
 
 def narrow_parameter(parameter: Parameter, limit: Any, where: str) -> Parameter:
-    """Limit a parameter to choices, an interval or (None) nothing; ConfigError if no value is left."""
+    """Limit a parameter to choices or an interval, or leave it unlimited (None); ConfigError if no value is left."""
     if limit is None:
         return parameter
     where = f"{where} > {parameter.key}"

@@ -1,4 +1,4 @@
-"""From a farm description to a `FarmModel` and its parameters, one compile step for each section; nothing is run.
+"""Compiler from a farm description to a `FarmModel` and its parameters, with one step per section; nothing is run.
 
 The steps are `compile_field`, `resolve_names`, `compile_actions`, `plan_observations`, `compile_initial_values`,
 `compile_any`, `compile_score` and `compile_context`.
@@ -37,7 +37,7 @@ from harvestgym.farm.public_names import KINDS
 from harvestgym.farm.schema import FarmSpec, FieldSpec, farm_spec
 
 Entities = Mapping[str, Sequence[Entity]]
-"""The entities of some fields, by the name of the field."""
+"""The entities on some fields, by field name."""
 
 STOPS = "rules > terminal_conditions"
 
@@ -45,12 +45,12 @@ DrawnStart = tuple[InitialValue, Any]
 
 
 def build(spec: FarmSpec, entities: Entities | None = None, ready: ReadyComponents | None = None) -> FarmModel:
-    """Return the model of a farm, its rules and its expert checked.
+    """Build the model of a farm, and check its rules and its expert.
 
     Args:
         spec: the description.
-        entities: instances that take the place of what it says of some fields.
-        ready: instances of farmers, rules and terms.
+        entities: instances that replace the described entities on some fields.
+        ready: instances of farmers, rules and reward terms.
     """
     try:
         model = compile_context(_compile_farm(spec, entities or {}, ready or ReadyComponents()), compile_field)
@@ -66,7 +66,7 @@ def build(spec: FarmSpec, entities: Entities | None = None, ready: ReadyComponen
 
 
 def build_text(text: str) -> FarmModel:
-    """Return the model of the text of a farm file, as `Farm.to_yaml` writes it."""
+    """Build the model from a farm file's text, as written by `Farm.to_yaml`."""
     return build(farm_spec(yaml_io.parse(text, "farm"), "farm"))
 
 
@@ -113,7 +113,7 @@ def _compile_farm(spec: FarmSpec, entities: Entities, ready: ReadyComponents) ->
 
 
 def compile_field(spec: FieldSpec, entities: Sequence[Entity] | None = None) -> FieldParams:
-    """Return the place and the entities of a field; instances `entities` replace those of the file."""
+    """Compile the location and entities of a field; instances in `entities` replace the file's entities."""
     made = tuple(entities) if entities is not None else tuple(load_kind(k).named(s) for k, s in spec.entities)
     labels = entity_names([type(e) for e in made])
     hosts = tuple(sorted(n for n, e in zip(labels, made, strict=True) if e.host))
@@ -132,17 +132,18 @@ def compile_field(spec: FieldSpec, entities: Sequence[Entity] | None = None) -> 
 def name_farm(
     fields: Mapping[str, FieldParams], farmers: Sequence[Any] = (), own_weather: Collection[str] = ()
 ) -> NameTable:
-    """Return the names of everything on a farm; the fields `own_weather` share no draws."""
+    """Return the names of everything on a farm; fields in `own_weather` share no draws."""
     streams = find_streams(fields, own_weather)
     slots = tuple(build_slots(name, field.entities, field.place, streams[name]) for name, field in fields.items())
     return NameTable(tuple(number_repeats([type(f).__name__ for f in farmers])), slots, list_variables(slots))
 
 
 def find_streams(fields: Mapping[str, FieldParams], own_weather: Collection[str]) -> dict[str, dict[str, str]]:
-    """Return, by field and entity, the name of the draws of each entity that has those of another field.
+    """Return, by field and entity, the random stream of each entity that shares the draws of another field.
 
-    Entities of a kind that is `shared` (the weather) have the draws of the first field at the same latitude and
-    longitude whose entity has the same parameters: rain on one of them is rain on all. Each field keeps its own state.
+    Entities of a `shared` kind (the weather) use the draws of the first field at the same latitude and longitude whose
+    entity has the same parameters, so rain on one of these fields is rain on all of them. Each field keeps its own
+    state.
     """
     found: dict[str, dict[str, str]] = {name: {} for name in fields}
     first: list[tuple[str, Any]] = []
@@ -160,7 +161,7 @@ def find_streams(fields: Mapping[str, FieldParams], own_weather: Collection[str]
 
 
 def share_starts(starts: list[DrawnStart], names: NameTable) -> list[DrawnStart]:
-    """Return the initial values with those of the first field for entities that share its draws and have none."""
+    """Copy the first field's initial values to entities that share its draws and have no value of their own."""
     given = {(start.variable.where, start.variable.key) for start, _ in starts}
     copies = []
     for variable in names.variables:
@@ -181,14 +182,14 @@ def _is_same(one: Any, other: Any) -> bool:
 
 
 def _offer(requested: ObservationPlan, free: ObservationPlan) -> ObservationPlan:
-    """Return the items that can be requested, each number once and none that is free."""
+    """Return the items that can be requested, with each number once and without free numbers."""
     whole = {item.variable for item in (*requested.items, *free.items) if item.plot is None}
     kept = (item for item in requested.items if item not in free.items)
     return ObservationPlan(tuple(item for item in kept if item.plot is None or item.variable not in whole))
 
 
 def _check_terms(model: FarmModel) -> None:
-    """Trace each further term of the score once, so that its errors have its path."""
+    """Trace each additional score term once, so that its errors include its path."""
     terms = model.params.score.terms
     if not terms:
         return
@@ -202,7 +203,7 @@ def _check_terms(model: FarmModel) -> None:
 
 
 def _check_fields(spec: FarmSpec, entities: Entities) -> None:
-    """Build each field without rules or score: a missing entity explains many unknown names."""
+    """Build each field without rules or score, since a missing entity explains many unknown names."""
     for name, field in spec.fields.items():
         try:
             _compile_farm(FarmSpec(fields={name: field}), entities, ReadyComponents())
@@ -211,7 +212,7 @@ def _check_fields(spec: FarmSpec, entities: Entities) -> None:
 
 
 def _advise(error: str) -> str:
-    """Return the kind to add, where an error says that nobody sends a message."""
+    """Suggest the kind to add if an error says that no entity sends a message."""
     if "got 0" in error:
         for name in KINDS:
             if any(message.__name__ in error.split() for message, _ in load_kind(name).published):
@@ -220,15 +221,15 @@ def _advise(error: str) -> str:
 
 
 def _key() -> Any:
-    """Return the shape of a key, for which nothing is compiled."""
+    """Return the shape of a key, without compiling anything."""
     return jax.eval_shape(jax.random.key, 0)
 
 
 @partial(jax.jit, static_argnums=0)
 def _first_day(model: FarmModel, key: jax.Array, params: FarmParams) -> dict[str, jax.Array]:
-    """Return the tallies of all entities; to trace a day also checks who needs whom.
+    """Return the tallies of all entities; tracing a day also checks that every message has a sender.
 
-    Jitted only so that JAX remembers the trace: farms of one structure pay for it once.
+    It is jitted only so that JAX caches the trace: farms of equal structure are traced once.
     """
     none = model.actions.orders(jnp.zeros(model.schedule, jnp.int32))
     return model.day(key, model.initial(key, params), none, params)[1].tally

@@ -1,6 +1,6 @@
-"""Loading of the components that a farm file names: kinds of entities, farmers, rules and reward terms.
+"""Loading of the components named in a farm file: kinds of entities, farmers, rules and reward terms.
 
-Each is a built-in name or `module:Class`. `harvestgym.farm.public_names` has the table of the built-in ones.
+Each is a built-in name or `module:Class`. `harvestgym.farm.public_names` lists the built-in components.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ P = TypeVar("P")
 
 
 class ReadyComponents(NamedTuple):
-    """Instances that take the place of what a farm file says; its own farmers where there is none.
+    """Instances that replace components of a farm file; without farmers here, the file's farmers are used.
 
-    `functions` are those that its stopping conditions may call.
+    `functions` are the functions that stopping conditions may call.
     """
 
     farmers: tuple[Farmer, ...] = ()
@@ -33,11 +33,11 @@ class ReadyComponents(NamedTuple):
 
 
 BUILT_IN: Mapping[type, Mapping[str, str]] = {Entity: KINDS, Farmer: FARMERS, Rule: RULES, Term: TERMS}
-"""The built-in components by the base of their classes."""
+"""The built-in components, by base class."""
 
 
 def load_class(name: str, base: type[P], where: str) -> type[P]:
-    """Return the class of a component by its built-in name or as `module:Class`; ConfigError otherwise."""
+    """Return the class of a component given by its built-in name or as `module:Class`; ConfigError otherwise."""
     known = BUILT_IN[base]
     target = name if ":" in name else known.get(name)
     if target is None:
@@ -46,11 +46,11 @@ def load_class(name: str, base: type[P], where: str) -> type[P]:
 
 
 def load_kind(name: str) -> type[Entity]:
-    """Return the class of a kind of entity."""
+    """Return the entity class for a kind."""
     return load_class(name, Entity, "entities")
 
 
 def build_component(spec: ComponentSpec, base: type[P], where: str) -> P:
-    """Return a farmer, a further rule or a reward term from its entry in a farm file."""
+    """Build a farmer, an additional rule or a reward term from its entry in a farm file."""
     given: dict[str, Any] = {k: v for k, v in (spec.model_extra or {}).items() if v is not None}
     return build_params(load_class(spec.kind, base, where), given, where)

@@ -1,7 +1,7 @@
-"""From the `context` of a farm file to a contextual farm: what is drawn is found by comparing parameters.
+"""Compiler from a farm file's `context` to a contextual farm; comparing parameters shows which entries are drawn.
 
-For each choice the parameters of one part of a field are loaded, and so checked, as for any farm file. Where the
-parameters of the choices differ, there is what the draw decides.
+For each choice, the parameters of one part of a field are loaded and checked as for any farm file. The draw sets the
+entries in which the choices differ.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ PLACE = {
     "altitude#m": "localization",
     "scale#m": "shape",
 }
-"""The numbers of a field's place that can be changed, and where they stand in its description."""
+"""The numbers of a field's location that can be changed, and where they appear in its description."""
 
 SMALL_TABLE = 64
-"""Leaves up to this size are written entry by entry, larger ones (tables of weather) as a whole."""
+"""Leaves up to this size are written entry by entry; larger leaves (weather tables) are written as a whole."""
 
 
 FieldReader = Callable[[FieldSpec, Sequence[Entity]], FieldParams]
 
 
 class CompiledDraw(NamedTuple):
-    """One draw, the values of the entries that it determines, and whether it is for a single parameter."""
+    """One draw, the values of the entries that it sets, and whether it is for a single parameter."""
 
     draw: ContextDraw
     table: np.ndarray
@@ -49,11 +49,11 @@ class CompiledDraw(NamedTuple):
 
 
 def compile_context(model: FarmModel, read_field: FieldReader) -> FarmModel:
-    """`model` with the contexts of its spec; the model itself if it has none. `read_field` makes a field of entities.
+    """Add the contexts of its spec to `model`; without contexts, return it unchanged. `read_field` compiles a field.
 
     Raises:
-        ConfigError: for an unknown path, with the nearest; for sets that do not share one shape; for two draws
-            that decide the same.
+        ConfigError: for an unknown path, with the nearest valid path; for sets of different shapes; for two draws that
+            set the same entry.
     """
     context = model.spec.context
     if context is None:
@@ -81,7 +81,7 @@ def _shown(context: ContextSpec) -> list[str]:
 
 
 def _restrict_choices(reads: Sequence[CompiledDraw], only: Mapping[str, Sequence[str]]) -> list[CompiledDraw]:
-    """Return the draws with those choices that are held back taken out of what is drawn."""
+    """Restrict the draws to the choices in `only`; the other choices are held out."""
     choices = {read.draw.name: read.draw for read in reads if read.draw.kind == "choice"}
     for name, wanted in only.items():
         check_name("draw", name, choices, "context > only")
@@ -115,7 +115,7 @@ def _check_disjoint(reads: Sequence[CompiledDraw]) -> None:
 
 
 class _Reader:
-    """Reads draws against one model: its spec, its names and the leaves of its parameters."""
+    """Reader of draws for one model: its spec, its names and the leaves of its parameters."""
 
     def __init__(self, model: FarmModel, read_field: FieldReader) -> None:
         self.model = model
@@ -123,7 +123,7 @@ class _Reader:
         self.base = _leaves(model.defaults)
 
     def read(self, name: str, value: Interval | MixtureSpec | list[Any], shown: bool) -> CompiledDraw:
-        """Return the draw of one entry of the file."""
+        """Return the draw for one entry of the file."""
         where, single = f"{WHERE} > {name}", name.count("/") > 1 or name.partition("/")[2] in PLACE
         if isinstance(value, Interval):
             return self._range(name, value, shown, where)
@@ -177,7 +177,7 @@ class _Reader:
         return self._fitting(dataclasses.replace(self.model.defaults, fields=tuple(fields)), value, where)
 
     def _changed(self, index: int, changes: Mapping[str, Any]) -> FieldParams:
-        """Return the parameters of a field with some parts changed; only the entities among them are loaded again."""
+        """Return a field's parameters with some parts changed; only the changed entities are reloaded."""
         field = self.model.fields[index]
         spec = reduce(lambda now, item: replace_part(now, *item), changes.items(), self.model.spec.fields[field.name])
         changed = {part.partition("/")[0] for part in changes}
@@ -190,7 +190,7 @@ class _Reader:
         return self.read_field(spec, entities)
 
     def _fitting(self, params: FarmParams, value: Any, where: str) -> list[np.ndarray]:
-        """Return the leaves, if they are those of the model in number and shape."""
+        """Return the leaves if their number and shapes match the model's; ConfigError otherwise."""
         if jax.tree.structure(params) != jax.tree.structure(self.model.defaults):
             what = "parameters of another structure"
         else:
@@ -207,7 +207,7 @@ class _Reader:
     def _compared(
         self, variants: Sequence[Sequence[np.ndarray]], where: str
     ) -> tuple[np.ndarray, tuple[LeafUpdate, ...]]:
-        """Return where the variants differ from the farm or each other: values (variants, k), and what they are."""
+        """Return the entries in which the variants differ from the farm or each other, with values (variants, k)."""
         columns, writes = [], []
         for leaf, base in enumerate(self.base):
             rows = np.stack([np.ravel(base), *(np.ravel(variant[leaf]) for variant in variants)])
@@ -225,7 +225,7 @@ class _Reader:
 
 
 def replace_part(field: FieldSpec, part: str, value: Any, where: str = "") -> FieldSpec:
-    """Replace the set of an entity of a field (`Soil-0`), one parameter of it (`Soil-0/depth#m`) or of the place."""
+    """Replace an entity's set (`Soil-0`), one of its parameters (`Soil-0/depth#m`) or a number of the location."""
     if part in PLACE:
         group = getattr(field, PLACE[part]).model_dump(by_alias=True) | {part: value}
         return validate(FieldSpec, dict(field) | {PLACE[part]: group}, where or "field")
@@ -259,7 +259,7 @@ def _shares(mix: Any, where: str) -> list[float]:
 
 
 def _mixed(variants: Sequence[Sequence[np.ndarray]], shares: Sequence[float], where: str) -> list[np.ndarray]:
-    """Leaf by leaf the mean of the variants with these shares."""
+    """Return the mean of the variants, weighted by the shares, leaf by leaf."""
     return [_mean(np.stack(leaves), np.asarray(shares), where) for leaves in zip(*variants, strict=True)]
 
 
@@ -280,7 +280,7 @@ def _check_finite(values: np.ndarray, where: str) -> None:
 
 
 def _labels(choices: Sequence[Any], of_field: bool) -> tuple[str, ...]:
-    """Return a name for each choice; those of a field by the sets that they name, if these differ."""
+    """Return a name for each choice; choices of a field are named after their sets, if these differ."""
     if of_field:
         short = tuple(", ".join(part for part in choice.values() if isinstance(part, str)) for choice in choices)
         if all(short) and len(set(short)) == len(short):

@@ -1,4 +1,4 @@
-"""Writing: from Python objects to a farm description, and from a description to YAML text."""
+"""Writing of farm descriptions from Python objects, and of YAML text from descriptions."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from harvestgym.farm.formula_parser import FUNCTIONS, parse_formula, write_formu
 from harvestgym.farm.schema import FarmSpec
 
 NOT_IN_A_FILE = "not in a file"
-"""The key that replaces a parameter set which was made in Python and which no file can hold."""
+"""The key that replaces a parameter set made in Python that no file can represent."""
 
 LINE_LENGTH = 90
-"""Characters of a list that stands in a line."""
+"""Maximum number of characters in a list written on one line."""
 
 
 def name_kind(cls: type) -> str:
-    """Return the name of a class in a farm file: built-in ones by their name, others as `module:Class`."""
+    """Return the name of a class in a farm file: the name of a built-in class, `module:Class` for others."""
     ours = cls.__module__.startswith("harvestgym.farm.")
     return cls.__name__ if ours else f"{cls.__module__}:{cls.__qualname__}"
 
 
 def write_parameters(component: Any) -> dict[str, Any]:
-    """Return the parameters of a farmer, rule, term or entity as a file has them, without default ones."""
+    """Return the parameters of a farmer, rule, term or entity in the form of a farm file, without defaults."""
     out: dict[str, Any] = {}
     for field in dataclasses.fields(component):
         meta, value = field.metadata.get("meta"), getattr(component, field.name)
@@ -46,7 +46,7 @@ def write_parameters(component: Any) -> dict[str, Any]:
 
 
 def write_set(component: Any) -> dict[str, Any]:
-    """Return the parameters as `write_parameters` gives them; the reason instead if no file can hold them."""
+    """Return the result of `write_parameters`, or the reason if no file can hold the parameters."""
     try:
         return write_parameters(component)
     except ConfigError as error:
@@ -54,12 +54,12 @@ def write_set(component: Any) -> dict[str, Any]:
 
 
 def write_component(component: Any) -> dict[str, Any]:
-    """Return a farmer, rule or term as a farm file has it."""
+    """Return a farmer, rule or term in the form of a farm file."""
     return {"kind": name_kind(type(component))} | write_set(component)
 
 
 def write_farm(spec: FarmSpec) -> str:
-    """Return a farm as YAML; ConfigError if a part of it lives in Python only."""
+    """Return a farm as YAML; ConfigError if a part of it exists only in Python."""
     calls = (node for text in spec.rules.terminal_conditions for node in ast.walk(parse_formula(text)))
     if any(isinstance(node, ast.Call) and write_formula(node.func) not in FUNCTIONS for node in calls):
         raise ConfigError("rules > terminal_conditions: expected formulas as text, got a Python function")
@@ -67,7 +67,7 @@ def write_farm(spec: FarmSpec) -> str:
 
 
 def _plain(value: Any, where: str) -> Any:
-    """Values that YAML can hold; plots as `'(0, 1)'`."""
+    """Convert a value to plain values that YAML can hold, with plots as `'(0, 1)'`."""
     if isinstance(value, Mapping):
         if NOT_IN_A_FILE in value:
             raise ConfigError(f"{where}: expected a set of a file, got {value[NOT_IN_A_FILE]}")
@@ -91,12 +91,12 @@ def _check_class(kind: Any, where: str) -> None:
 
 
 def to_yaml(data: Any) -> str:
-    """YAML as people write it: keys in their order, one in a line, so that lines can be deleted; short lists in one."""
+    """Return readable YAML: keys in order, one per line, so that lines can be deleted; short lists on one line."""
     return yaml.dump(data, Dumper=_Dumper, allow_unicode=True, sort_keys=False, default_flow_style=None, width=110)
 
 
 class _Dumper(yaml.SafeDumper):
-    """A safe dumper with the lines of the paper's files."""
+    """Safe dumper with the line layout of the paper's files."""
 
 
 def _in_a_line(dumper: yaml.SafeDumper, data: list[Any]) -> yaml.Node:
@@ -107,7 +107,7 @@ def _in_lines(dumper: yaml.SafeDumper, data: dict[Any, Any]) -> yaml.Node:
     node = dumper.represent_mapping("tag:yaml.org,2002:map", data, flow_style=not data)
     for _, below in node.value:
         if below.tag == "tag:yaml.org,2002:null":
-            below.value = ""  # `harvest:`, as the paper has it
+            below.value = ""  # `harvest:`, as in the paper
     return node
 
 

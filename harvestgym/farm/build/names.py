@@ -1,6 +1,6 @@
-"""Walk over a farm description that writes every name in its canonical spelling.
+"""Conversion of every name in a farm description to its canonical spelling.
 
-It runs once, as soon as the entities of a farm are known; everything after it compares canonical names.
+It runs once, as soon as a farm's entities are known; all later code compares canonical names.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from harvestgym.farm.schema import (
 )
 
 Resolve = Callable[[NameTable, EntityKey, Any, str], dict[str, Any]]
-"""Resolves the names under an entity; the last argument is the path for errors."""
+"""Function that resolves the names under an entity; the last argument is the path for errors."""
 
 
 def resolve_names(spec: FarmSpec, names: NameTable) -> FarmSpec:
-    """Return the same farm with every name of its rules, score, context and expert in the canonical spelling.
+    """Return the same farm with every name in its rules, score, context and expert in canonical spelling.
 
     Raises:
-        ConfigError: for a name that the farm does not have, with its path and the nearest valid name; for something
-            that is named twice in different spellings.
+        ConfigError: for an unknown name, with its path and the nearest valid name; for an entry that is given twice in
+            different spellings.
     """
     return spec.model_copy(
         update={
@@ -63,7 +63,7 @@ def resolve_score(names: NameTable, score: ScoreSpec) -> ScoreSpec:
 
 
 def _resolve_tree(names: NameTable, tree: Mapping[str, Any], resolve: Resolve, where: str) -> dict[str, Any]:
-    """Return a tree `field: entity: ...`."""
+    """Resolve the names in a tree `field: entity: ...`."""
     out: dict[str, Any] = {}
     for field, entities in tree.items():
         inside: dict[str, Any] = {}
@@ -75,7 +75,7 @@ def _resolve_tree(names: NameTable, tree: Mapping[str, Any], resolve: Resolve, w
 
 
 def _resolve_variables(names: NameTable, entity: EntityKey, given: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """Values of variables; one given for a group holds for all its variables, an empty one says nothing."""
+    """Resolve variable values; a group's value applies to all its variables, and empty values are dropped."""
     out: dict[str, Any] = {}
     for key, value in given.items():
         _, found = names.below(entity, key.split("/"), where)
@@ -92,7 +92,7 @@ def _resolve_actions(names: NameTable, entity: EntityKey, given: Mapping[str, An
 
 
 def _resolve_interventions(names: NameTable, entity: EntityKey, given: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """Interventions and the limits of their parameters; plots are written `'(0, 1)'`, all of them are no limit."""
+    """Resolve interventions and their parameter limits; plots are written `'(0, 1)'`, and all plots mean no limit."""
     out: dict[str, Any] = {}
     for name, limits in given.items():
         action = names.action(entity, name, where)
@@ -106,7 +106,7 @@ def _resolve_interventions(names: NameTable, entity: EntityKey, given: Mapping[s
 
 
 def _list_plots(listed: Interval | list[Any]) -> list[Any]:
-    """Plots as text; a single one, without a list around it, was read as an interval."""
+    """Return plots as strings; a single plot outside a list was read as an interval."""
     each = [listed.ends] if isinstance(listed, Interval) else [parse_plot(plot) for plot in listed]
     return [str(tuple(plot)) if isinstance(plot, (tuple, list)) else plot for plot in each]
 
@@ -121,7 +121,7 @@ def _resolve_conditions(names: NameTable, conditions: list[str], where: str) -> 
 
 
 def resolve_order_rule(names: NameTable, rule: OrderRule, where: str) -> OrderRule:
-    """Return a rule with every name in the canonical spelling; ConfigError for a name that the farm does not have."""
+    """Return a rule with every name in canonical spelling; ConfigError for an unknown name."""
     given: dict[str, Any] = {"when": _resolve_conditions(names, rule.when, f"{where} > when"), "every": rule.every}
     if rule.farmer is not None:
         given["farmer"] = names.farmers[names.farmer(rule.farmer, where)]
@@ -150,7 +150,7 @@ def _resolve_context(names: NameTable, context: ContextSpec) -> ContextSpec:
 
 
 def _resolve_draw(names: NameTable, path: str) -> str:
-    """Return the path of a draw, `Field-0/Soil-0/depth#m`; the context compiler refuses unknown parts."""
+    """Return the canonical path of a draw, `Field-0/Soil-0/depth#m`; the context compiler rejects unknown parts."""
     words = path.split("/")
     with suppress(ConfigError):
         words[0] = names.field(words[0])

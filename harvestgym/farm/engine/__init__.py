@@ -1,1 +1,1 @@
-"""The dynamics of a farm: actions, observations, one day, scores and rules as arrays."""
+"""The dynamics of a farm on arrays: actions, observations, days, scores and rules."""

@@ -1,7 +1,7 @@
-"""The action table of a farm: each action as a tuple, as an integer and as arrays.
+"""The action table of a farm, which converts actions between tuples, integers and arrays.
 
-The tuples `(farmer, field, entity, name, parameters)` of the Farm-Gym paper, the integers of the `Discrete` interface
-and the arrays that compiled code uses are three forms of an entry of this table.
+The Farm-Gym paper's tuples `(farmer, field, entity, name, parameters)`, the integers of the `Discrete` interface and
+the arrays in compiled code are three forms of the same table entry.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ from .name_table import NameTable, parameter_keys
 from .variables import FieldSlots, check_plot
 
 BINS = 11
-"""Values that stand for a continuous parameter in the integer form, both ends included."""
+"""Number of values that a continuous parameter has in the integer form, both ends included."""
 
 DURATION = "duration#min"
-"""The parameter of an action that says how long it takes."""
+"""The action parameter that gives its duration."""
 
 ActionTuple = tuple[str, str, str, str, dict[str, Any]]
 
 
 class Orders(NamedTuple):
-    """A schedule of at most m orders as arrays; a kind of 0 is no order.
+    """A schedule of at most m orders as arrays; kind 0 means no order.
 
     Attributes:
-        kind: int32 (m,), 1 + the row of the table.
+        kind: int32 (m,), 1 + the table row.
         farmer: int32 (m,).
         plot: int32 (m, 2); (-1, -1) is the whole field.
-        values: float32 (m, k), the parameters in the order of the action, zero beyond.
+        values: float32 (m, k), the parameters in the action's order, padded with zeros.
     """
 
     kind: jax.Array
@@ -49,7 +49,7 @@ class Orders(NamedTuple):
 
     @classmethod
     def of_rows(cls, acts: jax.Array, farmer: Any, row: Any, plot: Any, values: Any) -> Orders:
-        """Return the orders for rows of the table (m,) where `acts`, and to do nothing elsewhere."""
+        """Return orders for table rows (m,) where `acts` is True, and orders to do nothing elsewhere."""
         return cls(
             kind=jnp.where(acts, 1 + row, 0),
             farmer=jnp.where(acts, farmer, 0),
@@ -60,7 +60,7 @@ class Orders(NamedTuple):
 
 @dataclass(frozen=True)
 class ActionRow:
-    """One intervention of one entity, with its number in the table and the plots and values that the rules allow."""
+    """One intervention on one entity, with its row number and the plots and values that the rules allow."""
 
     number: int
     field: int
@@ -72,17 +72,17 @@ class ActionRow:
 
     @cached_property
     def grids(self) -> tuple[Sequence[Any], ...]:
-        """The grids of the integer form, the last counted fastest: the plots, then the values of each parameter."""
+        """The grids of the integer form: the plots, then the values of each parameter; the last varies fastest."""
         values = [_grid(p, whole) for p, whole in zip(self.allowed, self.action.parameters, strict=True)]
         return (self.plots if self.action.plot else (None,), *values)
 
     @property
     def count(self) -> int:
-        """The number of concrete actions of the row, for one farmer."""
+        """The number of concrete actions in the row, for one farmer."""
         return math.prod(len(grid) for grid in self.grids)
 
     def place(self, order: Order) -> int | None:
-        """Return the place of an order among the concrete actions of the row; None if it is not in the grids."""
+        """Return the index of an order among the row's concrete actions; None if it is not in the grids."""
         plots, *grids = self.grids
         at = plots.index(order.plot)
         for grid, value in zip(grids, order.values, strict=True):
@@ -95,7 +95,7 @@ class ActionRow:
 
 @dataclass(frozen=True)
 class Order:
-    """One action that somebody asks for: a row of the table, who does it, where, and the values."""
+    """One requested action: a table row, the farmer, the plot and the parameter values."""
 
     row: ActionRow
     farmer: int
@@ -114,13 +114,13 @@ def _words(whole: Parameter) -> list[str]:
 
 
 def _encode(whole: Parameter, value: Any) -> float:
-    """Return a number as it is, a word as its position among those of the kind, also where the rules allow fewer."""
+    """Return a number unchanged, and a word as its index among all choices, even if the rules allow fewer."""
     return float(_words(whole).index(value)) if value in _words(whole) else float(value)
 
 
 @dataclass(frozen=True)
 class ActionTable:
-    """The allowed interventions of a farm: rows of the table, and the farmers who can do them."""
+    """The interventions that a farm allows, as table rows, and the farmers who can carry them out."""
 
     farmers: tuple[str, ...]
     rows: tuple[ActionRow, ...]
@@ -128,17 +128,17 @@ class ActionTable:
 
     @cached_property
     def size(self) -> int:
-        """The number of actions of the integer form; number 0 is to do nothing."""
+        """The number of actions in the integer form; action 0 does nothing."""
         return 1 + len(self.farmers) * int(self.starts[-1])
 
     @property
     def width(self) -> int:
-        """The largest number of parameters of an action."""
+        """The largest number of parameters that an action has."""
         return max((len(r.allowed) for r in self.rows), default=0)
 
     @cached_property
     def starts(self) -> np.ndarray:
-        """Return where each row begins among the actions of one farmer, and their number at the end."""
+        """The index of each row's first action among one farmer's actions, followed by the number of actions."""
         return np.cumsum([0, *(r.count for r in self.rows)]).astype(np.int32)
 
     @cached_property
@@ -153,7 +153,7 @@ class ActionTable:
 
     @cached_property
     def on_first_plot(self) -> np.ndarray:
-        """For each number, that of the same action on the first plot of its row; the number itself without plots."""
+        """For each action number, the number of the same action on its row's first plot; itself if it has no plot."""
         numbers = np.arange(self.size)
         for farmer in range(len(self.farmers)):
             for row in self.rows:
@@ -162,7 +162,7 @@ class ActionTable:
         return numbers
 
     def order(self, number: int) -> Order | None:
-        """Return the order of a number; None for 0, to do nothing."""
+        """Return the order with a given number; None for 0, which does nothing."""
         if number == 0:
             return None
         farmer, rest = divmod(number - 1, int(self.starts[-1]))
@@ -173,12 +173,12 @@ class ActionTable:
         return Order(row, farmer, plot, tuple(values))
 
     def list_orders(self) -> list[Order | None]:
-        """Return the order of each number."""
+        """Return the order for each number."""
         return [self.order(number) for number in range(self.size)]
 
     @cached_property
     def tables(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Of each row: the lengths of its grids (rows, 1 + k), its plots (rows, n, 2), its values (rows, k, n)."""
+        """For each row, its grid lengths (rows, 1 + k), its plots (rows, n, 2) and its values (rows, k, n)."""
         rows = len(self.rows)
         sizes = np.ones((rows, 1 + self.width), np.int32)
         plots = np.full((rows, max(len(r.grids[0]) for r in self.rows), 2), -1, np.int32)
@@ -193,9 +193,10 @@ class ActionTable:
         return sizes, plots, values
 
     def orders(self, index: jax.Array | Orders) -> Orders:
-        """Return orders for integer actions: `index` of shape (), one action, or (m,), a schedule; orders as they are.
+        """Return the orders for integer actions `index`, one action of shape () or a schedule (m,); pass orders
+        through.
 
-        A number that is no action is the order to do nothing: compiled code cannot raise.
+        An invalid number becomes the order to do nothing, since compiled code cannot raise.
         """
         if isinstance(index, Orders):
             return index
@@ -218,7 +219,7 @@ class ActionTable:
         return Orders.of_rows(acts, farmer, row, plots[row, at[0]], numbers)
 
     def minutes(self, orders: Orders) -> jax.Array:
-        """Return the `duration#min` of each order, float32 (m,); 0 where it names none."""
+        """Return the `duration#min` of each order, float32 (m,); 0 where it has none."""
         named = [[p.key == DURATION for p in r.allowed] for r in self.rows]
         column = np.asarray([-1, *(of.index(True) if True in of else -1 for of in named)], np.int32)
         if not (column >= 0).any():
@@ -228,7 +229,7 @@ class ActionTable:
         return jnp.sum(jnp.where(mine, orders.values, 0.0), axis=1)
 
     def encode(self, schedule: Sequence[Sequence[Any]], size: int) -> Orders:
-        """Return a schedule of the paper's tuples as orders of length `size`; ConfigError if one is not allowed."""
+        """Convert a schedule of the paper's tuples to orders of length `size`; ConfigError if one is not allowed."""
         if len(schedule) > size:
             raise ConfigError(f"schedule: expected at most {size} actions a day, got {len(schedule)}")
         kind, farmer = np.zeros(size, np.int32), np.zeros(size, np.int32)
@@ -239,7 +240,7 @@ class ActionTable:
         return Orders(kind, farmer, plot, values)  # type: ignore[arg-type]
 
     def index(self, action: Sequence[Any]) -> int:
-        """Return the number of one of the paper's tuples in the integer form."""
+        """Return the integer form of one of the paper's tuples."""
         order = self.parse(action)
         at = order.row.place(order)
         if at is None:
@@ -247,7 +248,7 @@ class ActionTable:
         return self.numbers(order.row, order.farmer)[at]
 
     def parse(self, action: Sequence[Any]) -> Order:
-        """Return the checked order of `(farmer, field, entity, name, parameters)` of the paper, in any spelling."""
+        """Parse and check the paper's `(farmer, field, entity, name, parameters)`, in any spelling."""
         whole = isinstance(action, (tuple, list)) and len(action) == 5
         if not whole or not isinstance(action[4], (Mapping, type(None))):
             raise ConfigError(f"expected (farmer, field, entity, name, parameters), got {action!r}")
@@ -261,7 +262,7 @@ class ActionTable:
         return NameTable(self.farmers, self.fields, ())
 
     def row(self, field: str, entity: str, name: str) -> ActionRow:
-        """Return the row of an action by canonical names; ConfigError if it is not allowed."""
+        """Return the row for an action given by canonical names; ConfigError if it is not allowed."""
         if (field, entity, name) not in self.row_numbers:
             allowed = [action for *where, action in self.row_numbers if where == [field, entity]]
             raise unknown("action", name, allowed, f"{field} > {entity}")
@@ -269,7 +270,7 @@ class ActionTable:
 
     @cached_property
     def row_numbers(self) -> dict[tuple[str, str, str], int]:
-        """The number of each row by the names of its field, entity and action."""
+        """The number of each row, by field, entity and action name."""
         return {(*row.names, row.action.name): row.number for row in self.rows}
 
     def _filled(self, row: ActionRow, farmer: int, parameters: Mapping[str, Any]) -> Order:
@@ -300,7 +301,7 @@ def _allowed_plot(plot: Any, row: ActionRow, shape: tuple[int, int], where: str)
 
 
 def check_value(parameter: Parameter, value: Any, where: str) -> Any:
-    """Return a value that the parameter allows, as it is; ConfigError otherwise."""
+    """Return a value unchanged if the parameter allows it; ConfigError otherwise."""
     if parameter.continuous:
         low, high = parameter.range
         if isinstance(value, bool) or not isinstance(value, numbers.Real) or not low <= float(value) <= high:

@@ -1,7 +1,7 @@
-"""The allocator: the needs of all hosts and the ground of each plot become one share, conserving both.
+"""The allocator, which divides each plot's water and nutrients among all hosts without creating or losing any.
 
-It is part of the engine, not an entity: takers and giver use the same result, so nothing is created or
-lost between them, for any kinds on the field.
+It is part of the engine, not an entity: the hosts and the soil use the same result, so the totals balance for any kinds
+of entities on the field.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from harvestgym.farm.entities.messages import Ground, Need, Share
 
 
 def allocate(needs: Need, ground: Ground, priorities: Sequence[int]) -> Share:
-    """Serve the hosts, higher priorities first, equals in proportion to what they ask.
+    """Serve the hosts in order of priority; hosts of equal priority share in proportion to their requests.
 
-    Water is limited by what the soil can give above the wilting point. Of the nutrients asked only the
-    microlife's fraction is requested from the soil (section 4.3), limited by the stock.
+    Water is limited to the amount that the soil holds above the wilting point. Only the microlife's fraction of the
+    nutrient demand is requested from the soil (section 4.3), limited by the stock.
 
     Args:
         needs: stacked along the host axis: water (host, length, width), nutrients (host, 4, length, width).
-        ground: of the plots.
-        priorities: of each host, static.
+        ground: the water and nutrients of the plots.
+        priorities: the static priority of each host.
     """
     water = _by_priority(needs.water, ground.extractable, priorities)
     nutrients = _by_priority(needs.nutrients * ground.microlife, ground.nutrients, priorities)
@@ -32,7 +32,7 @@ def allocate(needs: Need, ground: Ground, priorities: Sequence[int]) -> Share:
 
 
 def _by_priority(asked: jax.Array, stock: jax.Array, priorities: Sequence[int]) -> jax.Array:
-    """Host by host, as there are few, by additions, which XLA fuses with their uses."""
+    """Allocate host by host, since there are few; plain additions let XLA fuse them with their uses."""
     given = list(asked)
     for level in sorted(set(priorities), reverse=True):
         equals = [host for host, priority in enumerate(priorities) if priority == level]
@@ -44,6 +44,6 @@ def _by_priority(asked: jax.Array, stock: jax.Array, priorities: Sequence[int]) 
 
 
 def _part(total: jax.Array, stock: jax.Array) -> jax.Array:
-    """Return the fraction of the total request that the stock allows, 0 to 1."""
+    """Return the fraction of the total request that the stock can cover, 0 to 1."""
     short = total > stock
     return jnp.where(short, stock / jnp.where(short, total, 1.0), 1.0)

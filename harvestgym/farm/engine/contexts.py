@@ -1,8 +1,8 @@
-"""Contextual farms (section 2): some parameters are drawn again, per episode, for several, or day by day.
+"""Contextual farms (section 2), whose parameters are redrawn every episode, every few episodes, or every few days.
 
-What was drawn is a vector of numbers in the state; which entries of the parameters it decides is structure. So
-one compiled program lives every context. A day passes under the context of its morning; every value of a
-state is read under the context of that state.
+The drawn numbers are a vector in the state; the parameter entries that they set are part of the structure, so one
+compiled program runs every context. A day uses the context of its morning; every value of a state is read under that
+state's context.
 """
 
 from __future__ import annotations
@@ -20,32 +20,32 @@ from harvestgym.core.tree import pytree, replace, var
 from .state import FarmParams
 
 STREAM = "context"
-"""The name under which contexts take their keys, so that they change no other draw."""
+"""The name from which context keys are derived, so that contexts do not affect other draws."""
 
 
 @pytree
 class Context:
-    """The context in force, since when, and (where it is forecast) the ones to come.
+    """The current context, its age in episodes, and, where contexts are forecast, the upcoming ones.
 
-    `numbers` has the index of each choice, the shares of each mixture and the value of each range, in order.
+    `numbers` holds the index of each choice, the shares of each mixture and the value of each range, in order.
     """
 
-    numbers: jax.Array = var("context", "what was drawn", axes=("draw",))
-    episodes: jax.Array = var("episodes", "episodes begun under it", dtype="int", axes=())
-    ahead: jax.Array = var("ahead", "the numbers of the days to come", axes=("lead", "draw"), hidden=True)
-    forecast: jax.Array = var("forecast", "what is said of them", axes=("lead", "feature"))
+    numbers: jax.Array = var("context", "the drawn numbers", axes=("draw",))
+    episodes: jax.Array = var("episodes", "episodes started in this context", dtype="int", axes=())
+    ahead: jax.Array = var("ahead", "the numbers for the coming days", axes=("lead", "draw"), hidden=True)
+    forecast: jax.Array = var("forecast", "the forecast for the coming days", axes=("lead", "feature"))
 
 
 @dataclass(frozen=True)
 class LeafUpdate:
-    """Entries of one leaf of `FarmParams`: some, by their flat number, or all of them (`entries` empty)."""
+    """Update of one leaf of `FarmParams`, for the given flat indices, or for all entries if `entries` is empty."""
 
     leaf: int
     size: int
     entries: tuple[int, ...] = ()
 
     def apply(self, leaf: Any, values: jax.Array) -> jax.Array:
-        """Return the leaf with `values` (size,) in it."""
+        """Return the leaf with `values` (size,) written into it."""
         old = jnp.asarray(leaf)
         if not self.entries:
             return values.astype(old.dtype).reshape(old.shape)
@@ -57,15 +57,15 @@ class LeafUpdate:
 
 @dataclass(frozen=True)
 class ContextDraw:
-    """One thing that is drawn, and what it decides.
+    """One random draw, and the parameters that it sets.
 
     Attributes:
         name: its path in the farm file.
-        kind: one of some choices, a mixture of sets in shares that are drawn, or a number of a range.
-        labels: the names of the choices or of the mixed sets; of a range its own.
-        writes: the entries of the parameters that it decides.
-        shown: whether it is seen.
-        only: which of the choices are drawn, by their numbers; empty for all.
+        kind: one of several choices, a mixture of sets in drawn shares, or a number from a range.
+        labels: the names of the choices or of the mixed sets; for a range, its own name.
+        writes: the parameter entries that it sets.
+        shown: whether it is observed.
+        only: the indices of the choices that can be drawn; empty for all.
     """
 
     name: str
@@ -77,21 +77,21 @@ class ContextDraw:
 
     @property
     def width(self) -> int:
-        """The number of its numbers."""
+        """The number of values that it draws."""
         return len(self.labels) if self.kind == "mixture" else 1
 
     @property
     def decides(self) -> set[tuple[int, int]]:
-        """The leaf and the flat number of each entry that it decides."""
+        """The leaf and the flat index of each entry that it sets."""
         return {(write.leaf, i) for write in self.writes for i in write.entries or range(write.size)}
 
     @property
     def features(self) -> list[str]:
-        """The names of the numbers that are seen of it: one for each choice, 1 for that in force."""
+        """The names of its observed numbers; a choice has one per option, which is 1 for the current option."""
         return [self.name] if self.kind == "range" else [f"{self.name}/{label}" for label in self.labels]
 
     def sample(self, uniform: jax.Array, table: jax.Array) -> jax.Array:
-        """Return its numbers from uniforms (..., width): all choices alike, all shares alike (Dirichlet of ones)."""
+        """Return its numbers from uniforms (..., width): choices equally likely, shares from a flat Dirichlet."""
         if self.kind == "choice":
             eligible = np.asarray(self.only or range(len(self.labels)), np.float32)
             at = jnp.minimum(jnp.floor(uniform * len(eligible)), len(eligible) - 1).astype(jnp.int32)
@@ -102,19 +102,19 @@ class ContextDraw:
         return table[0, 0] + uniform * (table[1, 0] - table[0, 0])
 
     def values(self, numbers: jax.Array, table: jax.Array) -> jax.Array:
-        """Return the entries (k,) that it decides, from its numbers (width,)."""
+        """Return the entries (k,) that its numbers (width,) set."""
         if self.kind == "choice":
             return jnp.asarray(table)[numbers[0].astype(jnp.int32)]
         return numbers if self.kind == "range" else numbers @ table
 
     def features_of(self, numbers: jax.Array) -> jax.Array:
-        """Return the visible features (..., features) of numbers (..., width)."""
+        """Return the observed features (..., features) for numbers (..., width)."""
         if self.kind == "choice":
             return (numbers == jnp.arange(len(self.labels), dtype=jnp.int32)).astype(jnp.float32)
         return numbers
 
     def ends(self, table: jax.Array) -> Any:
-        """Return the least and the greatest value of each feature, (2, features)."""
+        """Return the lowest and the highest value of each feature, (2, features)."""
         if self.kind == "range":
             return table
         return np.repeat(np.asarray([[0.0], [1.0]], np.float32), len(self.labels), 1)
@@ -137,16 +137,16 @@ class ContextDraw:
 
 @dataclass(frozen=True)
 class ContextSampler:
-    """The layer of a farm whose parameters are drawn: all draws, and when they are made; by default there are none.
+    """The layer that draws a farm's parameters: all draws and their timing; by default it has no draws.
 
-    The farm is a contextual MDP if the context is shown, else a robust one. An observation ends with the numbers that
-    are seen of the context, a choice one-hot.
+    The farm is a contextual MDP if the context is shown, and a robust MDP otherwise. An observation ends with the
+    visible numbers of the context; choices are one-hot.
 
     Attributes:
-        draws: whole sets first, then single parameters, which have the last word.
-        days: after how many days of an episode there is a new context; 0 for none within an episode.
-        episodes: how many episodes of an environment share one.
-        lookahead: how many days are forecast.
+        draws: whole sets first, then single parameters, which take precedence.
+        days: the number of days between new contexts; 0 if the context does not change within an episode.
+        episodes: the number of consecutive episodes that share a context.
+        lookahead: the number of days that are forecast.
     """
 
     draws: tuple[ContextDraw, ...] = ()
@@ -156,29 +156,29 @@ class ContextSampler:
 
     @property
     def width(self) -> int:
-        """The number of numbers of a context."""
+        """The length of a context vector."""
         return sum(draw.width for draw in self.draws)
 
     @property
     def labels(self) -> list[str]:
-        """The name of each number of a context, in `info["context"]`."""
+        """The name of each number in `info["context"]`."""
         named = [d.features if d.kind == "mixture" else [d.name] for d in self.draws]
         return [name for names in named for name in names]
 
     @property
     def features(self) -> list[str]:
-        """The name of each number that is seen, those of today and then those forecast."""
+        """The name of each observed number: today's numbers, then the forecast ones."""
         now = [feature for draw in self.draws if draw.shown for feature in draw.features]
         return now + [f"forecast/{feature}/{lead + 1}" for lead in range(self.lookahead) for feature in now]
 
     @property
     def when(self) -> str:
-        """Return when there is a new context, in words."""
+        """The interval between new contexts, in words."""
         number, unit = (self.days, "day") if self.days else (self.episodes, "episode")
         return f"every {unit}" if number == 1 else f"every {number} {unit}s"
 
     def texts(self, params: FarmParams) -> list[str]:
-        """Return the choices or range of each draw, in words."""
+        """Describe the choices or range of each draw in words."""
         return [draw.range_text(table) for draw, table in self._tables(params)]
 
     def _tables(self, params: FarmParams) -> list[tuple[ContextDraw, Any]]:
@@ -191,39 +191,39 @@ class ContextSampler:
         return [(draw, numbers[..., end - draw.width : end]) for draw, end in zip(self.draws, ends, strict=True)]
 
     def describe(self, numbers: Any) -> list[str]:
-        """Return each draw with its numbers in words."""
+        """Describe each draw and its numbers in words."""
         return [f"{draw.name}: {draw.text(part)}" for draw, part in self.split(np.asarray(numbers))]
 
     def sample(self, uniform: jax.Array, params: FarmParams) -> jax.Array:
-        """Numbers from uniforms, both (..., width)."""
+        """Return context numbers from uniforms, both (..., width)."""
         pairs = zip(self.split(uniform), self._tables(params), strict=True)
         return jnp.concatenate([draw.sample(part, table) for (draw, part), (_, table) in pairs], -1)
 
     def features_of(self, numbers: jax.Array) -> jax.Array:
-        """Return the visible features (..., features of a day) of numbers (..., width)."""
+        """Return the observed features (..., features of a day) for numbers (..., width)."""
         nothing = jnp.zeros((*numbers.shape[:-1], 0), jnp.float32)
         shown = (draw.features_of(part) for draw, part in self.split(numbers) if draw.shown)
         return jnp.concatenate([nothing, *shown], -1)
 
     def seen(self, context: Context | tuple[()]) -> list[jax.Array]:
-        """Return what an observation shows of a context, in parts to be joined: today, and what is forecast."""
+        """Return the observed parts of a context, to be concatenated: today's numbers and the forecast."""
         return [self.features_of(context.numbers), context.forecast.ravel()] if context else []
 
     def limits(self, params: FarmParams) -> np.ndarray:
-        """Return the least and the greatest value of each number that is seen, (2, features)."""
+        """Return the lowest and the highest value of each observed number, (2, features)."""
         ends = [np.zeros((2, 0), np.float32), *map(np.asarray, self._ends(params))]
         return np.tile(np.concatenate(ends, 1), 1 + self.lookahead)
 
     def _ends(self, params: FarmParams) -> list[Any]:
-        """Return the least and the greatest value of each number of a day that is seen, by draw."""
+        """Return, for each draw, the lowest and the highest value of each observed number of a day."""
         return [draw.ends(table) for draw, table in self._tables(params) if draw.shown]
 
     def in_force(self, params: FarmParams, context: Any) -> FarmParams:
-        """Return the parameters in force under a context."""
+        """Return the parameters that apply under a context."""
         return self.apply(params, context and context.numbers)
 
     def apply(self, params: FarmParams, numbers: Any) -> FarmParams:
-        """Return the parameters with the numbers of a context in them; those with no context to come, as they are."""
+        """Write the numbers of a context into the parameters; return parameters without a pending context unchanged."""
         if not params.context:
             return params
         leaves, tree = jax.tree.flatten(replace(params, context=()))
@@ -235,21 +235,21 @@ class ContextSampler:
         return tree.unflatten(leaves)
 
     def first(self, key: jax.Array, params: FarmParams) -> Context | tuple[()]:
-        """Return the context of a first episode, from the key of its start, with those that are forecast."""
+        """Return the context of a first episode, with its forecast, from the key that starts the episode."""
         if not self.draws:
             return ()
         drawn, forecast = self._draw_ahead(key, jnp.zeros((0, self.width), jnp.float32), params)
         return Context(numbers=drawn[0], episodes=jnp.int32(1), ahead=drawn[1:], forecast=forecast)
 
     def _draw_ahead(self, key: jax.Array, ahead: jax.Array, params: FarmParams) -> tuple[jax.Array, jax.Array]:
-        """Return the contexts `ahead` and new ones, for today and the days to come, and the forecast of the latter."""
+        """Extend the contexts `ahead` with new draws, for today and the coming days; also return the forecast."""
         now, later = keys_for(key_for(key, STREAM), ("now", "forecast"))
         shape = (1 + self.lookahead - len(ahead), self.width)
         drawn = jnp.concatenate([ahead, self.sample(jax.random.uniform(now, shape, jnp.float32), params)])
         return drawn, self._forecast(later, drawn[1:], params)
 
     def next_episode(self, key: jax.Array, last: Any, renew: jax.Array, params: FarmParams) -> Any:
-        """Return the context of the next episode: a new one where the episodes of `last` are over, or where `renew`."""
+        """Return the context of the next episode: a new one if `last` has used up its episodes, or if `renew`."""
         if not self.draws:
             return ()
         fresh, kept = self.first(key, params), replace(last, episodes=last.episodes + 1)
@@ -257,7 +257,7 @@ class ContextSampler:
         return jax.tree.map(lambda new, old: jnp.where(over, new, old), fresh, kept)
 
     def next_day(self, key: jax.Array, context: Any, day: jax.Array, params: FarmParams) -> Any:
-        """Return the context of day `day` of the episode."""
+        """Return the context on day `day` of the episode."""
         if not self.days:
             return context
         drawn, forecast = self._draw_ahead(key, context.ahead, params)
@@ -265,7 +265,7 @@ class ContextSampler:
         return replace(context, numbers=numbers, ahead=drawn[1:], forecast=forecast)
 
     def _forecast(self, key: jax.Array, ahead: jax.Array, params: FarmParams) -> jax.Array:
-        """Return the forecast for the days ahead, with error variance growing with the lead, clipped to the range."""
+        """Return the forecast for the days ahead, clipped to the range; the error variance grows with the lead."""
         seen = self.features_of(ahead)
         if not (self.lookahead and params.context):
             return seen

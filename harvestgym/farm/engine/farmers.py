@@ -1,7 +1,8 @@
-"""Rules and farmers: rules permit the orders of a day, and farmers with a capacity, hours and a budget do them.
+"""Rules and farmers: rules permit a day's orders, and farmers with limited capacity, hours and budget carry them out.
 
-`Rule` is the base of custom rules, which may also end an episode. A custom farmer is a `@pytree` class with `work` (and
-`look`, where observations are requested); what it remembers from day to day (a budget, say) is given back to it.
+`Rule` is the base class for custom rules, which may also end an episode. A custom farmer is a `@pytree` class with
+`work` (and `look`, if observations are requested); its memory (a budget, for example) is passed back to it the next
+day.
 """
 
 from __future__ import annotations
@@ -21,15 +22,15 @@ from .reward_terms import RewardContext
 
 @pytree
 class Rule:
-    """Base of all further rules: forbids nothing, ends nothing."""
+    """Base class for additional rules; it forbids nothing and ends nothing."""
 
     def __post_init__(self) -> None:
         check_fields(self)
 
     def permits(self, orders: Orders, prices: jax.Array, context: RewardContext) -> jax.Array:
-        """Return which of the orders of a day are allowed, bool (m,).
+        """Return which of a day's orders are allowed, bool (m,).
 
-        `prices` is what the score charges for each, 0 where an earlier rule refuses it. Farmers come after the rules.
+        `prices` holds the score's charge for each order, 0 if an earlier rule refused it. Rules apply before farmers.
         """
         return jnp.ones(orders.kind.shape, bool)
 
@@ -40,9 +41,9 @@ class Rule:
 
 @pytree
 class CostCap(Rule):
-    """The orders of a day may cost so much and no more, whoever does them: those that come after are refused."""
+    """Limit on the total cost of a day's orders over all farmers; once it is exceeded, orders are refused."""
 
-    most: jax.Array = par("max_action_schedule_cost", "cost of the orders of a day", low=0, high=WIDE)
+    most: jax.Array = par("max_action_schedule_cost", "maximum cost of a day's orders", low=0, high=WIDE)
 
     def permits(self, orders: Orders, prices: jax.Array, context: RewardContext) -> jax.Array:
         return jnp.cumsum(prices) <= self.most
@@ -52,13 +53,13 @@ UNLIMITED = 2**31 - 1
 
 
 class Work(NamedTuple):
-    """The orders or observations for one farmer, in list order.
+    """The orders or observations assigned to one farmer, in list order.
 
     Attributes:
-        wanted: bool (n,), whether there is such an order, for this farmer.
-        minutes: float32 (n,), the `duration#min` that an order names, 0 where it names none.
-        price: float32 (n,), what the score charges for it.
-        entries: float32 (n,), how many numbers an observation shows; 0 for an intervention.
+        wanted: bool (n,), whether the entry is an order for this farmer.
+        minutes: float32 (n,), the `duration#min` of each order, 0 if it has none.
+        price: float32 (n,), the score's charge for each order.
+        entries: float32 (n,), the number of values that an observation shows; 0 for an intervention.
         day: int32, days since the start of the season.
     """
 
@@ -70,7 +71,7 @@ class Work(NamedTuple):
 
 
 class WorkResult(NamedTuple):
-    """Orders that a farmer did (bool (n,)), its new memory, and the wages."""
+    """The orders that a farmer carried out (bool (n,)), the farmer's new memory, and the wages."""
 
     done: jax.Array
     memory: Any
@@ -79,21 +80,21 @@ class WorkResult(NamedTuple):
 
 @pytree
 class Farmer:
-    """Base of all farmers: does everything, for nothing."""
+    """Base class for farmers; it carries out every order, without wages."""
 
     def __post_init__(self) -> None:
         check_fields(self)
 
     def init(self) -> Any:
-        """Return the memory on the first morning."""
+        """Return the farmer's memory on the first morning."""
         return ()
 
     def work(self, memory: Any, work: Work) -> WorkResult:
-        """Return the interventions of a day."""
+        """Carry out the interventions of a day."""
         return WorkResult(work.wanted, memory, jnp.float32(0.0))
 
     def look(self, memory: Any, work: Work) -> WorkResult:
-        """Return the observations of a morning, before the interventions of the same day."""
+        """Make the observations of a morning, before the interventions of the same day."""
         return WorkResult(work.wanted, memory, jnp.float32(0.0))
 
 
@@ -101,9 +102,9 @@ def delegate(
     farmers: Sequence[Farmer], memories: Sequence[Any], whose: Any, request: Work,
     job: Callable[[Farmer, Any, Work], WorkResult],
 ) -> WorkResult:  # fmt: skip
-    """Let each farmer do its part of the orders of all, `whose` (n,) they are; `job` is its `work` or `look`.
+    """Let each farmer carry out its own orders; `whose` (n,) assigns them, and `job` is the farmers' `work` or `look`.
 
-    Returns the orders that were done, the memories of all farmers and the sum of their wages.
+    Returns the orders that were carried out, all farmers' memories and the sum of their wages.
     """
     done, after, wages = jnp.zeros_like(request.wanted), [], jnp.float32(0.0)
     for i, (farmer, memory) in enumerate(zip(farmers, memories, strict=True)):
@@ -116,7 +117,7 @@ def delegate(
 
 @pytree
 class BasicFarmer(Farmer):
-    """Always there, up to a number of interventions and of observations a day."""
+    """Farmer who is always available, with a maximum number of interventions and observations a day."""
 
     max_daily_interventions: jax.Array = par(
         "max_daily_interventions", "interventions a day", low=0, dtype="int", default=UNLIMITED
@@ -133,7 +134,7 @@ class BasicFarmer(Farmer):
 
 
 class HourlyMemory(NamedTuple):
-    """The memory of a farmer with hours: minutes worked today, and money left."""
+    """The memory of a farmer with limited hours: minutes worked today, and money left."""
 
     minutes: jax.Array
     money: jax.Array
@@ -141,16 +142,16 @@ class HourlyMemory(NamedTuple):
 
 @pytree
 class HourlyFarmer(Farmer):
-    """Works some hours a day, for wages and within a budget; each observation and intervention takes time.
+    """Farmer who works limited hours a day, for wages and within a budget; observations and interventions take time.
 
-    An order that takes more time or money than is left is refused, and what comes after it may still be done.
+    An order that needs more time or money than is left is refused; later orders may still be carried out.
     """
 
-    hours: jax.Array = par("hours#h.day-1", "time to work, observations included", low=0, high=24, default=8.0)
-    intervention: jax.Array = par("intervention#min", "for one that names no duration", low=0, high=1440, default=30.0)
+    hours: jax.Array = par("hours#h.day-1", "working time, including observations", low=0, high=24, default=8.0)
+    intervention: jax.Array = par("intervention#min", "for one without a duration", low=0, high=1440, default=30.0)
     observation: jax.Array = par("observation#min", "for each number observed", low=0, high=1440, default=5.0)
-    wage: jax.Array = par("wage#h-1", "price of an hour worked", low=0, high=1e6, default=0.0)
-    budget: jax.Array = par("budget", "money for wages and for the costs of the orders", low=0, high=WIDE, default=WIDE)
+    wage: jax.Array = par("wage#h-1", "wage per hour worked", low=0, high=1e6, default=0.0)
+    budget: jax.Array = par("budget", "money for wages and order costs", low=0, high=WIDE, default=WIDE)
 
     def init(self) -> HourlyMemory:
         return HourlyMemory(jnp.float32(0.0), jnp.float32(self.budget))
@@ -178,5 +179,5 @@ class HourlyFarmer(Farmer):
 
 
 def _first(wanted: jax.Array, limit: jax.Array) -> jax.Array:
-    """Return the first `limit` of those wanted."""
+    """Return the first `limit` wanted entries."""
     return wanted & (jnp.cumsum(wanted, dtype=jnp.int32) <= limit)

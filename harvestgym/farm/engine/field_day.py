@@ -1,4 +1,4 @@
-"""The day of one field: the orders in turn, then its entities publish rank by rank, share, and update themselves."""
+"""One day on one field: orders are carried out in turn, then entities publish by rank, share, and update themselves."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ Posts = dict[type[Message], dict[str, Message]]
 
 
 Rows = tuple[tuple[int, str, int], ...]
-"""The actions on a field: the number of the entity, the method and the number of parameters of each."""
+"""The actions on a field: for each, the entity's number, the method and the number of parameters."""
 
 
 def map_fields(function: Callable[..., Any], structures: Sequence[Hashable], *parts: Sequence[Any]) -> list[Any]:
-    """Return `function(structure, *parts)` of each field.
+    """Return `function(structure, *parts)` for each field.
 
     In a single kernel, `function` is traced once for all fields of equal structure whose parts are trees of equal
-    shapes, and mapped over them, which compiles much faster. Six such fields took sixteen times as long as one, and
-    take three times as long if they are mapped. Where XLA makes a kernel of each operation, as in batches, joining the
-    arrays of fields would cost more kernels than it saves.
+    shapes, and mapped over them, which compiles much faster: six such fields took sixteen times as long as one without
+    mapping, and take three times as long with it. Where XLA makes one kernel per operation, as in batches, stacking the
+    fields' arrays would cost more kernels than it saves.
     """
     if not traces_single_kernel():
         return list(map(function, structures, *parts))
@@ -66,10 +66,10 @@ def simulate_day(
     entities: tuple[Entity, ...],
     states: tuple[Any, ...],
 ) -> tuple[tuple[Any, ...], list[Ledger], jax.Array]:
-    """Return the states of tomorrow, what crossed the boundary through actions and entities, and the effective orders.
+    """Return tomorrow's states, the flows across the boundary from actions and entities, and the effective orders.
 
-    `kinds` (rows,) are those of orders for the actions on this field. Jitted, and put in line, only so that JAX
-    remembers the trace: a start needs it several times.
+    `kinds` (rows,) are the order kinds of the actions on this field. It is jitted and inlined only so that JAX caches
+    the trace, which a start needs several times.
     """
     field, rows = structure
     readers = {e for e, method, _ in rows if getattr(field.slots[e].kind, method).action.reads_board}
@@ -102,10 +102,10 @@ def _follow(
     entities: tuple[Entity, ...],
     boards: Mapping[int, Board],
 ) -> tuple[tuple[Any, ...], list[Ledger], jax.Array]:
-    """Return the states after an order, what crossed the boundary through each action, and whether it had an effect."""
+    """Return the states after an order, each action's boundary flows, and whether the order had an effect."""
     now, ledgers, hit = list(states), [], jnp.asarray(False)
     for kind, (e, method, width) in zip(kinds, rows, strict=True):
-        aim = _aim(order.plot, place.shape)  # for each row: what all share would be kept in memory
+        aim = _aim(order.plot, place.shape)  # recomputed for each row: a shared value would be kept in memory
         where = accepted & (order.kind == kind) & aim
         act, values = getattr(entities[e], method), [order.values[i] for i in range(width)]
         board = {"board": boards[e]} if act.action.reads_board else {}
@@ -117,7 +117,7 @@ def _follow(
 
 
 def _aim(plot: jax.Array, shape: tuple[int, int]) -> jax.Array:
-    """Return the plots an order is aimed at: one, or the whole field for (-1, -1)."""
+    """Return the plots that an order targets: one plot, or the whole field for (-1, -1)."""
     x, y = np.indices(shape, np.int32)
     return (plot[0] < 0) | ((x == plot[0]) & (y == plot[1]))
 
@@ -125,7 +125,7 @@ def _aim(plot: jax.Array, shape: tuple[int, int]) -> jax.Array:
 def publish(
     field: FieldSlots, entities: tuple[Entity, ...], states: Sequence[Any], place: Place, draws: list[Draws]
 ) -> Posts:
-    """Return all messages of a field on one day, rank by rank, the allocator's share among them."""
+    """Return all messages on a field in one day, by rank, including the allocator's share."""
     publishers = [(message, e, method) for e, s in enumerate(field.slots) for message, method in s.kind.published]
     posts: Posts = {}
     for rank in sorted({message.rank for message, _, _ in publishers} | {ALLOCATION_RANK}):
@@ -148,9 +148,9 @@ def _shared(field: FieldSlots, place: Place, posts: Posts) -> Share:
 
 @partial(jax.jit, static_argnames="fields", inline=True)
 def draw_day(key: jax.Array, fields: tuple[FieldSlots, ...]) -> list[list[Draws]]:
-    """Return today's uniforms for every entity in every field, drawn at once and sliced by entity and use.
+    """Return today's uniforms for every entity on every field, drawn at once and sliced by entity and use.
 
-    Jitted as `simulate_day` is.
+    It is jitted for the same reason as `simulate_day`.
     """
     shapes = [[(slot.stream, _shapes(slot)) for slot in field.slots] for field in fields]
     counts: dict[str, int] = {}
@@ -161,7 +161,7 @@ def draw_day(key: jax.Array, fields: tuple[FieldSlots, ...]) -> list[list[Draws]
 
 
 def _shapes(slot: EntitySlot) -> dict[str, tuple[int, ...]]:
-    """Return the shape of the uniforms of each use."""
+    """Return the shape of the uniforms for each use."""
     sizes = dict(slot.sizes)
     return {use: sum((sizes[a] for a in axes), ()) for use, axes in slot.kind.randomness.items()}
 

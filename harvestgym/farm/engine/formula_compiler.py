@@ -1,6 +1,6 @@
-"""Formulas of variables, compiled: what ends an episode reads the state, a policy what the farmer observes.
+"""Compiled formulas over variables; stopping conditions read the state, and policies read the observation.
 
-A comparison of a variable of the plots holds if it holds on every plot, or is read on one plot for an order on plots.
+A comparison of a per-plot variable holds if it holds on every plot; for an order on plots it is checked on one plot.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from .observations import ObservationPlan, ObservedItem
 from .variables import Variable, encode_label
 
 Compiled = Any
-"""A formula as the engine reads it: a tree of `Operation` over items, and over numbers of reference values."""
+"""A compiled formula: a tree of `Operation` over items and indices of reference values."""
 
 ReferenceValues = tuple[Any, ...]
-"""The reference values of a formula, float32, from left to right; they are parameters of a farm or a policy."""
+"""A formula's reference values, float32, from left to right; they are parameters of a farm or a policy."""
 
 PlotIndex = tuple[int, jax.Array]
-"""A plot: the number of its field and its x and y, which may be traced."""
+"""A plot: its field's number, and its x and y, which may be traced."""
 
 ReadItem = Callable[[ObservedItem, PlotIndex | None], tuple[jax.Array, Any]]
-"""The numbers of an item, of a variable of the plots only those of the plot if one is given; and which are known."""
+"""Function that returns an item's numbers, only for the plot if one is given, and which of them are known."""
 
 
 def all_of(*parts: Any) -> Any:
@@ -48,7 +48,7 @@ def any_of(*parts: Any) -> Any:
 
 
 def is_none_of(numbers: Any, values: Any) -> Any:
-    """Return which numbers are none of the values."""
+    """Return which numbers equal none of the values."""
     return ~jnp.isin(numbers, values)
 
 
@@ -71,24 +71,24 @@ OPERATORS: dict[type, Callable[..., Any]] = {
     ast.Or: any_of,
 }
 OVER_PLOTS = (jnp.sum, jnp.mean, jnp.min, jnp.max)
-"""The functions that read a variable of the plots on all of them, also in an order for one plot."""
+"""The functions that read a per-plot variable on all plots, even for an order on one plot."""
 
 
 @dataclass(frozen=True)
 class Operation:
-    """A function and what it is applied to."""
+    """A function and its operands."""
 
     function: Callable[..., Any]
     parts: tuple[Compiled, ...]
 
 
 class FormulaCompiler:
-    """Compiles formulas into trees whose reference values are numbered from left to right.
+    """Compiler from formulas to trees whose reference values are numbered from left to right.
 
     Attributes:
-        names: the names of the farm.
+        names: the farm's names.
         functions: what a formula may call besides `sum`, `mean`, `min`, `max` and `abs`: functions of all numbers of a
-            variable and its metadata.
+            variable and of its metadata.
         values: the reference values so far, float32.
     """
 
@@ -97,21 +97,22 @@ class FormulaCompiler:
         self.values: list[np.ndarray] = []
 
     def compile_any(self, formulas: Sequence[str], where: str) -> Compiled:
-        """Compile several formulas to one, which holds if any of them does; None, which never holds, if there is none.
+        """Combine several formulas into one that holds if any of them does; return None, which never holds, without
+        formulas.
 
         Raises:
-            ConfigError: for a name or a value that the farm does not have, with its position in the text.
+            ConfigError: for a name or a value that does not exist on the farm, with its position in the text.
         """
         paths = [where] if len(formulas) == 1 else [f"{where} > {i}" for i in range(len(formulas))]
         found = tuple(self.compile(text, path) for text, path in zip(formulas, paths, strict=True))
         return Operation(any_of, found) if len(found) > 1 else next(iter(found), None)
 
     def compile(self, text: str, where: str) -> Compiled:
-        """Compile a formula; raises as `compile_any`."""
+        """Compile a formula; raises like `compile_any`."""
         tree = parse_formula(text)
 
         def convert(node: Any, other: Any = None) -> Compiled:
-            """Convert a node; `other` is what it is compared with."""
+            """Convert a node; `other` is the node that it is compared with."""
             match node:
                 case ast.Subscript() | ast.Name() if is_variable(getattr(node, "value", node)):
                     return find_one_item(self.names, node, path(node))
@@ -139,7 +140,7 @@ class FormulaCompiler:
         return compiled
 
     def _encode(self, node: Any, other: Any, where: str) -> np.ndarray:
-        """Return a value as numbers; a word is a label of the variable that it is compared with."""
+        """Encode a value as numbers; a word is a label of the variable that it is compared with."""
         function = write_formula(other.func) if isinstance(other, ast.Call) else ""
         of = other.args[0] if function in FUNCTIONS else other
         given = [getattr(value, "id", getattr(value, "value", None)) for value in getattr(node, "elts", [node])]
@@ -172,18 +173,18 @@ class FormulaCompiler:
 
 
 def find_named_items(names: NameTable, node: Any, where: str) -> list[ObservedItem]:
-    """Return the items of a variable of a formula, or of a group of variables."""
+    """Return the items for a variable in a formula, or for a group of variables."""
     return names.observed(*names.split(node, where), where)[1]
 
 
 def plan_observations(names: NameTable, listed: Sequence[str], where: str) -> ObservationPlan:
-    """Plan a list of variables and groups of them, each item once."""
+    """Plan the observation of a list of variables and groups, each item once."""
     found = [find_named_items(names, parse_formula(text), f"{where} > {i}") for i, text in enumerate(listed)]
     return ObservationPlan(tuple(dict.fromkeys(item for items in found for item in items)))
 
 
 def find_one_item(names: NameTable, node: Any, where: str) -> ObservedItem:
-    """Return the item of a variable of a formula; ConfigError for a group of variables."""
+    """Return the item for a variable in a formula; ConfigError for a group of variables."""
     found = find_named_items(names, node, where)
     if len(found) != 1:
         keys = ", ".join(names.shorten(item.variable.where, item.variable.key) for item in found)
@@ -207,9 +208,9 @@ def _check_range(codes: Sequence[float], variable: Variable, where: str) -> None
 def holds(
     node: Compiled, values: Sequence[Any], read: ReadItem, plot: PlotIndex | None = None, unknown: bool = False
 ) -> Any:
-    """Return whether a formula holds, on one plot if one is given; a comparison of what is not known is `unknown`.
+    """Return whether a formula holds, on one plot if one is given; comparisons with unknown values give `unknown`.
 
-    Inside `not` it is the opposite, so that nothing is done for what is not known.
+    Inside `not` they give the opposite, so that unknown values never trigger an order.
     """
     if isinstance(node, Operation) and node.function in (all_of, any_of, jnp.logical_not):
         inside = unknown ^ (node.function is jnp.logical_not)
@@ -222,7 +223,7 @@ def holds(
 def evaluate_formula(
     node: Compiled, values: Sequence[Any], read: ReadItem, plot: PlotIndex | None = None
 ) -> tuple[Any, Any]:
-    """Return the numbers of a part of a formula, and which are known; True if all are."""
+    """Return the numbers for a part of a formula, and which of them are known; True if all are."""
     if isinstance(node, ObservedItem):
         return read(node, plot)
     if not isinstance(node, Operation):

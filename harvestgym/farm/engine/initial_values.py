@@ -1,4 +1,4 @@
-"""Initial values of state variables: fixed, or drawn again at each reset."""
+"""Initial values of state variables: fixed, or redrawn at each reset."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from .variables import FieldSlots, Variable, encode_label
 
 @dataclass(frozen=True)
 class InitialValue:
-    """Variable with its kind of initial value: one of several choices, or any number in between."""
+    """Variable with its type of initial value: one of several choices, or any number in an interval."""
 
     variable: Variable
     between: bool
 
     def draw(self, key: jax.Array, values: jax.Array) -> jax.Array:
-        """Return the value of an episode, broadcast to the plots; `values` are the choices or the two ends."""
+        """Draw the value for an episode, broadcast to the plots; `values` are the choices or the two ends."""
         if self.between and self.variable.meta.dtype != "float":
             drawn = jax.random.randint(key, (), jnp.int32(values[0]), jnp.int32(values[1]) + 1, jnp.int32)
         elif self.between:
@@ -43,7 +43,7 @@ class InitialValue:
 
     @partial(jax.jit, static_argnums=0, inline=True)
     def put(self, key: jax.Array, values: jax.Array, state: Any) -> Any:
-        """`state` of the entity with the value drawn into it; jitted as `field_day.simulate_day` is."""
+        """Draw the value and write it into the entity's `state`; jitted like `field_day.simulate_day`."""
         leaf = getattr(state, self.variable.attr)
         value = self.draw(key, values).astype(leaf.dtype)
         new = value if self.variable.index is None else leaf.at[self.variable.index].set(value)
@@ -58,7 +58,7 @@ def draw_initial_states(
     entities: Sequence[tuple[Entity, ...]],
     values: Sequence[jax.Array],
 ) -> tuple[tuple[Any, ...], ...]:
-    """Return the states of the entities of all fields before the first day; `values` are those of `starts`."""
+    """Return the states of all entities before the first day; `values` are the values for `starts`."""
     streams = [[slot.stream for slot in field.slots] for field in fields]
     given = [f"{streams[s.variable.field][s.variable.entity]}/{s.variable.key}" for s in starts]
     settle = [[f"{stream}/settle" for stream in of_field] for of_field in streams]
@@ -74,7 +74,7 @@ def draw_initial_states(
 
 @partial(jax.jit, static_argnums=1, inline=True)
 def _draw_keys(key: jax.Array, names: tuple[str, ...]) -> dict[str, jax.Array]:
-    """Return the key of each name; jitted as `field_day.simulate_day` is."""
+    """Return the key for each name; jitted like `field_day.simulate_day`."""
     return dict(zip(names, keys_for(key, names), strict=True))
 
 
@@ -82,7 +82,7 @@ def _draw_keys(key: jax.Array, names: tuple[str, ...]) -> dict[str, jax.Array]:
 def _init_field(
     field: FieldSlots, keys: list[jax.Array], place: Place, entities: tuple[Entity, ...]
 ) -> tuple[Any, ...]:
-    """Return the first states of a field; jitted as `field_day.simulate_day` is."""
+    """Return a field's first states; jitted like `field_day.simulate_day`."""
     return tuple(entity.init(key, place) for entity, key in zip(entities, keys, strict=True))
 
 
@@ -90,7 +90,7 @@ def _init_field(
 def _settle_field(
     field: FieldSlots, keys: list[jax.Array], place: Place, entities: tuple[Entity, ...], states: list[Any]
 ) -> tuple[Any, ...]:
-    """Return the states of a field after its initial values are known, none of them of a weak type."""
+    """Return a field's states once its initial values are known, without weak types."""
     settled = [entity.settle(key, state, place) for entity, key, state in zip(entities, keys, states, strict=True)]
     return tuple(jax.tree.map(lambda leaf: jnp.asarray(leaf, jnp.result_type(leaf)), settled))
 
@@ -100,7 +100,7 @@ def compile_initial_values(
     variables: Sequence[Variable],
     fields: Sequence[FieldParams],
 ) -> list[tuple[InitialValue, Any]]:
-    """Compile the initial values `field: entity: variable: values` of a farm file in canonical names."""
+    """Compile a farm file's initial values `field: entity: variable: values`, given in canonical names."""
     table = {(*v.where, v.key): v for v in variables}
     out: list[tuple[InitialValue, Any]] = []
     for field, entity, key, values in walk_tree(init):
@@ -115,7 +115,7 @@ def compile_initial_values(
 
 
 def _check_starts(starts: Sequence[tuple[InitialValue, Any]], fields: Sequence[FieldParams]) -> None:
-    """Raise ConfigError where an entity would drop an initial value, given the others."""
+    """Raise ConfigError if an entity would discard an initial value, given the others."""
     for f, e in dict.fromkeys((s.variable.field, s.variable.entity) for s, _ in starts):
         mine = {s.variable.attr: (s.variable, v) for s, v in starts if (s.variable.field, s.variable.entity) == (f, e)}
         for attr, mistake in fields[f].entities[e].check_start({name: values for name, (_, values) in mine.items()}):

@@ -1,8 +1,8 @@
 """The farm as a functional environment: act, publish, share, update, score, observe.
 
-A day is: the actions of the farmers, in list order; every entity publishes from its state after them, by
-rank; the allocator shares water and nutrients; every entity updates itself. Nobody reads a half-updated
-neighbour, so the order of entities in a file cannot matter.
+On each day, the farmers' actions are applied in list order; every entity publishes from the resulting state, by rank;
+the allocator shares water and nutrients; and every entity updates itself. No entity reads a half-updated neighbour, so
+the order of entities in a file does not matter.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ from .variables import Variable
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FarmModel(FarmStructure):
-    """A farm as five functions, for any structure."""
+    """A farm of any structure, as five functions."""
 
     def in_force(self, state: FarmState, params: FarmParams) -> FarmParams:
-        """Return the parameters in force in a state, which its context changes."""
+        """Return the parameters that apply in a state, after its context's changes."""
         return self.contexts.in_force(params, state.context)
 
     def initial(self, key: jax.Array, params: FarmParams) -> FarmState:
@@ -47,7 +47,7 @@ class FarmModel(FarmStructure):
     def again(
         self, key: jax.Array, last: FarmState, renew: jax.Array, params: FarmParams
     ) -> tuple[FarmState, Timestep]:
-        """Begin the episode after one that ended in `last`, in the same context until its episodes are used up."""
+        """Start the episode after the one that ended in `last`, in the same context until its episodes are used up."""
         params = self.given(params)
         start, look = keys_for(key, ("initial", "observation"))
         context = self.contexts.next_episode(start, last.context, renew, params)
@@ -74,7 +74,7 @@ class FarmModel(FarmStructure):
 
     @property
     def _morning(self) -> dict[str, jax.Array]:
-        """Return the entries of a state before the requests of its day."""
+        """Return the state entries that are reset before the day's requests."""
         return {"acting": jnp.asarray(False), "asked": jnp.zeros(self.offered.size, bool), "paid": jnp.float32(0.0)}
 
     def transition(self, key: jax.Array, state: FarmState, action: Any, params: FarmParams) -> FarmState:
@@ -85,7 +85,7 @@ class FarmModel(FarmStructure):
         return jax.tree.map(lambda a, b: jnp.where(state.acting, a, b), passed, looked)
 
     def _look(self, state: FarmState, request: Any, params: FarmParams) -> FarmState:
-        """Return the state after the half-step of observing."""
+        """Return the state after the observing half-step."""
         answer, none = self.requests.answer(state, request, params), jnp.zeros_like(state.accepted)
         return replace(
             state,
@@ -101,9 +101,9 @@ class FarmModel(FarmStructure):
         )
 
     def day(self, key: jax.Array, state: FarmState, orders: Orders, params: FarmParams) -> tuple[FarmState, DayReport]:
-        """Return one day with a schedule of orders: the next state and what crossed the boundary.
+        """Simulate one day with a schedule of orders; return the next state and the flows across the boundary.
 
-        Days after the end go on, but earn and cost nothing. A day passes under the context of its morning.
+        Days after the end are still simulated, but earn and cost nothing. A day uses the context of its morning.
         """
         now = self.in_force(state, params)
         prices = now.score.prices(orders)
@@ -130,21 +130,21 @@ class FarmModel(FarmStructure):
 
     @cached_property
     def _field_structures(self) -> list[Any]:
-        """Return the structure of each field and of the actions on it, for `map_fields`."""
+        """Return the structure of each field and of its actions, for `map_fields`."""
         rows = self.actions.rows_of_fields
         does = [tuple((row.entity, row.action.method, len(row.allowed)) for row in of_field) for of_field in rows]
         return [(field.structure, rows) for field, rows in zip(self.fields, does, strict=True)]
 
     def accepts(self, state: FarmState, orders: Orders, params: FarmParams) -> jax.Array:
-        """Return which of the orders of a day that begins in `state` would be carried out, bool (m,)."""
+        """Return which of a day's orders would be carried out if the day started in `state`, bool (m,)."""
         return self._work(state, orders, params.score.prices(orders), params).done
 
     def permits(
         self, state: FarmState, numbers: jax.Array, params: FarmParams, chosen: jax.Array, count: Any
     ) -> jax.Array:
-        """Return which actions of the integer form would be carried out after the first `count` of those chosen.
+        """Return which integer actions would be carried out after the first `count` chosen actions.
 
-        `numbers` (n,) and `chosen` (m,) are of the integer form; bool (n,), False for number 0.
+        `numbers` (n,) and `chosen` (m,) are integer actions; the result is bool (n,), False for action 0.
         """
         here = jnp.arange(self.schedule, dtype=jnp.int32) == count
 
@@ -155,9 +155,9 @@ class FarmModel(FarmStructure):
         return jax.vmap(permits)(numbers)
 
     def permits_first(self, state: FarmState, params: FarmParams) -> jax.Array:
-        """Return which actions of the integer form are possible as the first order of a day; bool, 0 is.
+        """Return which integer actions are possible as the first order of a day, as bool; action 0 always is.
 
-        Farmers do not know the plot of an order, so that without rules the first plot stands for all.
+        Farmers do not see an order's plot, so without rules the first plot represents all plots.
         """
         numbers = np.arange(self.actions.size)
         tried, place = np.unique(numbers if params.rules else self.actions.on_first_plot, return_inverse=True)
@@ -166,23 +166,23 @@ class FarmModel(FarmStructure):
 
     @property
     def action_mask(self) -> Callable[[FarmState, FarmParams], jax.Array] | None:
-        """The function that returns which actions are possible; None if the farm asks, whose actions have two parts.
+        """The function that returns which actions are possible; None in mode "ao", where actions have two parts.
 
         The interfaces "discrete", "multidiscrete" and "map" have masks in every mode.
         """
         return None if self.asks else self._mask_actions
 
     def _mask_actions(self, state: FarmState, params: FarmParams) -> jax.Array:
-        """Return which integer actions are possible: what the rules permit and a farmer takes; bool, as the space.
+        """Return the integer actions that the rules permit and a farmer accepts, as bool with the shape of the space.
 
-        With several orders a day each has the mask of the first one: a later order may be refused after those before it
-        (the map interface has a mask for each). An order without effect is possible.
+        With several orders a day, each has the mask of the first, so a later order may be refused because of earlier
+        ones (the map interface has a mask for each). An order without effect counts as possible.
         """
         first = self.permits_first(state, params)
         return first if self.schedule == 1 else jnp.broadcast_to(first, (self.schedule, len(first)))
 
     def _work(self, state: FarmState, orders: Orders, prices: jax.Array, params: FarmParams) -> WorkResult:
-        """Let the farmers do the orders that the further rules permit."""
+        """Let the farmers carry out the orders that the additional rules permit."""
         asked = orders.kind > 0
         for rule in params.rules.values():
             asked = asked & rule.permits(orders, jnp.where(asked, prices, 0.0), self.reward_context(state, params))
@@ -206,11 +206,11 @@ class FarmModel(FarmStructure):
         return RewardContext(state.today, state.totals, indices, read, state.day, entities)
 
     def ended(self, state: FarmState, params: FarmParams) -> jax.Array:
-        """Return whether the game is over in `state`, by a condition, by the clock, or since before."""
+        """Return whether the game is over in `state`, by a condition, by the horizon, or because it already ended."""
         return state.over | self.terminal(state, params) | self.truncation(state, params)
 
     def value(self, variable: Variable, state: FarmState, params: FarmParams) -> jax.Array:
-        """Return the array of a variable in a state, under its context."""
+        """Return a variable's array in a state, under that state's context."""
         params = self.in_force(state, params) if variable.derived else params
         entity = params.fields[variable.field].entities[variable.entity]
         return variable.value(entity, state.fields[variable.field][variable.entity])
@@ -239,9 +239,9 @@ class FarmModel(FarmStructure):
         return state.day >= params.horizon
 
     def gains(self, state: FarmState, params: FarmParams) -> dict[str, jax.Array]:
-        """Return the named terms of the gain of the step that led to `state`: stages, and at the end, once, the rest.
+        """Return the named gains from the step that led to `state`: stages, and the other terms once, at the end.
 
-        They are 0 in the half-step of observing, in which no day passes.
+        They are 0 in the observing half-step, in which no day passes.
         """
         ended, context = self.ended(state, params), self.reward_context(state, params)
         terms = params.score.daily(context)
@@ -250,7 +250,7 @@ class FarmModel(FarmStructure):
         return {name: jnp.where(state.over | state.acting, 0.0, value) for name, value in terms.items()}
 
     def _indices(self, state: FarmState, params: FarmParams) -> dict[str, jax.Array]:
-        """Return the mean of each index over the entities that give it."""
+        """Return the mean of each index over the entities that report it."""
         found: dict[str, list[jax.Array]] = {}
         for field, states in zip(params.fields, state.fields, strict=True):
             for entity, mine in zip(field.entities, states, strict=True):
@@ -259,11 +259,11 @@ class FarmModel(FarmStructure):
         return {name: jnp.mean(jnp.stack(values)) for name, values in found.items()}
 
     def reward(self, key: jax.Array, state: FarmState, action: Any, after: FarmState, params: FarmParams) -> jax.Array:
-        """Return the terms of the score, less wages and the costs of interventions and observations."""
+        """Return the sum of the score terms, minus wages and the costs of interventions and observations."""
         return _net(self.gains(after, params), self.costs(after, params))
 
     def costs(self, state: FarmState, params: FarmParams) -> dict[str, jax.Array]:
-        """Return the costs of the step that led to `state`, by name; free observations cost nothing."""
+        """Return the costs, by name, of the step that led to `state`; free observations cost nothing."""
         named = {"intervention cost": state.cost, "wages": state.wages, "observation cost": state.paid}
         return {name: jnp.where(state.over, 0.0, cost) for name, cost in named.items()}
 
@@ -286,7 +286,7 @@ class FarmModel(FarmStructure):
 
 
 def _parts(params: FarmParams) -> tuple[list[Place], list[tuple[Entity, ...]]]:
-    """Return the place and the entities of every field."""
+    """Return every field's place and entities."""
     return [field.place for field in params.fields], [field.entities for field in params.fields]
 
 

@@ -1,7 +1,7 @@
-"""The names of a farm and the spellings that users may write; a look-up returns the canonical name.
+"""The names on a farm and their accepted spellings; a look-up returns the canonical name.
 
-Accepted besides the canonical name: another case (`plant-0`), a missing `#` or a missing unit (`amount` for
-`amount#seed`), and the second name that the Farm-Gym paper has for some things (`scattering` for `scatter`).
+Besides canonical names, it accepts a different case (`plant-0`), a missing `#` or unit (`amount` for `amount#seed`),
+and the Farm-Gym paper's alternative names (`scattering` for `scatter`).
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ SYNONYMS = {
     "harvesting": "harvest",
     "micro-harvest": "micro_harvest",
 }
-"""Second names of actions."""
+"""Alternative names of actions."""
 
 WHOLE = "*"
-"""In a path or as a plot: everything."""
+"""The symbol for everything, in a path or as a plot."""
 
 EntityKey = tuple[str, str]
 """The names of a field and of an entity on it."""
@@ -45,7 +45,7 @@ _NORMAL_FORMS: tuple[Callable[[str], str], ...] = (
 
 
 def resolve_spelling(what: str, name: Any, valid: Iterable[str], where: str) -> str:
-    """Return the canonical name that `name` spells; ConfigError with the nearest one if there is none."""
+    """Return the canonical form of `name`; if there is none, raise ConfigError with the nearest name."""
     known = list(valid)
     if name in known:
         return name
@@ -62,23 +62,23 @@ def resolve_spelling(what: str, name: Any, valid: Iterable[str], where: str) -> 
 
 
 def put_once(out: dict[Any, Any], name: Any, value: Any, where: str) -> None:
-    """Put the value given at `where` under its canonical name; ConfigError if that was given already."""
+    """Store the value given at `where` under its canonical name; ConfigError if that name already has a value."""
     if name in out:
         raise ConfigError(f"{where}: expected one spelling, got two; try keeping one")
     out[name] = value
 
 
 def parameter_keys(action: Action) -> list[str]:
-    """Return the names of all parameters of an intervention, its plot first."""
+    """Return the names of all parameters of an intervention, starting with its plot."""
     return ["plot"] * action.plot + [p.key for p in action.parameters]
 
 
 @dataclass(frozen=True)
 class NameTable:
-    """Everything on a farm that has a name.
+    """Everything on a farm that can be referred to by name.
 
     Attributes:
-        farmers, fields, variables: as the model has them.
+        farmers, fields, variables: as in the model.
     """
 
     farmers: tuple[str, ...]
@@ -87,7 +87,7 @@ class NameTable:
 
     @cached_property
     def shapes(self) -> dict[str, tuple[int, int]]:
-        """The shape of each field in plots."""
+        """The shape of each field, in plots."""
         return {field.name: field.shape for field in self.fields}
 
     @cached_property
@@ -97,34 +97,34 @@ class NameTable:
 
     @cached_property
     def tree(self) -> dict[EntityKey, dict[str, Any]]:
-        """The keys of the variables of each entity as a tree; a leaf is a `Variable`."""
+        """The variable keys of each entity as a tree, whose leaves are `Variable`."""
         keys = {v: v.key.split("/") for v in self.variables}
         return {key: build_tree((keys[v], v) for v in self.variables if v.where == key) for key in self.slots}
 
     def farmer(self, name: Any, where: str = "") -> int:
-        """Return the number of a farmer, `BasicFarmer-0`, or `farmer-0` for the first of any kind."""
+        """Return the number of a farmer, such as `BasicFarmer-0`; `farmer-0` is the first farmer of any kind."""
         plain = [f"farmer-{i}" for i in range(len(self.farmers))]
         if str(name).casefold() in plain:
             return plain.index(str(name).casefold())
         return self.farmers.index(resolve_spelling("farmer", name, self.farmers, where))
 
     def field(self, name: Any, where: str = "") -> str:
-        """Return the name of a field."""
+        """Return the canonical name of a field."""
         return resolve_spelling("field", name, self.shapes, where)
 
     def entity(self, field: Any, entity: Any, where: str = "") -> EntityKey:
-        """Return the names of a field and of an entity on it."""
+        """Return the canonical names of a field and an entity on it."""
         name = self.field(field, where)
         inside = f"{where} > {field}" if where else name
         return name, resolve_spelling("entity", entity, [e for f, e in self.slots if f == name], inside)
 
     def action(self, entity: EntityKey, name: Any, where: str) -> Action:
-        """Return an intervention of an entity."""
+        """Return an entity's intervention by name."""
         known = {a.name: a for a in self.slots[entity].kind.actions}
         return known[resolve_spelling("action", name, known, where)]
 
     def parameters(self, action: Action, given: Mapping[str, Any], where: str) -> dict[str, Any]:
-        """Return the parameters of an intervention under their canonical names."""
+        """Return an intervention's parameters under their canonical names."""
         out: dict[str, Any] = {}
         for key, value in given.items():
             name = resolve_spelling("parameter", key, parameter_keys(action), where)
@@ -132,7 +132,7 @@ class NameTable:
         return out
 
     def below(self, entity: EntityKey, words: Sequence[str], where: str) -> tuple[list[str], Any]:
-        """Return the canonical spelling of a path of keys, and what it leads to: a `Variable`, or a tree of several."""
+        """Return the canonical spelling of a key path, and the `Variable` or tree of variables that it leads to."""
         found: Any = self.tree[entity]
         path: list[str] = []
         for word in words:
@@ -143,7 +143,7 @@ class NameTable:
         return path, found
 
     def observed(self, entity: EntityKey, key: str, plot: Any, where: str) -> tuple[str, list[ObservedItem]]:
-        """Return the canonical key of a variable or of a group, and its items, whole or (one variable) on a plot."""
+        """Return the canonical key of a variable or group, and its items, whole or (for one variable) on a plot."""
         inside = _join(where, entity)
         keys, found = self.below(entity, key.split("/"), inside)
         inside = f"{inside} > {'/'.join(keys)}"
@@ -154,12 +154,12 @@ class NameTable:
         return "/".join(keys), [ObservedItem(variable, plot) for variable in list_leaves(found)]
 
     def split(self, node: Any, where: str) -> tuple[EntityKey, str, Any]:
-        """Return the entity, the key and the plot (None for all) of a variable of a formula."""
+        """Return the entity, the key and the plot (None for all) for a variable in a formula."""
         plot = ast.literal_eval(node.slice) if isinstance(node, ast.Subscript) else None
         return (*self.locate(write_formula(getattr(node, "value", node)), where), plot)
 
     def locate(self, text: str, where: str) -> tuple[EntityKey, str]:
-        """Return the entity of a name `Field-0.Plant-0.stage` or `Plant-0.stage`, and what stands after it."""
+        """Return the entity in a name such as `Field-0.Plant-0.stage` or `Plant-0.stage`, and the rest of the name."""
         first, _, rest = text.partition(".")
         if first.casefold().startswith("field-"):
             entity, _, rest = rest.partition(".")
@@ -171,12 +171,12 @@ class NameTable:
         return (homes[0], entity), rest
 
     def shorten(self, entity: EntityKey, key: str) -> str:
-        """Return the name of something of an entity, without its field where no other field has such an entity."""
+        """Return the name of a key of an entity, without the field if no other field has an entity of that name."""
         alone = [name for _, name in self.slots].count(entity[1]) == 1
         return ".".join((*entity[int(alone) :], key))
 
     def canonical(self, name: str, where: str) -> str:
-        """Return the canonical spelling of a variable, or a group of them, `Plant-0.stage`."""
+        """Return the canonical spelling of a variable or a group of variables, such as `Plant-0.stage`."""
         entity, key = self.locate(name, where)
         return self.shorten(entity, self.observed(entity, key, None, where)[0])
 
@@ -188,7 +188,7 @@ class NameTable:
         return write_formula(tree)
 
     def variable(self, field: str, entity: str, key: str, where: str = "") -> Variable:
-        """Return the variable of an entity by its key, `rain/amount#mm`; ConfigError for a group of several."""
+        """Return an entity's variable by its key, such as `rain/amount#mm`; ConfigError for a group of variables."""
         mine = self.entity(field, entity, where)
         _, found = self.observed(mine, key, None, where)
         if len(found) != 1:
@@ -198,7 +198,7 @@ class NameTable:
 
 
 def build_tree(leaves: Iterable[tuple[Sequence[str], Any]]) -> dict[str, Any]:
-    """Return the nested mappings of some values by the path of each."""
+    """Build nested mappings from pairs of a path and a value."""
     out: dict[str, Any] = {}
     for (*upper, last), value in leaves:
         at = out
@@ -209,7 +209,7 @@ def build_tree(leaves: Iterable[tuple[Sequence[str], Any]]) -> dict[str, Any]:
 
 
 def walk_tree(tree: Mapping[str, Any]) -> Iterator[tuple[str, str, str, Any]]:
-    """Yield the keys and the value of every entry of a tree `field: entity: name: value` of a farm file."""
+    """Yield the keys and the value of every entry in a farm file's `field: entity: name: value` tree."""
     for field, of_field in tree.items():
         for entity, of_entity in of_field.items():
             for name, value in of_entity.items():
@@ -217,14 +217,14 @@ def walk_tree(tree: Mapping[str, Any]) -> Iterator[tuple[str, str, str, Any]]:
 
 
 def map_variables(function: Callable[[Variable], Any], tree: Any) -> Any:
-    """Return the result of a function for a variable, or for each variable of a tree."""
+    """Apply a function to a variable, or to each variable in a tree."""
     if isinstance(tree, Variable):
         return function(tree)
     return {key: map_variables(function, below) for key, below in tree.items()}
 
 
 def list_leaves(tree: Any) -> list[Variable]:
-    """Return the variable, or all those of a tree."""
+    """Return the variable itself, or all variables in a tree."""
     return [tree] if isinstance(tree, Variable) else [leaf for below in tree.values() for leaf in list_leaves(below)]
 
 

@@ -1,4 +1,4 @@
-"""Observations: the items of the flat observation vector, in a fixed plan."""
+"""Observations: the items of the flat observation vector, in a fixed order."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .variables import Variable
 
 @dataclass(frozen=True)
 class ObservedItem:
-    """One variable seen whole (`plot=None`) or on one plot."""
+    """One variable, observed on all plots (`plot=None`) or on one plot."""
 
     variable: Variable
     plot: tuple[int, int] | None = None
@@ -33,7 +33,7 @@ class ObservedItem:
 
     @property
     def entries(self) -> list[tuple[int, ...]]:
-        """The place of each number in the variable's array."""
+        """The index of each number in the variable's array."""
         return [(*map(int, at), *(self.plot or ())) for at in np.ndindex(self.shape)]
 
     @property
@@ -43,11 +43,11 @@ class ObservedItem:
 
     @property
     def plots(self) -> list[tuple[int, int]]:
-        """The plot of each number; (-1, -1) where the variable is of no plot."""
+        """The plot of each number; (-1, -1) if the variable belongs to no plot."""
         return [(at[-2], at[-1]) if self.variable.per_plot else (-1, -1) for at in self.entries]
 
     def take(self, array: jax.Array) -> jax.Array:
-        """Return the seen numbers of the variable's array, float32."""
+        """Return the observed numbers of the variable's array, float32."""
         seen = array if self.plot is None else array[..., self.plot[0], self.plot[1]]
         return seen.astype(jnp.float32)
 
@@ -70,7 +70,7 @@ class ObservationPlan:
 
     @property
     def space(self) -> gymnasium.spaces.Box:
-        """The box of all observations, from the ranges of the variables, and 0, with which libraries fill gaps."""
+        """The box of all observations: the variables' ranges, extended to include 0, with which libraries fill gaps."""
         metas = [item.variable.meta for item in self.items for _ in range(item.size)]
         low = np.asarray([min(meta.low, 0) for meta in metas], np.float32)
         high = np.asarray([max(meta.high, 0) for meta in metas], np.float32)
@@ -83,7 +83,7 @@ class ObservationPlan:
 
     @cached_property
     def positions(self) -> dict[str, np.ndarray]:
-        """The position of each number of each variable that is observed, int of its shape; -1 for one that is not."""
+        """The positions of each observed variable's numbers, int arrays of its shape; -1 for an unobserved number."""
         out: dict[str, np.ndarray] = {}
         starts = np.cumsum([0, *(item.size for item in self.items)])
         for item, start in reversed(list(zip(self.items, starts, strict=False))):
@@ -93,7 +93,7 @@ class ObservationPlan:
         return out
 
     def locate(self, item: ObservedItem) -> np.ndarray | None:
-        """Return the positions of the numbers of an item, of its shape; None if not all of them are observed."""
+        """Return the positions of an item's numbers, in its shape; None if some of them are not observed."""
         found = self.positions.get(item.variable.name, np.full(item.variable.shape, -1, np.int32))
         at = found if item.plot is None else found[(..., *item.plot)]
         return at if np.all(at >= 0) else None

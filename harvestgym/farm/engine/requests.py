@@ -1,7 +1,7 @@
-"""Requests for observations, which are paid (AO-MDP, section 2): what can be asked for, and the answer of a morning.
+"""Requests for paid observations (AO-MDP, section 2): what can be requested, and the answer each morning.
 
-A day of such a farm is two half-steps. In the first the farmer chooses what to observe and pays for each entry seen; in
-the second an intervention is chosen with that knowledge and the day passes. What was not observed is masked.
+A day on such a farm has two half-steps. In the first, the farmer chooses what to observe and pays for each entry seen;
+in the second, an intervention is chosen with that knowledge and the day passes. Unobserved values are masked.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from .variables import Variable
 
 
 class Requests(NamedTuple):
-    """At most m observations asked for; a group of 0 is no request.
+    """At most m requested observations; group 0 means no request.
 
     Attributes:
         farmer: int32 (m,).
-        group: int32 (m,), 1 + the place in `RequestTable.groups`.
+        group: int32 (m,), 1 + the index in `RequestTable.groups`.
         plot: int32 (m, 2); (-1, -1) is the whole field.
     """
 
@@ -36,13 +36,13 @@ class Requests(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """The observations of a morning.
+    """The observations made in a morning.
 
     Attributes:
-        memories: of the farmers.
-        wages: of all farmers.
-        shown: bool (entries,), which entries of the offer they showed.
-        price: what the score charges for them.
+        memories: the farmers' memories.
+        wages: the total wages.
+        shown: bool (entries,), which offered entries were shown.
+        price: the score's charge for them.
     """
 
     memories: tuple[Any, ...]
@@ -53,11 +53,11 @@ class Answer(NamedTuple):
 
 @dataclass(frozen=True)
 class RequestTable:
-    """The groups of variables that one can ask for, and the entries of what is offered.
+    """The groups of variables that can be requested, and the offered entries.
 
     Attributes:
         variables: every variable of the farm.
-        offered: what can be seen by asking, in the order of the observation.
+        offered: the items that can be requested, in observation order.
     """
 
     variables: tuple[Variable, ...]
@@ -65,7 +65,7 @@ class RequestTable:
 
     @cached_property
     def groups(self) -> dict[str, tuple[int, ...]]:
-        """Each variable, and each beginning that several share (`Field-0/Weather-0/wind`), to its variables."""
+        """The variables of each group: a single variable, or a prefix that several share (`Field-0/Weather-0/wind`)."""
         found: dict[str, list[int]] = {}
         for i, variable in enumerate(self.variables):
             words = variable.key.split("/")
@@ -80,25 +80,25 @@ class RequestTable:
 
     @cached_property
     def plots(self) -> np.ndarray:
-        """The plot of each entry, int (entries, 2); (-1, -1) for one that is of no plot."""
+        """The plot of each entry, int (entries, 2); (-1, -1) for an entry that belongs to no plot."""
         return np.asarray([plot for item in self.offered.items for plot in item.plots], np.int32).reshape(-1, 2)
 
     @cached_property
     def _members(self) -> np.ndarray:
-        """Return which variables each group holds, bool (1 + groups, variables)."""
+        """Return which variables each group contains, bool (1 + groups, variables)."""
         held = np.zeros((1 + len(self.groups), len(self.variables)), bool)
         for row, members in enumerate(self.groups.values(), start=1):
             held[row, list(members)] = True
         return held
 
     def covered(self, requests: Requests) -> jax.Array:
-        """Return which entries each request is for, bool (m, entries)."""
+        """Return which entries each request covers, bool (m, entries)."""
         of_group = jnp.asarray(self._members[:, self.owner])[requests.group]
         plot = jnp.asarray(requests.plot)[:, None]
         return of_group & ((plot[..., 0] < 0) | (jnp.asarray(self.plots) == plot).all(-1))
 
     def encode(self, requests: Sequence[tuple[int, str, tuple[int, int] | None]], size: int) -> Requests:
-        """`(farmer, group, plot)` of each observation as arrays of length `size`."""
+        """Convert each observation's `(farmer, group, plot)` to arrays of length `size`."""
         farmer, group, plot = np.zeros(size, np.int32), np.zeros(size, np.int32), np.full((size, 2), -1, np.int32)
         for i, (who, name, at) in enumerate(requests):
             farmer[i], group[i] = who, 1 + self.numbers[name]
@@ -111,26 +111,26 @@ class RequestTable:
         return {name: i for i, name in enumerate(self.groups)}
 
     def prices(self, params: FarmParams) -> jax.Array:
-        """Return the price of each item of the offer: the unit cost of its variable times the entries seen."""
+        """Return the price of each offered item: its variable's unit cost times the number of entries seen."""
         return jnp.asarray(params.score.observation_costs)[self._variables] * np.asarray(self._sizes, np.float32)
 
     @cached_property
     def _variables(self) -> np.ndarray:
-        """Return the number of the variable of each item of the offer, int32."""
+        """Return the variable number of each offered item, int32."""
         return np.asarray([self.variables.index(item.variable) for item in self.offered.items], np.int32)
 
     @cached_property
     def _sizes(self) -> np.ndarray:
-        """Return the number of entries of each item of the offer, int32."""
+        """Return the number of entries in each offered item, int32."""
         return np.asarray([item.size for item in self.offered.items], np.int32)
 
     @cached_property
     def _item(self) -> np.ndarray:
-        """Return the item of each entry of the offer, int32."""
+        """Return the item number of each offered entry, int32."""
         return np.repeat(np.arange(len(self._sizes), dtype=np.int32), self._sizes)
 
     def answer(self, state: FarmState, request: Any, params: FarmParams) -> Answer:
-        """Make the observations that the farmers have time for, in the order of the list or else of the offer."""
+        """Make the observations that the farmers have time for, in the order of the list or of the offered items."""
         if isinstance(request, Requests):
             covered, unit = self.covered(request), jnp.asarray(params.score.observation_costs)[self.owner]
             prices, numbers = (jnp.sum(jnp.where(covered, each, 0.0), axis=1) for each in (unit, jnp.float32(1.0)))
@@ -146,7 +146,7 @@ class RequestTable:
         return Answer(memories, wages, shown, jnp.sum(jnp.where(taken, prices, 0.0)))
 
     def news(self, state: FarmState, params: FarmParams) -> jax.Array:
-        """Return which single items of the offer would show something new if requested in `state`, bool (items,)."""
+        """Return which offered items would show something new if requested in `state`, bool (items,)."""
         number = len(self.offered.items)
         if not number:
             return jnp.zeros(0, bool)

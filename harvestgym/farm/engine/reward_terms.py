@@ -1,7 +1,7 @@
-"""Reward terms that a score may add to BasicScore: life, soil, leaching, money. `Term` is the base of custom ones.
+"""Reward terms that a score may add to BasicScore: life, soil, leaching, money. Custom terms derive from `Term`.
 
-A term reads a `RewardContext` and returns the value of a day, and at the end, once, the value of the season. The
-reward is the sum of all terms.
+A term reads a `RewardContext` and returns a reward for each day and, once at the end, a reward for the season. The
+total reward is the sum of all terms.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ VariableReader = Callable[[str, str, str], jax.Array]
 
 
 class RewardContext(NamedTuple):
-    """The values that a score may read.
+    """Values that a score may read.
 
     Attributes:
-        today, totals: the tallies of the day and of the season so far, scalars by name (`"harvest#kg"`, `"water#L"`).
-        indices: what entities say of themselves, 0 to 1 (`"soil"`, `"plant"`).
-        read: the array of a variable by field, entity and key.
+        today, totals: the tallies for the day and for the season so far, scalars by name (`"harvest#kg"`, `"water#L"`).
+        indices: the indices that entities report, 0 to 1 (`"soil"`, `"plant"`).
+        read: function that returns a variable's array by field, entity and key.
         day: days since the start.
-        entities: the field and the name of every entity.
+        entities: the field and name of every entity.
     """
 
     today: Mapping[str, jax.Array]
@@ -38,7 +38,7 @@ class RewardContext(NamedTuple):
     entities: Sequence[tuple[str, str]] = ()
 
     def read_every(self, kind: str, key: str) -> list[jax.Array]:
-        """Read a variable of every entity of a kind, `read_every("Soil", "available_Water#L")`, field by field."""
+        """Read a variable from every entity of a kind, `read_every("Soil", "available_Water#L")`, field by field."""
         found = [(field, name) for field, name in self.entities if name.rpartition("-")[0] == kind]
         if not found:
             raise unknown("kind", kind, {name.rpartition("-")[0] for _, name in self.entities}, "read_every")
@@ -47,30 +47,30 @@ class RewardContext(NamedTuple):
 
 @pytree
 class Term:
-    """Base of all terms: worth nothing."""
+    """Base class for reward terms, with a value of 0."""
 
     def __post_init__(self) -> None:
         check_fields(self)
 
     def daily(self, context: RewardContext) -> jax.Array:
-        """Return the reward of the day."""
+        """Return the reward for the day."""
         return jnp.float32(0.0)
 
     def final(self, context: RewardContext) -> jax.Array:
-        """Return the reward of the season, paid once when it ends."""
+        """Return the reward for the season, paid once at its end."""
         return jnp.float32(0.0)
 
 
 @pytree
 class Tally(Term):
-    """So much for each unit of some tallies, every day: a price list (`harvest#kg: 3`, `water#L: -0.002`).
+    """Daily reward per unit of some tallies: a price list (`harvest#kg: 3`, `water#L: -0.002`).
 
-    With the costs of orders and the wages, which are paid anyway, it is the farm's money. What an entity of a farm
-    counts it can price, what leaches out of the soil too: `leached_N#g`, and `leached_cide#g`, which is summed over
-    the targets as it acts on them.
+    Together with order costs and wages, which are always paid, it is the farm's money balance. It can price any tally
+    that an entity keeps, including leaching from the soil: `leached_N#g`, and `leached_cide#g`, which is summed over
+    the targets that it acts on.
     """
 
-    prices: dict[str, jax.Array] = open_par("prices", "worth of a unit of a tally", low=-1e6, high=1e6)
+    prices: dict[str, jax.Array] = open_par("prices", "reward per unit of a tally", low=-1e6, high=1e6)
 
     def daily(self, context: RewardContext) -> jax.Array:
         for name in self.prices:
@@ -81,14 +81,12 @@ class Tally(Term):
 
 @pytree
 class Market(Term):
-    """The market price of the harvest of each plant when the game ends (`Field-0/Plant-1: 2.5`).
+    """Reward for each plant's harvest at its market price when the game ends (`Field-0/Plant-1: 2.5`).
 
-    A plant without a price is worth nothing; set `yield` of the score to 0, or its kilograms count as well.
+    A plant without a price earns nothing here. Set the score's `yield` to 0, or the kilograms also count there.
     """
 
-    prices: dict[str, jax.Array] = open_par(
-        "prices", "worth of a kilogram of the harvest of a plant", low=-1e6, high=1e6
-    )
+    prices: dict[str, jax.Array] = open_par("prices", "price per kilogram of a plant's harvest", low=-1e6, high=1e6)
 
     def final(self, context: RewardContext) -> jax.Array:
         kilograms = {name: context.read(*_plant(name), "harvest_weight#kg").sum() for name in self.prices}
@@ -104,10 +102,10 @@ def _plant(name: str) -> tuple[str, str]:
 
 @pytree
 class Biodiversity(Term):
-    """Shannon's index of the life counted in the season: H = -sum p ln p, over ln of the number of groups (0 to 1)."""
+    """Shannon index of the life counted in the season: H = -sum p ln p, divided by ln(number of groups) (0 to 1)."""
 
     GROUPS: ClassVar[tuple[str, ...]] = ("birds#nb", "pollinators#nb", "weeds#nb", "pests#nb")
-    weight: jax.Array = par("weight", "worth of the greatest diversity", low=-1e6, high=1e6, default=1.0)
+    weight: jax.Array = par("weight", "reward for maximum diversity", low=-1e6, high=1e6, default=1.0)
 
     def final(self, context: RewardContext) -> jax.Array:
         counts = jnp.stack([context.totals.get(name, jnp.float32(0.0)) for name in self.GROUPS])
@@ -118,10 +116,10 @@ class Biodiversity(Term):
 
 @pytree
 class SoilHealth(Term):
-    """The mean microlife of the soils at the end, minus a reference (0 to 1)."""
+    """Mean microlife of the soils at the end, minus a reference (0 to 1)."""
 
-    weight: jax.Array = par("weight", "worth of a microlife of 1 more", low=-1e6, high=1e6, default=1.0)
-    wanted: jax.Array = par("wanted", "microlife that is worth nothing", low=0, high=1, default=0.0)
+    weight: jax.Array = par("weight", "reward per unit of microlife", low=-1e6, high=1e6, default=1.0)
+    wanted: jax.Array = par("wanted", "microlife that earns nothing", low=0, high=1, default=0.0)
 
     def final(self, context: RewardContext) -> jax.Array:
         return self.weight * (context.indices["soil"] - self.wanted)

@@ -1,4 +1,4 @@
-"""BasicScore of section 3.1.2: costs of actions and observations, stage rewards, a weighted final reward."""
+"""BasicScore (section 3.1.2): costs of actions and observations, stage rewards, and a weighted final reward."""
 
 from __future__ import annotations
 
@@ -19,33 +19,33 @@ from .reward_terms import RewardContext, Term
 from .variables import Variable
 
 RESOURCES = {"water#L": 1.0, "fertilizer#kg": 1.0, "cide#g": 0.001}
-"""Weights of what is used, in the units of the tally (the reference implementation's)."""
+"""Weights of the resources used, in the tally's units (from the reference implementation)."""
 
 LIFE = {"birds#nb": 1.0, "pollinators#nb": 0.5, "weeds#nb": 0.1, "pests#nb": 0.01}
-"""Weights of what lives on the farm, counted every day (the reference implementation's)."""
+"""Weights of the living things on the farm, counted every day (from the reference implementation)."""
 
 SCORE_TERMS = ("bio", "resource", "soil", "yield", "plant")
 
 
 @pytree
 class Score:
-    """The score of a farm as parameters; the resource term is negative."""
+    """A farm's score as parameters; the resource term is negative."""
 
     intervention_costs: jax.Array = par("intervention_costs", "cost of each row of the action table", low=0)
-    observation_costs: jax.Array = par("observation_costs", "cost of an entry of each variable", low=0)
+    observation_costs: jax.Array = par("observation_costs", "cost per entry of each variable", low=0)
     stage: jax.Array = par("stage", "reward when a plant moves to its next stage of development", low=0)
     weights: jax.Array = par(SCORE_TERMS, "weights of the final reward", low=0, high=1)
     terms: dict[str, Term]
 
     def prices(self, orders: Orders) -> jax.Array:
-        """Return the price of each order if it is executed, float32 (m,)."""
+        """Return the price of each order if it is carried out, float32 (m,)."""
         if not self.intervention_costs.shape[-1]:
             return jnp.zeros(orders.kind.shape, jnp.float32)
         each = jnp.asarray(self.intervention_costs)[jnp.maximum(orders.kind - 1, 0)]
         return jnp.where(orders.kind > 0, each, 0.0)
 
     def daily(self, context: RewardContext) -> dict[str, jax.Array]:
-        """Return the terms of the reward of a day, by name: stages passed, and the further terms."""
+        """Return the terms of a day's reward, by name: stages passed, and the additional terms."""
         stage = self.stage * context.today.get("stages#nb", jnp.float32(0.0))
         return {"stage": stage} | {name: term.daily(context) for name, term in self.terms.items()}
 
@@ -70,7 +70,7 @@ def _weighted(weights: Mapping[str, float], totals: Mapping[str, jax.Array]) -> 
 def compile_score(
     spec: ScoreSpec, actions: ActionTable, variables: Sequence[Variable], terms: dict[str, Term]
 ) -> Score:
-    """Return the score of a farm from its description in canonical names and its further `terms`."""
+    """Return a farm's score from its description in canonical names and its additional `terms`."""
     columns = {(*v.where, v.key): i for i, v in enumerate(variables)}
     weights = np.asarray([spec.bio, spec.resource, spec.soil, spec.harvest, spec.plant], np.float32)
     if taken := [name for name in terms if name in ("stage", *SCORE_TERMS)]:
@@ -87,7 +87,7 @@ def compile_score(
 def _fill(
     default: float, costs: Mapping[str, Any], columns: Mapping[tuple[str, str, str], int], what: str
 ) -> np.ndarray:
-    """Return the cost in each column: the one given for its field, entity and name, or the default."""
+    """Return the cost in each column: the value given for its field, entity and name, or the default."""
     out = np.full(len(columns), default, np.float32)
     for field, entity, name, cost in walk_tree(costs):
         if (field, entity, name) not in columns:

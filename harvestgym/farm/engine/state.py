@@ -1,4 +1,4 @@
-"""The state of a farm, its parameters, and the flows of a day."""
+"""A farm's state and parameters, and the flows of a day."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .scoring import Score
 
 @pytree
 class FieldParams:
-    """A field's place and the parameter sets of its entities."""
+    """A field's location and its entities' parameter sets."""
 
     place: Place
     entities: tuple[Entity, ...]
@@ -26,21 +26,21 @@ class FieldParams:
 class ContextParams:
     """The distributions of contexts.
 
-    `tables` has for each draw the entries that it decides: a row for each choice or mixed set, or for the two
-    ends of a range.
+    `tables` holds, for each draw, the entries that it sets: a row for each choice or mixed set, or for each end of a
+    range.
     """
 
     tables: tuple[jax.Array, ...]
     noise: jax.Array = par(
-        "noise#day-1", "variance of a forecast per day ahead, in squared spans of what is seen", low=0, high=1
+        "noise#day-1", "error variance of a forecast per day ahead, as a fraction of the squared range", low=0, high=1
     )
 
 
 @pytree
 class FarmParams:
-    """All numbers of a farm; its structure is in the `FarmModel`.
+    """All numeric parameters of a farm; its structure is in the `FarmModel`.
 
-    `context` has what there is to draw; it is empty where nothing is drawn, or where a context is in force.
+    `context` holds the distributions to draw from; it is empty if nothing is drawn or a context has been applied.
     """
 
     fields: tuple[FieldParams, ...]
@@ -55,9 +55,9 @@ class FarmParams:
 
 @pytree
 class FarmState:
-    """The states of all entities, and what the score and the farmer need to know of the past.
+    """The states of all entities, and the history that the score and the farmers need.
 
-    `context` is empty where nothing is drawn. In modes without requests `acting` is False, nothing is asked or paid.
+    `context` is empty if nothing is drawn. In modes without requests, `acting` is False, and nothing is asked or paid.
     """
 
     fields: tuple[tuple[Any, ...], ...]
@@ -68,16 +68,16 @@ class FarmState:
     day: jax.Array = var("elapsed#day", "days since the start", dtype="int", axes=())
     cost: jax.Array = var("intervention_cost", "cost of today's interventions", axes=())
     wages: jax.Array = var("wages", "wages of today's work", axes=())
-    accepted: jax.Array = var("accepted", "which orders of today were taken by a farmer", dtype="bool", axes=("order",))
+    accepted: jax.Array = var("accepted", "which of today's orders a farmer accepted", dtype="bool", axes=("order",))
     over: jax.Array = var("over", "whether the game had ended before today", dtype="bool", axes=())
-    effective: jax.Array = var("effective", "which orders of today had an effect", dtype="bool", axes=("order",))
+    effective: jax.Array = var("effective", "which of today's orders had an effect", dtype="bool", axes=("order",))
     acting: jax.Array = var("acting", "whether today's requests are answered", dtype="bool", axes=())
-    asked: jax.Array = var("asked", "which entries of the offer were seen", dtype="bool", axes=("entry",))
-    paid: jax.Array = var("observation_cost", "what they cost", axes=())
+    asked: jax.Array = var("asked", "which offered entries were observed", dtype="bool", axes=("entry",))
+    paid: jax.Array = var("observation_cost", "cost of today's observations", axes=())
 
 
 class DayReport(NamedTuple):
-    """The flows across the boundary in a day: per field the flows per plot, over the farm the tally."""
+    """The flows across the boundary in a day: flows per plot for each field, and the tally for the whole farm."""
 
     flows: tuple[dict[str, jax.Array], ...]
     tally: dict[str, jax.Array]

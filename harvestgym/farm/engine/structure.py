@@ -1,7 +1,7 @@
-"""The structure of a farm: its parts, its spaces, and the forms of its actions and observations.
+"""A farm's structure: its parts, its spaces, and the forms of its actions and observations.
 
-Every mode is one model: a farm on which observations are asked for (mode "ao"), and one whose parameters are drawn,
-have something in two of its parts, `offered` and `contexts`, which are empty in other farms.
+All modes use the same model. Farms with requested observations (mode "ao") and farms with drawn parameters fill two of
+its parts, `offered` and `contexts`, which are empty in other farms.
 """
 
 from __future__ import annotations
@@ -35,26 +35,26 @@ from .variables import FieldSlots, Variable
 class FarmStructure(Env[FarmState, FarmParams]):
     """The parts of a farm; farms of equal structure share one compiled program.
 
-    An action is an integer, or `schedule` of them; it may also be `Orders`. An observation is a flat vector. On a farm
-    that `asks`, an action is `{"request": which items of `offered` to observe, "order": the intervention}`, and the
-    half-step that is due reads its own part. A request may also be `Requests`, a list in the paper's terms; there is
-    none where nothing is offered. An observation is then `{"values", "mask"}` over the free items and the offered ones;
-    values that were not observed are 0 and their mask is 0. What is seen of a context comes last, and is free.
+    An action is an integer, or `schedule` integers; it may also be `Orders`. An observation is a flat vector. On a farm
+    that `asks`, an action is `{"request": which items of `offered` to observe, "order": the intervention}`, and each
+    half-step reads only its own part. A request may also be `Requests`, a list in the paper's terms; it is omitted if
+    nothing is offered. An observation is then `{"values", "mask"}` over the free and the offered items; unobserved
+    values and their mask are 0. The observed part of a context comes last and is free.
 
     Attributes:
-        fields: names, kinds and shapes.
+        fields: the fields' names, kinds and shapes.
         actions: the action table.
         variables: every variable of every entity.
-        plan: what is observed each day.
-        starts: which variables get an initial value.
-        stops: the condition that ends the game; None for none.
-        schedule: how many actions a day an agent may ask for; 1 makes the action one integer.
-        tallies: names that the score can count.
+        plan: the items observed each day.
+        starts: the variables that get an initial value.
+        stops: the condition that ends the game; None if there is no condition.
+        schedule: the number of actions that an agent may request in a day; with 1, an action is one integer.
+        tallies: the names that the score can count.
         defaults: the default parameters (not part of the structure).
-        spec: what the farm file says (not part of the structure).
-        asks: whether a day is two half-steps, observe and then act.
+        spec: the content of the farm file (not part of the structure).
+        asks: whether a day has two half-steps, observing and then acting.
         offered: the items that can be requested.
-        contexts: which parameters are drawn, and when.
+        contexts: the parameters that are drawn, and when.
     """
 
     family: ClassVar[str | None] = "harvestgym.farm.family"
@@ -78,7 +78,7 @@ class FarmStructure(Env[FarmState, FarmParams]):
         object.__setattr__(self, "_hash", hash(self._structure))  # type: ignore[attr-defined]
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the fields only: hashes of strings differ from process to process."""
+        """Return the fields only, since string hashes differ between processes."""
         return {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
 
     def __setstate__(self, fields: dict[str, Any]) -> None:
@@ -94,12 +94,12 @@ class FarmStructure(Env[FarmState, FarmParams]):
         return f"{plots} plots, mode {self.spec.mode}, {textwrap.shorten(', '.join(kinds), 100, placeholder=' …')}"
 
     def recipe(self) -> dict[str, str]:
-        """Return the text of its farm file, for `core.saving`; ConfigError if a part lives in Python only."""
+        """Return the farm file's text, for `core.saving`; ConfigError if a part exists only in Python."""
         return {"text": load_object("harvestgym.farm.build.farm_writer:write_farm")(self.spec)}
 
     @classmethod
     def from_recipe(cls, text: str) -> FarmStructure:
-        """Return the farm of the text of a file."""
+        """Build the farm from a farm file's text."""
         return load_object("harvestgym.farm.build.compile:build_text")(text)
 
     def __hash__(self) -> int:
@@ -115,7 +115,7 @@ class FarmStructure(Env[FarmState, FarmParams]):
 
     @property
     def steps_per_day(self) -> int:
-        """The steps of a day."""
+        """The number of steps in a day."""
         return 2 if self.asks else 1
 
     @property
@@ -125,12 +125,12 @@ class FarmStructure(Env[FarmState, FarmParams]):
 
     @cached_property
     def full_plan(self) -> ObservationPlan:
-        """The plan of everything that an observation can show: the free items, then the offered ones."""
+        """The plan of everything that an observation can show: the free items, then the offered items."""
         return ObservationPlan((*self.plan.items, *self.offered.items))
 
     @cached_property
     def names(self) -> NameTable:
-        """Every name of the farm, looked up in any spelling."""
+        """Every name on the farm, for look-up in any spelling."""
         return NameTable(self.actions.farmers, self.fields, self.variables)
 
     @cached_property
@@ -140,7 +140,7 @@ class FarmStructure(Env[FarmState, FarmParams]):
 
     @property
     def values_space(self) -> gymnasium.spaces.Box:
-        """The space of the numbers of an observation; in mode "ao" it has 0, which stands for what is not observed."""
+        """The space of an observation's numbers; in mode "ao" it includes 0, which represents unobserved values."""
         plan, (low, high) = self.full_plan.space, self.contexts.limits(self.defaults)
         if self.asks:
             low, high = np.minimum(low, 0), np.maximum(high, 0)
@@ -153,7 +153,7 @@ class FarmStructure(Env[FarmState, FarmParams]):
         return gymnasium.spaces.Dict({"values": values, "mask": mask}) if self.asks else values
 
     def make_observation(self, values: Any, mask: Any) -> Any:
-        """Return numbers and which of them are observed in the form of an observation."""
+        """Build an observation from numbers and a mask of the observed numbers."""
         return {"values": values, "mask": mask} if self.asks else values
 
     def split_observation(self, obs: Any) -> tuple[Any, Any]:
@@ -169,11 +169,11 @@ class FarmStructure(Env[FarmState, FarmParams]):
         return gymnasium.spaces.Dict(action) if self.asks else action
 
     def make_action(self, request: Any, order: Any) -> Any:
-        """Return what to observe and what to do in the form of an action."""
+        """Build an action from what to observe and what to do."""
         if not self.asks:
             return order
         return {"order": order} | ({"request": request} if self.offered.items else {})
 
     def orders(self, action: Any) -> Orders:
-        """Return the interventions of an action."""
+        """Return the interventions in an action."""
         return self.actions.orders(action["order"] if self.asks else action)

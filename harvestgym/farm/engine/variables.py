@@ -1,4 +1,4 @@
-"""The structure of a farm: its fields, its entities numbered by kind, and every variable that can be observed."""
+"""A farm's structure: its fields, its entities numbered by kind, and every variable that can be observed."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from harvestgym.farm.entities.base import Entity, Place
 from harvestgym.farm.entities.messages import meta_shape
 
 UNIT_LIMITS = {"L": 1e8, "g": 1e8, "kg": 1e6, "cm": 1e4, "day": 36_500}
-"""The greatest value of a variable that declares none, by its unit, on a plot of a hectare, the largest one.
+"""The maximum, by unit, of a variable that declares no maximum, on a plot of one hectare, the largest allowed.
 
 These are ten metres of water, ten kg of a nutrient and a hundred kg of harvest per m2, plants of 100 m, and a century.
-Observation spaces end there, and observations are clipped to them.
+They bound the observation spaces, and observations are clipped to them.
 """
 
 OTHER_LIMIT = 1e7
-"""The limit of variables with another unit, or without one."""
+"""The limit for variables with any other unit, or without a unit."""
 
 
 @dataclass(frozen=True)
 class EntitySlot:
-    """One entity of a field: its name, its kind, the size of each axis of its variables, the names along some.
+    """One entity on a field: its name, its kind, the size of each axis of its variables, and the names along some axes.
 
-    `stream` is the name of its random draws, `Field-0/Weather-0`; entities with one stream have the same draws.
+    `stream` names its random draws, such as `Field-0/Weather-0`; entities with the same stream share their draws.
     """
 
     name: str
@@ -45,7 +45,7 @@ class EntitySlot:
 
 @dataclass(frozen=True)
 class FieldSlots:
-    """One field: its name, its shape in plots and its entities."""
+    """One field: its name, its shape in plots, and its entities."""
 
     name: str
     shape: tuple[int, int]
@@ -53,18 +53,18 @@ class FieldSlots:
 
     @property
     def structure(self) -> FieldSlots:
-        """The field without its name and those of its random draws: days of fields with the same one share a trace."""
+        """The field without its name and stream names; fields with equal structure share a trace of a day."""
         return FieldSlots("", self.shape, tuple(dataclasses.replace(slot, stream="") for slot in self.slots))
 
     @property
     def hosts(self) -> tuple[EntitySlot, ...]:
-        """The entities on which others may live, in the order of the host axis, which is by name."""
+        """The entities on which others may live, sorted by name as on the host axis."""
         return tuple(sorted((s for s in self.slots if s.kind.host), key=lambda slot: slot.name))
 
 
 @dataclass(frozen=True)
 class Variable:
-    """One variable of one entity, with its public name; `key` may be a path, such as `wind/speed#km.h-1`."""
+    """One variable of one entity; `key` is its public name, or a path such as `wind/speed#km.h-1`."""
 
     field: int
     entity: int
@@ -92,7 +92,7 @@ class Variable:
         return not self.derived and not self.meta.settled
 
     def value(self, entity: Entity, state: Any) -> jax.Array:
-        """Return the array of this variable in a state of its entity."""
+        """Return this variable's array in a state of its entity."""
         if self.derived:
             return entity.views(state)[self.attr]
         leaf = getattr(state, self.attr)
@@ -100,19 +100,19 @@ class Variable:
 
 
 def entity_names(kinds: Sequence[type[Entity]]) -> list[str]:
-    """`Plant-0`, `Plant-1`, `Soil-0`: numbered by kind in the order of creation."""
+    """Return entity names such as `Plant-0`, `Plant-1`, `Soil-0`, numbered by kind in order of creation."""
     return number_repeats([kind.__name__ for kind in kinds])
 
 
 def number_repeats(names: Sequence[str]) -> list[str]:
-    """Return each name with the number of times that it has stood before."""
+    """Append to each name the number of its earlier occurrences."""
     return [f"{name}-{names[:i].count(name)}" for i, name in enumerate(names)]
 
 
 def build_slots(
     name: str, entities: Sequence[Entity], place: Place, streams: Mapping[str, str] = MappingProxyType({})
 ) -> FieldSlots:
-    """Return the slots of a field from its entities; `streams` are those of entities that share their draws."""
+    """Build the slots of a field from its entities; `streams` gives the streams of entities that share draws."""
     names = entity_names([type(e) for e in entities])
     axes = (("host", place.hosts), ("target", place.targets))
     slots = (
@@ -123,7 +123,7 @@ def build_slots(
 
 
 def list_variables(fields: Sequence[FieldSlots]) -> tuple[Variable, ...]:
-    """Return every variable of every entity, in the order of the files and of the classes."""
+    """Return every variable of every entity, in the order of the files and classes."""
     out: list[Variable] = []
     for f, field in enumerate(fields):
         for e, slot in enumerate(field.slots):
@@ -142,12 +142,12 @@ def list_variables(fields: Sequence[FieldSlots]) -> tuple[Variable, ...]:
 
 
 def limit_range(meta: Meta) -> Meta:
-    """Return the description of a variable that ends at the limit of its unit if it declares no end."""
+    """Return a variable's metadata, with its unit's limit as the maximum if it declares none."""
     return dataclasses.replace(meta, high=UNIT_LIMITS.get(meta.unit, OTHER_LIMIT)) if meta.is_open_above else meta
 
 
 def _entries(meta: Meta, names: dict[str, tuple[str, ...]]) -> list[tuple[str, int | None]]:
-    """Return the key of each variable that a field of a state is, and its place on the leading axis."""
+    """Return the key of each variable in a state field, and its index on the leading axis."""
     if meta.stacked:
         return [(key, i) for i, key in enumerate(meta.keys)]
     if meta.axes and meta.axes[0] in names:
@@ -156,7 +156,7 @@ def _entries(meta: Meta, names: dict[str, tuple[str, ...]]) -> list[tuple[str, i
 
 
 def check_plot(plot: Any, shape: tuple[int, int], where: str) -> tuple[int, int]:
-    """`plot` as a pair inside a field of `shape`; ConfigError otherwise."""
+    """Return `plot` as a pair inside a field of `shape`; ConfigError otherwise."""
     inside = (
         isinstance(plot, (tuple, list))
         and len(plot) == 2
@@ -170,9 +170,9 @@ def check_plot(plot: Any, shape: tuple[int, int], where: str) -> tuple[int, int]
 
 
 def encode_label(value: Any, meta: Meta, where: str, whole: bool = True) -> float:
-    """Return a number, a truth or a label of a variable as a number; ConfigError otherwise.
+    """Encode a number, boolean or label of a variable as a number; ConfigError otherwise.
 
-    With `whole` a number stands for a label; without it it is compared with a mean or a sum of labels.
+    With `whole`, a number represents a label; without it, the number is compared with a mean or sum of labels.
     """
     if isinstance(value, str) and meta.labels:
         if value not in meta.labels:

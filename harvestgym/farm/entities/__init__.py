@@ -1,1 +1,1 @@
-"""The kinds of the farm, one folder each."""
+"""The kinds of entity on a farm, one folder each."""

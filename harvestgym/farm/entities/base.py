@@ -1,8 +1,8 @@
-"""Base class of the entities of a farm: parameters as fields, a state, messages, actions, one update per day.
+"""Base class for farm entities: parameters as fields, a state, messages, actions, and one update per day.
 
 The instance *is* its parameter set. Everything that an entity needs from the others arrives as messages on the
-`Board`, so a kind writes only its own state, and a new kind needs no edit of an old one. The files of a kind have
-the same order: parameter groups, `State`, class.
+`Board`, so a kind writes only its own state, and adding a kind requires no change to existing ones. The modules of all
+kinds are laid out in the same order: parameter groups, `State`, class.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ from .messages import Ground, Message, zero_values
 MessageT = TypeVar("MessageT", bound=Message)
 E = TypeVar("E", bound="Entity")
 Draws = dict[str, jax.Array]
-"""Random numbers of a day, by name of their use."""
+"""One day's random numbers, keyed by what they are used for."""
 
 
 @pytree
 class Place:
     """Location of an entity: a field of `shape` plots, and the hosts and cide targets on it.
 
-    plot = (x, y), arrays are `(length, width)`, north is y - 1.
+    A plot is (x, y), arrays have shape `(length, width)`, and north is y - 1.
     """
 
     shape: tuple[int, int] = static("shape", "plots (length, width)")
@@ -51,7 +51,7 @@ class Place:
 
     @property
     def surface(self) -> jax.Array:
-        """Area of one plot, m2."""
+        """Area of one plot, in m2."""
         return self.scale * self.scale
 
     @property
@@ -61,19 +61,19 @@ class Place:
 
     @property
     def distance_to_edge(self) -> np.ndarray:
-        """Number of plots between each plot and the wild edge, 0 on the border; (length, width)."""
+        """Number of plots between each plot and the wild edge (0 on the border), shape (length, width)."""
         x, y = np.indices(self.shape)
         ahead = np.minimum(x, self.shape[0] - 1 - x)
         return np.minimum(ahead, np.minimum(y, self.shape[1] - 1 - y)).astype(np.float32)
 
 
 class Ledger(NamedTuple):
-    """Flows across the boundary of the farm through one entity in a day.
+    """One day's flows across the farm boundary through one entity.
 
     Attributes:
-        flows: maps a substance and flow (`"water:rain"`, `"nutrients:leaching"`) to the amount per plot, positive
-            inwards, in L or g; the flows of a substance sum to the change of the amount that the entities hold.
-        tally: quantities that scores count (`"harvest#kg"`, `"water#L"`, `"stages#nb"`), as scalars.
+        flows: maps a substance and flow (`"water:rain"`, `"nutrients:leaching"`) to the amount per plot, in L or g,
+            positive inwards; the flows of a substance sum to the change in the amount that the entities hold.
+        tally: quantities that count towards scores (`"harvest#kg"`, `"water#L"`, `"stages#nb"`), as scalars.
     """
 
     flows: dict[str, jax.Array]
@@ -81,7 +81,7 @@ class Ledger(NamedTuple):
 
 
 class ActionResult(NamedTuple):
-    """Result of an action: the new state, where it had an effect, and the flows across the boundary."""
+    """Result of an action: the new state, where the action had an effect, and the flows across the boundary."""
 
     state: Any
     done: jax.Array
@@ -104,7 +104,7 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Action:
-    """An intervention that a kind offers; `plot` is whether it is aimed at one plot instead of the whole field."""
+    """An intervention that a kind offers; `plot` is whether it targets one plot rather than the whole field."""
 
     name: str
     method: str
@@ -117,8 +117,8 @@ class Action:
 def action(name: str, *parameters: Parameter, plot: bool = True) -> Callable[[Any], Any]:
     """Declare a method `(self, state, place, where, *values) -> ActionResult` as the intervention `name`.
 
-    `where` is a bool array over the plots; where it is False everywhere the method changes nothing. A method with a
-    last parameter `board` also reads the messages of this morning, before any order of the day.
+    `where` is a bool array over the plots; if it is False everywhere, the method changes nothing. A method whose last
+    parameter is `board` also receives this morning's messages, published before any of the day's orders.
     """
 
     def declare(method: Any) -> Any:
@@ -131,7 +131,7 @@ def action(name: str, *parameters: Parameter, plot: bool = True) -> Callable[[An
 
 
 def publishes(message: type[Message]) -> Callable[[Any], Any]:
-    """Declare a method `(self, state, place, board, draws) -> message` as a daily message of the kind."""
+    """Declare a method `(self, state, place, board, draws) -> message` as a daily message from the kind."""
 
     def declare(method: Any) -> Any:
         method.publishes = message
@@ -141,17 +141,17 @@ def publishes(message: type[Message]) -> Callable[[Any], Any]:
 
 
 class Entity:
-    """Base of all kinds. Subclasses are `@pytree` dataclasses of parameters.
+    """Base class of all kinds. Subclasses are `@pytree` dataclasses of parameters.
 
     Class attributes:
         State: the pytree of `var()` fields.
-        host: whether pests may live on it (it has an index on the host axis).
-        priority: order of allocation, highest first; equal priorities share in proportion to their needs.
+        host: whether pests can live on it (if so, it has an index on the host axis).
+        priority: order of allocation, highest first; entities of equal priority share in proportion to their needs.
         targets: names under which cides act on it; any name may be declared.
-        explains: fields of the state that explain deaths and slow growth; they appear in `info`.
-        randomness: name -> axes of the uniform numbers drawn for it each day (one draw, sliced by use).
+        explains: state fields that explain deaths and slow growth; they appear in `info`.
+        randomness: maps names to the axes of the uniforms drawn for it each day (a single draw, sliced by use).
         derived: the `Meta` of each variable that `views` computes.
-        shared: whether fields at the same location share its random draws, if its parameters are the same.
+        shared: whether fields at the same location share its random draws if its parameters are equal.
     """
 
     State: ClassVar[type]
@@ -176,9 +176,9 @@ class Entity:
 
     @classmethod
     def file(cls) -> Path:
-        """Return the path of the YAML file of the parameter sets, next to the module.
+        """Return the path of the YAML file with the parameter sets, next to the module.
 
-        A subclass without such a file uses the file of its nearest base that has one: `(MyPlant, "bean")`.
+        A subclass without such a file uses the one of its nearest base class that has one: `(MyPlant, "bean")`.
         """
         bases = [base for base in cls.__mro__ if base is not Entity and issubclass(base, Entity)]
         paths = [path for path in map(_find_module, bases) if path is not None]
@@ -186,26 +186,26 @@ class Entity:
 
     @classmethod
     def named(cls: type[E], which: str | Mapping[str, Any]) -> E:
-        """Return the parameter set `which`, or the set that a mapping with `extends:` changes."""
+        """Return the parameter set `which`: a name, or a mapping with `extends:` that modifies a named set."""
         if "__dataclass_fields__" not in vars(cls):
             pytree(cls)  # a subclass that only changes methods needs no decorator
         return load_parameter_set(cls, cls.file(), which)
 
     @classmethod
     def written(cls, which: str | Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the text of a set in the file, with sources, in the layout of the fields."""
+        """Return a set as written in the file, with sources, in the layout of the fields."""
         if cls.file().is_file():
             return choose_set(cls.file(), which, cls.__name__)[1]
         return {} if isinstance(which, str) else which
 
     @classmethod
     def sprites(cls) -> Mapping[str, Sprite]:
-        """Return the sprites of `sprites.yaml` next to the module, by name; an action uses the sprite of its name."""
+        """Return the sprites from `sprites.yaml` next to the module; an action uses the sprite that has its name."""
         path = cls.file().with_name("sprites.yaml")
         return load_sprites(path) if path.is_file() else {}
 
     def draw(self, seen: DrawContext, place: Place) -> list[Mark]:
-        """Return the marks of the entity on the map of its field; runs on the host, in NumPy."""
+        """Return the marks for the entity on its field's map; runs on the host, in NumPy."""
         return []
 
     def describe(self, seen: DrawContext, place: Place) -> list[str]:
@@ -213,11 +213,11 @@ class Entity:
         return []
 
     def init(self, key: jax.Array, place: Place) -> Any:
-        """Return the state before the first day, by default all zero."""
+        """Return the state before the first day; all zero by default."""
         return self.zero_state(place)
 
     def zero_state(self, place: Place) -> Any:
-        """Return the state with all variables zero, in their shapes and types."""
+        """Return the state with all variables zero, with their shapes and dtypes."""
         return zero_values(self.State, self.sizes(place))
 
     def settle(self, key: jax.Array, state: Any, place: Place) -> Any:
@@ -225,11 +225,11 @@ class Entity:
         return state
 
     def limits(self, place: Place) -> dict[str, float]:
-        """Return upper limits of initial values that depend on parameters, by field."""
+        """Return the upper limits on initial values that depend on parameters, by field."""
         return {}
 
     def check_start(self, given: Mapping[str, np.ndarray]) -> Iterator[tuple[str, str]]:
-        """Yield the field and the error of each initial value that `settle` would drop.
+        """Yield the field and the error message for each initial value that `settle` would drop.
 
         `given` maps each field with initial values to its possible values.
         """
@@ -240,19 +240,19 @@ class Entity:
         raise NotImplementedError
 
     def holds(self, state: Any) -> dict[str, jax.Array]:
-        """Return the amount of each balanced substance (`"water"` L, `"nutrients"` g) that it holds, per plot."""
+        """Return the amount of each balanced substance (`"water"` L, `"nutrients"` g) that it holds per plot."""
         return {}
 
     def views(self, state: Any) -> dict[str, jax.Array]:
-        """Return variables computed from the state, which `derived` describes; they are observed like the others."""
+        """Return variables computed from the state and described by `derived`; they can be observed like the others."""
         return {}
 
     def sizes(self, place: Place) -> dict[str, tuple[int, ...]]:
-        """Return the sizes of the axes that its state names; a kind with further axes adds them."""
+        """Return the sizes of the axes named in its state; a kind with additional axes adds them."""
         return place.sizes
 
     def indices(self, state: Any) -> dict[str, jax.Array]:
-        """Return scalars in [0, 1] computed from the state, which scores weight (`"soil"`, `"plant"`)."""
+        """Return scalars in [0, 1] computed from the state and weighted in scores (`"soil"`, `"plant"`)."""
         return {}
 
 
@@ -264,9 +264,9 @@ def check_order(low_key: str, low: Any, high_key: str, high: Any) -> Iterator[st
 
 
 def _find_module(cls: type) -> Path | None:
-    """Return the path of the parameter file next to the module of a class; None in a notebook.
+    """Return the path of the parameter file next to the module that defines a class; None in a notebook.
 
-    It is named like the module, or like the folder of an `__init__.py`.
+    The file has the name of the module, or of the folder if the module is an `__init__.py`.
     """
     try:
         module = Path(inspect.getfile(cls))
@@ -280,7 +280,7 @@ def _order(cls: type) -> list[str]:
 
 
 class Board:
-    """The messages of one field on one day, read by one entity.
+    """The messages in one field on one day, as read by one entity.
 
     A publisher of rank n may read only messages of ranks below n, and the message that it published itself.
     """
@@ -300,15 +300,15 @@ class Board:
         return next(iter(found.values()))  # pyright: ignore[reportReturnType]
 
     def read_sum(self, kind: type[MessageT]) -> MessageT:
-        """Return the sum of all messages of this kind; zero where nobody publishes it."""
+        """Return the sum of all messages of this kind; zero if nothing publishes it."""
         found = [message.whole(self.place.sizes) for message in self._read(kind).values()]
         return reduce(operator.add, found) if found else kind.zero(self.place.sizes)  # pyright: ignore[reportReturnType]
 
     def read_own(self, kind: type[MessageT]) -> MessageT:
-        """Return what concerns the reader itself.
+        """Return the part of a message that concerns the reader itself.
 
-        For a host this is its entry on the host axis of a message that has one (`Load`, `Strain`, `Share`), summed over
-        all who publish it. Otherwise it is the message that the reader published today.
+        For a host and a message with a host axis (`Load`, `Strain`, `Share`), this is the host's entry, summed over all
+        publishers. Otherwise it is the message that the reader published today.
         """
         metas = dict(iterate_metas(kind))
         if self._reader not in self.place.hosts or not all("host" in meta.axes for meta in metas.values()):
@@ -319,7 +319,7 @@ class Board:
         return type(total)(**taken)
 
     def read_hosts(self, kind: type[MessageT]) -> MessageT:
-        """Stack the messages of all hosts along a leading host axis, in the order of `place.hosts`; zero of those
+        """Stack the messages of all hosts along a leading host axis, in the order of `place.hosts`; zero for those
         that publish none."""
         found, sizes = self._read(kind), self.place.sizes
         if not self.place.hosts:
@@ -333,7 +333,7 @@ class Board:
         return [found[host] for host in self.place.hosts if host in found and host != self._reader]  # pyright: ignore
 
     def toxin(self, target: str) -> jax.Array:
-        """Grams of cide per plot, in effect on one of the names in the reader's `targets`."""
+        """Return the grams of cide per plot that act on `target`, one of the names in the reader's `targets`."""
         return self.read_one(Ground).toxin[self.place.targets.index(target)]
 
     def _read(self, kind: type[MessageT]) -> dict[str, Message]:

@@ -1,4 +1,4 @@
-"""Functions shared by all hosts, crops and weeds: responses, shortages of water and nutrients, light."""
+"""Functions shared by all hosts (crops and weeds): responses, shortages of water and nutrients, and light."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from .base import Board
 from .messages import NUTRIENTS, Canopy, Ground
 
 Drivers = dict[str, jax.Array]
-"""Today's value of every driver of a host, by the names in its `parameters.py`."""
+"""Today's value of each of a host's drivers, by the names in its `parameters.py`."""
 
 
 def add_to_strain(
     strain: jax.Array, response: Response, base: type[Response], drivers: Drivers
 ) -> tuple[jax.Array, Drivers]:
-    """Add the terms of windows that a subclass of `base` adds to the strain; return it and the terms of `base`."""
+    """Return the strain plus the terms of windows that `response` adds to those of `base`, and the terms of `base`."""
     terms = exponents(response, drivers)
     own = {name: terms.pop(name) for name in driver_names(base)}
     return sum(terms.values(), strain), own
 
 
 def add_factors(drivers: Drivers, ground: Ground) -> Drivers:
-    """Add the factors of the soil to the drivers of a host; ConfigError if a name is already taken."""
+    """Add the soil factors to a host's drivers; ConfigError if a name is already taken."""
     for name in ground.factors:
         if name in drivers:
             raise ConfigError(
@@ -37,10 +37,10 @@ def add_factors(drivers: Drivers, ground: Ground) -> Drivers:
 
 
 def compute_shortages(asked: jax.Array, number: jax.Array, threshold: jax.Array, ground: Ground) -> Drivers:
-    """Compute today's deficit of the soil: g of N, P, K, C per plant, and a share of water (negative is a surplus).
+    """Compute today's deficits in the soil: g of N, P, K and C per plant, and a share of water (negative if surplus).
 
-    The share refers to the water that the soil can hold for plants, so that soils compare. `asked` is the nutrients, g,
-    that the `number` of plants on a plot need; `threshold` is the water of eq. (5), L.
+    The share is relative to the water that the soil can hold for plants, so that soils are comparable. `asked` is the
+    amount of nutrients, in g, that the `number` plants on a plot need; `threshold` is the water of eq. (5), in L.
     """
     lacking = (asked - ground.nutrients) / jnp.where(number > 0, number, 1)
     dry = (threshold - ground.water) / (ground.capacity - ground.wilting)
@@ -48,28 +48,28 @@ def compute_shortages(asked: jax.Array, number: jax.Array, threshold: jax.Array,
 
 
 def water_threshold(drought: jax.Array, wilting: jax.Array, capacity: jax.Array) -> jax.Array:
-    """Eq. (5): the water in the soil, L, below which a plant suffers from drought."""
+    """Compute the soil water, in L, below which a plant suffers from drought, by eq. (5)."""
     return (1 - drought) * wilting + drought * capacity
 
 
 def stomatal_opening(extractable: jax.Array, threshold: jax.Array) -> jax.Array:
-    """K_s of FAO-56 eq. (84), 0 to 1: below the threshold of eq. (5) a plant transpires less.
+    """Compute K_s of FAO-56 eq. (84), 0 to 1: below the threshold of eq. (5) a plant transpires less.
 
-    The paper's plant transpires at the full rate until no water is left and then stops. Both arguments are water
-    above the wilting point.
+    In the paper a plant transpires at the full rate until no water is left and then stops. Both arguments are amounts
+    of water above the wilting point.
     """
     return jnp.clip(extractable / jnp.maximum(threshold, 1e-6), 0.0, 1.0)
 
 
 def unshaded_light(board: Board) -> jax.Array | float:
-    """Return the share (0 to 1) of light on each plot that the other hosts leave to the reader, a host itself.
+    """Return the share (0 to 1) of light on each plot that the other hosts leave for the reader, which is also a host.
 
-    Each of them takes a share of the light in its shade, its height divided by the sum of both heights: all of it
-    from a much smaller host, half of it from an equal one.
+    Where another host casts shade, it takes a share of the light equal to its height divided by the sum of both
+    heights: nearly all of it from a much smaller host, half of it from one of equal height.
     """
     return math.prod(transmitted_light(other, board.read_own(Canopy)) for other in board.read_others(Canopy))
 
 
 def transmitted_light(above: Canopy, below: Canopy) -> jax.Array:
-    """Return the share (0 to 1) of light that passes one canopy on the way to another."""
+    """Return the share (0 to 1) of light that passes through one canopy to another."""
     return 1 - above.shade * above.height / jnp.maximum(above.height + below.height, 1e-6)

@@ -1,4 +1,4 @@
-"""Drawing context: the observed variables of one entity on one day, read by its `draw` and `describe`."""
+"""Drawing context: one entity's observed variables on one day, read by its `draw` and `describe` methods."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ class DrawContext(dict[str, np.ndarray]):
 
     Attributes:
         name: the name of the entity, `Plant-0`.
-        sets: the names of its parameter set and of the sets that this one extends, `("bean",)`.
-        rank, kinds: index among the entities of its kind on the field, and how many there are.
-        margin: room around the field for drawings next to it, in plots.
-        crowded: whether the field has so many plots that small drawings move to the corners of a plot.
+        sets: the names of its parameter set and of the sets that it extends, such as `("bean",)`.
+        rank, kinds: its index among the field's entities of the same kind, and how many there are.
+        margin: space around the field for drawings outside it, in plots.
+        crowded: whether the field has so many plots that small drawings are moved to the corners of their plot.
     """
 
     def __init__(
@@ -38,25 +38,25 @@ class DrawContext(dict[str, np.ndarray]):
         self.margin, self.crowded = margin, crowded
 
     def number(self, key: str) -> float:
-        """Return the value of a variable of the field; NaN if it is not known."""
+        """Return the value of a field-wide variable; NaN if unknown."""
         return float(self[key]) if key in self else float("nan")
 
     def plots(self, key: str) -> Iterator[tuple[int, int, float]]:
-        """Yield `x, y, value` for each plot on which a variable is known and not 0."""
+        """Yield `x, y, value` for each plot where a variable is known and nonzero."""
         if key in self:
             values = np.asarray(self[key], float)
             for x, y in np.argwhere(np.isfinite(values) & (values != 0)).tolist():
                 yield x, y, float(values[x, y])
 
     def total(self, key: str) -> float:
-        """Return the sum over the plots on which a variable is known; NaN if there are none."""
+        """Return the sum over the plots where a variable is known; NaN if there are none."""
         values = np.asarray(self.get(key, np.nan), float)
         return float(np.nansum(values)) if np.isfinite(values).any() else float("nan")
 
     def marks(self, sprite: Sprite, key: str, at: tuple[float, float], meaning: str) -> list[Mark]:
-        """Draw a sprite at the same position of each plot, with the number next to it if it is more than one.
+        """Draw a sprite at the same position in each plot, with the number next to it if greater than one.
 
-        On a crowded field the sprite is in the nearest corner of the plot, large enough to see, without the number.
+        On a crowded field the sprite is in the nearest corner of the plot, large enough to see, and has no number.
         """
         size, (x0, y0) = (SMALL, at) if not self.crowded else (CORNER, tuple(0.2 if c < 0.5 else 0.8 for c in at))
         return [

@@ -1,8 +1,8 @@
-"""Messages: daily values that the entities of a field publish for each other, with units and ranks.
+"""Messages: daily values that the entities in a field publish to each other, with units and ranks.
 
 A message of rank n may depend on messages of lower ranks only. Messages with `by_host` are published once by each
-host (plants and weeds) and stacked along a host axis. The others are summed over their publishers, and are zero
-without a publisher.
+host (plants and weeds) and stacked along a host axis. The others are summed over their publishers, and are zero if
+they have none.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ NUTRIENTS = ("N", "P", "K", "C")
 """The order of the nutrient axis."""
 
 KMH = 3.6
-"""Conversion of 1 m/s to km/h."""
+"""Conversion factor from m/s to km/h."""
 
 REPULSION = 20.0
-"""Bound of the repulsive effect of a host on pests, positive or negative: its exponential stays finite."""
+"""Bound on the size of a host's repulsive effect on pests, which keeps its exponential finite."""
 
 ALLOCATION_RANK = 2
 """Rank at which water and nutrients are allocated: after needs are known, before entities are updated."""
@@ -32,18 +32,18 @@ ALLOCATION_RANK = 2
 
 @pytree
 class Message:
-    """Base of all messages."""
+    """Base class of all messages."""
 
     rank: ClassVar[int] = 0
     by_host: ClassVar[bool] = False
 
     @classmethod
     def zero(cls, sizes: dict[str, tuple[int, ...]]) -> Message:
-        """Return the message with all values zero, for axes of these `sizes`."""
+        """Return the message with all values zero, for the given axis `sizes`."""
         return zero_values(cls, sizes)
 
     def whole(self, sizes: dict[str, tuple[int, ...]]) -> Message:
-        """Return the message with all arrays as float32 in their full shapes."""
+        """Return the message with all arrays as float32, broadcast to their full shapes."""
         full = {name: meta_shape(meta, sizes) for name, meta in iterate_metas(type(self))}
         arrays = {name: jnp.asarray(getattr(self, name), jnp.float32) for name in full}
         return type(self)(**{name: jnp.broadcast_to(arrays[name], shape) for name, shape in full.items()})
@@ -53,13 +53,13 @@ class Message:
 
 
 def meta_shape(meta: Meta, sizes: dict[str, tuple[int, ...]]) -> tuple[int, ...]:
-    """Return the shape of a described field: the stacked keys first, then its named axes."""
+    """Return the shape of the field that `meta` describes: the stacked keys first, then the named axes."""
     lead = (len(meta.keys),) if meta.stacked else ()
     return sum((sizes[axis] for axis in meta.axes), lead)
 
 
 def zero_values(cls: type[T], sizes: dict[str, tuple[int, ...]]) -> T:
-    """Return an instance of a pytree class with all variables zero, in their shapes and types."""
+    """Return an instance of a pytree class with all variables zero, with their shapes and dtypes."""
     metas = iterate_metas(cls)
     return cls(**{name: jnp.zeros(meta_shape(meta, sizes), meta.array_dtype) for name, meta in metas})
 
@@ -103,12 +103,12 @@ class Ground(Message):
     microlife: jax.Array = var("microlife", "health of the soil life, 0 to 1", high=1)
     toxin: jax.Array = var("toxin#g", "cide in the soil, in effect on each target", axes=("target", "plot"))
     factors: dict[str, jax.Array] = dataclasses.field(default_factory=dict)
-    """Further properties of the soil, per plot, by the names of the windows with which hosts respond to them."""
+    """Additional soil properties per plot, by the names of the windows with which hosts respond to them."""
 
 
 @pytree
 class Canopy(Message):
-    """Plants on each plot, by host."""
+    """Plants on each plot, one message per host."""
 
     by_host: ClassVar[bool] = True
     alive: jax.Array = var("alive#nb", "living individuals that have sprouted")
@@ -130,7 +130,7 @@ class Structures(Message):
 
 @pytree
 class Flock(Message):
-    """Birds over the field, by food."""
+    """Birds over the field, by what they eat."""
 
     rank: ClassVar[int] = 1
     seed_eaters: jax.Array = _field_var("seed_eaters#nb", "birds that eat seeds")
@@ -172,7 +172,7 @@ class Litter(Message):
 
 @pytree
 class Dose(Message):
-    """Cide released on each plot today, by its effect on each target."""
+    """Cide released on each plot today, as its effect on each target."""
 
     rank: ClassVar[int] = 1
     toxin: jax.Array = var("dose#g", "effective amount released, g/day", axes=("target", "plot"))
@@ -180,7 +180,7 @@ class Dose(Message):
 
 @pytree
 class Tilth(Message):
-    """Work of any further kinds on the soil of each plot today; several add up."""
+    """Effects of additional kinds of entity on the soil of each plot today; they add up."""
 
     rank: ClassVar[int] = 1
     cover: jax.Array = var("cover", "share of the surface from which nothing evaporates, 0 to 1", high=1)
@@ -189,7 +189,7 @@ class Tilth(Message):
 
 @pytree
 class Need(Message):
-    """Water and nutrients that a host demands from the soil of each plot today."""
+    """Water and nutrients that a host needs from the soil of each plot today."""
 
     rank: ClassVar[int] = 1
     by_host: ClassVar[bool] = True
@@ -209,7 +209,7 @@ class Strain(Message):
 
 @pytree
 class Share(Message):
-    """Water and nutrients that the allocator gives each host of each plot."""
+    """Water and nutrients that the allocator gives each host on each plot."""
 
     rank: ClassVar[int] = ALLOCATION_RANK
     water: jax.Array = var("water#L", "water given", axes=("host", "plot"))

@@ -1,8 +1,8 @@
-"""The exponential general linear response, eq. (1), the form of every condition on the farm.
+"""The exponential general linear response of eq. (1), the form of every condition on the farm.
 
-A response is a dataclass of windows, one per driver: `exp(-(intercept + sum sensitivity * distance))`, with the
-distance of each driver from its favourable window. Drivers, dataclass fields and YAML keys have the same names. Each
-term is available, so that a season can be explained.
+A response is a dataclass of windows, one per driver: `exp(-(intercept + sum sensitivity * distance))`, where
+the distance is how far a driver is from its favourable window. Drivers, dataclass fields and YAML keys have the same
+names. Each term is available separately, so that a season can be explained.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Window:
 
 @pytree
 class Response:
-    """Base of all responses: an intercept; subclasses add one `Window` field per driver."""
+    """Base class of all responses: an intercept, to which subclasses add one `Window` field per driver."""
 
     intercept: jax.Array = par(
         "intercept", "exponent when every driver is favourable (beta_0)", low=-10, high=1e6, default=0.0
@@ -53,12 +53,12 @@ class Response:
 
 
 def distance(value: Any, low: Any, high: Any) -> jax.Array:
-    """d(y, [low, high]): how far `value` lies outside the interval; ends may be infinite."""
+    """Compute d(y, [low, high]): how far `value` is outside the interval, whose ends may be infinite."""
     return jnp.maximum(jnp.maximum(low - value, value - high), 0.0)
 
 
 def power(base: jax.Array, exponent: float) -> jax.Array:
-    """Compute base ** exponent for positive bases and 0 otherwise, with a finite gradient everywhere."""
+    """Compute `base ** exponent` for positive bases and 0 otherwise, with a finite gradient everywhere."""
     positive = base > 0
     return jnp.where(positive, jnp.where(positive, base, 1.0) ** exponent, 0.0)
 
@@ -82,7 +82,7 @@ def exponents(response: Response, drivers: Mapping[str, Any]) -> dict[str, jax.A
 
 
 def expglm(response: Response, strain: jax.Array | float = 0.0, /, **drivers: Any) -> jax.Array:
-    """E(beta, y, Y) of eq. (1), in [0, 1] for a non-negative intercept; `strain` is the term added by other kinds.
+    """Compute E(beta, y, Y) of eq. (1), in [0, 1] if the intercept is non-negative; other kinds add the term `strain`.
 
     Drivers without a window have no effect.
     """

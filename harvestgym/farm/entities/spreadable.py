@@ -1,6 +1,6 @@
-"""Base of cides and fertilizers: farmers spread them on a plot, and the soil life releases them over time.
+"""Base class of cides and fertilizers: farmers spread them on a plot, and soil life releases them over time.
 
-The amount on a plot is dry, so rain does not move it. Rain leaches the released amount from the soil.
+The amount on a plot is dry, so rain does not move it, but rain leaches the released amount from the soil.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ GRAMS = 1000.0
 """Grams in a kilogram."""
 
 TRACE = 0.01
-"""Share of a bag below which no mark is drawn."""
+"""Fraction of a bag below which no mark is drawn."""
 
 BAGS = (1.0, 2.0, 3.0, 4.0)
-"""The possible numbers of bags of an action."""
+"""The numbers of bags that an action can scatter."""
 
 
 @pytree
 class Pile:
-    """The amount on each plot, and the total scattered there."""
+    """The amount on each plot and the total scattered there."""
 
     amount: jax.Array = var("amount#kg", "on the plot, not yet released")
     total: jax.Array = var("total_cumulated_scattered_amount#kg", "scattered since the start of the season")
@@ -39,7 +39,7 @@ class Pile:
 
 @pytree
 class Spreadable(Entity):
-    """Base of cides and fertilizers. A kind defines its ledger (`booked`), the range of its action, and its message."""
+    """Base class of cides and fertilizers. A kind defines its ledger (`booked`), action range and message."""
 
     State: ClassVar[type] = Pile
 
@@ -53,7 +53,7 @@ class Spreadable(Entity):
         raise NotImplementedError
 
     def lay(self, pile: Pile, where: jax.Array, kg: jax.Array) -> ActionResult:
-        """Scatter `kg` on each of the plots `where`."""
+        """Scatter `kg` on each plot selected by `where`."""
         given = jnp.where(where, kg, 0.0)
         new = Pile(amount=pile.amount + given, total=pile.total + given)
         return ActionResult(new, given > 0, self.booked(given))
@@ -64,14 +64,14 @@ class Spreadable(Entity):
         return self.lay(state, where, bags * self.bag * place.surface)
 
     def heaps(self, seen: DrawContext, sprite: Sprite, at: tuple[float, float], meaning: str) -> list[Mark]:
-        """Draw a sprite on each plot with some left; its opacity falls below one bag."""
+        """Draw a sprite on each plot with some left; below one bag it fades."""
         bags = np.asarray(seen.get("amount#kg", 0.0), float) / (float(self.bag) or 1.0)
         lies = DrawContext({"part": np.where(bags >= TRACE, np.minimum(bags, 1.0), 0.0)}, crowded=seen.crowded)
         marks = zip(lies.marks(sprite, "part", at, meaning), lies.plots("part"), strict=True)
         return [dataclasses.replace(mark, opacity=0.4 + 0.6 * part) for mark, (_, _, part) in marks]
 
     def freed(self, pile: Pile, board: Board) -> jax.Array:
-        """Return the kilograms per plot that the soil life releases today."""
+        """Return the kilograms per plot that soil life releases today."""
         return released_amount(pile.amount, self.speed, board.read_one(Ground).microlife)
 
     def update(self, state: Pile, place: Place, board: Board, draws: Draws) -> tuple[Pile, Ledger]:
@@ -80,10 +80,10 @@ class Spreadable(Entity):
 
 
 def released_amount(amount: jax.Array, speed: jax.Array, microlife: jax.Array) -> jax.Array:
-    """Return the part of `amount` that is released per day, in its unit.
+    """Return the part of `amount` that is released per day, in the same unit.
 
-    The release is first order: `speed` is in kg per week and kg on the plot, at full microlife, and `microlife`, 0 to
-    1, slows it; half is released after 7 ln 2 / (speed microlife) days. If the paper's speeds were kg per week for any
-    amount, the few grams of a garden would be released in a day.
+    The release is first order: `speed` is in kg per week per kg on the plot, at full microlife, and a `microlife` (0 to
+    1) below 1 slows it; half is released after 7 ln 2 / (speed microlife) days. If the paper's speeds were in kg per
+    week regardless of the amount, the few grams used in a garden would be released in a day.
     """
     return -amount * jnp.expm1(-speed / 7 * microlife)

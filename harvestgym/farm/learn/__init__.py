@@ -1,1 +1,1 @@
-"""Interfaces of a farm for learners: maps, jobs, action wrappers, several farms."""
+"""Farm interfaces for learners: maps, jobs, action wrappers and shared water."""

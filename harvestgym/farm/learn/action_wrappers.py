@@ -1,6 +1,6 @@
-"""Action wrappers of a farm for learners: one number, a number per action of a schedule, or one vector.
+"""Action wrappers that give learners one number, one number per scheduled action, or one vector.
 
-Each is a functional environment, so `GymEnv`, `VecEnv`, `vmap` and the adapters accept it like the farm itself.
+Each is a functional environment, so `GymEnv`, `VecEnv`, `vmap` and the adapters accept it like a farm.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from harvestgym.farm.engine.state import FarmParams
 
 @dataclass(frozen=True)
 class ActionWrapper(Wrapper[FarmParams]):
-    """A farm with other actions; its state is that of the farm."""
+    """A farm with different actions; the state is the farm's state."""
 
     env: FarmModel
 
@@ -54,7 +54,7 @@ class DiscreteActions(ActionWrapper):
     """0 does nothing (in mode "ao": ends the half-step); then the observations to request; then the interventions.
 
     Attributes:
-        whole_schedule: whether an action is a number for each place of the schedule, or a single one.
+        whole_schedule: whether an action has a number for each schedule slot instead of a single number.
     """
 
     whole_schedule: bool = False
@@ -72,9 +72,9 @@ class DiscreteActions(ActionWrapper):
         return self.env.make_action(request, order if self.env.schedule > 1 else order[0])
 
     def action_mask(self, state: Any, params: FarmParams) -> jax.Array:
-        """Return which actions are possible as the first of a step, bool, as the space.
+        """Return which actions are possible as the first of a step, bool, in the shape of the space.
 
-        In mode "ao" those of the other half-step are not. Each place of a schedule has the mask of the first.
+        In mode "ao", actions of the other half-step are not. Every schedule slot has the mask of the first slot.
         """
         inner = self.inner(state)
         asks, acts = (~inner.acting, inner.acting) if self.env.asks else (True, True)
@@ -82,7 +82,7 @@ class DiscreteActions(ActionWrapper):
         return jnp.broadcast_to(first, (self.env.schedule, len(first))) if self.whole_schedule else first
 
     def _first_mask(self, inner: Any, params: FarmParams, asks: Any, acts: Any) -> jax.Array:
-        """Return the mask of 0, of the requests where `asks`, and of the interventions where `acts`."""
+        """Return the mask for action 0, for the requests if `asks`, and for the interventions if `acts`."""
         orders = self.env.permits_first(inner, params)
         return jnp.concatenate([orders[:1], self.env.requests.news(inner, params) & asks, orders[1:] & acts])
 
@@ -96,9 +96,9 @@ class TurnState(NamedTuple):
 
 @dataclass(frozen=True)
 class TurnActions(DiscreteActions):
-    """A number per turn, in mode "ao": request an observation and see it, or intervene, or do nothing.
+    """A number per turn, in mode "ao": request an observation and see the result, intervene, or do nothing.
 
-    The last two end the day. So does a second request of the same observation: a day has at most `steps_per_day`
+    The last two end the day, and so does a repeated request for the same observation. A day has at most `steps_per_day`
     turns.
     """
 
@@ -131,11 +131,11 @@ class TurnActions(DiscreteActions):
 
 @dataclass(frozen=True)
 class BoxActions(ActionWrapper):
-    """A vector in [-1, 1]: for each place of the schedule the intervention, the plot and the values.
+    """A vector in [-1, 1] that holds, for each schedule slot, the intervention, the plot and the values.
 
-    For a choice among n the range is cut into n equal parts (the first intervention is to do nothing). For a continuous
-    parameter the range maps linearly to its own. Numbers outside the range are clipped to it. In mode "ao" one number
-    per observation comes first: it is requested where the number is above 0.
+    For a choice among n options, the range is divided into n equal parts (the first intervention does nothing). For a
+    continuous parameter, the range maps linearly to the parameter's range. Numbers outside [-1, 1] are clipped. In mode
+    "ao", one number per observation comes first, and requests the observation if it is above 0.
     """
 
     @property
@@ -145,7 +145,7 @@ class BoxActions(ActionWrapper):
 
     @cached_property
     def _ranges(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return whether each parameter of each row is continuous, its lower and its upper end; (rows, width)."""
+        """Return whether each row's parameters are continuous, and their lower and upper ends; each (rows, width)."""
         rows = self.env.actions.rows
         continuous = np.zeros((len(rows), self.env.actions.width), bool)
         low, high = np.zeros(continuous.shape, np.float32), np.zeros(continuous.shape, np.float32)
@@ -174,15 +174,15 @@ class BoxActions(ActionWrapper):
 
 
 ORDER_WIDTH = 4
-"""Entries of a row of `ScheduleActions` before the values: what, who, and the two numbers of the plot."""
+"""Number of entries before the values in a `ScheduleActions` row: what, who, and the plot's two coordinates."""
 
 
 @dataclass(frozen=True)
 class ScheduleActions(ActionWrapper):
-    """A row of int32 for each place of the schedule: the paper's lists as one array, since each array costs call time.
+    """A row of int32 for each schedule slot: the paper's lists as one array, since each array adds call time.
 
-    A row holds 1 + the row of the action table, or - 1 - the number of a group of observations, or 0 for nothing; the
-    farmer; the plot, (-1, -1) for the whole field; and the bits of the values, float32.
+    A row holds 1 + the action table row, or -1 - the number of an observation group, or 0 for nothing; the farmer; the
+    plot, (-1, -1) for the whole field; and the bits of the float32 values.
     """
 
     @property
@@ -199,7 +199,7 @@ class ScheduleActions(ActionWrapper):
 
 
 def _bin(position: jax.Array, n: Any) -> jax.Array:
-    """Return the number, from 0, of the one of n equal parts of [0, 1] that a position falls in."""
+    """Return the index, from 0, of the one of n equal parts of [0, 1] that contains a position."""
     return jnp.minimum(jnp.floor(position * n), jnp.asarray(n) - 1).astype(jnp.int32)
 
 

@@ -1,7 +1,7 @@
-"""Macro jobs: a farm with one action per job that a user defines, such as "water the driest plot".
+"""Macro jobs: a farm with one action per user-defined job, such as "water the driest plot".
 
-A job is a rule as experts have them: it fixes the order, its amount and the condition, and chooses the plot, so that
-learners of flat actions can play large farms.
+A job is a rule like those of an expert: it fixes the order, its amount and the condition, and chooses the plot, so that
+learners with flat actions can play large farms.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from harvestgym.farm.schema import OrderRule
 
 
 class Job(NamedTuple):
-    """A job, ready to be compiled.
+    """A job, ready for compilation.
 
     Attributes:
-        name: for people.
-        rules: its rules; the one that is needed most gives the order.
+        name: a readable name.
+        rules: its rules; the most urgent rule gives the order.
         values: the reference values of each rule.
-        orders: what, where and amount of each order that the rules can give.
-        again: whether a plot may get the order twice on one day.
+        orders: (what, where, amount) for each order that the rules can give.
+        again: whether a plot may receive the order twice on one day.
     """
 
     name: str
@@ -46,7 +46,7 @@ class Job(NamedTuple):
 
 
 def make_job(env: MapFarm, name: str, given: Any) -> Job:
-    """Make a job of a rule, or of a list of rules; ConfigError for a mistake in one of them."""
+    """Make a job from a rule or a list of rules; ConfigError for a mistake in any of them."""
     found, orders = [], []
     rules = given if isinstance(given, (list, tuple)) else [given]
     for i, each in enumerate(rules):
@@ -65,7 +65,7 @@ def make_job(env: MapFarm, name: str, given: Any) -> Job:
 
 
 class JobState(NamedTuple):
-    """The state of the farm with maps, and its last observation."""
+    """The state of the map farm, and its last observation."""
 
     inner: MapState
     obs: Any
@@ -75,9 +75,9 @@ class JobState(NamedTuple):
 class MacroJobs(Wrapper[FarmParams]):
     """A farm with `Discrete` actions: 0 is "stop" (the day passes), then one number per job.
 
-    An observation is one float32 vector, the maps and the vector of `MapFarm`. `action_mask` says which jobs are
-    possible on some plot. Instead of a job that is not, the next one in the list that is possible is carried out
-    (after the last comes the first), so that a learner that knows no masks does not lose its days.
+    An observation is one float32 vector: the maps and the vector of `MapFarm`. `action_mask` shows which jobs are
+    possible on at least one plot. If a job is impossible, the next possible job in the list (cyclically) is carried
+    out, so that a learner without mask support does not waste days.
     """
 
     env: MapFarm
@@ -92,7 +92,7 @@ class MacroJobs(Wrapper[FarmParams]):
 
     @classmethod
     def of(cls, env: Any, jobs: Mapping[str, Any]) -> MacroJobs:
-        """Make the jobs of a farm, plain or with maps, from a mapping of job names to rules or lists of rules.
+        """Wrap a farm, plain or with maps, with jobs from a mapping of job names to rules or lists of rules.
 
         Raises:
             ConfigError: for an unknown order, variable or value.
@@ -120,21 +120,21 @@ class MacroJobs(Wrapper[FarmParams]):
         return jnp.append(True, self.orders(state)[1:, 0] > 0)
 
     def check_choice(self, mask: Any, action: Any, waiting: Any = False) -> None:
-        """Accept every job: if it is impossible, the next possible one is carried out."""
+        """Accept every job: an impossible job is replaced by the next possible one."""
 
     def orders(self, state: JobState) -> jax.Array:
-        """Return the order (what, where, amount) of "stop" and of each job, int32 (1 + jobs, 3); stop if impossible."""
+        """Return the order (what, where, amount) for "stop" and each job, int32 (1 + jobs, 3); stop if impossible."""
         found = [self._order(job, state) for job in self.jobs]
         return jnp.stack([jnp.zeros(3, jnp.int32), *found])
 
     def _choose(self, action: Any, state: JobState) -> jax.Array:
-        """Return the order of a job, or of the next one that is possible; "stop" if none is."""
+        """Return the order for a job, or for the next possible job; "stop" if no job is possible."""
         stop, jobs = jnp.split(self.orders(state), [1])
         turn = jnp.roll(jobs, 1 - action, 0)
         return jnp.where(action > 0, turn[jax.lax.argmax(turn[:, 0] > 0, 0, jnp.int32)], stop[0])
 
     def _order(self, job: Job, state: JobState) -> jax.Array:
-        """Return the order of a job that is needed most; "stop" if none is possible."""
+        """Return the most urgent order for a job; "stop" if none is possible."""
         read, mask = make_reader(self.env.env.full_plan, self.env.flatten(state.obs)), state.obs["mask"]
         values = [tuple(np.float32(v if len(v) > 1 else v[0]) for v in of_rule) for of_rule in job.values]
         fired = [rule.fires(mine, read) for rule, mine in zip(job.rules, values, strict=True)]
@@ -152,7 +152,7 @@ class MacroJobs(Wrapper[FarmParams]):
         return state.inner
 
     def read(self, action: Any) -> Any:
-        return jnp.zeros(3, jnp.int32)  # the plot depends on the state: pictures show only what was carried out
+        return jnp.zeros(3, jnp.int32)  # the plot depends on the state; pictures show only completed orders
 
     def reset(self, key: jax.Array, params: FarmParams | None = None) -> tuple[JobState, Timestep]:
         return self._begin(*self.env.reset(key, params))
@@ -170,5 +170,5 @@ class MacroJobs(Wrapper[FarmParams]):
 
 
 def flatten_maps(obs: dict[str, Any]) -> jax.Array:
-    """Return the numbers of an observation as one vector, without the mask."""
+    """Return an observation's numbers as one vector, without the mask."""
     return jnp.concatenate([obs["plots"].ravel(), obs["farm"]])

@@ -1,6 +1,7 @@
-"""Channels of a farm's observation as maps over the plots: names, scales and labels come from the metadata.
+"""Channels of a farm's observation as maps over the plots, with names, scales and labels from the metadata.
 
-An `Encoding` is one gather from the flat observation and has an exact inverse, since every scale is a power of two.
+An `Encoding` is a single gather from the flat observation; it has an exact inverse, since every scale is a power of
+two.
 """
 
 from __future__ import annotations
@@ -21,25 +22,25 @@ from harvestgym.farm.engine.model import FarmModel
 UNIT_SCALES = {
     "°C": 32.0, "mm": 16.0, "km.h-1": 32.0, "L": 128.0, "g": 64.0, "kg": 1.0, "cm": 64.0, "nb": 16.0, "day": 32.0,
 }  # fmt: skip
-"""Typical sizes of numbers of a unit, powers of two. Other units take the end of the range of the variable."""
+"""Typical magnitudes by unit, as powers of two. For other units, the end of the variable's range is used."""
 
 NO_RANGE = 1e6
-"""Ends of a range beyond this say nothing about typical numbers."""
+"""Range ends beyond this limit do not indicate typical values."""
 
 WITHOUT_RANGE = 64.0
-"""The scale of a number without a known unit and without a range."""
+"""The scale for a number with neither a known unit nor a range."""
 
 
 @dataclass(frozen=True)
 class Channel:
-    """One channel of the maps, or one entry of the vector of the farm.
+    """One channel of the maps, or one entry of the farm vector.
 
     Attributes:
-        name: entity and variable; `=label` where it marks a label, `/observed` where it marks what was observed.
-        kind: a scaled number, the mark of a label, the mark of what was observed or of what is a plot, or orders.
-        scale: number that the channel is to be multiplied by to get the value; a power of two.
-        label: the value of the variable that a channel of kind "label" marks.
-        low, high: the ends of the channel.
+        name: entity and variable, with `=label` if it marks a label and `/observed` if it marks what was observed.
+        kind: a scaled number, a label indicator, an indicator of observed values or of plots, or orders.
+        scale: factor that converts the channel to the value; a power of two.
+        label: the variable's value that a channel of kind "label" indicates.
+        low, high: the bounds of the channel.
     """
 
     name: str
@@ -56,10 +57,10 @@ class Entry(NamedTuple):
     Attributes:
         name: entity and variable.
         cell: field, x and y; None for a number that belongs to no plot.
-        labels: of its values.
+        labels: the labels of its values.
         low, high: its range.
-        unit: of its values.
-        requested: whether it is observed on request only.
+        unit: the unit of its values.
+        requested: whether it is observed only on request.
     """
 
     name: str
@@ -72,7 +73,7 @@ class Entry(NamedTuple):
 
 
 def list_entries(model: FarmModel) -> list[Entry]:
-    """Return the numbers of the flat observation, in order."""
+    """Return the entries of the flat observation, in order."""
     free = model.plan.size
     entries = [entry._replace(requested=i >= free) for i, entry in enumerate(_plan_entries(model))]
     box, names = model.values_space, model.contexts.features
@@ -93,7 +94,7 @@ def _plan_entries(model: FarmModel) -> Iterator[Entry]:
 
 
 class _Group(NamedTuple):
-    """Entries of one name, at most one for each cell: where they are in the flat observation."""
+    """Entries with one name, at most one per cell, and their positions in the flat observation."""
 
     entry: Entry
     positions: np.ndarray
@@ -102,11 +103,11 @@ class _Group(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Encoding:
-    """A gather from the flat observation to channels.
+    """Gather from the flat observation to channels.
 
     Attributes:
-        channels: the last axis of what is made.
-        positions: int (..., channels), the position of each in the flat observation; -1 for none.
+        channels: the channels along the last axis of the result.
+        positions: int (..., channels), the position of each channel in the flat observation; -1 for none.
         size: the length of the flat observation.
     """
 
@@ -119,11 +120,11 @@ class Encoding:
 
     @property
     def _factors(self) -> np.ndarray:
-        """Return the number that each channel adds to the value where it is 1."""
+        """Return the number that each channel adds to the value when the channel is 1."""
         return np.asarray([c.label if c.kind == "label" else c.scale for c in self.channels], np.float32)
 
     def encode(self, values: jax.Array, mask: jax.Array) -> jax.Array:
-        """Return the channels of a flat observation; 0 where `mask` is 0."""
+        """Return the channels for a flat observation; 0 where `mask` is 0."""
         at, factors = np.maximum(self.positions, 0), self._factors
         seen = jnp.asarray(values)[at]
         numbers = seen * np.asarray([1 / channel.scale for channel in self.channels], np.float32)
@@ -132,7 +133,7 @@ class Encoding:
         return jnp.where((self.positions >= 0) & (jnp.asarray(mask)[at] > 0), coded, 0.0)
 
     def decode(self, channels: jax.Array) -> tuple[jax.Array, jax.Array]:
-        """Return the part of the flat observation that is in these channels, and which of it was observed."""
+        """Return the part of the flat observation that these channels hold, and which of its numbers were observed."""
         marks = self._table("observed")
         values, flags = self._sources(~marks), self._sources(marks)
         worth, flagged = (jnp.append(each.ravel(), jnp.float32(0.0)) for each in (channels * self._factors, channels))
@@ -141,9 +142,10 @@ class Encoding:
         return worth[values].sum(1), jnp.where(marked, seen, there)
 
     def _sources(self, wanted: np.ndarray) -> np.ndarray:
-        """Return the places of the wanted channels of each number, int (size, the most of one); one too many for none.
+        """Return the positions of each number's wanted channels, int (size, largest count), padded with an invalid
+        index.
 
-        What is read with it needs no scatter, which some kernels do not have.
+        Reading with it needs no scatter, which some kernels do not support.
         """
         at = np.where(wanted, self.positions, -1).ravel()
         order = np.argsort(at, kind="stable")[np.count_nonzero(at < 0) :]
@@ -155,7 +157,7 @@ class Encoding:
 
 
 def make_encoding(entries: Sequence[Entry], plots: np.ndarray | None) -> Encoding:
-    """Make the encoding of the entries on plots, `plots` bool (fields, X, Y), or with None of all others."""
+    """Make the encoding for the entries on plots (`plots`, bool (fields, X, Y)), or, if None, for all others."""
     shape = () if plots is None else plots.shape
     channels, positions = [], [np.full((*shape, 0), -1, np.int32)]
     for group in _group_entries(entries, plots):
@@ -166,7 +168,7 @@ def make_encoding(entries: Sequence[Entry], plots: np.ndarray | None) -> Encodin
 
 
 def _group_entries(entries: Sequence[Entry], plots: np.ndarray | None) -> list[_Group]:
-    """Return the entries by name; those of a plot that is named twice are in groups of their own."""
+    """Group the entries by name; a repeated entry for the same plot goes into a separate group."""
     seen: Counter[Any] = Counter()
     found: dict[Any, list[tuple[int, Entry]]] = {}
     for i, entry in enumerate(entries):
@@ -199,7 +201,7 @@ def _channels_of(group: _Group) -> Iterator[Channel]:
 
 
 def find_scale(entry: Entry) -> float:
-    """Return the scale of a number: the typical size of its unit, or the end of its range if that is nearer."""
+    """Return the scale of a number: the typical magnitude for its unit, or the end of its range if that is smaller."""
     end = max(abs(entry.low), abs(entry.high))
     ranged = 2.0 ** math.ceil(math.log2(end)) if 0 < end < NO_RANGE else math.inf
     scale = min(ranged, UNIT_SCALES.get(entry.unit, math.inf))

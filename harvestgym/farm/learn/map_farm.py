@@ -1,7 +1,7 @@
-"""The map interface of a farm: channels over the plots, and one order (what, where, how much) per step.
+"""The map interface of a farm, with channels over the plots and one order (what, where, how much) per step.
 
 A day takes several steps: requests are answered at once, orders are collected, and the day passes on "stop" or when the
-schedule is full. The mask of an observation is exact for the orders chosen so far.
+schedule is full. The mask in an observation is exact for the orders chosen so far.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from harvestgym.farm.learn.map_channels import Channel, Encoding, list_entries, 
 from harvestgym.farm.learn.map_orders import PARTS, MapSpace, MapTable, build_map_table, check_mask, plot_cells
 
 EARNED = ("gain", "net", "wages", "reward/", "intervention cost", "observation cost")
-"""Beginnings of the names in the info of what a step earns and costs: 0 in a step in which no time passes."""
+"""Prefixes of the info entries for a step's gains and costs, which are 0 in a step in which no time passes."""
 
 
 class MapState(NamedTuple):
-    """The state of the farm, and the orders chosen today: their numbers in the action table, and how many."""
+    """The state of the farm, the action-table numbers of the orders chosen today, and their count."""
 
     inner: Any
     pending: jax.Array
@@ -39,51 +39,51 @@ class MapState(NamedTuple):
 
 @dataclass(frozen=True)
 class MapFarm(ActionWrapper):
-    """A farm observed as maps over its plots, with orders of three parts.
+    """A farm observed as maps over its plots, with three-part orders.
 
     An observation has "plots", float32 (fields, X, Y, channels); "farm", float32 (numbers,); and "mask" with "what",
-    "where" and "amount": which orders are possible, on which places, with which amounts. An action is int32 (3,).
-    A masked action raises ConfigError in Gymnasium's environments; in compiled code it counts as "stop".
+    "where" and "amount", which show the possible orders, places and amounts. An action is int32 (3,). A masked action
+    raises ConfigError in Gymnasium environments; compiled code treats it as "stop".
     """
 
     env: FarmModel
     step_unit: ClassVar[str] = "orders"
     shows_mask: ClassVar[bool] = True
-    """The observation has the mask of actions as "mask": `gym.driver` need not ask for it."""
+    """The observation includes the action mask as "mask", so `gym.driver` need not ask for it."""
 
-    # What is seen.
+    # Observations.
 
     @cached_property
     def plots(self) -> np.ndarray:
-        """The cells of the maps that are plots, bool (fields, X, Y)."""
+        """The map cells that are plots, bool (fields, X, Y)."""
         return plot_cells(self.env)
 
     @cached_property
     def _encodings(self) -> tuple[Encoding, Encoding]:
-        """The encodings of the plots and of the farm."""
+        """The encodings for "plots" and "farm"."""
         entries = list_entries(self.env)
         return make_encoding(entries, self.plots), make_encoding(entries, None)
 
     @property
     def plot_channels(self) -> tuple[Channel, ...]:
-        """The channels of "plots": the plots, what is observed on them, and the orders chosen today."""
+        """The channels of "plots": the plots, the observations on them, and the orders chosen today."""
         return (Channel("plot", "plot"), *self._encodings[0].channels, *self._today(np.any))
 
     @property
     def farm_channels(self) -> tuple[Channel, ...]:
-        """The entries of "farm": what is observed, and the orders chosen today that are for no plot."""
+        """The entries of "farm": the other observations, and the orders chosen today that are not for a plot."""
         count = (Channel("orders today", "orders"),) if self.env.schedule > 1 else ()
         return (*self._encodings[1].channels, *count, *self._today(lambda plots: not plots.any()))
 
     def _today(self, wanted: Any) -> tuple[Channel, ...]:
-        """Return a channel of today's orders for each intervention whose places pass a test."""
+        """Return a channel with today's orders for each intervention whose places pass a test."""
         return tuple(
             Channel(f"today/{self.table.names[i]}", "orders", high=float(self.env.schedule))
             for i in self._shown_orders(wanted)
         )
 
     def _shown_orders(self, wanted: Any) -> list[int]:
-        """Return the interventions whose places, bool (cells,), pass a test; none where a day has one order."""
+        """Return the interventions whose places, bool (cells,), pass a test; none if a day has only one order."""
         if self.env.schedule == 1:
             return []
         table = self.table
@@ -103,9 +103,9 @@ class MapFarm(ActionWrapper):
         })  # fmt: skip
 
     def encode(self, seen: Any, amounts: jax.Array, count: jax.Array) -> dict[str, jax.Array]:
-        """Return "plots" and "farm" of an observation `seen` of the farm inside.
+        """Return "plots" and "farm" for an observation `seen` of the wrapped farm.
 
-        `amounts` (orders, places) and `count` are of the orders chosen today.
+        `amounts` (orders, places) and `count` describe the orders chosen today.
         """
         values, mask = self.env.split_observation(seen)
         plots, farm = (encoding.encode(values, mask) for encoding in self._encodings)
@@ -119,7 +119,7 @@ class MapFarm(ActionWrapper):
         }
 
     def _shown(self, timestep: Timestep, state: MapState, params: FarmParams) -> Timestep:
-        """Return the outcome of a step of the farm inside with the observation of this one."""
+        """Return a step of the wrapped farm with the map observation."""
         obs = self.encode(timestep.obs, self._chosen_amounts(state), state.placed)
         return timestep._replace(obs=obs | {"mask": self.action_mask(state, params)})
 
@@ -132,7 +132,7 @@ class MapFarm(ActionWrapper):
         return jnp.sum(jnp.where(at, size[:, None, None], 0.0), axis=0)
 
     def flatten(self, obs: Any) -> Any:
-        """Return the observation of the farm inside, exactly: a vector, or values and mask."""
+        """Return the exact observation of the wrapped farm: a vector, or values and mask."""
         parts = (obs["plots"], self._encodings[0], 1), (obs["farm"], self._encodings[1], 0)
         decoded = [
             encoding.decode(array[..., start : start + len(encoding.channels)]) for array, encoding, start in parts
@@ -140,7 +140,7 @@ class MapFarm(ActionWrapper):
         values, mask = (sum(both) for both in zip(*decoded, strict=True))
         return self.env.make_observation(values, mask)
 
-    # What is possible.
+    # Possible actions.
 
     @cached_property
     def table(self) -> MapTable:
@@ -154,8 +154,8 @@ class MapFarm(ActionWrapper):
     def action_mask(self, state: MapState, params: FarmParams) -> dict[str, jax.Array]:
         """Return which orders are possible after those chosen today, bool: "what", "where" and "amount".
 
-        Possible is what the rules permit and a farmer takes. Where a rule of Python depends on place and amount
-        together, a place counts as possible with one of the amounts.
+        An order is possible if the rules permit it and a farmer accepts it. If a Python rule depends on place and
+        amount together, a place counts as possible if at least one amount is possible there.
         """
         valid, candidate = self.table.valid, self._candidate_at
         accepted = jnp.append(self._accepts(state, params), jnp.asarray([True, False]))[candidate]
@@ -170,7 +170,7 @@ class MapFarm(ActionWrapper):
 
     @cached_property
     def _candidates(self) -> np.ndarray:
-        """The interventions to try: with every amount, on every place if there are rules, else on one."""
+        """The interventions to try: with every amount, and on every place if there are rules, else on one."""
         choices = self.table.interventions
         if self.env.defaults.rules or not len(choices):
             return choices
@@ -178,9 +178,9 @@ class MapFarm(ActionWrapper):
 
     @cached_property
     def _candidate_at(self) -> np.ndarray:
-        """The candidate of each order, place and amount, int; without rules one place stands for all.
+        """The candidate for each order, place and amount, int; without rules, one place represents all places.
 
-        The number after the last candidate is that of "stop", the one after it stands for none.
+        The number after the last candidate means "stop", and the next number means no candidate.
         """
         orders, places, amounts = self.table.shape
         places = places if self.env.defaults.rules else 1
@@ -191,25 +191,25 @@ class MapFarm(ActionWrapper):
         return at
 
     def _accepts(self, state: MapState, params: FarmParams) -> jax.Array:
-        """Return which candidates would be carried out after those chosen today, bool (candidates,)."""
+        """Return which candidates would be carried out after the orders chosen today, bool (candidates,)."""
         if not len(self._candidates):
             return jnp.zeros(0, bool)
         numbers = jax.vmap(self.table.number)(jnp.asarray(self._candidates, jnp.int32))
         return self.env.permits(state.inner, numbers, params, state.pending, state.placed)
 
     def _answers(self, state: MapState, params: FarmParams) -> jax.Array:
-        """Return which requests would show something new, bool (offered,): all of them come before the orders."""
+        """Return which requests would show something new, bool (offered,); all requests come before the orders."""
         return self.env.requests.news(state.inner, params) & (state.placed == 0)
 
     def check_choice(self, mask: dict[str, np.ndarray], action: np.ndarray, waiting: Any = False) -> None:
-        """Raise ConfigError for an action, or one of a batch, that the mask forbids."""
+        """Raise ConfigError for an action, single or in a batch, that the mask forbids."""
         check_mask(self.table, mask, action, waiting)
 
-    # What happens.
+    # Steps.
 
     @property
     def steps_per_day(self) -> int:
-        """The largest number of steps of a day."""
+        """The largest number of steps in a day."""
         return self.requests + self.env.schedule
 
     def inner(self, state: MapState) -> Any:
@@ -245,7 +245,7 @@ class MapFarm(ActionWrapper):
         acts = ~asks & ((chosen == 0) | (count == self.env.schedule))
         state = state._replace(inner=replace(state.inner, acting=~asks & self.env.asks))
         passed = self.env.step(key, state.inner, self._day_action(pending, item), params)
-        if self.env.schedule == 1:  # no step in which nothing happens
+        if self.env.schedule == 1:  # skip a step in which nothing happens
             inner, timestep = passed
         else:
             waiting = state.inner, self._pause(key, state.inner, params)

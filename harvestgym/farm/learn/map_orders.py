@@ -1,4 +1,4 @@
-"""Orders of a farm as (what, where, how much): three small numbers for each entry of the action table."""
+"""Farm orders as (what, where, how much): three small numbers for each entry of the action table."""
 
 from __future__ import annotations
 
@@ -15,25 +15,26 @@ from harvestgym.core.errors import ConfigError
 from harvestgym.farm.engine.model import FarmModel
 
 STOP = 0
-"""The number of the order that ends the orders of a day."""
+"""The number of the order that ends a day's orders."""
 
 NOWHERE = 0
-"""The place of an order that is not for one plot."""
+"""The place of an order that is not for a single plot."""
 
 PARTS = ("what", "where", "amount")
 
 
 @dataclass(frozen=True, eq=False)
 class MapTable:
-    """All orders of a farm: stop, then the observations to request, then each intervention of each farmer.
+    """All orders on a farm: stop, then the observations to request, then each intervention by each farmer.
 
     Attributes:
-        names: of each order.
-        places: "no plot", and then each cell of the maps, `Field-0 (1, 2)`.
-        position: int (orders, places), the position of a place among those of an order; -1 if it is none of them.
-        item: int (orders, places), the offered observation that a request is for; -1 for none.
-        first: int (orders,), the number in the action table of the first form of an intervention; 0 for others.
-        amounts: int (orders,), how many amounts an order has: values of its parameters, the last counted fastest.
+        names: the name of each order.
+        places: "no plot", and then each map cell, such as `Field-0 (1, 2)`.
+        position: int (orders, places), the index of a place among an order's places; -1 if the order has no such place.
+        item: int (orders, places), the offered observation that a request is for; -1 if there is none.
+        first: int (orders,), the action-table number of an intervention's first variant; 0 for other orders.
+        amounts: int (orders,), the number of amounts of an order: combinations of its parameters' values, the last
+            varying fastest.
     """
 
     names: tuple[str, ...]
@@ -45,17 +46,17 @@ class MapTable:
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        """The numbers of orders, places and amounts."""
+        """The number of orders, places and amounts."""
         return (*self.position.shape, int(self.amounts.max()))
 
     @property
     def valid(self) -> dict[str, np.ndarray]:
-        """The mask of what the rules allow: "what" (orders,), "where" (orders, places), "amount" (orders, amounts)."""
+        """The mask from the rules: "what" (orders,), "where" (orders, places), "amount" (orders, amounts)."""
         amount = np.arange(self.shape[2]) < self.amounts[:, None]
         return {"what": np.ones(len(self.names), bool), "where": self.position >= 0, "amount": amount}
 
     def number(self, action: Any) -> jax.Array:
-        """Return the number in the action table, int32; 0 for stop, for a request and for what is no order."""
+        """Return the action-table number, int32; 0 for stop, for a request and for an invalid order."""
         what, where, amount = jnp.asarray(action, jnp.int32)
         position, count = jnp.asarray(self.position)[what, where], jnp.asarray(self.amounts)[what]
         first = jnp.asarray(self.first)[what]
@@ -63,12 +64,12 @@ class MapTable:
         return jnp.where(allowed, first + position * count + amount, 0).astype(jnp.int32)
 
     def request(self, action: Any) -> jax.Array:
-        """Return the offered observation that is requested, int32; -1 for none."""
+        """Return the index of the requested observation, int32; -1 for none."""
         what, where, amount = jnp.asarray(action, jnp.int32)
         return jnp.where(amount == 0, jnp.asarray(self.item)[what, where], -1).astype(jnp.int32)
 
     def order(self, number: Any) -> jax.Array:
-        """Return the order, int32 (3,), of a number in the action table; stop for 0."""
+        """Return the order, int32 (3,), for a number in the action table; stop for 0."""
         number = jnp.asarray(number, jnp.int32)
         what = jnp.where(number > 0, (number >= self._starts).sum(dtype=jnp.int32) - 1 + self.requests, STOP)
         position, amount = jnp.divmod(number - jnp.asarray(self.first)[what], jnp.asarray(self.amounts)[what])
@@ -76,7 +77,7 @@ class MapTable:
         return jnp.where(number > 0, jnp.stack([what, where, amount]), 0).astype(jnp.int32)
 
     def request_of(self, item: int) -> np.ndarray:
-        """Return the order that requests one of the offered observations, int32 (3,)."""
+        """Return the order that requests an offered observation, int32 (3,)."""
         what, where = np.argwhere(self.item == item)[0]
         return np.asarray([what, where, 0], np.int32)
 
@@ -87,19 +88,19 @@ class MapTable:
 
     @property
     def _starts(self) -> np.ndarray:
-        """Return the number of the first form of stop and of each intervention, in order."""
+        """The number of the first variant of stop and of each intervention, in order."""
         return np.append(np.int32(0), self.first[1 + self.requests :])
 
     @property
     def interventions(self) -> np.ndarray:
-        """Each intervention with each of its amounts on each of its plots, int (n, 3)."""
+        """Each intervention with each of its amounts, on each of its plots, int (n, 3)."""
         valid = self.valid
         found = np.argwhere(valid["where"][:, :, None] & valid["amount"][:, None, :])
         return found[self.first[found[:, 0]] > 0]
 
 
 def build_map_table(model: FarmModel) -> MapTable:
-    """Make the orders of a farm from its action table and what it offers to observe."""
+    """Make the orders of a farm from its action table and the observations that it offers."""
     plots = plot_cells(model)
     cells = list(np.ndindex(plots.shape))
     index = {cell: 1 + i for i, cell in enumerate(cells)}
@@ -123,7 +124,7 @@ def build_map_table(model: FarmModel) -> MapTable:
 
 
 def plot_cells(model: FarmModel) -> np.ndarray:
-    """Return which cells of the maps are plots, bool (fields, X, Y): smaller fields are padded."""
+    """Return which map cells are plots, bool (fields, X, Y); smaller fields are padded."""
     shapes = [field.shape for field in model.fields]
     cells = np.zeros((len(shapes), *np.max(shapes, axis=0)), bool)
     for f, (x, y) in enumerate(shapes):
@@ -132,7 +133,7 @@ def plot_cells(model: FarmModel) -> np.ndarray:
 
 
 def _requests(model: FarmModel) -> dict[str, dict[tuple[int, int, int] | None, int]]:
-    """Return the offered observations by the name of their variable: the cell of each, None for the whole."""
+    """Return the offered observations by variable name and cell; the cell is None for a whole variable."""
     found: dict[str, dict[tuple[int, int, int] | None, int]] = {}
     for i, item in enumerate(model.offered.items):
         cell = None if item.plot is None else (item.variable.field, *item.plot)
@@ -141,9 +142,9 @@ def _requests(model: FarmModel) -> dict[str, dict[tuple[int, int, int] | None, i
 
 
 class MapSpace(gymnasium.spaces.MultiDiscrete):
-    """`MultiDiscrete` of what, where and amount, whose samples are orders that the rules allow.
+    """`MultiDiscrete` space over what, where and amount, whose samples are orders that the rules allow.
 
-    `sample(mask=obs["mask"])` draws one that is also possible now.
+    `sample(mask=obs["mask"])` draws an order that is also possible now.
     """
 
     def __init__(self, table: MapTable, batch: tuple[int, ...] = (), seed: Any = None) -> None:
@@ -154,7 +155,7 @@ class MapSpace(gymnasium.spaces.MultiDiscrete):
         return _restore_space, (self.table, self.batch, self._np_random)
 
     def sample(self, mask: Any = None, probability: Any = None) -> Any:
-        """Return an order; `mask` comes from an observation."""
+        """Draw an order; `mask` comes from an observation."""
         if probability is not None:
             raise ConfigError("sample: expected no probability, got one; try mask=obs['mask']")
         rows = [self._draw(_row(mask, i)) for i in range(int(np.prod(self.batch, dtype=int)))]
@@ -168,7 +169,7 @@ class MapSpace(gymnasium.spaces.MultiDiscrete):
 
 
 def _row(mask: Any, i: int) -> Any:
-    """Return one row of the mask of a batch; that of a single environment as it is."""
+    """Return one row of a batch's mask; return a single environment's mask unchanged."""
     if mask is None or np.ndim(mask["what"]) == 1:
         return mask
     return {name: rows[i] for name, rows in mask.items()}
@@ -186,7 +187,7 @@ def _batch(space: MapSpace, n: int = 1) -> MapSpace:
 
 
 def check_mask(table: MapTable, mask: dict[str, np.ndarray], action: np.ndarray, waiting: Any = False) -> None:
-    """Raise ConfigError for the first order that the mask forbids, of environments that are not `waiting`."""
+    """Raise ConfigError for the first order that the mask forbids, except in environments that are `waiting`."""
     orders = action.reshape(-1, len(PARTS))
     masks = {part: marks.reshape(len(orders), *marks.shape[action.ndim - 1 :]) for part, marks in mask.items()}
     rows, (what, where, amount) = np.arange(len(orders)), orders.T
@@ -197,7 +198,7 @@ def check_mask(table: MapTable, mask: dict[str, np.ndarray], action: np.ndarray,
 
 
 def _explain_refusal(table: MapTable, mask: dict[str, np.ndarray], action: np.ndarray, name: str) -> ConfigError:
-    """Return the error for the first part of an order that its mask forbids."""
+    """Return the error for the first part of an order that the mask forbids."""
     what, order = action[0], table.names[action[0]]
     names, places = ([f"{i}, {name}" for i, name in enumerate(each)] for each in (table.names, table.places))
     parts = (

@@ -1,4 +1,4 @@
-"""Policies of a farm for its map interface: a day's schedule becomes its orders one by one, then "stop"."""
+"""Farm policies for the map interface: a day's schedule is given as one order per step, then "stop"."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class QueueMemory(NamedTuple):
     """The memory of a translated policy.
 
     Attributes:
-        inner: the memory of the policy inside.
-        queue: int32 (orders, 3), what it decided last; stop where nothing follows.
-        at: int32, how much of the queue is done.
-        placed: int32, the interventions of today.
-        acting: bool, whether the queue that comes next is of interventions, after one of requests.
+        inner: the memory of the wrapped policy.
+        queue: int32 (orders, 3), its latest decision, padded with stop.
+        at: int32, the number of queue entries already done.
+        placed: int32, the number of today's interventions.
+        acting: bool, whether the next queue holds interventions, after a queue of requests.
     """
 
     inner: Any
@@ -36,13 +36,13 @@ class QueueMemory(NamedTuple):
 
 @dataclass(frozen=True)
 class QueuedOrders:
-    """Asks a policy of the farm inside once a half-step, and gives its orders one per step, without masked ones."""
+    """Adapter that calls a policy of the wrapped farm once per half-step and gives its unmasked orders one per step."""
 
     env: MapFarm
 
     @property
     def length(self) -> int:
-        """The length of the queue: the orders of a half-step and "stop"."""
+        """The length of the queue: the orders for a half-step, and "stop"."""
         return max(self.env.requests, self.env.env.schedule) + 1
 
     def __call__(self, act: Any, memory: QueueMemory, obs: Any, key: jax.Array) -> tuple[QueueMemory, jax.Array]:
@@ -57,13 +57,13 @@ class QueuedOrders:
         return jax.tree.map(lambda new, old: jnp.asarray(new, jnp.asarray(old).dtype), after, memory), order
 
     def _ready(self, memory: QueueMemory, mask: dict[str, jax.Array]) -> jax.Array:
-        """Return which entries of the queue are to be done and possible, bool (length,); no "stop" after requests."""
+        """Return which queue entries are pending and possible, bool (length,); there is no "stop" after requests."""
         what, where, amount = memory.queue.T
         possible = (mask["where"][what, where] > 0) & (mask["amount"][what, amount] > 0)
         return possible & (jnp.arange(self.length, dtype=jnp.int32) >= memory.at) & ~(memory.acting & (what == STOP))
 
     def _plan(self, act: Any, memory: QueueMemory, obs: Any, key: jax.Array) -> QueueMemory:
-        """Return the memory with the decision of the next half-step in the queue."""
+        """Return the memory with the next half-step's decision in the queue."""
         seen = self.env.flatten(obs)
         carry, action = act(memory.inner, seen, key)
         if not self.env.env.asks:
@@ -91,7 +91,7 @@ class QueuedOrders:
 
 
 def translate_policy(env: MapFarm, policy: Policy) -> Policy:
-    """Return a policy of the farm inside `env` as a policy of `env`, with the same days."""
+    """Convert a policy for the farm that `env` wraps to a policy for `env`, with the same result each day."""
     policy, queue = policy.traced(), QueuedOrders(env)
     nothing = jnp.zeros((queue.length, 3), jnp.int32)
     memory = QueueMemory(policy.init, nothing, jnp.int32(queue.length), jnp.int32(0), jnp.asarray(False))

@@ -1,6 +1,6 @@
-"""A commons of farms: neighbours with the same weather and one quota of water for the season.
+"""A commons of neighbouring farms with the same weather and a shared water quota for the season.
 
-`gym.parallel_env.ParallelEnv` gives each farm to an agent.
+`gym.parallel_env.ParallelEnv` assigns each farm to an agent.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ from harvestgym.farm.view import recorder
 from harvestgym.farm.view import scene as of_a_farm
 
 WATER_AMOUNT = "amount#L"
-"""The parameter of an order that says how much water it takes."""
+"""The order parameter that gives the amount of water used."""
 
 
 class SharedWaterState(NamedTuple):
-    """The state of each farm, with a leading axis, and the litres that are left of the quota."""
+    """The state of each farm, with a leading farm axis, and the litres left in the quota."""
 
     inner: Any
     left: jax.Array
 
 
 class SharedWaterParams(NamedTuple):
-    """The parameters of each farm, with a leading axis, and the litres of the season."""
+    """The parameters of each farm, with a leading farm axis, and the litres available for the season."""
 
     farms: Any
     quota: Any
@@ -47,17 +47,17 @@ class SharedWaterParams(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class SharedWater(Env[SharedWaterState, SharedWaterParams]):
-    """Farms of one structure, one order a day each, that share a quota of water.
+    """Farms of equal structure, with one order a day each, that share a water quota.
 
-    An action is one integer per farm; an observation (farms, numbers) is that of each farm and the share of the quota
-    that is left. The first farm in the queue of the day gets its water first, and the queue moves on by one each day;
-    an order for more than is left is refused, with the water orders behind it. The reward is the sum over the farms,
-    and `info["own"]` has that of each. The episode ends when that of the last farm ends.
+    An action is one integer per farm; an observation (farms, numbers) holds each farm's observation and the remaining
+    share of the quota. The first farm in the day's queue gets its water first, and the queue rotates by one each day.
+    An order for more water than is left is refused, along with all water orders after it. The reward is the sum over
+    the farms; `info["own"]` has each farm's reward. The episode ends when the last farm's episode ends.
 
     Attributes:
         models: the farms.
-        quota: litres for the season.
-        shared_reward: whether each farm is paid the mean of all.
+        quota: litres available for the season.
+        shared_reward: whether each farm receives the mean reward.
     """
 
     step_unit: ClassVar[str] = "days"
@@ -87,12 +87,12 @@ class SharedWater(Env[SharedWaterState, SharedWaterParams]):
 
     @cached_property
     def sets(self) -> Any:
-        """The parameters of each farm, with a leading axis."""
+        """The parameters of each farm, with a leading farm axis."""
         return jax.tree.map(lambda *leaves: np.stack(leaves), *(model.params for model in self.models))
 
     @property
     def summary(self) -> str:
-        """The farms, and what they share."""
+        """The farms and the shared quota."""
         return f"{self.farms} farms, {self.quota:g} L; each {self.env.summary}"
 
     @property
@@ -106,12 +106,12 @@ class SharedWater(Env[SharedWaterState, SharedWaterParams]):
 
     @cached_property
     def litres(self) -> np.ndarray:
-        """The water that each integer action takes."""
+        """The water that each integer action uses."""
         return np.asarray([_water(order) for order in self.env.actions.list_orders()], np.float32)
 
     @property
     def own_spaces(self) -> tuple[spaces.Box, spaces.Discrete]:
-        """The spaces of the observation and of the action of one farm."""
+        """The observation and action spaces of one farm."""
         inside: Any = self.env.observation_space
         low, high = np.append(inside.low, np.float32(0)), np.append(inside.high, np.float32(1))
         return spaces.Box(low, high, dtype=np.float32), spaces.Discrete(self.env.actions.size)
@@ -148,13 +148,13 @@ class SharedWater(Env[SharedWaterState, SharedWaterParams]):
         return after, self._together(after, shown, over, params)
 
     def _grant(self, litres: jax.Array, left: jax.Array, day: jax.Array) -> jax.Array:
-        """Return which farms get their order, bool (farms,)."""
+        """Return which farms' orders are granted, bool (farms,)."""
         rank = (jnp.arange(self.farms, dtype=jnp.int32) - day) % self.farms
         taken = jnp.sum(jnp.where(rank[:, None] >= rank, litres, 0.0), axis=1)
         return (taken <= left) | (litres == 0)
 
     def _together(self, state: SharedWaterState, each: Timestep, over: jax.Array, params: Any) -> Timestep:
-        """Return the joint outcome of the farms; those that were over are paid nothing."""
+        """Return the joint step of the farms; farms that had already ended receive no reward."""
         share = jnp.full((self.farms, 1), state.left / params.quota, jnp.float32)
         reward = jnp.where(over, 0.0, each.reward)
         ended = each.terminated | each.truncated
@@ -171,12 +171,12 @@ class SharedWater(Env[SharedWaterState, SharedWaterParams]):
 
 
 def make_experts(core: SharedWater) -> dict[str, Callable[[np.ndarray], int]]:
-    """Return for each agent the expert of its farm, a function of its observations from the reset on."""
+    """Return, for each agent, its farm's expert as a function of the observations since the reset."""
     return {agent: ExpertAgent(model) for agent, model in zip(core.agents, core.models, strict=True)}
 
 
 class ExpertAgent:
-    """The expert rules of a farm as a callable that maps one agent's observations to actions, for one season."""
+    """A farm's expert rules as a callable that maps one agent's observations to actions, for one season."""
 
     def __init__(self, model: FarmModel) -> None:
         self._policy = rule_policy(model).traced()
@@ -184,7 +184,7 @@ class ExpertAgent:
         self._memory = self._policy.init
 
     def __call__(self, obs: np.ndarray) -> int:
-        """Return the action of the next day."""
+        """Return the action for the next day."""
         self._memory, action = self._act(self._memory, obs[:-1], jax.random.key(0))
         return int(action)
 
@@ -197,7 +197,7 @@ def _water(order: Order | None) -> float:
 
 
 def record(env: Any, state: Any, action: Any, timestep: Any, params: Any) -> dict[str, Any]:
-    """Return the arrays to keep of a step: those of `recorder.record` with a leading axis of farms."""
+    """Return the arrays to record for a step: those of `recorder.record`, with a leading farm axis."""
 
     def keep(state: Any, action: Any, params: Any) -> dict[str, Any]:
         return recorder.record(env.env, state, action, timestep._replace(info=env.env.info(state, params)), params)

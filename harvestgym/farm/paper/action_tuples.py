@@ -1,6 +1,6 @@
-"""The paper's language of actions (section 3.1): tuples, members of `MultiUnion[m]`, and arrays for compiled code.
+"""The paper's action language (section 3.1): tuples, members of `MultiUnion[m]`, and arrays for compiled code.
 
-Behind all spellings an action is a `Request` for an observation or the `Order` of an intervention; there is one
+Regardless of its form, an action is a `Request` for an observation or an `Order` for an intervention. Each form has one
 conversion per direction.
 """
 
@@ -23,11 +23,11 @@ from harvestgym.farm.paper.spaces import MultiUnion
 
 ACTION_FORM = "(farmer, field, entity, name, parameters)"
 CACHED_ACTIONS = 4096
-"""Tuples whose meaning is remembered: to parse one takes as long as the day of a small farm."""
+"""Maximum number of cached tuples: parsing one takes as long as simulating a day on a small farm."""
 
 
 class Request(NamedTuple):
-    """An observation that somebody asks a farmer to make."""
+    """Request for an observation by a farmer."""
 
     farmer: int
     path: ObservationPath
@@ -37,11 +37,11 @@ FarmerAction = Request | Order
 
 
 class Language:
-    """The spellings of the actions of a farm, and the items of its observations.
+    """The forms of a farm's actions, and the items of its observations.
 
     Args:
         model: the farm.
-        paths: what can be requested; by default what the rules allow.
+        paths: the observations that can be requested; by default all that the rules allow.
     """
 
     def __init__(self, model: FarmModel, paths: Sequence[ObservationPath] | None = None) -> None:
@@ -60,20 +60,20 @@ class Language:
                               "observation")  # fmt: skip
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Copy and pickle what it is made of: the rest are functions and caches."""
+        """Copy and pickle only the constructor arguments; the rest are functions and caches."""
         return Language, (self.model, self._given)
 
     # Members of the Gymnasium space.
 
     @cached_property
     def space(self) -> MultiUnion:
-        """The gym actions: the observations of each farmer, `Discrete(1)`, and then the interventions."""
+        """The space of gym actions: each farmer's observations, `Discrete(1)`, followed by the interventions."""
         observe, of_rows = spaces.Discrete(1), [_row_space(row) for row in self.model.actions.rows]
         each = [observe] * len(self._requests) + of_rows * len(self.model.actions.farmers)
         return MultiUnion(each, self.model.schedule)
 
     def from_pair(self, pair: tuple[Any, Any]) -> FarmerAction:
-        """Return the action of a pair (number, member of that space of the union)."""
+        """Return the action for a pair (number, member of that space of the union)."""
         number, member = int(pair[0]), pair[1]
         if number < len(self._requests):
             return self._requests[number]
@@ -86,7 +86,7 @@ class Language:
         return Order(row, farmer, plot, tuple(values))
 
     def to_pair(self, action: FarmerAction) -> tuple[np.int64, Any]:
-        """Return the pair of an action."""
+        """Return the pair for an action."""
         if isinstance(action, Request):
             if action not in self._numbers:
                 raise ConfigError(f"{action.path.group}: expected an observation that costs, got a free one; try "
@@ -104,7 +104,7 @@ class Language:
     # The paper's tuples.
 
     def from_tuples(self, schedule: Any) -> list[FarmerAction]:
-        """Return the actions of a list of tuples; ConfigError unless all are allowed."""
+        """Return the actions for a list of tuples; ConfigError unless all are allowed."""
         if not isinstance(schedule, (list, tuple)) or (schedule and isinstance(schedule[0], str)):
             raise ConfigError(f"expected a list of actions {ACTION_FORM}, got {schedule!r}")
         if len(schedule) > self.model.schedule:
@@ -121,7 +121,7 @@ class Language:
         return actions
 
     def from_tuple(self, written: Any) -> FarmerAction:
-        """Return the action of a tuple, remembered by its spelling; ConfigError unless it is allowed."""
+        """Return the action for a tuple, cached by its spelling; ConfigError unless it is allowed."""
         key = repr(written)
         if key not in self._parsed:
             if len(self._parsed) == CACHED_ACTIONS:
@@ -144,7 +144,7 @@ class Language:
             raise ConfigError(f"{error}{self._hint((field, entity), name, observes)}") from None
 
     def _hint(self, where: tuple[Any, Any], name: Any, observes: bool) -> str:
-        """Says what to write instead, where an intervention was given a path or an observation parameters."""
+        """Suggest a correction if an intervention was given a path, or an observation was given parameters."""
         slots = self.names.slots
         if where in slots and observes and name in {action.name for action in slots[where].kind.actions}:
             return "; it is an intervention: try its parameters as a dict, {} if it has none"
@@ -166,7 +166,7 @@ class Language:
         return path
 
     def is_free(self, path: ObservationPath) -> bool:
-        """Return whether a path is observed every day: to request it does nothing and costs nothing."""
+        """Return whether a path is observed every day, so that a request for it does nothing and costs nothing."""
         if path not in self._known_free:
             self._known_free[path] = is_free(path, self.model)
         return self._known_free[path]
@@ -176,7 +176,7 @@ class Language:
         return frozenset(self.paths)
 
     def to_tuple(self, action: FarmerAction) -> tuple[str, str, str, str, Any]:
-        """Return the tuple of an action."""
+        """Return the tuple for an action."""
         if isinstance(action, Order):
             return self.model.actions.write(action)
         path = action.path
@@ -185,7 +185,7 @@ class Language:
     # Arrays for compiled code.
 
     def to_array(self, actions: Iterable[FarmerAction]) -> np.ndarray:
-        """Actions as `ScheduleActions` takes them, int32 (places of the schedule, 4 + parameters)."""
+        """Convert actions to the input of `ScheduleActions`, int32 (schedule slots, 4 + parameters)."""
         array = self._empty.copy()
         for row, numbers, action in zip(array, array.view(np.float32), actions, strict=False):
             if isinstance(action, Order):
@@ -202,15 +202,15 @@ class Language:
 
     @cached_property
     def _empty(self) -> np.ndarray:
-        """The array of no actions."""
+        """The array for no actions."""
         array = np.zeros((self.model.schedule, ORDER_WIDTH + self.model.actions.width), np.int32)
         array[:, 2:ORDER_WIDTH] = -1
         return array
 
     def to_model_action(self, pairs: Sequence[Any], acting: bool) -> Any:
-        """Translate a gym action to the model's action space, in the half-step of acting or of observing.
+        """Convert a gym action to the model's action space, in the acting or the observing half-step.
 
-        What is not due in this half-step is left out. ConfigError if the model's space has no such action.
+        Actions of the other half-step are left out. ConfigError if the model's space has no such action.
         """
         model, actions = self.model, [self.from_pair(pair) for pair in pairs]
         orders = [action for action in actions if acting and isinstance(action, Order)]
@@ -221,7 +221,7 @@ class Language:
         return model.make_action(self._request(asked) if model.offered.items else None, order)
 
     def _request(self, asked: Sequence[Request]) -> np.ndarray:
-        """Return which of the offered observations are asked for, int32 (offered,)."""
+        """Return which offered observations are requested, int32 (offered,)."""
         table, offered = self.model.requests, self.model.offered.items
         requests = table.encode([(farmer, path.group, path.plot) for farmer, path in asked], len(asked))
         parts = np.split(np.asarray(table.covered(requests)).any(0), np.cumsum([item.size for item in offered])[:-1])
@@ -236,18 +236,18 @@ class Language:
     # Observations.
 
     def reader(self, paths: Sequence[ObservationPath]) -> ItemReader:
-        """Return the reader of the items of some paths, to be made once."""
+        """Return a reader for the items of some paths; make it once and reuse it."""
         return ItemReader(paths, self.names, self.model.full_plan)
 
     def item(self, path: ObservationPath, obs: Any) -> Item:
-        """Return the item of a path in an observation."""
+        """Return the item for a path in an observation."""
         if path not in self._readers:
             self._readers[path] = self.reader([path])
         return self._readers[path](obs)[0]
 
 
 def _row_space(row: ActionRow) -> spaces.Space[Any]:
-    """Return the parameters of an intervention; `Discrete(1)` for one that has none."""
+    """Return the space of an intervention's parameters; `Discrete(1)` if it has none."""
     if not parameter_keys(row.action):
         return spaces.Discrete(1)
     inside: dict[str, spaces.Space[Any]] = {"plot": spaces.Discrete(len(row.plots))} if row.action.plot else {}

@@ -1,4 +1,4 @@
-"""The constructors of section 3.1 of the Farm-Gym paper: fields, rules and scores in Python, and the farm they make."""
+"""The constructors in section 3.1 of the Farm-Gym paper: fields, rules and scores, and the farm built from them."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ from harvestgym.farm.paper.observation_items import write_variable
 from harvestgym.farm.schema import FieldSpec, RulesSpec, ScoreSpec, farm_spec
 
 CAP = "max_action_schedule_cost"
-"""The name of the rule that `BasicRule(max_action_schedule_cost=...)` adds."""
+"""The name of the rule added by `BasicRule(max_action_schedule_cost=...)`."""
 
 
 class Field:
-    """A field: where it lies, its plots, and the entities on it.
+    """A field: its location, its plots, and the entities on it.
 
     Args:
         localization: `{'latitude#°': …, 'longitude#°': …, 'altitude#m': …}`.
-        shape: `{'length#nb': 4, 'width#nb': 3, 'scale#m': 1.}`; `scale` is its second name.
-        entities: each `(kind, set)`, the kind a class or a name, the set a name or a mapping of changes to one; or
-            an entity that is made already.
-        own_weather: whether its weather differs from that of other fields at the same place with the same set.
+        shape: `{'length#nb': 4, 'width#nb': 3, 'scale#m': 1.}`; `scale` is an alternative name for this argument.
+        entities: `(kind, set)` pairs, where the kind is a class or a name, and the set a name or a mapping of changes
+            to a set; or entity instances.
+        own_weather: whether its weather differs from other fields' weather with the same location and set.
 
     Raises:
-        ConfigError: with the path of the mistake and the nearest valid name.
+        ConfigError: gives the path of the mistake and the nearest valid name.
     """
 
     @check_arguments
@@ -70,7 +70,7 @@ class Field:
 
 
 def _entity(given: Any, where: str) -> tuple[str, Any, Entity]:
-    """Kind, set and instance of an entity in any of its forms."""
+    """Return the kind, set and instance of an entity given in any form."""
     if isinstance(given, Entity):
         _check_shapes(given, f"{where} ({type(given).__name__})")
         return name_kind(type(given)), write_set(given), given
@@ -83,7 +83,7 @@ def _entity(given: Any, where: str) -> tuple[str, Any, Entity]:
 
 
 def _check_shapes(group: Any, where: str) -> None:
-    """Raise ConfigError where a parameter is an array of values: a farm has one of each."""
+    """Raise ConfigError if a parameter is an array of values, since a farm has a single value for each."""
     for field in dataclasses.fields(group):
         meta, value = field.metadata.get("meta"), getattr(group, field.name)
         if meta is None and dataclasses.is_dataclass(value):
@@ -98,16 +98,16 @@ def _check_shapes(group: Any, where: str) -> None:
 
 
 class BasicRule:
-    """The rules of a game (section 3.1.3), from files, from values, or left at their defaults.
+    """The rules of a game (section 3.1.3), given by files or by values; all have defaults.
 
     Args:
-        init_configuration, actions_configuration: YAML files; one that is missing is generated, in its folder.
-        free_observations: `(field, entity, name, path)` each, or variables as text.
+        init_configuration, actions_configuration: YAML files; a missing file is generated in its folder.
+        free_observations: `(field, entity, name, path)` tuples, or variables as text.
         terminal_conditions: any-of(all-of) `(observation, mapping, operator, value)`, or conditions as text.
-        init, interventions, observations: what those files would say, as mappings.
+        init, interventions, observations: the content of those files, as mappings.
         horizon: days after which the game is truncated.
-        max_action_schedule_size: the most actions of a step, 1 unless the file says otherwise.
-        max_action_schedule_cost: what the interventions of a day may cost.
+        max_action_schedule_size: the maximum number of actions per step, 1 unless the file sets it.
+        max_action_schedule_cost: the maximum total cost of a day's interventions.
         further: custom rules by name.
     """
 
@@ -139,7 +139,7 @@ class BasicRule:
         self.cap, self.further = max_action_schedule_cost, dict(further or {})
 
     def read(self, actions: Collection[str]) -> dict[str, Any]:
-        """Return the rules in the form of a farm file, names as they were written; `actions` are those of the farm."""
+        """Return the rules in the form of a farm file, with names as given; `actions` are the farm's action names."""
         where = self._actions.label("rules")
         data = paper_files.read_actions(self._actions.read(), actions, where)
         validate(RulesSpec, data, where)
@@ -151,17 +151,17 @@ class BasicRule:
 
     @property
     def functions(self) -> Mapping[str, Any]:
-        """The Python functions of the stopping conditions that were read, by the names that they have there."""
+        """Return the Python functions in the stopping conditions, by the names that the formulas use for them."""
         return self._conditions.functions
 
     def origins(self) -> dict[str, str]:
-        """Return the files of some parts of the rules, by their path in a farm file."""
+        """Return the source files of some parts of the rules, by path in a farm file."""
         files = {"init": self._init.label("rules > init")}
         files |= {part: f"{self._actions.label('rules')} > {part}" for part in ("interventions", "observations")}
         return {f"rules > {part}": file for part, file in files.items()}
 
     def missing(self, names: NameTable) -> dict[Path, str]:
-        """Return the texts of the files that are named and not there."""
+        """Return the contents of the files that are named but do not exist."""
         size = RulesSpec.model_fields["max_action_schedule_size"].default
         named = self._numbers["max_action_schedule_size"] or size
         return self._init.missing(paper_files.init_text(names)) | self._actions.missing(
@@ -170,17 +170,17 @@ class BasicRule:
 
 
 class BasicScore:
-    """The score of a game (section 3.1.2): what actions cost, and the weights of the rewards.
+    """The score of a game (section 3.1.2): the costs of actions and the weights of the rewards.
 
     Args:
-        score_configuration: a YAML file with all of it; or
-        cost_configuration, reward_configuration: one for the costs and one for the rewards. A missing file is
-            generated, in its folder.
-        terms: further terms by name, custom or of `harvestgym.farm.engine.reward_terms`.
+        score_configuration: a YAML file with the complete score; or
+        cost_configuration, reward_configuration: separate files for costs and rewards. A missing file is generated in
+            its folder.
+        terms: additional terms by name, custom or from `harvestgym.farm.engine.reward_terms`.
         values: entries of those files, such as `intervention_cost=0.5, stage=1, yield_=1`.
 
     Raises:
-        ConfigError: with the path of the mistake and the nearest valid name.
+        ConfigError: gives the path of the mistake and the nearest valid name.
     """
 
     @check_arguments
@@ -207,7 +207,7 @@ class BasicScore:
         self.terms = dict(terms or {})
 
     def read(self) -> dict[str, Any]:
-        """Return the score in the form of a farm file, names as they were written."""
+        """Return the score in the form of a farm file, with names as given."""
         data: dict[str, Any] = {}
         for source, keys in self._sources:
             said = paper_files.read_score(source.read(), keys, source.label("scoring"))
@@ -216,7 +216,7 @@ class BasicScore:
         return data | paper_files.read_score(self._values, paper_files.COST_KEYS + paper_files.REWARDS, "BasicScore")
 
     def missing(self, names: NameTable) -> dict[Path, str]:
-        """Return the texts of the files that are named and not there."""
+        """Return the contents of the files that are named but do not exist."""
         keys = paper_files.COST_KEYS + paper_files.REWARDS
         score = ScoreSpec.model_validate(paper_files.read_score(self._values, keys, "BasicScore"))
         score, out = resolve_score(names, score), {}
@@ -233,10 +233,10 @@ def _once(what: str, *given: Any) -> None:
 def build_farm_model(
     fields: Sequence[Field], farmers: Sequence[Any], rules: BasicRule, scoring: BasicScore, mode: str, context: Any
 ) -> FarmModel:
-    """Return the model of a farm from its parts.
+    """Build a farm's model from its parts.
 
     Raises:
-        ConfigError: with the path of the mistake, in the configuration file where it stands in one.
+        ConfigError: gives the path of the mistake, in the configuration file if it is in one.
     """
     for i, field in enumerate(fields):
         if not isinstance(field, Field):
@@ -268,7 +268,7 @@ def build_farm_model(
 
 
 def _rebuild(thing: Any, base: type, where: str) -> Any:
-    """Return a farmer, rule or term with its parameters checked and in the engine's types."""
+    """Return a farmer, rule or term with its parameters checked and converted to the engine's types."""
     if not isinstance(thing, base):
         raise ConfigError(f"{where}: expected a {base.__name__} such as one of harvestgym.farm, got {thing!r}")
     return build_params(type(thing), write_parameters(thing), f"{where} ({type(thing).__name__})")

@@ -1,7 +1,8 @@
-"""Stopping conditions as the Farm-Gym paper writes them, `(observation, mapping, operator, value)`, as formulas.
+"""Conversion of the Farm-Gym paper's stopping conditions, `(observation, mapping, operator, value)`, to formulas.
 
-A mapping is a name or a Python function of a Range: `lambda x: x.value`. A function that JAX can trace is compiled; one
-that it cannot (it branches on values, it calls other libraries) is called in Python once a day, in a `Farm` only.
+A mapping is a name or a Python function of a Range, `lambda x: x.value`. A function that JAX can trace is compiled.
+Other functions (those that branch on values or call other libraries) are called in Python once a day, and work only in
+a `Farm`.
 """
 
 from __future__ import annotations
@@ -26,16 +27,16 @@ from harvestgym.farm.paper.observation_items import write_variable
 SIGN_TEXTS = ("==", "!=", "<=", ">=", "<", ">", "in", "not in")
 SEVERAL = ("in", "not in")
 SPELLINGS = {"ni": "not in", "=": "=="}
-"""The paper's spellings of operators."""
+"""The paper's operator spellings."""
 
 
 class ConditionReader:
-    """Reads any-of(all-of) conditions as texts; their Python functions have names in `functions`."""
+    """Converter from any-of(all-of) conditions to text; Python functions get names in `functions`."""
 
     functions: dict[str, Predicate]
 
     def read(self, given: Any, where: str) -> list[str]:
-        """Return conditions as texts, which may stand among those of the paper; ConfigError for what is neither."""
+        """Convert conditions to text; text is also accepted, and anything else raises ConfigError."""
         self.functions = {}
         groups = [given] if isinstance(given, str) else _list(given, where, "lists of conditions")
         return [g if isinstance(g, str) else self._read_group(g, f"{where} > {i}") for i, g in enumerate(groups)]
@@ -70,7 +71,7 @@ def _list(given: Any, where: str, what: str) -> Sequence[Any]:
 
 
 def _list_values(value: Any, several: bool, where: str) -> list[Any]:
-    """Return the reference values of a condition: one, or for `in` those of a list."""
+    """Return a condition's reference values: a single value, or the values of a list for `in`."""
     value = value.tolist() if hasattr(value, "tolist") else value
     listed = isinstance(value, (list, tuple, set, frozenset, range))
     given = sorted(value, key=str) if isinstance(value, (set, frozenset)) else list(value) if listed else [value]
@@ -83,14 +84,14 @@ def _list_values(value: Any, several: bool, where: str) -> list[Any]:
 
 
 class Range:
-    """A value of the farm as a mapping sees it: an array that has a `value` and compares with the words of labels."""
+    """A farm value as passed to a mapping: an array with a `value`, which can be compared with label words."""
 
     def __init__(self, array: Any, meta: Meta) -> None:
         self.array, self._meta = array, meta
 
     @property
     def value(self) -> Any:
-        """The number, word or array; in compiled code a labelled value stays one that compares with words."""
+        """The number, word or array; in compiled code a labelled value stays a Range, which compares with words."""
         if not isinstance(self.array, (np.ndarray, np.generic)):
             return self if self._meta.labels else self.array
         array = np.asarray(self._meta.labels)[self.array.astype(int)] if self._meta.labels else self.array
@@ -120,10 +121,10 @@ class Range:
 
 
 class Predicate:
-    """A condition with a Python function, `operator(function(seen), values)`, as a function of a formula.
+    """A condition with a Python function, `operator(function(seen), values)`, for use as a function in a formula.
 
     Attributes:
-        is_traced: whether it is compiled; it is called in Python where JAX cannot trace the function.
+        is_traced: whether it is compiled; if JAX cannot trace the function, it is called in Python.
     """
 
     def __init__(self, function: Callable[[Any], Any], sign: str, values: Sequence[Any]) -> None:
@@ -132,7 +133,7 @@ class Predicate:
         self._operator = type(parse_formula(f"x.x {sign} {'[0]' if self._several else 0}").ops[0])
 
     def __call__(self, numbers: jax.Array, meta: Meta) -> jax.Array:
-        """Return the truth for the numbers of a variable: compiled, or else called in Python."""
+        """Evaluate the condition for a variable's numbers, in compiled code or else in Python."""
         for argument in (Range(numbers, meta), numbers):
             try:
                 out = self.function(argument)

@@ -1,4 +1,4 @@
-"""Farm: the class of the Farm-Gym paper, a `gymnasium.Env` with the actions and observations of section 3.1."""
+"""The Farm-Gym paper's `Farm` class, a `gymnasium.Env` with the actions and observations in section 3.1."""
 
 from __future__ import annotations
 
@@ -34,31 +34,31 @@ from harvestgym.gym.env import GymEnv
 from harvestgym.render import video
 
 PAGE = {"entities", "rules", "actions", "state"}
-"""The sections of `harvestgym show` that `print(farm)` shows."""
+"""The sections of `harvestgym show` that `print(farm)` includes."""
 
 INDENTS: dict[str, Any] = {"initial_indent": "  ", "subsequent_indent": "      "}
 
 
 class FilesWritten(UserWarning):
-    """Says that configuration files were generated."""
+    """Warning that configuration files were generated."""
 
 
 class Farm(GymEnv):
     """A farm: fields, farmers, rules and a score, played with gym actions (`step`) or tuples (`farmgym_step`).
 
-    In mode `"ao"` a day is two steps, observations and then interventions; in `"po"` and `"fo"` it is one. The
-    reward is the gross gain of the paper; `info` has it as `gain`, less all costs as `net`, and the costs.
+    In mode `"ao"` a day is two steps, observations and then interventions; in `"po"` and `"fo"` it is one step. The
+    reward is the paper's gross gain. `info` contains it as `gain`, the gain minus all costs as `net`, and the costs.
 
     Args:
-        fields, farmers, scoring, rules: as in section 3.1.
+        fields, farmers, scoring, rules: the parts described in section 3.1.
         mode: "ao", "po" or "fo".
-        seed: of the first episode, if `reset` is not given one.
-        context: the parameters that are drawn at random, and when, as in a farm file (section 2).
-        name: for `print`.
+        seed: the seed for the first episode, if `reset` gets none.
+        context: the parameters to draw at random, and when, as in a farm file (section 2).
+        name: the name that `print` shows.
         render_mode: as in Gymnasium.
 
     Raises:
-        ConfigError: with the path of the mistake and the nearest valid name; no file was written then.
+        ConfigError: gives the path of the mistake and the nearest valid name; no file is written in this case.
     """
 
     changes = (*GymEnv.changes, "_acting", "_asked", "_obs")
@@ -94,7 +94,7 @@ class Farm(GymEnv):
     def from_yaml(
         cls, path: str | Path, *, mode: str | None = None, seed: int | None = None, render_mode: str | None = None
     ) -> Farm:
-        """Build the farm of a declarative file (nothing is generated); ConfigError with every mistake."""
+        """Build the farm from a declarative file, without generating files; ConfigError lists every mistake."""
         spec = read_farm(Path(path), {} if mode is None else {"mode": mode})
         with name_file(Path(path)):
             return cls.from_recipe(build(spec), Path(path).stem, seed, render_mode)
@@ -119,7 +119,7 @@ class Farm(GymEnv):
 
     @property
     def model(self) -> FarmModel:
-        """The functional environment inside; ConfigError if a stopping condition has to be called in Python."""
+        """The wrapped functional environment; ConfigError if a stopping condition has to be called in Python."""
         if not all(function.is_traced for function in self._functions):
             raise ConfigError(
                 "farm.model: expected terminal conditions that compile, got a mapping that works in this Farm only; "
@@ -134,7 +134,7 @@ class Farm(GymEnv):
 
     @property
     def acting(self) -> bool:
-        """Return whether the next step is one of interventions: always, except in mode "ao"."""
+        """Return whether the next step takes interventions, which is always true except in mode "ao"."""
         return self._acting or not self._model.asks
 
     def _accept_run_state(self, run: RunState) -> None:
@@ -144,7 +144,7 @@ class Farm(GymEnv):
         self._asked, self._obs = [], jax.tree.map(np.asarray, obs)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, Info]:
-        """Begin an episode; return the observation in `observation_space`, and info."""
+        """Start an episode; return the observation in `observation_space`, and info."""
         if seed is None and not self._compiled.begun:
             seed = self._seed
         obs, info = super().reset(seed=seed, options=options)
@@ -154,22 +154,22 @@ class Farm(GymEnv):
     def farmgym_reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[list[Item], Info]:
-        """Begin an episode; return the free observations as items, and info."""
+        """Start an episode; return the free observations as items, and info."""
         _, info = self.reset(seed=seed, options=options)
         return self.observations(), info
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, Info]:
-        """Do `gym_step`."""
+        """Call `gym_step`."""
         return self.gym_step(action)
 
     def gym_step(self, action: Any) -> tuple[Any, float, bool, bool, Info]:
-        """Do an action of `action_space`, a set of pairs; ConfigError, and nothing done, if it is outside."""
+        """Carry out a member of `action_space`, a set of pairs; any other raises ConfigError and does nothing."""
         return self._do(self._from_gym(action))
 
     def farmgym_step(self, schedule: Sequence[Any]) -> tuple[list[Item], float, bool, bool, Info]:
-        """Do a list of `(farmer, field, entity, name, parameters)`; return the observations as items.
+        """Carry out a list of `(farmer, field, entity, name, parameters)`; return the observations as items.
 
-        In mode "ao" a half-step does only its own kind of actions; `info["refused"]` lists the others.
+        In mode "ao", each half-step carries out only its own kind of action; `info["refused"]` lists the others.
         """
         _, gain, terminated, truncated, info = self._do(self.language.from_tuples(schedule))
         return self.observations(), gain, terminated, truncated, info
@@ -184,7 +184,7 @@ class Farm(GymEnv):
         return obs, info["gain"], terminated, truncated, info
 
     def _refused(self, actions: list[FarmerAction], info: Info) -> Iterator[FarmerAction]:
-        """Yield the actions that were not due in this step, or not permitted by a farmer or a rule."""
+        """Yield the actions that belong to the other half-step, or that a farmer or a rule did not permit."""
         accepted = iter(info["accepted"])
         for action in actions:
             if isinstance(action, Order):
@@ -196,25 +196,25 @@ class Farm(GymEnv):
                 yield action
 
     def observations(self) -> list[Item]:
-        """Return the last observations as items: the free ones, then those asked for (None if refused)."""
+        """Return the last observations as items: free observations, then requested ones (None if refused)."""
         return [*self._free(self._obs), *(self.language.item(request.path, self._obs) for request in self._asked)]
 
     @cached_property
     def _free(self) -> ItemReader:
-        """The reader of the free observations; of all variables in mode "fo"."""
+        """The reader for the free observations, or for all variables in mode "fo"."""
         names, free = self.language.names, listed_paths(self.language.names, self.written.rules.free_observations)
         if self.written.mode == "fo":
             free = [ObservationPath(where, key, ()) for where, tree in names.tree.items() for key in tree]
         return self.language.reader(free)
 
     def state(self) -> tuple[Any, ...]:
-        """Return the state of everything, a member of `state_space`."""
+        """Return the complete state, a member of `state_space`."""
         state, params = self.run_state.state, self.params
         read = {v.name: self._model.value(v, state, params) for v in self._model.variables}
         return state_member(self.language.names, jax.device_get(read))
 
     def gymaction_to_farmgymaction(self, action: Any) -> Any:
-        """Convert a gym action to farm-gym tuples; a single pair to one tuple."""
+        """Convert a gym action to farm-gym tuples, or a single pair to one tuple."""
         if isinstance(action, (tuple, list)) and len(action) == 2 and isinstance(action[0], (int, np.integer)):
             return self.gymaction_to_farmgymaction((action,))[0]
         return [self.language.to_tuple(each) for each in self._from_gym(action)]
@@ -235,17 +235,17 @@ class Farm(GymEnv):
         """Write the whole farm as one declarative file in canonical form.
 
         Raises:
-            ConfigError: if a part of it is a Python object that no file can name.
+            ConfigError: if a part of it is a Python object that no file can represent.
         """
         text = write_farm(self.written)
         Path(path).write_text(text, encoding="utf-8")
 
     def generate_gif(self, path: str | Path = "farm.gif", fps: float = 10, width: int = 960) -> Path:
-        """Write the season so far as an animated GIF, a frame per step; the farm must have a `render_mode`."""
+        """Write the season so far as an animated GIF with one frame per step; the farm must have a `render_mode`."""
         return self._write_film(video.check_video_path(path, ".gif"), fps, width)
 
     def generate_video(self, path: str | Path = "farm.mp4", fps: float = 10, width: int = 960) -> Path:
-        """Write the season so far as an MP4, as `generate_gif` does; ConfigError without the extra `video`."""
+        """Write the season so far as an MP4, like `generate_gif`; ConfigError without the extra `video`."""
         return self._write_film(video.check_video_path(path, ".mp4"), fps, width)
 
     def _write_film(self, target: Path, fps: float, width: int) -> Path:
@@ -262,13 +262,13 @@ class Farm(GymEnv):
 
     @classmethod
     def from_recipe(cls, model: FarmModel, name: str, seed: int | None, render_mode: str | None) -> Farm:
-        """Make the farm of a model."""
+        """Make a farm from a model."""
         farm = cls.__new__(cls)
         farm._set_up(model, seed, name, render_mode)
         return farm
 
     def __str__(self) -> str:
-        """Return a page, the tables of some sections of `harvestgym show`."""
+        """Return a page with the tables from some sections of `harvestgym show`."""
         page = [f"Farm {self.name!r}: {self._model.summary}"]
         for table in describe(self._model):
             if not PAGE.isdisjoint(table.sections):

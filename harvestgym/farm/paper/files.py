@@ -1,7 +1,7 @@
-"""The separate YAML files of the Farm-Gym paper (section 3.1.4): read if they exist, generated in full if they do not.
+"""The Farm-Gym paper's separate YAML files (section 3.1.4), which are read if they exist and generated otherwise.
 
-They hold trees of fields, entities and names, plots as `'(0, 0)'`, intervals as `(1, 10)` and `'*'` for a whole
-observation. Reading brings them into the form of a farm file; names keep their spelling.
+They hold trees of fields, entities and names, with plots as `'(0, 0)'`, intervals as `(1, 10)` and `'*'` for a whole
+observation. They are converted to the form of a farm file on reading; names keep their spelling.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ SIZE = "max_action_schedule_size"
 
 
 class Source:
-    """A part of the configuration: a file, or a value, or neither."""
+    """A part of the configuration: a file, a value, or neither."""
 
     def __init__(self, path: str | Path | None, value: Any) -> None:
         self.path, self._value = None if path is None else Path(path), value
 
     def label(self, otherwise: str) -> str:
-        """Return its name in errors."""
+        """Return the name to use in errors."""
         return otherwise if self.path is None else str(self.path)
 
     def read(self) -> Mapping[str, Any]:
-        """Return its content; empty if the file is still to be generated; ConfigError if it has no folder."""
+        """Return its content, empty if the file is not generated yet; ConfigError if its folder does not exist."""
         if self.path is None:
             return _mapping({} if self._value is None else self._value, "rules")
         if self.path.is_dir():
@@ -52,7 +52,7 @@ class Source:
         return {}
 
     def missing(self, text: str) -> dict[Path, str]:
-        """`text` for the file, if it is named and not there."""
+        """Return `text` for the file if it is named but does not exist."""
         return {} if self.path is None or self.path.is_file() else {self.path: text}
 
 
@@ -65,12 +65,12 @@ def _mapping(value: Any, where: str) -> Mapping[str, Any]:
 
 
 def read_init(tree: Any, where: str) -> dict[str, Any]:
-    """Starting conditions in the form of a farm file, the keys of nested variables joined."""
+    """Return starting conditions in the form of a farm file, with the keys of nested variables joined."""
     return {f: {e: _join_keys(below, at) for e, below, at in of} for f, of in _by_entity(tree, where)}
 
 
 def _by_entity(tree: Any, where: str) -> Iterator[tuple[str, list[tuple[str, Mapping[str, Any], str]]]]:
-    """Yield each field of a tree `field: entity: ...`, with the name, the content and the path of its entities."""
+    """Yield each field of a tree `field: entity: ...`, with its entities' names, contents and paths."""
     for field, entities in _mapping(tree, where).items():
         listed = _mapping(entities, f"{where} > {field}").items()
         paths = [(entity, f"{where} > {field} > {entity}", below) for entity, below in listed]
@@ -78,7 +78,7 @@ def _by_entity(tree: Any, where: str) -> Iterator[tuple[str, list[tuple[str, Map
 
 
 def _join_keys(given: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """`{rain: {amount: 1}}` as `{rain/amount: 1}`."""
+    """Flatten `{rain: {amount: 1}}` to `{rain/amount: 1}`."""
     out: dict[str, Any] = {}
     for key, value in given.items():
         inside = {key: value}
@@ -90,9 +90,9 @@ def _join_keys(given: Mapping[str, Any], where: str) -> dict[str, Any]:
 
 
 def read_actions(blocks: Mapping[str, Any], actions: Collection[str], where: str) -> dict[str, Any]:
-    """Return the allowed actions in the form of a farm file; a block that is not there restricts nothing.
+    """Return the allowed actions in the form of a farm file; a missing block restricts nothing.
 
-    `actions` are the names of all actions of the farm.
+    `actions` are the names of all actions on the farm.
     """
     for key in blocks:
         check_name("block", key, ACTION_BLOCKS, where)
@@ -108,7 +108,7 @@ def read_actions(blocks: Mapping[str, Any], actions: Collection[str], where: str
 
 
 def _read_interventions(tree: Any, actions: Collection[str], where: str) -> dict[str, Any]:
-    """Return the allowed interventions; one that stands inside another, as the paper prints some, is put next to it."""
+    """Return the allowed interventions; an intervention nested in another, as printed in the paper, is moved out."""
     out: dict[str, Any] = {}
     for field, entities in _by_entity(tree, where):
         out[field] = {entity: _read_limits(below, actions, path) for entity, below, path in entities}
@@ -153,14 +153,14 @@ def _list_paths(below: Any, above: tuple[Any, ...], where: str) -> Iterator[tupl
 
 
 def _parse_step(written: Any, where: str) -> Any:
-    """Return a step of a path, or a plot; ConfigError for half of a plot that YAML has cut at its comma."""
+    """Return a path step or a plot; ConfigError for half of a plot that YAML split at its comma."""
     if isinstance(written, str) and written.count("(") != written.count(")"):
         raise ConfigError(f"{where}: expected a plot in quotes inside […], got {written!r}; try '(0, 1)'")
     return parse_plot(written)
 
 
 def read_score(values: Mapping[str, Any], keys: Sequence[str], where: str) -> dict[str, Any]:
-    """Entries of a score in the form of a farm file; only those of `keys` are allowed."""
+    """Return score entries in the form of a farm file; only the entries in `keys` are allowed."""
     for key in values:
         check_name("entry", key, keys, where)
     out = dict(values)
@@ -170,7 +170,7 @@ def read_score(values: Mapping[str, Any], keys: Sequence[str], where: str) -> di
 
 
 def init_text(names: NameTable) -> str:
-    """Return an init file with every variable that a start may say; all are left to the entities."""
+    """Return an init file with every variable that can be initialised, all left to the entities."""
     lines = ["# Initial values: one, a list to draw from, or an interval '(low, high)'; empty is left to the entity."]
     for field in names.fields:
         lines.append(f"{field.name}:")
@@ -216,7 +216,7 @@ def _branch(tree: Mapping[str, Any], plots: Sequence[str]) -> dict[str, Any]:
 
 
 def score_text(names: NameTable, score: ScoreSpec, keys: Sequence[str]) -> str:
-    """Return a score file, or the costs or the rewards of one, with every entry."""
+    """Return a score file, or only its costs or rewards, with every entry."""
     entries = {k: v for k, v in score.model_dump(by_alias=True).items() if k in keys}
     if "intervention_costs" in entries:
         rows = [(*entity, action.name) for entity, slot in names.slots.items() for action in slot.kind.actions]

@@ -1,6 +1,6 @@
-"""The paper's observations as items `(field, entity, name, path, value)`; the value is None where it was not observed.
+"""The paper's observations as items `(field, entity, name, path, value)`; the value is None if it was not observed.
 
-A day of a farm in mode "fo" has some fifty items: an `ItemReader` is made once and converts alike variables together.
+A day in mode "fo" has about fifty items, so an `ItemReader` is made once and converts similar variables together.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Item = tuple[str, str, str, list[Any], Any]
 
 
 class ObservationPath(NamedTuple):
-    """An observation that can be requested: its entity, its variable, and the rest of the path (keys, then a plot)."""
+    """An observation that can be requested: its entity, its variable, and the rest of its path (keys, then a plot)."""
 
     where: tuple[str, str]
     name: str
@@ -33,13 +33,13 @@ class ObservationPath(NamedTuple):
 
     @classmethod
     def of(cls, entity: EntityKey, key: str, plot: Any) -> ObservationPath:
-        """Return the path of a variable or a group of an entity, on a plot or (None) whole, in canonical names."""
+        """Return the path for an entity's variable or group, on a plot or (None) on all plots, in canonical names."""
         name, *keys = key.split("/")
         return cls(entity, name, (*keys, *([] if plot is None else [tuple(plot)])))
 
     @classmethod
     def read(cls, names: NameTable, written: Any) -> ObservationPath:
-        """Return the path of `(field, entity, name, path)` in any spelling; ConfigError if the farm has none."""
+        """Return the path for `(field, entity, name, path)` in any spelling; ConfigError if it does not exist."""
         field, entity, key, plot = split_observation(written, "")
         mine = names.entity(field, entity)
         return cls.of(mine, names.observed(mine, key, plot, "")[0], plot)
@@ -55,7 +55,7 @@ class ObservationPath(NamedTuple):
         return next((s for s in self.path if not isinstance(s, str)), None)
 
     def find(self, names: NameTable) -> Any:
-        """Return the variable, or a tree of several by their keys."""
+        """Return the variable, or a tree of variables by key."""
         found: Any = names.tree[self.where][self.name]
         for step in self.path:
             found = found[step] if isinstance(step, str) else found
@@ -63,7 +63,7 @@ class ObservationPath(NamedTuple):
 
 
 def split_observation(written: Any, where: str) -> tuple[Any, Any, str, Any]:
-    """Return the field, the entity, the key and the plot (None for all) of `(field, entity, name, path)`."""
+    """Split `(field, entity, name, path)` into the field, the entity, the key and the plot (None for all)."""
     place = f"{where}: " if where else ""
     if not isinstance(written, (list, tuple)) or len(written) not in (3, 4):
         raise ConfigError(f"{place}expected (field, entity, name, path), got {written!r}")
@@ -80,7 +80,7 @@ def split_observation(written: Any, where: str) -> tuple[Any, Any, str, Any]:
 
 
 def write_variable(written: Any, where: str) -> str:
-    """Return `(field, entity, name, path)` as the text of a variable, which the farm checks; a text as it is."""
+    """Return `(field, entity, name, path)` as variable text, which the farm checks; return text unchanged."""
     if isinstance(written, str):
         return written
     field, entity, key, plot = split_observation(written, where)
@@ -88,12 +88,12 @@ def write_variable(written: Any, where: str) -> str:
 
 
 def listed_paths(names: NameTable, listed: Sequence[str]) -> list[ObservationPath]:
-    """Return the paths of a list of variables and groups in canonical names."""
+    """Return the paths for a list of variables and groups in canonical names."""
     return [ObservationPath.of(*names.split(parse_formula(text), "")) for text in listed]
 
 
 def requestable_paths(model: FarmModel) -> list[ObservationPath]:
-    """Return the observations that can be requested: those that the rules list, or all; without the free ones."""
+    """Return the observations that can be requested: those listed in the rules, or all, except the free ones."""
     if not model.asks:
         return []
     listed, names = model.spec.rules.observations, model.names
@@ -102,7 +102,7 @@ def requestable_paths(model: FarmModel) -> list[ObservationPath]:
 
 
 def is_free(path: ObservationPath, model: FarmModel) -> bool:
-    """Return whether all that a path names is observed every day without a request."""
+    """Return whether everything that a path names is observed every day without a request."""
     free = {(item.variable.name, item.plot) for item in model.plan.items}
     keys = [variable.name for variable in list_leaves(path.find(model.names))]
     return all((key, None) in free or (key, path.plot) in free for key in keys)
@@ -124,12 +124,12 @@ def _paths(tree: Mapping[str, Any], shape: tuple[int, int]) -> Iterator[tuple[An
 
 
 class _Leaf(NamedTuple):
-    """A variable of an item.
+    """A variable in an item.
 
     Attributes:
-        key: the number of the item, and the name of the variable.
-        meta: its description.
-        at: the positions of its numbers in an observation, int, of its shape.
+        key: the item's number and the variable's name.
+        meta: the variable's metadata.
+        at: the positions of its numbers in an observation, an int array of its shape.
     """
 
     key: tuple[int, str]
@@ -138,17 +138,17 @@ class _Leaf(NamedTuple):
 
     @property
     def sort(self) -> str:
-        """Variables of the same sort are converted together, and those of the same shape with a single reshape."""
+        """The key by which variables are converted together; a single reshape handles those of the same shape."""
         return "label" if self.meta.labels else self.meta.dtype
 
 
 class ItemReader:
-    """Reads the items of some paths, in their order, from any observation.
+    """Reader that extracts the items of some paths, in order, from any observation.
 
     Args:
-        paths: of the items.
-        names: of the farm.
-        plan: of the whole observation.
+        paths: the items' paths.
+        names: the farm's names.
+        plan: the plan of the whole observation.
     """
 
     def __init__(self, paths: Sequence[ObservationPath], names: NameTable, plan: ObservationPlan) -> None:
@@ -171,12 +171,12 @@ class ItemReader:
         number = {leaf.key: n for n, leaf in enumerate(leaves)}
         self._rows = []
         for i, (path, below) in enumerate(zip(paths, found, strict=True)):
-            # A value that is never observed is the None after the last leaf.
+            # A value that is never observed maps to the None after the last leaf.
             numbered = map_variables(lambda v: number.get((i, v.name), len(number)), below)  # noqa: B023
             self._rows.append((*path.where, path.name, path.path, numbered))
 
     def __call__(self, obs: Any) -> list[Item]:
-        """Return the items of an observation."""
+        """Return the items in an observation."""
         values, mask = (obs["values"], obs["mask"]) if isinstance(obs, dict) else (obs, None)
         taken = values.take(self._at)
         read: list[Any] = []
@@ -193,7 +193,7 @@ class ItemReader:
 
 
 def _group_reader(leaves: Sequence[_Leaf]) -> Callable[[np.ndarray], list[Any]]:
-    """Return a function from the numbers of variables of one sort to a Python value or an array for each variable."""
+    """Return a function that converts the numbers of similar variables to a Python value or an array for each."""
     convert, parts, start = _converter(leaves), [], 0
     for shape, group in itertools.groupby(leaf.at.shape for leaf in leaves):
         many = len(list(group))
@@ -211,7 +211,7 @@ def _group_reader(leaves: Sequence[_Leaf]) -> Callable[[np.ndarray], list[Any]]:
 
 
 def _converter(leaves: Sequence[_Leaf]) -> Callable[[np.ndarray], np.ndarray]:
-    """Return a function from the numbers of variables of one sort to values of their type, labels as words."""
+    """Return a function that converts the numbers of similar variables to values of their type, labels as words."""
     meta = leaves[0].meta
     if not meta.labels:
         return lambda numbers: numbers.astype(meta.array_dtype, copy=False)

@@ -1,8 +1,8 @@
-"""The spaces of the Farm-Gym paper: of the state, unions, and the sets of at most m members of one (section 3.1.5).
+"""The Farm-Gym paper's spaces: the state, unions, and sets of at most m members of a union (section 3.1.5).
 
-Unions sample, contain, seed, flatten and go through JSON as any space of Gymnasium does. A member of a union is
-the pair (index of the space, member of that space); a member of a multi-union is a tuple of such pairs, in the
-order in which they are to be carried out.
+Unions support sampling, containment, seeding, flattening and JSON like any Gymnasium space. A member of a union is the
+pair (index of the space, member of that space); a member of a multi-union is a tuple of such pairs, in order of
+execution.
 """
 
 from __future__ import annotations
@@ -33,24 +33,24 @@ class Union(OneOf):
         return bool(whole and super().contains((int(x[0]), x[1])))
 
     def to_jsonable(self, sample_n: Iterable[Pair]) -> list[Any]:
-        """Members as lists that JSON can write (that of `OneOf` fails for a `Dict`, whose batch is no list)."""
+        """Convert members to lists for JSON (`OneOf.to_jsonable` fails for a `Dict`, whose batch is not a list)."""
         return [[int(i), self.spaces[int(i)].to_jsonable([x])] for i, x in sample_n]
 
     def from_jsonable(self, sample_n: list[Any]) -> list[Any]:
-        """Members as JSON has read them."""
+        """Convert lists read from JSON back to members."""
         return [(np.int64(i), list(self.spaces[i].from_jsonable(x))[0]) for i, x in sample_n]
 
 
 class MultiUnion(Sequence):
-    """`MultiUnion[m]`: the sets of at most `m` members of a union of spaces, none twice in a sample.
+    """`MultiUnion[m]`: sets of at most `m` members of a union of spaces; samples contain no duplicates.
 
     Args:
-        spaces: of the union.
-        most: m.
-        seed: of the samples.
+        spaces: the spaces in the union.
+        most: the maximum number of members, m.
+        seed: the seed for sampling.
 
     Raises:
-        ValueError: without a space, or if `most` is less than 1.
+        ValueError: if there is no space, or `most` is less than 1.
     """
 
     def __init__(self, spaces: Iterable[gymnasium.Space[Any]], most: int, seed: Any = None):
@@ -62,16 +62,16 @@ class MultiUnion(Sequence):
 
     @property
     def spaces(self) -> tuple[gymnasium.Space[Any], ...]:
-        """The spaces of the union."""
+        """The spaces in the union."""
         return self.union.spaces
 
     @property
     def is_np_flattenable(self) -> bool:  # type: ignore[override]
-        """Return whether its members can be flattened to a vector."""
+        """Return whether members can be flattened to a vector."""
         return self.union.is_np_flattenable
 
     def sample(self, mask: tuple[Any, ...] | None = None, probability: tuple[Any, ...] | None = None) -> Any:
-        """Return a set of uniform size from 0 to m, of members drawn from the union (fewer if some came up twice)."""
+        """Sample a set of uniform size from 0 to m from the union; duplicates are removed, so it may be smaller."""
         size = int(self.np_random.integers(0, self.most + 1))
         drawn = [self.union.sample(mask=mask, probability=probability) for _ in range(size)]
         written = self.union.to_jsonable(drawn)
@@ -101,7 +101,7 @@ def _flatdim(space: MultiUnion) -> int:
 
 @flatten.register(MultiUnion)
 def _flatten(space: MultiUnion, x: Any) -> np.ndarray:
-    """m blocks of: 1 where there is a member, and the flat member; zero beyond."""
+    """Flatten to m blocks, each a 1 followed by the flat member; the remaining blocks are zero."""
     blocks = np.zeros((space.most, 1 + flatdim(space.union)), np.float64)
     for block, pair in zip(blocks, x, strict=False):
         block[0] = 1
@@ -125,7 +125,7 @@ def _flatten_space(space: MultiUnion) -> gymnasium.spaces.Box:
 
 
 def state_space(names: NameTable) -> spaces.Tuple:
-    """Return a component for each variable; a `Dict` for one that has parts."""
+    """Return a tuple space with a component for each variable; a `Dict` for a variable with parts."""
     return spaces.Tuple([_space(below) for tree in names.tree.values() for below in tree.values()])
 
 
@@ -138,7 +138,7 @@ def _space(found: Any) -> spaces.Space[Any]:
 
 
 def state_member(names: NameTable, values: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Return the member of `state_space` with these arrays, given by the name of the variable."""
+    """Return the member of `state_space` with these arrays, given by variable name."""
 
     def member(variable: Variable) -> Any:
         array = np.asarray(values[variable.name]).astype(_dtype(variable))
@@ -148,7 +148,7 @@ def state_member(names: NameTable, values: Mapping[str, Any]) -> tuple[Any, ...]
 
 
 def _is_code(variable: Variable) -> bool:
-    """Return whether it is a single label or truth value."""
+    """Return whether a variable is a single label or boolean."""
     return not variable.shape and bool(variable.meta.labels or variable.meta.dtype == "bool")
 
 

@@ -1,1 +1,1 @@
-"""Policies that know a farm: experts written as rules."""
+"""Policies written for a particular farm: experts in the form of rules."""

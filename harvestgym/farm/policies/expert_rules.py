@@ -1,7 +1,7 @@
-"""Rules as data, compiled: a condition, and the order that is given, or the observation that is asked for, if it holds.
+"""Compiled rules: a condition, and the order to give or the observation to request if it holds.
 
-A rule policy sees only what the farm shows, runs compiled, and takes the rules in order. Where observations cost,
-conditions may read what was asked for; no rule acts on what was not observed.
+A rule policy sees only what the farm shows, runs compiled, and applies the rules in order. If observations cost,
+conditions can read what was requested; no rule acts on what was not observed.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ class RuleParams(NamedTuple):
 
     Attributes:
         values: the reference values of the triggers, rule by rule.
-        actions: int32 (candidates,), the integer action of each; 0 for an observation.
-        pause: int32 (candidates,), days that must pass before it is done again.
+        actions: int32 (candidates,), the integer action of each candidate; 0 for an observation.
+        pause: int32 (candidates,), days that must pass before a candidate is done again.
     """
 
     values: tuple[ReferenceValues, ...]
@@ -52,7 +52,7 @@ class RuleParams(NamedTuple):
 
 
 class ExpertMemory(NamedTuple):
-    """The carried memory: days since each candidate was done, and whether the next half-step is the intervention."""
+    """The carried memory: days since each candidate was done, and whether the next half-step is for interventions."""
 
     since: jax.Array
     acting: jax.Array
@@ -64,11 +64,11 @@ class CompiledRule:
 
     Attributes:
         trigger: condition; None for always.
-        field: number of the field of the plots.
-        plots: x and y of each plot of a rule for several; empty for a rule with one order.
-        need: what ranks the plots; None for their own order.
-        sign: 1 where the most of `need` comes first, -1 where the least does.
-        requests: positions among the offered observations that it asks for; such a rule has no order.
+        field: index of the field that contains the plots.
+        plots: x and y of each plot, for a rule for several plots; empty for a rule with one order.
+        need: formula that ranks the plots; None to keep their order.
+        sign: 1 if the largest `need` comes first, -1 if the smallest does.
+        requests: indices of the offered observations that the rule requests; such a rule has no order.
     """
 
     trigger: Compiled
@@ -80,11 +80,11 @@ class CompiledRule:
 
     @property
     def size(self) -> int:
-        """The number of its candidate orders."""
+        """The number of candidate orders of the rule."""
         return max(len(self.plots), 1)
 
     def fires(self, values: ReferenceValues, read: ReadItem) -> tuple[jax.Array, jax.Array]:
-        """Return whether it holds, and how much it is needed, for each plot: bool and float32 (max(plots, 1),)."""
+        """Return whether the rule holds and its need for each plot: bool and float32 (max(plots, 1),)."""
 
         def fire(plot: Any) -> tuple[jax.Array, jax.Array]:
             at = None if plot is None else (self.field, plot)
@@ -103,10 +103,10 @@ class RuleSet:
     """All rules of an expert, ready to be compiled.
 
     Attributes:
-        plan: what may be seen, the free observations and then the offered ones.
+        plan: what can be seen, with the free observations followed by the offered ones.
         rules: in order of precedence.
-        schedule: how many actions a day.
-        offered: how many observations can be asked for; None where looking is no action.
+        schedule: number of actions per day.
+        offered: number of observations that can be requested; None if observing is not an action.
     """
 
     plan: ObservationPlan
@@ -115,7 +115,7 @@ class RuleSet:
     offered: int | None
 
     def __call__(self, numbers: RuleParams, carry: ExpertMemory, obs: Any, key: jax.Array) -> tuple[ExpertMemory, Any]:
-        """Return the first actions that fire, as many as a day allows, 0 for none, and the observations asked for."""
+        """Return the first actions that fire, as many as fit in a day (0 for none), and the requested observations."""
         read = make_reader(self.plan, obs)
         found = [rule.fires(v, read) for rule, v in zip(self.rules, numbers.values, strict=True)]
         wanted = jnp.concatenate([fired for fired, _ in found]) & (carry.since >= numbers.pause)
@@ -132,27 +132,27 @@ class RuleSet:
 
     @property
     def _ranks(self) -> np.ndarray:
-        """The rule of each candidate."""
+        """The rule that each candidate belongs to."""
         return np.repeat(np.arange(len(self.rules), dtype=np.int32), [rule.size for rule in self.rules])
 
     @property
     def _asking(self) -> np.ndarray:
-        """Return which candidates are observations."""
+        """A mask of the candidates that are observations."""
         return np.asarray([bool(self.rules[i].requests) for i in self._ranks])
 
     def _select(self, wanted: jax.Array, need: jax.Array) -> jax.Array:
-        """Choose the interventions of a day: those wanted, by rule, in a rule by need, as the schedule allows."""
+        """Choose a day's interventions from those wanted, ordered by rule and then by need, as the schedule allows."""
         keys = ~(wanted & ~self._asking), jnp.asarray(self._ranks), -need, jnp.arange(len(need), dtype=jnp.int32)
         return jax.lax.sort(keys, num_keys=3)[3][: self.schedule]
 
     def _remember(self, carry: ExpertMemory, done: jax.Array) -> ExpertMemory:
-        """Return a day is counted for an intervention when it is its turn, for an observation when it is that one's."""
+        """Return the next memory: days are counted for interventions and observations in their own half-step only."""
         since = jnp.where(done, 1, jnp.minimum(carry.since + 1, LONG_AGO))
         due = jnp.where(carry.acting, ~self._asking, self._asking)
         return ExpertMemory(jnp.where(due, since, carry.since), carry.acting ^ (self.offered is not None))
 
     def _request(self, wanted: jax.Array) -> dict[str, jax.Array]:
-        """Return which of the offered observations are asked for; nothing to say where none is offered."""
+        """Return which of the offered observations are requested; an empty dict if none are offered."""
         if not self.offered:
             return {}
         asked = jnp.zeros(self.offered, jnp.int32)
@@ -163,7 +163,7 @@ class RuleSet:
 
 
 def make_reader(plan: ObservationPlan, obs: Any) -> ReadItem:
-    """Return what reads the items of an observation: a vector, or values and a mask of what was observed."""
+    """Return a function that reads items from an observation: a vector, or values with a mask of what was observed."""
     values, known = (obs["values"], obs["mask"] > 0) if isinstance(obs, dict) else (obs, None)
 
     def read(item: ObservedItem, plot: PlotIndex | None) -> tuple[jax.Array, Any]:
@@ -177,12 +177,12 @@ def make_reader(plan: ObservationPlan, obs: Any) -> ReadItem:
 
 
 def rule_policy(env: FarmModel) -> Policy:
-    """Return the expert of a farm file as a policy; ConfigError if a rule reads what cannot be seen."""
+    """Return the expert in a farm file as a policy; ConfigError if a rule reads something that cannot be seen."""
     return compile_policy(env, env.spec.expert)
 
 
 def compile_policy(env: FarmModel, written_rules: Sequence[OrderRule]) -> Policy:
-    """Return rules as a policy of a farm; ConfigError if there is none, or if one reads what cannot be seen."""
+    """Return rules as a policy for a farm; ConfigError if there are none or one reads something that cannot be seen."""
     if not written_rules:
         raise ConfigError("expert: expected at least one rule in the farm file, got none")
     found = [compile_rule(env, written, f"expert > {i}") for i, written in enumerate(written_rules)]
@@ -196,10 +196,10 @@ def compile_policy(env: FarmModel, written_rules: Sequence[OrderRule]) -> Policy
 
 
 def compile_rule(env: FarmModel, rule: OrderRule, where: str) -> tuple[CompiledRule, ReferenceValues, np.ndarray]:
-    """Return a rule in canonical names, its reference values, and the number of each of its orders, 0 for a request.
+    """Return a rule in canonical names, its reference values, and the integer action of each order (0 for a request).
 
     Raises:
-        ConfigError: for an order that is not allowed, or a condition that reads what cannot be seen.
+        ConfigError: for an order that is not allowed, or a condition that reads something that cannot be seen.
     """
     formulas = FormulaCompiler(env.names)
     trigger = formulas.compile_any(rule.when, f"{where} > when")
@@ -225,7 +225,7 @@ def compile_rule(env: FarmModel, rule: OrderRule, where: str) -> tuple[CompiledR
 
 
 def _list_orders(env: FarmModel, rule: OrderRule) -> tuple[ActionRow, list[ActionTuple]]:
-    """Return the row of a rule's action in the table of the farm, and its orders, one for each plot."""
+    """Return the row of a rule's action in the farm's action table, and the rule's orders, one for each plot."""
     entity, name = env.names.locate(rule.do or "", "do")
     row = env.actions.row(*entity, name)
     only = {p.key: next(iter(p.choices)) for p in row.allowed if len(p.choices) == 1}

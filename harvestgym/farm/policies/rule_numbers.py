@@ -1,6 +1,6 @@
-"""The numbers of an expert's rules by name: thresholds, pauses and amounts, which `harvestgym tune` searches.
+"""The numbers in an expert's rules, by name: thresholds, pauses and amounts, which `harvestgym tune` searches.
 
-The name of a number shows where it is used: the number of its rule, its action, and what is compared or done,
+The name of a number shows where it is used: the number of its rule, its action, and what is compared or done, as in
 `2 watering_discrete: Soil-0.available_Water#L <`.
 """
 
@@ -23,29 +23,29 @@ from harvestgym.farm.schema import OrderRule
 from .expert_rules import compile_policy
 
 THRESHOLDS = {ast.Lt: ("<", ">"), ast.LtE: ("<=", ">="), ast.Gt: (">", "<"), ast.GtE: (">=", "<=")}
-"""The signs of the comparisons with a threshold: with the number on the right, and on the left."""
+"""The signs of comparisons with a threshold, for a number on the right and for one on the left."""
 
 DAYS_AROUND = 45
-"""Days before and after a date of the calendar that a search tries."""
+"""Number of days before and after a calendar date that a search tries."""
 
 PAUSE = "every#day"
 
 Visit = Callable[[str, float, Any], float]
-"""Receives the name and the value of a number and what it is of, and returns its new value.
+"""Function that receives a number's name and value and what the number refers to, and returns its new value.
 
-It is of the other side of a comparison, of the key of a parameter, or of nothing, for a pause.
+A number refers to the other side of a comparison, to the key of a parameter, or, for a pause, to None.
 """
 
 
 def list_numbers(rules: Sequence[OrderRule]) -> dict[str, float]:
-    """List the numbers of rules by their names."""
+    """List the numbers in rules by name."""
     found: dict[str, float] = {}
     map_numbers(rules, lambda name, value, _: found.setdefault(name, value))
     return found
 
 
 def replace_numbers(rules: Sequence[OrderRule], numbers: Mapping[str, float], where: str) -> list[OrderRule]:
-    """Return rules with some other numbers; ConfigError for a name that is no number of these rules."""
+    """Return rules with the given numbers replaced; ConfigError for a name that is not a number in these rules."""
     known = list_numbers(rules)
     for name in numbers:
         if name not in known:
@@ -57,19 +57,19 @@ def replace_numbers(rules: Sequence[OrderRule], numbers: Mapping[str, float], wh
 def map_numbers(rules: Sequence[OrderRule], visit: Visit) -> list[OrderRule]:
     """Return rules with each number replaced by what `visit` returns for it.
 
-    Equal comparisons with equal values in one rule are one number.
+    Equal comparisons with equal values in the same rule count as one number.
     """
     return [_map_rule(rule, i, visit) for i, rule in enumerate(rules)]
 
 
 def _map_rule(rule: OrderRule, number: int, visit: Visit) -> OrderRule:
-    """Return the rule of a number, counted from 0, with its numbers replaced by what `visit` returns."""
+    """Return rule `number` (counted from 0) with its numbers replaced by what `visit` returns."""
     names: dict[str, float] = {}
     action = rule.do or f"observe {rule.observe}"
     prefix = f"{number + 1} {'observe ' * (rule.do is None)}{action.rpartition('.')[2]}:"
 
     def rename(name: str, value: float) -> str:
-        """Return a name that stands for this value alone in this rule."""
+        """Return a name that refers only to this value in this rule."""
         number = 1
         while names.setdefault(full := name if number == 1 else f"{name} ({number})", value) != value:
             number += 1
@@ -89,7 +89,7 @@ def _map_rule(rule: OrderRule, number: int, visit: Visit) -> OrderRule:
 
 
 def list_thresholds(tree: Any) -> Iterator[tuple[str, Any, Any]]:
-    """Yield each comparison with a number: its name, what is compared, and the number."""
+    """Yield the name of each comparison with a number, what is compared, and the number."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Compare):
             for left, operator, right in zip([node.left, *node.comparators], node.ops, node.comparators, strict=False):
@@ -105,7 +105,7 @@ def _is_number(value: Any) -> bool:
 
 
 def make_rule_families(env: FarmModel) -> dict[str, RuleFamily]:
-    """Make the family of the rules of a farm's expert, with all their numbers free; none without an expert."""
+    """Make the family of rules of a farm's expert, with all numbers free; empty if there is no expert."""
     if not env.spec.expert:
         return {}
     rules = env.spec.expert
@@ -125,7 +125,7 @@ def make_rule_families(env: FarmModel) -> dict[str, RuleFamily]:
 
 
 def _find_range(env: FarmModel, rule: OrderRule, of: Any, value: float) -> NumberRange:
-    """Return the range of a number, which is `of` something as `Visit` has it."""
+    """Return the range of a number; `of` is what it refers to, as in `Visit`."""
     if of is None:
         return NumberRange(1, 3 * value, value, whole=True)
     if isinstance(of, str):

@@ -1,1 +1,1 @@
-"""A recorded farm as pictures, tables and a timeline."""
+"""Views of a recorded farm: pictures, tables and a timeline."""

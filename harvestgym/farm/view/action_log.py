@@ -1,4 +1,4 @@
-"""The actions of a recorded season: what was ordered and observed in each step, in words and as marks on the map."""
+"""The actions in a recorded season: what was ordered and observed in each step, in words and as marks on the map."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from .words import entity_titles, key_unit, key_words, number_text
 
 COST_NAMES = ("intervention cost", "observation cost", "wages")
 TOOL_SIZE = 0.2
-"""Size of a tool on a plot, in plots."""
+"""Size of a tool drawn on a plot, in plots."""
 
 FORMS = {True: ", any amount", False: ", a set amount"}
-"""Of actions with one name, by whether their amount is continuous."""
+"""Words that distinguish actions with the same name, by whether their amount is continuous."""
 
 MOST_NAMED = 4
-"""More plots than these are counted, not named."""
+"""Largest number of plots that are named; more are only counted."""
 
 
 def find_gains(record: Record) -> dict[str, np.ndarray]:
@@ -36,12 +36,12 @@ def find_gains(record: Record) -> dict[str, np.ndarray]:
 
 
 class LoggedOrder(NamedTuple):
-    """One order of a season.
+    """One order in a season.
 
     Attributes:
         order: the action, its farmer, plot and values.
-        price: its cost if it is done.
-        accepted, effective: whether a farmer did it, and whether it changed anything.
+        price: its cost if it is carried out.
+        accepted, effective: whether a farmer carried it out, and whether it changed anything.
     """
 
     order: Order
@@ -61,7 +61,7 @@ class LoggedOrder(NamedTuple):
 
 
 def is_morning(record: Record, step: int) -> bool:
-    """Return whether no day passed in a step: the half-step of observations in mode "ao"."""
+    """Return whether no day passed in a step, because it is the observation half-step of mode "ao"."""
     days = record["info/day"]
     return step > 0 and bool(days[step] == days[step - 1])
 
@@ -83,7 +83,7 @@ def paid_observations(env: FarmModel, record: Record, step: int) -> list[tuple[O
     if not is_morning(record, step):
         return []
     prices = np.asarray(env.requests.prices(env.params)).tolist()
-    # What another request or the rules show is observed too; the request says what was paid for, where it is kept.
+    # Items shown by another request or by the rules are observed too; the request, if recorded, says what was paid for.
     requested = record["action/request"][step] if "action/request" in record else np.ones(len(prices))
     offered = zip(env.offered.items, prices, requested, strict=True)
     return [(item, price) for item, price, asked in offered if asked and _was_observed(item, record, step)]
@@ -120,7 +120,7 @@ def action_marks(env: FarmModel, record: Record, step: int, field: int, margin: 
 
 
 def _corner(plot: tuple[int, int] | None, n: int, margin: float, crowded: bool) -> tuple[tuple[float, float], float]:
-    """Return the centre and the size of the n-th tool of a plot."""
+    """Return the centre and the size of the n-th tool on a plot."""
     if plot is None:
         return (-0.5 * margin, (2.4 + n) * margin), 0.9 * margin
     size = 2.5 * TOOL_SIZE if crowded else TOOL_SIZE
@@ -128,7 +128,7 @@ def _corner(plot: tuple[int, int] | None, n: int, margin: float, crowded: bool) 
 
 
 def _observation_marks(env: FarmModel, record: Record, step: int, field: int) -> list[Mark]:
-    """Return an eye in the north-east of each plot with an observation of today."""
+    """Return an eye in the north-east of each plot that was observed today."""
     items = [item for item, _ in _observations_of_day(env, record, step)]
     items = [item for item in items if item.variable.field == field and item.variable.per_plot]
     plots = dict.fromkeys(plot for item in items for plot in item.plots)
@@ -136,7 +136,7 @@ def _observation_marks(env: FarmModel, record: Record, step: int, field: int) ->
 
 
 def _tool(env: FarmModel, order: Order) -> Sprite:
-    """Return the sprite of an action: that of its kind, or a hand."""
+    """Return the sprite for an action: the one defined by its kind, or a hand."""
     kind = env.fields[order.row.field].slots[order.row.entity].kind
     return kind.sprites().get(order.row.action.name) or _own_sprite("hand")
 
@@ -149,7 +149,7 @@ def _own_sprite(name: str) -> Sprite:
 
 
 def describe_order(env: FarmModel, order: Order) -> str:
-    """Say an action in words: `Soil: watering on plot (0, 0), amount 20 L`, with the field where there are several."""
+    """Describe an order: `Soil: watering on plot (0, 0), amount 20 L`, with the field if there are several."""
     field = f"{order.row.names[0]} " if len(env.fields) > 1 else ""
     plot = f" on plot {order.plot}" if order.plot is not None else ""
     values = "".join(f", {key_words(key)} {text}" for key, text in _value_texts(env, order).items())
@@ -157,7 +157,7 @@ def describe_order(env: FarmModel, order: Order) -> str:
 
 
 def action_lines(env: FarmModel, record: Record, step: int) -> Iterator[str]:
-    """Yield a line for alike interventions of a step: action, amount, plots, and cost or outcome."""
+    """Yield one line per group of similar interventions in a step: action, amount, plots, and cost or outcome."""
     alike: dict[tuple[str, str], list[LoggedOrder]] = {}
     for action in logged_orders(env, record, step):
         alike.setdefault((_brief(env, action.order), action.outcome), []).append(action)
@@ -168,7 +168,7 @@ def action_lines(env: FarmModel, record: Record, step: int) -> Iterator[str]:
 
 
 def observation_lines(env: FarmModel, record: Record, step: int) -> Iterator[str]:
-    """Yield a line for each variable that was requested today, with its plots and cost."""
+    """Yield a line for each variable requested today, with its plots and cost."""
     alike: dict[Variable, list[tuple[ObservedItem, float]]] = {}
     for item, price in _observations_of_day(env, record, step):
         alike.setdefault(item.variable, []).append((item, price))
@@ -179,14 +179,14 @@ def observation_lines(env: FarmModel, record: Record, step: int) -> Iterator[str
 
 
 def _brief(env: FarmModel, order: Order) -> str:
-    """Action and amount, and field and farmer where there are several."""
+    """Return the action and its amount, with the field and the farmer if there are several."""
     farmer = env.actions.farmers[order.farmer] if len(env.actions.farmers) > 1 else ""
     field = f"on {order.row.names[0]}" if len(env.fields) > 1 else ""
     return " ".join(filter(None, (farmer, _verb(env, order), _amount(env, order), field)))
 
 
 def _verb(env: FarmModel, order: Order) -> str:
-    """Return the action in words, with the parameter set of its entity where several entities have such an action."""
+    """Return the action in words, with its entity's parameter set if several entities have such an action."""
     rows = {row.names for row in env.actions.rows if row.action.name == order.row.action.name}
     words = _plain_name(order)
     if len(rows) == 1 or words.startswith("watering"):
@@ -206,7 +206,7 @@ def _words_of_name(name: str) -> str:
 
 
 def action_words(env: FarmModel, row: ActionRow) -> str:
-    """Return the name of an action in words: `watering`, and the form of it where an entity has two of a name."""
+    """Return the name of an action in words, such as `watering`, with its form if an entity has two with that name."""
     words = _words_of_name(row.action.name)
     alike = [r for r in env.actions.rows if r.names == row.names and _words_of_name(r.action.name) == words]
     if len(alike) == 1:
@@ -215,19 +215,19 @@ def action_words(env: FarmModel, row: ActionRow) -> str:
 
 
 def _value_texts(env: FarmModel, order: Order) -> dict[str, str]:
-    """Return the parameters of an action by key, without the plot: `20 L`, `15`, `basic`."""
+    """Return the parameters of an order by key, without the plot: `20 L`, `15`, `basic`."""
     _, _, _, _, values = env.actions.write(order)
     return {key: number_text(value, key_unit(key)) for key, value in values.items() if key != "plot"}
 
 
 def _amount(env: FarmModel, order: Order) -> str:
-    """Return the first parameter that is neither duration nor spacing."""
+    """Return the first parameter that is neither a duration nor a spacing."""
     texts = _value_texts(env, order).items()
     return next((text for key, text in texts if key != DURATION and not key.startswith("spacing")), "")
 
 
 def _plots_text(plots: Sequence[tuple[int, int] | None]) -> str:
-    """Return the plots, or their number if they are many."""
+    """Return the plots, or their number if there are many."""
     named = [str(plot) for plot in plots if plot is not None]
     if len(named) > MOST_NAMED:
         return f" on {len(named)} plots"

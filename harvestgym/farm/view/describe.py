@@ -1,4 +1,4 @@
-"""Tables that describe a farm, from its metadata; `harvestgym show` prints them, and `print(farm)` a part of them."""
+"""Tables that describe a farm, from its metadata; `harvestgym show` prints them, and `print(farm)` some of them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .words import code_labels
 TableRow = tuple[str, str, str]
 
 LONG_SOURCE = 80
-"""Characters of a source that would fill a table if each parameter had it."""
+"""Length in characters above which a source that repeats the one above it is not written again."""
 
 
 def describe(env: FarmModel) -> list[Table]:
@@ -48,11 +48,11 @@ MEANINGS = {
     "terms": "further terms of the reward",
     "risk": "risk measure of the returns that `harvestgym run` reports",
 }
-"""The meaning of each rule and of each part of the score."""
+"""The meaning of each rule and each part of the score."""
 
 
 def rules_table(env: FarmModel) -> Table:
-    """Make the table of the mode, the start, the ends, the farmers and the parts of the score that are not zero."""
+    """Make the table of the mode, the start, the stopping conditions, the farmers and nonzero parts of the score."""
     spec = env.spec
     entries = {f"{keyword}=": ", ".join(sets) for keyword, sets in spec.presets.items()} | {"mode": spec.mode}
     entries |= spec.rules.model_dump(by_alias=True, include={"horizon", "max_action_schedule_size"})
@@ -80,7 +80,7 @@ def _choices_text(meta: Meta, values: Any, between: bool) -> str:
 
 
 def ends_text(env: FarmModel) -> str:
-    """Return the stopping conditions as text; empty without one."""
+    """Return the stopping conditions as text; empty if there are none."""
     return " or ".join(env.spec.rules.terminal_conditions)
 
 
@@ -100,7 +100,7 @@ def _variables_table(env: FarmModel) -> Table:
 
 
 def actions_table(env: FarmModel) -> Table:
-    """Make the table of the interventions, with their numbers in the integer form."""
+    """Make the table of the interventions, with their numbers in the integer action space."""
     rows = []
     for row in env.actions.rows:
         parameters = "; ".join(_parameter_text(p) for p in row.allowed)
@@ -126,7 +126,7 @@ def _observation_table(env: FarmModel) -> Table:
 
 
 def context_table(env: FarmModel) -> Table:
-    """Make the table of the parameters that are drawn at random, and of their place in the observation."""
+    """Make the table of the parameters that are drawn at random and of their positions in the observation."""
     pairs = zip(env.contexts.draws, env.contexts.texts(env.params), strict=True)
     rows = [(d.name, text, ", ".join(d.features) if d.shown else "hidden") for d, text in pairs]
     columns = ("what", "drawn from", "seen as, at the end of the observation")
@@ -134,12 +134,12 @@ def context_table(env: FarmModel) -> Table:
 
 
 def _codes_text(meta: Meta) -> str:
-    """Return the range of an observed number; the meaning of each number if it is a code."""
+    """Return the range of an observed number, or the meaning of each value if it is a code."""
     return ", ".join(f"{code} {label}" for code, label in enumerate(code_labels(meta))) or describe_range(meta)
 
 
 def parameter_tables(env: FarmModel) -> Iterator[Table]:
-    """Yield the table of each entity's parameters: name, value and source."""
+    """Yield a table of each entity's parameters: name, value and source."""
     for field, params, spec in zip(env.fields, env.params.fields, env.spec.fields.values(), strict=True):
         for slot, entity, (_, which) in zip(field.slots, params.entities, spec.entities, strict=True):
             yield make_parameter_table(f"Parameters of {field.name}/{slot.name}", entity, which)
@@ -152,7 +152,7 @@ def make_parameter_table(title: str, entity: Entity, which: str | Mapping[str, A
 
 
 def _shorten_sources(table: Table) -> Table:
-    """Write a long source of several parameters once, and `as above` in the next rows."""
+    """Write a long source that several rows share only once, and `as above` in the rows that follow."""
     before = ["", *(row[-1] for row in table.rows)]
     rows = [
         (*row[:-1], "as above" if len(row[-1]) > LONG_SOURCE and row[-1] == last else row[-1])
@@ -162,7 +162,7 @@ def _shorten_sources(table: Table) -> Table:
 
 
 def _group_rows(group: Any, raw: Mapping[str, Any], path: str, source: str) -> Iterator[TableRow]:
-    """Path, value and source of every parameter of a group and of the groups in it."""
+    """Yield the path, value and source of every parameter in a group and in the groups that it contains."""
     source, described = raw.get("source", source), dict(iterate_metas(group))
     for field in dataclasses.fields(group):
         value, meta = getattr(group, field.name), described.get(field.name)

@@ -1,4 +1,4 @@
-"""Events of a farm between two steps of a record, in words: stages, deaths, harvests, pests, weeds, frost."""
+"""Events on a farm between two steps of a record, in words: stages, deaths, harvests, pests, weeds and frost."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .action_log import logged_orders
 from .words import date_of_step, entity_titles
 
 ARRIVALS = {"plot_population#nb": "pests came", "grow#nb": "weeds came up", "flowers#nb": "weeds in bloom"}
-"""Numbers per plot that are news where they were 0, in words."""
+"""Descriptions of numbers per plot that count as an event when they rise from 0."""
 
 FROST = "consecutive_frost#day"
 
@@ -27,9 +27,9 @@ def list_events(env: FarmModel, record: Record, first: int, last: int) -> list[s
 
 
 def find_events(env: FarmModel, record: Record, first: int, last: int) -> Iterator[tuple[int, str]]:
-    """Yield the step and the words of each event after step `first`, up to step `last`.
+    """Yield the step and description of each event after step `first`, up to step `last`.
 
-    The record may be one of what the farmer knows: numbers that were never observed are no events.
+    The record may contain only what the farmer knows: numbers that were never observed cause no events.
     """
     titles = entity_titles(env)
     for step in range(first + 1, last + 1):
@@ -51,7 +51,7 @@ def _events_of_variable(env: FarmModel, record: Record, step: int, variable: Var
 
 
 def _stage_changes(env: FarmModel, record: Record, step: int, variable: Variable) -> Iterator[str]:
-    """Yield the changes of stage of a plant, alike ones together."""
+    """Yield the stage changes of a plant, with similar ones grouped."""
     labels, others = variable.meta.labels, {v.attr: v for v in env.variables if v.where == variable.where}
     before, now = (np.asarray(record[variable.name][at], float) for at in (step - 1, step))
     changes: Counter[str] = Counter()
@@ -65,7 +65,7 @@ def _stage_changes(env: FarmModel, record: Record, step: int, variable: Variable
 
 
 def _change_text(stage: str, record: Record, step: int, others: dict[str, Variable], plot: tuple[int, ...]) -> str:
-    """Return a change of stage in words, with the cause of a death where it is known."""
+    """Describe a change of stage, with the cause of a death if it is known."""
     if stage != "dead":
         return {"none": "gone", "seed": "sown", "grow": "sprouted"}.get(
             stage, f"now in {stage}" if stage != "ripe" else "ripe"
@@ -78,7 +78,7 @@ def _change_text(stage: str, record: Record, step: int, others: dict[str, Variab
 
 
 def _main_limits(record: Record, step: int, others: dict[str, Variable], plot: tuple[int, ...]) -> str:
-    """Return the causes that slowed the growth of a plant on most of its days, most common first."""
+    """Return the causes that slowed a plant's growth on most of its days, most common first."""
     limit = others.get("limiting_factor")
     if limit is None:
         return ""
@@ -89,7 +89,7 @@ def _main_limits(record: Record, step: int, others: dict[str, Variable], plot: t
 
 
 def _is_harvested(env: FarmModel, record: Record, step: int, variable: Variable) -> bool:
-    """Return whether a harvest of the plant of a variable had an effect in a step."""
+    """Return whether a harvest of the plant that has this variable had an effect in a step."""
     done = (action.order.row for action in logged_orders(env, record, step) if action.effective)
     return any(row.names == variable.where and "harvest" in row.action.name for row in done)
 
@@ -100,14 +100,14 @@ def _on_plots(plots: int, variable: Variable) -> str:
 
 
 def day_name(env: FarmModel, record: Record, step: int) -> str:
-    """Return `day 3` or `day 3, 5 May`, where the date is known."""
+    """Return `day 3`, or `day 3, 5 May` if the date is known."""
     return ", ".join(filter(None, (f"day {int(record['info/day'][step])}", date_of_step(env, record, step))))
 
 
 def find_last_event(record: Record) -> int:
-    """Return the last step, before the end, in which a plant lived, an action had an effect or anything was paid.
+    """Return the last step before the end in which a plant was alive, an action had an effect or there was a reward.
 
-    The final reward of a score is paid in the last step, whenever the last action was.
+    The final reward from a score is given in the last step, regardless of when the last action took place.
     """
     busy = (np.asarray(record["reward"]) != 0) | np.asarray(record["info/effective"]).any(1)
     for name, values in record.items():

@@ -1,4 +1,4 @@
-"""A figure of a recorded season: weather, water, every crop, and the reward with the actions, day by day."""
+"""A figure of a recorded season, day by day: weather, water, every crop, and the reward with the actions."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from .recorder import mean_of_plots
 from .scene import chart_season, parameter_sets
 
 STAGE_COLOURS = ("#e5d8c4", "#cfe5bd", "#f3cfe2", "#fddcb0", "#f5b5a9", "#d5d5d5")
-"""Of the stages after "none", in their order."""
+"""Colours of the stages after "none", in order."""
 
 AIR = (("max", "highest", "#e69f00"), ("mean", "mean", "#d55e00"), ("min", "lowest", "#56b4e9"))
-"""The lines of the air temperature: part of the key, name and colour."""
+"""Lines for the air temperature: part of the key, name and colour."""
 
 WATERING = "#e69f00"
 
 CROP_LINES = {"size#cm": ("Height of the plants", "cm"), "fruit_weight#g": ("Weight of a fruit", "g")}
-"""The variables of a crop that are drawn as lines: title and unit."""
+"""Crop variables that are drawn as lines: title and unit."""
 
 
 def figure(env: FarmModel, record: Record) -> Any:
-    """Draw a season as a page of Matplotlib: the charts of the scene with the actions, the weather and the crops."""
+    """Draw a season as a page of Matplotlib charts: those of the scene with the actions, the weather and the crops."""
     days = {name: values[:: env.steps_per_day] for name, values in record.items()}
     *water, net = chart_season(env, record, len(record["reward"]) - 1)
     water = [replace(chart, lines=(*chart.lines, *_watering(env, days))) for chart in water]
@@ -42,7 +42,7 @@ def figure(env: FarmModel, record: Record) -> Any:
 
 
 def _find(env: FarmModel, key: str) -> Iterator[tuple[Variable, str, str]]:
-    """Yield the variables of a key, each with a name that ends with its parameter set, and a colour."""
+    """Yield the variables with a key, each with a colour and a name that ends with its parameter set."""
     found = [v for v in env.variables if v.key == key]
     for variable, colour in zip(found, cycle(COLOURS)):
         distinct = [variable.where[i] for i in (0, 1) if len({v.where[i] for v in found}) > 1]
@@ -67,7 +67,7 @@ def _watering(env: FarmModel, days: Record) -> Iterator[Line]:
 
 
 def _crops(env: FarmModel, days: Record) -> Iterator[Chart]:
-    """Draw the height and the fruits of all crops, as means of the plots where each lives, and the stages of each."""
+    """Draw the height and fruits of all crops, as means over the plots where each is alive, and the stages of each."""
     crops = [crop for crop in _find(env, "stage") if crop[0].meta.labels == STAGES]
     for key, (title, unit) in CROP_LINES.items():
         lines = [
@@ -93,14 +93,14 @@ def _mean_where_it_lives(days: Record, stage: Variable, key: str) -> np.ndarray:
 
 
 def _stage_shares(stages: np.ndarray) -> Iterator[Line]:
-    """Yield an area for each stage, seeds at the foot; the higher ones come first, so that the lower cover them."""
+    """Yield an area for each stage, with seeds at the bottom; upper areas come first, so that lower ones cover them."""
     for stage in np.unique(stages[stages > Stage.NONE]).astype(int)[::-1]:
         below = (stages > Stage.NONE) & (stages <= stage)
         yield Line(STAGES[stage], mean_of_plots(below), STAGE_COLOURS[stage - 1], "area")
 
 
 def _limits(env: FarmModel, days: Record, stage: Variable) -> Iterator[Line]:
-    """Yield dots at the foot for the days with slowed growth on some plot, a row for each reason."""
+    """Yield dots at the bottom for days on which growth was slowed on any plot, in one row per reason."""
     name = _name_of(stage, "limiting_factor")
     factor = days.get(name, np.zeros((1, 1)))
     (labels,) = [v.meta.labels for v in env.variables if v.name == name] or [()]
@@ -111,7 +111,7 @@ def _limits(env: FarmModel, days: Record, stage: Variable) -> Iterator[Line]:
 
 
 def _actions(env: FarmModel, record: Record) -> Iterator[Line]:
-    """Yield dots on the reward for each effective action, and for paid observations; watering is in another chart."""
+    """Yield dots on the reward line for effective actions and paid observations; watering is in another chart."""
     total, day = np.cumsum(record["info/net"]), record["info/day"]
     effective = np.where(record["info/effective"], record["orders/kind"], 0)
     done = {

@@ -1,4 +1,4 @@
-"""The record of a season: for each step all variables, what was observed of them, the actions and the info."""
+"""The record of a season: for each step, all variables, which of them were observed, the actions and the info."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from harvestgym.farm.engine.variables import Variable
 
 
 def record(env: FarmModel, state: Any, action: Any, timestep: Any, params: Any) -> dict[str, Any]:
-    """Return the arrays to keep of a step.
+    """Return the arrays that are recorded for a step.
 
-    - `Field-0/Soil-0/available_Water#L`: every variable, after the step.
-    - `seen/Field-0/Soil-0/available_Water#L`: which of its numbers the farmer observes in this step, bool of its shape;
-      only for variables that can be observed. In mode "ao" what was asked for is observed in the half-step of the
-      request (steps 1, 3, 5, …); in the other half-steps only what is free.
+    - `Field-0/Soil-0/available_Water#L`: the value of every variable after the step.
+    - `seen/Field-0/Soil-0/available_Water#L`: which of its numbers the farmer observes in this step, a bool array of
+      the same shape; only for variables that can be observed. In mode "ao" requested items are observed in the
+      half-step of the request (steps 1, 3, 5, …); in the other half-steps only free items are observed.
     - `orders/kind` (0 for none, else 1 + the row of `env.actions.rows`), `orders/farmer`, `orders/plot` ((-1, -1) for
-      the field), `orders/values`, `orders/price`: the interventions asked for in this step, one entry for each place of
-      the schedule. `info/accepted` and `info/effective` hold the outcome.
-    - `info/…`: gains, costs, totals and the context.
+      the field), `orders/values`, `orders/price`: the interventions ordered in this step, one entry for each place
+      in the schedule. `info/accepted` and `info/effective` hold the outcome.
+    - `info/…`: gains, costs, totals and context.
     """
     values = {variable.name: env.value(variable, state, params) for variable in env.variables}
     info = {f"info/{name}": value for name, value in timestep.info.items()}
@@ -32,7 +32,7 @@ def record(env: FarmModel, state: Any, action: Any, timestep: Any, params: Any) 
 
 
 def observed_masks(env: FarmModel, state: Any) -> dict[str, jax.Array]:
-    """Return which numbers of each variable the farmer observes now, as `seen/<name>`."""
+    """Return, as `seen/<name>`, which numbers of each variable the farmer observes now."""
     masks: dict[str, jax.Array] = {}
     _add_masks(masks, env.plan, jnp.ones(env.plan.size, bool))
     _add_masks(masks, env.offered, state.asked)
@@ -56,14 +56,14 @@ def _orders(env: FarmModel, state: Any, action: Any, params: Any) -> dict[str, j
 
 
 class LastObserved(NamedTuple):
-    """The last observed value of each number of a variable, by step: NaN before the first, and the step, or -1."""
+    """The last observed value of each of a variable's numbers at each step, or NaN, and when it was observed, or -1."""
 
     values: np.ndarray
     steps: np.ndarray
 
 
 def last_observed(record: Mapping[str, np.ndarray], variable: Variable) -> LastObserved:
-    """Find the values of a variable that the farmer knows in each step of a record."""
+    """Find the values of a variable that the farmer knows at each step of a record."""
     values = np.asarray(record[variable.name], float)
     mask = record.get(f"seen/{variable.name}", np.zeros(values.shape, bool))
     steps = np.arange(len(values)).reshape(-1, *[1] * (values.ndim - 1))
@@ -73,17 +73,17 @@ def last_observed(record: Mapping[str, np.ndarray], variable: Variable) -> LastO
 
 
 def known(env: FarmModel, record: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Return the record as the farmer knows it: each number as last observed; orders and info as they are."""
+    """Return the record as the farmer knows it: each number as last observed, and orders and info unchanged."""
     return dict(record) | {v.name: last_observed(record, v).values for v in env.variables}
 
 
 def drawn_numbers(record: Mapping[str, np.ndarray], step: int) -> np.ndarray:
-    """Return the numbers of the context of a step; none where nothing is drawn."""
+    """Return the numbers that describe the context at a step; none if nothing is drawn."""
     drawn = record.get("info/context")
     return np.zeros(0, np.float32) if drawn is None else np.asarray(drawn[step])
 
 
 def mean_of_plots(values: Any) -> np.ndarray:
-    """Return the mean over the plots of each step, float (steps,); NaN where a plot is unknown."""
+    """Return the mean over the plots at each step, float (steps,); NaN where a plot is unknown."""
     array = np.asarray(values, float)
     return array.reshape(len(array), -1).mean(1)

@@ -1,4 +1,4 @@
-"""The picture of a step of a recorded season: the fields, the day, the actions, the score and charts so far."""
+"""The picture of one step in a recorded season: the fields, the day, the actions, the score and the charts so far."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from .recorder import drawn_numbers, mean_of_plots
 from .words import date_of_step
 
 LABEL_LENGTH = 24
-"""Letters of a line that is joined with others."""
+"""Largest length, in characters, of a line that is joined with others."""
 
 
 def scene(env: FarmModel, record: Record, step: int) -> Scene:
@@ -43,7 +43,7 @@ def scene(env: FarmModel, record: Record, step: int) -> Scene:
 
 
 def _field(env: FarmModel, params: FarmParams, record: Record, step: int, f: int) -> tuple[Map, list[str]]:
-    """Return the map of a field, and the lines of its entities."""
+    """Return the map of a field and the lines that describe its entities."""
     field, place, room = env.fields[f], params.fields[f].place, margin(env.fields[f].shape)
     marks: list[Mark] = []
     lines: list[str] = []
@@ -63,24 +63,24 @@ def _join_short(lines: list[str]) -> list[str]:
 
 
 def margin(shape: tuple[int, int]) -> float:
-    """Plots of room around a field for marks outside the plots."""
+    """Return the width, in plots, of the space around a field for marks outside the plots."""
     return 0.14 + 0.09 * max(shape)
 
 
 def crowded(shape: tuple[int, int]) -> bool:
-    """Return whether a field has so many plots that marks go to their corners, without numbers."""
+    """Return whether a field has so many plots that marks move to their corners and lose their numbers."""
     return max(shape) > 12
 
 
 def _params_of_day(env: FarmModel, record: Record, step: int) -> FarmParams:
-    """Return the parameters of the day; a context may have drawn some of them."""
+    """Return the day's parameters; a context may have drawn some of them."""
     return jax.device_get(env.contexts.apply(env.params, drawn_numbers(record, step)))
 
 
 def _entities(
     env: FarmModel, params: FarmParams, record: Record, step: int, f: int
 ) -> Iterator[tuple[Any, DrawContext]]:
-    """Yield each entity of a field with its known values; the soil first, then in the order of the file."""
+    """Yield each entity in a field with its known values: the soil first, then in file order."""
     field = env.fields[f]
     values: dict[int, dict[str, np.ndarray]] = {}
     for variable in env.variables:
@@ -97,7 +97,7 @@ def _entities(
 
 
 def parameter_sets(env: FarmModel, record: Record, step: int, field: FieldSlots, e: int) -> tuple[str, ...]:
-    """Return the parameter set of an entity, from the file or a context, and the sets that it extends, by name."""
+    """Return the name of an entity's parameter set, from the file or a context, and of the sets that it extends."""
     slot, which = field.slots[e], env.spec.fields[field.name].entities[e][1]
     for draw, part in env.contexts.split(drawn_numbers(record, step)):
         if draw.name == f"{field.name}/{slot.name}" and draw.kind == "choice":
@@ -112,7 +112,7 @@ def parameter_sets(env: FarmModel, record: Record, step: int, field: FieldSlots,
 
 @lru_cache
 def _parents(path: Path) -> dict[str, str]:
-    """Return the sets of a file, each with the one that it extends."""
+    """Return the sets in a file, mapped to the sets that they extend."""
     return {name: data.get("extends", "") for name, data in yaml_io.read_file(path).items()} if path.is_file() else {}
 
 
@@ -122,14 +122,14 @@ def _coordinates(place: Place) -> str:
 
 
 def _title(env: FarmModel, record: Record, step: int) -> str:
-    """Return the day of the game and the date, and in mode "ao" the part of the day."""
+    """Return the day of the game and the date and, in mode "ao", the part of the day."""
     day = f"Day {int(record['info/day'][step])} of {int(env.params.horizon)}"
     part = "morning" if is_morning(record, step) else ""
     return ", ".join(filter(None, (day, date_of_step(env, record, step), part)))
 
 
 def _score(record: Record, step: int) -> tuple[str, ...]:
-    """Gain, costs and net reward, and the harvest and water of the season."""
+    """Return the gain, costs and net reward, and the season's harvest and water use."""
     total = {name: float(np.sum(record[f"info/{name}"][: step + 1])) for name in ("gain", "net", *COST_NAMES)}
     costs = ", ".join(f"{name.removesuffix(' cost')} {total[name]:.3g}" for name in COST_NAMES if total[name])
     lines = [f"net {total['net']:.3g} = gain {total['gain']:.3g} less costs" + (f" ({costs})" if costs else " (none)")]
@@ -139,7 +139,7 @@ def _score(record: Record, step: int) -> tuple[str, ...]:
 
 
 def chart_season(env: FarmModel, record: Record, step: int) -> Iterator[Chart]:
-    """Draw the water in the soil of each field, where it is known, and the net reward, day by day."""
+    """Draw, day by day, the soil water in each field where it is known, and the net reward."""
     every, days = env.steps_per_day, int(env.params.horizon)
     upto = slice(0, step + 1, every)
     lines = []
@@ -156,7 +156,7 @@ def chart_season(env: FarmModel, record: Record, step: int) -> Iterator[Chart]:
 
 
 def _soil_levels(params: FarmParams) -> dict[str, float]:
-    """Return the capacity and the wilting point of the soil, in a farm of one field."""
+    """Return the capacity and the wilting point of the soil, if the farm has only one field."""
     soils = [(of.place, e) for of in params.fields for e in of.entities if isinstance(e, Soil)]
     if len(soils) != 1:
         return {}

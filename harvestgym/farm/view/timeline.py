@@ -19,7 +19,7 @@ FIRST = ("available_Water#L", "size#cm", "rain/amount#mm")
 
 
 def timeline(env: FarmModel, record: Record) -> Timeline:
-    """Make the timeline of a record of `record_episode`."""
+    """Make the timeline of a record from `record_episode`."""
     return Timeline(
         when=[
             day_name(env, record, step) + (", after looking" if is_morning(record, step) else "")

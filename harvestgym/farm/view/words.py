@@ -1,4 +1,4 @@
-"""Words for the keys, values and entities of a farm, shared by pictures, replays and the game."""
+"""Words for a farm's keys, values and entities, shared by pictures, replays and the game."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from harvestgym.core.view.timeline import Record
 from harvestgym.farm.engine.model import FarmModel
 
 NO_UNITS = ("", "nb", "bin", "int5", "int365")
-"""Texts after the # of keys of counts and codes."""
+"""Suffixes after the # in the keys of counts and codes."""
 
 
 def key_label(key: str) -> str:
-    """Return the key without units: `rain/amount` of `rain/amount#mm`."""
+    """Return the key without its unit: `rain/amount` for `rain/amount#mm`."""
     return re.sub(r"#[^/]*", "", key)
 
 
 def key_words(key: str) -> str:
-    """Return the key in words: `rain amount` of `rain/amount#mm`."""
+    """Return the key in words: `rain amount` for `rain/amount#mm`."""
     return re.sub("[/_]", " ", key_label(key))
 
 
@@ -44,18 +44,18 @@ def number_text(value: float | str, unit: str = "") -> str:
 
 
 def code_labels(meta: Meta) -> tuple[str, ...]:
-    """Return the meaning of the numbers 0, 1, ... of a variable that holds codes."""
+    """Return the meanings of the numbers 0, 1, ... in a variable that holds codes."""
     return ("no", "yes") if meta.dtype == "bool" else meta.labels
 
 
 def value_text(value: Any, meta: Meta) -> str:
-    """Return a number of a variable, or the label that it stands for."""
+    """Return the value of a variable as text: a number, or the label that it stands for."""
     labels = code_labels(meta)
     return labels[int(value)] if labels else f"{round(float(value), 2):g}"
 
 
 def date_words(day_of_year: float) -> str:
-    """Return the date of a day of the year (1 is 1 January); empty if the day is not known."""
+    """Return the date for a day of the year (1 is 1 January); empty if the day is unknown."""
     if not math.isfinite(day_of_year):
         return ""
     date = datetime.date(2001, 1, 1) + datetime.timedelta(days=int(day_of_year) - 1)
@@ -63,13 +63,13 @@ def date_words(day_of_year: float) -> str:
 
 
 def date_of_step(env: FarmModel, record: Record, step: int) -> str:
-    """Return the date of a step of a record; empty if it is not known."""
+    """Return the date of a step in a record; empty if it is unknown."""
     calendar = (v.name for v in env.variables if v.key == "day#int365" and v.name in record)
     return next((date_words(float(record[name][step])) for name in calendar), "")
 
 
 def entity_titles(env: FarmModel) -> dict[tuple[str, str], str]:
-    """Return the title of each entity: `Soil`, or `Plant 0 (corn)` where a field has several of a kind."""
+    """Return the title of each entity: `Soil`, or `Plant 0 (corn)` if a field has several of a kind."""
     titles = {}
     for field, spec in zip(env.fields, env.spec.fields.values(), strict=True):
         kinds = [slot.kind for slot in field.slots]

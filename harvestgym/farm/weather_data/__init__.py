@@ -1,1 +1,1 @@
-"""Readers of weather: tables of daily observations, GHCN-Daily stations, monthly normals."""
+"""Weather readers: tables of daily observations, GHCN-Daily stations and monthly normals."""

@@ -1,9 +1,9 @@
-"""GHCN-Daily: convert station files of NOAA's daily climate network to a weather table with the paper's columns.
+"""GHCN-Daily: convert station files from NOAA's daily climate network to a weather table with the paper's columns.
 
-Two layouts are read: `ID.dly` (a line per month and element) and `ID.csv` or `ID.csv.gz` of the folder `by_station` (a
-line per day and element). Values that failed a quality check are dropped. The table contains the longest run of
-complete calendar years with few missing days. Mean temperature, and humidity and wind without a record, are estimated
-as FAO-56 recommends.
+Two layouts are read: `ID.dly` (a line per month and element), and `ID.csv` or `ID.csv.gz` from the folder `by_station`
+(a line per day and element). Values that failed a quality check are dropped. The table contains the longest run of
+complete calendar years with few missing days. Mean temperature is estimated as FAO-56 recommends, and so are humidity
+and wind where they are missing.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ TABLE_COLUMNS = ("Date", "Tmin", "Tmax", "T", "RH", "U", "Rain")
 NEEDED_ELEMENTS = ("TMIN", "TMAX", "PRCP")
 TENTHS = {"TMIN", "TMAX", "PRCP", "AWND"}
 MISSING_DAYS = 10
-"""Largest number of missing days per year of each required element."""
+"""Largest number of missing days per year for each required element."""
 
 
 def wind_at_2m(speed: Any, height: float) -> Any:
-    """Return the wind speed at 2 m when `speed` was measured `height` m above short grass (FAO-56 eq. (47))."""
+    """Return the wind speed at 2 m, given a `speed` measured `height` m above short grass (FAO-56 eq. 47)."""
     return speed * (4.87 / math.log(67.8 * height - 5.42))
 
 
@@ -36,21 +36,21 @@ TO_2_M = wind_at_2m(1.0, 10.0)
 """Ratio of the wind at 2 m to the wind at 10 m."""
 
 USUAL_WIND = 2.0
-"""m/s at 2 m for a station without a record (FAO-56, chapter 3: the mean of over 2000 stations)."""
+"""Wind in m/s at 2 m for a station without a record (FAO-56, chapter 3: the mean of over 2000 stations)."""
 
 Records = Mapping[str, Mapping[datetime.date, float]]
 """Accepted values of each element by date."""
 
 
 class StationTable(NamedTuple):
-    """The days of a station, (days, 6) in the order of `TABLE_COLUMNS`, and the number of filled values by element."""
+    """A station's days, (days, 6) in the order of `TABLE_COLUMNS`, and the number of filled values by element."""
 
     dates: list[datetime.date]
     values: np.ndarray
     filled: dict[str, int]
 
     def write(self, path: Path) -> None:
-        """Write the paper's CSV file."""
+        """Write the table as a CSV file in the paper's format."""
         with path.open("w", newline="", encoding="utf-8") as file:
             rows = csv.writer(file, lineterminator="\n")
             rows.writerow(TABLE_COLUMNS)
@@ -60,13 +60,14 @@ class StationTable(NamedTuple):
 
 
 def read_station(path: Path, missing: int = MISSING_DAYS) -> StationTable:
-    """Return the longest run of complete years of a GHCN-Daily file; of two equally long runs, the later.
+    """Return the longest run of complete years in a GHCN-Daily file, and the later of two equally long runs.
 
     Args:
         path: `ID.dly`, `ID.csv` or `ID.csv.gz`.
-        missing: most missing days per year of temperatures and of rain; they are interpolated, or dry.
+        missing: largest number of days per year that lack a temperature or rain; missing temperatures are
+            interpolated, and missing rain is set to 0.
 
-    Raises WeatherTableError for a file without such a year, and for another layout.
+    Raises WeatherTableError if the file has no such year or has another layout.
     """
     records = read_records(path)
     years = longest_run(find_whole_years(records, missing))
@@ -79,7 +80,7 @@ def read_station(path: Path, missing: int = MISSING_DAYS) -> StationTable:
 
 
 def read_records(path: Path) -> Records:
-    """Return the values of each element that passed the quality checks: degC, mm, m/s and %."""
+    """Return each element's values that passed the quality checks, in degC, mm, m/s and %."""
     if not path.is_file():
         raise WeatherTableError(f"{path}: expected a GHCN-Daily file, got none; try another name or folder")
     opened = gzip.open if path.suffix == ".gz" else open
@@ -92,7 +93,7 @@ def read_records(path: Path) -> Records:
 
 
 def _monthly_cells(lines: Iterator[str], name: str) -> Iterator[tuple[str, datetime.date, float]]:
-    """Yield element, date and value of a `.dly` file: ID, year, month, element, 31 times a value and three flags."""
+    """Yield element, date and value from a `.dly` file: ID, year, month, element, 31 times a value and three flags."""
     for number, line in enumerate(lines, 1):
         line = line.rstrip("\n").ljust(269)
         try:
@@ -107,7 +108,7 @@ def _monthly_cells(lines: Iterator[str], name: str) -> Iterator[tuple[str, datet
 
 
 def _daily_cells(lines: Iterator[str], name: str) -> Iterator[tuple[str, datetime.date, float]]:
-    """Yield element, date and value of a `by_station` file: ID, date, element, value, three flags, hour."""
+    """Yield element, date and value from a `by_station` file: ID, date, element, value, three flags, hour."""
     for number, row in enumerate(csv.reader(lines), 1):
         try:
             _, day, element, value, _, quality, *_ = row
@@ -135,7 +136,7 @@ def _count_days(values: Mapping[datetime.date, float]) -> dict[int, int]:
 
 
 def longest_run(years: list[int]) -> list[int]:
-    """Return the longest run of consecutive years; of two equally long runs, the later."""
+    """Return the longest run of consecutive years, and the later of two equally long runs."""
     best: list[int] = []
     run: list[int] = []
     for year in years:
@@ -166,7 +167,7 @@ def _interpolate(values: np.ndarray) -> np.ndarray:
 
 
 def _fill_wind(wind: np.ndarray, month: np.ndarray) -> np.ndarray:
-    """Fill missing wind with the station's mean of the month, or with the default."""
+    """Fill missing wind with the station's mean for the month, or with the default."""
     known = ~np.isnan(wind)
     by_month = [wind[known & (month == m)] for m in range(1, 13)]
     means = np.array([of_month.mean() if len(of_month) else USUAL_WIND for of_month in by_month])
@@ -174,11 +175,11 @@ def _fill_wind(wind: np.ndarray, month: np.ndarray) -> np.ndarray:
 
 
 def estimate_humidity(t_min: np.ndarray, t_max: np.ndarray) -> np.ndarray:
-    """Return the mean relative humidity, %, with the dew point at Tmin (FAO-56 eqs. 48, 10 and 12)."""
+    """Return the mean relative humidity, in %, assuming a dew point of Tmin (FAO-56 eqs. 48, 10 and 12)."""
     low, high = vapour_pressure(t_min), vapour_pressure(t_max)
     return 200 * low / (low + high)
 
 
 def vapour_pressure(temperature: np.ndarray) -> np.ndarray:
-    """Return the saturation vapour pressure, hPa (FAO-56 eq. 11)."""
+    """Return the saturation vapour pressure, in hPa (FAO-56 eq. 11)."""
     return 6.108 * np.exp(17.27 * temperature / (temperature + 237.3))

@@ -1,4 +1,4 @@
-"""Monthly normals: the climate of a site as a short table, stated or computed from observations; amounts of rain."""
+"""Monthly normals: a site's climate as a short table, stated or computed from observations, and rain amounts."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from harvestgym.core.errors import ConfigError
 from harvestgym.farm.weather_data.table import YEAR, Day
 
 WET = 0.1
-"""mm from which a day is wet; a day that is wet but not rainy has drizzle."""
+"""Rain in mm from which a day is wet; a day that is wet but not rainy has drizzle."""
 RAINY = 1.0
-"""mm from which a day is rainy: more humid, windier, and with a smaller range of temperature."""
+"""Rain in mm from which a day is rainy: more humid, windier, and with a smaller temperature range."""
 FEWEST_DAYS = 8
-"""A month with fewer wet or rainy days is pooled with both its neighbours for statistics of the next day."""
+"""A month with fewer wet or rainy days is pooled with both its neighbours for statistics about the following day."""
 NODES = 89
 REACH = 5.5
-"""Standard normal of the last node of rain amounts (minus this at the first); no float32 uniform in [0, 1) reaches
+"""Standard normal at the last node of rain amounts (at the first, its negative); no float32 uniform in [0, 1) reaches
 5.42."""
 MONTH_LENGTHS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
@@ -35,7 +35,7 @@ Positives = Annotated[tuple[_Positive, ...], _Twelve]
 
 
 class Lag(Strict):
-    """Correlation of a departure from the season with the departure of the day before."""
+    """Correlation of a departure from the season with the previous day's departure."""
 
     t_min: _Share
     t_max: _Share
@@ -52,7 +52,7 @@ class Correlation(Strict):
 
 
 class RainyMinusDry(Strict):
-    """Difference of the means over rainy days (1 mm or more) and over other days."""
+    """Difference between the means over rainy days (1 mm or more) and over other days."""
 
     t_range: float
     humidity: float
@@ -60,12 +60,12 @@ class RainyMinusDry(Strict):
 
 
 class Normals(Strict):
-    """The climate of a site: twelve monthly figures, January first, and a few for the whole year.
+    """The climate of a site: twelve monthly figures per variable, January first, and a few for the whole year.
 
     Temperatures are in degC, humidity in %, rain in mm. `wind * wind_factor` is the daily mean at 2 m in m/s, so
-    that wind may be stated as measured. `wet` and `rainy` are the shares of days with 0.1 mm or more and with 1 mm
-    or more; `wet_after_wet` and `rainy_after_rainy` are their shares among the days after such a day.
-    `rain_shape` is the shape of the gamma distribution of the amounts of rainy days, mean**2 / variance.
+    that wind may be stated as measured. `wet` and `rainy` are the shares of days with at least 0.1 mm and at least
+    1 mm; `wet_after_wet` and `rainy_after_rainy` are their shares among the days after such a day. `rain_shape` is the
+    shape of the gamma distribution of amounts on rainy days, mean**2 / variance.
     """
 
     t_min: Months
@@ -91,9 +91,9 @@ class Normals(Strict):
 
 
 class Calendar(NamedTuple):
-    """For each day of the year: its month (0 to 11), and the mid-months before and after it.
+    """Calendar data for each day of the year: its month (0 to 11) and the mid-months before and after it.
 
-    A smooth value of day d is (1 - weight) * node[before] + weight * node[after].
+    A smooth value for a day is (1 - weight) * node[before] + weight * node[after].
     """
 
     month: np.ndarray
@@ -118,7 +118,7 @@ def measure_normals(days: Day, start_day: int = 1) -> Normals:
 
     Departures from the season are differences from a yearly sine fitted to all days. A month with fewer than eight wet
     or rainy days is pooled with its neighbours for the shares after such days and for the shape. Raises ConfigError
-    unless every month has days.
+    if a month has no days.
     """
     columns = {name: np.asarray(values, np.float64) for name, values in days._asdict().items()}
     day = (start_day - 1 + np.arange(len(columns["rain"]))) % YEAR
@@ -143,14 +143,14 @@ def measure_normals(days: Day, start_day: int = 1) -> Normals:
 
 
 def departure(values: np.ndarray, day: np.ndarray) -> np.ndarray:
-    """Return the residuals of a yearly sine fitted to the values; `day` counts from 0, one per row."""
+    """Return the residuals of a yearly sine fitted to the values; `day` has one entry per row, counted from 0."""
     angle = 2 * np.pi * day / YEAR
     season = np.stack((np.ones_like(angle), np.cos(angle), np.sin(angle)), axis=1)
     return values - season @ np.linalg.lstsq(season, values, rcond=None)[0]
 
 
 def _correlation(a: np.ndarray, b: np.ndarray) -> float:
-    """Return the correlation, or 0 if one of them does not vary."""
+    """Return the correlation, or 0 if one of the arrays does not vary."""
     scale = a.std() * b.std()
     if scale < 1e-9:
         return 0.0
@@ -181,29 +181,29 @@ def _rain(rain: np.ndarray, month: np.ndarray) -> dict[str, tuple[float, ...]]:
 
 
 def _enough(happens: np.ndarray, month: np.ndarray, m: int) -> np.ndarray:
-    """Return the days of month `m`, and of both neighbours if it happens on too few days of the month."""
+    """Select the days of month `m`, and of both neighbouring months if `happens` is true on too few of them."""
     own = month == m
     return own if happens[own].sum() >= FEWEST_DAYS else np.isin(month, ((m - 1) % 12, m, (m + 1) % 12))
 
 
 def _again(happens: np.ndarray, chosen: np.ndarray) -> float:
-    """Return how often it happens on the day after a chosen day on which it happens."""
+    """Return how often `happens` is true on the day after a chosen day on which it is true."""
     after = happens[1:][chosen[1:] & happens[:-1]]
     return float(after.mean()) if after.size else 0.0
 
 
 def _mean_amount(amounts: np.ndarray) -> float:
-    """Return the mean amount, above `RAINY`; for a month without rainy days the value does not matter."""
+    """Return the mean amount, kept above `RAINY`; for a month without rainy days the value does not matter."""
     return max(float(amounts.mean()), 1.001 * RAINY) if amounts.size else 2 * RAINY
 
 
 def _gamma_shape(amounts: np.ndarray) -> float:
-    """Estimate the shape by the method of moments; 1 for too few days."""
+    """Estimate the shape by the method of moments; 1 if there are too few days."""
     return float(amounts.mean() ** 2 / max(amounts.var(), 1e-3)) if amounts.size > 1 else 1.0
 
 
 def gamma_cdf(shape: float, x: np.ndarray) -> np.ndarray:
-    """Return P(X <= x) of a gamma distribution of scale 1, by the power series of the incomplete gamma function."""
+    """Return P(X <= x) for a gamma distribution with scale 1, by the power series of the incomplete gamma function."""
     term = np.ones_like(x)
     total = np.ones_like(x)
     for n in range(1, int(2 * x.max() + 60)):
@@ -213,18 +213,18 @@ def gamma_cdf(shape: float, x: np.ndarray) -> np.ndarray:
 
 
 def gamma_quantiles(shape: float) -> np.ndarray:
-    """Return the quantiles of a gamma distribution of scale 1 at the nodes; (NODES,)."""
-    top = shape + 6 * math.sqrt(shape) + 20  # the mass above is less than 1e-9
+    """Return the quantiles of a gamma distribution with scale 1 at the nodes; (NODES,)."""
+    top = shape + 6 * math.sqrt(shape) + 20  # the probability above it is less than 1e-9
     x = np.geomspace(1e-8, top, 4000)
     uniforms = [math.erfc(-z / math.sqrt(2)) / 2 for z in np.linspace(-REACH, REACH, NODES)]
     return np.interp(uniforms, gamma_cdf(shape, x), x, left=0.0)
 
 
 def amount_quantiles(mean: float, shape: float, least: float) -> np.ndarray:
-    """Return amounts (mm) at the nodes: `least` plus a gamma variable, with this mean and variance mean**2 / shape.
+    """Return amounts (mm) at the nodes: `least` plus a gamma variable, with mean `mean` and variance mean**2 / shape.
 
-    The generator interpolates this table, which needs no rejection loop and no key: a day of rain takes one uniform
-    number. The nodes are evenly spaced in the standard normal of that number.
+    The generator interpolates this table, which requires no rejection loop and no key: a day of rain takes one uniform
+    number. The nodes are evenly spaced in the standard normal that corresponds to that number.
     """
     above = mean - least
     shape_above = shape * (above / mean) ** 2

@@ -17,14 +17,14 @@ import numpy as np
 from harvestgym.core.errors import ConfigError, unknown
 
 YEAR = 365
-"""Days in a year of the farm: without 29 February, so that a day number is the same date every year."""
+"""Days in a farm year: 29 February is left out, so that a day number is the same date every year."""
 
 RainKind = Literal["mm", "occurrence"]
 Body = list[list[Any]]
 
 MISSING = frozenset({"", "na", "nan", "nat", "none", "null", "<na>"})
-CODES = (-9999, -999, -99, 999, 9999)  # common codes for missing values
-ROUNDING = 0.051  # degC by which a mean may be outside [Tmin, Tmax], because tables are rounded to a tenth
+CODES = (-9999, -999, -99, 999, 9999)  # codes often used for missing values
+ROUNDING = 0.051  # degC by which a mean may lie outside [Tmin, Tmax], because tables are rounded to a tenth
 
 
 class WeatherTableError(ConfigError):
@@ -32,13 +32,13 @@ class WeatherTableError(ConfigError):
 
 
 class Day(NamedTuple):
-    """The weather of a day (scalars) or of n days (arrays of shape (n,)), float32.
+    """The weather on one day (scalars) or on n days (arrays of shape (n,)), float32.
 
     Attributes:
         t_min, t_max, t_mean: air temperature, degC; t_min <= t_mean <= t_max.
         humidity: mean relative humidity, % in [0, 100].
         wind: mean wind speed 2 m above the ground, m/s.
-        rain: rain of the day, mm; or 1 on a day with rain and 0 without, if the table has flags only.
+        rain: the day's rain, mm; or 1 on a day with rain and 0 otherwise, if the table has only flags.
     """
 
     t_min: Any
@@ -74,11 +74,11 @@ class WeatherTable:
     """Consecutive days of observed weather, without 29 February.
 
     Attributes:
-        name: its origin, for errors.
+        name: origin of the table, for error messages.
         days: arrays of shape (n,), float32, read-only.
         start_day: day of the year of the first row, 1 to 365.
-        start_year: its calendar year; None for a table without dates.
-        rain_kind: whether `days.rain` is an amount in mm, or 1 for rain and 0 for none.
+        start_year: calendar year of the first row; None for a table without dates.
+        rain_kind: whether `days.rain` is an amount in mm or a flag (1 for rain, 0 for none).
     """
 
     name: str
@@ -109,9 +109,9 @@ class WeatherTable:
         return list(range(first, first + (len(self) - (1 - self.start_day) % YEAR) // YEAR))
 
     def of_years(self, years: Sequence[int]) -> WeatherTable:
-        """Select the rows of these calendar years, in order of time, joined without gaps.
+        """Select the rows of these calendar years, in chronological order and joined without gaps.
 
-        Raises WeatherTableError for a year that the table does not contain completely.
+        Raises WeatherTableError for a year that is not complete in the table.
         """
         known = self.calendar_years
         if missing := [year for year in years if year not in known] or (not years and ["none"]):
@@ -127,13 +127,13 @@ class WeatherTable:
 def read_table(
     source: str | os.PathLike[str] | Any, rain: RainKind | Literal["auto"] = "auto", name: str = ""
 ) -> WeatherTable:
-    """Read the table of a CSV file or a data frame with the paper's columns `Tmin,Tmax,T,RH,U,Rain`.
+    """Read a table from a CSV file or a data frame with the paper's columns `Tmin,Tmax,T,RH,U,Rain`.
 
-    `Date` (ISO; or a datetime index of the frame) is optional: without it the first row is 1 January. Rows
-    of 29 February are skipped, because the farm's year has 365 days. Other columns are ignored. With `rain="auto"`, a
-    Rain column that contains only 0 and 1, with at least one 1, is the paper's occurrence flag, and any other is
-    mm/day; "mm" and "occurrence" set this explicitly. A `WeatherTableError` names file, row and column; rows count
-    from 1, without the header.
+    A `Date` column (ISO), or a datetime index of the frame, is optional: without dates the first row is 1 January. Rows
+    for 29 February are skipped, because the farm's year has 365 days. Other columns are ignored. With `rain="auto"`, a
+    Rain column that contains only 0 and 1, with at least one 1, is taken as the paper's occurrence flag, and any other
+    as mm/day; "mm" and "occurrence" set this explicitly. A `WeatherTableError` names the file, row and column; rows are
+    counted from 1, without the header.
     """
     if rain not in ("auto", "mm", "occurrence"):
         raise unknown("kind of rain", rain, ("auto", "mm", "occurrence"))
@@ -148,12 +148,12 @@ def read_table(
 
 
 def constant_table(name: str, day: Day) -> WeatherTable:
-    """Return a table of a year in which every day is `day`."""
+    """Return a one-year table in which every day is `day`."""
     return WeatherTable(name, Day(*(_frozen(np.full(YEAR, value)) for value in day)))
 
 
 def _check_header(name: str, header: Sequence[str]) -> None:
-    """Raise WeatherTableError unless every column exists once."""
+    """Raise WeatherTableError unless every column exists exactly once."""
     for twice in sorted({h for h in header if list(header).count(h) > 1}):
         raise WeatherTableError(f"{name}: expected column {twice!r} once, got it twice; try keeping one")
     for column in COLUMNS:
@@ -166,7 +166,7 @@ def _check_header(name: str, header: Sequence[str]) -> None:
 
 
 def _check_cells(name: str, body: dict[str, list[Any]], rain: RainKind | Literal["auto"]) -> WeatherTable:
-    """Return the table of some columns; WeatherTableError for the first cell that is wrong."""
+    """Return the table with the columns in `body`; WeatherTableError for the first invalid cell."""
     dates = _read_dates(name, body["Date"]) if "Date" in body else None
     check = partial(_check_rows, name, dates)
     low, high, mean, humidity, wind, wet = (_read_numbers(check, column, body[column.name]) for column in COLUMNS)
@@ -188,14 +188,14 @@ def _check_cells(name: str, body: dict[str, list[Any]], rain: RainKind | Literal
 def _check_rows(
     name: str, dates: Sequence[datetime.date] | None, column: str, wrong: np.ndarray, expected: Callable[[Any], str]
 ) -> None:
-    """Raise WeatherTableError, with what was expected, for the first row that is wrong."""
+    """Raise WeatherTableError, saying what was expected, for the first invalid row."""
     for i in np.flatnonzero(wrong)[:1]:
         date = f" ({dates[i].isoformat()})" if dates else ""
         raise WeatherTableError(f"{name}: row {i + 1}{date}, column {column!r}: expected {expected(i)}")
 
 
 def _read_numbers(check: Callable[..., None], column: Column, cells: Sequence[Any]) -> np.ndarray:
-    """Return the cells of a column as float64, each in the range of the column."""
+    """Return the cells of a column as float64, checking that each is in the column's range."""
     values = np.array([_number(cell) for cell in cells], np.float64)
 
     def expected(i: int) -> str:
@@ -210,7 +210,7 @@ def _read_numbers(check: Callable[..., None], column: Column, cells: Sequence[An
 
 
 def _number(cell: Any) -> float:
-    """Return a cell as a number; NaN if it is none."""
+    """Return a cell as a number; NaN if it is not a number."""
     try:
         return float(cell)
     except (TypeError, ValueError):

@@ -1,1 +1,1 @@
-"""Reference points and dynamic programming of fisheries."""
+"""Reference points and dynamic programming for fisheries."""

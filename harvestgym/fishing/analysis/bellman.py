@@ -1,7 +1,7 @@
-"""Dynamic programming on grids: the solver and the quadrature behind every optimum of a fishery.
+"""Dynamic programming on grids: the solver and quadrature behind all fishery optima.
 
-A problem computes the value of the best choice from the values of next year's states. Backward induction solves a
-finite horizon; policy iteration (a few exact linear solves) solves an infinite one.
+A problem computes the value of the best choice from the values of next year's states. Finite horizons are solved by
+backward induction, infinite horizons by policy iteration (a few exact linear solves).
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from jax import lax
 from harvestgym.fishing.noise import Noise
 
 SWEEPS = 30
-"""Value iterations before the first policy evaluation."""
+"""Number of value iterations before the first policy evaluation."""
 
 MAX_POLICIES = 60
-"""Largest number of policy iterations; they stop earlier once the policy no longer changes."""
+"""Maximum number of policy iterations; iteration stops early once the policy no longer changes."""
 
 POLICY_TOLERANCE = 1e-6
-"""Smallest relative gain that changes a choice; below it, float32 noise would make equal choices alternate."""
+"""Smallest relative gain that changes a choice; with less, float32 noise would make equal choices alternate."""
 
 
 class Backup(NamedTuple):
@@ -30,7 +30,7 @@ class Backup(NamedTuple):
 
     Attributes:
         value: value of each state under the best choice, (n,); 0 where the episode has ended.
-        choice: the index of that choice, (n,).
+        choice: index of that choice, (n,).
         worth: value of each choice in each state, (n, choices), up to a constant for each state.
     """
 
@@ -43,10 +43,11 @@ class DecisionProblem(NamedTuple):
     """Decision problem on a grid of states.
 
     Attributes:
-        improve: the `Backup` for values of next year's states.
-        follow: for a choice in each state, the mean reward, (n,), and the transition matrix, (n, n).
-        ended: the states from which no reward can follow, (n,).
-        discount: factor per year.
+        improve: function that returns the `Backup` for given values of next year's states.
+        follow: function that returns, for one choice per state, the mean reward, (n,), and the transition matrix, (n,
+            n).
+        ended: states from which no reward can follow, (n,).
+        discount: discount factor per year.
     """
 
     improve: Callable[[jax.Array], Backup]
@@ -56,7 +57,7 @@ class DecisionProblem(NamedTuple):
 
 
 def solve_backwards(step: Callable[[Any, jax.Array], tuple[Any, Any]], last: jax.Array, years: int) -> tuple[Any, Any]:
-    """Solve a finite horizon backwards from its last values; return the first values and each year's outputs."""
+    """Solve a finite horizon backwards from its final values; return the initial values and each year's outputs."""
     return lax.scan(step, last, jnp.arange(years, dtype=jnp.int32), reverse=True)
 
 
@@ -101,9 +102,9 @@ def quadrature(noise: Noise, n: int) -> tuple[jax.Array, jax.Array]:
 
 
 def locate_cells(values: jax.Array, grid: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Return the cell of each value on an even grid from 0, and its fraction within it, for linear interpolation.
+    """Return each value's cell on an even grid from 0, and its fraction within the cell, for linear interpolation.
 
-    Values beyond the grid count as its last point.
+    Values beyond the grid are clipped to its last point.
     """
     place = jnp.clip(values / grid[1], 0.0, len(grid) - 1.0)
     cell = jnp.minimum(place.astype(jnp.int32), len(grid) - 2)
@@ -111,7 +112,7 @@ def locate_cells(values: jax.Array, grid: jax.Array) -> tuple[jax.Array, jax.Arr
 
 
 def transition_matrix(cell: jax.Array, part: jax.Array, weight: jax.Array) -> jax.Array:
-    """Return the (n, n) transition probabilities between grid points from weighted outcomes, (n, nodes)."""
+    """Return the (n, n) transition probabilities between grid points, from weighted outcomes, (n, nodes)."""
     n = len(cell)
     row = jnp.arange(n, dtype=jnp.int32)[:, None]
     none = jnp.zeros((n, n), jnp.float32)

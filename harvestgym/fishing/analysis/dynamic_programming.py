@@ -1,11 +1,11 @@
-"""Optimal harvest of a single stock by dynamic programming: the reference for every other rule.
+"""Optimal harvest of a single stock by dynamic programming, the reference for all other rules.
 
-With harvest first the problem has an escapement form: with G(x) = price x - cost ln x, harvesting from x down to s
-is worth G(x) - G(s), so V(x) = G(x) + max over s <= x of (discount E V(x'(s)) - G(s)): a running maximum along the
+With harvest first, the problem has an escapement form: with G(x) = price x - cost ln x, harvesting from x down to s is
+worth G(x) - G(s), so V(x) = G(x) + max over s <= x of (discount E V(x'(s)) - G(s)). This is a running maximum along the
 grid, not a search per state.
 
-With growth first a quota is set before the year's noise is known, so the escapement depends on the noise. Every
-choice (the levels of a discrete action, else as many quotas or rates as grid points) is evaluated at every biomass:
+With growth first, a quota is set before the year's noise is known, so the escapement depends on the noise. Every choice
+(each level of a discrete action; otherwise as many quotas or rates as grid points) is evaluated at every biomass:
 V(x) = max over h of E[worth(min(h, G)) + discount V(G - min(h, G))] with G = z f(x).
 """
 
@@ -41,26 +41,26 @@ Found = TypeVar("Found")
 GRID_POINTS = 401
 
 ENDLESS_DISCOUNT = 0.999
-"""Largest discount factor of an endless fishery; at 1 no return would be finite."""
+"""Largest discount factor for an infinite horizon; at 1, the return would not be finite."""
 
 YEARS_AHEAD = 400
-"""Years after the horizon that `solve_ahead` looks at; at a discount of 0.99 later ones count for 2 %."""
+"""Number of years that `solve_ahead` adds after the horizon; with a discount of 0.99, later years contribute 2 %."""
 
 NODES_BY_ORDER = {"harvest first": 32, "growth first": 16}
-"""Quadrature nodes of the growth noise, by the order of a year."""
+"""Number of quadrature nodes for the growth noise, by order of events in a year."""
 
 
 class Solution(NamedTuple):
-    """Optimal harvest of a single stock on a grid of the biomass observed when the quota is set.
+    """Optimal harvest of a single stock on a grid of biomass as observed when the quota is set.
 
     Attributes:
         grid: biomass, (n,), from 0 to the bound of the grid.
-        there: the harvestable stock at each biomass: that biomass with harvest first, the mean stock after growth
-            with growth first. Like the next two, (n,), or (years, n) for a finite horizon.
-        target: the escapement, the stock to leave; its mean with growth first.
+        there: harvestable stock at each biomass: that biomass with harvest first, the mean stock after growth with
+            growth first. Like the next two, (n,), or (years, n) for a finite horizon.
+        target: escapement, the stock to leave; its mean with growth first.
         value: expected discounted future reward.
-        overflow: the largest probability, over all escapements, that next year's stock exceeds the grid.
-        residual: how far the value is from satisfying Bellman's equation, relative to its largest entry.
+        overflow: largest probability, over all escapements, that next year's stock exceeds the grid.
+        residual: error in Bellman's equation, relative to the largest value.
         only_bound: whether surveys or quotas have errors, which the solution ignores. Then `value` is only an upper
             bound, and another policy may be better than this one.
     """
@@ -90,16 +90,16 @@ def solve(
 ) -> Solution:
     """Find the optimum of a single-stock fishery whose growth law is the same in every episode.
 
-    It assumes exact surveys and exact quotas: with survey or quota errors the result is marked `only_bound`.
+    It assumes exact surveys and quotas; with survey or quota errors, the result is marked `only_bound`.
 
     Args:
-        n: grid points.
-        bound: end of the grid, by default the bound of the fishery (2 K); raise it if `overflow` is large.
-        discount: per year, by default from `params`; it must be below 1 unless `years` is given.
-        years: a finite horizon: `there`, `target` and `value` get a leading axis of years.
+        n: number of grid points.
+        bound: end of the grid, by default the fishery's bound (2 K); raise it if `overflow` is large.
+        discount: discount factor per year, by default from `params`; it must be below 1 unless `years` is given.
+        years: length of a finite horizon; `there`, `target` and `value` then get a leading axis of years.
 
     Raises:
-        ConfigError: if `find_obstacle` finds one, or an infinite horizon is not discounted.
+        ConfigError: if `find_obstacle` finds an obstacle, or an infinite horizon is not discounted.
     """
     params = env.params if params is None else params
     if reason := find_obstacle(env, params):
@@ -113,10 +113,10 @@ def solve(
 
 
 def solve_ahead(env: FishingModel) -> Solution:
-    """Find the optimum of a fishery that continues after its horizon, so that the stock is not fished down at the end.
+    """Find the optimum for a fishery that continues after its horizon, so that the stock is not fished down at the end.
 
-    If the law drifts there is a target for each year of the horizon, computed with the laws of that year and all
-    later years; otherwise one target for all years.
+    If the law drifts, there is a target for each year of the horizon, computed with the laws of that year and all later
+    years; otherwise there is one target for all years.
     """
     params = env.params
     discount = min(float(params.discount), ENDLESS_DISCOUNT)
@@ -128,7 +128,7 @@ def solve_ahead(env: FishingModel) -> Solution:
 
 
 def find_obstacle(env: FishingModel, params: FishingParams) -> str | None:
-    """Return the unmet requirement of dynamic programming, `X, got Y`; None if a fishery can be solved."""
+    """Return the unmet requirement for dynamic programming, `X, got Y`; None if all are met."""
     if isinstance(env, RecoveryModel):
         return f"an action that is a catch, got {type(env).__name__}"
     if params.law.stocks != 1:
@@ -139,7 +139,7 @@ def find_obstacle(env: FishingModel, params: FishingParams) -> str | None:
 
 
 def cache_by_params(function: Callable[[FishingModel], Found], most: int = 64) -> Callable[[FishingModel], Found]:
-    """Cache a function by the structure and the parameters of the fishery."""
+    """Cache a function by the fishery's structure and parameters."""
     found: dict[Any, Found] = {}
 
     @functools.wraps(function)
@@ -157,7 +157,7 @@ def cache_by_params(function: Callable[[FishingModel], Found], most: int = 64) -
 
 @cache_by_params
 def find_optimum(env: FishingModel) -> Solution | None:
-    """Find the optimum for the horizon and discount of the episode; None if dynamic programming does not apply."""
+    """Find the optimum for the episode's horizon and discount; None if dynamic programming does not apply."""
     return None if find_obstacle(env, env.params) else solve(env, years=int(env.params.horizon))
 
 
@@ -171,7 +171,7 @@ def best_return(env: FishingModel) -> float | None:
 def stationary_return(env: FishingModel) -> float | None:
     """Return the expected discounted return of the best rule that ignores the year; None if it cannot be computed.
 
-    This is the optimum of an endless fishery, followed over the horizon: it does not fish the stock down at the end.
+    This is the infinite-horizon optimum, followed over the horizon, so it does not fish the stock down at the end.
     """
     params = env.params
     if find_obstacle(env, params) or params.drift is not None:
@@ -185,7 +185,7 @@ def stationary_return(env: FishingModel) -> float | None:
 def _value_stationary(
     env: FishingModel, params: FishingParams, grid: jax.Array, discount: jax.Array, years: int
 ) -> jax.Array:
-    """Return the value, over some years, of the choices that are best for an infinite horizon."""
+    """Return the value, over `years`, of the choices that are optimal for an infinite horizon."""
     build = partial(_choose_year(env, grid), env, params, grid)
     choice, _, _ = iterate_policies(build(jnp.minimum(discount, ENDLESS_DISCOUNT), jnp.int32(0)).problem)
     problem = build(discount, jnp.int32(0)).problem
@@ -195,7 +195,7 @@ def _value_stationary(
 
 
 class _Year(NamedTuple):
-    """The decision problem of one year, the harvestable stock, and the escapement of each choice."""
+    """The decision problem for one year, the harvestable stock, and the escapement for each choice."""
 
     problem: DecisionProblem
     there: jax.Array
@@ -223,19 +223,19 @@ def _solve(
 
 
 def _choose_year(env: FishingModel, grid: jax.Array) -> Callable[..., _Year]:
-    """Return the function that builds the decision problem of a year."""
+    """Return the function that builds the decision problem for a year."""
     if env.order == "growth first":
         return _year_by_quota
     return _year_by_level if _has_levels(env, grid) else _year_by_escapement
 
 
 def _has_levels(env: FishingModel, grid: jax.Array) -> bool:
-    """Return whether actions are discrete, with fewer levels than grid points; more levels count as continuous."""
+    """Return whether actions are discrete with fewer levels than grid points; more levels are treated as continuous."""
     return 0 < env.units.levels <= len(grid)
 
 
 def _list_choices(env: FishingModel, grid: jax.Array) -> jax.Array:
-    """Return the quotas or rates that can be chosen: the levels, or as many as the grid has points."""
+    """Return the available quotas or rates: the levels, or as many values as the grid has points."""
     full = env.units.bound if env.units.control == "quota" else 1.0
     if _has_levels(env, grid):
         return jax.vmap(env.units.wanted)(jnp.arange(env.units.levels, dtype=jnp.int32))[:, 0]
@@ -245,7 +245,7 @@ def _list_choices(env: FishingModel, grid: jax.Array) -> jax.Array:
 def _year_by_level(
     env: FishingModel, params: FishingParams, grid: jax.Array, discount: jax.Array, when: jax.Array
 ) -> _Year:
-    """Build the year of a fishery that harvests first with discrete levels: a choice is a level."""
+    """Build a year with harvest first and discrete levels, in which a choice is a level."""
     choice, there = _list_choices(env, grid)[None, :], grid[:, None]
     catch = jnp.minimum(choice * there if env.units.control == "rate" else choice, there)
     left = there - catch
@@ -262,7 +262,7 @@ def _year_by_level(
 def _compare_choices(
     gain: jax.Array, excess: Any, after: jax.Array, weight: jax.Array, grid: jax.Array, ended: jax.Array, discount: Any
 ) -> DecisionProblem:
-    """Return the problem in which each choice has a gain, and leads to stocks `after` with probabilities `weight`.
+    """Return the problem in which each choice has a gain and leads to stocks `after` with probabilities `weight`.
 
     `gain` and `excess`, the worth of the stock beyond the grid, are (n, choices), `after` is (n, choices, nodes).
     """
@@ -281,7 +281,7 @@ def _compare_choices(
 
 
 def _count_effort(catch: jax.Array, there: jax.Array) -> jax.Array:
-    """Return the effort of a catch, -ln(1 - catch/there), with the bounds of the fishery model."""
+    """Return the effort for a catch, -ln(1 - catch/there), with the fishery model's bounds."""
     return -jnp.log(jnp.maximum(1 - catch / jnp.maximum(there, 1e-12), 1e-3))
 
 
@@ -296,7 +296,7 @@ def _grow(env: FishingModel, params: FishingParams, grid: jax.Array, when: jax.A
 def _year_by_escapement(
     env: FishingModel, params: FishingParams, grid: jax.Array, discount: jax.Array, when: jax.Array
 ) -> _Year:
-    """Build the year of a fishery that harvests first: a choice is the grid point of the escapement."""
+    """Build a year with harvest first, in which a choice is the grid point of the escapement."""
     after, weight = _grow(env, params, grid, when)
     cell, part = locate_cells(after, grid)
     matrix, excess = transition_matrix(cell, part, weight), jnp.maximum(after - grid[-1], 0.0)
@@ -320,7 +320,7 @@ def _year_by_escapement(
 def _year_by_quota(
     env: FishingModel, params: FishingParams, grid: jax.Array, discount: jax.Array, when: jax.Array
 ) -> _Year:
-    """Build the year of a fishery that grows first: a choice is a share of the highest quota, or of the stock."""
+    """Build a year with growth first, in which a choice is a share of the highest quota, or of the stock."""
     grown, weight = _grow(env, params, grid, when)
     wanted, there = _list_choices(env, grid)[:, None], grown[:, None, :]
     catch = jnp.minimum(wanted * there if env.units.control == "rate" else wanted, there)

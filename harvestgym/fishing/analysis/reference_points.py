@@ -18,13 +18,13 @@ from harvestgym.fishing.structured import Patches
 
 
 class ReferencePoint(NamedTuple):
-    """The sustainable optimum of a law; with several targets, the mean over them.
+    """The sustainable optimum for a growth law; with several targets, the mean over them.
 
     Attributes:
-        escapement: S*, the stock after the harvest.
-        stock: f(S*), the stock before the harvest (B_MSY for a discount of 1).
+        escapement: S*, the stock after harvest.
+        stock: f(S*), the stock before harvest (B_MSY for a discount of 1).
         catch: f(S*) - S*, the yearly catch (MSY for a discount of 1).
-        rate: catch / stock: the exploitation rate, which in a pulse fishery is not r/2.
+        rate: catch / stock, the exploitation rate, which is not r/2 in a pulse fishery.
     """
 
     escapement: float
@@ -34,7 +34,7 @@ class ReferencePoint(NamedTuple):
 
 
 def find_reference_point(law: GrowthLaw, discount: float = 1.0) -> ReferencePoint:
-    """Find the best constant escapement: in closed form, by search, or for several stocks from equilibrium yields."""
+    """Find the best constant escapement, in closed form, by search, or (for several stocks) from equilibrium yields."""
     if isinstance(law, Patches):
         return find_reference_point(law.law, discount)
     if law.stocks > 1:
@@ -55,7 +55,7 @@ def find_best_escapement(law: GrowthLaw, discount: float = 1.0) -> float:
             root = float(np.sqrt(discount * (1 + float(law.r))))
             return max(float(law.K) / float(law.r) * (root - 1), 0.0)
         case Ricker() if discount == 1.0:
-            from scipy.special import lambertw  # not with the module, because the import takes long
+            from scipy.special import lambertw  # imported late because it is slow
 
             r = float(law.r)
             return float(law.K) / r * (1 - float(lambertw(np.exp(1 - r)).real))
@@ -79,7 +79,7 @@ def _escapement_by_search(law: GrowthLaw, discount: float) -> float:
 
 
 def _reference_by_rate(law: GrowthLaw, years: int = 600) -> ReferencePoint:
-    """Find the constant rate with the greatest yield at an equilibrium that keeps a fifth of every stock."""
+    """Find the constant rate with the highest equilibrium yield that leaves at least a fifth of every stock."""
     begun = law.start(jnp.float32(law.capacity))
     least = 0.2 * law.biomass(begun)
 
@@ -99,7 +99,7 @@ def _reference_by_rate(law: GrowthLaw, years: int = 600) -> ReferencePoint:
 
 
 class FixedPoint(NamedTuple):
-    """A stock that growth does not change, and the slope there: it is stable if the slope is within (-1, 1)."""
+    """A stock that growth leaves unchanged, and the slope there; it is stable if the slope is within (-1, 1)."""
 
     stock: float
     slope: float
@@ -111,7 +111,7 @@ class FixedPoint(NamedTuple):
 
 
 def find_fixed_points(law: GrowthLaw, high: float | None = None) -> list[FixedPoint]:
-    """Find the positive fixed points of an unharvested single stock below `high` (twice the capacity), ascending."""
+    """Find an unharvested stock's positive fixed points below `high` (by default, twice the capacity), ascending."""
     high = 2 * float(law.capacity) if high is None else high
     grid = jnp.linspace(1e-4 * high, high, 8001, dtype=jnp.float32)
     change = np.asarray(law(grid) - grid)
@@ -134,7 +134,7 @@ class Fold(NamedTuple):
 
 
 def find_folds(law: May) -> list[Fold]:
-    """Find the folds of May's law in `a`: local extrema of a(x) = r x (1 - x/M) (x^q + b^q) / x^q."""
+    """Find the folds of May's law in `a`, the local extrema of a(x) = r x (1 - x/M) (x^q + b^q) / x^q."""
     r, M, q, b = (float(v) for v in (law.r, law.M, law.q, law.b))
     x: Any = np.linspace(1e-3 * M, M, 200_001)
     a = r * x * (1 - x / M) * (x**q + b**q) / x**q

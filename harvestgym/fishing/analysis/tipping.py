@@ -1,7 +1,7 @@
-"""The optimum of tipping-point control: dynamic programming over stock and driver, both observed.
+"""The optimum for tipping-point control, by dynamic programming over stock and driver, both observed.
 
-With the driver as a second state the problem is an ordinary MDP. An action only moves the driver, so
-the expectation is taken once per (stock, new driver), and the choice is a search along the driver's axis.
+With the driver as a second state, the problem is an ordinary MDP. An action moves only the driver, so the expectation
+is taken once per (stock, new driver), and the choice is a search along the driver's axis.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ NOISE_NODES = 16
 
 
 class TippingPlan(NamedTuple):
-    """Optimal actions of a finite horizon.
+    """Optimal actions for a finite horizon.
 
     Attributes:
         stock, driver: the grids, (n,) and (m,).
-        action: the best action, in the unit of actions, (years, n, m).
+        action: the optimal action, in the unit of actions, (years, n, m).
         value: expected return from the first year on, (n, m).
     """
 
@@ -43,7 +43,7 @@ class TippingPlan(NamedTuple):
 def plan_actions(
     env: DriverModel, params: ConservationParams, years: int, n: int = 121, m: int = 101, choices: int = 41
 ) -> TippingPlan:
-    """Find the optimum over `years`, undiscounted; actions are denser towards 0, where they are cheap."""
+    """Find the undiscounted optimum over `years`; the action grid is denser towards 0, where actions are cheap."""
     stock = jnp.linspace(0.0, env.units.bound, n, dtype=jnp.float32)
     driver = jnp.linspace(0.0, DRIVER_BOUND, m, dtype=jnp.float32)
     actions = env.units.bound * jnp.linspace(0.0, 1.0, choices, dtype=jnp.float32) ** 2
@@ -79,7 +79,7 @@ class _Memory(NamedTuple):
 
 @dataclass(frozen=True)
 class _Follow:
-    """Rule that follows a plan; it computes the driver from the actions taken, so the driver need not be observed."""
+    """Rule that follows a plan; it computes the driver from past actions, so the driver need not be observed."""
 
     env: DriverModel
 

@@ -1,1 +1,1 @@
-"""A recorded fishery as pictures, tables and a timeline."""
+"""Pictures, tables and a timeline of a recorded fishery."""

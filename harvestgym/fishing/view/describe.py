@@ -1,4 +1,4 @@
-"""Tables that describe a fishery: the callables of a year, state, action, observation, parameters."""
+"""Tables that describe a fishery: callables, state, action, observation and parameters."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from harvestgym.fishing.model import EpisodeTally, FishingModel, FishingState
 from harvestgym.fishing.noise import Noise
 
 CALLABLES = ("law", "noise", "survey_error", "quota_error", "drift", "vary")
-"""The small callables of a fishery, in the order of a year."""
+"""The small callables of a fishery, in order of use within a year."""
 
 
 def describe(env: FishingModel) -> list[Table]:
-    """Make the tables of a fishery."""
+    """Make the tables for a fishery."""
     state = make_fields_table("State", FishingState, "state")
     tally = make_fields_table("Tally of an episode (in info)", EpisodeTally, "state")
     return [_callables(env), state, tally, _spaces(env), _parameters(env)]

@@ -1,4 +1,4 @@
-"""A figure of one episode of a fishery: the charts of its scene, and the policy that was followed."""
+"""A figure of one fishery episode: the scene's charts, and the policy that was followed."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from .stock_maps import name_stocks
 
 
 def figure(env: FishingModel, record: Record) -> Any:
-    """Draw the years as a page of Matplotlib: the charts of the scene, and what was done against the stock.
+    """Draw the years as a Matplotlib page: the scene's charts, and the actions plotted against the stock.
 
-    Where dynamic programming finds the optimum, its policy is drawn into the last chart.
+    If dynamic programming finds the optimum, the last chart also shows its policy.
     """
     return draw_figure([*chart_years(env, record), _draw_policy(env, record)], "year")
 

@@ -1,4 +1,4 @@
-"""The reference levels that pictures and tables of a fishery show next to its record, computed once per fishery."""
+"""Reference levels that pictures and tables show next to a fishery's record, computed once per fishery."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from harvestgym.fishing.model import FishingModel, FishingParams
 
 
 class Levels(NamedTuple):
-    """Reference levels of a fishery, each with the name to show.
+    """Reference levels of a fishery, each with its display name.
 
     Attributes:
-        capacity: the stock K without fishing.
-        stock: biomasses: capacity, the most productive stock, the limits, the tipping point.
-        catch: the maximum sustainable yield of each target.
+        capacity: the unfished stock K.
+        stock: biomass levels: capacity, the most productive stock, the limits, the tipping point.
+        catch: the maximum sustainable yield for each target.
         rate: the harvest rate that gives that yield.
         fold: for May's law, the consumption at which the upper equilibrium vanishes.
-        drifting: each drifting parameter over the years 0 to the horizon.
+        drifting: each drifting parameter from year 0 to the horizon.
     """
 
     capacity: float
@@ -36,7 +36,7 @@ class Levels(NamedTuple):
 
 @cache_by_params
 def find_levels(env: FishingModel) -> Levels:
-    """Find the reference levels of a fishery."""
+    """Find a fishery's reference levels."""
     params, capacity = env.params, float(jnp.asarray(env.params.law.capacity))
     point = find_reference_point(params.law)
     folds = find_folds(params.law) if isinstance(params.law, May) else []
@@ -71,7 +71,7 @@ def _stock_levels(env: FishingModel, capacity: float) -> dict[str, float]:
 
 
 def _qualify(env: FishingModel, name: str) -> str:
-    """Name a level of a law that changes, or that differs between episodes."""
+    """Qualify a level's name if the law changes over the years or differs between episodes."""
     params = env.params
     if isinstance(params.law, OneOf):
         return f"{name} of {type(params.law.laws[0]).__name__}"

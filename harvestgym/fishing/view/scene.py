@@ -1,4 +1,4 @@
-"""The scene of a fishery: stock, catch and harvest rate over the years so far, with their reference levels."""
+"""The scene for a fishery: stock, catch and harvest rate over the years so far, with their reference levels."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .levels import find_levels
 from .stock_maps import draw_cohorts, draw_stocks, name_stocks
 
 STOCK_COLOURS = ("#0072b2", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
-"""Colours of stocks, in order; distinct for the colour-blind (Okabe and Ito 2008), like the next ones."""
+"""Stock colours, in order; like the colours below, they are distinct for the colour-blind (Okabe and Ito 2008)."""
 
 CATCH, SEEN, BEST, MOVES, PALE = "#d55e00", "#7a7a7a", "#222222", "#cc79a7", "#c9c9c9"
 
@@ -31,12 +31,12 @@ def scene(env: FishingModel, record: Record, step: int) -> Scene:
     """Draw the fishery in year `step` of a record, and the years before it."""
     past = {name: np.asarray(values)[: step + 1] for name, values in record.items()}
     maps = _maps(env, past)
-    charts = chart_years(env, past)[: 3 if maps else 4]  # there is no room for more
+    charts = chart_years(env, past)[: 3 if maps else 4]  # no room for more
     return Scene(f"Year {step} of {int(env.params.horizon)}", (_describe_year(env, past, step), *maps, *charts))
 
 
 def chart_years(env: FishingModel, past: Record) -> list[Chart]:
-    """Draw the stock, what was done with it, what changed, and the return, the most telling charts first."""
+    """Draw the stock, the actions, the changes and the return, with the most informative charts first."""
     first, *others = _action_charts(env, past) if isinstance(env, RecoveryModel) else _catch_charts(env, past)
     return [_stock_chart(env, past), first, *_change_charts(env, past), *others, _return_chart(env, past)]
 
@@ -52,19 +52,19 @@ def _maps(env: FishingModel, past: Record) -> list[Map]:
 
 
 def _chart(env: FishingModel, title: str, unit: str, lines: list[Line], levels: Mapping[str, float]) -> Chart:
-    # Room at the right for the names of the levels, so that lines do not cross them.
+    # Leave room at the right for the level names, so that lines do not cross them.
     return Chart(title, unit, int(env.params.horizon), tuple(lines), levels, room=0.12)
 
 
 def _column_lines(env: FishingModel, values: np.ndarray, one: str, colour: str) -> list[Line]:
-    """Make a line for each column; the many similar patches are pale, below their mean."""
+    """Make a line for each column; the many similar patches are pale, drawn beneath their mean."""
     if values.shape[1] == 1:
         return [Line(one, values[:, 0], colour)]
     if isinstance(env.params.law, Patches):
         mean = Line("mean of the patches", values.mean(1), colour)
         return [Line("each" if i == 0 else "", line, PALE) for i, line in enumerate(values.T)] + [mean]
     names = env.agents if isinstance(env, CommonsModel) else name_stocks(env)
-    # Fewer columns than stocks where not all of them are fished.
+    # There are fewer columns than stocks if not all stocks are fished.
     return [Line(*drawn) for drawn in zip(names, values.T, cycle(STOCK_COLOURS), strict=False)]
 
 
@@ -86,7 +86,7 @@ def _catch_charts(env: FishingModel, past: Record) -> list[Chart]:
     high = _find_top(caught, levels.catch)
     if (best := _optimal_catch(env, past)) is not None:
         caught.append(Line("what the optimum would take", best, BEST, style="dots"))
-        # Not the last years, in which it takes the whole stock.
+        # Ignore the last years, in which it takes the whole stock.
         high = max(high, 1.1 * float(np.nanquantile(best[1:], 0.95)) if len(best) > 1 else 0.0)
     catches = _chart(env, "Catch of the year", _unit(env), caught, levels.catch)
     rates = _chart(env, "Harvest rate", "share", taken, levels.rate)
@@ -94,7 +94,7 @@ def _catch_charts(env: FishingModel, past: Record) -> list[Chart]:
 
 
 def _find_top(lines: list[Line], levels: Mapping[str, float]) -> float:
-    """Return the upper end of an axis that begins at 0."""
+    """Return the upper end of an axis that starts at 0."""
     return 1.1 * max(*levels.values(), *(float(np.max(line.values[1:], initial=0.0)) for line in lines))
 
 
@@ -111,14 +111,14 @@ def _unit(env: FishingModel) -> str:
 
 
 def _without_start(values: np.ndarray) -> np.ndarray:
-    """Blank the start, which has no yearly value."""
+    """Blank the first entry, which has no yearly value."""
     values = np.array(values, float)
     values[0] = np.nan
     return values
 
 
 def _optimal_catch(env: FishingModel, past: Record) -> np.ndarray | None:
-    """Return what the optimum would have caught each year from the same stock; None if it is unknown."""
+    """Return the catch that the optimum would have taken each year from the same stock; None if it is unknown."""
     solution = find_optimum(env)
     if solution is None:
         return None
@@ -128,7 +128,7 @@ def _optimal_catch(env: FishingModel, past: Record) -> np.ndarray | None:
 
 
 def _action_charts(env: FishingModel, past: Record) -> list[Chart]:
-    """Draw the actions of a conservation problem in their own unit, and the value of each year."""
+    """Draw a conservation problem's actions in their own unit, and each year's value."""
     title = "Push against the driver, A" if isinstance(env, DriverModel) else "Stock added, A"
     actions = Line("", _without_start(find_requests(env, past))[:, 0], CATCH)
     worth = Line("", _without_start(past["reward"]), STOCK_COLOURS[1])
@@ -139,7 +139,7 @@ def _action_charts(env: FishingModel, past: Record) -> list[Chart]:
 
 
 def _change_charts(env: FishingModel, past: Record) -> list[Chart]:
-    """Draw the driver of a tipping point, or the parameters that drift."""
+    """Draw a tipping point's driver, or the drifting parameters."""
     levels = find_levels(env)
     moved = {name: values[: len(past["reward"])] for name, values in levels.drifting.items()}
     if "driver" in past:
@@ -155,9 +155,9 @@ def _change_charts(env: FishingModel, past: Record) -> list[Chart]:
 
 
 def find_requests(env: FishingModel, past: Record) -> np.ndarray:
-    """Return what the actions asked for, in biomass or as a rate, shape (years, targets)."""
+    """Return the requested catches, in biomass or as rates, shape (years, targets)."""
     action = np.asarray(past["action"])
-    # A fixed number of rows: otherwise JAX would compile this again for every number of years.
+    # Use a fixed number of rows; otherwise JAX would recompile this for every number of years.
     rows = np.zeros((max(int(env.params.horizon) + 1, len(action)), env.units.targets), action.dtype)
     rows[: len(action)] = action.reshape(len(action), -1)
     return np.asarray(env.units.wanted(jnp.asarray(rows)))[: len(action)]
@@ -182,7 +182,7 @@ def _describe_action(env: FishingModel, past: Record) -> list[str]:
 
 
 def _describe_stock(env: FishingModel, past: Record) -> str:
-    """Describe the stock, where possible by the zones of Fisheries and Oceans Canada."""
+    """Describe the stock, if possible by the Fisheries and Oceans Canada zones."""
     biomass = float(past["biomass"][-1])
     in_K = f"{biomass / find_levels(env).capacity:.2f} K"
     if isinstance(env.params.law, ThreeSpecies):

@@ -1,4 +1,4 @@
-"""Maps of what lives in a fishery: several stocks as columns of fish, the ages of one stock as bubbles."""
+"""Maps of a fishery's stocks: several stocks as columns of fish, or the ages of one stock as bubbles."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .levels import find_levels
 FISH_PER_K = 10
 
 COLUMNS, ROWS = 2, 8
-"""Most fish drawn for each stock: a stock of 1.6 K or more shows them all."""
+"""Maximum number of fish drawn for each stock, reached at 1.6 K."""
 
 COHORT_YEARS = 30
 """Number of years shown."""
@@ -25,7 +25,7 @@ CAUGHT_AGES, YOUNG_AGES = "#0072b2", "#56b4e9"
 
 
 def name_stocks(env: FishingModel) -> tuple[str, ...]:
-    """Name the stocks of a fishery in words."""
+    """Return names for a fishery's stocks in words."""
     law = env.params.law
     if isinstance(law, AgeStructured):
         return ("vulnerable biomass",)
@@ -36,7 +36,7 @@ def name_stocks(env: FishingModel) -> tuple[str, ...]:
 
 
 def draw_stocks(env: FishingModel, stock: np.ndarray, catch: np.ndarray) -> Map:
-    """Draw a column of the sea for each stock: a fish for each tenth of K, and the year's catch on deck."""
+    """Draw a sea column for each stock, with a fish for each tenth of K, and the year's catch on deck."""
     names, capacity = name_stocks(env), find_levels(env).capacity
     species = ["fish", "other prey", "predator"] if isinstance(env.params.law, ThreeSpecies) else ["fish"] * len(names)
     fish = [_find_sprite(kind) for kind in species]
@@ -63,13 +63,13 @@ def _find_sprite(name: str) -> Sprite:
 
 
 def _fish_sizes(share: float, most: int) -> list[float]:
-    """Return the side of each fish drawn for a share of K, with proportional areas; the last one is the remainder."""
+    """Return the side length of each fish drawn for a share of K, with proportional areas; the last is a remainder."""
     parts = np.clip(FISH_PER_K * share - np.arange(most), 0.0, 1.0)
     return [float(np.sqrt(part)) for part in parts if part > 0.02]
 
 
 def draw_cohorts(law: AgeStructured, stock: np.ndarray) -> Map:
-    """Draw biomass at age (downwards) in the last years (eastwards): a year class is a diagonal of bubbles."""
+    """Draw biomass at age (downwards) over the last years (rightwards); a year class is a diagonal of bubbles."""
     weight, usual = np.asarray(law.weight), np.asarray(law.weight * law.unfished)
     biomass = np.asarray(stock)[-COHORT_YEARS:, : law.ages] * weight / usual.max()
     size = np.sqrt(np.clip(biomass, 0.0, 1.6))

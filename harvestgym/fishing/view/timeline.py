@@ -15,7 +15,7 @@ from .levels import find_levels
 from .stock_maps import name_stocks
 
 UNITS = {"stock": "K", "biomass": "K", "catch": "K/year"}
-"""Units for fisheries whose capacity is 1; biomass in others has no unit."""
+"""Units for fisheries with a capacity of 1; in other fisheries, biomass has no unit."""
 
 TRACK_DOCS = {
     "stock": "biomass of each stock at the start of the year",
@@ -27,7 +27,7 @@ TRACK_DOCS = {
 
 
 def timeline(env: FishingModel, record: Record) -> Timeline:
-    """Describe the years of a record, as `record_episode` makes it."""
+    """Describe the years in a record made by `record_episode`."""
     kept = [
         name for name in TRACK_DOCS if name in record and not (name in ("catch", "rate") and not record[name].any())
     ]
@@ -46,7 +46,7 @@ def timeline(env: FishingModel, record: Record) -> Timeline:
 
 
 def _effort(env: FishingModel, record: Record) -> np.ndarray | None:
-    """Return the cost of each year's effort; None if the reward is not the value of a catch."""
+    """Return the cost of effort in each year; None if the reward is not the value of a catch."""
     if isinstance(env, RecoveryModel):
         return None
     effort = -np.log(np.maximum(1 - record["rate"], 1e-3))

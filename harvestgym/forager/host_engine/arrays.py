@@ -1,7 +1,7 @@
-"""The state of an episode on the host as plain arrays, a few kB at first: made from a `World`, grown when needed.
+"""The state of an episode on the host as plain arrays: made from a `World`, a few kB at first, and grown when needed.
 
 Every field is an array of 64-bit integers or bytes, so an episode can be copied, batched along a leading axis and
-passed to compiled code as it is. The columns are named here and nowhere else; other modules import this one as `col`.
+passed to compiled code directly. The columns are named only here; other modules import this one as `col`.
 """
 
 from __future__ import annotations
@@ -18,27 +18,27 @@ from harvestgym.forager.world import World
 
 (X0, Y0, W, H, A, B, NARROW, KEY_P, KEY_Q, KEEP_P, KEEP_Q, EATEN, GENERATION, RENEW_EATEN, RENEW_EVERY,
  REGION) = range(16)  # fmt: skip
-"""Columns of `regions`; (KEEP_P, KEEP_Q) is the rank that changes places with the last, -1 for none."""
+"""Columns of `regions`; (KEEP_P, KEEP_Q) is the rank swapped with the last one, or -1 for none."""
 
 LAYER_REGION, LAYER_Q, LAYER_P, LAYER_KIND, LAYER = range(5)
 BLOCKING, COLLECTABLE, DELAY_LAW, DELAY_A, DELAY_B, PLACE, TARGET, PYTHON, TINTS, LASTS, RESTS, KIND = range(12)
 HOME, AT, DUE, WHAT, BORN, STATE, WHERE, SLOT = range(8)
-"""Columns of `slots`: the cell it came from (-2 or less: none), where it stands or will stand, when it returns,
-its kind, the number of the collision that took it, its state, and the `ReturnPlace` it returns to."""
+"""Columns of `slots`: the object's original cell (-2 or less: none), its present or next cell, when it returns,
+its kind, the number of the collision that took it, its state, and its `ReturnPlace`."""
 
 AGENT_X, AGENT_Y = range(2)
 
 
 class EpisodeArrays(NamedTuple):
-    """The arrays of one episode, or with a leading axis of many.
+    """The arrays of one episode, or of many with a leading axis.
 
     Attributes:
-        slots: one row for each changed object; all others are as the world began.
-        lookup: open addressing, (cell + 1, slot + 1 of the object from here, slot + 1 of the object that stands here).
-        taken: a bit for each row of `lookup` that holds a cell: one line of memory shows that most cells are in none.
+        slots: one row for each changed object; all other objects are as generated.
+        lookup: open addressing, (cell + 1, slot + 1 of the object from this cell, slot + 1 of the object in it).
+        taken: a bit for each row of `lookup` that holds a cell; for most cells one cache line shows that no row does.
         heap: (due, collision, slot) of the objects that are away.
         codes: bytes of a cell, by kind + 1 and tint; the last kind is the outside of a walled world.
-        views: the encoded view of each agent, twice: a move copies from one to the other.
+        views: two copies of each agent's encoded view: a move copies from one to the other.
     """
 
     head: np.ndarray
@@ -62,7 +62,7 @@ CHANGING = ("head", "regions", "agents", "slots", "lookup", "taken", "heap", "vi
 def new_arrays(
     world: World, codes: np.ndarray, aperture: tuple[int, int], room: int = 64, agents: int = 1
 ) -> EpisodeArrays:
-    """Return the arrays of an episode in `world`, not yet begun; `codes` are (kinds + 2, tints, depth) bytes."""
+    """Return the arrays of an episode in `world` that has not started; `codes` are (kinds + 2, tints, depth) bytes."""
     rows, cols = aperture
     head = np.zeros(HEAD, np.int64)
     head[[WIDTH, HEIGHT, WALL_EDGE]] = world.width, world.height, world.edge == "wall"
@@ -85,7 +85,7 @@ def new_arrays(
 
 
 def slot_tables(room: int) -> dict[str, np.ndarray]:
-    """Empty tables for `room` changed objects."""
+    """Return empty tables for `room` changed objects."""
     return {
         "slots": np.zeros((room, SLOT), np.int64),
         "lookup": np.zeros((4 * room, 3), np.int64),
@@ -95,7 +95,7 @@ def slot_tables(room: int) -> dict[str, np.ndarray]:
 
 
 def count_most_bytes(arrays: EpisodeArrays) -> int:
-    """Return the memory of the episode in bytes once as many objects are changed as its bound allows."""
+    """Return the memory of the episode in bytes when the number of changed objects is at its limit."""
     room, most = len(arrays.slots), int(arrays.head[BOUND])
     tables = sum(getattr(arrays, name).nbytes for name in ("slots", "lookup", "taken", "heap"))
     growth = 1 << (-(-most // room) - 1).bit_length()
@@ -127,5 +127,5 @@ def kind_table(world: World) -> np.ndarray:
 
 
 def count_bytes(arrays: EpisodeArrays) -> int:
-    """Memory of the episode in bytes."""
+    """Return the memory of the episode in bytes."""
     return sum(array.nbytes for array in arrays)

@@ -1,4 +1,4 @@
-"""Collisions on the host: what blocks the agent, what is taken, and when it will return."""
+"""Collisions on the host: what blocks the agent, what is taken, and when it returns."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _WORD = 0xFFFFFFFF
 
 @compiled
 def collide(arrays: EpisodeArrays, x: int, y: int, kind: int) -> tuple[int, bool]:
-    """Collide with the object of a kind that stands at (x, y): the kind that counts, and whether the way is free.
+    """Collide with the object of a kind at (x, y); return the kind that counts, and whether its cell can be entered.
 
-    An object that is to be taken and must stay, as the bound on changes is reached, counts as nothing.
+    If the limit on changes is reached, a collectable object stays and counts as nothing.
     """
     head, slot = arrays.head, find_slot(arrays, x, y)
     head[col.HIT_SLOT], head[col.HIT_CELL] = -1, x + y * head[col.WIDTH]
@@ -42,7 +42,7 @@ def collide(arrays: EpisodeArrays, x: int, y: int, kind: int) -> tuple[int, bool
 
 @compiled
 def take(arrays: EpisodeArrays, slot: int, cell: int, kind: int) -> int:
-    """Take an object away; its slot, or -1 if it must stay because the bound on changes is reached."""
+    """Take an object away; return its slot, or -1 if it must stay because the limit on changes is reached."""
     head = arrays.head
     if slot < 0:
         slot = head[col.FREE]
@@ -57,7 +57,7 @@ def take(arrays: EpisodeArrays, slot: int, cell: int, kind: int) -> int:
         mark_cell(arrays, cell, 2, -1)
     row = arrays.slots[slot]
     row[col.BORN], row[col.AT], row[col.STATE] = head[col.EVENTS], cell, AWAY
-    if row[col.HOME] >= 0 or row[col.WHERE] != ReturnPlace.FIXED:  # else it was put there alone, and returns there
+    if row[col.HOME] >= 0 or row[col.WHERE] != ReturnPlace.FIXED:  # else it was placed alone, and returns there
         row[col.WHERE] = arrays.kinds[kind, col.PLACE]
         if row[col.WHERE] == ReturnPlace.FIXED:
             row[col.AT] = arrays.kinds[kind, col.TARGET]
@@ -80,7 +80,7 @@ def draw_delay(arrays: EpisodeArrays, kind: int, event: int) -> int:
 
 @compiled
 def schedule_return(arrays: EpisodeArrays, slot: int, delay: int) -> None:
-    """Let a taken object return after `delay` steps from its collision; -1 for never."""
+    """Schedule the return of a taken object, `delay` steps after its collision; -1 for never."""
     if delay < 0:
         arrays.slots[slot, col.STATE] = GONE
         return

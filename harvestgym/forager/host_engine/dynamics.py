@@ -1,4 +1,4 @@
-"""Changes of the world itself on the host: objects that return, regions renewed, agents that are teleported."""
+"""Changes to the world itself on the host: returning objects, renewed regions and teleported agents."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _WORD = 0xFFFFFFFF
 
 @compiled
 def is_occupied(arrays: EpisodeArrays, x: int, y: int) -> bool:
-    """Return whether an agent or an object, if only one out of season, has a cell."""
+    """Return whether a cell holds an agent or an object, even an object out of season."""
     for agent in range(len(arrays.agents)):
         if arrays.agents[agent, col.AGENT_X] == x and arrays.agents[agent, col.AGENT_Y] == y:
             return True
@@ -63,7 +63,7 @@ def find_return_cell(arrays: EpisodeArrays, slot: int) -> int:
 
 @compiled
 def place_object(arrays: EpisodeArrays, slot: int, cell: int) -> None:
-    """Let an object stand in a cell; one that is back where it came from is forgotten."""
+    """Place an object in a cell, and free its slot if the cell is its original one."""
     row = arrays.slots[slot]
     kind = row[col.WHAT]
     if cell == row[col.HOME]:
@@ -77,7 +77,7 @@ def place_object(arrays: EpisodeArrays, slot: int, cell: int) -> None:
 
 @compiled
 def free_slot(arrays: EpisodeArrays, slot: int) -> None:
-    """Give a slot back."""
+    """Free a slot."""
     arrays.slots[slot, col.STATE], arrays.slots[slot, col.AT] = VACANT, arrays.head[col.FREE]
     arrays.head[col.FREE] = slot
     arrays.head[col.USED] -= 1
@@ -85,7 +85,7 @@ def free_slot(arrays: EpisodeArrays, slot: int) -> None:
 
 @compiled
 def return_objects(arrays: EpisodeArrays) -> None:
-    """Return what is due, in the order of collection; what finds no free cell waits one step."""
+    """Return the objects that are due, in the order of collection; an object without a free cell waits one step."""
     clock = arrays.head[col.CLOCK]
     while arrays.head[col.PENDING] and arrays.heap[0, 0] <= clock:
         slot = pop_due(arrays)
@@ -99,7 +99,7 @@ def return_objects(arrays: EpisodeArrays) -> None:
 
 @compiled
 def key_region(arrays: EpisodeArrays, r: int) -> None:
-    """Key a region's bijection by its generation, and keep the agent's cell free."""
+    """Set the keys of a region's bijection for its generation, and keep the agent's cell free."""
     g, k0, k1 = arrays.regions[r], _U(arrays.head[col.KEY_0]), _U(arrays.head[col.KEY_1])
     g[col.KEY_P] = np.int64(draw_word(k0, k1, _U(PLACE_0), _U(r), _U(g[col.GENERATION])))
     g[col.KEY_Q] = np.int64(draw_word(k0, k1, _U(PLACE_1), _U(r), _U(g[col.GENERATION])))
@@ -112,7 +112,7 @@ def key_region(arrays: EpisodeArrays, r: int) -> None:
 
 @compiled
 def renew(arrays: EpisodeArrays) -> None:
-    """Make a new generation for each region that is eaten up or whose time has come."""
+    """Start a new generation in each region that is due for one, by collections or by time."""
     clock, changed = arrays.head[col.CLOCK], False
     for r in range(len(arrays.regions)):
         g = arrays.regions[r]
@@ -140,14 +140,14 @@ def _clear_region(arrays: EpisodeArrays, r: int) -> None:
 
 @compiled
 def put_agent(arrays: EpisodeArrays, agent: int, cell: int) -> None:
-    """Put an agent on a cell."""
+    """Put an agent in a cell."""
     width = arrays.head[col.WIDTH]
     arrays.agents[agent, col.AGENT_X], arrays.agents[agent, col.AGENT_Y] = cell % width, cell // width
 
 
 @compiled
 def teleport(arrays: EpisodeArrays) -> None:
-    """Put the agent every so many steps on a free cell of the next region in turn."""
+    """Move the agent periodically to a free cell in the next region in turn."""
     head = arrays.head
     turn = (head[col.CLOCK] + 1) // head[col.EVERY]
     if (head[col.CLOCK] + 1) % head[col.EVERY] == 0:

@@ -1,8 +1,8 @@
-"""The stateful forager with the interface of the Forager package: `start()`, then `step(action)` without end.
+"""The stateful forager with the interface of the Forager package: `start()`, then `step(action)` indefinitely.
 
-The compiled host engine moves the world; an object that overrides `reward` or `regen_delay` is called when the agent
-meets it. Rewards and delays of such objects draw from separate streams, so neither changes the map. Without numba the
-same code runs as plain Python, some hundred times slower.
+The compiled host engine runs the world; an object that overrides `reward` or `regen_delay` is called when the agent
+hits it. Rewards and delays of such objects use separate random streams, so neither changes the map. Without numba the
+same code runs as plain Python, about a hundred times slower.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from harvestgym.forager.kinds import MAX_DELAY, DelayLaw, ForagerObject, ReturnP
 from harvestgym.forager.world import EMPTY, VACANT, World
 
 _KEPT = ("_words", "_started", "_placed", "_tints", "met", "reward_rng", "delay_rng")
-"""What an episode remembers apart from its arrays, its objects and the rewards it owes."""
+"""Attributes that an episode saves, other than its arrays, objects and pending rewards."""
 
 _CHANGING = ("_placed", "_things", "_tints", "_delayed", "reward_rng", "delay_rng")
-"""What changes in an episode apart from its arrays and plain values."""
+"""Attributes that change in an episode, other than its arrays and plain values."""
 
 
 WARNED_OBJECTS = 1024
-"""Changed objects below which nobody needs a warning of the memory that they take."""
+"""Number of changed objects below which no memory warning is needed."""
 
 
 def check_action(action: Any) -> int:
@@ -59,7 +59,7 @@ def check_delay(delay: Any, name: str) -> int | None:
 
 
 class ForagerEnv(EditableEpisode):
-    """A world without end and one agent in it; never terminates."""
+    """An endless world with one agent; episodes never terminate."""
 
     @check_arguments
     def __init__(self, config: ForagerConfig, world: World | None = None) -> None:
@@ -84,7 +84,7 @@ class ForagerEnv(EditableEpisode):
         return self.observe()
 
     def reseed(self, seed: int | tuple[int, int]) -> None:
-        """Set the seed of the next start."""
+        """Set the seed for the next start."""
         self._words = seed_words(seed)
 
     def _forget(self) -> None:
@@ -94,7 +94,7 @@ class ForagerEnv(EditableEpisode):
         self.delay_rng = np.random.default_rng([*self._words, 2])
 
     def step(self, action: int) -> tuple[Observation, float]:
-        """Go north (0), east (1), south (2) or west (3): the observation then, and the reward."""
+        """Go north (0), east (1), south (2) or west (3); return the next observation and the reward."""
         if action.__class__ is not int or action < 0 or action > 3:
             action = check_action(action)
         cells = np.empty(self._shape, np.uint8)
@@ -118,7 +118,7 @@ class ForagerEnv(EditableEpisode):
             self._warn_of_capacity()
 
     def _warn_of_capacity(self) -> None:
-        """Warn, once in an episode, when half of the changed objects that there may be are changed."""
+        """Warn once in an episode, when the number of changed objects reaches half of its limit."""
         memory = self.memory
         if memory["changed"] < WARNED_OBJECTS or not 1 <= 2 * memory["changed"] / memory["capacity"] < 2:
             return
@@ -130,7 +130,7 @@ class ForagerEnv(EditableEpisode):
         )
 
     def _collide(self, kind: int) -> float:
-        """Return the reward of a collision that is not a constant; calls the methods of a Python object."""
+        """Return the reward of a collision if it is not constant; call the methods of a Python object."""
         row, clock = self.world.kinds[kind], self.clock - 1
         if not row.python:
             region = lookup.find_region(self.arrays.regions, *self._cell_ahead)
@@ -152,7 +152,7 @@ class ForagerEnv(EditableEpisode):
         return reward
 
     def remove_object(self, location: tuple[int, int]) -> None:
-        """Take away the object in a cell, without a reward; it returns as if it had been collected."""
+        """Remove the object in a cell without a reward; it returns as if it had been collected."""
         x, y = self._check_cell(location, "remove_object")
         kind, cell = self.kind_at(x, y), x + y * self.world.width
         if not self._started or kind == EMPTY:
@@ -178,7 +178,7 @@ class ForagerEnv(EditableEpisode):
             self._grow()
 
     def _find_thing(self, home: int, kind: int, cell: tuple[int, int]) -> ForagerObject:
-        """Return the Python object that came from a cell; of more than `capacity`, the first one met is forgotten."""
+        """Return the Python object from a cell; beyond `capacity` objects, the one encountered first is forgotten."""
         if home not in self._things:
             if len(self._things) >= self.config.capacity:
                 first = next((key for key in self._things if key >= 0), home)
@@ -188,7 +188,7 @@ class ForagerEnv(EditableEpisode):
         return self._things[home]
 
     def _set_return(self, thing: ForagerObject, slot: int) -> None:
-        """Write down where a taken object returns."""
+        """Store where a taken object returns."""
         thing.current_location = None
         row = self.arrays.slots[slot]
         row[col.WHERE] = ReturnPlace.ANYWHERE
@@ -204,7 +204,7 @@ class ForagerEnv(EditableEpisode):
     # -- saving ----------------------------------------------------------------------------------------------
 
     def recipe(self) -> dict[str, Any]:
-        """Return how it is made, for `core.saving.checkpoint`."""
+        """Return the arguments to make it again, for `core.saving.checkpoint`."""
         return {"config": self.config, "world": self.world}
 
     def kept(self) -> dict[str, Any]:
@@ -216,7 +216,7 @@ class ForagerEnv(EditableEpisode):
         return {name: vars(self)[name] for name in _KEPT} | {"things": things, "arrays": saved}
 
     def restore(self, kept: dict[str, Any]) -> ForagerEnv:
-        """Continue the saved episode; ConfigError, and nothing is changed, if it is of another world."""
+        """Continue the saved episode; ConfigError, without any change, if it belongs to another world."""
         head, regions, agents, slots, owed = kept["arrays"]
         if regions.shape != self.arrays.regions.shape:
             raise ConfigError(f"expected a world of {len(self.world.regions)} regions, got {len(regions)}")
@@ -240,7 +240,7 @@ class ForagerEnv(EditableEpisode):
         return _remake, (type(self), self.recipe(), self.kept())
 
     def copy(self) -> ForagerEnv:
-        """Return a copy in mid-episode, sharing nothing that changes, in some tens of microseconds."""
+        """Return a copy in mid-episode that shares no mutable state, in tens of microseconds."""
         twin = object.__new__(type(self))
         changing = {name: copy.deepcopy(vars(self)[name]) for name in _CHANGING}
         arrays = self.arrays._replace(**{name: getattr(self.arrays, name).copy() for name in col.CHANGING})
@@ -255,7 +255,7 @@ def _remake(cls: type[ForagerEnv], recipe: dict[str, Any], kept: dict[str, Any])
 
 
 def twin_config(model: Any) -> ForagerConfig:
-    """Return the configuration of the world and the mode of a functional `Forager`."""
+    """Return the configuration with the world and the mode of a functional `Forager`."""
     world = model.world
     kinds = {kind.name: kind for kind in world.kinds}
     size = world.width, world.height

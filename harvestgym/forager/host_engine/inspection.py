@@ -1,4 +1,4 @@
-"""An episode on the host as it can be read: the observation, the cells, the agent, the counters."""
+"""Read access to an episode on the host: the observation, the cells, the agent, the counters."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from harvestgym.forager.world import EMPTY, STANDING, VACANT, World
 
 
 class ReadableEpisode:
-    """An episode of one agent: its arrays, and everything that can be read without changing it.
+    """An episode of one agent: its arrays, and read access to its state.
 
     Attributes:
         arrays: the state of the episode, see `arrays.EpisodeArrays`.
-        met: the index of the kind that the last step met, or -1.
+        met: the index of the kind that the agent hit in the last step, or -1.
     """
 
     def __init__(self, config: ForagerConfig, world: World | None = None) -> None:
@@ -50,7 +50,7 @@ class ReadableEpisode:
         self._forget()
 
     def _forget(self) -> None:
-        """Forget what happened since the start."""
+        """Forget everything since the start."""
         self._started, self.met = False, EMPTY
         self._things: dict[int, ForagerObject] = {}
         self._tints: dict[int, Color] = {}
@@ -58,13 +58,13 @@ class ReadableEpisode:
     # -- what is seen ----------------------------------------------------------------------------------------
 
     def observe(self) -> Observation:
-        """Return the observation now."""
+        """Return the current observation."""
         cells = np.empty(self._shape, np.uint8)
         cells.reshape(-1)[:] = self.arrays.views[0, self.arrays.head[col.SIDE]]
         return self._observe_cells(cells)
 
     def _observe_cells(self, encoded: np.ndarray) -> Any:
-        """Return the observation of an encoded view."""
+        """Return the observation for an encoded view."""
         if self._mode.whole:
             cells = self._encode_world()
         else:
@@ -87,9 +87,9 @@ class ReadableEpisode:
         return np.concatenate([self.cells()[..., None] == np.arange(len(self.world.kinds)), agent], -1)
 
     def cells(self) -> np.ndarray:
-        """int16 (height, width): the kind in every cell or -1, northernmost row first; for small worlds.
+        """Return int16 (height, width): the kind in every cell or -1, northernmost row first; for small worlds.
 
-        The cells are those of the last observation: objects that expire do so when the next step begins.
+        The cells are as in the last observation: objects expire at the start of the next step.
         """
         check_survey(self.world)
         out = np.empty((self.world.height, self.world.width), np.int16)
@@ -99,7 +99,7 @@ class ReadableEpisode:
 
     @contextmanager
     def _as_observed(self) -> Iterator[None]:
-        """Set the clock to that of the last observation, which a step makes before it advances the clock."""
+        """Set the clock back to the last observation, which a step makes before it advances the clock."""
         now = int(self.arrays.head[col.CLOCK])
         self.arrays.head[col.CLOCK] = max(now - 1, 0)
         try:
@@ -108,11 +108,11 @@ class ReadableEpisode:
             self.arrays.head[col.CLOCK] = now
 
     def in_view(self) -> np.ndarray:
-        """int8 (rows, columns): the kind in each cell in view, -1 for none, the number of kinds for the outside."""
+        """Return int8 (rows, columns): the kind in each cell in view, -1 for none, the number of kinds outside."""
         return self.in_view_of(*self.position)
 
     def in_view_of(self, x: int, y: int) -> np.ndarray:
-        """Return what is `in_view` of an agent at (x, y)."""
+        """Return `in_view` for an agent at (x, y)."""
         rows, cols = check_aperture(self.config.aperture, self.world)
         seen = np.empty((rows, cols), np.int8)
         with self._as_observed():
@@ -128,7 +128,7 @@ class ReadableEpisode:
         return int(lookup.find_kind(self.arrays, x % width, y % height))
 
     def generated_kind_at(self, x: int, y: int) -> int:
-        """Return the kind that the world put in a cell at first, or -1."""
+        """Return the kind that the world generated in a cell, or -1."""
         return int(lookup.generate_kind(self.arrays.regions, self.arrays.layers, x, y))
 
     def _recolor(self, home: int, thing: ForagerObject) -> None:
@@ -136,7 +136,7 @@ class ReadableEpisode:
             self._tints[home] = check_color(thing.color, thing.name)
 
     def _tint(self, encoded: np.ndarray) -> None:
-        """Colour the objects whose instance has its own colour."""
+        """Colour the objects whose instances have their own colours."""
         slots, (x, y) = self.arrays.slots, self.position
         for home, color in self._tints.items():
             row = slots[(slots[:, col.HOME] == home) & (slots[:, col.STATE] != VACANT)]
@@ -170,7 +170,7 @@ class ReadableEpisode:
 
     @property
     def position(self) -> tuple[int, int]:
-        """(x, y) of the agent."""
+        """The agent's (x, y)."""
         return int(self.arrays.agents[0, col.AGENT_X]), int(self.arrays.agents[0, col.AGENT_Y])
 
     @property
@@ -180,26 +180,26 @@ class ReadableEpisode:
 
     @property
     def biome(self) -> int:
-        """The region in which the agent stands."""
+        """The agent's region."""
         return int(lookup.find_region(self.arrays.regions, *self.position))
 
     @property
     def biome_values(self) -> list[float]:
-        """Expected reward of the collectable objects per cell, now, as generated, for each region."""
+        """Current expected reward per cell of the collectable objects as generated, for each region."""
         kinds, generations = self.world.kinds, self.arrays.regions[:, col.GENERATION].tolist()
         now = lambda kind, region: HostContext(self.clock, self._words, kind, generations[region])  # noqa: E731
         return [float(v) for v in self.world.region_values(lambda kind, r: float(kinds[kind].reward(now(kind, r))))]
 
     @property
     def collided(self) -> str | None:
-        """The name of the kind that the last step met."""
+        """The name of the kind that the agent hit in the last step."""
         return None if self.met < 0 else self.world.names[self.met]
 
     @property
     def memory(self) -> dict[str, int]:
-        """Return the bytes held and the most there can be, objects changed and their bound, and collections.
+        """Return the bytes held and their maximum, the changed objects and their limit, and the collections.
 
-        `refused` counts the objects that stayed because of the bound.
+        `refused` counts the objects that stayed because of the limit.
         """
         head = self.arrays.head
         return {

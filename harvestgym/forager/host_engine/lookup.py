@@ -1,6 +1,6 @@
-"""Cell look-up on the host: the kind in a cell as generated, overlaid by the objects that were changed.
+"""Cell lookup on the host: the generated kind of a cell, overlaid by the changed objects.
 
-An open-addressing index finds the changed objects by cell, a heap those that are due.
+An open-addressing index finds changed objects by cell; a heap finds those that are due.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _SPREAD = np.uint64(0x9E3779B97F4A7C15)
 
 @inlined
 def rank_cell(regions: np.ndarray, r: int, x: int, y: int) -> tuple[int, int]:
-    """Return the rank pair of a cell in region `r`, before the reserved cell changes places."""
+    """Return the rank pair of a cell in region `r`, before the reserved cell is swapped."""
     p, q = x - regions[r, col.X0], y - regions[r, col.Y0]
     a, b, cells = regions[r, col.A], regions[r, col.B], regions[r, col.W] * regions[r, col.H]
     if regions[r, col.NARROW]:
@@ -36,7 +36,7 @@ def rank_cell(regions: np.ndarray, r: int, x: int, y: int) -> tuple[int, int]:
 
 @inlined
 def find_region(regions: np.ndarray, x: int, y: int) -> int:
-    """Return the region of a cell: the last that contains it."""
+    """Return the region of a cell: the last one that contains it."""
     for r in range(len(regions) - 1, 0, -1):
         if 0 <= x - regions[r, col.X0] < regions[r, col.W] and 0 <= y - regions[r, col.Y0] < regions[r, col.H]:
             return r
@@ -45,7 +45,7 @@ def find_region(regions: np.ndarray, x: int, y: int) -> int:
 
 @inlined
 def generate_kind(regions: np.ndarray, layers: np.ndarray, x: int, y: int) -> int:
-    """Return the kind that the world put in a cell at first."""
+    """Return the kind that the world generated in a cell."""
     r = find_region(regions, x, y)
     p, q = rank_cell(regions, r, x, y)
     a, last = regions[r, col.A], regions[r, col.W] * regions[r, col.H] - 1
@@ -76,7 +76,7 @@ def is_taken(taken: np.ndarray, i: int) -> bool:
 
 @inlined
 def find_row(index: np.ndarray, taken: np.ndarray, cell: int) -> int:
-    """Return the row of a cell in the index, or the free row where it would stand."""
+    """Return the row of a cell in the index, or the free row where it would be stored."""
     i = hash_bucket(index, cell)
     while is_taken(taken, i) and index[i, 0] != cell + 1:
         i = (i + 1) & (len(index) - 1)
@@ -85,7 +85,7 @@ def find_row(index: np.ndarray, taken: np.ndarray, cell: int) -> int:
 
 @inlined
 def find_slot(arrays: EpisodeArrays, x: int, y: int) -> int:
-    """Return the slot of the object that stands in a cell; -1 if the cell is as at first, -2 if it was emptied."""
+    """Return the slot of the changed object in a cell; -1 if the cell is unchanged, -2 if it was emptied."""
     if arrays.head[col.ENTRIES] == 0:
         return -1
     i = find_row(arrays.lookup, arrays.taken, x + y * arrays.head[col.WIDTH])
@@ -98,7 +98,7 @@ def find_slot(arrays: EpisodeArrays, x: int, y: int) -> int:
 
 @inlined
 def find_standing_kind(arrays: EpisodeArrays, x: int, y: int) -> int:
-    """Return the kind, or EMPTY, that stands in a cell now."""
+    """Return the kind now in a cell, or EMPTY, including objects out of season."""
     slot = find_slot(arrays, x, y)
     if slot == -1:
         return generate_kind(arrays.regions, arrays.layers, x, y)
@@ -107,7 +107,7 @@ def find_standing_kind(arrays: EpisodeArrays, x: int, y: int) -> int:
 
 @inlined
 def is_in_season(arrays: EpisodeArrays, kind: int, home: int, cell: int) -> bool:
-    """Return whether an object that comes from the cell `home`, or else has its place in `cell`, stands now."""
+    """Return whether an object from the cell `home`, or in `cell` if it has no home, is in season now."""
     head, kinds = arrays.head, arrays.kinds
     period = kinds[kind, col.LASTS] + kinds[kind, col.RESTS]
     if period == 0:
@@ -120,7 +120,7 @@ def is_in_season(arrays: EpisodeArrays, kind: int, home: int, cell: int) -> bool
 
 @inlined
 def find_kind(arrays: EpisodeArrays, x: int, y: int) -> int:
-    """Return the kind, or EMPTY, in a cell now, less what is out of season."""
+    """Return the kind now in a cell, or EMPTY, excluding objects out of season."""
     cell, slot = x + y * arrays.head[col.WIDTH], find_slot(arrays, x, y)
     if slot == -2:
         return EMPTY
@@ -136,7 +136,7 @@ def find_kind(arrays: EpisodeArrays, x: int, y: int) -> int:
 
 @compiled
 def mark_cell(arrays: EpisodeArrays, cell: int, column: int, slot: int) -> None:
-    """Store in the index that `slot` comes from (column 1) or stands in (column 2) a cell; -1 to remove it."""
+    """Store in the index that a cell is the home (column 1) or the place (column 2) of `slot`; -1 to remove it."""
     i = find_row(arrays.lookup, arrays.taken, cell)
     if not is_taken(arrays.taken, i):
         arrays.lookup[i, 0] = cell + 1
@@ -188,7 +188,7 @@ def push_due(arrays: EpisodeArrays, slot: int) -> None:
 
 @compiled
 def pop_due(arrays: EpisodeArrays) -> int:
-    """Remove the slot that is due first from the queue."""
+    """Remove and return the slot that is due first."""
     heap, slot = arrays.heap, arrays.heap[0, 2]
     arrays.head[col.PENDING] -= 1
     n = arrays.head[col.PENDING]

@@ -24,21 +24,21 @@ FAST = numba is not None
 
 
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function of the host engine: compiled once, cached on disk, run without the interpreter lock."""
+    """Compile a function of the host engine once, cache it on disk, and run it without the interpreter lock."""
     if numba is None:
         return np.errstate(over="ignore")(function)  # words wrap around
     return _compile(function)
 
 
 def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a compiled function that is part of its callers: for what runs once per cell."""
+    """Compile a function inlined in its callers, for code that runs once per cell."""
     if numba is None:
         return function
     return _compile(function, forceinline=True)
 
 
 def _compile(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
-    """Compile a function, kept on disk: with the package, else under HARVESTGYM_CACHE, else for this process only."""
+    """Compile a function and cache it with the package, else under HARVESTGYM_CACHE, else for this process only."""
     compiler: Any = numba
     folder = os.environ.get("HARVESTGYM_CACHE")
     if folder and not compiler.config.CACHE_DIR and not os.access(Path(__file__).parent, os.W_OK):
@@ -46,14 +46,14 @@ def _compile(function: Callable[..., Any], **options: Any) -> Callable[..., Any]
     options |= {"nogil": True, "error_model": "numpy"}
     try:
         return compiler.njit(cache=True, **options)(function)
-    except RuntimeError:  # there is no folder to write to
+    except RuntimeError:  # no writable folder
         return compiler.njit(**options)(function)
 
 
 if event:
 
     class _Announcer(event.Listener):
-        """Lets `announcing` say that the engine is compiled; a function compiles those that it calls meanwhile."""
+        """Listener that announces compilation once, although compiling a function also compiles those it calls."""
 
         def __init__(self) -> None:
             self._open = list[ExitStack]()
@@ -85,13 +85,13 @@ def _borrowed(typing: Any, arrays: Any) -> Any:
 
 
 borrowed: Any = extending.intrinsic(_borrowed) if extending else lambda arrays: arrays
-"""The same tuple of arrays, not counted: for one compiled step, during which the caller holds them.
+"""The same tuple of arrays without reference counting, for one compiled step during which the caller holds them.
 
-Counting references to eleven arrays at every cell takes longer than looking the cells up.
+Counting references to eleven arrays for each cell takes longer than the cell lookups.
 """
 
 
-def _wide_scale(x, n):  # numba wants the overload unannotated
+def _wide_scale(x, n):  # numba requires an unannotated overload
     return (x * n) >> np.uint32(32)
 
 

@@ -1,4 +1,4 @@
-"""Objects put into an episode: layers, which take no memory, and single objects with their own target location."""
+"""Placement of objects in an episode: layers, which take no memory, and single objects with target locations."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from harvestgym.forager.world import AWAY, EMPTY, STANDING, VACANT, World, check
 
 
 class PlacedObject(NamedTuple):
-    """A single object: its kind, its target location (None: any free cell), and the attributes that it begins with."""
+    """A single object: its kind, its target location (None: any free cell), and its initial attributes."""
 
     kind: int
     target: tuple[int, int] | None
@@ -31,7 +31,7 @@ def _refuse_step(*_: object) -> int:
 
 
 class EditableEpisode(ReadableEpisode):
-    """An episode into which objects can be put, before it starts and later."""
+    """An episode to which objects can be added, before and after its start."""
 
     def __init__(self, config: ForagerConfig, world: World | None = None) -> None:
         super().__init__(config, world)
@@ -39,7 +39,7 @@ class EditableEpisode(ReadableEpisode):
         self._advance: Callable[..., int] = _refuse_step
 
     def generate_objects(self, freq: float, name: str) -> None:
-        """Put floor(freq * cells) objects of a kind on free cells, never under the agent; at once in any world."""
+        """Put floor(freq * cells) objects of a kind on free cells, never under the agent; instantly in any world."""
         kind = self.world.index(name)
         ground = self.world.regions[0]
         count = count_objects(freq, ground.count_room(self.world.start), ground.cells)
@@ -57,7 +57,7 @@ class EditableEpisode(ReadableEpisode):
     def add_object(self, thing: ForagerObject) -> None:
         """Put one object with a declared name on its `target_location`, or on a random free cell if it has none.
 
-        Where the cell is taken the object waits. It is there again after each start.
+        If the cell is occupied, the object waits. It is placed again at each start.
         """
         if not isinstance(thing, ForagerObject):
             raise ConfigError(f"add_object: expected a ForagerObject, got {thing!r}")
@@ -84,7 +84,7 @@ class EditableEpisode(ReadableEpisode):
             self._bind()
 
     def _insert_all(self, placed: Sequence[PlacedObject]) -> None:
-        """Let objects come to their target location as soon as it is free."""
+        """Add objects that appear at their target locations as soon as these are free."""
         first = -2 - sum(home < 0 for home in self._things)
         for i, (kind, target, attributes) in enumerate(placed):
             self._things[first - i] = thing = self._make(kind, target)
@@ -92,7 +92,7 @@ class EditableEpisode(ReadableEpisode):
             self._insert(first - i, kind, None if target is None else target[0] + target[1] * self.world.width)
 
     def _insert(self, home: int, kind: int, cell: int | None) -> None:
-        """Fill a slot with an object that is away and due now, in a cell or anywhere."""
+        """Fill a slot with an absent object that is due now, in a given cell or anywhere."""
         while self.arrays.head[col.USED] >= len(self.arrays.slots):
             self.arrays = lookup.grow_arrays(self.arrays, 2 * len(self.arrays.slots))
         slots = self.arrays.slots
@@ -103,7 +103,7 @@ class EditableEpisode(ReadableEpisode):
         lookup.rebuild_index(self.arrays)
 
     def _make_way(self, kind: int) -> None:
-        """Let a layer's object wait for its cell where it meets the agent or an object that moved."""
+        """Make a layer's object wait if its cell holds the agent or an object that moved."""
         slots, width = self.arrays.slots, self.world.width
         here = self.position[0] + self.position[1] * width
         taken = {here, *slots[slots[:, col.STATE] == STANDING, col.AT].tolist()}

@@ -1,4 +1,4 @@
-"""Rewards on the host: what a law reads of the time and the seed, the reward of a collision, and when it is paid."""
+"""Rewards on the host: the context that a law reads, the reward of a collision, and when it is paid."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _U = np.uint64
 
 @compiled
 def draw_noise(k0: int, k1: int, stream: int, low: int, high: int) -> float:
-    """Return a bell-shaped draw of variance one for the clock (low, high) of the world whose seed is (k0, k1)."""
+    """Return a bell-shaped draw of variance one for the clock (low, high) in the world with the seed (k0, k1)."""
     size, negative = hashing.draw_bell(_U(k0), _U(k1), _U(stream), _U(low), _U(high))
     return (-1.0 if negative else 1.0) * np.int64(size) / 65536.0
 
@@ -54,11 +54,11 @@ class HostContext:
         return self._clock % period
 
     def uniforms(self, number: int) -> np.ndarray:
-        """float32 (number,) in [0, 1)."""
+        """Return float32 (number,) in [0, 1)."""
         return _cached_uniforms(self._words, self._kind, self._generation, number)
 
     def noise(self) -> float:
-        """Return a bell-shaped draw of variance one that belongs to this step."""
+        """Return the bell-shaped draw of variance one for this step."""
         return draw_noise(*self._words, NOISE, self._clock & _WORD, (self._clock >> 32) & _WORD)
 
 
@@ -76,7 +76,7 @@ def draw_reward(kind: Kind, now: HostContext) -> float:
 
 
 class DelayedRewards:
-    """The rings of rewards of some agents.
+    """Ring buffers with the delayed rewards of some agents.
 
     Attributes:
         owed: float64 (agents, length).
@@ -87,7 +87,7 @@ class DelayedRewards:
         self.owed = np.zeros((number, ring_length(kinds)))
 
     def settle(self, hits: np.ndarray, clocks: np.ndarray, rewards: np.ndarray) -> np.ndarray:
-        """float64 (agents,): what is due now, after storing `rewards` of the kinds `hits` (-1 for none)."""
+        """Store `rewards` of the kinds `hits` (-1 for none); return the rewards that are due now, float64 (agents,)."""
         length = self.owed.shape[1]
         if length == 1:
             return rewards

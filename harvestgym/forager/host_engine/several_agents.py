@@ -1,8 +1,8 @@
-"""Several agents in one world on the host engine: every value that a `ForagerEnv` has of its agent is an array of them.
+"""Several agents in one world on the host engine: each value that `ForagerEnv` has for its agent is an array.
 
-In a step the agents move in their order; whoever comes first collects. They do not block each other and share one map;
-each sees the others as one more kind, the last one, or in colours as a dark cell. Noise in rewards belongs to the step:
-agents that collect in the same step share it.
+In a step the agents move in order; the first to arrive collects. They do not block each other and share one map;
+each sees the others as an additional kind, the last one, or in colours as a dark cell. Agents that collect in the same
+step share its reward noise.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from harvestgym.forager.observations import color_table
 from harvestgym.forager.world import EMPTY, World
 
 AGENT = (20, 20, 20)
-"""The colour of another agent, in worlds that are seen in colours."""
+"""The colour of other agents, in worlds observed in colours."""
 
 
 class Foragers(ForagerEnv):
-    """A world without renewals, teleports and objects in Python, and `number` agents in it."""
+    """A world with `number` agents, without renewals, teleports or Python objects."""
 
     def __init__(self, config: ForagerConfig, world: World, number: int) -> None:
         self._number = number
@@ -37,7 +37,7 @@ class Foragers(ForagerEnv):
         self.met = np.full(self._number, EMPTY)
 
     def step(self, actions: Any) -> tuple[Any, np.ndarray]:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """Go one step each: the observations then, and the rewards, float64 (agents,)."""
+        """Move each agent one step; return the next observations and the rewards, float64 (agents,)."""
         number, clock = self._number, self.clock
         while self.arrays.head[col.USED] + number > len(self.arrays.slots) < self.config.capacity:
             self._grow()
@@ -62,16 +62,16 @@ class Foragers(ForagerEnv):
 
     @property
     def biome(self) -> np.ndarray:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """The region in which each agent stands."""
+        """The region of each agent."""
         return self.world.find_region(*self.position)
 
     @property
     def biome_values(self) -> np.ndarray:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """The expected rewards of a `ForagerEnv`, float64 (regions,)."""
+        """The expected rewards as in `ForagerEnv`, float64 (regions,)."""
         return np.array(super().biome_values)
 
     def in_view(self) -> np.ndarray:
-        """int8 (agents, rows, columns): the kind in each cell in view, as of a `ForagerEnv`."""
+        """Return int8 (agents, rows, columns): the kind in each cell in view, as in `ForagerEnv`."""
         return np.stack([self.in_view_of(x, y) for x, y in self.arrays.agents.tolist()])
 
     def observe(self) -> Any:
@@ -79,10 +79,10 @@ class Foragers(ForagerEnv):
         return self._observe_cells(self.arrays.views[:, self.arrays.head[col.SIDE]].copy())
 
     def _tint(self, encoded: np.ndarray) -> None:
-        """No object has a colour of its own."""
+        """Do nothing, because no object has its own colour."""
 
     def _decode(self, encoded: np.ndarray) -> np.ndarray:
-        """Return the cells of encoded views, the other agents included."""
+        """Return the cells of encoded views, including the other agents."""
         cells = encoded.reshape(self._number, *self._shape)
         others = self._find_others()
         if self._mode.table is color_table:
@@ -92,7 +92,7 @@ class Foragers(ForagerEnv):
         return np.concatenate([cells, shown[..., None]], -1).view(self._table.dtype)
 
     def _find_others(self) -> np.ndarray:
-        """bool (agents, rows, columns): where each agent sees another."""
+        """Return bool (agents, rows, columns): where each agent sees another."""
         (x, y), (rows, cols) = self.position, self._aperture
         across, down = x[None] - x[:, None] + cols // 2, y[:, None] - y[None] + rows // 2
         if self.world.edge == "torus":
@@ -104,5 +104,5 @@ class Foragers(ForagerEnv):
         return out
 
     def recipe(self) -> dict[str, Any]:
-        """Return how it is made, for `core.saving.checkpoint`."""
+        """Return the arguments to make it again, for `core.saving.checkpoint`."""
         return super().recipe() | {"number": self._number}

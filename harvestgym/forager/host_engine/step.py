@@ -1,4 +1,4 @@
-"""A step of the compiled host engine: one episode at a time, well below two microseconds a step."""
+"""The step of the compiled host engine for one episode, which takes well under two microseconds."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from harvestgym.forager.world import EMPTY
 
 @inlined
 def act(arrays: EpisodeArrays, agent: int, action: int) -> int:
-    """Move one agent and its view: the kind that it met, or EMPTY."""
+    """Move one agent and its view; return the kind that it hit, or EMPTY."""
     head, agents, views = arrays.head, arrays.agents, arrays.views
     x, y = find_cell_ahead(arrays, agent, action)
     head[col.HIT] = EMPTY
@@ -62,9 +62,9 @@ def prepare(arrays: EpisodeArrays) -> None:
 def step(head: np.ndarray, regions: np.ndarray, layers: np.ndarray, kinds: np.ndarray, teleports: np.ndarray,
          agents: np.ndarray, slots: np.ndarray, index: np.ndarray, taken: np.ndarray, heap: np.ndarray,
          codes: np.ndarray, views: np.ndarray, action: int, out: np.ndarray) -> int:  # fmt: skip
-    """Make one step of the only agent; its encoded view goes to `out`; the kind that it met, or EMPTY.
+    """Step the only agent and write its encoded view to `out`; return the kind that it hit, or EMPTY.
 
-    The arrays are separate arguments: numba unpacks a tuple of them in twice the time of the step itself.
+    The arrays are separate arguments, because numba needs twice the time of the step itself to unpack a tuple of them.
     """
     arrays = borrowed(
         EpisodeArrays(head, regions, layers, kinds, teleports, agents, slots, index, taken, heap, codes, views)
@@ -97,7 +97,7 @@ def step_together(arrays: EpisodeArrays, actions: np.ndarray, out: np.ndarray, h
 
 @compiled
 def begin(arrays: EpisodeArrays, k0: int, k1: int, x: int, y: int) -> None:
-    """Begin an episode from the seed (k0, k1): the clock at 0, the world untouched, agents at (x, y) or near."""
+    """Start an episode with the seed (k0, k1): clock 0, an unchanged world, and agents at or near (x, y)."""
     head = arrays.head
     head[col.KEY_0], head[col.KEY_1] = k0, k1
     head[col.CLOCK], head[col.EVENTS], head[col.REFUSED], head[col.SIDE] = 0, 0, 0, 0

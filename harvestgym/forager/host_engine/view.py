@@ -1,4 +1,4 @@
-"""The views on the host, kept encoded: a move copies the view by one cell and looks up one row or column."""
+"""Encoded views on the host: a move shifts the view by one cell and looks up one row or column."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _U = np.uint64
 
 @inlined
 def wrap_cell(head: np.ndarray, x: int, y: int) -> tuple[int, int]:
-    """Return a cell at most one world away from the map, on it if the world is a torus."""
+    """Return a cell, at most one world size off the map, wrapped onto the map if the world is a torus."""
     if head[col.WALL_EDGE]:
         return x, y
     x = x + head[col.WIDTH] if x < 0 else (x - head[col.WIDTH] if x >= head[col.WIDTH] else x)
@@ -31,7 +31,7 @@ def is_inside(head: np.ndarray, x: int, y: int) -> bool:
 
 @inlined
 def find_cell_ahead(arrays: EpisodeArrays, agent: int, action: int) -> tuple[int, int]:
-    """Return the cell that an action leads to; the agent's own where a wall ends the world."""
+    """Return the cell that an action leads to, or the agent's own cell at the edge of a walled world."""
     x, y = arrays.agents[agent, col.AGENT_X], arrays.agents[agent, col.AGENT_Y]
     to_x = x + (1 if action == EAST else (-1 if action > SOUTH else 0))
     to_y = y + (1 if action == NORTH else (-1 if action == SOUTH else 0))
@@ -41,7 +41,7 @@ def find_cell_ahead(arrays: EpisodeArrays, agent: int, action: int) -> tuple[int
 
 @inlined
 def encode_cell(arrays: EpisodeArrays, view: np.ndarray, at: int, x: int, y: int, kind: int) -> None:
-    """Write the bytes of a kind standing at (x, y) into a view, from byte `at`."""
+    """Write the bytes of a kind at (x, y) into a view, from byte `at`."""
     head, kinds, tint = arrays.head, arrays.kinds, 0
     if 0 <= kind < len(kinds) and kinds[kind, col.TINTS] > 1:
         word = draw_word(_U(head[col.KEY_0]), _U(head[col.KEY_1]), _U(TINT), _U(x), _U(y))
@@ -54,7 +54,7 @@ def encode_cell(arrays: EpisodeArrays, view: np.ndarray, at: int, x: int, y: int
 def refresh_block(
     arrays: EpisodeArrays, view: np.ndarray, x: int, y: int, rows: tuple[int, int], cols: tuple[int, int]
 ) -> None:
-    """Look up a block of the view of an agent at (x, y): the rows and columns from first to last."""
+    """Look up a block in the view of an agent at (x, y): the given rows and columns, first to last."""
     head = arrays.head
     west, north = x - head[col.COLS] // 2, y + head[col.ROWS] // 2
     for row in range(rows[0], rows[1]):
@@ -86,7 +86,7 @@ def find_front(head: np.ndarray, action: int) -> tuple[tuple[int, int], tuple[in
 
 @inlined
 def copy_bytes(new: np.ndarray, to: int, old: np.ndarray, start: int, number: int) -> None:
-    """Copy bytes. The positions are unsigned: a sign would be tested for every byte, twenty times slower."""
+    """Copy bytes. The positions are unsigned, because testing a sign for every byte is twenty times slower."""
     first, source = _U(to), _U(start)
     for i in range(_U(number)):
         new[first + _U(i)] = old[source + _U(i)]
@@ -94,7 +94,7 @@ def copy_bytes(new: np.ndarray, to: int, old: np.ndarray, start: int, number: in
 
 @inlined
 def slide(head: np.ndarray, action: int, old: np.ndarray, new: np.ndarray) -> None:
-    """Copy a view moved by one cell; the row or column that comes into view is looked up afterwards."""
+    """Copy a view shifted by one cell; the row or column that comes into view is looked up afterwards."""
     by = head[col.COLS] * head[col.DEPTH] if action in (NORTH, SOUTH) else head[col.DEPTH]
     if action == NORTH or action > SOUTH:
         copy_bytes(new, by, old, 0, len(old) - by)
@@ -104,7 +104,7 @@ def slide(head: np.ndarray, action: int, old: np.ndarray, new: np.ndarray) -> No
 
 @compiled
 def patch(arrays: EpisodeArrays, cell: int, kind: int) -> None:
-    """Show a kind in one cell, in every view that holds it."""
+    """Show a kind in one cell, in every view that contains the cell."""
     head = arrays.head
     x, y = cell % head[col.WIDTH], cell // head[col.WIDTH]
     for agent in range(len(arrays.agents)):

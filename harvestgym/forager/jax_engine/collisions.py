@@ -1,4 +1,4 @@
-"""Collisions under JAX: what blocks the agent, what is taken, and when it will return."""
+"""Collisions under JAX: what blocks the agent, what is taken, and when it returns."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .view import find_cell_ahead, find_kind_ahead, locate_in_view, patch
 def collide(
     world: World, state: ForagerState, action: jax.Array, params: ForagerParams
 ) -> tuple[ForagerState, jax.Array]:
-    """Return the collision with the object ahead, and whether the way is free."""
+    """Collide with the object ahead; return the state, and whether its cell can be entered."""
     x, y = find_cell_ahead(world, state, action)
     stays = (x == state.x) & (y == state.y)
     kind = jnp.where(stays, EMPTY, find_kind_ahead(world, state, action))
@@ -28,7 +28,7 @@ def collide(
     blocked = (kind >= 0) & jnp.array([k.blocking for k in kinds])[kind]
     takes = (kind >= 0) & jnp.array([k.collectable for k in kinds])[kind]
     room = (slot >= 0) | jnp.any(unpack_state(state.slots) == VACANT)
-    hit = jnp.where(takes & ~room, EMPTY, kind)  # what must stay counts as nothing
+    hit = jnp.where(takes & ~room, EMPTY, kind)  # an object that must stay counts as nothing
     state = pay(world, replace(state, hit=hit), params, world.find_region(x, y, jnp))
     return _take(world, state, x, y, kind, slot, takes), ~blocked & ~stays
 
@@ -36,7 +36,7 @@ def collide(
 def _take(
     world: World, state: ForagerState, x: jax.Array, y: jax.Array, kind: jax.Array, slot: jax.Array, takes: jax.Array
 ) -> ForagerState:
-    """Take an object away, unless the bound on changes is reached."""
+    """Take an object away, unless the limit on changes is reached."""
     slots = state.slots
     vacant = unpack_state(slots) == VACANT
     i = jnp.where(slot >= 0, slot, jax.lax.argmax(vacant, 0, jnp.int32))
@@ -62,14 +62,14 @@ def _take(
 
 
 def _find_target(world: World, kind: jax.Array, x: jax.Array, y: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Return the cell to return to: a fixed target, or else the one where the object was taken."""
+    """Return the cell where an object will return: its fixed target, or else the cell where it was taken."""
     fixed = jnp.array([k.place == ReturnPlace.FIXED for k in world.kinds])[kind]
     target = jnp.array([k.target for k in world.kinds], jnp.uint32)[kind]
     return jnp.where(fixed, target[0], x), jnp.where(fixed, target[1], y)
 
 
 def _draw_delay(world: World, state: ForagerState, kind: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """(steps, whether never) until the object just taken returns."""
+    """Return (steps until the object just taken returns, whether it never returns)."""
     delays = [k.delay for k in world.kinds] or [Kind("nothing").delay]
     laws = jnp.array([d.law for d in delays], jnp.int32)[kind]
     a, b = (jnp.array([getattr(d, n) for d in delays], jnp.int32)[kind] for n in ("a", "b"))

@@ -1,4 +1,4 @@
-"""Changes of the world itself under JAX: regions renewed, objects that return, agents that are teleported."""
+"""Changes to the world itself under JAX: renewed regions, returning objects and teleported agents."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from .view import is_in_view, locate_in_view, patch, refresh
 
 
 def renew(world: World, state: ForagerState) -> ForagerState:
-    """Begin a new generation in each region that is eaten up or whose time has come."""
+    """Start a new generation in each region that is due for one, by collections or by time."""
     due = jnp.stack([_is_over(state, r, g) for r, g in enumerate(world.regions)])
 
     def renew_due(state: ForagerState) -> ForagerState:
@@ -57,7 +57,7 @@ def _is_over(state: ForagerState, r: int, g: Region) -> jax.Array:
 def _change_if(needed: jax.Array, change: Callable[[ForagerState], ForagerState], state: ForagerState) -> ForagerState:
     """Return `change(state)` if it is needed, else `state`.
 
-    A loop of at most one turn: under `vmap`, a `cond` would compute the change for every state in every step.
+    A loop of at most one iteration: under `vmap`, a `cond` would compute the change for every state in every step.
     """
     once = lambda loop: (jnp.asarray(False), change(loop[1]))  # noqa: E731
     return jax.lax.while_loop(lambda loop: loop[0], once, (needed, state))[1]
@@ -85,12 +85,12 @@ def _is_due(state: ForagerState) -> jax.Array:
 
 
 def return_objects(world: World, state: ForagerState) -> ForagerState:
-    """Return what is due, in the order of collection; an object that finds no free cell waits one step."""
+    """Return the objects that are due, in the order of collection; an object without a free cell waits one step."""
     return _return_one_by_one(world, state) if world.moves else _return_all_home(world, state)
 
 
 def _return_all_home(world: World, state: ForagerState) -> ForagerState:
-    """Return all that is due to its home, unless the agent stands there: no other object ever takes a home."""
+    """Return all due objects to their homes, unless the agent is there; no other object ever occupies a home."""
     x, y = state.slots[HOME_X], state.slots[HOME_Y]
     back = _is_due(state) & ~((x == state.x) & (y == state.y))
     row, col = locate_in_view(world, state, x, y)
@@ -120,7 +120,7 @@ def _return_one_by_one(world: World, state: ForagerState) -> ForagerState:
 
 
 def _return_object(world: World, state: ForagerState, i: jax.Array) -> ForagerState:
-    """Let the object of slot `i` stand where its kind says, if the cell is free."""
+    """Place the object of slot `i` where its kind specifies, if the cell is free."""
     slots, kind = state.slots, unpack_kind(state.slots)[i]
     places = jnp.array([k.place for k in world.kinds], jnp.int32)[kind]
     home = world.find_region(slots[HOME_X, i], slots[HOME_Y, i], jnp)
@@ -140,7 +140,7 @@ def _return_object(world: World, state: ForagerState, i: jax.Array) -> ForagerSt
 
 
 def teleport(world: World, state: ForagerState) -> ForagerState:
-    """Put the agent every so many steps on a free cell of the next region in turn."""
+    """Move the agent periodically to a free cell in the next region in turn."""
     every, stops = world.teleport_every, world.teleport_to or (0,)
     phase = clock_phase(state, every * len(stops))
     region = jnp.array(stops, jnp.int32)[phase // every]

@@ -1,6 +1,6 @@
-"""Cell look-up under JAX: the kind in any number of cells at once.
+"""Cell lookup under JAX: the kind in any number of cells at once.
 
-The changed objects are `slots`, an array of words (5 or 7, capacity) whose rows are named below. A look-up compares
+The changed objects are `slots`, an array of words (5 or 7, capacity) whose rows are named below. A lookup compares
 all slots with all cells.
 """
 
@@ -19,17 +19,17 @@ from harvestgym.forager.world import EMPTY, STANDING, TRIES, VACANT, Region, Wor
 from .state import ForagerState
 
 HOME_X, HOME_Y, DUE, BORN, META, AT_X, AT_Y = range(7)
-"""Rows of `slots`: the cell an object comes from, when it returns, the number of the collision that took it, its state
-and kind as one word, and where it stands or will stand (absent where every object returns to its own cell)."""
+"""Rows of `slots`: the object's original cell, when it returns, the number of the collision that took it, its state
+and kind as one word, and its present or next cell (absent if every object returns to its own cell)."""
 
 
 def to_word(x: Any) -> jax.Array:
-    """`x` as uint32."""
+    """Convert `x` to uint32."""
     return jnp.asarray(x).astype(jnp.uint32)
 
 
 def _select(region: jax.Array, values: Sequence[Any] | jax.Array) -> jax.Array:
-    """`values[region]`, as a chain of choices that XLA fuses."""
+    """Return `values[region]`, as a chain of selections that XLA fuses."""
     out = to_word(values[0])
     for i in range(1, len(values)):
         out = jnp.where(region == i, to_word(values[i]), out)
@@ -42,7 +42,7 @@ def _select(region: jax.Array, values: Sequence[Any] | jax.Array) -> jax.Array:
 def rank_cell(
     regions: Sequence[Region], keys: jax.Array, region: jax.Array, x: jax.Array, y: jax.Array
 ) -> tuple[jax.Array, jax.Array]:
-    """Return the rank pair (p, q) of each cell in its region, before the reserved cell changes places."""
+    """Return the rank pair (p, q) of each cell in its region, before the reserved cell is swapped."""
     select = lambda values: _select(region, list(values))  # noqa: E731
     p, q = x - select(g.x for g in regions), y - select(g.y for g in regions)
     a, b = select(g.grid[0] for g in regions), select(g.grid[1] for g in regions)
@@ -68,14 +68,14 @@ def rank_cell(
 def permute(
     p: jax.Array, q: jax.Array, a: jax.Array, b: jax.Array, k0: jax.Array, k1: jax.Array
 ) -> tuple[jax.Array, jax.Array]:
-    """`hashing.permute` as a loop: unrolled, XLA would compile it once for every use of its result."""
+    """Run `hashing.permute` as a loop; if unrolled, XLA would compile it for every use of its result."""
     p, q, k0, k1 = jnp.broadcast_arrays(p, q, k0, k1)
     once = lambda _, now: permute_once(now[0], now[1], a, b, now[2], now[3])  # noqa: E731
     return jax.lax.fori_loop(0, ROUNDS, once, (p, q, k0, k1))[:2]
 
 
 def generate_kind(world: World, state: ForagerState, x: jax.Array, y: jax.Array) -> jax.Array:
-    """int32: the kind that the world put in each cell at first, or EMPTY."""
+    """Return int32: the kind that the world generated in each cell, or EMPTY."""
     regions = world.regions
     region = world.find_region(x, y, jnp)
     p, q = rank_cell(regions, state.keys, region, x, y)
@@ -97,7 +97,7 @@ def generate_kind(world: World, state: ForagerState, x: jax.Array, y: jax.Array)
 def key_region(
     world: World, words: jax.Array, region: int, generation: jax.Array, x: jax.Array, y: jax.Array
 ) -> tuple[jax.Array, jax.Array, Any]:
-    """(keys, reserved rank, whether one is reserved) of a region's new generation with the agent at (x, y)."""
+    """Return (keys, reserved rank, whether one is reserved) for a region's new generation with the agent at (x, y)."""
     streams = jnp.array([PLACE_0, PLACE_0 + 1], jnp.uint32)
     keys = draw_word(words[0], words[1], streams, jnp.uint32(region), generation)
     g = world.regions[region]
@@ -121,17 +121,17 @@ def unpack_kind(slots: jax.Array) -> jax.Array:
 
 
 def pack(state: Any, kind: Any) -> jax.Array:
-    """State and kind as one word."""
+    """Pack state and kind into one word."""
     return to_word(state) | (to_word(kind) << np.uint32(2))
 
 
 def current_cells(slots: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Return where each object stands or will stand: its own rows, or its home where every object returns there."""
+    """Return the present or next cell of each object: from its own rows, or its home if every object returns there."""
     return (slots[AT_X], slots[AT_Y]) if len(slots) > AT_X else (slots[HOME_X], slots[HOME_Y])
 
 
 def find_slot(slots: jax.Array, x: jax.Array, y: jax.Array) -> jax.Array:
-    """Return the slot of the changed object that stands in a cell, -1 for none."""
+    """Return the slot of the changed object in a cell, or -1."""
     at_x, at_y = current_cells(slots)
     here = (at_x == x) & (at_y == y) & (unpack_state(slots) == STANDING)
     return jnp.where(jnp.any(here), jax.lax.argmax(here, 0, jnp.int32), -1)
@@ -141,7 +141,7 @@ def find_slot(slots: jax.Array, x: jax.Array, y: jax.Array) -> jax.Array:
 
 
 def is_in_season(world: World, state: ForagerState, kind: jax.Array, x: jax.Array, y: jax.Array) -> jax.Array:
-    """Return whether objects of a kind that come from the cells (x, y) stand now, or never expire."""
+    """Return whether objects of a kind from the cells (x, y) are in season now, or never expire."""
     out = jnp.ones(jnp.shape(kind), bool)
     for i, k in enumerate(world.kinds):
         if k.lasts:
@@ -153,9 +153,9 @@ def is_in_season(world: World, state: ForagerState, kind: jax.Array, x: jax.Arra
 
 
 def find_kind(world: World, state: ForagerState, x: jax.Array, y: jax.Array, hidden: bool = False) -> jax.Array:
-    """Return the kind or EMPTY in each of the cells now; with `hidden` also the objects out of season; shapes (n,).
+    """Return the kind or EMPTY in each of the cells now, shape (n,); `hidden` includes objects out of season.
 
-    What stands there is what the world generated, less the objects taken, or an object that moved there.
+    A cell contains the object that the world generated, unless it was taken, or an object that moved there.
     """
     slots, slot_state = state.slots, unpack_state(state.slots)
     cells = lambda sx, sy: (sx == x[:, None]) & (sy == y[:, None])  # noqa: E731
@@ -175,7 +175,7 @@ def find_kind(world: World, state: ForagerState, x: jax.Array, y: jax.Array, hid
 def draw_free_cell(
     world: World, state: ForagerState, region: jax.Array, stream: int, event: jax.Array
 ) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """(x, y, found): the first free cell of those drawn from a region, for a stream and the number of a collision."""
+    """Return (x, y, found): the first free cell drawn from a region, for a stream and the number of a collision."""
     select = lambda values: _select(region, list(values))  # noqa: E731
     streams = to_word(stream + STREAMS * 2 * np.arange(TRIES, dtype=np.uint32))
     k0, k1, clock = state.words[0], state.words[1], state.clock[1]

@@ -1,7 +1,7 @@
 """The forager as a functional environment: the same world, rules and draws as the host engine, for `vmap` and GPUs.
 
-A step: renew regions, return objects, collide with what is ahead, move, count. The key of a step is not used: every
-draw belongs to the seed, the clock and the number of the collision, so that both engines make the same draws.
+A step renews regions, returns objects, resolves the collision ahead, moves and counts. The key of a step is not used:
+every draw depends on the seed, the clock and the number of the collision, so both engines make the same draws.
 """
 
 from __future__ import annotations
@@ -41,19 +41,19 @@ from .view import encode, move, refresh, survey
 
 _ONE = np.uint32(1)
 BEGINNING = 5_000
-"""Steps of an endless episode that are evaluated."""
+"""Number of steps of an endless episode that are evaluated."""
 
 
 def draw_seed(key: jax.Array) -> jax.Array:
-    """uint32 (2,): the seed of the episode that begins with a key."""
+    """Return uint32 (2,): the seed of the episode that starts with a key."""
     return jax.random.bits(key, (2,), jnp.uint32)
 
 
 @dataclass(frozen=True, repr=False)
 class Forager(Env[ForagerState, ForagerParams]):
-    """A foraging world: the agent goes north, east, south or west and meets what stands there.
+    """A foraging world: the agent goes north, east, south or west and collides with objects.
 
-    Never terminates; a horizon truncates. Objects block, pay, are collected and return, as their kinds say.
+    Never terminates; a horizon truncates. Kinds define whether objects block, pay, are collected and return.
     """
 
     family: ClassVar[str | None] = "harvestgym.forager.family"
@@ -80,19 +80,19 @@ class Forager(Env[ForagerState, ForagerParams]):
 
     @property
     def params(self) -> ForagerParams:
-        """Every reward as its law says, and the horizon."""
+        """The default parameters: rewards as their laws define them, and the horizon."""
         return ForagerParams(
             worth=jnp.ones(max(1, len(self.world.kinds)), jnp.float32), horizon=jnp.int32(self.horizon)
         )
 
     @property
     def evaluation_steps(self) -> int:
-        """Steps of an episode that go into a table or a picture: its horizon, or the beginning of an endless one."""
+        """Number of steps in tables and pictures: the horizon, or the first steps of an endless episode."""
         return self.horizon or BEGINNING
 
     @property
     def observation_space(self) -> gymnasium.Space[Any]:
-        """As `observation_mode` says; with a hint a dict of `view` and `hint`."""
+        """The space of the observation mode; with a hint, a dict of `view` and `hint`."""
         return make_space(self.world, self.mode, self.aperture, self.hint)
 
     @property
@@ -102,7 +102,7 @@ class Forager(Env[ForagerState, ForagerParams]):
 
     @cached_property
     def capacity(self) -> int:
-        """Slots: no more than there can be objects to take."""
+        """The number of slots, at most the number of collectable objects."""
         takeable = [i for i, kind in enumerate(self.world.kinds) if kind.collectable]
         total = sum(n for region in self.world.regions for kind, n in region.layers if kind in takeable)
         return max(1, min(self.world.capacity, total))
@@ -140,7 +140,7 @@ class Forager(Env[ForagerState, ForagerParams]):
         return refresh(world, state)
 
     def transition(self, key: jax.Array, state: ForagerState, action: Any, params: ForagerParams) -> ForagerState:
-        """Return one step."""
+        """Return the state after one step."""
         world, action = self.world, jnp.asarray(action, jnp.int32)
         state = renew(world, state) if world.renews else state
         state = return_objects(world, state)
@@ -152,7 +152,7 @@ class Forager(Env[ForagerState, ForagerParams]):
         return replace(state, clock=jnp.stack([state.clock[0] + (low == 0), low]))
 
     def observation(self, key: jax.Array, state: ForagerState, action: Any, params: ForagerParams) -> Any:
-        """Return the observation of the mode; with a hint a dict."""
+        """Return the observation of the mode; with a hint, a dict."""
         mode = MODES[self.mode]
         seen = mode.observe(encode(self.world, state, mode), jnp)
         if not self.hint[0]:
@@ -161,14 +161,14 @@ class Forager(Env[ForagerState, ForagerParams]):
         return add_hint(self.world, self.hint, seen, clock_phase(state, self.hint[1]), region)
 
     def cells(self, state: ForagerState) -> jax.Array:
-        """int32 (height, width): the kind in every cell or -1, northernmost row first; for small worlds."""
+        """Return int32 (height, width): the kind in every cell or -1, northernmost row first; for small worlds."""
         check_survey(self.world)
         return survey(self.world, state)
 
     def reward(
         self, key: jax.Array, state: ForagerState, action: Any, after: ForagerState, params: ForagerParams
     ) -> jax.Array:
-        """Return the rewards of the objects met, as far as they are paid in this step."""
+        """Return the rewards of collisions that are paid in this step."""
         return after.paid
 
     def truncation(self, state: ForagerState, params: ForagerParams) -> jax.Array:
@@ -177,7 +177,7 @@ class Forager(Env[ForagerState, ForagerParams]):
         return (low > 0) & ((state.clock[0] > 0) | (state.clock[1] >= low))
 
     def info(self, state: ForagerState, params: ForagerParams) -> dict[str, Any]:
-        """Metrics: rate, what was collected, biome, and the regret of being here rather than in the best biome."""
+        """Return metrics: reward rate, objects collected, biome, and the regret compared with the best biome."""
         biome = self.world.find_region(state.x, state.y, jnp)
         values = region_values(self.world, state, params)
         return {

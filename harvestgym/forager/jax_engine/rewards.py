@@ -32,13 +32,13 @@ class JaxContext:
         return hashing.modulo(self._high, self._low, jnp.uint32(period)).astype(jnp.int32)
 
     def uniforms(self, number: int) -> jax.Array:
-        """float32 (number,) in [0, 1)."""
+        """Return float32 (number,) in [0, 1)."""
         index, stream = jnp.arange(number, dtype=jnp.uint32), jnp.uint32(SERIES + STREAMS * self._kind)
         word = hashing.draw_word(self._words[0], self._words[1], stream, self._generation, index)
         return (word >> np.uint32(8)).astype(jnp.float32) / np.float32(16777216)
 
     def noise(self) -> jax.Array:
-        """Return a bell-shaped draw of variance one that belongs to this step."""
+        """Return the bell-shaped draw of variance one for this step."""
         k0, k1 = self._words[0], self._words[1]
         size, negative = hashing.draw_bell(k0, k1, jnp.uint32(NOISE), self._low, self._high)
         return jnp.where(negative == 1, -1.0, 1.0) * size.astype(jnp.float32) / np.float32(65536)
@@ -50,7 +50,7 @@ def reward_context(state: ForagerState, kind: int, generation: jax.Array) -> Jax
 
 
 def clock_phase(state: ForagerState, period: int) -> jax.Array:
-    """int32: the clock modulo `period`."""
+    """Return the clock modulo `period`, int32."""
     return reward_context(state, 0, jnp.uint32(0)).phase(period)
 
 
@@ -78,7 +78,7 @@ def pay(world: World, state: ForagerState, params: ForagerParams, region: jax.Ar
 
 
 def region_values(world: World, state: ForagerState, params: ForagerParams) -> jax.Array:
-    """float32 (regions,): expected reward of the collectable objects per cell, now, as generated."""
+    """Return float32 (regions,): current expected reward per cell of the collectable objects as generated."""
 
     def expect(kind: int, region: int) -> jax.Array:
         now = reward_context(state, kind, state.generation[region])

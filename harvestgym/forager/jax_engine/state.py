@@ -14,7 +14,7 @@ from harvestgym.core.xla.fusion import traces_single_kernel
 
 @pytree
 class ForagerParams:
-    """Numbers that may be mapped over, drawn or differentiated."""
+    """Numbers that can be mapped over, randomised or differentiated."""
 
     worth: jax.Array = par("worth", "factor on the reward of each kind")
     horizon: jax.Array = par("horizon#step", "steps until truncation, 0 for never", low=0, dtype="int")
@@ -46,8 +46,8 @@ class ForagerState:
 def put(array: jax.Array, index: Any, value: Any, where: Any = True, axis: int = 0) -> jax.Array:
     """Return `array` with `value` at an index of an axis, if `where`.
 
-    Under `vmap` this is a scatter, which a single kernel cannot contain: there all entries are compared. Elsewhere the
-    comparison takes a third longer, because XLA computes the value again for each entry.
+    Under `vmap` this is a scatter, which a single kernel cannot contain, so all entries are compared there. Elsewhere
+    the comparison would take a third longer, because XLA recomputes the value for each entry.
     """
     index, value = jnp.where(where, index, array.shape[axis]), jnp.asarray(value, array.dtype)
     if traces_single_kernel():

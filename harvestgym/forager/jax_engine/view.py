@@ -1,6 +1,6 @@
 """The view under JAX: part of the state; a move looks up one row or column only.
 
-`state.view` holds kinds, (rows, columns) of the aperture; the number of kinds stands for the outside of a walled world.
+`state.view` holds kinds, (rows, columns) of the aperture; the number of kinds marks the outside of a walled world.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def _wrap(v: jax.Array, n: int) -> jax.Array:
 
 
 def find_cell_ahead(world: World, state: ForagerState, action: jax.Array) -> Cells:
-    """Return the cell that an action leads to; the agent's own where a wall ends the world."""
+    """Return the cell that an action leads to, or the agent's own cell at the edge of a walled world."""
     dx, dy = jnp.asarray(MOVES, jnp.int32)[action]
     x, y = state.x.astype(jnp.int32) + dx, state.y.astype(jnp.int32) + dy
     w, h = world.width, world.height
@@ -38,7 +38,7 @@ def find_cell_ahead(world: World, state: ForagerState, action: jax.Array) -> Cel
 
 
 def find_kind_ahead(world: World, state: ForagerState, action: jax.Array) -> jax.Array:
-    """Return the kind in the cell ahead, read from the view where the view reaches so far."""
+    """Return the kind in the cell ahead, read from the view if the view extends that far."""
     rows, cols = state.view.shape
     if min(rows, cols) < 3:
         x, y = find_cell_ahead(world, state, action)
@@ -53,7 +53,7 @@ def move(world: World, state: ForagerState, action: jax.Array, moved: jax.Array)
     x, y = find_cell_ahead(world, state, action)
     rows, cols = state.view.shape
     line = _find_line(world, replace(state, x=x, y=y), action).astype(jnp.int8)
-    # A view framed by the new line, and a window in it: faster than a choice among four views.
+    # A window in the view framed by the new line: faster than selecting among four views.
     row, col = np.ogrid[: rows + 2, : cols + 2]
     above, aside = (row == 0) | (row == rows + 1), (col == 0) | (col == cols + 1)
     framed = jnp.where(aside, jnp.pad(line[:rows], 1)[:, None], jnp.pad(state.view, 1))
@@ -79,7 +79,7 @@ def _find_line(world: World, state: ForagerState, action: jax.Array) -> jax.Arra
 
 
 def _offset_cells(world: World, state: ForagerState, dx: Any, dy: Any) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """(x, y, outside) of cells around the agent; wrapped, so that x and y are always in the world."""
+    """Return (x, y, outside) of cells around the agent; wrapped, so that x and y are always in the world."""
     w, h = world.width, world.height
     x, y = state.x.astype(jnp.int32) + dx, state.y.astype(jnp.int32) + dy
     outside = (x < 0) | (x >= w) | (y < 0) | (y >= h)
@@ -104,7 +104,7 @@ def _find_block(world: World, state: ForagerState, x: jax.Array, y: jax.Array) -
 
 
 def locate_in_view(world: World, state: ForagerState, x: jax.Array, y: jax.Array) -> Cells:
-    """(row, column) of cells, which may lie outside the view."""
+    """Return (row, column) of cells, which may lie outside the view."""
     rows, cols = state.view.shape
     col = x.astype(jnp.int32) - state.x.astype(jnp.int32) + cols // 2
     row = state.y.astype(jnp.int32) - y.astype(jnp.int32) + rows // 2
@@ -130,7 +130,7 @@ def patch(state: ForagerState, row: jax.Array, col: jax.Array, kind: Any, where:
 
 
 def survey(world: World, state: ForagerState) -> jax.Array:
-    """int32 (height, width): the kind in every cell or -1, northernmost row first; for small worlds."""
+    """Return int32 (height, width): the kind in every cell or -1, northernmost row first; for small worlds."""
     y, x = np.indices((world.height, world.width), np.int32)
     return _find_block(world, state, to_word(x), to_word(y[::-1]))
 
@@ -163,7 +163,7 @@ def _encode_view(world: World, state: ForagerState, table: np.ndarray) -> jax.Ar
 
 
 def _draw_tints(world: World, state: ForagerState) -> jax.Array:
-    """int32 (rows, columns): which of the colours of its kind each cell shows."""
+    """Return int32 (rows, columns): the index of each cell's colour among those of its kind."""
     x, y, _ = _view_cells(world, state)
     counts = jnp.array([1, *(max(1, len(k.colors)) for k in world.kinds), 1], jnp.uint32)
     number = counts[state.view.astype(jnp.int32) + 1]

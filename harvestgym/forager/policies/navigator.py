@@ -1,9 +1,9 @@
-"""A forager that knows the laws and the clock: the best path in view at current rewards, else on to the best biome.
+"""A forager that knows the laws and the clock: it takes the best path in view, or else walks to the best biome.
 
-It counts its own steps and so its position. Foods of one color it distinguishes by the biome of their cell. Where
-nothing in view pays enough it walks to the biome that pays most now, and so crosses the world when foods change sign. A
-food whose rewards are a random series is worth what it paid last, unless the observation reports current rewards
-(`InformedForager`). Its numbers are tuned for each world (`harvestgym tune`).
+It plans with current rewards, and tracks its position by counting steps. It distinguishes foods of the same color by
+the biome of their cell. If nothing in view pays enough, it walks to the biome that pays most now, so it crosses the
+world when foods change sign. It values a food with a random reward series at the last reward, unless the observation
+reports current rewards (`InformedForager`). Its numbers are tuned for each world (`harvestgym tune`).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ NEVER_MET = -1
 
 @dataclass(frozen=True, repr=False)
 class InformedForager(Forager):
-    """The same world; an observation is a dict of `view`, as before, and `worth`, the current reward of each kind."""
+    """A world whose observation is a dict of `view`, the original one, and `worth`, the current reward of each kind."""
 
     @classmethod
     def inform(cls, env: Forager) -> InformedForager:
@@ -52,7 +52,7 @@ class InformedForager(Forager):
         return gymnasium.spaces.Dict({"view": super().observation_space, "worth": worth})
 
     def observation(self, key: jax.Array, state: ForagerState, action: Any, params: ForagerParams) -> Any:
-        """Return the view, and the expected reward of each kind where it grows."""
+        """Return the view, and the expected reward of each kind in its region."""
         return {"view": super().observation(key, state, action, params), "worth": self._find_worth(state, params)}
 
     def _find_worth(self, state: ForagerState, params: ForagerParams) -> jax.Array:
@@ -68,11 +68,11 @@ class NavigatorMemory(NamedTuple):
     """The memory of a navigator.
 
     Attributes:
-        x, y, clock: int32, as the agent has counted them.
-        last: int32, the last action, -1 at first.
+        x, y, clock: int32, as counted by the agent.
+        last: int32, the last action, initially -1.
         ahead: int32, the kind in the cell that the last action led to: 0 for nothing, 1 ... for the kinds.
-        paid: float32 (kinds,), what each kind paid last.
-        met: int32 (kinds,), the clock of that, `NEVER_MET` before.
+        paid: float32 (kinds,), the last reward of each kind.
+        met: int32 (kinds,), the clock of that reward, or `NEVER_MET`.
     """
 
     x: jax.Array
@@ -122,7 +122,7 @@ class _Navigator:
         return NavigatorMemory(*place, carry.clock + 1, action, ahead, carry.paid, carry.met), action
 
     def _read_kinds(self, obs: jax.Array, x: jax.Array, y: jax.Array) -> jax.Array:
-        """int32 (rows, columns): 0 for nothing, 1 ... for the kinds, and the last for the outside."""
+        """Return int32 (rows, columns): 0 for nothing, 1 ... for the kinds, and the last for the outside."""
         return read_channels(obs) if MODES[self.env.mode].has_channels else self._read_colors(obs, x, y)
 
     def _read_colors(self, obs: jax.Array, x: jax.Array, y: jax.Array) -> jax.Array:
@@ -139,7 +139,7 @@ class _Navigator:
         return out
 
     def _find_worth(self, numbers: Numbers, carry: NavigatorMemory) -> jax.Array:
-        """float32 (kinds,): the expected rewards now; of a random series what it paid last, and more with time."""
+        """Return float32 (kinds,): expected rewards now; for a random series the last one, increased over time."""
         if self.worth is not None:
             return jnp.array(self.worth, jnp.float32)
         words, zero, now = jnp.zeros(2, jnp.uint32), jnp.uint32(0), to_word(carry.clock)
@@ -151,7 +151,7 @@ class _Navigator:
         return worth
 
     def _lead_to_biome(self, worth: jax.Array, x: jax.Array, y: jax.Array) -> jax.Array:
-        """(4,): 1 for each action that leads to the middle of the best biome; 0 for all in it, or if carried off."""
+        """Return (4,): 1 for each action that leads to the middle of the best biome; all 0 in it or with teleports."""
         world = self.env.world
         if world.teleport_every:
             return jnp.zeros(4, jnp.float32)
@@ -168,13 +168,13 @@ class _Navigator:
 
 
 def remember_reward(carry: NavigatorMemory, last: Timestep) -> NavigatorMemory:
-    """Remember what the kind that the last action led to has paid."""
+    """Remember the reward of the kind that the last action led to."""
     met = jnp.arange(1, len(carry.met) + 1, dtype=jnp.int32) == carry.ahead
     return carry._replace(paid=jnp.where(met, last.reward, carry.paid), met=jnp.where(met, carry.clock, carry.met))
 
 
 def add_near(pays: jax.Array) -> jax.Array:
-    """float32 (rows, columns): what the other cells of a view pay, by their distance; costs are left out."""
+    """Return float32 (rows, columns): what the other cells of a view pay, weighted by distance, without costs."""
     food = jnp.maximum(pays, 0.0)
     steps = (np.abs(np.subtract.outer(np.arange(n), np.arange(n))) for n in food.shape)
     along, across = (jnp.asarray(np.float32(CLOSE) ** step, jnp.float32) for step in steps)
@@ -191,17 +191,17 @@ def navigator(
     doubt: float = 0.0,
     worth: tuple[float, ...] | None = None,
 ) -> Policy:
-    """Return the forager for observations in objects or colors, from the start of an episode on.
+    """Return the navigator for observations in objects or colors; it must act from the start of an episode.
 
     Args:
-        env: the world; of an `InformedForager` the rewards are read from the observation.
-        discount: per step to what pays.
+        env: the world; with an `InformedForager`, rewards are read from the observation.
+        discount: discount per step of the path to a reward.
         enough: discounted reward in view below which it walks on to the best biome.
-        crowd: share of the food around a food that counts as its own, so that it prefers many close together.
-        straight: preference for the direction of the last step while it walks on; to the best biome leads 1.
-        unknown: worth of a food with a random series of rewards that it has never met.
-        doubt: how much more it is worth than what it paid last, 1,000 steps later.
-        worth: of each kind, if it takes the rewards to be always the same; else the laws say it.
+        crowd: share of the nearby food that is added to the value of a food, so that it prefers clusters.
+        straight: preference for the last direction while it walks on; the direction of the best biome has 1.
+        unknown: value of a food with a random reward series before its first encounter.
+        doubt: increase in the value of such a food over its last reward, per 1,000 steps.
+        worth: value of each kind, if it assumes constant rewards; by default, values follow the laws.
     """
     numbers = Numbers(*map(jnp.float32, (discount, enough, crowd, straight, unknown, doubt)))
     x, y, kinds = *env.world.start, len(env.world.kinds)
@@ -213,9 +213,9 @@ def navigator(
 
 
 def planner(env: Forager, discount: float = DISCOUNT) -> Policy:
-    """Return the path of most discounted reward within the aperture: a navigator that goes nowhere else.
+    """Return a navigator that only takes the path with the highest discounted reward within the aperture.
 
-    It knows the expected reward of each kind at the first step, and not that it changes.
+    It knows the expected reward of each kind at the first step, but not that it changes.
     """
     return navigator(env, discount, enough=-np.inf, worth=find_first_worth(env))
 

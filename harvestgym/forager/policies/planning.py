@@ -1,4 +1,4 @@
-"""A view as policies read it: the kinds in it, the cells that can be entered, and the best path to what pays."""
+"""Planning in a view: the kinds in it, the cells that can be entered, and the best path to rewards."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from harvestgym.forager.world import MOVES, World
 
 
 def read_channels(obs: jax.Array) -> jax.Array:
-    """int32 (rows, columns): 0 for nothing, 1 ... for the kinds, and the last for the outside, from channels."""
+    """Return int32 (rows, columns) from channels: 0 for nothing, 1 ... for the kinds, the last for the outside."""
     return jnp.where(jnp.any(obs, -1), jax.lax.argmax(obs, obs.ndim - 1, jnp.int32) + 1, 0)
 
 
 def find_free(world: World, stops: Callable[[Kind], bool]) -> jax.Array:
-    """bool (kinds + 2,): whether a cell with nothing, each kind and the outside can be entered."""
+    """Return bool (kinds + 2,): whether a cell with nothing, each kind and the outside can be entered."""
     return jnp.array([True, *(not stops(kind) for kind in world.kinds), False])
 
 
 def is_closed(kind: Kind) -> bool:
-    """Return whether a kind is in the way and stays there."""
+    """Return whether a kind blocks the way permanently."""
     return kind.blocking and not kind.collectable
 
 
 def plan(worth: jax.Array, open_: jax.Array, sweeps: int, discount: float | jax.Array) -> jax.Array:
-    """float32 (4,): the discounted reward of the best path that begins with each action.
+    """Return float32 (4,): the discounted reward of the best path that starts with each action.
 
     Args:
         worth: float32 (rows, columns), what each cell in view pays.
-        open_: bool (rows, columns), whether it can be entered.
-        sweeps: of value iteration, about the length of the longest path.
-        discount: per step.
+        open_: bool (rows, columns), whether each cell can be entered.
+        sweeps: number of sweeps of value iteration, about the length of the longest path.
+        discount: discount per step.
     """
 
     @custom_vmap
@@ -52,10 +52,10 @@ def plan(worth: jax.Array, open_: jax.Array, sweeps: int, discount: float | jax.
 
 
 def _plan_batch(worth: jax.Array, open_: jax.Array, sweeps: int, discount: jax.Array) -> jax.Array:
-    """Plan in views of shape (rows, columns, batch); (4, batch).
+    """Plan in views of shape (rows, columns, batch); return (4, batch).
 
-    The batch is the last axis, so that a sweep is a few additions of long rows: 2.5 times as fast on a CPU. Rows are
-    joined, with a cell of the outside between two and a row of it at both ends.
+    The batch is the last axis, so that a sweep is a few additions of long rows, 2.5 times as fast on a CPU. Rows are
+    joined, with an outside cell between each two rows and an outside row at both ends.
     """
     rows, cols, _ = worth.shape
     side = cols + 1
@@ -64,7 +64,7 @@ def _plan_batch(worth: jax.Array, open_: jax.Array, sweeps: int, discount: jax.A
     offsets = [int(dx - dy * side) for dx, dy in MOVES]
 
     def enter(value: jax.Array) -> jax.Array:
-        """Return what entering each cell is worth."""
+        """Return the value of entering each cell."""
         return jnp.pad(gain + discount * value, ((side, side), (0, 0)))
 
     def sweep(_: int, ahead: jax.Array) -> jax.Array:
@@ -77,12 +77,12 @@ def _plan_batch(worth: jax.Array, open_: jax.Array, sweeps: int, discount: jax.A
 
 
 def neighbours(grid: jax.Array) -> jax.Array:
-    """(4,): the cells of a view that lie next to its centre, by action."""
+    """Return the cells next to the centre of a view, (4,), by action."""
     rows, cols = grid.shape
     return jnp.stack([grid[rows // 2 - int(dy), cols // 2 + int(dx)] for dx, dy in MOVES])
 
 
 def choose_best(choices: jax.Array, key: jax.Array) -> jax.Array:
-    """Return the best action; where several are as good, a random one of them."""
+    """Return the best action, with ties broken at random."""
     tie = jax.random.uniform(key, (4,), jnp.float32)
     return jax.lax.argmax(jnp.where(choices >= jnp.max(choices) - 1e-6, 1 + tie, 0), 0, jnp.int32)

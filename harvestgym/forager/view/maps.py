@@ -14,21 +14,21 @@ from harvestgym.forager.kinds import Kind
 from harvestgym.forager.observations import OUTSIDE, PALETTE, Color, choose_colors
 
 SMALL_WORLD = 1024
-"""Cells of a world that is shown whole: more would not be legible."""
+"""Largest number of cells of a world that is shown whole; more would not be legible."""
 
 AROUND = 10
 """Cells shown on each side of the agent in a large world."""
 
 MEMORY, TRAIL, COARSE = 2000, 60, 24
-"""Steps whose views are remembered; steps of the trail; cells across the map of visited cells."""
+"""Number of remembered views; steps of the trail; cells across the map of visited cells."""
 
 UNSEEN, SEEN, NOW, BEEN, TRACK = "#d9d9d9", "#ffffff", "#fff0b3", "#0072b2", "#8a5a00"
 GROUNDS = ("#ffffff", "#e9f3e2", "#e3ecf8", "#f9e9e4", "#f1e8f8")
-"""Of the biomes, the first being the rest of the world."""
+"""Background colours of the biomes; the first is for the rest of the world."""
 
 
 def aperture(env: Forager, past: Record) -> Map:
-    """Draw the view, the agent in the centre; kinds of one colour have one legend entry."""
+    """Draw the view with the agent in the centre; kinds with the same colour share a legend entry."""
     rows, cols = env.aperture
     colors = _hex(tints[0] for tints in choose_colors(env.world.kinds))
     drawn = list(zip(env.world.kinds, colors, strict=True))
@@ -40,7 +40,7 @@ def aperture(env: Forager, past: Record) -> Map:
 
 
 def surroundings(env: Forager, past: Record) -> Map:
-    """Draw all of a small world as it is; of a large one what the agent remembers around it, as it was when seen."""
+    """Draw a small world as it is now; for a large world, draw the surroundings as the agent last saw them."""
     world, x, y = env.world, past["x#cell"][-TRAIL:], past["y#cell"][-TRAIL:]
     if "world" in past:
         title, across, down, west, north = "The world as it is", world.width, world.height, 0, world.height - 1
@@ -62,7 +62,7 @@ def surroundings(env: Forager, past: Record) -> Map:
 
 
 def visited(env: Forager, past: Record) -> Map:
-    """Return where the agent has been, in as large cells as are needed to show all of it."""
+    """Draw where the agent has been, with cells large enough to show the whole path."""
     x, y = _unrolled(past["x#cell"], env.world.width), _unrolled(past["y#cell"], env.world.height)
     left, low = x.min(), y.min()
     side = max(1, -(-int(max(x.max() - left, y.max() - low) + 1) // COARSE))
@@ -81,7 +81,7 @@ def visited(env: Forager, past: Record) -> Map:
 
 
 def _things(env: Forager, cells: np.ndarray, colors: list[str], labels: list[str]) -> list[Mark]:
-    """Return the kind in each cell."""
+    """Return a mark for the kind in each cell."""
     kinds = env.world.kinds
     rows, cols = np.nonzero(cells >= 0)
     return [
@@ -91,7 +91,7 @@ def _things(env: Forager, cells: np.ndarray, colors: list[str], labels: list[str
 
 
 def _thing(kind: Kind, cell: tuple[float, float], color: str, label: str) -> Mark:
-    """Return an object: what blocks is a square, food is a disc, what stays and pays is a ring."""
+    """Return the mark of an object: a square if it blocks, a disc if it is food, a ring if it stays and pays."""
     shape, size = ("square", 1.0) if kind.blocking else ("disc", 0.7) if kind.collectable else ("ring", 0.8)
     return Mark(shape, _centre(cell), size, color, meaning=label)
 
@@ -105,7 +105,7 @@ def _outside(cell: tuple[float, float]) -> Mark:
 
 
 def _legend(env: Forager, colors: list[str], labels: list[str]) -> tuple[Mark, ...]:
-    """Entries of the legend from the first step on, in view or not."""
+    """Return the legend entries, which are shown from the first step on, in view or not."""
     known = [
         _thing(kind, (0, 0), color, text) for kind, color, text in zip(env.world.kinds, colors, labels, strict=True)
     ]
@@ -121,7 +121,7 @@ def label_kind(kind: Kind) -> str:
 
 
 def distinct_colors(env: Forager) -> list[str]:
-    """Return a colour for each kind, that of the aperture unless a kind before it has the same."""
+    """Return a colour for each kind: its colour in the aperture, unless an earlier kind has the same colour."""
     colors = _hex(tints[0] for tints in choose_colors(env.world.kinds))
     spare = [color for color in _hex(PALETTE) if color not in colors]
     return [spare.pop(0) if color in colors[:i] and spare else color for i, color in enumerate(colors)]
@@ -161,7 +161,7 @@ def _centre(cell: tuple[float, float]) -> tuple[float, float]:
 
 
 def _place(env: Forager, x: np.ndarray, y: np.ndarray, west: int, north: int) -> list[tuple[int, int]]:
-    """Cells as (column, row) of a map whose north-western cell is given."""
+    """Return cells as (column, row) on a map with the given north-western cell."""
     col, row = x.astype(np.int64) - west, north - y.astype(np.int64)
     if env.world.edge == "torus":
         col, row = col % env.world.width, row % env.world.height
@@ -169,14 +169,14 @@ def _place(env: Forager, x: np.ndarray, y: np.ndarray, west: int, north: int) ->
 
 
 def neighbourhood_size(env: Forager) -> tuple[int, int]:
-    """Sides (across, down) of the neighbourhood: odd, larger than what is in view, no larger than the world."""
+    """Return the sides (across, down) of the neighbourhood: odd, larger than the view, no larger than the world."""
     rows, cols = env.aperture
     fit = lambda least, most: min(max(2 * AROUND + 1, least + 8), most - 1 + most % 2)  # noqa: E731
     return fit(cols, env.world.width), fit(rows, env.world.height)
 
 
 def remember_cells(env: Forager, past: Record, across: int, down: int) -> np.ndarray:
-    """(down, across): the kind last seen in each cell around the agent, EMPTY, or UNKNOWN."""
+    """Return (down, across): the kind last seen in each cell around the agent, EMPTY, or UNKNOWN."""
     rows, cols = env.aperture
     views, x, y = (np.asarray(past[n][-MEMORY:]) for n in ("view", "x#cell", "y#cell"))
     dx, dy = _short(x - x[-1], env.world.width), _short(y - y[-1], env.world.height)
@@ -186,17 +186,17 @@ def remember_cells(env: Forager, past: Record, across: int, down: int) -> np.nda
     row = down // 2 - dy[near, None, None] + r - rows // 2 + 0 * c
     shown = (col >= 0) & (col < across) & (row >= 0) & (row < down)
     cells = np.full((down, across), UNKNOWN_CELL)
-    # Where a cell was seen several times the last of them stays, as NumPy assigns in order.
+    # If a cell was seen several times, its last value remains, because NumPy assigns in order.
     cells[row[shown], col[shown]] = views[near][shown]
     return cells
 
 
 def _short(way: np.ndarray, side: int) -> np.ndarray:
-    """Return a way on a ring of `side` cells, in the shorter direction."""
+    """Return a displacement on a ring of `side` cells, in the shorter direction."""
     return (way.astype(np.int64) + side // 2) % side - side // 2
 
 
 def _unrolled(place: np.ndarray, side: int) -> np.ndarray:
-    """Places on a ring of `side` cells as if on a line; what carries the agent off is shown as the shorter way."""
+    """Return places on a ring of `side` cells as if on a line; a teleport appears as the shorter displacement."""
     ways = _short(np.diff(place.astype(np.int64)), side)
     return np.concatenate([[0], np.cumsum(ways)]) + int(place[0])

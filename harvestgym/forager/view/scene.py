@@ -1,6 +1,6 @@
 """The picture of an episode: the view, the world or the remembered part of it, the visited cells, and the rewards.
 
-Nothing here grows with the world: a world that is not small is shown as the agent has seen it.
+The cost does not grow with the world: a large world is shown as the agent has seen it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from harvestgym.forager.world import ACTION_NAMES, EMPTY
 from .maps import aperture, surroundings, visited
 
 NO_ACTION = -1
-"""The action of a row of a record that was not reached by one: the start, or where a saved episode continues."""
+"""The action in a record row that no action led to: the start, or where a saved episode continues."""
 
 RUNNING, MEAN, TOTAL, REGRET = "#0072b2", "#222222", "#009e73", "#d55e00"
 
@@ -36,9 +36,9 @@ def scene(env: Forager, record: Record, step: int) -> Scene:
 
 
 def chart_rewards(env: Forager, past: Record) -> list[Chart]:
-    """Draw the rewards of the steps so far, and the regret where there are several regions."""
+    """Draw the rewards of the steps so far, and the regret if there are several regions."""
     reward, first = past["reward"], int(past["clock#step"][0])
-    # An endless episode has no known length: the axis doubles where it is full.
+    # An endless episode has no known length: the axis doubles when it is full.
     steps = 100 * 2 ** max(0, math.ceil(math.log2(max(len(reward) - 1, 1) / 100)))
     total = np.cumsum(reward)
     over = "" if not first else f", from step {first:,}"

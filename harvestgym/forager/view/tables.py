@@ -1,4 +1,4 @@
-"""The tables that describe a world; and a recorded episode in words and tables: its path, collisions and rewards."""
+"""Tables that describe a world, and a recorded episode in words and tables: its path, collisions and rewards."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ DOCS = {
 
 
 def timeline(env: Forager, record: Record) -> Timeline:
-    """Return the steps of a record, as `record_episode` makes it; the view is in the picture only."""
+    """Return the steps of a record made by `record_episode`; the view is only in the picture."""
     return Timeline(
         when=[f"step {step}" for step in range(len(record["reward"]))],
         watcher="",
@@ -56,7 +56,7 @@ def _meetings(env: Forager, record: Record) -> Iterator[DoneAction]:
 
 
 def _gains(env: Forager, record: Record) -> dict[str, np.ndarray]:
-    """Return the rewards by the kind that paid them; as one where a kind pays later than it is met."""
+    """Return the rewards by the kind that paid them, or as one series if any kind pays later."""
     if any(kind.pays_after for kind in env.world.kinds):
         return {"reward": record["reward"]}
     pays = {name: np.where(record["collided"] == i, record["reward"], 0) for i, name in enumerate(env.world.names)}

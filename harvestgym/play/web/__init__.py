@@ -1,1 +1,1 @@
-"""The page of a game, and its server."""
+"""The web page of a game and its server."""

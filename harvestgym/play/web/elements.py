@@ -1,6 +1,6 @@
-"""Elements of a page: text, numbers, buttons, and maps, charts and legends as SVG images.
+"""Page elements: text, numbers, buttons, and maps, charts and legends as SVG images.
 
-Each image is a data: address, so that the styles and ids of images cannot collide.
+Each image is a data: URL, so that styles and ids of different images cannot collide.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from harvestgym.render.primitives import Box
 from harvestgym.render.svg import SvgPainter, draw_panel
 
 MAP_WIDTH = 560
-"""Width of the page on which a map is laid out, px; smaller means larger letters."""
+"""Width of the page on which a map is laid out, px; a smaller width gives larger letters."""
 
 
 def box(tag: str, classes: str = "", part: str = "", **attributes: Any) -> ui.element:
-    """Add a container element; `part` is a name by which tests find it."""
+    """Add a container element; tests find it by the name `part`."""
     return _style(ui.element(tag), classes, part, attributes)
 
 
 def words(tag: str, text: str, classes: str = "", part: str = "", **attributes: Any) -> ui.element:
-    """Add an element with text in it."""
+    """Add an element that contains text."""
     return _style(TextElement(tag=tag, text=text), classes, part, attributes)
 
 
@@ -49,17 +49,17 @@ def button(text: str, do: Callable[[], Any], classes: str = "", part: str = "", 
 
 
 def show_message(text: str, kind: Literal["info", "positive", "warning"] = "info", seconds: float = 5) -> None:
-    """Show a message for some seconds, above the bottom bar, where it covers no title and no button."""
+    """Show a message for some seconds above the bottom bar, where it covers no title or button."""
     ui.notify(text, type=kind, position="bottom", timeout=1000 * seconds)
 
 
 def image(address: str, alternative: str, classes: str = "") -> ui.element:
-    """Add an image with an alternative text."""
+    """Add an image with alternative text."""
     return box("img", f"picture {classes}", src=address, alt=alternative)
 
 
 class MapImage(NamedTuple):
-    """A map: its address, its width over its height, and the box of its plots as shares of width and height."""
+    """A map image: address, aspect ratio (width / height), and the box of its plots as shares of width and height."""
 
     address: str
     aspect: float
@@ -67,7 +67,7 @@ class MapImage(NamedTuple):
 
 
 def map_image(panel: Map) -> MapImage:
-    """Draw a map without its title and legend, to the edge of its margin."""
+    """Draw a map without its title and legend, up to the edge of its margin."""
     painter = SvgPainter()
     shown, plots = draw_panel(panel, painter, MAP_WIDTH)
     wide, high = shown.w, shown.h
@@ -83,7 +83,7 @@ def chart_image(panel: Chart, width: int = 480, height: int = 230) -> str:
 
 
 def legend_images(scene: Scene) -> list[tuple[str, str]]:
-    """Draw the icon of each meaning in the legend of a scene; return icons and meanings."""
+    """Draw an icon for each meaning in a scene's legend; return icons and meanings."""
     out = []
     for mark in scene.legend:
         painter = SvgPainter()
@@ -93,7 +93,7 @@ def legend_images(scene: Scene) -> list[tuple[str, str]]:
 
 
 def svg_address(svg: str) -> str:
-    """Encode an SVG as a data: address."""
+    """Encode an SVG as a data: URL."""
     return f"data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()}"
 
 
@@ -103,7 +103,7 @@ def chart(panel: Chart, alternative: str = "", **size: int) -> None:
 
 
 def legend(scene: Scene) -> None:
-    """Add the legend of a scene, an icon and a text for each meaning; nothing if it has none."""
+    """Add a scene's legend, with an icon and text for each meaning, if it has one."""
     if not scene.legend:
         return
     with box("ul", "legend"):
@@ -121,7 +121,7 @@ def number(value: str, name: str, classes: str = "", part: str = "") -> None:
 
 
 def cell_text(value: Any) -> str:
-    """Return the text of a value in a table."""
+    """Return a value as text for a table."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     return f"{value:.4g}" if isinstance(value, float) else str(value)

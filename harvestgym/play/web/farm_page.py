@@ -1,4 +1,4 @@
-"""The page of a farm: the weather above, the fields in the middle, knowledge and actions at the side."""
+"""The farm page: weather at the top, fields in the middle, knowledge and actions at the side."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ WEATHER = {
     "wind/speed#km.h-1": "wind",
     "consecutive_dry#day": "without rain",
 }
-"""The variables of the weather that are always shown, in order, and their names."""
+"""The weather variables that are always shown, in order, and their names."""
 
 WEEK = 7
 MOST_DESCRIBED = 6
-"""Most actions with a visible description; if there are more, tooltips describe them."""
+"""Maximum number of actions with a visible description; if there are more, tooltips describe them."""
 
 
 class FarmPage(Page):
-    """A season on a farm."""
+    """A page for a season on a farm."""
 
     go = "End the day"
 
@@ -76,7 +76,7 @@ class FarmPage(Page):
             part.refresh()
 
     def _of_field(self, joined: str = " of ") -> str:
-        """Return the name of the chosen field, where there are several."""
+        """Return the name of the chosen field if there are several."""
         fields = self.session.env.fields
         return f"{joined}{fields[self.field].name}" if len(fields) > 1 else ""
 
@@ -126,7 +126,7 @@ class FarmPage(Page):
 
     @staticmethod
     def _forecast(chances: list[float]) -> None:
-        """Show a bar for each of the next days, as high as the probability of rain."""
+        """Show a bar for each of the next days; its height is the probability of rain."""
         with box("div", "forecast", "forecast", title="Chance of rain on the next days"):
             words("span", "chance of rain", "name")
             for i, chance in enumerate(chances):
@@ -138,7 +138,7 @@ class FarmPage(Page):
 
     @ui.refreshable_method
     def fields(self) -> None:
-        """Show the fields, each plot a button."""
+        """Show the fields, with a button for each plot."""
         scene = self.session.picture
         maps = [panel for panel in scene.panels if isinstance(panel, Map)]
         with box("section", "card fields"):
@@ -151,7 +151,7 @@ class FarmPage(Page):
 
     @ui.refreshable_method
     def charts(self) -> None:
-        """Show charts of the season, as far as the farmer knows."""
+        """Show charts of the season, as far as it is known to the farmer."""
         with box("section", "card charts"):
             for panel in self.session.picture.panels:
                 if isinstance(panel, Chart):
@@ -173,7 +173,7 @@ class FarmPage(Page):
 
     @ui.refreshable_method
     def knowledge(self) -> None:
-        """Show the known values of the plot and of the field."""
+        """Show the known values of the plot and the field."""
         with box("section", "card known", "known"):
             words("h2", f"Known about plot {self.plot}{self._of_field()}")
             self._facts(self.session.facts(self.field, self.plot))
@@ -194,7 +194,7 @@ class FarmPage(Page):
 
     @ui.refreshable_method
     def doing(self) -> None:
-        """Show the actions. Not redrawn every day, so that a quick click is not lost."""
+        """Show the actions. They are not redrawn every day, so that a quick click is not lost."""
         if self.session.over:
             return
         with box("section", "card doing", "doing"):
@@ -208,7 +208,7 @@ class FarmPage(Page):
 
     @ui.refreshable_method
     def observations(self) -> None:
-        """Show the observations of this morning and their prices."""
+        """Show this morning's observations and their prices."""
         if self.session.over or not len(self.session.prices):
             return
         with box("section", "card looks", "looks"):
@@ -231,7 +231,7 @@ class FarmPage(Page):
 
     @ui.refreshable_method
     def bill(self) -> None:
-        """Show the button that buys the ticked observations, with their cost."""
+        """Show the button that buys the selected observations, with their cost."""
         if not self.session.looked:
             price = float(sum(self.session.prices[list(self.ticked)]))
             button(f"Look, for {price:g}", self.guarded(lambda: self.session.look(sorted(self.ticked))), "", "look")
@@ -251,7 +251,7 @@ class FarmPage(Page):
                 button("Add", self.guarded(lambda r=r: self._add(r)), "add", f"add-{r}")
 
     def _pick(self, place: tuple[int, int], parameter: Any, grid: Any) -> None:
-        """Show a choice among the values of a parameter, by index; it persists until the user chooses another."""
+        """Show a choice of parameter values, by index; it persists until the user chooses another value."""
         values = grid if parameter.continuous else parameter.choices
         texts = {i: number_text(value, key_unit(parameter.key)) for i, value in enumerate(values)}
 
@@ -269,7 +269,7 @@ class FarmPage(Page):
 
     @ui.refreshable_method
     def news(self) -> None:
-        """Show the events since the last click, as far as the farmer knows."""
+        """Show the events since the last click that the farmer knows about."""
         if self.session.steps == 0:
             self._news = []
         if not self._news:

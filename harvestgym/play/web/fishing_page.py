@@ -1,4 +1,4 @@
-"""The page of a fishery: the survey, a slider for the decision of the year, catch and score."""
+"""The fishery page: the survey, a slider for the year's decision, catch and score."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from .page import Page
 
 CATCH_COLOUR = "#d55e00"
 SPAN = 10
-"""Years for which the button repeats a decision."""
+"""Number of years for which the button repeats a decision."""
 
 
 class FishingPage(Page):
-    """A fishery, year by year."""
+    """A page for a fishery, year by year."""
 
     go = "End the year"
 
@@ -50,7 +50,7 @@ class FishingPage(Page):
 
     @ui.refreshable_method
     def year(self) -> None:
-        """Show the year, the survey, and the catch of last year."""
+        """Show the year, the survey and last year's catch."""
         with box("section", "card sky", "sky"):
             number(f"Year {self.session.year}", f"of {self.session.longest}", "date", "day")
             for name, seen in zip(self._names(), self.session.survey, strict=True):
@@ -68,7 +68,7 @@ class FishingPage(Page):
 
     @ui.refreshable_method
     def course(self) -> None:
-        """Surveys and catches so far; at the end the true stock, and the course of the optimum."""
+        """Show surveys and catches so far; at the end, show the true stock and the optimal trajectory."""
         if self.session.over:
             scene = self.session.scene()
             with box("section", "card", "truth"):
@@ -103,7 +103,7 @@ class FishingPage(Page):
         return self._chart("Catch of the year", [Line("", caught, CATCH_COLOUR)])
 
     def _chart(self, title: str, lines: list[Line]) -> Chart:
-        """Make a chart over all years, with an axis from zero, so that small changes look small."""
+        """Make a chart over all years, with an axis that starts at zero so that small changes look small."""
         values = np.concatenate([line.values for line in lines])
         top = float(np.max(values, initial=0.0, where=np.isfinite(values))) or 1.0
         low = float(np.min(values, initial=0.0, where=np.isfinite(values)))
@@ -111,7 +111,7 @@ class FishingPage(Page):
 
     @ui.refreshable_method
     def doing(self) -> None:
-        """Show a slider and a number for each target."""
+        """Show a slider and a number field for each target."""
         if self.session.over:
             return
         with box("section", "card doing", "doing"):
@@ -122,7 +122,7 @@ class FishingPage(Page):
             button(f"Let {SPAN} years pass like this", self.guarded(lambda: self.advance(SPAN)), "quiet", "span")
 
     def _slider(self, target: int) -> None:
-        """Show a slider over the lower half of the quotas, and a number for any of them."""
+        """Show a slider for the lower half of the quotas, and a number field for any quota."""
         choices = self.session.choices
         step, most = float(choices[1] - choices[0]), float(choices[-1])
         with box("div", "slide"):

@@ -1,4 +1,4 @@
-"""The page of a forager: the view, four directions, the rewards."""
+"""The forager page: the view, four directions and the rewards."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SIGNS = {"north": "▲", "west": "◀", "east": "▶", "south": "▼"}
 
 
 class ForagerPage(Page):
-    """An episode in a world larger than the view."""
+    """A page for an episode in a world larger than the view."""
 
     go = "Stop here"
 
@@ -40,7 +40,7 @@ class ForagerPage(Page):
             self.guarded(lambda: self.walk(MOVE_NAMES[key]))()
 
     def walk(self, direction: str) -> None:
-        """Do a step; a stopped episode continues."""
+        """Take a step; a stopped episode continues."""
         self.stopped, self.rivals = False, None
         self.session.go(direction)
 
@@ -60,7 +60,7 @@ class ForagerPage(Page):
 
     @ui.refreshable_method
     def view(self) -> None:
-        """Show the view with the forager in its centre; at the end the world."""
+        """Show the view with the forager in its centre; at the end, show the world."""
         record = {name: values for name, values in self.session.record.items() if self.finished or name != "world"}
         scene = self.session.scene(record)
         with box("section", "card fields views-card", "view"):
@@ -77,7 +77,7 @@ class ForagerPage(Page):
         number(f"{self.session.last['reward']:+g}", "reward of the last step", "date", "paid")
 
     def _direction_pad(self) -> None:
-        """Show four directions; the buttons stay the same elements, so that a quick click is not lost."""
+        """Show four directions; the buttons are not recreated, so that a quick click is not lost."""
         with box("div", "pad"):
             for direction, sign in SIGNS.items():
                 step = self.guarded(lambda direction=direction: self.walk(direction))

@@ -1,4 +1,4 @@
-"""The base of the pages: a head, a bar with the score and the buttons, messages, and the end of an episode."""
+"""The base class of all pages: a header, a bar with the score and buttons, messages, and the end of an episode."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ document.addEventListener('click', e => {
   const b = e.target.closest('button'); if (b && e.detail > 0) b.blur();
 });
 """
-"""Removes the focus from a clicked button, so that the page receives Enter."""
+"""Script that removes the focus from a clicked button, so that the page receives Enter."""
 
 
 def add_style() -> None:
-    """Add the style and the script of a page, before the browser connects."""
+    """Add the style and script of a page before the browser connects."""
     ui.add_css(STYLE)
     ui.add_body_html(f"<script>{BLUR_BUTTONS}</script>")
 
 
 class Page:
-    """The page of one browser tab and the episode in it; families fill in the middle.
+    """The page in one browser tab, with its episode; families define the middle part.
 
     Args:
         session: the episode.
-        folder: for saved episodes.
-        scratch: for files that the server keeps until it ends.
+        folder: the folder for saved episodes.
+        scratch: the folder for files that the server keeps until it stops.
     """
 
     go = "Next"
@@ -50,25 +50,25 @@ class Page:
         self.rivals: list[Rival] | None = None
         self.replay = ""
 
-    # Defined in the families.
+    # Defined by the families.
 
     def body(self) -> None:
-        """Show the middle of the page."""
+        """Show the middle part of the page."""
         raise NotImplementedError
 
     def advance(self, steps: int = 1) -> None:
-        """Do what the main button and Enter stand for, some times or until the episode is over."""
+        """Perform the action of the main button and Enter, `steps` times or until the episode is over."""
         raise NotImplementedError
 
     def redraw(self) -> None:
-        """Redraw the middle."""
+        """Redraw the middle part."""
         raise NotImplementedError
 
     def pressed(self, key: str) -> None:
         """Handle a key other than Enter."""
 
     def tallies(self) -> list[tuple[str, str]]:
-        """Names and numbers for the bar, next to the score."""
+        """Names and numbers shown in the bar, next to the score."""
         return []
 
     # Common to all families.
@@ -86,7 +86,7 @@ class Page:
             self.bar()
             with box("div", "buttons"):
                 button("New", self._ask_seed, "quiet", "new", title="Begin another episode")
-                # One of two is seen; they stay the same elements, so that a quick click is not lost.
+                # Only one of the two is visible; the elements are not recreated, so that a quick click is not lost.
                 go = button(f"{self.go} ⏎", self.guarded(self.advance), "main-button", "go")
                 save = button("Save as demonstration", self.guarded(self._save), "main-button", "save")
         go.bind_visibility_from(self, "finished", value=False)
@@ -104,7 +104,7 @@ class Page:
         self._show_goal()
 
     def _show_goal(self) -> None:
-        """Expand the goal before the first move; later the user decides."""
+        """Expand the goal before the first move; after that, leave it to the user."""
         if self.session.steps == 0:
             self._goal.props("open")
         elif self._goal.props.pop("open", None) is not None:
@@ -120,7 +120,7 @@ class Page:
 
     @ui.refreshable_method
     def ending(self) -> None:
-        """Show the result and the results of rivals on the same seed; empty before the end."""
+        """Show the result and the rivals' results on the same seed; empty before the end."""
         if not self.finished:
             return
         with box("section", "card ending", "ending"):
@@ -141,17 +141,17 @@ class Page:
 
     @property
     def finished(self) -> bool:
-        """Return whether to show the end."""
+        """Return whether to show the results."""
         return self.session.over
 
     def verdict(self) -> str:
-        """Return the result in a sentence."""
+        """Return the result as a sentence."""
         unit = self.session.unit + ("s" if self.lasted != 1 else "")
         return f"The end, after {self.lasted} {unit}: your score is {self.session.total:.3f}"
 
     @property
     def lasted(self) -> int:
-        """Length of the episode, in the unit of the session."""
+        """Length of the episode, in the session's unit."""
         return self.session.steps
 
     def _standings(self, everyone: list[Rival]) -> None:
@@ -185,7 +185,7 @@ class Page:
         return act
 
     def refresh(self) -> None:
-        """Redraw the parts that change; at the end, run the rivals."""
+        """Redraw the parts that change; at the end of the episode, run the rivals."""
         self.bar.refresh()
         self._show_goal()
         self.redraw()
@@ -197,7 +197,7 @@ class Page:
             background_tasks.create(self.compare())
 
     async def compare(self) -> None:
-        """Run the rivals in a thread, and show their results."""
+        """Run the rivals in a thread and show their results."""
         session = self.session
         rivals = await run.io_bound(lambda: [session.rival(name) for name in session.rivals])
         if session is self.session:
@@ -205,7 +205,7 @@ class Page:
             self.ending.refresh()
 
     async def _make_replay(self) -> None:
-        """Write the replay, in a thread, and show its link."""
+        """Write the replay in a thread and show a link to it."""
         session, path = self.session, self.scratch / f"{uuid4().hex}.html"
         show_message("Drawing every step …")
         try:

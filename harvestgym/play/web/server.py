@@ -1,4 +1,4 @@
-"""The web server of the game: on the loopback address by default, with an episode for each tab."""
+"""The game's web server: on the loopback address by default, with one episode per tab."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ PAGES: dict[type[Session], type[Page]] = {
 
 
 def serve(first: Session, folder: Path, host: str, port: int, show: bool) -> None:
-    """Serve the game of the session `first` until the process ends; each tab begins with its seed."""
+    """Serve the game of the session `first` until the process ends; each tab starts with its seed."""
     if host in LOOPBACK:
-        # Refuses other host names that resolve to this machine (DNS rebinding).
+        # Rejects other host names that resolve to this machine (DNS rebinding).
         app.add_middleware(TrustedHostMiddleware, allowed_hosts=LOOPBACK)
 
     @ui.page("/", title=f"{first.id} - HarvestGym")
     async def index() -> None:
         add_style()
         await ui.context.client.connected()
-        tab = app.storage.tab  # outlives a reload
+        tab = app.storage.tab  # survives a reload
         if "session" not in tab:
             tab["session"] = first.again(first.seed)
         PAGES[type(first)](tab["session"], folder, Path(scratch)).build(first.id, registry.doc(first.id))
@@ -51,7 +51,7 @@ def serve(first: Session, folder: Path, host: str, port: int, show: bool) -> Non
 
 
 def find_port(host: str, port: int) -> int:
-    """Return a free port: `port`, or any for 0; ConfigError if it is in use."""
+    """Return a free port: `port`, or any port if it is 0; ConfigError if it is in use."""
     try:
         with socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET) as found:
             return found.getsockname()[1]

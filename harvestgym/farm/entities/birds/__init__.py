@@ -1,6 +1,6 @@
-"""Birds: a random number comes each day, minus those that a scarecrow keeps away (section 4.4.1).
+"""Birds: a random number comes each day, less those that a scarecrow keeps away (section 4.4.1).
 
-A flock visits the whole field: the share of seeds or pests that it eats depends on its number, not on the area.
+A flock visits the whole field: the share of seeds or pests that it eats depends on its size, not on the area.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from harvestgym.farm.entities.drawing import DrawContext
 from harvestgym.farm.entities.messages import Flock, Structures
 
 BIRDS_MAX = 100_000
-"""Largest number of birds on a field: the upper end of the paper's range."""
+"""Largest number of birds on a field: the upper limit of the paper's range."""
 
 
 @pytree
 class BirdsState:
-    """Birds today and over the season."""
+    """Number of birds today and over the season."""
 
     population: jax.Array = var("population#nb", "birds on the field today", dtype="int", high=BIRDS_MAX, axes=())
     total: jax.Array = var("total_cumulated_birds#nb", "sum of the daily birds of the season", dtype="int", axes=())
@@ -32,7 +32,7 @@ class BirdsState:
 
 @pytree
 class Birds(Entity):
-    """A kind of birds, by what they eat."""
+    """A kind of bird, defined by what it eats."""
 
     State: ClassVar[type] = BirdsState
     randomness: ClassVar[Mapping[str, tuple[str, ...]]] = {"birds": ()}
@@ -46,7 +46,7 @@ class Birds(Entity):
 
     @publishes(Flock)
     def flock(self, state: BirdsState, place: Place, board: Board, draws: Draws) -> Flock:
-        """Publish today's birds by their food."""
+        """Publish today's birds by what they eat."""
         here = self.today(board, draws).astype(jnp.float32)
         return Flock(
             seed_eaters=here * self.seed_eater,
@@ -55,16 +55,16 @@ class Birds(Entity):
         )
 
     def today(self, board: Board, draws: Draws) -> jax.Array:
-        """Return today's birds, int32: drawn from 0 to the maximum, both included, minus the birds kept away.
+        """Return today's number of birds, int32: drawn from 0 to the maximum, inclusive, less the birds kept away.
 
-        The paper draws "uniformly within its range"; the lure of a hedge raises the upper end of that range.
+        The paper draws "uniformly within its range"; the lure of a hedge raises the upper limit of that range.
         """
         built = board.read_sum(Structures)
         most = jnp.minimum(self.max_population + built.bird_lure, BIRDS_MAX)
         return jnp.maximum(uniform_int(draws["birds"], 0, most) - built.deterred, 0.0).astype(jnp.int32)
 
     def draw(self, seen: DrawContext, place: Place) -> list[Mark]:
-        """Draw up to three above the northern edge, and their number."""
+        """Draw up to three birds above the northern edge, and their number."""
         here = seen.number("population#nb")
         shown = int(min(here, 3)) if here > 0 else 0
         room, start = seen.margin, place.shape[0] * (0.45 + 0.2 * seen.rank)
@@ -82,7 +82,7 @@ class Birds(Entity):
         return [f"birds: {here:.0f}"] if here > 0 else []
 
     def update(self, state: BirdsState, place: Place, board: Board, draws: Draws) -> tuple[BirdsState, Ledger]:
-        """Store today's birds."""
+        """Store today's number of birds."""
         here = self.today(board, draws)
         new = BirdsState(population=here, total=state.total + here)
         return new, Ledger({}, {"birds#nb": here.astype(jnp.float32)})

@@ -1,4 +1,4 @@
-"""Cide: a poison scattered on a plot and released by the soil life, which acts on its targets (section 4.4.5)."""
+"""Cide: a poison that is scattered on a plot, released by soil life and acts on its targets (section 4.4.5)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from harvestgym.farm.entities.spreadable import GRAMS, Pile, Spreadable
 
 @pytree
 class Cide(Spreadable):
-    """A pesticide, a herbicide, or another poison; its targets are names that kinds declare in `targets`.
+    """A pesticide, a herbicide, or another poison; its targets are names that other kinds declare in `targets`.
 
     Targets that no entity on the field declares are ignored.
     """
@@ -34,7 +34,7 @@ class Cide(Spreadable):
         return Ledger({}, {"cide#g": GRAMS * given.sum()})
 
     def draw(self, seen: DrawContext, place: Place) -> list[Mark]:
-        """Draw it at the eastern edge of the plots where some is left, with a badge of its main target."""
+        """Draw the cide at the eastern edge of plots where some is left, with a badge for its main target."""
         sprites, at = self.sprites(), (0.88, 0.65 - 0.16 * (seen.rank % 2))
         most = max(self.effect, key=lambda target: (float(self.effect[target]), target in sprites), default="other")
         name = seen.sets[0] if seen.sets else seen.name
@@ -42,6 +42,6 @@ class Cide(Spreadable):
 
     @publishes(Dose)
     def dose(self, state: Pile, place: Place, board: Board, draws: Draws) -> Dose:
-        """Publish the amount released today, by its effect on each target of the field."""
+        """Publish the amount released today, as its effect on each target on the field."""
         effects = jnp.asarray([self.effect.get(target, 0.0) for target in place.targets], jnp.float32)
         return Dose(toxin=effects[:, None, None] * GRAMS * self.freed(state, board))

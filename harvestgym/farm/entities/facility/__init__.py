@@ -47,7 +47,7 @@ class FacilityState:
 
 @pytree
 class Facility(Entity):
-    """A place for a scarecrow, and the lures of the surroundings; several facilities add up."""
+    """A place for a scarecrow, and lures around the field; the effects of several facilities add up."""
 
     State: ClassVar[type] = FacilityState
 
@@ -61,19 +61,19 @@ class Facility(Entity):
 
     @publishes(Structures)
     def structures(self, state: FacilityState, place: Place, board: Board, draws: Draws) -> Structures:
-        """Publish the repelled and attracted animals, with this morning's scarecrow."""
+        """Publish the repelled and attracted animals, given this morning's scarecrow."""
         numbers = (jnp.asarray(self.scarecrow_strength.deterred)[state.scarecrow], self.bird_lure, self.insect_lure)
         deterred, birds, insects = (jnp.asarray(n, jnp.float32) for n in numbers)
         return Structures(deterred=deterred, bird_lure=birds, insect_lure=insects)
 
     @action("put_scarecrow", Parameter("type", TYPES), plot=False)
     def put_scarecrow(self, state: FacilityState, place: Place, where: jax.Array, kind: jax.Array) -> ActionResult:
-        """Put up a scarecrow, which replaces any other one; nothing happens if the same one is already there."""
+        """Put up a scarecrow, replacing any other; nothing happens if the same type is already there."""
         return _placed(state, where, 1 + kind.astype(jnp.int32))
 
     @action("remove_scarecrow", plot=False)
     def remove_scarecrow(self, state: FacilityState, place: Place, where: jax.Array) -> ActionResult:
-        """Take the scarecrow away, if there is one."""
+        """Remove the scarecrow, if there is one."""
         return _placed(state, where, jnp.int32(0))
 
     def draw(self, seen: DrawContext, place: Place) -> list[Mark]:
@@ -90,7 +90,7 @@ class Facility(Entity):
         return marks
 
     def update(self, state: FacilityState, place: Place, board: Board, draws: Draws) -> tuple[FacilityState, Ledger]:
-        """Keep the state: facilities change by actions only."""
+        """Keep the state: only actions change facilities."""
         return state, Ledger({}, {})
 
 

@@ -1,7 +1,7 @@
-"""Fertilizer: nutrients scattered on a plot and released by the soil life.
+"""Fertilizer: nutrients scattered on a plot and released by soil life.
 
-The paper lists it in sections 3.1 and 4 but has no section about it; this one follows the cides. The rest of its mass,
-neither N, P, K nor C, is inert.
+The paper lists it in sections 3.1 and 4 but has no section about it; this kind is modelled on the cides. The rest of
+its mass, which is not N, P, K or C, is inert.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ class Fertilizer(Spreadable):
         return self.lay(state, where, amount * place.surface)
 
     def booked(self, given: jax.Array) -> Ledger:
-        """Return the nutrients added, and the kilograms scattered."""
+        """Return the nutrients added and the kilograms scattered."""
         return Ledger({"nutrients:fertilizer": self._nutrients(given)}, {"fertilizer#kg": given.sum()})
 
     def draw(self, seen: DrawContext, place: Place) -> list[Mark]:
-        """Draw a mark at the eastern side of the plots where some is left."""
+        """Draw a mark on the eastern side of the plots where some is left."""
         return self.heaps(seen, self.sprites()["heap"], (0.88 - 0.16 * seen.rank, 0.8), "fertilizer left")
 
     @publishes(Feed)
@@ -55,5 +55,5 @@ class Fertilizer(Spreadable):
         return {"nutrients": self._nutrients(state.amount)}
 
     def _nutrients(self, kg: jax.Array) -> jax.Array:
-        """Return the grams of each nutrient in some kilograms per plot."""
+        """Return the grams of each nutrient in `kg` kilograms per plot."""
         return jnp.asarray(self.shares)[:, None, None] * GRAMS * kg

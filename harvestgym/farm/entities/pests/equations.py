@@ -12,7 +12,7 @@ from harvestgym.core.tree import pytree
 from harvestgym.farm.entities.response import Response, Window, expglm
 
 PESTS_MAX = 100
-"""Largest number of pests on a plot; the paper's range ends at 1000, ten times what its parameters produce."""
+"""Largest number of pests on a plot; the paper's limit is 1000, ten times what its parameters produce."""
 
 
 @pytree
@@ -28,8 +28,8 @@ class Appear(Response):
 class Stay(Response):
     """Eq. (33): the drivers of eq. (32), and the birds that eat pests.
 
-    The distance is counted from max(length, width) / 2, so that the paper's interval, which depends on the field, is
-    [0, inf). No plot is that far from the edge: the edge is a cost to all plots, least to those in the middle.
+    The distance is measured relative to max(length, width) / 2, so that the paper's interval, which depends on the
+    field, becomes [0, inf). No plot is that far from the edge, so the term applies to all plots, least in the middle.
     """
 
     distance: Window
@@ -51,30 +51,30 @@ class Surroundings(NamedTuple):
 def wave_size(
     frequency: jax.Array, least: jax.Array, most: jax.Array, happens: jax.Array, size: jax.Array
 ) -> jax.Array:
-    """Eq. (30): the number of pests at the edge of each plot, from `least` to `most`, both included, in a wave.
+    """Return the pests that a wave brings to the edge of each plot, from `least` to `most` inclusive, by eq. (30).
 
     The printed equation never gives more than most - least, but the text says "between a minimal and maximal value".
-    Each plot has separate waves, from its uniform numbers `happens` and `size`.
+    Each plot has separate waves, determined by its uniforms `happens` and `size`.
     """
     return jnp.where(bernoulli(happens, frequency), uniform_int(size, least, most), 0)
 
 
 def p_appear(response: Appear, now: Surroundings) -> jax.Array:
-    """p_appear of eq. (32)."""
+    """Compute p_appear of eq. (32)."""
     return jnp.minimum(expglm(response, **now._asdict()), 1.0)
 
 
 def p_stay(response: Stay, now: Surroundings) -> jax.Array:
-    """p_stay of eq. (33)."""
+    """Compute p_stay of eq. (33)."""
     return jnp.minimum(expglm(response, **now._replace(distance=now.distance - now.reach)._asdict()), 1.0)
 
 
 def arrive_and_leave(
     present: jax.Array, edge: jax.Array, p_stay: jax.Array, p_appear: jax.Array, uniforms: tuple[jax.Array, jax.Array]
 ) -> jax.Array:
-    """Eq. (31): the pests of `present` that stay and the pests of `edge` that arrive.
+    """Return the pests in `present` that stay plus those at the `edge` that arrive, by eq. (31).
 
-    Pests beyond PESTS_MAX do not arrive.
+    Pests in excess of PESTS_MAX do not arrive.
     """
     trials = jnp.stack([present, edge])
     chances = jnp.stack([jnp.broadcast_to(p, present.shape) for p in (p_stay, p_appear)])

@@ -1,4 +1,4 @@
-"""Movement of pests within the field: between neighbouring plots with the wind, and between the hosts of a plot."""
+"""Movement of pests within the field: between neighbouring plots with the wind, and between the hosts on a plot."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from harvestgym.core.random import multinomial
 from .equations import PESTS_MAX
 
 WALKS = ((0, -1), (0, 1), (1, 0), (-1, 0))
-"""Steps (x, y) to the north, south, east and west; the fifth choice is to stay."""
+"""Steps (x, y) to the north, south, east and west; a fifth choice is to stay."""
 
 
 def step_weights(uniform: jax.Array, wind: jax.Array, wind_x: jax.Array, wind_y: jax.Array) -> jax.Array:
     """Return the weights p of the random walk, (length, width, 5), from uniforms of that shape; staying is last.
 
-    Each weight is a uniform number, plus a tenth of the wind speed, km/h, in the direction of the wind. A wind between
-    two directions adds its component to each. Steps out of the field have weight 0.
+    Each weight is a uniform number plus, in the direction of the wind, a tenth of the wind speed in km/h. A wind
+    between two directions adds its component to each. Steps out of the field have weight 0.
     """
     nothing = jnp.zeros_like(wind)
     push = wind / 10 * jnp.maximum(jnp.stack([-wind_y, wind_y, wind_x, -wind_x, nothing]), 0.0)
@@ -26,9 +26,9 @@ def step_weights(uniform: jax.Array, wind: jax.Array, wind_x: jax.Array, wind_y:
 
 
 def walk(population: jax.Array, weights: jax.Array, uniform: jax.Array) -> jax.Array:
-    """Return the pests of each plot after all have moved at once, each in one of the five ways; none is lost.
+    """Return the pests on each plot after all have moved simultaneously in one of the five ways; none is lost.
 
-    If too many would enter a plot, none enters: they stay where they were. `uniform` is (length, width, 4).
+    If too many would enter a plot, none do: they stay where they were. `uniform` has shape (length, width, 4).
     """
     split = multinomial(uniform, population, weights, PESTS_MAX)
     going = [split[..., i] for i in range(len(WALKS))]
@@ -39,10 +39,10 @@ def walk(population: jax.Array, weights: jax.Array, uniform: jax.Array) -> jax.A
 
 
 def spread_over_hosts(population: jax.Array, alive: jax.Array, repulsion: jax.Array, uniform: jax.Array) -> jax.Array:
-    """Return the pests on each host of each plot, (host, length, width); none where no host is alive.
+    """Return the pests on each host on each plot, (host, length, width); none where no host is alive.
 
-    Each living individual attracts by exp(-repulsion). Shapes: `alive`, `repulsion` (host, length, width), `uniform`
-    (length, width, host); its last entry is not used.
+    Each living individual attracts pests with weight exp(-repulsion). `alive` and `repulsion` have shape (host, length,
+    width); `uniform` has shape (length, width, host), and its last entry is not used.
     """
     weights = jnp.moveaxis(alive * jnp.exp(-repulsion), 0, -1)
     fed = jnp.where((weights > 0).any(-1), population, 0)
@@ -50,7 +50,7 @@ def spread_over_hosts(population: jax.Array, alive: jax.Array, repulsion: jax.Ar
 
 
 def _open(length: int, width: int) -> np.ndarray:
-    """Return 1 for each step that stays within the field, 0 for the others."""
+    """Return 1 for each step that stays within the field and 0 for the others."""
     x, y = np.indices((length, width))
     to = [(x + dx, y + dy) for dx, dy in (*WALKS, (0, 0))]
     inside = [(i >= 0) & (i < length) & (j >= 0) & (j < width) for i, j in to]

@@ -1,6 +1,6 @@
 """Pests: insects that come in waves from the wild edge, drift with the wind and live on plants (section 4.4.3).
 
-Their numbers are per m2 of plot, so that results do not depend on the size of plots; distances to the edge are in
+Their numbers are per m2 of plot, so that results do not depend on plot size; distances to the edge are in
 plots. In the morning, pests spread over the plants and weeds of their plot; in the evening some leave, others arrive,
 and all move to a neighbouring plot or stay. The equations are in `equations.py`, the movement in `movement.py`.
 """
@@ -24,12 +24,12 @@ from . import equations, movement
 from .equations import PESTS_MAX, Appear, Stay, Surroundings
 
 LOOKAHEAD = 5
-"""Days of forecast, as for the weather."""
+"""Number of forecast days, as for the weather."""
 
 
 @pytree
 class PestsState:
-    """The location of the pests, the forecast of attacks, and (hidden) future waves."""
+    """The locations of the pests, the forecast of attacks, and the (hidden) future waves."""
 
     population: jax.Array = var("plot_population#nb", "pests on the plot, per m2", dtype="int", high=PESTS_MAX)
     on_host: jax.Array = var(
@@ -47,7 +47,7 @@ class PestsState:
 
 @pytree
 class Pests(Entity):
-    """A species of pest insects."""
+    """A species of insect pest."""
 
     State: ClassVar[type] = PestsState
     targets: ClassVar[tuple[str, ...]] = ("pests",)
@@ -70,20 +70,20 @@ class Pests(Entity):
         yield from check_order("min_population#nb", self.least, "max_population#nb", self.most)
 
     def init(self, key: jax.Array, place: Place) -> PestsState:
-        """Start without pests, and draw the waves of the coming days."""
+        """Start without pests and draw the waves of the coming days."""
         waves, noise = jax.random.split(key)
         ahead = self._waves(*jax.random.uniform(waves, (2, LOOKAHEAD, *place.shape), jnp.float32))
         forecast = self._forecast(ahead, jax.random.uniform(noise, (LOOKAHEAD,), jnp.float32))
         return replace(self.zero_state(place), ahead=ahead, forecast=forecast)
 
     def sizes(self, place: Place) -> dict[str, tuple[int, ...]]:
-        """Return the sizes of further axes: days ahead, steps and their draws (none for a field of one plot)."""
+        """Return the sizes of additional axes: days ahead, steps and their draws (none for a field of one plot)."""
         ways = (len(movement.WALKS) + 1) * (place.shape != (1, 1))
         return place.sizes | {"lead": (LOOKAHEAD,), "way": (ways,), "turn": (max(ways - 1, 0),)}
 
     @publishes(Load)
     def load(self, state: PestsState, place: Place, board: Board, draws: Draws) -> Load:
-        """Return the pests of this morning on the hosts that live on their plot."""
+        """Publish this morning's pests on each of the living hosts on their plot."""
         canopy = board.read_hosts(Canopy)
         if not canopy.alive.shape[0]:
             return Load(pests=jnp.zeros((len(place.hosts), *place.shape), jnp.float32))
@@ -100,7 +100,7 @@ class Pests(Entity):
         return [f"pests: {number:.0f}"] if number > 0 else []
 
     def update(self, state: PestsState, place: Place, board: Board, draws: Draws) -> tuple[PestsState, Ledger]:
-        """Let the pests of this morning leave or stay, others arrive, and all step at once."""
+        """Let this morning's pests leave or stay and others arrive, and move all of them at once."""
         air, now = board.read_one(Air), self.surroundings(place, board)
         ahead = jnp.append(state.ahead[1:], self._waves(draws["wave"], draws["size"])[None], axis=0)
         chances = equations.p_stay(self.stay, now), equations.p_appear(self.appear, now)
@@ -118,13 +118,13 @@ class Pests(Entity):
         return equations.wave_size(self.frequency, self.least, self.most, happens, size)
 
     def _forecast(self, ahead: jax.Array, uniform: jax.Array) -> jax.Array:
-        """Forecast the attacks of the coming days with an error whose variance grows with the lead, as for weather."""
+        """Forecast the coming attacks with an error whose variance grows with the lead time, as for the weather."""
         attacked = jnp.mean((ahead > 0).astype(jnp.float32), axis=(1, 2))
         error = jnp.sqrt(self.error * (1.0 + jnp.arange(LOOKAHEAD, dtype=jnp.float32))) * normal(uniform)
         return jnp.clip(attacked + error, 0.0, 1.0)
 
     def surroundings(self, place: Place, board: Board) -> Surroundings:
-        """Return a hedge brings the wild edge nearer by its lure, in plots, to come from and to leave for."""
+        """Return today's conditions; the lure of a hedge, in plots, brings the wild edge nearer in both directions."""
         nearer = jnp.maximum(place.distance_to_edge - board.read_sum(Structures).insect_lure, 0.0)
         return Surroundings(
             distance=nearer, reach=max(place.shape) / 2,

@@ -1,4 +1,4 @@
-"""The crops of a field."""
+"""The crops in a field."""
 
 from .plant import Plant
 

@@ -17,7 +17,7 @@ LETTERS = 0.1
 
 
 def draw_stands(crop: Any, seen: DrawContext) -> list[Mark]:
-    """Draw the plants of each plot, and below them their number, stage and height."""
+    """Draw the plants on each plot, with their number, stage and height below."""
     if "stage" not in seen:
         return []
     stage = np.asarray(seen["stage"], float)
@@ -40,7 +40,7 @@ def draw_stands(crop: Any, seen: DrawContext) -> list[Mark]:
 
 
 def crop_name(seen: DrawContext) -> str:
-    """Return the name of the crop: the name of its parameter set, else of the entity."""
+    """Return the name of the crop: that of its parameter set if it has one, or that of the entity."""
     return seen.sets[0] if seen.sets else seen.name
 
 
@@ -53,14 +53,14 @@ def _at(seen: DrawContext, key: str, x: int, y: int) -> float:
 
 
 def _height(label: str, share: float) -> float:
-    """Return the side of the drawing, in plots; medium if the height is unknown."""
+    """Return the side length of the drawing, in plots; medium if the height is unknown."""
     if label == STAGES[Stage.SEED]:
         return 0.34
     return 0.28 + 0.44 * (min(max(share, 0.0), 1.0) if np.isfinite(share) else 0.5)
 
 
 def _column(seen: DrawContext) -> float:
-    """Return the horizontal position of the crop in a plot, next to the other crops of the field."""
+    """Return the horizontal position of the crop in a plot, next to the field's other crops."""
     return 0.5 if seen.kinds == 1 else 0.32 + 0.36 * seen.rank / (seen.kinds - 1)
 
 
@@ -80,7 +80,7 @@ def _words(seen: DrawContext, label: str, size: float, x: int, y: int) -> str:
 
 
 def describe(seen: DrawContext) -> list[str]:
-    """Return the number of plots in each stage, and the harvest so far, in words."""
+    """Describe the number of plots in each stage and the harvest so far."""
     stage = np.asarray(seen.get("stage", np.nan), float)
     known = stage[np.isfinite(stage)].astype(int)
     if not known.size:

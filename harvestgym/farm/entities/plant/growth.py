@@ -1,7 +1,7 @@
-"""A day of a crop: deaths, growth, flowers and fruits, changes of stage (section 4.2).
+"""One day of a crop: deaths, growth, flowers and fruits, and changes of stage (section 4.2).
 
-All rates use the state of the morning. Each plot is in one stage, so one uniform number per use serves all stages.
-Death comes first; survivors may change stage. Both happen at most once a day.
+All rates use the state in the morning. Each plot is in one stage, so all stages can share one uniform number per use.
+Death comes first; survivors may change stage. Each happens at most once a day.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from .stages import Stage
 from .state import CAUSES, FIRST_CAUSE, SURVIVAL, PlantState
 
 BARREN = 0.1
-"""Share of the largest weight below which a fruit does not count as one."""
+"""Ripe weight, as a share of the largest weight, at or below which a fruit never ripens."""
 
 
 class PlantFate(NamedTuple):
-    """Survivors of the day, and the cause of death of the others."""
+    """Survival of the plants today, and the cause of death of those that die."""
 
     survives: jax.Array
     cause: jax.Array
@@ -48,7 +48,7 @@ def death_exponents(crop: Crop, state: PlantState, day: Drivers) -> list[jax.Arr
 
 
 def decide_survival(crop: Crop, state: PlantState, day: Drivers, uniform: jax.Array) -> PlantFate:
-    """Draw B(p_stay) of eqs. (2), (9), (15) and (20); the cause of a death is the largest term of its exponent."""
+    """Draw B(p_stay) of eqs. (2), (9), (15) and (20); the cause of a death is the largest term in its exponent."""
     each = death_exponents(crop, state, day)
     worst, exponent = largest(each)
     first = choose([(state.stage == stage, cause) for stage, cause in FIRST_CAUSE.items()], 0)
@@ -63,21 +63,21 @@ class Thresholds(NamedTuple):
 
 
 def compute_ceilings(crop: Crop, day: Drivers) -> Thresholds:
-    """Compute the ceilings of eqs. (6) and (17); stress and missing visits lower them by eqs. (8) and (19)."""
+    """Compute the ceilings in eqs. (6) and (17), lowered by stress and missing visits as in eqs. (8) and (19)."""
     lowered = sum(exponents(crop.fruit.ripen, day).values())
     return Thresholds(equations.size_left(day["stress"]) * crop.size_max, jnp.exp(-lowered) * crop.fruit_weight_max)
 
 
 def compute_thresholds(crop: Crop, day: Drivers) -> Thresholds:
-    """Compute today's thresholds by eqs. (8) and (19): shares of the ceilings, which are never reached."""
+    """Compute today's thresholds by eqs. (8) and (19), as shares of the ceilings, which are never reached."""
     size, weight = compute_ceilings(crop, day)
     return Thresholds(crop.bloom.share * size, jnp.minimum(jnp.exp(-crop.fruit.ripen.intercept), 1.0) * weight)
 
 
 def transition_probability(crop: Crop, state: PlantState, day: Drivers, marks: Thresholds) -> jax.Array:
-    """Return the probability of a change to the next stage: eqs. (3), (7), (14) and (18).
+    """Return the probability of moving to the next stage, by eqs. (3), (7), (14) and (18).
 
-    Fruit never ripens if stress keeps its ripe weight at or below its initial weight or a tenth of the largest.
+    Fruit never ripens if stress keeps its ripe weight at or below its initial weight or a tenth of the largest weight.
     """
     chances = {
         Stage.SEED: expglm(crop.seed.sprout, **day),
@@ -93,7 +93,7 @@ def transition_probability(crop: Crop, state: PlantState, day: Drivers, marks: T
 
 
 def count_days(state: PlantState, marks: Thresholds) -> PlantState:
-    """Add a day to the ages, and store today's thresholds."""
+    """Add a day to the ages and store today's thresholds."""
     stage = state.stage
     return replace(
         state,
@@ -142,7 +142,7 @@ def grow(crop: Crop, state: PlantState, day: Drivers, uniform: jax.Array) -> Pla
 
 
 def bloom(crop: Crop, state: PlantState, day: Drivers, opens: jax.Array, uniform: jax.Array) -> PlantState:
-    """Open the flowers of plants that start to bloom, eq. (10), and pollinate the others, eq. (11)."""
+    """Open the flowers of plants that start to bloom, by eq. (10), and pollinate the others, by eq. (11)."""
     blooms = state.stage == Stage.BLOOM
     trials = choose([(opens, crop.flowers_max), (blooms, state.flowers - state.pollinated)], 0)
     opening = expglm(crop.bloom.open, **day) * state.size / crop.size_max
@@ -157,14 +157,14 @@ def bloom(crop: Crop, state: PlantState, day: Drivers, opens: jax.Array, uniform
 
 
 def keep_fruits(crop: Crop, state: PlantState, day: Drivers, uniform: jax.Array) -> PlantState:
-    """Keep or lose the fruits of ripe plants, eq. (21)."""
+    """Reduce the fruits of ripe plants, by eq. (21)."""
     share = expglm(crop.ripe.keep, day["strain_harvest"], **day)
     fruits = equations.kept_fruits(state.fruits, equations.noisy_rate(share, crop.ripe.variance, uniform))
     return replace(state, fruits=jnp.where(state.stage == Stage.RIPE, fruits, state.fruits))
 
 
 def apply_deaths(state: PlantState, fate: PlantFate) -> PlantState:
-    """Mark the plants that died today: by `decide_survival`, or ripe with no fruit left."""
+    """Mark the plants that died today, either by `decide_survival` or because they were ripe with no fruit left."""
     bare = (state.stage == Stage.RIPE) & (state.fruits == 0)
     dies = bare | ~fate.survives
     cause = jnp.where(bare, len(CAUSES) - 1, fate.cause)
@@ -177,7 +177,7 @@ def apply_deaths(state: PlantState, fate: PlantFate) -> PlantState:
 
 
 def enter_next_stage(crop: Crop, state: PlantState, moves: jax.Array) -> PlantState:
-    """Set the next stage on the plots that move, with its initial size or fruits."""
+    """Set the next stage, with its initial size or fruits, on the plots that move to it."""
     sprouts, sets = (moves & (state.stage == s) for s in (Stage.SEED, Stage.BLOOM))
     return replace(
         state,
@@ -194,7 +194,7 @@ def enter_next_stage(crop: Crop, state: PlantState, moves: jax.Array) -> PlantSt
 def choose(cases: Sequence[tuple[jax.Array, Any]], otherwise: Any) -> jax.Array:
     """Select elementwise the value of the first case `(condition, value)` that holds, or `otherwise`.
 
-    Written without `jnp.select`, like `largest` without `argmax`: on a CPU they cost more than the rest of the day.
+    This avoids `jnp.select`, as `largest` avoids `argmax`: on a CPU they would cost more than the rest of the day.
     """
     found = jnp.asarray(otherwise)
     for holds, value in reversed(cases):
@@ -203,7 +203,7 @@ def choose(cases: Sequence[tuple[jax.Array, Any]], otherwise: Any) -> jax.Array:
 
 
 def largest(rows: Sequence[jax.Array]) -> tuple[jax.Array, jax.Array]:
-    """Return elementwise the index (int32) of the largest array, the first of equal ones, and its value."""
+    """Return elementwise the index (int32) of the largest array, the first if equal, and its value."""
     best = jnp.asarray(rows[0])
     at = jnp.zeros(best.shape, jnp.int32)
     for i, row in enumerate(rows[1:], start=1):

@@ -1,4 +1,4 @@
-"""Initial state of a crop: variables that its stage implies and the farm file omits."""
+"""Initial state of a crop: variables that the farm file omits and that follow from the stage."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ FIRST_STAGE = {
     "size": Stage.GROW, "flowers": Stage.BLOOM, "pollinated": Stage.BLOOM, "fruits": Stage.FRUIT,
     "fruit_weight": Stage.FRUIT,
 }  # fmt: skip
-"""The first stage in which each variable can be above 0."""
+"""The earliest stage in which each variable can be above 0."""
 
 
 def check_start(crop: Crop, given: Mapping[str, np.ndarray]) -> Iterator[tuple[str, str]]:
-    """Yield each initial value above 0 of a variable that is 0 in all possible initial stages."""
+    """Yield an error for each initial value above 0 of a variable that is 0 in all possible initial stages."""
     latest = int(np.max(given.get("stage", crop.initial_stage)))
     for name, first in FIRST_STAGE.items():
         most = float(np.max(given.get(name, 0.0)))
@@ -32,11 +32,11 @@ def check_start(crop: Crop, given: Mapping[str, np.ndarray]) -> Iterator[tuple[s
 
 
 def complete_state(crop: Crop, state: PlantState, place: Place) -> PlantState:
-    """Return `state` consistent with its stages: fill zeros that they forbid, and clear values that they exclude.
+    """Return `state` made consistent with its stages: replace zeros that they rule out and clear values they exclude.
 
-    A plot with plants has its usual number of them, evenly spaced; from bloom on they are as large as an unstressed
-    plant that flowers, with the expected number of flowers; from fruit on, all flowers have become fruit; ripe fruit
-    has the weight of an unstressed and well pollinated plant. Values from the file stay.
+    A plot with plants has the usual number of them, evenly spaced. From bloom on they are as large as an unstressed
+    plant when it flowers, with the expected number of flowers; from fruit on, all flowers have become fruit; ripe fruit
+    has the weight that it has on an unstressed and well pollinated plant. Values from the file are kept.
     """
     planted = _planted(crop, state, place)
     grown = _grown(crop, planted)

@@ -1,4 +1,4 @@
-"""Needs of the plants on a plot: ground, water and nutrients, and the drivers of their responses."""
+"""Needs of the plants on a plot (ground, water and nutrients), and the drivers of their responses."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from .stages import Stage, is_alive
 from .state import PlantState
 
 COUNTED = ("age_seed", "age_bloom", "age_ripe", "nogrow", "noweight")
-"""The day counts of a plant, as named in `PlantState` and `parameters.py`."""
+"""The day counters of a plant, as named in `PlantState` and `parameters.py`."""
 
 
 def ground_covered(crop: Crop, state: PlantState, surface: jax.Array) -> jax.Array:
-    """Return the ground under the leaves of a plot's plants, m2."""
+    """Return the ground area under the leaves of a plot's plants, in m2."""
     leaves = state.population * crop.grow.leaf_surface * state.size
     return jnp.where(is_alive(state.stage), jnp.minimum(leaves, surface), 0.0)
 
 
 def crowding(crop: Crop, state: PlantState, surface: jax.Array) -> jax.Array:
-    """Return the share (0 to 1) of a plant's ground that its neighbours take.
+    """Return the share (0 to 1) of a plant's ground that is taken by its neighbours.
 
     The plants form a square grid; the outer ones reach into the rest of the plot. Each plant has an equal share of the
-    ground that they reach together.
+    total ground that they reach.
     """
     wanted, plants = crop.grow.leaf_surface * state.size, jnp.maximum(state.population, 1)
     side = (jnp.sqrt(plants) - 1) * state.spacing / 100 + _root(wanted)
@@ -42,7 +42,7 @@ def _root(area: jax.Array) -> jax.Array:
 
 
 def transpiration(crop: Crop, state: PlantState, surface: jax.Array, air: Air) -> jax.Array:
-    """Compute the water, L, that unstressed plants lose today in full light (4.2.7): ET_0 K_t on the covered ground."""
+    """Compute the water, L, that unstressed plants lose today in full light: ET_0 K_t on covered ground (4.2.7)."""
     humidity = equations.least_humidity(air.humidity, air.t_mean, air.t_max)
     grow = crop.grow
     coefficient = equations.crop_coefficient(grow.alpha_0, grow.alpha_1, state.size, air.wind / KMH, humidity)
@@ -50,7 +50,7 @@ def transpiration(crop: Crop, state: PlantState, surface: jax.Array, air: Air) -
 
 
 def reached_water(crop: Crop, ground: Ground) -> tuple[jax.Array, jax.Array]:
-    """Return the extractable water of the root zone, L, today and at most: the TAW of FAO-56 eq. (82).
+    """Return the extractable water in the root zone, in L: today's, and the maximum, the TAW of FAO-56 eq. (82).
 
     The roots reach the upper Z_r of the soil, which dries first; the soil below stays at field capacity.
     """
@@ -66,52 +66,52 @@ def drought_threshold(crop: Crop, state: PlantState, ground: Ground) -> jax.Arra
 
 
 def transpired_share(crop: Crop, state: PlantState, ground: Ground) -> jax.Array:
-    """Return the share (0 to 1) of that water which plants transpire: in dry soil their stomata close."""
+    """Return the share (0 to 1) of full transpiration that takes place: in dry soil stomata close."""
     extractable, reached = reached_water(crop, ground)
     least = ground.capacity - reached
     return stomatal_opening(extractable, drought_threshold(crop, state, ground) - least)
 
 
 def water_demand(crop: Crop, state: PlantState, lost: jax.Array) -> jax.Array:
-    """Compute the water, L, that plants with this loss would take up today: loss plus body water minus stored water."""
+    """Compute today's uptake, in L, of plants that lose this much water: loss plus body water minus stored water."""
     wanted = jnp.maximum(lost + body_water(crop, state) - state.water, 0.0)
     return jnp.where(is_alive(state.stage), wanted, 0.0)
 
 
 def _consumers(state: PlantState) -> list[tuple[Stage, jax.Array]]:
-    """Return each consuming stage and its amount on each plot: mm of size, flowers, g of fruit."""
+    """Return each consuming stage and the amount that consumes on each plot: mm of size, flowers, g of fruit."""
     millimetres, flowers, grams = state.size * 10, state.flowers, state.fruits * state.fruit_weight
     amounts = [(Stage.GROW, millimetres), (Stage.BLOOM, flowers), (Stage.FRUIT, grams)]
     return [(s, jnp.where(state.stage == s, state.population * a, 0.0)) for s, a in amounts]
 
 
 def nutrient_demand(crop: Crop, state: PlantState) -> jax.Array:
-    """Return the need for each nutrient today, g per plot; (4, length, width)."""
+    """Return today's need for each nutrient, in g per plot; shape (4, length, width)."""
     groups = (crop.grow, crop.bloom, crop.fruit)
     rates = [jnp.asarray(group.nutrients)[:, None, None] for group in groups]
     return sum(rate * amount for rate, (_, amount) in zip(rates, _consumers(state), strict=True))  # pyright: ignore[reportReturnType]
 
 
 def body_water(crop: Crop, state: PlantState) -> jax.Array:
-    """Return the water in the bodies of a plot's plants, L."""
+    """Return the water that a plot's plants hold when saturated, in L."""
     plants = jnp.where(state.stage == Stage.GROW, state.population, 0)
     _, (_, flowers), (_, grams) = _consumers(state)
     return (plants * crop.grow.water + flowers * crop.bloom.water + grams * crop.fruit.water) / 1000
 
 
 def lack_of_light(crop: Crop, state: PlantState, radiation: jax.Array) -> jax.Array:
-    """Return the share (0 to 1) by which the day's radiation, MJ/m2, is below what the crop can use."""
+    """Return the share (0 to 1) by which the day's radiation, in MJ/m2, falls short of what the crop can use."""
     wanted = jnp.where(state.stage == Stage.FRUIT, crop.fruit.rate.radiation.low, crop.grow.rate.radiation.low)
     lacks = wanted > radiation
     return jnp.where(lacks, 1 - radiation / jnp.where(lacks, wanted, 1.0), 0.0)
 
 
 def drought_exponent(crop: Crop, state: PlantState) -> jax.Array:
-    """Return minus the log of the yield share under drought: K_y times that of the water share (Jensen 1968).
+    """Return minus the log of the yield share under drought: K_y times minus the log of the water share (Jensen 1968).
 
-    For small deficits it is FAO-33 eq. 1, which holds up to one half; with any water left, some yield remains. Only the
-    worst period counts, because the K_y of a whole season is near the largest of its periods. Drought in the vegetative
-    period also reduces yield through the size of eq. (8).
+    For small deficits this agrees with FAO-33 eq. 1, which is valid for deficits of up to one half; as long as there is
+    any water, some yield remains. Only the worst period counts, because the K_y of a whole season is close to the
+    largest K_y of its periods. Drought in the vegetative period also reduces yield through the size in eq. (8).
     """
     flowers, fills = (state.stage == stage for stage in (Stage.BLOOM, Stage.FRUIT))
     factor = jnp.where(flowers, crop.bloom.yield_response, crop.grow.yield_response)
@@ -133,7 +133,7 @@ def compute_drivers(
 ) -> Drivers:
     """Compute today's drivers from weather, soil and state, by the names in `parameters.py`.
 
-    `asked` and `given` are the need and the supply of each nutrient today, g.
+    `asked` and `given` are today's need for and supply of each nutrient, in g.
     """
     refused = equations.refused_share(jnp.maximum(asked - given, 0.0), asked)
     return {

@@ -1,13 +1,13 @@
-"""Parameters of a crop, by stage, one group for each equation.
+"""Parameters of a crop, by stage, in one group per equation.
 
 Every `Response` is one equation of section 4.2 in the form of eq. (1); its windows are named after their drivers, with
 these units:
 
-    temperature (mean, degC), humidity (%), rain (1 on a rainy day), frost (days in a row); birds (seed eaters);
-    age_seed, age_bloom, age_ripe, nogrow, noweight (days); pests (on the plot's plants); visits (of pollinators
+    temperature (mean, degC), humidity (%), rain (1 on a rainy day), frost (consecutive days); birds (seed eaters);
+    age_seed, age_bloom, age_ripe, nogrow, noweight (days); pests (on the plot's plants); visits (by pollinators
     since the flowers opened); N, P, K, C (unmet share of the day's need); water (minus the log of K_s, the share of
     transpiration that remains in dry soil); crowding (share of its ground that a plant lacks); light (share of its
-    light that the other hosts of its plot take); radiation (solar, MJ/m2/day); cold (the day's minimum, degC); stress
+    light that the plot's other hosts take); radiation (solar, MJ/m2/day); cold (the day's minimum, degC); stress
     (of eq. (8)); drought (minus the log of relative yield after dry days, FAO-33).
 """
 
@@ -25,27 +25,27 @@ from harvestgym.farm.entities.response import Response, Window
 from .stages import STAGES
 
 FLOWERS_MAX = 100
-"""Most flowers of a plant; the binomials of eqs. (10) and (11) are compiled for it."""
+"""Largest number of flowers on a plant, for which the binomials of eqs. (10) and (11) are compiled."""
 
 PLANTS_MAX = 1_000_000
-"""Most plants on a plot: carrots, the densest crop, on 6,000 m2."""
+"""Largest number of plants on a plot: enough for carrots, the densest crop, on 6,000 m2."""
 
 HEIGHT_MAX = 15_000.0
-"""Largest size, cm; the tallest tree has 11,600."""
+"""Largest size, in cm; the tallest tree measures 11,600."""
 
 FRUIT_MAX = 2e6
-"""Largest weight of a fruit, g; the heaviest pumpkin has 1.3e6."""
+"""Largest weight of a fruit, in g; the heaviest pumpkin weighs 1.3e6."""
 
 
 def _each(key: str, doc: str) -> jax.Array:
-    """Return a parameter with a value per nutrient; `key` has a placeholder for its name."""
+    """Return a parameter with one value per nutrient; `key` has a placeholder for the nutrient's name."""
     return par(tuple(key.format(n) for n in NUTRIENTS), doc, low=0, high=100)
 
 
 @pytree
 class SeedSurvival(Response):
-    """Eq. (2). The paper's interval for the age, [sprout_age_min, inf), would kill young seeds instead of old
-    ones; here it is [0, oldest], as in the reference implementation."""
+    """Eq. (2). The paper's age interval, [sprout_age_min, inf), would kill young seeds rather than old ones;
+    here it is [0, oldest], as in the reference implementation."""
 
     birds: Window
     age_seed: Window
@@ -53,7 +53,7 @@ class SeedSurvival(Response):
 
 @pytree
 class Sprouting(Response):
-    """Eq. (3); the text says p_stay where it means p_sprout."""
+    """Eq. (3); the paper's text says p_stay where it means p_sprout."""
 
     temperature: Window
     humidity: Window
@@ -72,11 +72,11 @@ class Seed:
 class Rate(Response):
     """Eqs. (4) and (16), with the unmet share of the need instead of the soil's stock.
 
-    Judged by the stock, a soil whose dead microlife keeps its nutrients would feed plants better than a soil whose
+    If the stock were used, a soil whose dead microlife keeps its nutrients would feed plants better than one whose
     plants take them up. Only the scarcest nutrient counts (Liebig's law of the minimum). The paper's litres below eq.
-    (5) are minus the log of K_s here, so that growth follows a power of the transpiration (like the yield of Jensen
-    1968) and ends at the wilting point. Crowding, light and radiation are not in the paper: there, spacing, shade
-    between crops and sunlight have no effect.
+    (5) are replaced by minus the log of K_s, so that growth follows a power of the transpiration (like the yield in
+    Jensen 1968) and stops at the wilting point. Crowding, light and radiation are not in the paper, in which spacing,
+    shade between crops and sunlight have no effect.
     """
 
     temperature: Window
@@ -92,7 +92,7 @@ class Rate(Response):
 
 @pytree
 class GrowSurvival(Response):
-    """Eq. (9), with cold; in the paper cold harms flowers only."""
+    """Eq. (9), with cold added; in the paper cold harms only flowers."""
 
     nogrow: Window
     pests: Window
@@ -101,7 +101,7 @@ class GrowSurvival(Response):
 
 @pytree
 class Grow:
-    """The stage from the first leaves to the first flowers, section 4.2.2, with the transpiration by size."""
+    """The stage from the first leaves to the first flowers, section 4.2.2, with transpiration as a function of size."""
 
     rate: Rate
     survive: GrowSurvival
@@ -122,7 +122,7 @@ class Grow:
 
 @pytree
 class StressWeights:
-    """Weights of unmet needs in the stress of eqs. (8) and (19), as shares of the needs."""
+    """Weights of unmet needs, as shares of the needs, in the stress of eqs. (8) and (19)."""
 
     nutrients: jax.Array = par(
         tuple(f"sensitivity_stress_{n}" for n in NUTRIENTS), "stress if all needs so far are unmet", low=0, high=1e3
@@ -135,10 +135,10 @@ class StressWeights:
 
 @pytree
 class Opening(Response):
-    """Effect of crowding and shade on the number of flowers of eq. (10).
+    """Effect of crowding and shade on the number of flowers in eq. (10).
 
     If they only slowed growth, a late plant would yield as much as an early one, and any number of plants could share
-    a plot without loss. The paper has neither.
+    a plot without loss. The paper includes neither.
     """
 
     crowding: Window
@@ -154,14 +154,14 @@ class WindPollination(Response):
 
 @pytree
 class InsectPollination(Response):
-    """Eq. (13). Visits are counted since the flowers opened, today included, as in eq. (19)."""
+    """Eq. (13). Visits are counted from the opening of the flowers up to and including today, as in eq. (19)."""
 
     visits: Window
 
 
 @pytree
 class BloomSurvival(Response):
-    """Eq. (15), with the temperature of a single night."""
+    """Eq. (15), with the temperature of a single night added."""
 
     frost: Window
     cold: Window
@@ -169,7 +169,7 @@ class BloomSurvival(Response):
 
 @pytree
 class Fading(Response):
-    """Eq. (14). The paper's text has p_stay and an age of the weather; it means p_fruit and the age of the flowers."""
+    """Eq. (14). The paper's text says p_stay and an age of the weather but means p_fruit and the age of the flowers."""
 
     age_bloom: Window
 
@@ -199,7 +199,7 @@ class Bloom:
 
 @pytree
 class FruitSurvival(Response):
-    """Eq. (20), with cold."""
+    """Eq. (20), with cold added."""
 
     noweight: Window
     humidity: Window
@@ -209,11 +209,11 @@ class FruitSurvival(Response):
 
 @pytree
 class Ripening(Response):
-    """Eq. (19), its minus log: the share of the largest weight that a fruit reaches under stress and missing visits.
+    """Eq. (19), as minus the log: the share of the largest weight that fruit reaches under stress and missing visits.
 
     The paper's interval for the stress, [0, inf), has no effect; here it is (-inf, 0]. The intercept is the share that
-    an unstressed fruit reaches, because growth of the form (17) never reaches its ceiling. Drought acts through the
-    yield response factors of FAO-33; in the paper, through litres in the stress.
+    an unstressed fruit reaches, because growth by eq. (17) never reaches its ceiling. Drought acts through the yield
+    response factors of FAO-33 rather than, as in the paper, through litres in the stress.
     """
 
     stress: Window
@@ -238,7 +238,7 @@ class Fruit:
 
 @pytree
 class Keeping(Response):
-    """Eq. (21). Rain is 1 on a rainy day and its interval is (-inf, 0], which the paper misprints."""
+    """Eq. (21). Rain is 1 on a rainy day, and its interval is (-inf, 0], which is misprinted in the paper."""
 
     rain: Window
     frost: Window
@@ -295,7 +295,7 @@ class Crop:
     dead: Dead
 
     def check(self) -> Iterator[str]:
-        """Check that growth starts below its end."""
+        """Check that growth starts below the value at which it ends."""
         yield from check_order("size_start#cm", self.size_start, "size_max#cm", self.size_max)
         weights = self.fruit_weight_start, "fruit_weight_max#g", self.fruit_weight_max
         yield from check_order("fruit_weight_start#g", *weights)

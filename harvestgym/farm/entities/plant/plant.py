@@ -49,9 +49,9 @@ from .state import GLOBAL_STAGE, PlantState, clear_plots, global_stage
 SEEDS = (1.0, 3.0, 5.0, 10.0, 15.0, 20.0, 25.0, 30.0)
 SPACINGS = (5.0, 10.0, 15.0, 20.0)
 LIGHT_MEMORY = 20.0
-"""Days over which a plant averages its light, about the time that a leaf needs to pay for the next."""
+"""Days over which a plant averages its light: about the time after which a leaf has paid for the next one."""
 CRUMBS = 1e-3
-"""Nutrients of dead plants, g, below which the rest is released at once."""
+"""Amount of nutrients in dead plants, in g, below which the rest is released at once."""
 
 
 @pytree
@@ -73,17 +73,17 @@ class Plant(Crop, Entity):
         return complete_state(self, state, place)
 
     def limits(self, place: Place) -> dict[str, float]:
-        """Return the size at which growth ends, and the flowers and the fruit weight of a plant of that size."""
+        """Return the size at which growth ends, and the flowers and fruit weight of a plant of that size."""
         flowers = dict.fromkeys(("flowers", "pollinated", "fruits"), float(self.flowers_max))
         return flowers | {"size": float(self.size_max), "fruit_weight": float(self.fruit_weight_max)}
 
     def check_start(self, given: Mapping[str, np.ndarray]) -> Iterator[tuple[str, str]]:
-        """Yield each initial value that does not fit the initial stages, such as fruits on a seed."""
+        """Yield an error for each initial value that does not fit the initial stages, such as fruits on a seed."""
         yield from check_start(self, given)
 
     @publishes(Canopy)
     def canopy(self, state: PlantState, place: Place, board: Board, draws: Draws) -> Canopy:
-        """Publish the canopy: shade, flowers, seeds."""
+        """Publish the canopy: shade, flowers and seeds."""
         alive = jnp.where(is_alive(state.stage), state.population, 0)
         seeds, blooming = (jnp.where(state.stage == s, state.population, 0) for s in (Stage.SEED, Stage.BLOOM))
         return Canopy(
@@ -97,7 +97,7 @@ class Plant(Crop, Entity):
 
     @publishes(Need)
     def need(self, state: PlantState, place: Place, board: Board, draws: Draws) -> Need:
-        """Publish the need of the stage plus transpiration, less the stored water (section 4.2.7)."""
+        """Publish the needs of the stage, with transpiration added and stored water subtracted (section 4.2.7)."""
         moist = needs.transpired_share(self, state, board.read_one(Ground))
         lost = unshaded_light(board) * (moist * needs.transpiration(self, state, place.surface, board.read_one(Air)))
         reached, _ = needs.reached_water(self, board.read_one(Ground))
@@ -106,7 +106,7 @@ class Plant(Crop, Entity):
 
     @publishes(Litter)
     def litter(self, state: PlantState, place: Place, board: Board, draws: Draws) -> Litter:
-        """Publish the release of dead plants (section 4.2.6): a share per day, and finally the rest."""
+        """Publish the nutrients released by dead plants (section 4.2.6): a share per day, and finally the rest."""
         released = jnp.asarray(self.dead.release)[:, None, None] * state.nutrients
         crumbs = (state.nutrients - released).sum(0) < CRUMBS
         released = jnp.where(crumbs, state.nutrients, released)
@@ -151,15 +151,15 @@ class Plant(Crop, Entity):
         return ActionResult(new, done, Ledger(_exports(state, done), {"harvest#kg": kg.sum()}))
 
     def draw(self, seen: DrawContext, place: Place) -> list[Mark]:
-        """Draw the plants of each plot in their stage, as high as they have grown."""
+        """Draw the plants on each plot in their stage, scaled to their height."""
         return drawing.draw_stands(self, seen)
 
     def describe(self, seen: DrawContext, place: Place) -> list[str]:
-        """Return the number of plots in each stage, and the yield so far, in words."""
+        """Describe the number of plots in each stage and the yield so far."""
         return drawing.describe(seen)
 
     def update(self, state: PlantState, place: Place, board: Board, draws: Draws) -> tuple[PlantState, Ledger]:
-        """Simulate a day: first decide changes from the state of the morning, then apply them."""
+        """Simulate a day: first decide the changes from the state in the morning, then apply them."""
         light = unshaded_light(board)
         day = self._drivers(state, place, board, light)
         marks, fate = growth.compute_thresholds(self, day), growth.decide_survival(self, state, day, draws["survive"])
@@ -192,7 +192,7 @@ class Plant(Crop, Entity):
     def _fed(
         self, state: PlantState, place: Place, board: Board, light: jax.Array | float
     ) -> tuple[PlantState, jax.Array]:
-        """Return the share of the day taken up and what was refused, and the water transpired."""
+        """Return the state after today's uptake, with unmet needs recorded, and the water transpired."""
         air, ground, share, need = (
             board.read_one(Air),
             board.read_one(Ground),
@@ -222,7 +222,7 @@ class Plant(Crop, Entity):
         return {"water": state.water, "nutrients": state.nutrients}
 
     def views(self, state: PlantState) -> dict[str, jax.Array]:
-        """Return the stage of the field."""
+        """Return the field-wide stage."""
         return {"global_stage": global_stage(state)}
 
     def indices(self, state: PlantState) -> dict[str, jax.Array]:

@@ -8,7 +8,7 @@ import jax
 
 
 class Stage(IntEnum):
-    """Stage of the plants of a plot."""
+    """Stage of the plants on a plot."""
 
     NONE = 0
     SEED = 1

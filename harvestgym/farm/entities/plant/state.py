@@ -1,4 +1,4 @@
-"""The state of a crop: equal plants on each plot, in one of the stages of section 4.2."""
+"""The state of a crop: identical plants on each plot, in one of the stages of section 4.2."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SURVIVAL = {
 """The survival response of each stage: eqs. (2), (9), (15) and (20)."""
 
 CAUSE_WORDS = {"age_seed": "age", "nogrow": "no-growth days", "noweight": "no-weight days"}
-"""Readable words for some drivers."""
+"""More readable words for some drivers."""
 
 CAUSES = (
     "none",
@@ -32,7 +32,7 @@ CAUSES = (
 )
 """Causes of death: the terms of each survival response.
 
-`chance` is the intercept, `strain` the term of other kinds and of windows that a subclass adds.
+`chance` is the intercept, and `strain` is the term added by other kinds and by the windows of subclasses.
 """
 
 FIRST_CAUSE = {stage: CAUSES.index(f"{stage.name.lower()}: chance") for stage in SURVIVAL}
@@ -87,7 +87,7 @@ class PlantState:
 
 
 KEPT_AFTER_HARVEST = ("harvested", "harvest_weight", "cause_of_death", "death_exponent")
-"""Variables that a plot keeps after its plants are gone."""
+"""Variables that keep their values on a plot after its plants are gone."""
 
 GLOBAL_STAGE = Meta(
     kind="var", keys=("global_stage",), doc="stage of more than 75 % of the plots, or undefined", dtype="int",
@@ -96,7 +96,7 @@ GLOBAL_STAGE = Meta(
 
 
 def clear_plots(state: PlantState, where: jax.Array) -> PlantState:
-    """Return `state` with the plots `where` empty; the caller accounts for the flows."""
+    """Return `state` with the plots selected by `where` emptied; the caller accounts for the flows."""
     blank = {n: jnp.where(where, 0, v) for n, v in vars(state).items() if n not in KEPT_AFTER_HARVEST}
     return replace(state, **blank)
 

@@ -19,10 +19,10 @@ from harvestgym.farm.entities.response import Response, Window, expglm
 
 @pytree
 class VisitConditions(Response):
-    """Eq. (34): conditions for a visit of pollinators.
+    """Conditions for a visit from pollinators, eq. (34).
 
     Windows: distance (plots to the wild edge); temperature (mean, degC); wind (km/h); birds (pollinator eaters);
-    rain (1 on a rainy day); pesticide (g in effect on pollinators, per m2 of plot). The paper's windows (0, max]
+    rain (1 on a rainy day); pesticide (g acting on pollinators, per m2 of plot). The paper's windows (0, max]
     would exclude a calm day without birds; they include 0 here.
     """
 
@@ -43,7 +43,7 @@ class PollinatorsState:
 
 @pytree
 class Pollinators(Entity):
-    """A kind of pollinating insects, with the conditions in which they fly."""
+    """A kind of pollinating insect, with the conditions in which it flies."""
 
     State: ClassVar[type] = PollinatorsState
     targets: ClassVar[tuple[str, ...]] = ("pollinators",)
@@ -52,10 +52,10 @@ class Pollinators(Entity):
     visit_conditions: VisitConditions
 
     def chance(self, place: Place, board: Board) -> jax.Array:
-        """Eq. (34): the chance of a visit to each plot today, if it is in flower.
+        """Return the chance of a visit to each plot today, if it is in flower, by eq. (34).
 
-        A hedge brings the wild edge closer by its lure, in plots. Pesticide counts per m2, so that the result does not
-        depend on the size of plots.
+        A hedge brings the wild edge closer by its lure, in plots. Pesticide is counted per m2, so that the result does
+        not depend on plot size.
         """
         air = board.read_one(Air)
         return expglm(
@@ -70,7 +70,7 @@ class Pollinators(Entity):
 
     @publishes(Visits)
     def visits(self, state: PollinatorsState, place: Place, board: Board, draws: Draws) -> Visits:
-        """Return the plots that they visit today: random ones among those in flower."""
+        """Publish the plots visited today, chosen at random from those in flower."""
         flowering = board.read_sum(Canopy).flowers > 0
         come = bernoulli(draws["visit"], self.chance(place, board)) & flowering
         return Visits(occurrence=come.astype(jnp.float32))
@@ -81,13 +81,13 @@ class Pollinators(Entity):
         return seen.marks(self.sprites()["bee"], "occurrence#bin", at, "pollinators came")
 
     def describe(self, seen: DrawContext, place: Place) -> list[str]:
-        """Describe the number of visited plots."""
+        """Report the number of visited plots."""
         plots = sum(1 for _ in seen.plots("occurrence#bin"))
         return [f"pollinators on {plots}"] if plots else []
 
     def update(
         self, state: PollinatorsState, place: Place, board: Board, draws: Draws
     ) -> tuple[PollinatorsState, Ledger]:
-        """Note where they came today."""
+        """Store which plots they visited today."""
         come = board.read_own(Visits).occurrence
         return PollinatorsState(occurrence=come > 0), Ledger({}, {"pollinators#nb": come.sum()})

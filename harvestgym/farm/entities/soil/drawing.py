@@ -1,4 +1,4 @@
-"""Drawing of the soil: a colour for each class of wetness, distinguishable with any colour vision."""
+"""Drawing of the soil: a colour for each wetness class, distinguishable with any type of colour vision."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ CLASSES = (
     (0.9, "#86b5d8", "65 to 90 %"),
     (1.0, "#5596c6", "wet soil, to 100 %"),
 )
-"""Upper limit of each class, as a share of the plant-available water of a full soil; its colour, and its name."""
+"""Upper limit of each class, as a share of the plant-available water in a full soil; its colour and its name."""
 
 UNKNOWN_COLOUR = ("#e6e6e6", "soil not seen yet")
 
 
 def draw_plots(filled: np.ndarray) -> list[Mark]:
-    """Draw each plot in the colour of its class."""
+    """Draw each plot in the colour of its wetness class."""
     ends = np.asarray([end for end, _, _ in CLASSES[:-1]])
     at = np.searchsorted(ends, filled, side="right")
     marks = []
@@ -30,12 +30,12 @@ def draw_plots(filled: np.ndarray) -> list[Mark]:
 
 
 def legend_marks() -> list[Mark]:
-    """Return marks of all classes, for the legend."""
+    """Return a mark for each class, for the legend."""
     return [Mark("square", (0.0, 0.0), 1.0, colour, meaning=name) for _, colour, name in CLASSES]
 
 
 def describe(filled: np.ndarray) -> list[str]:
-    """Return the mean over the plots, and the range if they differ."""
+    """Return the mean over the plots, with the range if they differ."""
     if np.isnan(filled).all():
         return ["soil: not seen yet"]
     low, mean, high = (100 * f(filled) for f in (np.nanmin, np.nanmean, np.nanmax))

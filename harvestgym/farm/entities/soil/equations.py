@@ -13,7 +13,7 @@ from harvestgym.farm.entities.response import Response, Window, expglm
 
 @pytree
 class Survival(Response):
-    """Survival of the microlife, eq. (22): grams of cide per m2, and surplus water over the capacity.
+    """Survival of the microlife, eq. (22): grams of cide per m2, and surplus water divided by the capacity.
 
     The paper's intervals are (-inf, 0]: any amount of cide or surplus counts.
     """
@@ -23,11 +23,11 @@ class Survival(Response):
 
 
 TOPSOIL = 0.1
-"""Depth from which water evaporates, m (FAO-56 page 144)."""
+"""Depth from which water evaporates, in m (FAO-56 page 144)."""
 
 
 class Bucket(NamedTuple):
-    """The capacity of a plot of this soil and its wilting point, L."""
+    """The capacity and the wilting point of a plot of this soil, in L."""
 
     capacity: jax.Array
     wilting: jax.Array
@@ -36,15 +36,15 @@ class Bucket(NamedTuple):
 def bypass_share(extractable: jax.Array, bucket: Bucket, bypass: jax.Array) -> jax.Array:
     """Return the share (0 to 1) of a watering that bypasses the roots; `bypass` is the share at the wilting point.
 
-    The paper's sand "does not retain water", yet as a bucket it loses none before it is full. Dry sand repels water,
-    which then drains in fingers; moist sand does so less (Dekker and Ritsema 1994, Water Resources Research 30). This
-    flow leaches no nutrients.
+    The paper's sand "does not retain water", but a bucket loses none until it is full. Dry sand repels water, which
+    then drains in fingers; moist sand does so less (Dekker and Ritsema 1994, Water Resources Research 30). This flow
+    leaches no nutrients.
     """
     return bypass * (1 - jnp.clip(extractable / (bucket.capacity - bucket.wilting), 0.0, 1.0))
 
 
 class WaterBalance(NamedTuple):
-    """The water of a day, L per plot: the remaining water, and the flows across the boundary."""
+    """One day's water, in L per plot: the remaining water and the flows across the boundary."""
 
     tomorrow: jax.Array
     evaporated: jax.Array
@@ -57,9 +57,9 @@ def water_balance(
 ) -> WaterBalance:
     """Return the water balance of a day.
 
-    Water above the capacity after watering drains, hosts take up their shares, water evaporates from the rest, rain is
-    added, and the surplus drains. The paper's light and heavy rains fill the soil by its capacity; rain in mm does not
-    depend on the soil.
+    First, water above the capacity after watering drains; then hosts take up their shares, water evaporates from the
+    rest, rain is added, and the surplus drains. In the paper, light and heavy rain are amounts relative to the soil's
+    capacity; rain in mm does not depend on the soil.
     """
     held = jnp.minimum(water, bucket.capacity)
     left = jnp.maximum(held - served, 0.0)
@@ -70,14 +70,14 @@ def water_balance(
 
 
 def evaporable_depth(capacity: jax.Array, wilting: jax.Array) -> jax.Array:
-    """TEW of FAO-56 eq. (73), mm: the water that can evaporate from a wet topsoil; capacity, wilting point in L/m3."""
+    """Return TEW of FAO-56 eq. (73), mm: the water that can evaporate from wet topsoil; arguments are in L/m3."""
     return (capacity - wilting / 2) * TOPSOIL
 
 
 def evaporable(et0: jax.Array, shade: jax.Array, wet_surface: jax.Array, surface: jax.Array) -> jax.Array:
-    """ET of section 4.3, L/day: ET_0 from the part of the plot that is wet and not shaded.
+    """Compute ET of section 4.3, L/day: ET_0 from the part of the plot that is wet and unshaded.
 
-    `water_balance` stops it at half the wilting point (FAO-56 eq. 73); the paper states no limit.
+    `water_balance` stops evaporation at half the wilting point (FAO-56 eq. 73); the paper states no limit.
     """
     return et0 * jnp.minimum(1 - jnp.minimum(shade, 1.0), wet_surface / surface) * surface
 
@@ -85,43 +85,43 @@ def evaporable(et0: jax.Array, shade: jax.Array, wet_surface: jax.Array, surface
 def next_wet_surface(
     wet_surface: jax.Array, absorption: jax.Array, rain: jax.Array, layer: jax.Array, surface: jax.Array
 ) -> jax.Array:
-    """Return tomorrow's wet surface, m2.day: it dries at the absorption speed, and rain wets it.
+    """Return tomorrow's wet surface, in m2.day: it dries at the absorption speed, and rain wets it.
 
-    The paper's rains, of the order of the soil's capacity, wet the whole surface. A rain of a few mm wets the part of
-    the surface whose evaporating `layer` (mm) it can fill; otherwise a clay would evaporate for ten days after a
-    drizzle.
+    In the paper, rain is of the order of the soil's capacity and wets the whole surface. Here a few mm of rain wet only
+    the part of the surface whose evaporating `layer` (mm) they can fill; otherwise water would evaporate from clay for
+    ten days after a drizzle.
     """
     dried = jnp.maximum(wet_surface - absorption * surface, 0.0)
     return jnp.minimum(dried + rain / layer * surface, surface)
 
 
 def leaching_strength(rain_intensity: jax.Array, surplus: jax.Array) -> jax.Array:
-    """q of section 4.3: the intensity of the rain, 0 to 1, plus the surplus water over the capacity.
+    """Compute q of section 4.3: the rain intensity, 0 to 1, plus the surplus water divided by the capacity.
 
-    The paper multiplies only the first by the surface; here q has no unit.
+    The paper multiplies only the first term by the surface; here q is dimensionless.
     """
     return rain_intensity + surplus
 
 
 def leached_share(strength: jax.Array, microlife: jax.Array) -> jax.Array:
-    """Return the share of each nutrient that leaches, 0 to 1; microlife from 0 to 1.
+    """Return the share of each nutrient that leaches, 0 to 1; `microlife` is from 0 to 1.
 
-    The paper removes q (1 - mu) without a unit; a share never removes more than the stock.
+    The paper removes an amount q (1 - mu) without a unit; a share never removes more than the stock.
     """
     return jnp.clip(strength * (1 - microlife), 0.0, 1.0)
 
 
 def cide_left(cide: jax.Array, strength: jax.Array, decay: jax.Array, microlife: jax.Array) -> jax.Array:
-    """Return the share of cide left after a day: exp(-q) of section 4.3 times the share not broken down.
+    """Return the cide left after a day: it decreases by exp(-q) of section 4.3 and by breakdown.
 
-    In the paper only rain removes a cide, which would act forever in dry weather. `decay` is the rate of breakdown,
-    1/day, at full microlife; microlife from 0 to 1.
+    In the paper only rain removes a cide, so it would act forever in dry weather. `decay` is the rate of breakdown at
+    full microlife, in 1/day; `microlife` is from 0 to 1.
     """
     return cide * jnp.exp(-(strength + decay * microlife))
 
 
 def cide_leached(lost: jax.Array, strength: jax.Array, decay: jax.Array, microlife: jax.Array) -> jax.Array:
-    """Return the part of the day's cide loss that rain washed out: the two losses are proportional to their rates."""
+    """Return the part of the day's cide loss due to rain; the two kinds of loss are proportional to their rates."""
     rate = strength + decay * microlife
     return lost * strength / jnp.where(rate > 0, rate, 1.0)
 
@@ -129,9 +129,9 @@ def cide_leached(lost: jax.Array, strength: jax.Array, decay: jax.Array, microli
 def next_microlife(
     survival: Survival, recovery: jax.Array, microlife: jax.Array, cide: jax.Array, surplus: jax.Array
 ) -> jax.Array:
-    """mu of section 4.3 after a day, %, by eq. (22) and its flow, within 0 and 100.
+    """Compute mu of section 4.3 after a day, in %, by eq. (22) and its flow, clipped to 0 to 100.
 
-    The text has a probability, but its flow is the expectation, so nothing is drawn at random.
+    The paper's text describes a probability, but its flow is an expectation, so nothing is drawn at random.
     """
     stay = expglm(survival, cide=cide, surplus=surplus)
     grown = stay * (1 + recovery * stay) + (1 - stay) * stay

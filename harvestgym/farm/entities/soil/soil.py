@@ -1,7 +1,7 @@
 """Soil: a bucket of water and four nutrients on each plot, with microlife (section 4.3).
 
-Plots exchange nothing. Rates are for a plot of 1 m2, as in the paper, and scale with the surface, so that results do
-not depend on the size of plots.
+Plots do not exchange water or nutrients. Rates are for a plot of 1 m2, as in the paper, and scale with the surface, so
+that results do not depend on plot size.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ MINUTES = (30.0, 60.0)
 
 @pytree
 class Start:
-    """The soil at the start of a season; each plot is drawn between two limits."""
+    """The soil at the start of a season; each plot's contents are drawn between two limits."""
 
     water_min: jax.Array = par("water_min#%", "minimum extractable water, share (0 to 1) of the maximum", low=0, high=1)
     water_max: jax.Array = par("water_max#%", "maximum extractable water, share (0 to 1) of the maximum", low=0, high=1)
@@ -58,7 +58,7 @@ class Start:
 
 @pytree
 class SoilState:
-    """Contents of the soil of each plot."""
+    """Contents of the soil on each plot."""
 
     water: jax.Array = var("available_Water#L", "water in the soil; a surplus over its capacity drains the same day")
     nutrients: jax.Array = var(tuple(f"available_{n}#g" for n in NUTRIENTS), "nutrients in the soil")
@@ -69,7 +69,7 @@ class SoilState:
 
 @pytree
 class Soil(Entity):
-    """A store of water and nutrients with microlife, which serves the hosts."""
+    """A store of water and nutrients, with microlife, that supplies the hosts."""
 
     State: ClassVar[type] = SoilState
     targets: ClassVar[tuple[str, ...]] = ("soil",)
@@ -95,13 +95,13 @@ class Soil(Entity):
     start: Start
 
     def check(self) -> Iterator[str]:
-        """Check that plants can take some of the water."""
+        """Check that some of the water is available to plants."""
         if np.any(np.asarray(self.wilting_point) >= np.asarray(self.max_water_capacity)):
             expected = f"less than max_water_capacity#L.m-3 ({np.min(self.max_water_capacity):g})"
             yield f"wilting_point#L.m-3: expected {expected}, got {np.max(self.wilting_point):g}"
 
     def init(self, key: jax.Array, place: Place) -> SoilState:
-        """Return a soil drawn between the limits of `start`, with a dry surface and no cide."""
+        """Return a soil drawn between the limits in `start`, with a dry surface and no cide."""
         uniform = jax.random.uniform(key, (1 + len(NUTRIENTS), *place.shape), jnp.float32)
         bucket, start = self.bucket(place), self.start
         water = _between(start.water_min, start.water_max, uniform[0])
@@ -120,17 +120,17 @@ class Soil(Entity):
         return replace(state, water=water, wet_surface=jnp.minimum(state.wet_surface, place.surface))
 
     def limits(self, place: Place) -> dict[str, float]:
-        """Return the capacity and the surface of a plot."""
+        """Return the capacity and the surface area of a plot."""
         return {"water": float(self.bucket(place).capacity), "wet_surface": float(place.surface)}
 
     def bucket(self, place: Place) -> Bucket:
-        """Return the capacity and the wilting point of a plot, L: the volumes of eq. (5)."""
+        """Return the capacity and the wilting point of a plot, in L: the volumes in eq. (5)."""
         volume = self.depth * place.surface
         return Bucket(self.max_water_capacity * volume, self.wilting_point * volume)
 
     @publishes(Ground)
     def ground(self, state: SoilState, place: Place, board: Board, draws: Draws) -> Ground:
-        """Publish this morning's water and nutrients; water above the capacity is draining."""
+        """Publish this morning's water and nutrients; water above the capacity drains and is not included."""
         capacity, wilting = (jnp.broadcast_to(jnp.asarray(v), place.shape) for v in self.bucket(place))
         water = jnp.minimum(state.water, capacity)
         return Ground(
@@ -165,11 +165,11 @@ class Soil(Entity):
         return ActionResult(new, done, Ledger(flows, {"water#L": poured.sum()}))
 
     def draw(self, seen: DrawContext, place: Place) -> list[Mark]:
-        """Draw each plot in the colour of its water, or grey if that is unknown."""
+        """Draw each plot in a colour that shows its water content, or grey if that is unknown."""
         return drawing.draw_plots(self._filled(seen, place))
 
     def describe(self, seen: DrawContext, place: Place) -> list[str]:
-        """Describe how much plant-available water there is."""
+        """Report how much plant-available water there is."""
         return drawing.describe(self._filled(seen, place))
 
     def _filled(self, seen: DrawContext, place: Place) -> np.ndarray:
@@ -179,7 +179,7 @@ class Soil(Entity):
         return np.clip((water - float(bucket.wilting)) / float(bucket.capacity - bucket.wilting), 0.0, 1.0)
 
     def update(self, state: SoilState, place: Place, board: Board, draws: Draws) -> tuple[SoilState, Ledger]:
-        """Serve the hosts, then leach and evaporate from the remainder, then add what comes in."""
+        """Supply the hosts, then leach and evaporate from the remainder, then add the inflows."""
         air, water = board.read_one(Air), self._water(state, place, board)
         drained = jnp.minimum(board.read_sum(Tilth).drainage, 1.0)
         surplus = water.surplus / self.bucket(place).capacity * (1 - drained)
@@ -230,5 +230,5 @@ def _between(low: jax.Array, high: jax.Array, uniform: jax.Array) -> jax.Array:
 
 
 def _column(nutrients: jax.Array) -> jax.Array:
-    """Reshape a value per nutrient to broadcast with arrays of plots."""
+    """Reshape values per nutrient so that they broadcast against arrays of plots."""
     return jnp.asarray(nutrients)[:, None, None]

@@ -1,4 +1,4 @@
-"""The weather of a field: observed days of a site, or days generated from its climate."""
+"""The weather over a field: days observed at a site, or generated from its climate."""
 
 from .weather import Weather
 

@@ -1,9 +1,9 @@
-"""From monthly normals to the parameters of the generator: levels, spreads, persistence and rain tables.
+"""Conversion of monthly normals to generator parameters: levels, spreads, persistence and rain tables.
 
 The computation removes from the stated figures what other parts of the model add. A stated standard deviation
-contains the seasonal trend within the month and the difference between rainy and other days; a stated
-correlation contains the season's departure from a sine, and rain, which persists; a stated difference
-between rainy and other days contains the difference between their seasons. The remainder is Gaussian.
+includes the seasonal trend within the month and the difference between rainy and other days; a stated correlation
+includes the season's departure from a sine, and the effect of rain, which persists; a stated difference between rainy
+and other days includes the difference between their seasons. The remainder is Gaussian.
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ from harvestgym.farm.weather_data.normals import MONTH_LENGTHS, RAINY, Normals, 
 from harvestgym.farm.weather_data.table import YEAR
 
 LATENT = ("t_min", "t_max", "humidity", "wind")
-"""The variables that have departures, in the order of all matrices here."""
+"""The variables that have departures, in the order used in all matrices here."""
 LEAST_SHARE = 0.1
-"""Share of a variance that stays Gaussian even if season and rain explain all of it."""
+"""Share of a variance that remains Gaussian even if season and rain explain all of it."""
 
 
 class Climate(NamedTuple):
-    """Parameters of the generator: a row per month, January first; columns as in `LATENT`.
+    """Parameters of the generator: one row per month, January first; columns as in `LATENT`.
 
     Temperatures in degC, humidity in %, wind in m/s at 2 m.
 
     Attributes:
         chances: P(wet) and P(rainy) after dry, drizzle, rain, unknown; (12, 4, 2).
-        amounts: rain of a rainy day at the nodes of `normals.amount_quantiles`, mm; (12, NODES).
-        level: mid-month means without rain, and t_mean minus the mid-range; (12, 5).
-        rainy: added on rainy days; (12, 4).
-        spread: standard deviation of the Gaussian part; (12, 4).
-        carry: departures kept from one day to the next; (4, 4).
-        shock, start: new departures, and those of a first day, from independent normals; (4, 4).
+        amounts: rain on a rainy day at the nodes of `normals.amount_quantiles`, mm; (12, NODES).
+        level: mid-month means without the effect of rain, and t_mean minus the mid-range; (12, 5).
+        rainy: amounts added on rainy days; (12, 4).
+        spread: standard deviations of the Gaussian part; (12, 4).
+        carry: departures carried over from one day to the next; (4, 4).
+        shock, start: each day's new departures, and the first day's, from independent normals; (4, 4).
     """
 
     chances: jax.Array
@@ -56,7 +56,7 @@ class _Parts(NamedTuple):
     spread: np.ndarray
     total: np.ndarray  # standard deviations of departures from a sine, (4,)
     rain: np.ndarray  # covariance that rain explains
-    rain_next: np.ndarray  # and with the next day
+    rain_next: np.ndarray  # the same with the next day
     season: np.ndarray  # covariance of the season's departure from a sine
 
 
@@ -86,8 +86,8 @@ def _columns(normals: Normals, suffix: str = "") -> np.ndarray:
 def _chances(normals: Normals) -> np.ndarray:
     """Return P(wet) and P(rainy) after each state, which reproduce both stated chains; (12, 4, 2).
 
-    Two chains of two states do not determine all of them. Assumptions: a wet day is rainy with the same chance after
-    a dry day as after drizzle, and is as likely after drizzle as after rain if the figures allow it.
+    Two chains of two states do not determine all of these. Assumptions: a wet day is equally likely to be rainy after
+    a dry day and after drizzle, and is as likely after drizzle as after rain if the figures allow it.
     """
     wet, again = np.array(normals.wet), np.array(normals.wet_after_wet)
     rainy, rainy_again = np.array(normals.rainy), np.array(normals.rainy_after_rainy)
@@ -124,7 +124,7 @@ def _parts(normals: Normals) -> _Parts:
 
 
 def _rainy_shift(normals: Normals, share: np.ndarray) -> np.ndarray:
-    """Return the effect of rain within a season; minimum and maximum share the change of the range; (4,)."""
+    """Return the effect of rain within a season; minimum and maximum share the change in the range; (4,)."""
     often, apart = share.mean(), (share * (1 - share)).mean()
     if apart < 1e-9:
         return np.zeros(4)
@@ -143,7 +143,7 @@ def _levels(normals: Normals, rainy: np.ndarray) -> np.ndarray:
 
 
 def _smooth() -> np.ndarray:
-    """Return the weights of the twelve mid-month nodes in each day's value; (365, 12)."""
+    """Return the weight of each of the twelve mid-month nodes in each day's value; (365, 12)."""
     at, identity = calendar(), np.eye(12)
     return (1 - at.weight)[:, None] * identity[at.before] + at.weight[:, None] * identity[at.after]
 
@@ -163,10 +163,10 @@ def _nodes(means: np.ndarray) -> np.ndarray:
 
 
 def _persistence(normals: Normals, parts: _Parts) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the matrices of the first-order autoregression of the Gaussian part (Matalas 1967), in unit variances."""
+    """Return the first-order autoregression matrices of the Gaussian part (Matalas 1967), for unit variances."""
     same, following = _stated_covariances(normals, parts)
     today = same - parts.season - parts.rain
-    today[3, :3] = today[:3, 3] = 0.0  # wind is correlated with the others through season and rain only
+    today[3, :3] = today[:3, 3] = 0.0  # wind is correlated with the others only through season and rain
     tomorrow = following - parts.season - parts.rain_next
     np.fill_diagonal(today, np.maximum(np.diag(today), LEAST_SHARE * parts.total**2))
     scale = np.sqrt(np.diag(today))
@@ -184,10 +184,10 @@ def _persistence(normals: Normals, parts: _Parts) -> tuple[np.ndarray, np.ndarra
 
 
 def _stated_covariances(normals: Normals, parts: _Parts) -> tuple[np.ndarray, np.ndarray]:
-    """Return the covariances of the four departures on the same day and with the next day.
+    """Return the covariances of the four departures, on the same day and from one day to the next.
 
     Humidity has the same correlation with t_max as with t_min. The lagged correlation of two variables is their
-    correlation times the geometric mean of their lags, except for t_min and t_max, where the lag of t_mean gives it.
+    correlation times the geometric mean of their lags, except for t_min and t_max, where the lag of t_mean implies it.
     """
     low, high, _, _ = parts.total
     stated, lag = normals.correlation, normals.lag

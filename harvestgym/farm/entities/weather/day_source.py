@@ -1,4 +1,4 @@
-"""Sources of days: a table of observed days, or the generator of a climate. Both store their memory in a vector."""
+"""Day sources: a table of observed days, or the generator for a climate. Both store their memory in a vector."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .climate import Climate
 
 @pytree
 class Replay:
-    """Days of a table in order, from a random year; after the end of the table it continues with the first year."""
+    """The days of a table in order, starting in a random year and continuing with the first year after the last."""
 
     days: jax.Array = par(
         "days", "t_min, t_max, t_mean degC, humidity %, wind m/s at 2 m, rain mm", low=-90, high=2000,
@@ -27,14 +27,14 @@ class Replay:
     occurrence: bool = static("occurrence", "whether the table has only the occurrence of rain, not amounts")
 
     def first(self, day: Any, draws: jax.Array) -> jax.Array:
-        """Return the memory before day `day` of a random year of the table; its first entry is the next row."""
+        """Return the memory before day `day` in a random year of the table; its first entry is the next row."""
         years = self.days.shape[0] // YEAR
         year = jnp.minimum((draws[0] * years).astype(jnp.int32), years - 1)
         row = (jnp.asarray(day, jnp.int32) - self.start_day) % YEAR + YEAR * year
         return jnp.zeros(generator.MEMORY, jnp.float32).at[0].set(row)
 
     def next(self, memory: jax.Array, day: Any, draws: jax.Array) -> tuple[Day, jax.Array]:
-        """Return the next row of the table."""
+        """Return the next row of the table, and the memory after it."""
         row = memory[0].astype(jnp.int32)
         n = self.days.shape[0]
         after = jnp.where(row + 1 < n, row + 1, n % YEAR)  # the same day of the first year
@@ -43,17 +43,17 @@ class Replay:
 
 @pytree
 class Generate:
-    """Days generated from monthly normals, see `generator`."""
+    """Days generated from monthly normals (see `generator`)."""
 
     climate: Climate
     occurrence: ClassVar[bool] = False
 
     def first(self, day: Any, draws: jax.Array) -> jax.Array:
-        """Return the memory after an unknown day."""
+        """Return the memory that follows an unknown day."""
         return generator.first_memory(self.climate, draws)
 
     def next(self, memory: jax.Array, day: Any, draws: jax.Array) -> tuple[Day, jax.Array]:
-        """Return the next generated day."""
+        """Return the next generated day, and the memory after it."""
         return generator.next_day(self.climate, memory, day, draws)
 
 
@@ -61,9 +61,9 @@ DaySource = Replay | Generate
 
 
 def replay_table(table: WeatherTable) -> Replay:
-    """Return the day source of a table; all environments that use the table share it.
+    """Return the day source for a table; all environments that use the table share it.
 
-    Raises WeatherTableError for less than a year: an episode may start on any day of the year.
+    Raises WeatherTableError if the table covers less than a year: an episode may start on any day of the year.
     """
     if len(table) < YEAR:
         raise WeatherTableError(

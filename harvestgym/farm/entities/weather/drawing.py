@@ -1,4 +1,4 @@
-"""Drawing of the weather: the sky of the day, symbols for wind and frost, and numbers."""
+"""Drawing of the weather: the day's sky, symbols for wind and frost, and numbers."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from harvestgym.farm.entities.drawing import DrawContext
 from .site import WIND_DIRECTIONS
 
 WINDY = 30.0
-"""Mean wind, km/h, from which the sky has a symbol for it: branches move."""
+"""Mean wind, in km/h, from which a symbol for it is drawn: at this speed branches move."""
 
 DRY = "dry"
-"""Sky of a day without rain whose sunshine is unknown."""
+"""Sky drawn for a day without rain if its sunshine is unknown."""
 
 WORDS = {
     "sunny": "sunny", "fair": "sun and clouds", "overcast": "overcast", "light_rain": "light rain",
@@ -24,7 +24,7 @@ WORDS = {
 
 
 def name_sky(seen: DrawContext) -> str:
-    """Return the key in `WORDS` of the day's sky; empty if nothing is known."""
+    """Return the key in `WORDS` for the day's sky; empty if nothing is known."""
     rain, sun, warm = (seen.number(k) for k in ("rain_amount", "sun_exposure#int5", "air_temperature/mean#°C"))
     if np.isnan(rain):
         amount = seen.number("rain/amount#mm")
@@ -37,7 +37,7 @@ def name_sky(seen: DrawContext) -> str:
 
 
 def draw_sky(weather: Any, seen: DrawContext) -> list[Mark]:
-    """Draw the sky, and wind and frost if any, at the north-western corner."""
+    """Draw the sky, and wind and frost if any, in the north-western corner."""
     room, what = seen.margin, name_sky(seen)
     signs = [(what, WORDS[what])] if what else []
     signs += [("wind", "strong wind")] if seen.number("wind/speed#km.h-1") >= WINDY else []

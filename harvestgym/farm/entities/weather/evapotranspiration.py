@@ -1,4 +1,4 @@
-"""Radiation, and reference evapotranspiration from temperature, humidity and wind: eqs. (23) to (25)."""
+"""Radiation, and reference evapotranspiration from temperature, humidity and wind, by eqs. (23) to (25)."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ INLAND_COEFFICIENT = 0.16
 CLEAR_SKY = 0.75
 """Share of the extraterrestrial radiation that reaches the ground under a clear sky (FAO-56 eq. 37)."""
 POLE = 89.99
-"""Latitude of a pole, degrees: at 90 the float32 tangent has the wrong sign, and it would be night all year."""
+"""Latitude used for a pole, in degrees: at 90 the float32 tangent has the wrong sign, making it night all year."""
 
 
 def extraterrestrial_radiation(latitude: Any, day: Any) -> jax.Array:
-    """R_A of eqs. (24) and (25), MJ/m2/day, at a latitude in degrees (north positive) on a day of the year.
+    """Compute R_A of eqs. (24) and (25), MJ/m2/day, at a latitude in degrees (north positive) on a day of the year.
 
     If the sun does not set, the sunrise hour angle is pi; if it does not rise, it is 0.
     """
@@ -34,16 +34,16 @@ def extraterrestrial_radiation(latitude: Any, day: Any) -> jax.Array:
 
 
 def solar_radiation(t_min: Any, t_max: Any, extraterrestrial: Any) -> jax.Array:
-    """R_s, MJ/m2/day: the share of R_A that reaches the ground, from the range of temperature (FAO-56 eq. 50).
+    """Compute R_s, MJ/m2/day: the part of R_A that reaches the ground, from the temperature range (FAO-56 eq. 50).
 
-    It is at most the radiation under a clear sky near sea level (FAO-56 eq. 37). The paper's crops ignore light.
+    It is limited to the radiation under a clear sky near sea level (FAO-56 eq. 37). The paper's crops ignore light.
     """
     spread = jnp.maximum(jnp.asarray(t_max, jnp.float32) - t_min, 0.0)
     return jnp.minimum(INLAND_COEFFICIENT * power(spread, 0.5), CLEAR_SKY) * extraterrestrial
 
 
 def _sunrise(cosine: jax.Array) -> jax.Array:
-    """Compute arccos such that it and its gradient stay finite if there is no sunrise."""
+    """Compute arccos so that its value and gradient stay finite if there is no sunrise."""
     rises = jnp.abs(cosine) < 1
     angle = jnp.arccos(jnp.where(rises, cosine, 0.0))
     return jnp.where(rises, angle, jnp.where(cosine < 0, jnp.pi, 0.0))
@@ -52,14 +52,14 @@ def _sunrise(cosine: jax.Array) -> jax.Array:
 def reference_evapotranspiration(
     t_min: Any, t_max: Any, t_mean: Any, humidity: Any, wind: Any, radiation: Any
 ) -> jax.Array:
-    """ET_0 of eq. (23), mm/day (L/m2/day), never negative.
+    """Compute ET_0 of eq. (23), in mm/day (L/m2/day), never negative.
 
     Temperatures in degC, humidity in %, wind in m/s at 2 m, radiation (R_A) in MJ/m2/day. The coefficient is
     0.0118, as in Valiantzas (2018, Agricultural Water Management, doi 10.1016/j.agwat.2018.06.028); the
     paper prints 0.018, which overestimates FAO-56 Penman-Monteith by half. Its T = (Tmax + Tmin) / 2 estimates the
-    mean, which a table contains. Negative numbers under roots (a mean below -10 degC) are set to zero.
+    mean, which weather tables contain. Negative numbers under roots (for a mean below -10 degC) are set to zero.
     """
-    dryness = jnp.clip((100 - jnp.asarray(humidity, jnp.float32)) / 100, 0.0, 1.0)  # 0 at 100 %, however it is rounded
+    dryness = jnp.clip((100 - jnp.asarray(humidity, jnp.float32)) / 100, 0.0, 1.0)  # 0 at 100 %, regardless of rounding
     spread = jnp.asarray(t_max, jnp.float32) - t_min
     warmth = jnp.asarray(t_mean, jnp.float32)
     sunlit = 0.0118 * power(dryness, 0.2) * power(spread, 0.3) * (radiation * power(warmth + 10, 0.5) - 40)

@@ -1,10 +1,10 @@
-"""A stochastic weather generator of Richardson's (1981) type: first rain, then the other variables.
+"""A stochastic weather generator like that of Richardson (1981): first rain, then the other variables.
 
-Whether a day is dry, has drizzle or rain depends on the day before (a Markov chain, so that days with any rain and
-days with more than drizzle come in spells as observed). Amounts of rain are gamma distributed. Temperatures,
-humidity and wind depart from smooth seasonal levels, which differ on rainy days, by a first-order autoregression. A
-day takes a few dozen operations and six uniform numbers. There is no longer memory, so years differ less than real
-ones.
+Whether a day is dry or has drizzle or rain depends on the day before (a Markov chain, so that days with any rain and
+days with more than drizzle come in spells as observed). Amounts of rain are gamma distributed. Temperatures, humidity
+and wind depart from smooth seasonal levels, which differ on rainy days, by a first-order autoregression. A day takes a
+few dozen operations and six uniform numbers. The memory is no longer than a day, so generated years differ less than
+real ones.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from harvestgym.farm.weather_data.table import Day
 from .climate import LATENT, Climate
 
 DRAWS = 2 + len(LATENT)
-"""Uniform numbers in [0, 1) for a day: wet or dry, the amount of rain, and the departures."""
+"""Number of uniforms in [0, 1) for a day: one for wet or dry, one for the amount of rain, four for departures."""
 MEMORY = 1 + len(LATENT)
 """Length of the memory vector that one day passes to the next."""
 DRY, DRIZZLE, RAIN, UNKNOWN = 0, 1, 2, 3
@@ -30,10 +30,10 @@ NARROWEST = 0.5  # degC between night and day
 
 
 def first_memory(climate: Climate, draws: jax.Array) -> jax.Array:
-    """Return the memory before the first day: an unknown sky, and departures; `draws` of shape (DRAWS,).
+    """Return the memory before the first day: an unknown sky, and departures; `draws` has shape (DRAWS,).
 
-    The memory, float32 of shape (MEMORY,), is the part of today's weather that tomorrow's depends on: the sky, DRY,
-    DRIZZLE, RAIN or UNKNOWN, and the standardised departures of the variables in `LATENT`.
+    The memory, float32 of shape (MEMORY,), is the part of today's weather that tomorrow's depends on: the sky (DRY,
+    DRIZZLE, RAIN or UNKNOWN) and the standardised departures of the variables in `LATENT`.
     """
     return jnp.append(jnp.float32(UNKNOWN), climate.start @ _normal(draws[2:]))
 
@@ -63,12 +63,12 @@ def _level(climate: Climate, i: jax.Array) -> jax.Array:
 
 
 def _normal(uniforms: jax.Array) -> jax.Array:
-    """Convert uniforms in [0, 1) to standard normals; 0, whose normal is infinite, is replaced."""
+    """Convert uniforms in [0, 1) to standard normals; 0, which would give an infinite value, is replaced."""
     return ndtri(jnp.maximum(uniforms, 2.0**-25))
 
 
 def _amount(sky: jax.Array, table: jax.Array, uniform: jax.Array) -> jax.Array:
-    """Return rain in mm: none, drizzle uniform on a log scale, or `table` interpolated at the uniform's normal."""
+    """Return rain in mm: none, drizzle (uniform on a log scale), or `table` interpolated at the uniform's normal."""
     position = jnp.clip((_normal(uniform) + REACH) * ((NODES - 1) / (2 * REACH)), 0, NODES - 1)
     node = jnp.minimum(position.astype(jnp.int32), NODES - 2)
     weight = position - node
@@ -84,9 +84,9 @@ def _temperatures(t_min: jax.Array, t_max: jax.Array, offset: jax.Array) -> tupl
 
 
 def _wind(mean: jax.Array, spread: jax.Array, departure: jax.Array) -> jax.Array:
-    """Return gamma distributed wind with this mean and spread, by the Wilson-Hilferty cube (1931).
+    """Return gamma distributed wind with the given mean and spread, by the cube of Wilson and Hilferty (1931).
 
-    Accurate for the shapes of daily wind (4 and more).
+    This is accurate for the shapes that daily wind has (4 or more).
     """
     ninth = jnp.square(spread / jnp.maximum(mean, 1e-6)) / 9
     return mean * jnp.maximum(1 - ninth + departure * jnp.sqrt(ninth), 0.0) ** 3

@@ -1,4 +1,4 @@
-"""Sites: the weather that the package ships, one YAML file each: a table, monthly normals or a constant day."""
+"""Sites: the weather shipped with the package, in one YAML file each: a table, monthly normals or a constant day."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class ConstantDay(Strict):
 
 
 class SiteFile(Strict):
-    """The YAML file of a site; exactly one of `table`, `normals` and `constant`."""
+    """The YAML file of a site, with exactly one of `table`, `normals` and `constant`."""
 
     title: str
     source: str
@@ -50,7 +50,7 @@ class SiteFile(Strict):
     longitude: Annotated[float | None, Field(ge=-180, le=180)] = None
     altitude: float | None = None
     wind_from: dict[WindDirection, _Share] = {}
-    """Relative frequencies of the directions from which the wind blows; 1 for directions that are not named."""
+    """Relative frequencies of the directions from which the wind blows; 1 for directions not listed."""
     table: str | None = None
     normals: Normals | None = None
     constant: ConstantDay | None = None
@@ -65,7 +65,7 @@ class SiteFile(Strict):
 
 @dataclass(frozen=True)
 class Site:
-    """Weather of a location, to replay (`table`, if there is one) or to generate from (`normals`)."""
+    """Weather at a location, to replay (from `table`, if there is one) or to generate (from `normals`)."""
 
     name: str
     about: SiteFile
@@ -73,7 +73,7 @@ class Site:
 
     @functools.cached_property
     def normals(self) -> Normals:
-        """Its monthly normals: stated, or computed from the table."""
+        """The site's monthly normals, either stated or computed from the table."""
         if self.about.normals is not None:
             return self.about.normals
         assert self.table is not None  # SiteFile: a site without normals has a table or a constant
@@ -81,18 +81,18 @@ class Site:
 
     @property
     def wind_rose(self) -> tuple[float, ...]:
-        """Shares of the directions from which the wind blows, in the order of `WIND_DIRECTIONS`; they sum to 1."""
+        """Shares of the directions from which the wind blows, in the order of `WIND_DIRECTIONS`, summing to 1."""
         shares = [self.about.wind_from.get(d, 1.0) for d in WIND_DIRECTIONS]
         return tuple(s / sum(shares) for s in shares)
 
 
 def site_names() -> tuple[str, ...]:
-    """Return the names of the sites in the package."""
+    """Return the names of the sites shipped with the package."""
     return tuple(sorted(path.stem for path in FOLDER.glob("*.yaml")))
 
 
 def load_site(name: str) -> Site:
-    """Return the site with this name, or of the YAML file at this path; ConfigError with the nearest name if none."""
+    """Return the site with this name or in the YAML file at this path; ConfigError with the nearest name if none."""
     return read_site(Path(name)) if name.endswith(".yaml") else _load_shipped(name)
 
 
@@ -104,7 +104,7 @@ def _load_shipped(name: str) -> Site:
 
 
 def read_site(path: Path) -> Site:
-    """Read the site of a YAML file; its table is in the same folder."""
+    """Read a site from a YAML file; its table is in the same folder."""
     about = validate(SiteFile, yaml_io.read_file(path), path.name)
     if about.table is not None:
         return Site(path.stem, about, read_table(path.parent / about.table, name=about.table))

@@ -1,7 +1,7 @@
 """Weather: the day's air over the field, drawn a few days ahead so that forecasts use the true future.
 
-Tomorrow's weather is drawn already. Each day draws the last day of the look-ahead, the wind direction and the error
-of the forecast. The state stores the error, so that observing the forecast twice does not average it out.
+Tomorrow's weather has already been drawn. Each day draws the last day of the look-ahead, the wind direction and the
+forecast error. The state stores the error, so that observing the forecast twice does not average it out.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ from .generator import DRAWS, MEMORY
 from .site import WIND_DIRECTIONS, Site, load_site
 
 LAPSE = 0.0065
-"""degC per m of altitude (the standard atmosphere)."""
+"""Temperature decrease in degC per m of altitude (standard atmosphere)."""
 
 STORM = 135.0
-"""Largest wind of a day, m/s: twice any measured on Earth."""
+"""Largest daily wind, in m/s: twice any measured on Earth."""
 
 EAST = np.asarray([0, 1, 1, 1, 0, -1, -1, -1], np.float32) / np.sqrt([1, 2] * 4).astype(np.float32)
 SOUTH = np.asarray([-1, -1, 0, 1, 1, 1, 0, -1], np.float32) / np.sqrt([1, 2] * 4).astype(np.float32)
@@ -49,7 +49,7 @@ TEMPERATURES = ("air_temperature/min#°C", "air_temperature/mean#°C", "air_temp
 
 @pytree
 class Settings:
-    """Settings of the weather: classes of rain, noise of the days, error of the forecast (variances as in 4.1)."""
+    """Weather settings: rain classes, daily noise, and forecast errors (variances as in section 4.1)."""
 
     rain_heavy: jax.Array = par("rain_heavy#mm", "rain per day from which it counts as heavy", low=WET, high=1900)
     heavy_chance: jax.Array = par("rain_lightheavy_proba", "chance that rain of unknown amount is heavy", low=0, high=1)
@@ -71,7 +71,7 @@ class Settings:
 
 
 class WeatherOptions(Strict):
-    """Options of a parameter set in addition to the settings: source of its days, number of forecast days."""
+    """Options of a parameter set besides the settings: the source of its days and the number of forecast days."""
 
     site: str | None = None
     table: Any = None
@@ -90,7 +90,7 @@ class WeatherOptions(Strict):
 
 
 air = functools.partial(var, axes=(), settled=True)
-"""A variable that follows from the day and the day source, so that a farm file cannot set it."""
+"""A variable that follows from the day and the day source, so a farm file cannot set it."""
 
 
 @pytree
@@ -120,7 +120,7 @@ class WeatherState:
 
 @pytree
 class Weather(Entity):
-    """The air over the field: temperature, humidity, wind, rain, sunshine, and their forecast."""
+    """The air over the field: temperature, humidity, wind, rain and sunshine, with a forecast."""
 
     State: ClassVar[type] = WeatherState
     shared: ClassVar[bool] = True
@@ -140,9 +140,9 @@ class Weather(Entity):
 
     @classmethod
     def named(cls, which: str | Mapping[str, Any]) -> Weather:
-        """Return a set of the file, or a set with changes: `site`, `table` (a CSV path or a DataFrame with the paper's
+        """Return a set from the file, or one with changes: `site`, `table` (a CSV path or a DataFrame with the paper's
         columns), `years` to use only some of its calendar years, `generate: true` to draw new days from the climate
-        of a table, and any setting."""
+        of a table, or any setting."""
         name, data = choose_set(cls.file(), which, cls.__name__)
         where = f"Weather {which!r}" if isinstance(which, str) else f"Weather (extends {name})"
         days = validate(_whole(), data, where)
@@ -153,24 +153,24 @@ class Weather(Entity):
 
     @classmethod
     def written(cls, which: str | Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the settings under their field, and the source of the site for the days."""
+        """Return the settings under their field, and the site's source as the source of the days."""
         data = super().written(which)
         about = load_site(data["site"]).about if "site" in data else None
         source = f"{about.source} ({about.licence})" if about else str(data.get("table", ""))
         return {"settings": data, "sky": {"source": source}, "source": source}
 
     def sizes(self, place: Place) -> dict[str, tuple[int, ...]]:
-        """Return the sizes of the axes of the field, the forecast and the draws."""
+        """Return the sizes of the field, forecast and draw axes."""
         own = {"lead": self.lookahead, "record": len(Day._fields), "memory": MEMORY}
         own |= {"draw": DRAWS, "noise": 3, "forecast": 4}
         return place.sizes | {name: (size,) for name, size in own.items()}
 
     def init(self, key: jax.Array, place: Place) -> WeatherState:
-        """Start on 1 January; `settle` fills in the air of the actual first day."""
+        """Return the state on 1 January; `settle` fills in the air on the actual first day."""
         return replace(self.zero_state(place), day=jnp.int32(1))
 
     def settle(self, key: jax.Array, state: WeatherState, place: Place) -> WeatherState:
-        """Draw the air of the first day and the next ones from `day`; of other initial values only the counts stay."""
+        """Draw the air of the first and coming days from `day` on; of the other initial values only the counts stay."""
         year, days, rest = jax.random.split(key, 3)
         draws = jax.random.uniform(days, (self.lookahead + 1, DRAWS + 3), jnp.float32)
         memory = self.sky.first(state.day, jax.random.uniform(year, (DRAWS,), jnp.float32))
@@ -188,7 +188,7 @@ class Weather(Entity):
 
     @publishes(Air)
     def air(self, state: WeatherState, place: Place, board: Board, draws: Draws) -> Air:
-        """Publish today's air, with radiation and the evapotranspiration of eq. (23) at the field's latitude."""
+        """Publish today's air, with radiation and evapotranspiration by eq. (23) at the field's latitude."""
         low, mean, high = state.temperature
         radiation = extraterrestrial_radiation(place.latitude, state.day)
         et0 = reference_evapotranspiration(low, high, mean, state.humidity, state.wind / KMH, radiation)
@@ -201,15 +201,15 @@ class Weather(Entity):
         )  # fmt: skip
 
     def draw(self, seen: DrawContext, place: Place) -> list[Mark]:
-        """Draw the sky, and wind and frost if any, at the north-western corner."""
+        """Draw the sky, and wind and frost if any, in the north-western corner."""
         return drawing.draw_sky(self, seen)
 
     def describe(self, seen: DrawContext, place: Place) -> list[str]:
-        """Describe the air of the day in numbers."""
+        """Describe the day's air in numbers."""
         return drawing.describe(seen)
 
     def update(self, state: WeatherState, place: Place, board: Board, draws: Draws) -> tuple[WeatherState, Ledger]:
-        """Advance to the next day: draw one more day at the end of the forecast, and a new forecast."""
+        """Advance to the next day: draw one more day at the end of the look-ahead, and a new forecast."""
         tomorrow = Day(*state.ahead[0])
         last, memory = self._next(state.memory, _later(state.day, self.lookahead + 1), draws["day"])
         ahead = jnp.concatenate([state.ahead[1:], self._noisy(last, draws["noise"], place)[None]])
@@ -220,10 +220,10 @@ class Weather(Entity):
         return self._today(new, tomorrow, draws["direction"], dry, frost), Ledger({}, {})
 
     def _next(self, memory: jax.Array, day: Any, draws: jax.Array) -> tuple[Day, jax.Array]:
-        """Return the next day of the source; if only the occurrence of rain is known, draw its class (section 4.1).
+        """Return the next day from the source; if only the occurrence of rain is known, draw its class (section 4.1).
 
-        The paper measures rain by the soil's capacity: heavy rain fills it, and light rain adds up to half. Here heavy
-        rain is `rain_heavy#mm` for every soil.
+        In the paper rain is relative to the soil's capacity: heavy rain fills it, and light rain adds up to half. Here
+        heavy rain is `rain_heavy#mm` for every soil.
         """
         found, memory = self.sky.next(memory, day, draws)
         if not self.sky.occurrence:
@@ -233,7 +233,7 @@ class Weather(Entity):
         return found._replace(rain=found.rain * amount), memory
 
     def _noisy(self, day: Day, uniform: jax.Array, place: Place) -> jax.Array:
-        """Return a day of the source with the noise of the settings, at the altitude of the field; (6,)."""
+        """Return a day from the source at the field's altitude, with the noise in the settings; (6,)."""
         s, error = self.settings, normal(uniform)
         climb = jnp.where(jnp.isnan(self.station), 0.0, place.altitude - self.station)
         shift = jnp.sqrt(s.temperature_noise) * error[0] - LAPSE * climb
@@ -256,9 +256,9 @@ class Weather(Entity):
         )  # fmt: skip
 
     def _forecast(self, state: WeatherState, uniform: jax.Array) -> WeatherState:
-        """Forecast the coming days, with errors whose variance grows with the lead (section 4.1).
+        """Forecast the coming days, with errors whose variance grows with the lead time (section 4.1).
 
-        The paper adds the noise of the day, which the coming days already contain.
+        The paper also adds daily noise, which the coming days already contain.
         """
         s, days = self.settings, Day(*state.ahead.T)
         lead = 1.0 + jnp.arange(self.lookahead, dtype=jnp.float32)
@@ -274,15 +274,15 @@ class Weather(Entity):
 
 
 def _later(day: Any, days: Any) -> jax.Array:
-    """Return the day of the year after some days; 1 follows 365."""
+    """Return the day of the year `days` days after `day`; 1 follows 365."""
     return (day - 1 + days) % YEAR + 1
 
 
 def _sunshine(day: Day) -> jax.Array:
-    """Return the sunshine class from the range of temperature, after Hargreaves (FAO-56 eq. 50, k = 0.17).
+    """Return the sunshine class from the temperature range, by Hargreaves (FAO-56 eq. 50, k = 0.17).
 
-    The estimated share of extraterrestrial radiation ranges from 0.25 under cloud to 0.75 under a clear sky
-    (FAO-56 eqs. 35 and 37), the classes 0 and 5.
+    The estimated share of extraterrestrial radiation ranges from 0.25 under cloud (class 0) to 0.75 under a clear sky
+    (class 5), by FAO-56 eqs. 35 and 37.
     """
     share = 0.17 * jnp.sqrt(jnp.maximum(day.t_max - day.t_min, 0.0))
     return jnp.round(jnp.clip((share - 0.25) / 0.5, 0.0, 1.0) * 5).astype(jnp.int32)
@@ -290,12 +290,12 @@ def _sunshine(day: Day) -> jax.Array:
 
 @functools.cache
 def _whole() -> Any:
-    """Make one schema from the options and the settings of a set, so that errors name the nearest of all keys."""
+    """Make a single schema from a set's options and settings, so that errors suggest the nearest of all keys."""
     return create_model("Weather", __base__=(WeatherOptions, make_schema(Settings)))
 
 
 def _sky(own: WeatherOptions, where: str) -> tuple[DaySource, Any, Any]:
-    """Return the day source, the wind rose and the station altitude of a set."""
+    """Return the day source, the wind rose and the station altitude for a set."""
     given, altitude = own.table, own.station
     if given is None and own.site is None:
         raise ConfigError(f"{where}: expected a `site` or a `table`, got neither")

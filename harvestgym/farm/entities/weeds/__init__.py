@@ -1,4 +1,4 @@
-"""The weeds of a field."""
+"""The weeds in a field."""
 
 from .weeds import Weeds
 

@@ -1,4 +1,4 @@
-"""A day of the weed population: eqs. (26) to (29) for all weeds at once, and the scattering of seeds."""
+"""One day of the weed population: eqs. (26) to (29) for all weeds at once, and the scattering of seeds."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class WeedFates(NamedTuple):
 
 
 def daily_chances(weed: Weed, day: Drivers) -> DailyChances:
-    """Return the chances of a day, eqs. (26) to (29), at most 1."""
+    """Return the day's probabilities, by eqs. (26) to (29), capped at 1."""
     grow, stay = expglm(weed.grow, day["strain_growth"], **day), expglm(weed.stay, day["strain_death"], **day)
     full = DailyChances(expglm(weed.appear, **day), grow, expglm(weed.bloom, **day), stay, weed.shed_rate)
     return DailyChances(*(jnp.minimum(p, 1.0) for p in full))
@@ -50,14 +50,14 @@ def draw_fates(
 ) -> WeedFates:
     """Draw how many weeds arrive, sprout, bloom, seed or die, from this morning's numbers.
 
-    Eqs. (28) and (29) both use the growing weeds of the morning, so that more could bloom or die than there are; here
-    only survivors may bloom, so that each weed has one fate. A multinomial draws the fates of all weeds.
+    Eqs. (28) and (29) both use the morning's growing weeds, so more could bloom or die than there are; here only
+    survivors can bloom, so that each weed has a single fate. A multinomial draws the fates of all weeds.
 
     Args:
         new: n of eq. (26), a scalar.
-        groups: seeds, growing and flowering weeds, nb per plot.
-        p: the chances of the day.
-        uniform: (4, length, width, 2).
+        groups: numbers of seeds, growing weeds and flowering weeds per plot.
+        p: the day's probabilities.
+        uniform: uniforms of shape (4, length, width, 2).
     """
     seeds, growing, flowering = groups
     n = jnp.stack([jnp.broadcast_to(new, seeds.shape), seeds, growing, flowering])
@@ -74,16 +74,16 @@ def _stacked(shape: tuple[int, ...], *values: jax.Array | float) -> jax.Array:
 
 
 def scatter_seeds(seeds: jax.Array, uniform: jax.Array) -> jax.Array:
-    """Scatter `seeds` (at most WEEDS_MAX per plot) uniformly over the existing plots of the 3 x 3 around each plot.
+    """Scatter `seeds` (at most WEEDS_MAX per plot) uniformly over the existing plots among the 3 x 3 around each plot.
 
-    A seed first draws its row, then its column among the existing ones, so that none is lost at the edge. `uniform` is
-    (2, length, width, 2).
+    Each seed draws its row and then its column from the existing ones, so that none is lost at the edge. `uniform` has
+    shape (2, length, width, 2).
     """
     return _along(1, _along(0, seeds, uniform[0], WEEDS_MAX), uniform[1], len(NEIGHBOUR_OFFSETS) * WEEDS_MAX)
 
 
 def _along(axis: int, seeds: jax.Array, uniform: jax.Array, most: int) -> jax.Array:
-    """Move each seed by -1, 0 or 1 plot along an axis with equal chances; an axis of length one does nothing."""
+    """Move each seed by -1, 0 or 1 plot along an axis with equal probability; with a single plot it stays."""
     size = seeds.shape[axis]
     if size == 1:
         return seeds

@@ -2,9 +2,9 @@
 
 Every `Response` is one equation of section 4.4.2; its windows are named after their drivers, with these units:
 
-    distance_to_edge (plots); temperature (mean, degC); humidity (%); herbicide (g per m2 of soil, in effect on weeds);
-    N, P, K, C (g per weed by which the soil's stock is below the day's need); water (deficit below eq. (5), as a share
-    of the soil's extractable capacity).
+    distance_to_edge (plots); temperature (mean, degC); humidity (%); herbicide (g per m2 of soil, acting on weeds);
+    N, P, K, C (g per weed by which the soil's stock falls short of today's need); water (deficit below eq. (5), as a
+    share of the soil's extractable capacity).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from harvestgym.farm.entities.response import Response, Window
 WEEDS_MAX = 250
 """Largest number of seeds, and of sprouted weeds, per m2: many times the number that shades it completely.
 
-The binomials of eqs. (26) to (29) are compiled for it; the paper's tables end at 1000.
+The binomials of eqs. (26) to (29) are compiled for this number; the paper's tables end at 1000.
 """
 
 
@@ -40,7 +40,7 @@ class Growth(Response):
 
 @pytree
 class Blooming(Response):
-    """Eq. (28). The paper has no interval for herbicide; the reference implementation uses the interval of growth."""
+    """Eq. (28). The paper has no interval for herbicide; the reference implementation uses the one for growth."""
 
     herbicide: Window
 
@@ -49,8 +49,8 @@ class Blooming(Response):
 class Staying(Response):
     """Eq. (29), with the shortage (need minus stock) instead of the stock; the distance is the same.
 
-    In the paper its sum is over J_appear; the table shows the intended variables. It also applies to weeds in bloom,
-    which would otherwise live forever.
+    In the paper the sum is over J_appear, but the table shows the intended variables. The equation also applies to
+    weeds in bloom, which would otherwise live forever.
     """
 
     temperature: Window

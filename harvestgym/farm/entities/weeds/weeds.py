@@ -1,8 +1,8 @@
 """Weeds: seeds, growing and flowering plants on each plot, which arrive from the edge and spread (section 4.4.2).
 
 They take water and nutrients before the crop. The parameters are in `parameters.py`, the equations in `equations.py`.
-Their numbers are equal plants per m2 of plot, so that results do not depend on the size of plots; their water and
-nutrients are totals of the plot.
+Weeds are counted as identical plants per m2 of plot, so that results do not depend on plot size; their water and
+nutrients are totals for the plot.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Weeds(Weed, Entity):
     randomness: ClassVar = {"fates": ("group", "plot", "split"), "scatter": ("direction", "plot", "split")}
 
     def settle(self, key: jax.Array, state: WeedsState, place: Place) -> WeedsState:
-        """Limit the weeds to the maximum of a plot; plots without weeds hold no water and nutrients."""
+        """Limit the weeds to the maximum for a plot; plots without weeds hold no water or nutrients."""
         growing = jnp.clip(state.growing, 0, WEEDS_MAX)
         flowering = jnp.clip(state.flowering, 0, WEEDS_MAX - growing)
         new = replace(state, seeds=jnp.clip(state.seeds, 0, WEEDS_MAX), growing=growing, flowering=flowering)
@@ -82,14 +82,14 @@ class Weeds(Weed, Entity):
 
     @publishes(Need)
     def need(self, state: WeedsState, place: Place, board: Board, draws: Draws) -> Need:
-        """Publish the need for water, minus the stored water, and for nutrients."""
+        """Publish the need for water, less the stored water, and the need for nutrients."""
         kept = self._number(state, place) * self.water * self.size * 10 / 1000
         wanted = self._transpiration(place, board) + kept - state.water
         return Need(water=jnp.maximum(wanted, 0.0), nutrients=self._eaten(state, place))
 
     @publishes(Litter)
     def litter(self, state: WeedsState, place: Place, board: Board, draws: Draws) -> Litter:
-        """Publish all nutrients of yesterday's dead weeds, which decay in a day."""
+        """Publish all nutrients from weeds that died yesterday; they decay in a day."""
         return Litter(nutrients=state.remains)
 
     @action("remove")
@@ -102,7 +102,7 @@ class Weeds(Weed, Entity):
         return ActionResult(replace(state, **bare), done, Ledger(flows, {}))
 
     def draw(self, seen: DrawContext, place: Place) -> list[Mark]:
-        """Draw growing weeds at the western side of a plot, and weeds in bloom above them."""
+        """Draw growing weeds on the western side of a plot, with weeds in bloom above them."""
         kinds = (("grow", "grow#nb", 0.72, "weeds that grow"), ("bloom", "flowers#nb", 0.52, "weeds in bloom"))
         return [
             mark for name, key, y, meaning in kinds
@@ -110,12 +110,12 @@ class Weeds(Weed, Entity):
         ]  # fmt: skip
 
     def describe(self, seen: DrawContext, place: Place) -> list[str]:
-        """Describe the number of sprouted weeds."""
+        """Report the number of sprouted weeds."""
         number = np.nansum([seen.total("grow#nb"), seen.total("flowers#nb")])
         return [f"weeds: {number:.0f}"] if number > 0 else []
 
     def update(self, state: WeedsState, place: Place, board: Board, draws: Draws) -> tuple[WeedsState, Ledger]:
-        """Simulate a day: first uptake, then the fates of the weeds."""
+        """Simulate a day: first the uptake, then the fates of the weeds."""
         moves = self.draw_moves(state, place, board, draws)
         shed = equations.scatter_seeds(jnp.minimum(moves.shed * self.flowers * self.seeds, WEEDS_MAX), draws["scatter"])
         share = board.read_own(Share)
@@ -134,12 +134,12 @@ class Weeds(Weed, Entity):
         return new, Ledger(flows, {"weeds#nb": self._number(new, place).sum()})
 
     def draw_moves(self, state: WeedsState, place: Place, board: Board, draws: Draws) -> WeedFates:
-        """Draw how many weeds of each plot arrive, change group, stay or die today."""
+        """Draw how many weeds on each plot arrive, change group, stay or die today."""
         p = equations.daily_chances(self, self.compute_drivers(state, place, board))
         return equations.draw_fates(self.arrivals, (state.seeds, state.growing, state.flowering), p, draws["fates"])
 
     def compute_drivers(self, state: WeedsState, place: Place, board: Board) -> Drivers:
-        """Compute the drivers of today from weather, soil and place, by the names of `parameters.py`."""
+        """Compute today's drivers from weather, soil and location, by the names in `parameters.py`."""
         air, ground, strain = board.read_one(Air), board.read_one(Ground), board.read_own(Strain)
         asked, number = board.read_own(Need).nutrients, self._number(state, place)
         drivers = {
@@ -156,18 +156,18 @@ class Weeds(Weed, Entity):
         return _stand(state).astype(jnp.float32) * place.surface
 
     def _eaten(self, state: WeedsState, place: Place) -> jax.Array:
-        """Return the need for each nutrient per day, g per plot; (4, length, width)."""
+        """Return the daily need for each nutrient, in g per plot; shape (4, length, width)."""
         return jnp.asarray(self.nutrients)[:, None, None] * self.size * 10 * self._number(state, place)
 
     def _threshold(self, ground: Ground) -> jax.Array:
-        """Return w of eq. (5) on each plot, L."""
+        """Return w of eq. (5) for each plot, in L."""
         return water_threshold(self.drought, ground.wilting, ground.capacity)
 
     def _transpiration(self, place: Place, board: Board) -> jax.Array:
-        """Compute the water that the weeds transpire today, L; the paper has no rule for it that depends on weather.
+        """Compute the water, in L, that the weeds transpire today; the paper has no weather-dependent rule for this.
 
-        The basal coefficient is FAO-56 eq. (99), 1 + 0.1 per metre of height, on the ground under the leaves, in the
-        light that the other hosts leave; stomata close by K_s of FAO-56 eq. (84), with eq. (5) as threshold.
+        The basal coefficient is 1 + 0.1 per metre of height (FAO-56 eq. 99); it applies to the ground under the leaves
+        and the light that the other hosts leave. Stomata close by K_s of FAO-56 eq. (84), with eq. (5) as threshold.
         """
         ground, own = board.read_one(Ground), board.read_own(Canopy)
         moist = stomatal_opening(ground.extractable, self._threshold(ground) - ground.wilting)
