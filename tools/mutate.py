@@ -31,7 +31,7 @@ SWAPPED = {
     ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq, ast.And: ast.Or, ast.Or: ast.And,
     ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd,
 }  # fmt: skip
-NOT_MODELS = ("drawing.py",)
+NOT_MODELS = ("drawing.py", "__init__.py")
 
 
 class Mutant(NamedTuple):

@@ -264,15 +264,11 @@ def check_order(low_key: str, low: Any, high_key: str, high: Any) -> Iterator[st
 
 
 def _find_module(cls: type) -> Path | None:
-    """Return the path of the parameter file next to the module that defines a class; None in a notebook.
-
-    The file has the name of the module, or of the folder if the module is an `__init__.py`.
-    """
+    """Return the path of the parameter file next to the module that defines a class; None in a notebook."""
     try:
-        module = Path(inspect.getfile(cls))
+        return Path(inspect.getfile(cls)).with_suffix(".yaml")
     except (OSError, TypeError):
         return None
-    return module.with_name(f"{module.parent.name if module.stem == '__init__' else module.stem}.yaml")
 
 
 def _order(cls: type) -> list[str]:

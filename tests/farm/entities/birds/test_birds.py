@@ -14,7 +14,7 @@ from harvestgym.core.tree import replace
 from harvestgym.farm.build.compile import build
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.entities.base import Ledger
-from harvestgym.farm.entities.birds import BIRDS_MAX, Birds, BirdsState
+from harvestgym.farm.entities.birds.birds import BIRDS_MAX, Birds, BirdsState
 from harvestgym.farm.entities.facility import Facility
 from harvestgym.farm.entities.messages import Message, Structures
 from harvestgym.farm.entities.plant.state import CAUSES

@@ -11,7 +11,7 @@ import pytest
 from harvestgym.core.errors import ConfigError
 from harvestgym.farm.build.compile import build
 from harvestgym.farm.engine.model import FarmModel
-from harvestgym.farm.entities.facility import Facility, FacilityState
+from harvestgym.farm.entities.facility.facility import Facility, FacilityState
 from harvestgym.farm.entities.messages import Structures
 from harvestgym.farm.schema import farm_spec
 from harvestgym.testing.entity import check_entity

@@ -14,7 +14,7 @@ from harvestgym.farm.build.compile import build
 from harvestgym.farm.entities.base import Board, Ledger, Place
 from harvestgym.farm.entities.messages import Air, Canopy, Flock, Ground, Message, Structures, Visits
 from harvestgym.farm.entities.plant.stages import Stage
-from harvestgym.farm.entities.pollinators import Pollinators, PollinatorsState
+from harvestgym.farm.entities.pollinators.pollinators import Pollinators, PollinatorsState
 from harvestgym.farm.entities.soil import Soil
 from harvestgym.farm.entities.weather import Weather
 from harvestgym.farm.schema import farm_spec

@@ -1,0 +1,88 @@
+"""Birds: a random number comes each day, less those that a scarecrow keeps away (section 4.4.1).
+
+A flock visits the whole field: the share of seeds or pests that it eats depends on its size, not on the area.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+import jax
+import jax.numpy as jnp
+
+from harvestgym.core.random import uniform_int
+from harvestgym.core.tree import par, pytree, var
+from harvestgym.core.view.scene import Mark
+from harvestgym.farm.entities.base import Board, Draws, Entity, Ledger, Place, publishes
+from harvestgym.farm.entities.drawing import DrawContext
+from harvestgym.farm.entities.messages import Flock, Structures
+
+BIRDS_MAX = 100_000
+"""Largest number of birds on a field: the upper limit of the paper's range."""
+
+
+@pytree
+class BirdsState:
+    """Number of birds today and over the season."""
+
+    population: jax.Array = var("population#nb", "birds on the field today", dtype="int", high=BIRDS_MAX, axes=())
+    total: jax.Array = var("total_cumulated_birds#nb", "sum of the daily birds of the season", dtype="int", axes=())
+
+
+@pytree
+class Birds(Entity):
+    """A kind of bird, defined by what it eats."""
+
+    State: ClassVar[type] = BirdsState
+    randomness: ClassVar[Mapping[str, tuple[str, ...]]] = {"birds": ()}
+
+    max_population: jax.Array = par(
+        "max_population", "most birds that come on a day without a lure", low=0, high=BIRDS_MAX, dtype="int"
+    )
+    seed_eater: jax.Array = par("seed_eater", "whether they eat seeds", dtype="bool")
+    pest_eater: jax.Array = par("pest_eater", "whether they eat pests", dtype="bool")
+    pollinator_eater: jax.Array = par("pollinator_eater", "whether they eat pollinators", dtype="bool")
+
+    @publishes(Flock)
+    def flock(self, state: BirdsState, place: Place, board: Board, draws: Draws) -> Flock:
+        """Publish today's birds by what they eat."""
+        here = self.today(board, draws).astype(jnp.float32)
+        return Flock(
+            seed_eaters=here * self.seed_eater,
+            pest_eaters=here * self.pest_eater,
+            pollinator_eaters=here * self.pollinator_eater,
+        )
+
+    def today(self, board: Board, draws: Draws) -> jax.Array:
+        """Return today's number of birds, int32: drawn from 0 to the maximum, inclusive, less the birds kept away.
+
+        The paper draws "uniformly within its range"; the lure of a hedge raises the upper limit of that range.
+        """
+        built = board.read_sum(Structures)
+        most = jnp.minimum(self.max_population + built.bird_lure, BIRDS_MAX)
+        return jnp.maximum(uniform_int(draws["birds"], 0, most) - built.deterred, 0.0).astype(jnp.int32)
+
+    def draw(self, seen: DrawContext, place: Place) -> list[Mark]:
+        """Draw up to three birds above the northern edge, and their number."""
+        here = seen.number("population#nb")
+        shown = int(min(here, 3)) if here > 0 else 0
+        room, start = seen.margin, place.shape[0] * (0.45 + 0.2 * seen.rank)
+        return [
+            Mark(
+                self.sprites()["bird"], (start + 0.6 * i * room, -(0.5 + 0.12 * (i % 2)) * room), 0.55 * room,
+                text=f"{here:.0f}" if i == shown - 1 and here > 1 else "", meaning="birds came",
+            )
+            for i in range(shown)
+        ]  # fmt: skip
+
+    def describe(self, seen: DrawContext, place: Place) -> list[str]:
+        """Report the number of birds."""
+        here = seen.number("population#nb")
+        return [f"birds: {here:.0f}"] if here > 0 else []
+
+    def update(self, state: BirdsState, place: Place, board: Board, draws: Draws) -> tuple[BirdsState, Ledger]:
+        """Store today's number of birds."""
+        here = self.today(board, draws)
+        new = BirdsState(population=here, total=state.total + here)
+        return new, Ledger({}, {"birds#nb": here.astype(jnp.float32)})

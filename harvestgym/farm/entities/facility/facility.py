@@ -1,0 +1,101 @@
+"""Facility: structures on or around the field, such as a scarecrow or a hedge (section 4.4.6)."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from harvestgym.core.tree import par, pytree, var
+from harvestgym.core.view.scene import Mark
+from harvestgym.farm.entities.base import (
+    ActionResult,
+    Board,
+    Draws,
+    Entity,
+    Ledger,
+    Parameter,
+    Place,
+    action,
+    publishes,
+)
+from harvestgym.farm.entities.drawing import DrawContext
+from harvestgym.farm.entities.messages import Structures
+
+NONE = "none"
+TYPES = ("basic", "advanced")
+"""Types of scarecrows."""
+
+
+@pytree
+class Strength:
+    """The effects of a scarecrow."""
+
+    deterred: jax.Array = par(
+        (NONE, *TYPES), "birds of each kind that it keeps away per day", low=0, high=1000, dtype="int"
+    )
+
+
+@pytree
+class FacilityState:
+    """The facilities on the field."""
+
+    scarecrow: jax.Array = var("scarecrow", "scarecrow on the field", labels=(NONE, *TYPES), axes=())
+
+
+@pytree
+class Facility(Entity):
+    """A place for a scarecrow, and lures around the field; the effects of several facilities add up."""
+
+    State: ClassVar[type] = FacilityState
+
+    scarecrow_strength: Strength
+    bird_lure: jax.Array = par(
+        "bird_lure#nb", "increase of the maximum number of birds of each kind", low=0, high=1000, dtype="int"
+    )
+    insect_lure: jax.Array = par(
+        "insect_lure#plot", "plots by which it brings the wild edge closer for insects", low=0, high=1000
+    )
+
+    @publishes(Structures)
+    def structures(self, state: FacilityState, place: Place, board: Board, draws: Draws) -> Structures:
+        """Publish the repelled and attracted animals, given this morning's scarecrow."""
+        numbers = (jnp.asarray(self.scarecrow_strength.deterred)[state.scarecrow], self.bird_lure, self.insect_lure)
+        deterred, birds, insects = (jnp.asarray(n, jnp.float32) for n in numbers)
+        return Structures(deterred=deterred, bird_lure=birds, insect_lure=insects)
+
+    @action("put_scarecrow", Parameter("type", TYPES), plot=False)
+    def put_scarecrow(self, state: FacilityState, place: Place, where: jax.Array, kind: jax.Array) -> ActionResult:
+        """Put up a scarecrow, replacing any other; nothing happens if the same type is already there."""
+        return _placed(state, where, 1 + kind.astype(jnp.int32))
+
+    @action("remove_scarecrow", plot=False)
+    def remove_scarecrow(self, state: FacilityState, place: Place, where: jax.Array) -> ActionResult:
+        """Remove the scarecrow, if there is one."""
+        return _placed(state, where, jnp.int32(0))
+
+    def draw(self, seen: DrawContext, place: Place) -> list[Mark]:
+        """Draw the scarecrow at the eastern edge, and a hedge along the southern edge if the facility lures animals."""
+        room, (length, width) = seen.margin, place.shape
+        marks = []
+        if seen.number("scarecrow") > 0:
+            kind = TYPES[int(seen.number("scarecrow")) - 1]
+            at = (length + 0.5 * room, width * (0.5 + 0.3 * seen.rank))
+            marks.append(Mark(self.sprites()[kind], at, 0.95 * room, meaning=f"scarecrow ({kind})"))
+        if self.bird_lure > 0 or self.insect_lure > 0:
+            for x in np.linspace(0.5 * room, length - 0.5 * room, max(2, round(length / room))).tolist():
+                marks.append(Mark(self.sprites()["hedge"], (x, width + 0.5 * room), 0.95 * room, meaning="hedge"))
+        return marks
+
+    def update(self, state: FacilityState, place: Place, board: Board, draws: Draws) -> tuple[FacilityState, Ledger]:
+        """Keep the state: only actions change facilities."""
+        return state, Ledger({}, {})
+
+
+def _placed(state: FacilityState, where: jax.Array, scarecrow: jax.Array) -> ActionResult:
+    done = where & (state.scarecrow != scarecrow)
+    return ActionResult(
+        FacilityState(scarecrow=jnp.where(done.any(), scarecrow, state.scarecrow)), done, Ledger({}, {})
+    )

@@ -1,0 +1,59 @@
+"""Fertilizer: nutrients scattered on a plot and released by soil life.
+
+The paper lists it in sections 3.1 and 4 but has no section about it; this kind is modelled on the cides. The rest of
+its mass, which is not N, P, K or C, is inert.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from harvestgym.core.tree import par, pytree
+from harvestgym.core.view.scene import Mark
+from harvestgym.farm.entities.base import ActionResult, Board, Draws, Ledger, Parameter, Place, action, publishes
+from harvestgym.farm.entities.drawing import DrawContext
+from harvestgym.farm.entities.messages import NUTRIENTS, Feed
+from harvestgym.farm.entities.spreadable import GRAMS, Pile, Spreadable
+
+
+@pytree
+class Fertilizer(Spreadable):
+    """A stock of nutrients on each plot, released into its soil."""
+
+    shares: jax.Array = par(tuple(f"{n}#%" for n in NUTRIENTS), "share of its mass, 0 to 1", low=0, high=1)
+
+    def check(self) -> Iterator[str]:
+        """Check that the shares sum to at most one."""
+        total = float(np.max(np.sum(self.shares, 0)))
+        if total > 1 + 1e-6:
+            yield f"{', '.join(f'{n}#%' for n in NUTRIENTS)}: expected at most 1 together, got {total:g}"
+
+    @action("scatter", Parameter("amount#kg", range=(0.0, 10.0)))
+    def scatter(self, state: Pile, place: Place, where: jax.Array, amount: jax.Array) -> ActionResult:
+        """Scatter any amount per m2 on a plot."""
+        return self.lay(state, where, amount * place.surface)
+
+    def booked(self, given: jax.Array) -> Ledger:
+        """Return the nutrients added and the kilograms scattered."""
+        return Ledger({"nutrients:fertilizer": self._nutrients(given)}, {"fertilizer#kg": given.sum()})
+
+    def draw(self, seen: DrawContext, place: Place) -> list[Mark]:
+        """Draw a mark on the eastern side of the plots where some is left."""
+        return self.heaps(seen, self.sprites()["heap"], (0.88 - 0.16 * seen.rank, 0.8), "fertilizer left")
+
+    @publishes(Feed)
+    def feed(self, state: Pile, place: Place, board: Board, draws: Draws) -> Feed:
+        """Publish the nutrients released today."""
+        return Feed(nutrients=self._nutrients(self.freed(state, board)))
+
+    def holds(self, state: Pile) -> dict[str, jax.Array]:
+        """Return the nutrients not yet released."""
+        return {"nutrients": self._nutrients(state.amount)}
+
+    def _nutrients(self, kg: jax.Array) -> jax.Array:
+        """Return the grams of each nutrient in `kg` kilograms per plot."""
+        return jnp.asarray(self.shares)[:, None, None] * GRAMS * kg
