@@ -25,7 +25,7 @@ RESTART_BLOCKS = 16
 """A batch is restarted in blocks of one sixteenth, because usually only a few episodes end in the same step."""
 
 LEAST_BLOCK = 16
-"""Smallest restart block used from the host: fewer environments would take just as long."""
+"""Minimum size of a restart block when the host restarts environments: smaller blocks would take just as long."""
 
 
 class RunState(NamedTuple):

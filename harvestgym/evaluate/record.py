@@ -39,7 +39,7 @@ def record_episode(id: str, env: Env[Any, Any], policy: Policy, seed: int) -> Re
 
 
 def record_first(id: str, env: Env[Any, Any], policy: Policy, seed: int) -> tuple[Record, Episodes]:
-    """Record the first episode of the evaluation with this seed; also return its row in it, up to rounding."""
+    """Record the first episode of the evaluation with this seed; also return its row of the results, up to rounding."""
     frames, terminated, truncated, infos = jax.device_get(
         _record_steps(env, family_function(id, "record"), horizon(env), policy.traced(), seed_key(seed), env.params)
     )

@@ -82,7 +82,7 @@ def split(id: str, name: str) -> Split:
 
 
 def split_sites(id: str, name: str) -> Split:
-    """Return a split of a farm with one field in which each season draws one of the split's weather sites.
+    """Return a split of a one-field farm; each season draws one of the split's weather sites.
 
     The site is drawn with its latitude and altitude and is not observed. Both splits have the same spaces.
     """

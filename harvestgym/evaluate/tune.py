@@ -134,7 +134,7 @@ def search_numbers(
     tried: dict[tuple[float, ...], float] = {}
 
     def evaluate(shares: np.ndarray) -> np.ndarray:
-        """Return the losses of candidates, given as shares of their ranges, (numbers, candidates)."""
+        """Return each candidate's loss; `shares` (numbers, candidates) place its numbers within their ranges."""
         rows = [family.decode(row) for row in np.atleast_2d(shares.T)]
         means = bench.run_rules(family, rows).mean(1)
         tried.update((tuple(row.values()), float(mean)) for row, mean in zip(rows, means, strict=True))

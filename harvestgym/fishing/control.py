@@ -220,7 +220,7 @@ def user(env: FishingModel, ask: Callable[[float], float]) -> Callable[[Any], An
 # -- rule families for `harvestgym tune` -----------------------------------------------------------------------------
 
 Form = tuple[CatchRule, tuple[str, ...]]
-"""Rules, with the names of their numbers in order: shares of a stock, 0 to 1, or biomasses, 0 to the bound."""
+"""A rule and the names of its numbers, in order; each is a share of a stock (0 to 1) or a biomass (0 to the bound)."""
 
 HARVESTS: dict[str, Form] = {
     "quota": (take_quota, ("catch",)),

@@ -1,7 +1,7 @@
 """Growth laws for a single stock: small callables from the stock after harvest to next year's stock.
 
-A law gives the mean; noise is multiplied by it or added to it (`noise.py`). Biomass is in the unit of K, and rates are
-per year. Every law works elementwise on arrays of stocks, so a grid of biomasses takes one call.
+A law gives the mean; noise is multiplied by it or added to it (`noise.py`). Biomass is in the same unit as K, and rates
+are per year. Every law works elementwise on arrays of stocks, so a grid of biomasses takes one call.
 
 To add a law, add a class here. Files refer to it by its class name in lower case with hyphens (`BevertonHolt` is
 `beverton-holt`), its `par` fields are its entries, and capacity and reference points have numeric fallbacks.

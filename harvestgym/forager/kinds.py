@@ -182,7 +182,7 @@ class ForagerObject:
 
     @property
     def location(self) -> tuple[int, int] | None:
-        """Return where it returns; None for a random free cell."""
+        """The cell in which the object reappears; None for a random free cell."""
         return self.target_location
 
     @location.setter

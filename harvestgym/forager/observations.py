@@ -220,7 +220,7 @@ def check_aperture(aperture: int | tuple[int, int], world: World) -> tuple[int, 
 
 
 def check_mode(name: str, world: World) -> None:
-    """Raise ConfigError for an unknown mode, or for a mode of the whole world if the world is too large."""
+    """Raise ConfigError for an unknown mode, or for one that shows the whole world if the world is too large."""
     if name not in MODES:
         raise unknown("observation_mode", name, MODES)
     if MODES[name].whole:

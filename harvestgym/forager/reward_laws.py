@@ -122,7 +122,7 @@ class Fourier(_CheckedLaw):
 
 @dataclass(frozen=True)
 class RewardSeries(_CheckedLaw):
-    """A table of rewards, each for `every` steps, repeated: weather, prices, or any measured series."""
+    """A repeating series of rewards, each valid for `every` steps, such as weather, prices or any measured series."""
 
     values: Annotated[tuple[Reward, ...], Field(min_length=1)]
     every: Period = 1

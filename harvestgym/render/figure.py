@@ -24,7 +24,7 @@ FEW_NAMES = 3
 
 
 def draw_figure(charts: Sequence[Chart], step: str, columns: int = 3, title: str = "") -> Any:
-    """Draw charts on a page; `step` is the name of a step, in singular form. Needs the extra `plot`."""
+    """Draw charts on a page; `step` is the singular name of a step, such as "day". Needs the extra `plot`."""
     from matplotlib.figure import Figure
 
     page = Figure(layout="constrained")

@@ -32,7 +32,7 @@ class VariableArray(np.ndarray):
 
 
 def value(x: Any) -> Any:
-    """Return the variable itself; for a farm with one plot, its number."""
+    """Return a variable as a plain array, or as a plain number if the farm has one plot."""
     plain = np.asarray(x)
     return plain.item() if plain.size == 1 else plain
 

@@ -1,6 +1,6 @@
 """Destinations for monitored variables: a window or picture, a table, TensorBoard.
 
-Tables and TensorBoard are written at each reading. A plot keeps at most `MAX_POINTS` readings, evenly thinned.
+Tables and TensorBoard logs are written at each reading. A plot keeps at most `MAX_POINTS` readings, evenly thinned.
 """
 
 from __future__ import annotations

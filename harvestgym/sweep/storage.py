@@ -1,7 +1,7 @@
 """The folder of a sweep: one Parquet file per case, named by digest, and `sweep.json` with the cases and failures.
 
 A file is written under a temporary name and then renamed, so a file that exists is complete. `sweep.json` describes
-the last sweep into the folder; files of earlier sweeps remain and are reused.
+the last sweep written to the folder; files of earlier sweeps remain and are reused.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Columns = Mapping[str, np.ndarray]
 
 
 class FolderStatus(NamedTuple):
-    """The state of the last sweep into a folder.
+    """The state of the last sweep written to a folder.
 
     Attributes:
         total, done: number of cases, and of cases with a complete file.

@@ -1,8 +1,8 @@
 """Encode values as JSON data and back: plain data is unchanged, the rest is `{"is": kind, "of": content}`, recursively.
 
 A harvestgym object is encoded as its class and arguments: the result of `recipe()`, for its classmethod `from_recipe`,
-or else its fields, for its constructor. Arrays are npy files as text. Classes from other packages are rejected, in both
-directions.
+or else its fields, for its constructor. Arrays are encoded as npy files in base64. Classes from other packages are
+rejected, in both directions.
 """
 
 from __future__ import annotations

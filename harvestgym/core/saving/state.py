@@ -33,7 +33,7 @@ class Savable:
         return {name: value.kept() if hasattr(value, "kept") else value for name, value in values.items()}
 
     def restore(self, kept: Mapping[str, Any]) -> Self:
-        """Continue from the kept attributes; raise ConfigError without changing anything if they do not fit."""
+        """Restore the attributes returned by `kept`; raise ConfigError without changing anything if they do not fit."""
         for name in self.changes:
             mine = getattr(self, name)
             if hasattr(mine, "restore"):

@@ -73,7 +73,7 @@ class RuleFamily:
 
     @property
     def start(self) -> dict[str, float]:
-        """The numbers before the search."""
+        """The numbers at the start of the search."""
         return {name: r.start for name, r in self.numbers.items()}
 
 

@@ -83,7 +83,7 @@ class Operation:
 
 
 class FormulaCompiler:
-    """Compiler from formulas to trees whose reference values are numbered from left to right.
+    """Compiles formulas to trees in which reference values are numbered from left to right.
 
     Attributes:
         names: the farm's names.

@@ -14,7 +14,7 @@ from .base import Board
 from .messages import NUTRIENTS, Canopy, Ground
 
 Drivers = dict[str, jax.Array]
-"""Today's value of each of a host's drivers, by the names in its `parameters.py`."""
+"""Today's values of a host's drivers, by their names in its `parameters.py`."""
 
 
 def add_to_strain(

@@ -96,7 +96,7 @@ class TurnState(NamedTuple):
 
 @dataclass(frozen=True)
 class TurnActions(DiscreteActions):
-    """A number per turn, in mode "ao": request an observation and see the result, intervene, or do nothing.
+    """One integer per turn, in mode "ao": request an observation and see the result, intervene, or do nothing.
 
     The last two end the day, and so does a repeated request for the same observation. A day has at most `steps_per_day`
     turns.

@@ -170,7 +170,7 @@ class MapFarm(ActionWrapper):
 
     @cached_property
     def _candidates(self) -> np.ndarray:
-        """The interventions to try: with every amount, and on every place if there are rules, else on one."""
+        """The interventions to try, with every amount: at every place if there are rules, otherwise at only one."""
         choices = self.table.interventions
         if self.env.defaults.rules or not len(choices):
             return choices

@@ -52,7 +52,10 @@ class RuleParams(NamedTuple):
 
 
 class ExpertMemory(NamedTuple):
-    """The carried memory: days since each candidate was done, and whether the next half-step is for interventions."""
+    """The memory carried between steps.
+
+    It contains the days since each candidate was done, and whether the next half-step is for interventions.
+    """
 
     since: jax.Array
     acting: jax.Array

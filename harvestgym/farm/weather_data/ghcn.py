@@ -67,7 +67,7 @@ def read_station(path: Path, missing: int = MISSING_DAYS) -> StationTable:
         missing: largest number of days per year that lack a temperature or rain; missing temperatures are
             interpolated, and missing rain is set to 0.
 
-    Raises WeatherTableError if the file has no such year or has another layout.
+    Raises WeatherTableError if the file has no such year or has a different layout.
     """
     records = read_records(path)
     years = longest_run(find_whole_years(records, missing))

@@ -153,7 +153,7 @@ def is_in_season(world: World, state: ForagerState, kind: jax.Array, x: jax.Arra
 
 
 def find_kind(world: World, state: ForagerState, x: jax.Array, y: jax.Array, hidden: bool = False) -> jax.Array:
-    """Return the kind or EMPTY in each of the cells now, shape (n,); `hidden` includes objects out of season.
+    """Return the current kind, or EMPTY, in each of the cells, shape (n,); `hidden` includes objects out of season.
 
     A cell contains the object that the world generated, unless it was taken, or an object that moved there.
     """
@@ -175,7 +175,7 @@ def find_kind(world: World, state: ForagerState, x: jax.Array, y: jax.Array, hid
 def draw_free_cell(
     world: World, state: ForagerState, region: jax.Array, stream: int, event: jax.Array
 ) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """Return (x, y, found): the first free cell drawn from a region, for a stream and the number of a collision."""
+    """Return (x, y, found): the first free cell drawn from a region, given a stream and the number of the collision."""
     select = lambda values: _select(region, list(values))  # noqa: E731
     streams = to_word(stream + STREAMS * 2 * np.arange(TRIES, dtype=np.uint32))
     k0, k1, clock = state.words[0], state.words[1], state.clock[1]

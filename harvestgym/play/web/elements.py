@@ -49,7 +49,7 @@ def button(text: str, do: Callable[[], Any], classes: str = "", part: str = "", 
 
 
 def show_message(text: str, kind: Literal["info", "positive", "warning"] = "info", seconds: float = 5) -> None:
-    """Show a message for some seconds above the bottom bar, where it covers no title or button."""
+    """Show a message for a few seconds above the bottom bar, where it does not cover any titles or buttons."""
     ui.notify(text, type=kind, position="bottom", timeout=1000 * seconds)
 
 

@@ -124,7 +124,10 @@ class Pests(Entity):
         return jnp.clip(attacked + error, 0.0, 1.0)
 
     def surroundings(self, place: Place, board: Board) -> Surroundings:
-        """Return today's conditions; the lure of a hedge, in plots, brings the wild edge nearer in both directions."""
+        """Return today's conditions.
+
+        In each direction, the distance to the wild edge is reduced by the lure of a hedge, in plots.
+        """
         nearer = jnp.maximum(place.distance_to_edge - board.read_sum(Structures).insect_lure, 0.0)
         return Surroundings(
             distance=nearer, reach=max(place.shape) / 2,

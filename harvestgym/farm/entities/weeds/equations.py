@@ -51,7 +51,7 @@ def draw_fates(
     """Draw how many weeds arrive, sprout, bloom, seed or die, from this morning's numbers.
 
     Eqs. (28) and (29) both use the morning's growing weeds, so more could bloom or die than there are; here only
-    survivors can bloom, so that each weed has a single fate. A multinomial draws the fates of all weeds.
+    survivors can bloom, so that each weed has a single fate. The fates are drawn from multinomial distributions.
 
     Args:
         new: n of eq. (26), a scalar.
