@@ -180,7 +180,7 @@ def test_losses_come_before_growth_at_a_tipping_point_too() -> None:
 
 
 def test_the_driver_is_observed_only_where_it_is_shown() -> None:
-    hidden, shown = (make(f"driver-{name}-v1") for name in ("hidden", "observed"))
+    hidden, shown = make("driver-v1"), make("driver-v1", shows_driver=True)
     obs = shown.reset(jax.random.key(0), shown.params)[1].obs
     assert hidden.observation_space.shape == (1,) and shown.observation_space.shape == (2,)
     assert float(obs[1]) == pytest.approx(2 * 0.19 / 0.5 - 1, abs=1e-6)

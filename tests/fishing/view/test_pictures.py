@@ -123,7 +123,11 @@ def test_the_zones_are_those_of_fisheries_and_oceans_canada(share: float, zone: 
 
 
 def test_tipping_points_and_folds_are_where_the_law_has_them() -> None:
-    may, driver, hidden = make("may-v0"), make("driver-v1"), make("recovery-may-v0")
+    may, driver, hidden = (
+        make("may-v0"),
+        make("driver-v1"),
+        make("recovery-may-v0", drift={"a": {"rate": 0.001, "limit": 0.5}}),
+    )
     law: Any = driver.params.law
     tip = chart(scene(may, made_up(may), 3), "Stock").levels["tipping point"]
     point = next(p for p in find_fixed_points(may.params.law) if not p.stable)
