@@ -11,6 +11,7 @@ from harvestgym.core.errors import ConfigError
 from harvestgym.core.policy import constant_policy
 from harvestgym.evaluate.run import evaluate_id
 from harvestgym.evaluate.score import list_references, scale_return, score
+from tests.short import long
 
 FARM, FISHERY, LEVELS = "farm/bean-1x1-v1", "fishing/logistic-v0", "fishing/logistic-levels-v0"
 WRAPPED = """
@@ -30,6 +31,7 @@ def test_the_expert_is_its_reference_point() -> None:
     assert found.value == pytest.approx(1, rel=1e-3)
 
 
+@long
 def test_a_farm_is_scored_on_the_test_split() -> None:
     found, plain = score(FARM, "none", 20), evaluate_id(FARM, "none", 20, split="test")
     assert found.summary == plain.summary and found.value == pytest.approx(0, abs=0.05)

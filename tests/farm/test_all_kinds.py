@@ -48,6 +48,7 @@ def together() -> FarmModel:
     return farm(COMPANY)
 
 
+@long
 def test_water_and_nutrients_balance_in_company(together: FarmModel) -> None:
     """Random orders of all kinds for 60 days, on 8 seeds: every plot and day, to 3e-6 of what is held and flows."""
     run = jax.jit(jax.vmap(lambda key: imbalances(together, together.params, key)))

@@ -21,9 +21,9 @@ IDS = harvestgym.ids("farm")
 SMALL = ("bean-1x1-v1", "paid-looks-1x1-v1", "contexts-1x1-v1")
 """Farms with every form of action, observation and reset."""
 
-STEPPED = some(IDS, "bean-1x1-v1")
-"""Farms that the contract test steps; in the long form all. Those with all kinds of entities, paid observations and
-contexts are stepped by `tests/test_contract.py`, several plots by `interface/test_sizes.py`."""
+STEPPED = some(IDS)
+"""Farms that the contract test steps: in the long form all, in the short one none, as `tests/test_contract.py` steps
+those with all kinds of entities, paid observations and contexts."""
 
 WRAPPED = some(IDS, *SMALL)
 """Farms that the checkers of other libraries step."""

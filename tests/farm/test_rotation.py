@@ -161,6 +161,7 @@ def test_taking_turns_earns_more_than_any_crop_again_and_again() -> None:
         assert turns.summary.cvar10 > 1.05 * other.summary.cvar10, other.policy
 
 
+@long
 def test_what_is_harvested_is_what_counts(seasons: dict[str, Any], crops: list[Any]) -> None:
     total = sum(kilograms(crop).sum(1) for crop in crops)
     np.testing.assert_allclose(seasons["expert"].totals["harvest#kg"][:, -1], total, rtol=1e-5)

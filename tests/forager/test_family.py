@@ -9,6 +9,7 @@ import pytest
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.rollout import evaluate
 from harvestgym.forager.family import CATALOGUE, build_forager, figure, make, policies, summary
+from tests.short import long
 
 from .test_truth import assert_engines_agree
 from .worlds import SMALL
@@ -21,6 +22,7 @@ def test_both_engines_agree_for_every_id(name):
     assert_engines_agree(make(name), 17, 600)
 
 
+@long
 def test_the_expert_distinguishes_foods_of_one_colour_by_their_biome():
     model = make("relearning-v1")
     expert = policies(model)["expert"]

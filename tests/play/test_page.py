@@ -93,7 +93,7 @@ def part(name: str) -> str:
 
 def wait_for_text(seen: Visit, name: str, text: str) -> None:
     """Until a part of the page says something."""
-    seen.page.locator(part(name), has_text=re.compile(text)).first.wait_for(timeout=60_000)
+    seen.page.locator(part(name), has_text=re.compile(text)).first.wait_for(timeout=180_000)
 
 
 def check_on_phone(seen: Visit, name: str) -> None:
@@ -149,7 +149,7 @@ def test_farm_season_from_seed_to_harvest_and_comparison(browser: Any, games: di
         seen.page.click(part("save"))
         seen.page.wait_for_selector("text=Saved as")
         seen.page.click(part("make-replay"))
-        seen.page.locator(part("replay")).wait_for(timeout=60_000)
+        seen.page.locator(part("replay")).wait_for(timeout=180_000)
         replay = seen.page.locator(part("replay")).get_attribute("href")
         assert replay is not None
     with visit(browser, urljoin(games["farm"].url, replay)) as again:

@@ -22,6 +22,7 @@ from harvestgym.evaluate.datasets.episodes import (
 )
 from harvestgym.evaluate.run import policy_named
 from harvestgym.gym.env import GymEnv
+from tests.short import long
 from tests.toy import BoxStock
 
 LEVELS = "fishing/logistic-levels-v0"
@@ -75,6 +76,7 @@ def test_the_catch_is_the_reward(recorded: Demonstrations) -> None:
         assert episode.infos["catch"][0] == 0
 
 
+@long
 def test_a_split_has_its_seeds_and_its_years() -> None:
     found = record_demonstrations(LEVELS, "mixed", 2, 3, "test", Tmax=YEARS)
     first = splits.split(LEVELS, "test").seed(3)

@@ -22,6 +22,7 @@ from harvestgym.gym.env import GymEnv
 from harvestgym.gym.vector_env import VecEnv
 from harvestgym.testing import check_env
 from tests.farm.ponds import assert_same, farm
+from tests.short import long
 
 ONE_PLOT, TWO_FIELDS = "farm/bean-1x1-v1", "farm/two-climates-v2"
 IDS = [TWO_FIELDS, *(f"farm/{name}-v1" for name in ("full-1x1", "full-3x4", "contexts-1x1", "paid-looks-1x1"))]
@@ -236,6 +237,7 @@ def test_gymnasium_checker_passes(mode: str) -> None:
     gymnasium_check(GymEnv(pond(mode)), skip_render_check=True)
 
 
+@long
 def test_registered_farms_have_the_interface() -> None:
     """`gymnasium.make`, `make_vec` and the functional environment; the batch is that of the single environment."""
     single = gymnasium.make(ONE_PLOT, interface="map")

@@ -20,7 +20,7 @@ from harvestgym.farm import BasicRule, Farm, Field, Plant, Soil, Weather
 from harvestgym.farm.family import CATALOGUE
 from harvestgym.gym.env import GymEnv
 from harvestgym.gym.vector_env import VecEnv
-from tests.short import ALL
+from tests.short import ALL, long
 
 MODES = ("fo", "po", "ao")
 PLACE = {"latitude#°": 43.6, "longitude#°": 3.9, "altitude#m": 30.0}
@@ -78,6 +78,7 @@ def no_fallback(caplog: pytest.LogCaptureFixture) -> Any:
     assert [record.getMessage() for record in caplog.records if record.name == "harvestgym"] == []
 
 
+@long
 def test_a_farm_of_the_sizes_of_the_paper_steps_in_both_halves_of_a_day() -> None:
     """8x4 plots and five orders a day."""
     shape = {"length#nb": 8, "width#nb": 4, "scale#m": 1.0}
