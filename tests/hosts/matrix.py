@@ -104,7 +104,7 @@ def _compare(id: str, expected: dict[str, np.ndarray], found: dict[str, np.ndarr
             away = np.where((a == b) | (np.isnan(a) & np.isnan(b)), 0, np.abs(b - a) / np.maximum(1, np.abs(a)))
             step = max(step, float(np.nan_to_num(away, nan=np.inf).max(initial=0)))
         else:
-            flipped |= (a != b).reshape(-1, ROWS, a[0].size).any((0, 2))
+            flipped |= (a != b).reshape(len(a) // ROWS, ROWS, a[0].size).any((0, 2))
     returns = expected[f"{id} returns"], found[f"{id} returns"]
     spread = float(np.sqrt(sum(part.var(ddof=1) / ROWS for part in returns)))
     away = abs(float(returns[0].mean() - returns[1].mean()))
