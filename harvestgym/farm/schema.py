@@ -369,7 +369,7 @@ def expand_presets(path: Path, given: Mapping[str, Any], valid: Iterable[str]) -
     nested = {name: where for name, where in nested_keys().items() if name not in presets}
     check_keywords("make", given, (*valid, *presets), nested)
     meant: dict[str, Any] = {}
-    for keyword in presets.keys() & given.keys():
+    for keyword in [name for name in presets if name in given]:
         check_name(keyword, given[keyword], presets[keyword])
         meant = merge(meant, presets[keyword][given[keyword]])
     return merge(meant, {name: value for name, value in given.items() if name not in presets})

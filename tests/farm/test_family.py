@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 import harvestgym
 from harvestgym.cli.new import write_copy
+from harvestgym.core.config import merge
 from harvestgym.core.errors import ConfigError
 from harvestgym.evaluate.run import evaluate_id
 from harvestgym.farm import Farm
@@ -114,3 +116,15 @@ def test_presets_of_a_file_that_are_no_table_are_refused(tmp_path: Path) -> None
     )
     with pytest.raises(ConfigError, match="presets > soil > clay: expected a mapping"):
         harvestgym.make(str(path))
+
+
+def test_of_two_presets_the_later_of_the_file_wins(tmp_path: Path) -> None:
+    """In any process: the order of a set of words changes with the seed of its hashes."""
+    path = tmp_path / "farm.yaml"
+    text = (CATALOGUE / "bean-1x1-v1.yaml").read_text().replace("extends: one-plot\n", "")
+    base = yaml.safe_load((CATALOGUE / "one-plot.yaml").read_text())
+    data = merge(base, yaml.safe_load(text)) | {
+        "presets": {"late": {"yes": {"mode": "po"}}, "seen": {"all": {"mode": "fo"}}}
+    }
+    path.write_text(yaml.safe_dump(data, allow_unicode=True))
+    assert harvestgym.make(str(path), seen="all", late="yes").spec.mode == "fo"

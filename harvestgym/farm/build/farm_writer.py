@@ -30,8 +30,6 @@ def name_kind(cls: type) -> str:
 def write_parameters(component: Any) -> dict[str, Any]:
     """Return the parameters of a farmer, rule, term or entity in the form of a farm file, without defaults."""
     out: dict[str, Any] = {}
-    if not dataclasses.is_dataclass(component):
-        raise ConfigError(f"{type(component).__name__}: expected parameters for a file, got arrays")
     for field in dataclasses.fields(component):
         meta, value = field.metadata.get("meta"), getattr(component, field.name)
         if meta is None:

@@ -166,11 +166,11 @@ def _group_rows(group: Any, raw: Mapping[str, Any], path: str, source: str) -> I
     source, described = raw.get("source", source), dict(iterate_metas(group))
     for field in dataclasses.fields(group):
         value, meta = getattr(group, field.name), described.get(field.name)
-        if dataclasses.is_dataclass(value):
+        if meta is None:
             yield from _group_rows(value, raw.get(field.name, {}), f"{path}{field.name} > ", source)
-        elif meta is not None and meta.kind == "par":
+        elif meta.kind == "par":
             yield from _value_rows(value, meta, raw, path, source)
-        elif meta is not None and meta.kind == "open":
+        elif meta.kind == "open":
             (key,) = meta.keys
             for name, number in value.items():
                 named = dataclasses.replace(meta, keys=(name,))

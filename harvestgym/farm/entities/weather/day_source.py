@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import jax
@@ -25,6 +26,13 @@ class Replay:
     )  # fmt: skip
     start_day: jax.Array = par("start_day#int365", "day of the year of the first row", dtype="int", low=1, high=365)
     occurrence: bool = static("occurrence", "whether the table has only the occurrence of rain, not amounts")
+
+    def check(self) -> Iterator[str]:
+        """Check that there is at least a year of days."""
+        shape = np.shape(self.days)
+        if len(shape) != 2 or shape[0] < YEAR or shape[1] != len(Day._fields):
+            expected = f"an array of shape (n, {len(Day._fields)}), n at least {YEAR}"
+            yield f"days: expected {expected}, got one of shape {shape}"
 
     def first(self, day: Any, draws: jax.Array) -> jax.Array:
         """Return the memory before day `day` in a random year of the table; its first entry is the next row."""

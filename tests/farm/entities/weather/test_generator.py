@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from harvestgym.core.tree import replace
 from harvestgym.farm.entities.weather import generator as g
 from harvestgym.farm.entities.weather.climate import compute_climate
 from harvestgym.farm.entities.weather.site import load_site
@@ -206,7 +207,7 @@ def test_every_parameter_matters_and_has_a_finite_gradient():
     climate = _climate("lille")
     base = _simulate(climate, jax.random.key(1), 2 * YEAR)
     for field in ("chances", "amounts", "level", "rainy", "spread", "carry", "shock", "start"):
-        changed = climate._replace(**{field: getattr(climate, field) * 0.9})
+        changed = replace(climate, **{field: getattr(climate, field) * 0.9})
         other = _simulate(changed, jax.random.key(1), 2 * YEAR)
         assert any((a != b).any() for a, b in zip(base, other, strict=True)), field
     total = jax.grad(lambda c: sum(jnp.sum(v) for v in _simulate(c, jax.random.key(1), 60)))(climate)
