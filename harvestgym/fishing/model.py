@@ -187,18 +187,19 @@ class FishingModel(Env[FishingState, FishingParams]):
         law = params.law if state.law is None else state.law
         return params.drift(law, state.year) if params.drift else law
 
-    def quota(self, law: GrowthLaw, stock: jax.Array, action: Any, params: FishingParams) -> jax.Array:
-        """Return the catch that an action requests, in biomass, shape (targets,)."""
+    def quota(
+        self, law: GrowthLaw, stock: jax.Array, action: Any, keep: jax.Array | None, params: FishingParams
+    ) -> jax.Array:
+        """Return the catch that an action allows, with the error of the quota, in biomass, shape (targets,)."""
         wanted = self.units.wanted(action)
-        return wanted * law.available(stock) if self.units.control == "rate" else wanted
+        quota = wanted * law.available(stock) if self.units.control == "rate" else wanted
+        return quota if keep is None else params.quota_error(keep, quota, quota)
 
     def harvest(
         self, law: GrowthLaw, stock: jax.Array, action: Any, keep: jax.Array | None, params: FishingParams
     ) -> tuple[jax.Array, jax.Array, jax.Array]:
         """Harvest a stock; return the remaining stock, the catch, and the catch as a share of the stock."""
-        quota = self.quota(law, stock, action, params)
-        if keep is not None:
-            quota = params.quota_error(keep, quota, quota)
+        quota = self.quota(law, stock, action, keep, params)
         there = law.available(stock)
         catch = jnp.minimum(quota, there)
         return law.harvest(stock, catch), catch, catch / jnp.maximum(there, 1e-12)

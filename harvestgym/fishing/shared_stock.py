@@ -48,9 +48,7 @@ class CommonsModel(FishingModel):
     def harvest(
         self, law: GrowthLaw, stock: jax.Array, action: Any, keep: jax.Array | None, params: FishingParams
     ) -> tuple[jax.Array, jax.Array, jax.Array]:
-        quotas = self.quota(law, stock, action, params)
-        if keep is not None:
-            quotas = params.quota_error(keep, quotas, quotas)
+        quotas = self.quota(law, stock, action, keep, params)
         there = law.available(stock)[0]
         catch = quotas * jnp.minimum(1.0, there / jnp.maximum(quotas.sum(), 1e-12))
         total = jnp.minimum(catch.sum(), there)
