@@ -27,6 +27,9 @@ RESTART_BLOCKS = 16
 LEAST_BLOCK = 16
 """Minimum size of a restart block when the host restarts environments: smaller blocks would take just as long."""
 
+ACCELERATOR_BLOCK = 2**15
+"""Minimum size of a restart block on an accelerator, where the host waits for the condition of each turn of a loop."""
+
 
 class RunState(NamedTuple):
     """A running environment, or a batch.
@@ -107,7 +110,7 @@ def restart_some(
     makes restarts from the host, where some always restart, up to twice as slow and slower to compile.
     `none` is any result that shares no buffers with `run`; shared buffers would be copied.
     """
-    block, count = min(max(-(-which.size // RESTART_BLOCKS), LEAST_BLOCK), which.size), jnp.sum(which, dtype=jnp.int32)
+    block, count = _block_size(which.size, LEAST_BLOCK), jnp.sum(which, dtype=jnp.int32)
     rows = jnp.nonzero(which, size=which.size, fill_value=0)[0].astype(jnp.int32)
 
     def more(loop: tuple[jax.Array, Any]) -> tuple[jax.Array, Any]:
@@ -200,7 +203,7 @@ def _restart(which: jax.Array, fresh: Callable[[Take], Any], same: Any) -> Any:
     """
     if which.ndim == 0:
         return jax.lax.cond(which, lambda: select(which, fresh(lambda tree: tree), same), lambda: same)
-    block = -(-which.size // RESTART_BLOCKS)
+    block = _block_size(which.size, 1)
 
     def more(loop: tuple[jax.Array, Any]) -> tuple[jax.Array, Any]:
         left, now = loop
@@ -210,6 +213,12 @@ def _restart(which: jax.Array, fresh: Callable[[Take], Any], same: Any) -> Any:
         return left.at[rows].set(False, mode="drop"), now
 
     return jax.lax.while_loop(lambda loop: jnp.any(loop[0]), more, (which, same))[1]
+
+
+def _block_size(size: int, least: int) -> int:
+    """Return how many of `size` environments are restarted at a time: at least `least` on a CPU."""
+    least = least if jax.default_backend() == "cpu" else ACCELERATOR_BLOCK
+    return min(max(-(-size // RESTART_BLOCKS), least), size)
 
 
 def _take_params(take: Take, params: Any) -> Any:

@@ -26,7 +26,6 @@ from .episode import (
     take_step,
 )
 from .errors import ConfigError, check_count
-from .packing import layout_of
 from .policy import Policy
 from .view.tables import Table
 
@@ -200,8 +199,7 @@ def _repeat_first(tree: Any, times: int) -> Any:
 
 def _roll(env: Env[Any, Any], num_steps: int, policy: Policy | Batched, keys: jax.Array, params: Any) -> Trajectory:
     # All episodes start in the loop, even the first ones, so that `reset` is compiled only once.
-    begun = layout_of(jax.eval_shape(partial(start_episode, env), keys, params))
-    none, none_shown = begun.unpack(begun.zeros())
+    none, none_shown = jax.tree.map(jnp.zeros_like, jax.eval_shape(partial(start_episode, env), keys, params))
     player, step = play_in_batch(policy, make_policy_keys(keys)), step_with_advance(env, params)
 
     def one(loop: Loop, now: jax.Array) -> tuple[Loop, Trajectory]:

@@ -62,11 +62,11 @@ def compile_functions(env: Env[Any, Any], params: Layout, batch: tuple[int, ...]
         old = run.unpack(packed)
         key = jnp.where(seeded & which, _make_keys(seeds), old.key)
         if batch:
-            none = run.unpack(run.zeros()), timestep.unpack(timestep.zeros())
-            new, first = restart_some(env, old._replace(key=key), which, seeded, params.unpack(given), none)
+            none = jax.tree.map(jnp.zeros_like, (begun, first))
+            new, shown = restart_some(env, old._replace(key=key), which, seeded, params.unpack(given), none)
         else:
-            new, first = restart_episode(env, old._replace(key=key), seeded, params.unpack(given))
-        return run.pack(new), timestep.pack(first)
+            new, shown = restart_episode(env, old._replace(key=key), seeded, params.unpack(given))
+        return run.pack(new), timestep.pack(shown)
 
     def step(packed: PackedTree, given: PackedTree, action: Any) -> Any:
         old = run.unpack(packed)

@@ -12,7 +12,6 @@ import pytest
 
 import harvestgym
 from harvestgym.core.autoreset import Batched, restart_episode, restart_some, select, start_episode
-from harvestgym.core.packing import layout_of
 
 NUMBER = 37
 ENV = harvestgym.make("fishing/walleye-v0")
@@ -28,7 +27,7 @@ def test_a_restart_of_some_is_that_of_all_for_these(count: int, own: bool) -> No
         Batched(jax.vmap(lambda part: replace(ENV.params, start=part * ENV.params.start))(share)) if own else ENV.params
     )
     run, shown = start_episode(ENV, keys, params)
-    none = tuple(layout.unpack(layout.zeros()) for layout in map(layout_of, (run, shown)))
+    none = jax.tree.map(jnp.zeros_like, (run, shown))
     new, opening = jax.jit(partial(restart_some, ENV))(run, which, first, params, none)
     expected, all_opening = restart_episode(ENV, run, first, params)
     jax.tree.map(_assert_same, new, select(which, expected, run))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from functools import partial
 from operator import methodcaller
 from typing import Any
 
@@ -95,6 +96,27 @@ def test_a_batch_that_restarts_in_blocks_is_each_environment_alone() -> None:
         if jnp.issubdtype(mine.dtype, jax.dtypes.prng_key):
             mine, other = jax.random.key_data(mine), jax.random.key_data(other)
         np.testing.assert_allclose(mine, other, rtol=1e-6, atol=1e-6)
+
+
+def test_a_program_for_an_accelerator_restarts_the_same_episodes(monkeypatch: pytest.MonkeyPatch) -> None:
+    number, mode = 2 * RESTART_BLOCKS + 3, AutoresetMode.SAME_STEP
+    run, _ = start_episode(ENV, jax.random.split(jax.random.key(2), number), ENV.params)
+    run = run._replace(state=replace(run.state, year=run.state.year + jnp.arange(number)))
+    step = lambda run: advance(ENV, run, jnp.full(number, 3), ENV.params, mode)  # noqa: E731
+    here = jax.jit(step)(run)
+    monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
+    there = jax.jit(lambda run: step(run))(run)
+    key = (here.run.key, there.run.key)
+    assert int((here.last.terminated | here.last.truncated).sum()) > -(-number // RESTART_BLOCKS)
+    np.testing.assert_array_equal(*map(jax.random.key_data, key))
+    jax.tree.map(partial(np.testing.assert_allclose, rtol=1e-6), here.shown.obs, there.shown.obs)
+
+
+def test_a_rollout_of_a_large_batch_captures_no_arrays() -> None:
+    program = jax.make_jaxpr(lambda key: rollout(ENV, random_policy(ENV), key, 10_000, 2).reward.sum())
+    assert "10000" in str(jaxpr := program(jax.random.key(0)))
+    (inner,) = [equation.params["jaxpr"] for equation in jaxpr.eqns if "jaxpr" in equation.params][:1]
+    assert all(np.size(const) < 10_000 for const in [*jaxpr.consts, *inner.consts])
 
 
 def learn_reward(carry: tuple[jax.Array, jax.Array], last: Timestep) -> tuple[jax.Array, jax.Array]:
