@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import harvestgym
 from experiments.speed.interfaces import ROLLOUT, SINGLE, VECTOR
 from tests.script import script
 from tests.short import ALL
@@ -76,3 +77,12 @@ def test_links_between_pages_lead_somewhere() -> None:
         for target in re.findall(r"(?:\]\(|src=\")([^)#:\"]+)[)\"]", page.read_text(encoding="utf-8")):
             path = (page.parent / target).resolve()
             assert path.exists() or path in made, f"{page.name} points to {target}"
+
+
+def test_every_picture_is_shown() -> None:
+    made = (path.stem.replace("-", "/", 1) for path in (ROOT / "docs" / "pictures").glob("*-v[0-9].png"))
+    assert set(made) <= set(harvestgym.ids())
+    pages = [*PAGES, ROOT / "ARCHITECTURE.md", *(ROOT / "docs" / "reference").rglob("*.md")]
+    text = "".join(page.read_text(encoding="utf-8") for page in pages)
+    others = (path.name for path in (ROOT / "docs" / "pictures").iterdir() if path.stem[-3:-1] != "-v")
+    assert [name for name in others if f"pictures/{name}" not in text] == []
