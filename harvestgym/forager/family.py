@@ -209,6 +209,10 @@ def _can_navigate(env: Forager) -> bool:
     return not env.hint[0] and (mode.has_channels or mode.has_colors) and min(env.aperture) >= 3
 
 
+def _hides_rewards(env: Forager) -> bool:
+    return any(isinstance(kind.reward, Fourier) for kind in env.world.kinds)
+
+
 def make_rule_families(env: Forager) -> dict[str, RuleFamily]:
     """Make the rules of a world for `harvestgym tune`: the navigator's numbers, with more for random series."""
     if not _can_navigate(env):
@@ -219,17 +223,17 @@ def make_rule_families(env: Forager) -> dict[str, RuleFamily]:
         "crowd": NumberRange(0.0, 0.5, 0.0),
         "straight": NumberRange(0.0, 0.5, 0.0, choices=(0.0, 0.5)),
     }
-    if any(isinstance(kind.reward, Fourier) for kind in env.world.kinds):
+    if _hides_rewards(env):
         numbers |= {"unknown": NumberRange(0.0, 2.0, 1.0), "doubt": NumberRange(0.0, 1.0, 0.0)}
     return {"navigator": RuleFamily(numbers, lambda given: navigator(env, **dict[str, Any](given)))}
 
 
 def make_oracle(env: Forager) -> tuple[Forager, Policy] | None:
-    """Return the world with current rewards in its observations, and its navigator; None if no navigator can read it.
+    """Return the world with current rewards in its observations, and its navigator, with the expert's numbers.
 
-    The navigator has the expert's numbers, if there are any.
+    None if no navigator can read the world, or if it has no random series: then the expert knows these rewards.
     """
-    if not policies(env):
+    if not (policies(env) and _hides_rewards(env)):
         return None
     informed = InformedForager.inform(env)
     numbers = dict[str, Any](env.expert.numbers if env.expert is not None else {})

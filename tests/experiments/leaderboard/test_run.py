@@ -174,7 +174,7 @@ def test_agents_of_a_wrapped_farm_play_whole_seasons() -> None:
 
 @long
 def test_a_forager_has_the_row_of_its_oracle() -> None:
-    registry.register("forager/short-test-v0", "harvestgym.forager.family:make", name="weather-v1", horizon=20)
+    registry.register("forager/short-test-v0", "harvestgym.forager.family:make", name="unending-v1", horizon=20)
     try:
         rows = make_policy_rows("forager/short-test-v0", 2, planned=0)
     finally:
