@@ -20,6 +20,7 @@ from harvestgym.farm.entities.plant.state import clear_plots
 from harvestgym.farm.entities.weather import Weather
 from harvestgym.farm.schema import farm_spec
 from tests.farm.engine.test_balance import imbalances
+from tests.farm.one_field import LILLE, make_farm, make_field
 from tests.short import long
 
 COMPANY: list[Any] = [
@@ -36,16 +37,9 @@ INIT: dict[str, Any] = {
 }
 
 
-def farm(entities: list[Any], shape: tuple[int, int] = (2, 2), init: Any = INIT, made: Any = None) -> FarmModel:
-    place = {"latitude#°": 43.6, "longitude#°": 3.9, "altitude#m": 30.0}
-    size = {"length#nb": shape[0], "width#nb": shape[1]}
-    field = {"localization": place, "shape": size, "entities": entities}
-    return build(farm_spec({"fields": {"Field-0": field}, "rules": {"init": {"Field-0": init}}}, "test"), made)
-
-
 @pytest.fixture(scope="module")
 def together() -> FarmModel:
-    return farm(COMPANY)
+    return make_farm(COMPANY, (2, 2), INIT)
 
 
 @long
@@ -93,28 +87,24 @@ PASSING = {"extends": "base_bird", "seed_eater": False, "pest_eater": False, "po
 @long
 def test_no_order_of_the_file_matters_and_an_idle_entity_changes_nothing() -> None:
     """One kind of each in two orders, and once more with a fertilizer that lies in its bag and birds that pass by."""
-    plain = history(farm(SMALL, init=FEW))
+    plain = history(make_farm(SMALL, (2, 2), FEW))
     assert (
         plain["Field-0/Pests-0/onplant_population#nb/Plant-0"].max() > 0
         and plain["Field-0/Weeds-0/flowers#nb"].max() > 0
     )
-    same(plain, history(farm(SMALL[::-1], init=FEW)))
-    more = history(farm([["Fertilizer", "slow_all"], *SMALL, ["Birds", PASSING]], init=FEW))
+    same(plain, history(make_farm(SMALL[::-1], (2, 2), FEW)))
+    more = history(make_farm([["Fertilizer", "slow_all"], *SMALL, ["Birds", PASSING]], (2, 2), FEW))
     assert len(set(more["Field-0/Birds-1/population#nb"])) > 3
     same(plain, more)
 
 
 def fields(*which: str) -> FarmModel:
     """Fields far from one another, each with its own sky, soil and birds, and of its own shape."""
-    south = {"latitude#°": 43.6, "longitude#°": 3.9, "altitude#m": 30.0}
-    north = {"latitude#°": 50.6, "longitude#°": 3.1, "altitude#m": 20.0}
     rest = [["Soil", "sand"], ["Birds", "base_bird"]]
-    plans: dict[str, Any] = {
-        "Field-0": {"localization": south, "shape": {"length#nb": 2, "width#nb": 1},
-                    "entities": [["Weather", "montpellier"], *rest]},
-        "Field-1": {"localization": north, "shape": {"length#nb": 1, "width#nb": 3},
-                    "entities": [["Weather", "lille"], *rest]},
-    }  # fmt: skip
+    plans = {
+        "Field-0": make_field([["Weather", "montpellier"], *rest], (2, 1)),
+        "Field-1": make_field([["Weather", "lille"], *rest], (1, 3), LILLE),
+    }
     init = {name: {"Weather-0": {"day#int365": 130}} for name in which}
     return build(farm_spec({"fields": {name: plans[name] for name in which}, "rules": {"init": init}}, "test"))
 
@@ -176,9 +166,9 @@ def means(blows: float) -> tuple[np.ndarray, np.ndarray]:
     sets = [load_kind(kind).named(which) for kind, which in SMALL[1:3]]
     weather = Breeze(**vars(Weather.named("montpellier")), blows_x=np.float32(blows))  # pyright: ignore
     rest: list[Entity] = [load_kind(k).named(w) for k, w in (["Weeds", "base_weed"], ["Pests", "agressive"])]
-    made = {"Field-0": [weather, *sets, *rest]}
+    made = [weather, *sets, *rest]
     init = {"Weather-0": FEW["Weather-0"], "Plant-0": {"stage": "bloom"}, "Weeds-0": FEW["Weeds-0"]}
-    env = farm(SMALL, (4, 3), {"Breeze-0": init.pop("Weather-0"), **init}, made)
+    env = make_farm(SMALL, (4, 3), {"Breeze-0": init.pop("Weather-0"), **init}, made=made)
 
     bare = np.zeros((4, 3), bool)
     bare[slice(0, 2) if blows > 0 else slice(2, 4)] = True

@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 
 from harvestgym.core.tree import replace
-from harvestgym.farm.build.compile import build
 from harvestgym.farm.engine.model import FarmModel
-from harvestgym.farm.schema import farm_spec
+from tests.farm.one_field import make_farm
 from tests.short import long
 
 SEASONS, DAYS = 16, 130
@@ -24,14 +23,6 @@ ENTITIES = [
 INIT = {"Weather-0": {"day#int365": [120]}, "Plant-0": {"stage": ["seed"]}}
 
 
-def make_farm(init: dict[str, Any] = INIT) -> FarmModel:
-    place = {"latitude#°": 43.6, "longitude#°": 3.9, "altitude#m": 30}
-    shape = {"length#nb": 2, "width#nb": 2, "scale#m": 1.0}
-    field = {"localization": place, "shape": shape, "entities": ENTITIES}
-    rules = {"horizon#day": DAYS, "init": {"Field-0": init}}
-    return build(farm_spec({"fields": {"Field-0": field}, "rules": rules}, "test"))
-
-
 def at_scale(env: FarmModel, scale: float) -> Any:
     """Return the parameters of a farm with plots of another size."""
     field = env.params.fields[0]
@@ -41,7 +32,7 @@ def at_scale(env: FarmModel, scale: float) -> Any:
 @pytest.fixture(scope="module")
 def seasons() -> dict[float, Any]:
     """Return the totals of 16 seasons at each size, watered and harvested by the calendar."""
-    env = make_farm()
+    env = make_farm(ENTITIES, (2, 2), INIT, rules={"horizon#day": DAYS})
     water = env.actions.index(("BasicFarmer-0", "Field-0", "Soil-0", "watering_discrete",
                                {"plot": (0, 0), "amount#L": 20.0, "duration#min": 60.0}))  # fmt: skip
     harvest = env.actions.index(("BasicFarmer-0", "Field-0", "Plant-0", "harvest", {}))
@@ -70,7 +61,8 @@ def test_yield_weeds_pests_and_water_per_square_metre_do_not_depend_on_the_size_
 
 def test_actions_name_amounts_per_square_metre() -> None:
     """A plot of 9 m2 gets nine times the water, the fertilizer, the herbicide and the seeds of one of 1 m2."""
-    env = make_farm({"Weather-0": {"day#int365": [120]}, "Plant-0": {"stage": ["none"]}})
+    init = {"Weather-0": {"day#int365": [120]}, "Plant-0": {"stage": ["none"]}}
+    env = make_farm(ENTITIES, (2, 2), init, rules={"horizon#day": DAYS})
     orders = [
         ("Soil-0", "watering_discrete", {"amount#L": 20.0, "duration#min": 60.0}, "water#L"),
         ("Fertilizer-0", "scatter_bag", {"amount#bag": 1.0}, "fertilizer#kg"),

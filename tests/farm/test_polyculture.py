@@ -11,10 +11,9 @@ import numpy as np
 import pytest
 
 from harvestgym.core.tree import replace
-from harvestgym.farm.build.compile import build
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.policies.expert_rules import rule_policy
-from harvestgym.farm.schema import farm_spec
+from tests.farm.one_field import SEATTLE, make_farm
 from tests.short import long
 
 SEASONS = 48
@@ -25,18 +24,15 @@ STANDS = {"corn": (8, 0), "bean": (0, 16), "all of both": (8, 16)}
 
 def farm() -> FarmModel:
     """Return a square metre of loam with corn and beans, watered, and each crop harvested when it is ripe."""
-    place = {"latitude#°": 47.45, "longitude#°": -122.31, "altitude#m": 132.0}
     entities = [["Weather", "seattle"], ["Soil", "loam"], ["Plant", "corn"], ["Plant", "bean"]]
-    field = {"localization": place, "shape": {"length#nb": 1, "width#nb": 1}, "entities": entities}
     expert: list[dict[str, Any]] = [{"when": f"{p}.stage == ripe", "do": f"{p}.harvest"} for p in (CORN, BEAN)]
     watering = {"do": "Soil-0.watering_discrete", "amount#L": 10, "duration#min": 60}
     expert.append({"when": "Soil-0.available_Water < 95"} | watering)
     start = {p: {"stage": ["seed"], "population#nb": [1]} for p in (CORN, BEAN)}
-    rules = {
-        "init": {"Field-0": {"Weather-0": {"day#int365": [130]}, **start}}, "horizon#day": 200,
-        "free_observations": ["Soil-0.available_Water#L", f"{CORN}.stage", f"{BEAN}.stage"],
-    }  # fmt: skip
-    return build(farm_spec({"fields": {"Field-0": field}, "rules": rules, "expert": expert, "mode": "po"}, "test"))
+    seen = ["Soil-0.available_Water#L", f"{CORN}.stage", f"{BEAN}.stage"]
+    rules = {"horizon#day": 200, "free_observations": seen}
+    init = {"Weather-0": {"day#int365": [130]}, **start}
+    return make_farm(entities, init=init, place=SEATTLE, rules=rules, expert=expert, mode="po")
 
 
 def season(env: FarmModel, key: jax.Array, numbers: jax.Array) -> jax.Array:

@@ -10,10 +10,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harvestgym.farm.build.compile import build
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.engine.state import FarmState
-from harvestgym.farm.schema import farm_spec
+from tests.farm.one_field import make_farm
 from tests.short import THOROUGH, long
 
 DAYS = 60
@@ -21,15 +20,8 @@ STAGES = ["none", "seed", "grow", "bloom", "fruit", "ripe", "dead"]
 
 
 def farm(weather: str, soil: str, crop: str, stage: str, day: int, scale: float) -> FarmModel:
-    place = {"latitude#°": 43.6, "longitude#°": 3.9, "altitude#m": 30.0}
-    shape = {"length#nb": 2, "width#nb": 2, "scale#m": scale}
-    field = {
-        "localization": place,
-        "shape": shape,
-        "entities": [["Weather", weather], ["Soil", soil], ["Plant", crop]],
-    }
-    init = {"Field-0": {"Weather-0": {"day#int365": day}, "Plant-0": {"stage": stage}}}
-    return build(farm_spec({"fields": {"Field-0": field}, "rules": {"init": init}}, "test"))
+    init = {"Weather-0": {"day#int365": day}, "Plant-0": {"stage": stage}}
+    return make_farm([("Weather", weather), ("Soil", soil), ("Plant", crop)], (2, 2), init, scale=scale)
 
 
 def held(env: FarmModel, state: FarmState, params: Any) -> dict[str, jax.Array]:

@@ -16,15 +16,15 @@ from harvestgym.core import yaml_io
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.risk import CVaR, Entropic
 from harvestgym.farm import BasicRule, BasicScore, Farm, Field, FilesWritten
-from harvestgym.farm.build.compile import build
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.engine.reward_terms import Market, RewardContext, SoilHealth
 from harvestgym.farm.engine.scoring import SCORE_TERMS, Score
 from harvestgym.farm.entities.soil import equations
 from harvestgym.farm.family import from_yaml, risk
-from harvestgym.farm.schema import farm_spec, json_schema
+from harvestgym.farm.schema import json_schema
 from tests.farm.entities.soil.test_soil import LOAM, full, state_of, tomorrow
 from tests.farm.messages import air
+from tests.farm.one_field import LILLE, make_farm
 from tests.farm.soil_plant_day import field
 
 PRICES = {"water#L": -0.002, "leached_N#g": -0.5, "leached_cide#g": -20.0}
@@ -105,11 +105,9 @@ def test_market_without_its_crop_is_refused(plant: str, words: str) -> None:
 
 def farm(prices: dict[str, float]) -> FarmModel:
     entities = [["Weather", "rainy"], ["Soil", "sand"], ["Cide", "herbicide"]]
-    place = {"latitude#°": 50.6, "longitude#°": 3.1, "altitude#m": 20.0}
-    plot = {"localization": place, "shape": {"length#nb": 1, "width#nb": 1}, "entities": entities}
     money = {"kind": "Tally", "prices": prices}
     scoring = {"terms": {"money": money}, "intervention_cost": 0, "stage": 0, "yield": 0}
-    return build(farm_spec({"fields": {"Field-0": plot}, "scoring": scoring}, "test"))
+    return make_farm(entities, place=LILLE, scoring=scoring)
 
 
 def test_a_price_list_charges_what_leaches() -> None:

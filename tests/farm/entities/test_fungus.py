@@ -11,15 +11,14 @@ import pytest
 
 from examples.fungus import FUNGICIDE, Fungus
 from harvestgym.core.tree import pytree, replace
-from harvestgym.farm.build.compile import build
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.entities.base import Board, Draws, Place, publishes
 from harvestgym.farm.entities.messages import Air, Canopy
 from harvestgym.farm.entities.plant.stages import Stage
-from harvestgym.farm.schema import farm_spec
 from harvestgym.testing.entity import check_entity
 from tests.farm import kinds
 from tests.farm.messages import air, message
+from tests.farm.one_field import LILLE, make_farm
 
 DAYS, EPISODES = 61, 64
 TREATED = (15, 45)
@@ -34,12 +33,9 @@ class Season(NamedTuple):
 
 
 def farm() -> FarmModel:
-    place = {"latitude#°": 50.6, "longitude#°": 3.1, "altitude#m": 20.0}
     kinds: list[Any] = [["Weather", "lille"], ["Soil", "clay"], ["Plant", "bean"]]
     kinds += [["examples.fungus:Fungus", "mildew"], ["Cide", FUNGICIDE]]
-    field = {"localization": place, "shape": {"length#nb": 1, "width#nb": 2}, "entities": kinds}
-    init = {"Field-0": {"Weather-0": {"day#int365": 130}, "Plant-0": {"stage": "seed"}}}
-    return build(farm_spec({"fields": {"Field-0": field}, "rules": {"init": init}}, "test"))
+    return make_farm(kinds, (1, 2), {"Weather-0": {"day#int365": 130}, "Plant-0": {"stage": "seed"}}, LILLE)
 
 
 def bags(env: FarmModel) -> np.ndarray:

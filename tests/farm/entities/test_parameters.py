@@ -12,13 +12,12 @@ import numpy as np
 import pytest
 
 from harvestgym.core.tree import pytree, replace, var
-from harvestgym.farm.build.compile import build
 from harvestgym.farm.build.components import load_kind
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.entities.base import Board, Draws, Entity, Ledger, Place, publishes
 from harvestgym.farm.entities.messages import NUTRIENTS, Dose, Flock, Load, Strain, Visits
-from harvestgym.farm.schema import farm_spec
 from tests.farm.messages import message
+from tests.farm.one_field import make_farm
 from tests.short import long
 
 EPISODES, DAYS, ROUNDS = 4, 120, 32
@@ -130,14 +129,12 @@ def farm(
     weather: Any, crop: str = "bean", soil: Any = "clay", plants: Any = ANY, others: tuple[str, ...] = ()
 ) -> FarmModel:
     """Return two plots of a crop, begun at any stage on any day, next to other crops."""
-    place = {"latitude#°": 50.6, "longitude#°": 3.1, "altitude#m": 200.0}
-    crops = [["Plant", name] for name in (crop, *others)]
-    entities: list[Any] = [["Weather", "own"], ["Soil", soil], *crops, ["Trouble", "own"]]
-    field = {"localization": place, "shape": {"length#nb": 1, "width#nb": 2}, "entities": entities}
+    crops = [("Plant", name) for name in (crop, *others)]
+    entities: list[Any] = [("Weather", "own"), ("Soil", soil), *crops, ("Trouble", "own")]
     init = {"Weather-0": {"day#int365": [1, 60, 120, 180, 300]}, "Plant-0": plants}
     made = [load_kind("Weather").named(weather), *(load_kind(kind).named(which) for kind, which in entities[1:-1])]
-    rules = {"init": {"Field-0": init}, "horizon#day": DAYS}
-    return build(farm_spec({"fields": {"Field-0": field}, "rules": rules}, "test"), {"Field-0": [*made, Trouble()]})
+    place, made = (50.6, 3.1, 200.0), [*made, Trouble()]
+    return make_farm(entities, (1, 2), init, place, made=made, rules={"horizon#day": DAYS})
 
 
 def prints(env: FarmModel) -> Any:
@@ -277,11 +274,8 @@ def crowd(folder: Path) -> FarmModel:
 
     Its spring kills the crop and reaches the window of the weeds.
     """
-    place = {"latitude#°": 50.6, "longitude#°": 3.1, "altitude#m": 200.0}
     entities = [["Weather", {"table": wild(folder, coldest=-5)}], ["Soil", POOR], *CROWD]
-    field = {"localization": place, "shape": {"length#nb": 3, "width#nb": 3}, "entities": entities}
-    rules = {"init": {"Field-0": BUSY}, "horizon#day": DAYS}
-    return build(farm_spec({"fields": {"Field-0": field}, "rules": rules}, "test"))
+    return make_farm(entities, (3, 3), BUSY, (50.6, 3.1, 200.0), rules={"horizon#day": DAYS})
 
 
 @long

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from harvestgym.core.tree import pytree, replace
-from harvestgym.farm.build.compile import build
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.entities.base import Board, Draws, Ledger, Place
 from harvestgym.farm.entities.cide import Cide
@@ -19,10 +18,10 @@ from harvestgym.farm.entities.fertilizer import Fertilizer
 from harvestgym.farm.entities.messages import Feed
 from harvestgym.farm.entities.soil import Soil
 from harvestgym.farm.entities.spreadable import Pile, Spreadable, released_amount
-from harvestgym.farm.schema import farm_spec
 from harvestgym.testing.entity import check_entity, held
 from tests.farm import kinds
 from tests.farm.messages import air
+from tests.farm.one_field import make_farm
 from tests.farm.soil_plant_day import board, earth, field
 
 LOAM = Soil.named("loam")
@@ -116,11 +115,9 @@ def test_the_contract_of_an_entity(kind: Spreadable) -> None:
 
 def farm() -> FarmModel:
     """Return a field of 1 x 2 plots of 4 m2 with two cides and two fertilizers."""
-    place = {"latitude#°": 43.6, "longitude#°": 3.9, "altitude#m": 30.0}
-    shape = {"length#nb": 1, "width#nb": 2, "scale#m": 2.0}
     named = [["Weather", "lille"], ["Soil", "sand"], ["Cide", "pesticide"], ["Cide", "herbicide_fast"]]
     named += [["Fertilizer", "urea"], ["Fertilizer", "compost"]]
-    return build(farm_spec({"fields": {"Field-0": {"localization": place, "shape": shape, "entities": named}}}, "test"))
+    return make_farm(named, (1, 2), scale=2.0)
 
 
 def test_a_field_of_several_of_them_over_random_days() -> None:

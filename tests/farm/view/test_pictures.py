@@ -21,18 +21,17 @@ from harvestgym.core.episode import make_frame
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.view.scene import Chart, Map, Mark, Scene, Words
 from harvestgym.farm import Farm
-from harvestgym.farm.build.compile import build
 from harvestgym.farm.entities.base import Entity
 from harvestgym.farm.entities.drawing import DrawContext
 from harvestgym.farm.entities.plant.stages import STAGES
 from harvestgym.farm.entities.weather.drawing import name_sky
 from harvestgym.farm.family import CATALOGUE, record, scene
-from harvestgym.farm.schema import farm_spec
 from harvestgym.farm.view.recorder import known, observed_masks
 from harvestgym.registry import ids
 from harvestgym.render.canvas import to_rgb
 from harvestgym.render.svg import to_svg
 from harvestgym.render.text import to_text
+from tests.farm.one_field import LILLE, make_farm
 from tests.render.seasons import SEASONS, blank, farm, full, looks, order, say, three_crops, two_fields
 from tests.render.test_canvas import overlaps
 
@@ -243,15 +242,13 @@ def scene_text(env: Any, kept: Any) -> str:
 
 
 def test_a_kind_of_ones_own_draws_itself() -> None:
-    place = {"latitude#°": 50.6, "longitude#°": 3.1, "altitude#m": 20.0}
     kinds: list[Any] = [
         ["Weather", "lille"],
         ["Soil", "clay"],
         ["Plant", "bean"],
         ["examples.fungus:Fungus", "mildew"],
     ]
-    shape = {"length#nb": 2, "width#nb": 1, "scale#m": 1.0}
-    env = build(farm_spec({"fields": {"Field-0": {"localization": place, "shape": shape, "entities": kinds}}}, "mine"))
+    env = make_farm(kinds, (2, 1), place=LILLE)
     kept = blank(env)
     kept["Field-0/Fungus-0/infected#%"][1, 1, 0] = 0.5
     seen = scene(env, kept, 1)

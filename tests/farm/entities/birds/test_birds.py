@@ -11,16 +11,15 @@ import pytest
 from scipy import stats
 
 from harvestgym.core.tree import replace
-from harvestgym.farm.build.compile import build
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.entities.base import Ledger
 from harvestgym.farm.entities.birds.birds import BIRDS_MAX, Birds, BirdsState
 from harvestgym.farm.entities.facility import Facility
 from harvestgym.farm.entities.messages import Message, Structures
 from harvestgym.farm.entities.plant.state import CAUSES
-from harvestgym.farm.schema import farm_spec
 from harvestgym.testing.entity import check_entity
 from tests.farm.messages import message
+from tests.farm.one_field import make_farm
 from tests.farm.soil_plant_day import board, check_ranges, field
 
 BASE = Birds.named("base_bird")
@@ -103,14 +102,11 @@ def test_keeps_the_contract_with_a_hedge_and_alone() -> None:
 
 
 def farm() -> FarmModel:
-    place = {"latitude#°": 43.6, "longitude#°": 3.9, "altitude#m": 30.0}
     entities = [
         ["Weather", "montpellier"], ["Soil", "loam"], ["Plant", "bean"], ["Birds", "seed_eater"],
         ["Facility", "base_facility"],
     ]  # fmt: skip
-    plots = {"localization": place, "shape": {"length#nb": 4, "width#nb": 4}, "entities": entities}
-    rules = {"init": {"Field-0": {"Weather-0": {"day#int365": [130]}}}}
-    return build(farm_spec({"fields": {"Field-0": plots}, "rules": rules}, "test"))
+    return make_farm(entities, (4, 4), {"Weather-0": {"day#int365": [130]}})
 
 
 def with_birds(env: FarmModel, name: str) -> Any:

@@ -9,12 +9,11 @@ import jax.numpy as jnp
 import pytest
 
 from harvestgym.core.errors import ConfigError
-from harvestgym.farm.build.compile import build
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.entities.facility.facility import Facility, FacilityState
 from harvestgym.farm.entities.messages import Structures
-from harvestgym.farm.schema import farm_spec
 from harvestgym.testing.entity import check_entity
+from tests.farm.one_field import make_farm
 from tests.farm.soil_plant_day import board, field
 
 BASE, HEDGE = Facility.named("base_facility"), Facility.named("hedge")
@@ -27,10 +26,7 @@ def said(facility: Facility, scarecrow: int) -> Structures:
 
 
 def farm(*sets: Any) -> FarmModel:
-    place = {"latitude#°": 43.6, "longitude#°": 3.9, "altitude#m": 30.0}
-    entities = [["Facility", which] for which in sets] + [["Birds", "base_bird"]]
-    plots = {"localization": place, "shape": {"length#nb": 2, "width#nb": 1}, "entities": entities}
-    return build(farm_spec({"fields": {"Field-0": plots}}, "test"))
+    return make_farm([*(("Facility", which) for which in sets), ("Birds", "base_bird")], (2, 1))
 
 
 def order(name: str, entity: str = "Facility-0", **parameters: Any) -> tuple[Any, ...]:

@@ -10,16 +10,15 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from harvestgym.farm.build.compile import build
 from harvestgym.farm.entities.base import Board, Ledger, Place
 from harvestgym.farm.entities.messages import Air, Canopy, Flock, Ground, Message, Structures, Visits
 from harvestgym.farm.entities.plant.stages import Stage
 from harvestgym.farm.entities.pollinators.pollinators import Pollinators, PollinatorsState
 from harvestgym.farm.entities.soil import Soil
 from harvestgym.farm.entities.weather import Weather
-from harvestgym.farm.schema import farm_spec
 from harvestgym.testing.entity import check_entity
 from tests.farm.messages import air, message
+from tests.farm.one_field import make_farm
 from tests.farm.soil_plant_day import board, check_ranges, field
 
 BEE = Pollinators.named("bee")
@@ -145,12 +144,9 @@ def test_keeps_the_contract() -> None:
 
 def test_a_plant_counts_the_visits_of_its_bloom() -> None:
     """From the growing plant into the fruit, so that the bees have days without and with flowers."""
-    place = {"latitude#°": 43.6, "longitude#°": 3.9, "altitude#m": 30.0}
     entities = [["Weather", "montpellier"], ["Soil", "loam"], ["Plant", "bean"], ["Pollinators", "bee"]]
-    plots = {"localization": place, "shape": {"length#nb": 1, "width#nb": 2}, "entities": entities}
     start = {"Weather-0": {"day#int365": [130]}, "Plant-0": {"stage": ["grow"], "size#cm": [50]}}
-    rules = {"init": {"Field-0": start}}
-    env = build(farm_spec({"fields": {"Field-0": plots}, "rules": rules}, "test"))
+    env = make_farm(entities, (1, 2), start)
     step = jax.jit(env.transition)
     state = jax.jit(env.initial)(KEY, env.params)
     came, blooming = np.zeros((1, 2)), np.zeros((1, 2), bool)

@@ -12,12 +12,11 @@ import pytest
 
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.tree import replace
-from harvestgym.farm.build.compile import build
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.entities.base import Board, Place
 from harvestgym.farm.entities.weather import Weather
 from harvestgym.farm.entities.weather.site import load_site
-from harvestgym.farm.schema import farm_spec
+from tests.farm.one_field import make_farm
 
 QUIET = {
     "air_temperature_noise#°C2": 0, "humidity_index_noise#%2": 0, "wind_noise#km2.h-2": 0,
@@ -28,10 +27,8 @@ QUIET = {
 
 def farm(weather: Any, day: Any = 150, altitude: float = 132.0, latitude: float = 47.45) -> FarmModel:
     """Return a field with nothing but air over it."""
-    place = {"latitude#°": latitude, "longitude#°": 0.0, "altitude#m": altitude}
-    field = {"localization": place, "shape": {"length#nb": 1, "width#nb": 1}, "entities": [["Weather", weather]]}
-    rules = {"init": {"Field-0": {"Weather-0": {"day#int365": day}}}, "horizon#day": 400}
-    return build(farm_spec({"fields": {"Field-0": field}, "rules": rules, "mode": "fo"}, "test"))
+    init, place = {"Weather-0": {"day#int365": day}}, (latitude, 0.0, altitude)
+    return make_farm([("Weather", weather)], init=init, place=place, rules={"horizon#day": 400}, mode="fo")
 
 
 def season(env: FarmModel, days: int, seed: int = 0, episodes: int = 1) -> Any:

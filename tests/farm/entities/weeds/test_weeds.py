@@ -13,7 +13,6 @@ import pytest
 from scipy.stats import chisquare
 
 from harvestgym.core.tree import replace
-from harvestgym.farm.build.compile import build
 from harvestgym.farm.engine.allocation import allocate
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.entities.base import Board, Place
@@ -23,10 +22,10 @@ from harvestgym.farm.entities.weather import Weather
 from harvestgym.farm.entities.weeds import Weeds, equations
 from harvestgym.farm.entities.weeds.parameters import WEEDS_MAX
 from harvestgym.farm.entities.weeds.weeds import WeedsState
-from harvestgym.farm.schema import farm_spec
 from harvestgym.testing.entity import check_entity, held
 from tests.farm import soil_plant_day
 from tests.farm.messages import air, message, stacked_needs
+from tests.farm.one_field import make_farm
 from tests.farm.soil_plant_day import board, check_ranges
 from tests.short import long
 
@@ -347,15 +346,10 @@ def test_the_three_weeds_differ_as_their_names_say() -> None:
 
 
 def farm(seeds: int, growing: int) -> FarmModel:
-    place = {"latitude#°": 43.6, "longitude#°": 3.9, "altitude#m": 30.0}
-    entities = [["Weather", "montpellier"], ["Soil", "clay"], ["Plant", "bean"], ["Weeds", "base_weed"]]
-    shape = {"length#nb": 3, "width#nb": 2}
+    entities = [("Weather", "montpellier"), ("Soil", "clay"), ("Plant", "bean"), ("Weeds", "base_weed")]
     weeds = {"seeds#nb": seeds, "grow#nb": growing}
-    init = {"Field-0": {"Weather-0": {"day#int365": 110}, "Plant-0": {"stage": "grow"}, "Weeds-0": weeds}}
-    return build(
-        farm_spec({"fields": {"Field-0": {"localization": place, "shape": shape, "entities": entities}},
-                   "rules": {"init": init}}, "test")
-    )  # fmt: skip
+    init = {"Weather-0": {"day#int365": 110}, "Plant-0": {"stage": "grow"}, "Weeds-0": weeds}
+    return make_farm(entities, (3, 2), init)
 
 
 DAYS = 60
