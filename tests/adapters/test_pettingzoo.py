@@ -18,6 +18,7 @@ from harvestgym.core.errors import ConfigError
 from harvestgym.core.saving.checkpoint import load, save
 from harvestgym.farm.learn.shared_water import make_experts
 from harvestgym.gym.parallel_env import ParallelEnv
+from tests.short import long
 
 SHORT: dict[str, dict[str, Any]] = {"fishing/fleets-v0": {"Tmax": 20}, "forager/several-v0": {"horizon": 20}}
 
@@ -87,6 +88,7 @@ def test_the_first_of_the_queue_is_served_first() -> None:
     assert [reward < 0 for reward in rewards.values()] == [False, True, False, False]  # pyright: ignore
 
 
+@long
 def test_rewards_are_own_or_shared(farms: ParallelEnv) -> None:
     shared = make_parallel("farm/shared-water-v0", quota=80.0, shared_reward=True)
     actions = {agent: largest_order(farms) if agent == "farm_0" else 0 for agent in farms.possible_agents}

@@ -200,7 +200,7 @@ def test_the_package_runs_as_a_module() -> None:
 
 
 def test_check_reports_a_kept_contract() -> None:
-    assert "meets the contract" in run_command("check", ID)
+    assert "meets the contract" in run_command("check", "fishing/logistic-v0")
 
 
 def test_help_is_printed_without_loading_jax() -> None:

@@ -21,6 +21,7 @@ from harvestgym.fishing import FishingEnv
 from harvestgym.fishing.shared_stock import share_stock
 from harvestgym.gym.env import GymEnv
 from harvestgym.gym.parallel_env import ParallelEnv
+from tests.short import some
 
 MOST = 400
 """Characters of a repr."""
@@ -38,7 +39,7 @@ def make_farm() -> Farm:
     return Farm(fields=[field])
 
 
-@pytest.mark.parametrize("id", IDS)
+@pytest.mark.parametrize("id", some(IDS, "paid-looks-1x1-v1", "three-species-v0"))
 def test_environments_of_an_id_print_in_short(id: str) -> None:
     env, batch = harvestgym.make(id), harvestgym.make_vec(id, 3)
     for made in (env, GymEnv(env), gymnasium.make(id), gymnasium.make(id).unwrapped, batch):

@@ -76,6 +76,7 @@ def test_an_id_without_rules_is_refused() -> None:
         registry.unregister("test/reeds-v0")
 
 
+@long
 def test_the_command_writes_the_expert_that_the_file_then_has(tmp_path: Path) -> None:
     file = tmp_path / "pond.yaml"
     shutil.copy(registry.locate_file("fishing/logistic-v0"), file)

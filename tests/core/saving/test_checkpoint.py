@@ -37,6 +37,7 @@ from harvestgym.gym.vector_env import VecEnv
 from tests.farm.ponds import STAGE, look, pour
 from tests.farm.ponds import farm as pond_farm
 from tests.forager.worlds import Berry
+from tests.short import long
 from tests.toy import BoxStock, Stock
 
 from .going import goes_on, played
@@ -122,6 +123,7 @@ sys.stdout.write(json.dumps([goes_on(load(path)) for path in sys.argv[2:]]))
 """
 
 
+@long
 def test_all_families_go_on_in_another_process(tmp_path: Path) -> None:
     fishery = harvestgym.make("fishing/drifting-v1")
     keys = jax.random.split(jax.random.key(4), 3)

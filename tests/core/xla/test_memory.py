@@ -13,6 +13,7 @@ from harvestgym.core.xla import processes
 from harvestgym.core.xla.processes import free_programs_if_full
 from harvestgym.sweep import EpisodeCase
 from harvestgym.sweep.engine import collect
+from tests.short import long
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the pieces of memory are counted on Linux only")
 
@@ -38,6 +39,7 @@ def test_programs_are_dropped_above_the_limit_only(monkeypatch: pytest.MonkeyPat
     assert len(TRACED) == before + 1
 
 
+@long
 def test_a_sweep_whose_programs_are_dropped_has_the_same_rows(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     cases = [EpisodeCase(id=f"fishing/{name}-v0", policy="none", episodes=2) for name in ("logistic", "ricker")]
     kept = collect(cases)

@@ -23,6 +23,7 @@ from harvestgym.farm.family import CATALOGUE
 from harvestgym.farm.paper.action_tuples import Language, Request
 from harvestgym.farm.paper.observation_items import ObservationPath
 from harvestgym.gym.env import GymEnv
+from tests.short import long
 
 pytest.importorskip("pyarrow")
 
@@ -87,6 +88,7 @@ def tree_parts(one: Episode) -> Any:
     return one.observations, one.rewards, one.terminated, one.truncated, dict(one.infos)
 
 
+@long
 def test_the_command_writes_seasons_of_a_farm_that_minari_reads(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -177,6 +179,7 @@ def by_hand() -> Episode:
     return next(collect_episodes(farm, act, [4]))
 
 
+@long
 @pytest.mark.parametrize("file", FILES)
 def test_a_season_in_the_language_of_the_paper_is_kept_as_one_of_its_id(
     file: str, by_hand: Episode, tmp_path: Path
@@ -189,6 +192,7 @@ def test_a_season_in_the_language_of_the_paper_is_kept_as_one_of_its_id(
     assert list_parts(back) == list_parts(by_hand)
 
 
+@long
 def test_a_season_in_the_language_of_the_paper_is_played_again_by_its_id(by_hand: Episode) -> None:
     one, env = by_hand, GymEnv(harvestgym.make(LOOKS))
     assert one.actions["request"].any() and one.actions["order"].any(), "looked, and watered"

@@ -22,6 +22,7 @@ def overlap(a: Evaluation, b: Evaluation) -> bool:
     return a.summary.low <= b.summary.high and b.summary.low <= a.summary.high
 
 
+@long
 @pytest.mark.parametrize("id", IDS)
 def test_the_expert_beats_the_random_farmer_and_the_idle_one(id: str) -> None:
     """Over many seasons on seeds that nothing was tuned on: means with disjoint 95 % intervals, and CVaR 10 %."""
