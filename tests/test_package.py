@@ -95,7 +95,6 @@ app(sys.argv[1:])
 
 MISSING = {
     "data": ("pyarrow", "from harvestgym.core.saving.parquet import write_parquet as w; w(None, {})"),
-    "data, a data frame": ("pandas", "from harvestgym.fishing.metrics import compare; compare(None, {}, 0)"),
     "multi": ("pettingzoo", "import harvestgym.adapters.pettingzoo"),
     "data, a demonstration": (
         "pyarrow",
