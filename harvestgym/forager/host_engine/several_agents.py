@@ -29,6 +29,7 @@ class Foragers(ForagerEnv):
         self._number = number
         super().__init__(config, world)
         self.arrays = col.new_arrays(self.world, self._table, self._aperture, agents=number)
+        self._shape = (number, *self._shape)
         self._forget()
 
     def _forget(self) -> None:
@@ -65,16 +66,12 @@ class Foragers(ForagerEnv):
         """Return int8 (agents, rows, columns): the kind in each cell in view, as in `ForagerEnv`."""
         return np.stack([self.in_view_of(x, y) for x, y in self.arrays.agents.tolist()])
 
-    def observe(self) -> Any:
-        """Return the current observations."""
-        return self._observe_cells(self.arrays.views[:, self.arrays.head[col.SIDE]].copy())
-
     def _tint(self, encoded: np.ndarray) -> None:
         """Do nothing, because no object has its own colour."""
 
     def _decode(self, encoded: np.ndarray) -> np.ndarray:
         """Return the cells of encoded views, including the other agents."""
-        cells = encoded.reshape(self._number, *self._shape)
+        cells = encoded.reshape(self._shape)
         others = self._find_others()
         if self._mode.table is color_table:
             cells[others] = AGENT
