@@ -25,7 +25,7 @@ def _check_ends(ends: tuple[float, float]) -> tuple[float, float]:
     return ends
 
 
-Range = Literal["range_auto"] | Annotated[tuple[float, float], AfterValidator(_check_ends)]
+ShownRange = Literal["range_auto"] | Annotated[tuple[float, float], AfterValidator(_check_ends)]
 
 
 class VariableArray(np.ndarray):
@@ -78,7 +78,7 @@ class Watch:
     meta: Meta
     function: Callable[[Any], Any]
     title: str
-    range: Range
+    range: ShownRange
 
     def __post_init__(self) -> None:
         check_data(Watch, vars(self), f"monitoring {self.title!r}")
