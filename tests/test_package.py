@@ -77,7 +77,7 @@ def test_links_and_pictures_of_the_readme_work_on_a_package_index(distributions:
 def test_the_wheel_runs_a_season_without_any_extra(distributions: Path, tmp_path: Path) -> None:
     """Unpacked elsewhere, with the libraries of the base only: the command line, a season and its film."""
     zipfile.ZipFile(next(distributions.glob("*.whl"))).extractall(tmp_path / "site")
-    extras = sorted({"matplotlib", "plotly", "pyarrow", "pandas", "av", "minari", "tensorboardX", "wandb", "pygame",
+    extras = sorted({"matplotlib", "plotly", "pyarrow", "pandas", "av", "minari", "pygame",
                      "stable_baselines3", "pettingzoo", "numba", "nicegui", "pcse", "optax", "ray"})  # fmt: skip
     program = f"""
 import sys
@@ -95,7 +95,6 @@ app(sys.argv[1:])
 
 MISSING = {
     "data": ("pyarrow", "from harvestgym.core.saving.parquet import write_parquet as w; w(None, {})"),
-    "data, a data frame": ("pandas", "from harvestgym.fishing.metrics import compare; compare(None, {}, 0)"),
     "multi": ("pettingzoo", "import harvestgym.adapters.pettingzoo"),
     "data, a demonstration": (
         "pyarrow",
@@ -105,7 +104,6 @@ MISSING = {
     "plot": ("matplotlib", "from harvestgym.render.sinks import PlotSink as S; S('a.png').open('', '')"),
     "ray": ("ray", "from harvestgym.sweep.ray_engine import _connect; _connect(None)"),
     "sb3": ("stable_baselines3", "import harvestgym.adapters.sb3"),
-    "track": ("tensorboardX", "from harvestgym.render.sinks import TensorBoardSink as S; S('a')"),
     "video": ("av", "from harvestgym.render.video import write_video; write_video([], 'a.mp4')"),
     "window": ("pygame", "import gymnasium as g; g.make('fishing/logistic-v0', render_mode='human')"),
     "web": ("nicegui", "from harvestgym.play import run; run('farm/bean-1x1-v1')"),

@@ -23,10 +23,12 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 
 from harvestgym.core.autoreset import advance, start_episode
-from harvestgym.fishing import control, keys
+from harvestgym.fishing import control
 from harvestgym.fishing.analysis.dynamic_programming import solve
 from harvestgym.fishing.family import make
 from harvestgym.fishing.model import FishingModel
+
+from . import hash_keys
 
 BATCH, YEARS, REPEATS = 4096, 1000, 7
 
@@ -105,7 +107,7 @@ def main() -> None:
     noisy, calm = make("logistic-v0"), make("logistic-v0", noise={"kind": "none"})
     out: dict[str, Any] = {
         "numpy batch, no noise": numpy_batch(),
-        "scan, noise, hash keys": rollout(noisy, keys.key(0)),
+        "scan, noise, hash keys": rollout(noisy, hash_keys.key(0)),
         "scan, noise, threefry keys": rollout(noisy, jax.random.key(0)),
         "scan, no noise": rollout(calm, jax.random.key(0)),
         "gymnasium.make step": single(),

@@ -1,8 +1,9 @@
 """Checks of constructor arguments, with the same machinery as for files: a pydantic model derived from the class.
 
-A dataclass calls `check_fields(self)` in its `__post_init__`; other classes decorate their `__init__` with
-`check_arguments`. The annotations, and the `par()` and `static()` fields of a pytree, define the allowed values. Traced
-values are not checked, and JAX rebuilds pytrees without their constructor, so compiled programs do not change.
+A dataclass inherits from `Checked`, or calls `check_fields(self)` in its `__post_init__`; other classes decorate their
+`__init__` with `check_arguments`. The annotations, and the `par()` and `static()` fields of a pytree, define the
+allowed values. Traced values are not checked, and JAX rebuilds pytrees without their constructor, so compiled programs
+do not change.
 """
 
 from __future__ import annotations
@@ -66,6 +67,13 @@ def check_fields(made: Any, where: str = "") -> None:
     if hasattr(made, "check") and not any(map(is_traced, sys.modules["jax"].tree.leaves(made))):
         for mistake in made.check():
             raise ConfigError(f"{place}: {mistake}")
+
+
+class Checked:
+    """A base class of dataclasses whose fields are checked when they are made."""
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
 
 def check_data(cls: type, data: Mapping[str, Any], where: str) -> None:

@@ -46,10 +46,15 @@ class RecoveryModel(FishingModel):
 
     def transition(self, key: jax.Array, state: FishingState, action: Any, params: FishingParams) -> FishingState:
         assert isinstance(params, ConservationParams)
-        law = self.law(state, params)
+        treated = self.intervene(state, self.units.wanted(action), params)
+        law = self.law(treated, params)
         grow, _ = self._draws(key, law, params)
-        stock = self.grow(law, (1 - params.loss) * (state.stock + self.units.wanted(action)), grow, params)
-        return self._add_to_tally(law, state, replace(state, stock=stock, year=state.year + 1), params)
+        stock = self.grow(law, (1 - params.loss) * treated.stock, grow, params)
+        return self._add_to_tally(law, state, replace(treated, stock=stock, year=state.year + 1), params)
+
+    def intervene(self, state: FishingState, action: jax.Array, params: ConservationParams) -> FishingState:
+        """Return the state after an action, before losses and growth."""
+        return replace(state, stock=state.stock + action)
 
     def reward(
         self, key: jax.Array, state: FishingState, action: Any, after: FishingState, params: FishingParams
@@ -75,13 +80,9 @@ class DriverModel(RecoveryModel):
         state = super().initial(key, params)
         return replace(state, law=jax.tree.map(lambda v: jnp.asarray(v, jnp.float32), params.law))
 
-    def transition(self, key: jax.Array, state: FishingState, action: Any, params: FishingParams) -> FishingState:
-        law = state.law
-        assert isinstance(law, May) and isinstance(params, ConservationParams)
-        law = replace(law, a=self.push_driver(law.a, self.units.wanted(action)[0], params))
-        grow, _ = self._draws(key, law, params)
-        stock = self.grow(law, (1 - params.loss) * state.stock, grow, params)
-        return self._add_to_tally(law, state, replace(state, law=law, stock=stock, year=state.year + 1), params)
+    def intervene(self, state: FishingState, action: jax.Array, params: ConservationParams) -> FishingState:
+        assert isinstance(state.law, May)
+        return replace(state, law=replace(state.law, a=self.push_driver(state.law.a, action[0], params)))
 
     def push_driver(self, a: jax.Array, action: jax.Array, params: ConservationParams) -> jax.Array:
         """Return next year's driver after an action."""

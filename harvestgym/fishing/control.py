@@ -200,23 +200,6 @@ def follow_solution(env: FishingModel, solution: Solution) -> Policy:
     return Policy(jnp.int32(0), Partial(_ByTable(env), (solution.grid, there, target)))
 
 
-def user(env: FishingModel, ask: Callable[[float], float]) -> Callable[[Any], Any]:
-    """Make a function from observation to action that asks a user; `ask` gets the biomass and returns the catch."""
-    check_core(env, "control", FishingModel)
-
-    def act(obs: Any) -> Any:
-        seen = np.asarray(env.units.survey(jnp.asarray(obs)))
-        catch = float(ask(float(seen[0])))
-        if not np.isfinite(catch) or catch < 0:
-            raise ValueError(f"user: expected a catch of 0 or more, got {catch}")
-        share = jnp.full((env.units.targets,), catch, jnp.float32)
-        if env.units.control == "rate":
-            share = share / max(float(seen[0]), 1e-12)
-        return np.asarray(env.units.action(share))
-
-    return act
-
-
 # -- rule families for `harvestgym tune` -----------------------------------------------------------------------------
 
 Form = tuple[CatchRule, tuple[str, ...]]

@@ -15,26 +15,21 @@ from harvestgym.core.spaces import noop_action
 from harvestgym.core.tuning.rule_family import build_rule
 from harvestgym.fishing.analysis.dynamic_programming import find_optimum, solve_ahead
 from harvestgym.fishing.analysis.reference_points import find_reference_point
-from harvestgym.fishing.view.describe import describe
-from harvestgym.fishing.view.figure import figure
-from harvestgym.fishing.view.scene import scene
-from harvestgym.fishing.view.timeline import timeline
+from harvestgym.fishing.view.describe import describe as describe
+from harvestgym.fishing.view.figure import figure as figure
+from harvestgym.fishing.view.scene import scene as scene
+from harvestgym.fishing.view.timeline import timeline as timeline
 
 from . import control
 from .analysis import tipping
 from .conservation import ConservationParams, DriverModel, RecoveryModel
-from .control import make_rule_families
-from .metrics import summary
+from .control import make_rule_families as make_rule_families
+from .metrics import summary as summary
 from .model import FishingModel, FishingParams, FishingState
 from .spec import build_fishery, read_spec
 from .structured import Patches
 
 CATALOGUE = Path(__file__).with_name("catalogue")
-
-__all__ = [
-    "describe", "figure", "from_yaml", "make", "make_rule_families", "policies", "record", "scene", "summary",
-    "timeline",
-]  # fmt: skip
 
 
 def make(name: str, **overrides: Any) -> FishingModel:

@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from harvestgym.core.checks import check_fields
+from harvestgym.core.checks import Checked
 from harvestgym.core.tree import par, pytree
 
 MAX_RATE = 20.0
@@ -29,15 +29,12 @@ MAX_STEEPNESS = 20.0
 
 
 @pytree
-class GrowthLaw:
+class GrowthLaw(Checked):
     """A fishery's biology: growth, the effect of harvests, and survey results.
 
     A law for one stock overrides only `__call__`. The methods below are for a single stock, of shape (1,); laws with
     several state variables override them.
     """
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
     def __call__(self, left: jax.Array) -> jax.Array:
         """Return next year's mean stock from the stock left after the harvest."""

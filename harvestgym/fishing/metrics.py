@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
-
-import jax
 import numpy as np
 
-from harvestgym.core.errors import check_extras
-from harvestgym.core.policy import make_policy
-from harvestgym.core.rollout import Episodes, evaluate
+from harvestgym.core.rollout import Episodes
 from harvestgym.fishing.analysis.dynamic_programming import best_return, stationary_return
 
 from .conservation import RecoveryModel
 from .model import FishingModel
-
-if TYPE_CHECKING:
-    import pandas
 
 
 def summary(env: FishingModel, episodes: Episodes) -> dict[str, np.ndarray]:
@@ -53,21 +44,3 @@ def summary(env: FishingModel, episodes: Episodes) -> dict[str, np.ndarray]:
     fixed = stationary_return(env)
     regret |= {} if fixed is None else {"stationary regret": fixed - info["discounted_return"]}
     return caught | stock | regret
-
-
-def compare(env: FishingModel, rules: Mapping[str, Any], key: jax.Array, episodes: int = 1000) -> pandas.DataFrame:
-    """Compare policies on the same episodes, with one row per policy and episode. Needs the extra `data` (pandas).
-
-    A policy is a `Policy`, a model with `predict` (SB3), or a function from observation to action.
-
-    Columns: policy, episode, return, years, and the metrics of `summary`.
-    """
-    check_extras("compare", data="pandas")
-    import pandas
-
-    parts = []
-    for name, policy in rules.items():
-        whole = jax.device_get(evaluate(env, make_policy(env, policy), key, episodes, int(env.params.horizon)))
-        first = {"policy": name, "episode": np.arange(episodes), "return": whole.returns, "years": whole.length}
-        parts.append(pandas.DataFrame(first | summary(env, whole)))
-    return pandas.concat(parts, ignore_index=True)

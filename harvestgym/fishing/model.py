@@ -13,7 +13,7 @@ import gymnasium
 import jax
 import jax.numpy as jnp
 
-from harvestgym.core.checks import check_fields
+from harvestgym.core.checks import Checked
 from harvestgym.core.env import Env, Timestep
 from harvestgym.core.random import key_for
 from harvestgym.core.tree import iterate_metas, par, pytree, replace, var
@@ -32,7 +32,7 @@ MAX_YEARS = 2**24
 
 
 @pytree
-class FishingParams:
+class FishingParams(Checked):
     """Parameters of a fishery."""
 
     law: GrowthLaw
@@ -49,9 +49,6 @@ class FishingParams:
     collapse: Any = par("collapse", "biomass at or below which the fishery ends", low=0.0)
     b_low: Any = par("b_low", "biomass below which a stock is counted as low (0.2 K)", low=0.0)
     b_msy: Any = par("b_msy", "biomass before harvest that gives the maximum sustainable yield", low=0.0)
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
 
 @pytree
@@ -84,7 +81,7 @@ CLOSED = 1e-3
 
 
 @dataclass(frozen=True, repr=False)
-class FishingModel(Env[FishingState, FishingParams]):
+class FishingModel(Checked, Env[FishingState, FishingParams]):
     """Functional environment for a fishery. Laws, noises and errors are small callables in `params`.
 
     Attributes:
@@ -104,9 +101,6 @@ class FishingModel(Env[FishingState, FishingParams]):
     step_unit: ClassVar[str] = "years"
     family: ClassVar[str | None] = "harvestgym.fishing.family"
     render_modes = ("ansi",)
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
     @property
     def summary(self) -> str:

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from harvestgym.core.checks import check_fields
+from harvestgym.core.checks import Checked
 from harvestgym.core.random import normal
 from harvestgym.core.tree import par, pytree
 
@@ -21,11 +21,8 @@ MAX_SIGMA = 10.0
 
 
 @pytree
-class Noise:
+class Noise(Checked):
     """No noise; the base class for the other noises, whose `sigma` is their spread."""
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
     def draw(self, u: jax.Array) -> jax.Array:
         """Return the standard draw from a uniform `u` in [0, 1); normal unless overridden."""

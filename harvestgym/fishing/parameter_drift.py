@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from harvestgym.core.checks import check_fields
+from harvestgym.core.checks import Checked
 from harvestgym.core.tree import par, pytree, replace, static
 
 from .growth import GrowthLaw, OneOf
@@ -17,15 +17,12 @@ from .noise import MAX_SIGMA
 
 
 @pytree
-class Drift:
+class Drift(Checked):
     """Parameters that change by `rate` a year up to `limit`. They depend only on the year, so a reset restarts them."""
 
     names: tuple[str, ...] = static("names", "the parameters that change")
     rate: Any = par("rate", "change per year, one for each name")
     limit: Any = par("limit", "limit of the change, one for each name")
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
     def check(self) -> Iterator[str]:
         """Yield an error for each list of numbers that does not match the names."""
@@ -48,14 +45,11 @@ def _find_mismatches(names: tuple[str, ...], **numbers: Any) -> Iterator[str]:
 
 
 @pytree
-class Spread:
+class Spread(Checked):
     """Parameters drawn once per episode, each as its mean times a (positive) lognormal factor with mean one."""
 
     names: tuple[str, ...] = static("names", "the parameters that are drawn")
     sigma: Any = par("sigma", "standard deviation of the logarithm, one for each name", low=0.0, high=MAX_SIGMA)
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
     def check(self) -> Iterator[str]:
         """Yield an error for each list of numbers that does not match the names."""

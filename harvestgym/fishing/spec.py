@@ -12,7 +12,7 @@ import jax
 import numpy as np
 from pydantic import Field
 
-from harvestgym.core.checks import make_plain
+from harvestgym.core.checks import check_data, make_plain
 from harvestgym.core.config import Exact, Hard, History, build_params, merge, read_extended, validate
 from harvestgym.core.errors import ConfigError, check_keywords, check_name
 from harvestgym.core.loading import load_object
@@ -155,11 +155,10 @@ def build_fishery(spec: FishingSpec, where: str, **parts: Any) -> FishingModel:
         bound, law.targets, law.seen + spec.shows_driver + spec.shows_year, spec.scale, spec.control, spec.levels
     )
     params = _build_params(spec, law, where, parts)
+    given = params, units, spec.order, spec.shows_year
     if spec.problem == "driver":
-        year, driver = spec.shows_year, spec.shows_driver
-        return DriverModel(params, units, spec.order, year, shows_driver=driver, expert=spec.expert)
-    cls = FishingModel if spec.problem == "harvest" else RecoveryModel
-    return cls(params, units, spec.order, spec.shows_year, expert=spec.expert)
+        return DriverModel(*given, shows_driver=spec.shows_driver, expert=spec.expert)
+    return (FishingModel if spec.problem == "harvest" else RecoveryModel)(*given, expert=spec.expert)
 
 
 def _build_params(spec: FishingSpec, law: GrowthLaw, where: str, parts: Mapping[str, Any]) -> FishingParams:
@@ -177,19 +176,18 @@ def _narrow(value: Any) -> np.ndarray:
     return np.asarray(value, np.int32 if np.issubdtype(np.result_type(value), np.integer) else np.float32)
 
 
-def build_law(data: Mapping[str, Any], where: str) -> GrowthLaw:
+def build_law(data: Any, where: str) -> GrowthLaw:
     """Build a law from a mapping with its `kind`; `one-of` has `laws:`, and `patches` has the patches' `law:`."""
-    cls, rest = find_law(data.get("kind"), where), {k: v for k, v in data.items() if k != "kind"}
-    if cls is OneOf:
-        laws = (
-            build_law(law, f"{where} > {i}") for i, law in enumerate(validate(_OneOf, make_plain(rest), where).laws)
-        )
-        return OneOf(laws=tuple(laws), which=np.int32(0))  # type: ignore[arg-type]
-    if cls is Patches:
-        given = validate(_Patches, rest, where)
-        law = build_law(given.law, f"{where} > law")
-        return Patches(law=law, patches=given.patches, dispersal=np.float32(given.dispersal))  # type: ignore[arg-type]
-    return build_params(cls, rest, where)
+    entries = dict(data) if isinstance(data, Mapping) else {}
+    cls = find_law(entries.pop("kind", None), where)
+    if cls not in (OneOf, Patches):
+        return build_params(cls, entries, where)
+    if "law" in entries:
+        entries["law"] = build_law(entries["law"], f"{where} > law")
+    if isinstance(entries.get("laws"), list | tuple):
+        entries["laws"] = tuple(build_law(law, f"{where} > {i}") for i, law in enumerate(entries["laws"]))
+    check_data(cls, entries, where)
+    return cls(**entries)
 
 
 def check_law(law: GrowthLaw, where: str) -> None:
@@ -209,16 +207,6 @@ def find_law(kind: Any, where: str) -> type[GrowthLaw]:
         return load_object(kind, GrowthLaw, where)
     check_name("law", kind, GROWTH_LAWS, where)
     return GROWTH_LAWS[kind]
-
-
-class _OneOf(Exact):
-    laws: tuple[dict[str, Any], ...] = Field(min_length=1)
-
-
-class _Patches(Exact):
-    law: dict[str, Any]
-    patches: int = Field(5, ge=2, le=100_000)
-    dispersal: float = Field(0.1, ge=0, le=1)
 
 
 def _build_noise(data: Mapping[str, Any], where: str) -> Noise:

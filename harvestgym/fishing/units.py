@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from pydantic import AfterValidator, Field
 
-from harvestgym.core.checks import check_fields
+from harvestgym.core.checks import Checked
 
 Scale = Literal["symmetric", "natural"]
 Control = Literal["quota", "rate"]
@@ -30,7 +30,7 @@ LevelCount = Annotated[int, AfterValidator(_check_levels)]
 
 
 @dataclass(frozen=True)
-class Units:
+class Units(Checked):
     """Scale of actions and observations, and what an action controls.
 
     Attributes:
@@ -49,9 +49,6 @@ class Units:
     scale: Scale = "symmetric"
     control: Control = "quota"
     levels: LevelCount = 0
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
     @property
     def action_space(self) -> gymnasium.Space[Any]:

@@ -12,12 +12,11 @@ import numpy as np
 from pydantic import BeforeValidator, Field
 
 from harvestgym.core.checks import check_data, make_plain
-from harvestgym.core.config import Exact, Hard, History, validate
+from harvestgym.core.config import Exact, Hard, History, read_extended, validate
 from harvestgym.core.errors import ConfigError, check_keywords, check_name, unknown
 from harvestgym.core.policy import Policy
 from harvestgym.core.tuning.rule_family import NumberRange, RuleFamily, TunedRule, build_rule, read_tuned
 from harvestgym.core.view.scene import Chart, Line
-from harvestgym.core.yaml_io import read_file
 from harvestgym.forager.jax_engine.model import Forager, ForagerParams, ForagerState
 from harvestgym.forager.policies.navigator import DISCOUNT, InformedForager, navigator, planner
 from harvestgym.forager.view.maps import SMALL_WORLD
@@ -118,10 +117,8 @@ def from_yaml(path: str | Path, **overrides: Any) -> Forager:
 
 
 def _read_world(path: Path) -> dict[str, Any]:
-    """Return the data of a file, and the tuned rule of its expert."""
-    data = read_file(path)
-    if not isinstance(data, dict):
-        raise ConfigError(f"{path}: expected a mapping, got {type(data).__name__}")
+    """Return the data of a file and of the file that it extends, and the tuned rule of its expert."""
+    data = read_extended(path, "forager")
     tuned = read_tuned(path)
     return data if tuned is None else data | {"expert": tuned.model_dump()}
 
@@ -134,15 +131,11 @@ def build_forager(data: Mapping[str, Any], where: str = "forager") -> Forager:
     names = tuple(kind.name for kind in kinds)
     boxes = {"world": RegionFile(x=0, y=0, width=width, height=height, density=file.density), **file.regions}
     regions = tuple(_region(name, box, names, file, f"{where} > regions > {name}") for name, box in boxes.items())
-    stops = tuple(_stop(name, list(boxes), where) for name in file.teleport_to)
+    for name in file.teleport_to:
+        check_name("region", name, boxes, f"{where} > teleport_to")
+    stops = tuple(list(boxes).index(name) for name in file.teleport_to)
     world = World(width, height, kinds, regions, file.edge, file.teleport_every, stops, file.capacity)
     return Forager(world, file.aperture, file.observation_mode, file.horizon, file.hint, expert=file.expert)
-
-
-def _stop(name: str, boxes: list[str], where: str) -> int:
-    if name not in boxes:
-        raise unknown("region", name, boxes, f"{where} > teleport_to")
-    return boxes.index(name)
 
 
 def _kind(name: str, file: KindFile, where: str) -> Kind:
@@ -171,8 +164,7 @@ def _delay(delay: str | dict[str, tuple[int, int]], where: str) -> Delay:
 
 def _region(name: str, box: RegionFile, names: tuple[str, ...], file: WorldFile, where: str) -> Region:
     for kind in box.density:
-        if kind not in names:
-            raise unknown("object", kind, names, f"{where} > density")
+        check_name("object", kind, names, f"{where} > density")
     empty = Region(**box.model_dump(exclude={"density"}), name=name)
     room = empty.count_room((file.size[0] // 2, file.size[1] // 2))
     layers = tuple((names.index(k), count_objects(freq, room, empty.cells)) for k, freq in box.density.items())

@@ -6,7 +6,6 @@ overrides `reward` or `regen_delay`, these are called when the agent hits it.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
@@ -67,11 +66,6 @@ class Delay:
             raise ConfigError(f"delay: expected low <= high, got {self.a}, {self.b}")
         if self.law is DelayLaw.NORMAL and self.b > MAX_DEVIATION:
             raise ConfigError(f"delay: expected a deviation of at most {MAX_DEVIATION} steps, got {self.b}")
-
-    @property
-    def mean(self) -> float:
-        """Expected steps; infinite for never."""
-        return {DelayLaw.NEVER: math.inf, DelayLaw.UNIFORM: (self.a + self.b) / 2}.get(self.law, float(self.a))
 
 
 NEVER = Delay(DelayLaw.NEVER, 0, 0)

@@ -8,17 +8,25 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import gymnasium
 import numpy as np
+from pydantic import AfterValidator
 
-from harvestgym.core.errors import ConfigError, unknown
+from harvestgym.core.errors import ConfigError, check_name
 
 from .kinds import Color, Kind
-from .world import World, view_offsets
+from .world import StepCount, World, view_offsets
 
-Hint = tuple[int, int]
+
+def _check_hint(hint: tuple[int, int]) -> tuple[int, int]:
+    if hint[0] > hint[1]:
+        raise ValueError("expected (shown, every) in steps with 0 <= shown <= every")
+    return hint
+
+
+Hint = Annotated[tuple[StepCount, StepCount], AfterValidator(_check_hint)]
 """(shown, every): the region is shown in the first `shown` of `every` steps; (0, 0) for never."""
 
 GROUND: Color = (255, 255, 255)
@@ -113,6 +121,13 @@ def choose_colors(kinds: tuple[Kind, ...]) -> list[tuple[Color, ...]]:
 def show_cells(cells: Any, xp: Any) -> Any:
     """Return the encoded cells unchanged."""
     return cells
+
+
+def show_world(world: World, kinds: Any, x: Any, y: Any, xp: Any) -> Any:
+    """Return bool (height, width, kinds + 1): the kind in every cell, and the agent at (x, y) as the last channel."""
+    row, col = np.ogrid[: world.height, : world.width]
+    agent = (row == world.height - 1 - y) & (col == x)
+    return xp.concatenate([kinds[..., None] == np.arange(len(world.kinds), dtype=np.int32), agent[..., None]], -1)
 
 
 def point_to_nearest(cells: Any, xp: Any) -> Any:
@@ -221,8 +236,7 @@ def check_aperture(aperture: int | tuple[int, int], world: World) -> tuple[int, 
 
 def check_mode(name: str, world: World) -> None:
     """Raise ConfigError for an unknown mode, or for one that shows the whole world if the world is too large."""
-    if name not in MODES:
-        raise unknown("observation_mode", name, MODES)
+    check_name("observation_mode", name, MODES)
     if MODES[name].whole:
         check_survey(world)
 
@@ -240,10 +254,3 @@ def check_view_mode(name: str, interface: str) -> None:
         views = ", ".join(repr(n) for n, mode in MODES.items() if not mode.whole)
         where = f"observation_mode of {interface}"
         raise ConfigError(f"{where}: expected one of {views}, got {name!r}; try harvestgym.make_vec")
-
-
-def check_hint(hint: Any) -> None:
-    """Raise ConfigError unless 0 <= shown <= every."""
-    whole = all(isinstance(v, int | np.integer) and not isinstance(v, bool) for v in hint)
-    if len(hint) != 2 or not whole or not 0 <= hint[0] <= hint[1] < 2**31:
-        raise ConfigError(f"hint: expected (shown, every) in steps with 0 <= shown <= every, got {hint!r}")

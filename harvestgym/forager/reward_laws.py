@@ -13,7 +13,7 @@ from typing import Annotated, Any, Protocol
 import numpy as np
 from pydantic import Field
 
-from harvestgym.core.checks import check_fields
+from harvestgym.core.checks import Checked
 from harvestgym.core.errors import ConfigError
 
 MAX_PERIOD = 2**24 - 1
@@ -53,15 +53,8 @@ class RewardLaw(Protocol):
     def __call__(self, now: LawContext) -> Any: ...
 
 
-class _CheckedLaw:
-    """A law whose numbers are checked when it is created."""
-
-    def __post_init__(self) -> None:
-        check_fields(self)
-
-
 @dataclass(frozen=True)
-class Constant(_CheckedLaw):
+class Constant(Checked):
     """A constant reward, `value`."""
 
     value: Reward = 0.0
@@ -71,7 +64,7 @@ class Constant(_CheckedLaw):
 
 
 @dataclass(frozen=True)
-class Sine(_CheckedLaw):
+class Sine(Checked):
     """A season: mean + amplitude * sin(2 pi (t + shift) / period)."""
 
     amplitude: Reward
@@ -85,7 +78,7 @@ class Sine(_CheckedLaw):
 
 
 @dataclass(frozen=True)
-class Square(_CheckedLaw):
+class Square(Checked):
     """A square wave: `first` in the first half of every period, `second` in the other half."""
 
     first: Reward
@@ -98,7 +91,7 @@ class Square(_CheckedLaw):
 
 
 @dataclass(frozen=True)
-class Fourier(_CheckedLaw):
+class Fourier(Checked):
     """A random periodic series: `terms` harmonics of `period`, drawn again for each generation.
 
     The amplitude of harmonic k decreases as 1/k; the sum is scaled so that its variance is `amplitude ** 2` on average.
@@ -121,7 +114,7 @@ class Fourier(_CheckedLaw):
 
 
 @dataclass(frozen=True)
-class RewardSeries(_CheckedLaw):
+class RewardSeries(Checked):
     """A repeating series of rewards, each valid for `every` steps, such as weather, prices or any measured series."""
 
     values: Annotated[tuple[Reward, ...], Field(min_length=1)]

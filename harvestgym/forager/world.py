@@ -20,7 +20,7 @@ import numpy as np
 from pydantic import Field
 
 from harvestgym.core.checks import check_fields
-from harvestgym.core.errors import ConfigError, unknown
+from harvestgym.core.errors import ConfigError, check_name
 
 from .kinds import Kind, ReturnPlace
 from .reward_laws import Constant
@@ -215,8 +215,7 @@ class World:
 
     def index(self, name: str) -> int:
         """Return the index of a kind; ConfigError with the nearest name."""
-        if name not in self.names:
-            raise unknown("object", name, self.names)
+        check_name("object", name, self.names)
         return self.names.index(name)
 
 

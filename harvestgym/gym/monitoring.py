@@ -15,7 +15,7 @@ import numpy as np
 from harvestgym.core.env import Env
 from harvestgym.core.errors import ConfigError, unknown
 from harvestgym.core.tree import Meta, iterate_metas
-from harvestgym.render.readings import Reading, Sink, Watch, make_watch
+from harvestgym.render.readings import Reading, Sink, Watch
 
 from .episode_log import family_of
 
@@ -114,7 +114,7 @@ def make_watches(env: Any, entries: Sequence[Any]) -> list[Watch]:
         if not isinstance(entry, (tuple, list)) or len(entry) != len(form):
             raise ConfigError(f"{where}: expected ({', '.join(form)}), got {entry!r}")
         read, meta = find(env, *entry[:-3], where=where)
-        watches.append(make_watch(read, meta, *entry[-3:]))
+        watches.append(Watch(read, meta, *entry[-3:]))
     return watches
 
 

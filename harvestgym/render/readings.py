@@ -8,15 +8,24 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, NamedTuple, Protocol
+from typing import Annotated, Any, Literal, NamedTuple, Protocol
 
 import jax
 import numpy as np
+from pydantic import AfterValidator
 
+from harvestgym.core.checks import check_data
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.tree import Meta
 
-AUTO_RANGE = "range_auto"
+
+def _check_ends(ends: tuple[float, float]) -> tuple[float, float]:
+    if not ends[0] < ends[1]:
+        raise ValueError("expected a range (low, high)")
+    return ends
+
+
+ShownRange = Literal["range_auto"] | Annotated[tuple[float, float], AfterValidator(_check_ends)]
 
 
 class VariableArray(np.ndarray):
@@ -59,17 +68,25 @@ class Watch:
 
     Attributes:
         read: `read(state, params)` returns the variable's array, in compiled code.
+        meta: the description of the variable.
         function: maps a `VariableArray` to a number, a matrix (rows, columns) or an image (rows, columns, 3).
         title: the title given by the user.
-        meta: the description of the variable.
-        range: the lowest and highest values to show; None to determine them from the readings.
+        range: the lowest and highest values to show; "range_auto" to determine them from the readings.
     """
 
     read: Callable[[Any, Any], jax.Array]
+    meta: Meta
     function: Callable[[Any], Any]
     title: str
-    meta: Meta
-    range: tuple[float, float] | None
+    range: ShownRange
+
+    def __post_init__(self) -> None:
+        check_data(Watch, vars(self), f"monitoring {self.title!r}")
+
+    @property
+    def ends(self) -> tuple[float, float] | None:
+        """The lowest and highest values to show, if they are given."""
+        return None if self.range == "range_auto" else self.range
 
     @property
     def label(self) -> str:
@@ -92,22 +109,6 @@ class Watch:
             what = "a number, a matrix or an image (rows, columns, 3)"
             raise ConfigError(f"monitoring {self.title!r}: expected {what} of its function, {got}")
         return shown
-
-
-def make_watch(read: Callable[[Any, Any], jax.Array], meta: Meta, function: Any, title: Any, range: Any) -> Watch:
-    """Make a `Watch` from user input; ConfigError for an invalid function, title or range."""
-    if not callable(function):
-        raise ConfigError(
-            f"monitoring {title!r}: expected a function of the variable, such as sum_value, got {function!r}"
-        )
-    if not isinstance(title, str):
-        raise ConfigError(f"monitoring: expected a title, got {title!r}")
-    if isinstance(range, str) and range == AUTO_RANGE:
-        return Watch(read, function, title, meta, None)
-    pair = isinstance(range, (tuple, list)) and len(range) == 2 and all(isinstance(end, Real) for end in range)
-    if not pair or not float(range[0]) < float(range[1]):
-        raise ConfigError(f"monitoring {title!r}: expected a range (low, high) or {AUTO_RANGE!r}, got {range!r}")
-    return Watch(read, function, title, meta, (float(range[0]), float(range[1])))
 
 
 class Reading(NamedTuple):

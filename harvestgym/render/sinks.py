@@ -1,6 +1,6 @@
-"""Destinations for monitored variables: a window or picture, a table, TensorBoard.
+"""Destinations for monitored variables: a window or picture, or a table.
 
-Tables and TensorBoard logs are written at each reading. A plot keeps at most `MAX_POINTS` readings, evenly thinned.
+Tables are written at each reading. A plot keeps at most `MAX_POINTS` readings, evenly thinned.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from harvestgym.core.errors import ConfigError, check_extras, unknown
+from harvestgym.core.errors import ConfigError, check_extras, check_name
 from harvestgym.core.view.scene import Chart, Line
 
 from .figure import make_panels, plot_chart
@@ -113,10 +113,10 @@ class PlotSink(Sink):
             Line(name, np.array([row[name] for row in rows]), colour, x=np.array(self.steps))
             for name, colour in zip(reading.numbers, CURVE_COLOURS, strict=False)
         ]
-        return Chart(watch.title, watch.meta.unit, 0, tuple(lines), {}, watch.range)
+        return Chart(watch.title, watch.meta.unit, 0, tuple(lines), {}, watch.ends)
 
     def _draw_picture(self, panel: Any, picture: np.ndarray, watch: Watch) -> None:
-        low, high = watch.range or (None, None)
+        low, high = watch.ends or (None, None)
         image = panel.imshow(picture, vmin=low, vmax=high, cmap="viridis", interpolation="nearest")
         panel.set(title=watch.title, xlabel="x (plot)", ylabel="y (plot)")
         if picture.ndim == 3:
@@ -178,41 +178,6 @@ def _columns(reading: Reading) -> Iterator[tuple[str, float]]:
             yield f"{reading.watch.label}/{at[::-1]}", float(entry)
 
 
-class TensorBoardSink(Sink):
-    """Event files in a folder, for `tensorboard --logdir`; needs the extra `track`.
-
-    Weights & Biases copies them into a run that was started earlier with `wandb.init(sync_tensorboard=True)`.
-    """
-
-    def __init__(self, folder: str | Path) -> None:
-        check_extras("TensorBoardSink", track="tensorboardX")
-        from tensorboardX import SummaryWriter
-
-        self._writer = SummaryWriter(str(folder))
-
-    def write(self, step: int, episode: int, readings: Sequence[Reading]) -> None:
-        """Write numbers as scalars and pictures as images."""
-        for reading in readings:
-            for tag, number in reading.named.items():
-                self._writer.add_scalar(tag, number, step, display_name=tag, summary_description=reading.watch.meta.doc)
-            if reading.picture is not None:
-                dataformats = "HW" if reading.picture.ndim == 2 else "HWC"
-                self._writer.add_image(reading.watch.label, _image(reading), step, dataformats=dataformats)
-
-    def close(self) -> None:
-        """Finish the file."""
-        self._writer.close()
-
-
-def _image(reading: Reading) -> np.ndarray:
-    """Scale a matrix from 0 (the low end of its range, or its lowest entry) to 1; return an image unchanged."""
-    picture = np.asarray(reading.picture)
-    if picture.ndim == 3:
-        return picture
-    low, high = reading.watch.range or (float(picture.min()), float(picture.max()))
-    return np.clip((picture - low) / max(high - low, 1e-12), 0, 1)
-
-
 def make_sink(given: Any) -> Sink:
     """Return a sink unchanged; else make a window for None, a table for `*.csv` or `*.parquet`, a plot for `*.png`."""
     if given is None:
@@ -221,6 +186,5 @@ def make_sink(given: Any) -> Sink:
         return given
     path = Path(given)
     known = {".csv": TableSink, ".parquet": TableSink, ".png": PlotSink}
-    if path.suffix not in known:
-        raise unknown("kind of file", path.suffix or str(path), known, "monitoring")
+    check_name("kind of file", path.suffix or str(path), known, "monitoring")
     return known[path.suffix](path)

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from harvestgym.core.rollout import evaluate
+from harvestgym.evaluate.run import evaluate_together
 from harvestgym.fishing import control
 from harvestgym.fishing.family import make, policies, summary
-from harvestgym.fishing.metrics import compare
 from harvestgym.fishing.model import FishingModel
 from harvestgym.fishing.view.figure import figure
 
@@ -73,11 +73,10 @@ def policies_of(env: FishingModel) -> dict[str, control.Policy]:
 def test_optimum_has_no_regret(fishery: FishingModel) -> None:
     """The finite-horizon policy earns what dynamic programming promised, and more than any rule."""
     rules = {name: policies_of(fishery)[name] for name in ("sdp-finite", "escapement")}
-    frame = compare(fishery, rules, jax.random.key(1), EPISODES)
-    best, simple = (frame[frame.policy == name] for name in rules)
-    assert abs(best.regret.mean()) < 5 * best.regret.std() / np.sqrt(EPISODES) + 2e-3
+    found = evaluate_together("fishing/logistic-v0", rules, EPISODES, 1, fishery)
+    best, simple = (found[name].columns for name in rules)
+    assert abs(best["regret"].mean()) < 5 * best["regret"].std() / np.sqrt(EPISODES) + 2e-3
     assert best["discounted return"].mean() > simple["discounted return"].mean()
-    assert list(frame.columns[:4]) == ["policy", "episode", "return", "years"] and len(frame) == 2 * EPISODES
 
 
 def test_ramps() -> None:
@@ -113,21 +112,6 @@ def test_rate_control_is_the_same_rule() -> None:
         _, action = control.escapement(env, 0.5).act((), first.obs, key)
         after, _ = env.step(key, state, action, env.params)
         assert float(after.catch[0]) == pytest.approx(0.25, abs=1e-6)
-
-
-def test_a_user_can_fish() -> None:
-    """The user policy shows biomass, takes a catch, and refuses nonsense."""
-    env = make("logistic-v0")
-    shown: list[float] = []
-
-    def ask(biomass: float) -> float:
-        shown.append(biomass)
-        return 0.25
-
-    action = control.user(env, ask)(np.array([-0.25], np.float32))
-    assert shown == [0.75] and action == pytest.approx(-0.75)
-    with pytest.raises(ValueError, match="catch of 0 or more"):
-        control.user(env, lambda b: float("nan"))(np.array([0.0], np.float32))
 
 
 def test_figure_has_the_optimum(fishery: FishingModel) -> None:

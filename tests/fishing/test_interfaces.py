@@ -27,6 +27,7 @@ from harvestgym.fishing.view.figure import figure
 from harvestgym.gym.env import GymEnv
 from harvestgym.gym.parallel_env import ParallelEnv
 
+LOGISTIC = "fishing/logistic-v0"
 YEARS = 12
 ACTION = np.array([-0.9], np.float32)
 """A quota of K/10."""
@@ -77,7 +78,7 @@ def test_a_rollout_adds_up_to_its_tally() -> None:
 
 def test_submodules_are_attributes() -> None:
     assert harvestgym.fishing.control is control and harvestgym.fishing.metrics is metrics
-    assert callable(harvestgym.fishing.keys.key) and harvestgym.fishing.shared_stock.share_stock is share_stock
+    assert harvestgym.fishing.shared_stock.share_stock is share_stock
     with pytest.raises(AttributeError, match="has no attribute 'sea'"):
         harvestgym.fishing.sea  # noqa: B018
 
@@ -202,10 +203,9 @@ def test_fleets_share_what_one_fleet_would_take() -> None:
 def test_metrics_of_a_constant_catch() -> None:
     """A quota of K/20 from 0.75 for 12 calm years: no variation, no closed year, the catch as its mean."""
     env = make("logistic-v0", sigma=0.0, Tmax=YEARS)
-    frame = metrics.compare(
-        env, {"quota": control.quota(env, 0.05), "closed": policies(env)["closed"]}, jax.random.key(0), 2
-    )
-    quota, closed = (frame[frame.policy == name].iloc[0] for name in ("quota", "closed"))
+    rules = {"quota": control.quota(env, 0.05), "closed": policies(env)["closed"]}
+    found = evaluate_together(LOGISTIC, rules, 2, env=env)
+    quota, closed = ({name: values[0] for name, values in found[rule].columns.items()} for rule in rules)
     assert quota["mean catch per year"] == pytest.approx(0.05, rel=1e-5) and quota["AAV"] == pytest.approx(0, abs=1e-5)
     assert quota["closed years"] == 0 and closed["closed years"] == YEARS
     assert closed["regret"] > quota["regret"] > 0 and not quota["collapsed"]
@@ -271,18 +271,17 @@ class FixedModel:
 def test_any_agent_is_compared_on_the_same_episodes() -> None:
     env = make("logistic-v0")
     rules = {"rule": control.quota(env, 0.1), "model": FixedModel(), "function": lambda obs: np.float32([-0.9])}
-    table = metrics.compare(env, rules, jax.random.key(0), 20)
-    returns = table.pivot(index="episode", columns="policy", values="return")
-    np.testing.assert_allclose(returns["model"], returns["rule"], rtol=1e-5)
-    np.testing.assert_array_equal(returns["model"], returns["function"])
+    found = evaluate_together(LOGISTIC, rules, 20, env=env)
+    np.testing.assert_allclose(found["model"].returns, found["rule"].returns, rtol=1e-5)
+    np.testing.assert_array_equal(found["model"].returns, found["function"].returns)
     with pytest.raises(TypeError, match="policy: expected a Policy, a model with `predict` or a function, got 3"):
-        metrics.compare(env, {"three": 3}, jax.random.key(0), 20)
+        evaluate_together(LOGISTIC, {"three": 3}, 20, env=env)
 
 
 def test_an_agent_with_predict_is_recorded_and_drawn() -> None:
     """The policy panel of the figure holds the quotas of the model next to the optimum."""
     env = make("logistic-v0", Tmax=12)
-    record = record_episode("fishing/logistic-v0", env, make_policy(env, FixedModel()), 0)
+    record = record_episode(LOGISTIC, env, make_policy(env, FixedModel()), 0)
     np.testing.assert_allclose(record["action"][1:], -0.9, rtol=1e-6)
     panels = {panel.get_title(): panel for panel in figure(env, record).axes}
     labels = [line.get_label() for line in panels["Policy"].lines]
@@ -292,10 +291,10 @@ def test_an_agent_with_predict_is_recorded_and_drawn() -> None:
 
 
 def test_any_agent_is_evaluated_and_recorded_by_id() -> None:
-    id, env = "fishing/logistic-v0", make("logistic-v0", Tmax=12)
-    found = evaluate_together(id, {"model": FixedModel(), "rule": control.quota(env, 0.1)}, 5, env=env)
+    env = make("logistic-v0", Tmax=12)
+    found = evaluate_together(LOGISTIC, {"model": FixedModel(), "rule": control.quota(env, 0.1)}, 5, env=env)
     np.testing.assert_allclose(found["model"].returns, found["rule"].returns, rtol=1e-5)
-    record = record_named(id, FixedModel(), seed=0, env=env).record
+    record = record_named(LOGISTIC, FixedModel(), seed=0, env=env).record
     assert record["reward"][1:].sum() == pytest.approx(found["model"].returns[0], rel=1e-5)
 
 
@@ -307,11 +306,11 @@ def test_the_year_is_observed_where_it_is_asked_for() -> None:
     np.testing.assert_allclose(seen, np.linspace(-1, 1, years + 1), atol=1e-6)
     plain, shown = make("logistic-v0", Tmax=years), make("logistic-v0", Tmax=years, shows_year=True)
     names = ("expert", "escapement")
-    table, other = (
-        metrics.compare(env, {name: policies(env)[name] for name in names}, jax.random.key(0), 8)
-        for env in (shown, plain)
+    found, other = (
+        evaluate_together(LOGISTIC, {name: policies(env)[name] for name in names}, 8, env=env) for env in (shown, plain)
     )
-    np.testing.assert_array_equal(table["return"], other["return"])
-    assert {"regret", "stationary regret"} <= set(table.columns)
+    for name in names:
+        np.testing.assert_array_equal(found[name].returns, other[name].returns)
+        assert {"regret", "stationary regret"} <= set(found[name].columns)
     fleets = ParallelEnv(share_stock(shown, 2))
     assert fleets.reset(seed=0)[0]["fleet_0"].shape == (2,)

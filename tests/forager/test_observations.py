@@ -22,7 +22,6 @@ from harvestgym.forager.observations import (
     add_hint,
     channel_table,
     check_aperture,
-    check_hint,
     check_mode,
     choose_colors,
     color_table,
@@ -196,8 +195,8 @@ def test_another_aperture_is_refused(aperture, says):
 
 @pytest.mark.parametrize("hint", [(-1, 3), (4, 3), (1.5, 3), (True, 3), (1, 2, 3), (0, 2**31)])
 def test_another_hint_is_refused(hint):
-    with pytest.raises(ConfigError, match="hint: expected"):
-        check_hint(hint)
+    with pytest.raises(ConfigError, match="hint.*: expected"):
+        build_forager(SMALL | {"hint": hint})
 
 
 def test_an_unknown_mode_and_a_survey_of_a_large_world_are_refused():

@@ -20,12 +20,14 @@ from PIL import Image
 
 import harvestgym
 from harvestgym.core.errors import ConfigError
+from harvestgym.core.loading import import_file
 from harvestgym.core.tree import Meta
 from harvestgym.gym.env import GymEnv
 from harvestgym.gym.monitoring import Monitor
-from harvestgym.render.readings import VariableArray, make_watch, mat2d_value, sum_value, value
+from harvestgym.render.readings import VariableArray, Watch, mat2d_value, sum_value, value
 from harvestgym.render.sinks import MAX_POINTS, PlotSink, TableSink
 from tests.farm.ponds import farm, pour
+from tests.script import ROOT
 
 MAXRSS = 1024 if sys.platform == "linux" else 1
 """Bytes in a unit of `ru_maxrss`."""
@@ -123,7 +125,7 @@ def monitored(readings: np.ndarray, *sinks: Any, function: Any = value, unit: st
     meta = Meta("var", (f"water#{unit}",), "water", high=1.0)
     turn = iter(range(10**9))
     read = lambda: [readings[next(turn) % len(readings)]]  # noqa: E731
-    return Monitor([make_watch(lambda state, params: state, meta, function, "Water", "range_auto")], read, sinks)
+    return Monitor([Watch(lambda state, params: state, meta, function, "Water", "range_auto")], read, sinks)
 
 
 def events(folder: Path) -> list[Any]:
@@ -141,10 +143,9 @@ def events(folder: Path) -> list[Any]:
 
 def test_tensorboard_gets_scalars_and_images(tmp_path: Path) -> None:
     pytest.importorskip("tensorboardX")
-    from harvestgym.render.sinks import TensorBoardSink
-
+    sink = import_file(ROOT / "examples" / "tensorboard_sink.py").TensorBoardSink
     for name, readings in (("scalars", np.array([0.5, 0.25])), ("images", np.random.default_rng(0).random((2, 4, 5)))):
-        monitor = monitored(readings, TensorBoardSink(tmp_path / name), function=lambda x: x.value)
+        monitor = monitored(readings, sink(tmp_path / name), function=lambda x: x.value)
         monitor.begin()
         monitor.step()
         monitor.close()
@@ -178,10 +179,10 @@ import numpy as np
 from PIL import ImageGrab
 from harvestgym.core.tree import Meta
 from harvestgym.gym.monitoring import Monitor
-from harvestgym.render.readings import make_watch, value
+from harvestgym.render.readings import Watch, value
 from harvestgym.render.sinks import PlotSink
 
-water = make_watch(lambda state, params: state, Meta("var", ("water#L",), "water"), value, "Water", "range_auto")
+water = Watch(lambda state, params: state, Meta("var", ("water#L",), "water"), value, "Water", "range_auto")
 plot, days = PlotSink(), iter(range(10**9))
 monitor = Monitor([water], lambda: [np.float32(next(days) % 9)], [plot])
 monitor.begin()
@@ -266,10 +267,10 @@ def test_ten_thousand_days_take_no_memory(tmp_path: Path) -> None:
     [((*WATER, sum_value, "Water"), r"expected \(field, entity, variable, function, title, range\)"),
      (("Field-0", "Spring-0", "available_Waters", sum_value, "W", "range_auto"), "try 'available_Water#L'"),
      (("Field-0", "Sprung-0", "stage", sum_value, "W", "range_auto"), "try 'Spring-0'"),
-     ((*WATER, "sum", "W", "range_auto"), "expected a function of the variable"),
-     ((*WATER, sum_value, 3, "range_auto"), "expected a title"),
-     ((*WATER, sum_value, "W", "auto"), r"expected a range \(low, high\) or 'range_auto', got 'auto'"),
-     ((*WATER, sum_value, "W", (2, 1)), "expected a range"),
+     ((*WATER, "sum", "W", "range_auto"), "function: expected a function"),
+     ((*WATER, sum_value, 3, "range_auto"), "title: expected a"),
+     ((*WATER, sum_value, "W", "auto"), r"range: expected 'range_auto', or .*got 'auto'"),
+     ((*WATER, sum_value, "W", (2, 1)), r"a range \(low, high\), got \(2, 1\)"),
      ((*WATER, lambda x: "wet", "W", "range_auto"), "expected a number, a matrix or an image"),
      ((*WATER, lambda x: np.zeros(3), "W", "range_auto"), r"got ndarray of shape \(3,\)")],
 )  # fmt: skip

@@ -29,7 +29,7 @@ from .encoding import class_name, decode_value, encode_value, find_class
 from .state import from_arrays, to_arrays
 
 FORMAT = "harvestgym checkpoint"
-FORMAT_VERSION = 4
+FORMAT_VERSION = 5
 """Incremented whenever the format of the file, or of an environment's data in it, changes."""
 
 

@@ -250,10 +250,7 @@ def _year_by_level(
     catch = jnp.minimum(choice * there if env.units.control == "rate" else choice, there)
     left = there - catch
     gain = params.price * catch - params.cost * _count_effort(catch, there)
-    law = params.drift(params.law, when) if params.drift else params.law
-    z, weight = quadrature(params.noise, NODES_BY_ORDER[env.order])
-    after = params.noise(z, law(left)[..., None], left[..., None])
-    after = jnp.broadcast_to(after, (*left.shape, len(weight)))
+    after, weight = _grow(env, params, left, when)
     excess = params.price * (jnp.maximum(after - grid[-1], 0.0) @ weight)
     problem = _compare_choices(gain, excess, after, weight, grid, grid <= params.collapse, discount)
     return _Year(problem, grid, partial(pick, left), jnp.max((after > grid[-1]) @ weight))
@@ -285,12 +282,12 @@ def _count_effort(catch: jax.Array, there: jax.Array) -> jax.Array:
     return -jnp.log(jnp.maximum(1 - catch / jnp.maximum(there, 1e-12), 1e-3))
 
 
-def _grow(env: FishingModel, params: FishingParams, grid: jax.Array, when: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Return next year's stock from each grid point at each node of the noise, and the nodes' weights."""
+def _grow(env: FishingModel, params: FishingParams, left: jax.Array, when: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """Return next year's stock from each stock that is left, at each node of the noise, and the nodes' weights."""
     law = params.drift(params.law, when) if params.drift else params.law
     z, weight = quadrature(params.noise, NODES_BY_ORDER[env.order])
-    grown = params.noise(z, law(grid)[:, None], grid[:, None])
-    return jnp.broadcast_to(grown, (len(grid), len(weight))), weight
+    grown = params.noise(z, law(left)[..., None], left[..., None])
+    return jnp.broadcast_to(grown, (*left.shape, len(weight))), weight
 
 
 def _year_by_escapement(

@@ -24,25 +24,26 @@ def collide(arrays: EpisodeArrays, x: int, y: int, kind: int) -> tuple[int, bool
     If the limit on changes is reached, a collectable object stays and counts as nothing.
     """
     head, slot = arrays.head, find_slot(arrays, x, y)
-    head[col.HIT_SLOT], head[col.HIT_CELL] = -1, x + y * head[col.WIDTH]
-    head[col.HIT_HOME] = arrays.slots[slot, col.HOME] if slot >= 0 else head[col.HIT_CELL]
+    cell = x + y * head[col.WIDTH]
+    head[col.HIT_SLOT], head[col.HIT_CELL] = -1, cell
+    head[col.HIT_HOME] = arrays.slots[slot, col.HOME] if slot >= 0 else cell
     free = arrays.kinds[kind, col.BLOCKING] == 0
     if arrays.kinds[kind, col.COLLECTABLE] == 0:
         return kind, free
-    slot = take(arrays, slot, x + y * head[col.WIDTH], kind)
+    slot = take(arrays, slot, cell, kind)
     head[col.HIT_SLOT] = slot
-    if slot >= 0:
-        arrays.regions[find_region(arrays.regions, x, y), col.EATEN] += 1
-        arrays.slots[slot, col.DUE] = head[col.CLOCK]
-        if arrays.kinds[kind, col.PYTHON] == 0:
-            never = arrays.kinds[kind, col.DELAY_LAW] == DelayLaw.NEVER
-            schedule_return(arrays, slot, -1 if never else draw_delay(arrays, kind, arrays.slots[slot, col.BORN]))
-    return kind if slot >= 0 else EMPTY, free
+    if slot < 0:
+        return EMPTY, free
+    arrays.regions[find_region(arrays.regions, x, y), col.EATEN] += 1
+    return kind, free
 
 
 @compiled
 def take(arrays: EpisodeArrays, slot: int, cell: int, kind: int) -> int:
-    """Take an object away; return its slot, or -1 if it must stay because the limit on changes is reached."""
+    """Take an object away; return its slot, or -1 if it must stay because the limit on changes is reached.
+
+    Its return is scheduled, unless it is a Python object, whose method gives the delay.
+    """
     head = arrays.head
     if slot < 0:
         slot = head[col.FREE]
@@ -56,19 +57,23 @@ def take(arrays: EpisodeArrays, slot: int, cell: int, kind: int) -> int:
     else:
         mark_cell(arrays, cell, 2, -1)
     row = arrays.slots[slot]
-    row[col.BORN], row[col.AT], row[col.STATE] = head[col.EVENTS], cell, AWAY
+    row[col.BORN], row[col.AT], row[col.STATE], row[col.DUE] = head[col.EVENTS], cell, AWAY, head[col.CLOCK]
     if row[col.HOME] >= 0 or row[col.WHERE] != ReturnPlace.FIXED:  # else it was placed alone, and returns there
         row[col.WHERE] = arrays.kinds[kind, col.PLACE]
         if row[col.WHERE] == ReturnPlace.FIXED:
             row[col.AT] = arrays.kinds[kind, col.TARGET]
     head[col.EVENTS] += 1
     patch(arrays, cell, EMPTY)
+    if arrays.kinds[kind, col.PYTHON] == 0:
+        schedule_return(arrays, slot, draw_delay(arrays, kind, row[col.BORN]))
     return slot
 
 
 @compiled
 def draw_delay(arrays: EpisodeArrays, kind: int, event: int) -> int:
-    """Return the steps that the `event`-th collected object stays away."""
+    """Return the steps that the `event`-th collected object stays away; -1 for never."""
+    if arrays.kinds[kind, col.DELAY_LAW] == DelayLaw.NEVER:
+        return -1
     k0, k1, low, high = _U(arrays.head[col.KEY_0]), _U(arrays.head[col.KEY_1]), _U(event & _WORD), _U(0)
     a, b = arrays.kinds[kind, col.DELAY_A], arrays.kinds[kind, col.DELAY_B]
     if arrays.kinds[kind, col.DELAY_LAW] == DelayLaw.UNIFORM:

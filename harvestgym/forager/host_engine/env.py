@@ -22,11 +22,14 @@ from harvestgym.forager.host_engine import arrays as col
 from harvestgym.forager.host_engine import collisions, dynamics, lookup, step, view
 from harvestgym.forager.host_engine.placement import EditableEpisode
 from harvestgym.forager.host_engine.rewards import DelayedRewards, HostContext, check_reward, draw_reward
-from harvestgym.forager.kinds import MAX_DELAY, DelayLaw, ForagerObject, ReturnPlace
-from harvestgym.forager.world import EMPTY, VACANT, World
+from harvestgym.forager.kinds import MAX_DELAY, ForagerObject, ReturnPlace
+from harvestgym.forager.world import EMPTY, World
 
 _KEPT = ("_words", "_started", "_placed", "_tints", "met", "reward_rng", "delay_rng")
 """Attributes that an episode saves, other than its arrays, objects and pending rewards."""
+
+_KEPT_ARRAYS = ("head", "regions", "agents", "slots")
+"""The arrays that cannot be computed from the others."""
 
 _CHANGING = ("_placed", "_things", "_tints", "_delayed", "reward_rng", "delay_rng")
 """Attributes that change in an episode, other than its arrays and plain values."""
@@ -101,8 +104,7 @@ class ForagerEnv(EditableEpisode):
         self.met = kind = self._advance(action, cells)
         reward = 0.0
         if kind >= 0:
-            constant = self._constants[kind]
-            reward = self._collide(kind) if constant is None else constant
+            reward = self._find_reward(kind)
             if self.arrays.head[col.USED] >= len(self.arrays.slots):
                 self._grow()
         if not self._plain or self._tints:
@@ -129,8 +131,11 @@ class ForagerEnv(EditableEpisode):
             stacklevel=4,
         )
 
-    def _collide(self, kind: int) -> float:
-        """Return the reward of a collision if it is not constant; call the methods of a Python object."""
+    def _find_reward(self, kind: int) -> float:
+        """Return the reward of a collision; call the methods of a Python object."""
+        constant = self._constants[kind]
+        if constant is not None:
+            return constant
         row, clock = self.world.kinds[kind], self.clock - 1
         if not row.python:
             region = lookup.find_region(self.arrays.regions, *self._cell_ahead)
@@ -138,16 +143,12 @@ class ForagerEnv(EditableEpisode):
             return draw_reward(row, HostContext(clock, self._words, kind, generation))
         home, slot = int(self.arrays.head[col.HIT_HOME]), int(self.arrays.head[col.HIT_SLOT])
         thing = self._find_thing(home, kind, self._cell_ahead)
-        delay: int | None = 0
         try:
             reward = check_reward(thing.reward(self.reward_rng, clock), row.name)
             thing.last_collision = clock
-            if slot >= 0:
-                delay = check_delay(thing.regen_delay(self.delay_rng, clock), row.name)
-                self._set_return(thing, slot)
         finally:
             if slot >= 0:
-                collisions.schedule_return(self.arrays, slot, -1 if delay is None else delay)
+                self._schedule_return(thing, slot, clock)
         self._recolor(home, thing)
         return reward
 
@@ -163,17 +164,8 @@ class ForagerEnv(EditableEpisode):
         if slot < 0:
             bound = self.world.capacity
             raise ConfigError(f"remove_object: expected fewer than {bound} changed objects; try a higher capacity")
-        row = self.world.kinds[kind]
-        self.arrays.slots[slot, col.DUE] = self.clock
-        if row.python:
-            thing = self._find_thing(home, kind, (x, y))
-            delay = check_delay(thing.regen_delay(self.delay_rng, self.clock), row.name)
-            self._set_return(thing, slot)
-        else:
-            born = int(self.arrays.slots[slot, col.BORN])
-            never = row.delay.law is DelayLaw.NEVER
-            delay = None if never else int(collisions.draw_delay(self.arrays, kind, born))
-        collisions.schedule_return(self.arrays, slot, -1 if delay is None else delay)
+        if self.world.kinds[kind].python:
+            self._schedule_return(self._find_thing(home, kind, (x, y)), slot, self.clock)
         if self.arrays.head[col.USED] >= len(self.arrays.slots):
             self._grow()
 
@@ -187,14 +179,19 @@ class ForagerEnv(EditableEpisode):
             self._things[home] = self._make(kind, cell)
         return self._things[home]
 
-    def _set_return(self, thing: ForagerObject, slot: int) -> None:
-        """Store where a taken object returns."""
-        thing.current_location = None
-        row = self.arrays.slots[slot]
-        row[col.WHERE] = ReturnPlace.ANYWHERE
-        if thing.target_location is not None:
-            x, y = self._check_cell(thing.target_location, thing.name)
-            row[col.AT], row[col.WHERE] = x + y * self.world.width, ReturnPlace.FIXED
+    def _schedule_return(self, thing: ForagerObject, slot: int, clock: int) -> None:
+        """Store when and where a taken object returns; after an error of its methods, it returns at once."""
+        delay: int | None = 0
+        try:
+            delay = check_delay(thing.regen_delay(self.delay_rng, clock), thing.name)
+            thing.current_location = None
+            row = self.arrays.slots[slot]
+            row[col.WHERE] = ReturnPlace.ANYWHERE
+            if thing.target_location is not None:
+                x, y = self._check_cell(thing.target_location, thing.name)
+                row[col.AT], row[col.WHERE] = x + y * self.world.width, ReturnPlace.FIXED
+        finally:
+            collisions.schedule_return(self.arrays, slot, -1 if delay is None else delay)
 
     @property
     def _cell_ahead(self) -> tuple[int, int]:
@@ -208,30 +205,24 @@ class ForagerEnv(EditableEpisode):
         return {"config": self.config, "world": self.world}
 
     def kept(self) -> dict[str, Any]:
-        """Return the mutable state for `core.saving.checkpoint`: the arrays that cannot be computed from the others."""
+        """Return the mutable state for `core.saving.checkpoint`."""
         things = [[home, thing.name, dict(vars(thing))] for home, thing in self._things.items()]
-        arrays = self.arrays
-        slots = arrays.slots[arrays.slots[:, col.STATE] != VACANT]
-        saved = arrays.head, arrays.regions, arrays.agents, slots, self._delayed.owed
-        return {name: vars(self)[name] for name in _KEPT} | {"things": things, "arrays": saved}
+        arrays = {name: getattr(self.arrays, name) for name in _KEPT_ARRAYS}
+        own = {name: vars(self)[name] for name in _KEPT}
+        return own | {"things": things, "arrays": arrays, "owed": self._delayed.owed}
 
     def restore(self, kept: dict[str, Any]) -> ForagerEnv:
         """Continue the saved episode; ConfigError, without any change, if it belongs to another world."""
-        head, regions, agents, slots, owed = kept["arrays"]
-        if regions.shape != self.arrays.regions.shape:
-            raise ConfigError(f"expected a world of {len(self.world.regions)} regions, got {len(regions)}")
+        arrays = self.arrays._replace(**{name: array.copy() for name, array in kept["arrays"].items()})
+        if arrays.regions.shape != self.arrays.regions.shape:
+            raise ConfigError(f"expected a world of {len(self.world.regions)} regions, got {len(arrays.regions)}")
         things = {home: self._make(self.world.index(name), (0, 0)) for home, name, _ in kept["things"]}
         for home, _, attributes in kept["things"]:
             vars(things[home]).update(attributes)
         vars(self).update({name: kept[name] for name in _KEPT} | {"_things": things})
-        room = 64 * 2 ** max(0, math.ceil(math.log2((len(slots) + 1) / 64)))
-        self.arrays = col.new_arrays(self.world, self._table, self._aperture, room, len(agents))
-        targets = self.arrays.head, self.arrays.regions, self.arrays.agents, self._delayed.owed
-        for mine, saved in zip(targets, (head, regions, agents, owed), strict=True):
-            mine[:] = saved
-        self.arrays.slots[: len(slots)] = slots
+        self.arrays = lookup.grow_arrays(arrays, len(arrays.slots))
+        self._delayed.owed[:] = kept["owed"]
         if self._started:
-            lookup.rebuild_index(self.arrays)
             view.refresh(self.arrays)
             self._bind()
         return self

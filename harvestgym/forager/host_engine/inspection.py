@@ -19,11 +19,11 @@ from harvestgym.forager.observations import (
     MODES,
     add_hint,
     check_aperture,
-    check_hint,
     check_mode,
     check_survey,
     color_table,
     make_space,
+    show_world,
 )
 from harvestgym.forager.world import EMPTY, STANDING, VACANT, World
 
@@ -40,7 +40,6 @@ class ReadableEpisode:
         self.config = config
         self.world = world or build_world(config)
         check_mode(config.observation_mode, self.world)
-        check_hint(config.hint)
         self._mode = MODES[config.observation_mode]
         self._aperture = (1, 1) if self._mode.whole else check_aperture(config.aperture, self.world)
         self._table = self._mode.table(self.world)
@@ -59,14 +58,13 @@ class ReadableEpisode:
 
     def observe(self) -> Observation:
         """Return the current observation."""
-        cells = np.empty(self._shape, np.uint8)
-        cells.reshape(-1)[:] = self.arrays.views[0, self.arrays.head[col.SIDE]]
-        return self._observe_cells(cells)
+        cells = self.arrays.views[:, self.arrays.head[col.SIDE]].reshape(self._shape)
+        return self._observe_cells(cells.copy())
 
     def _observe_cells(self, encoded: np.ndarray) -> Any:
         """Return the observation for an encoded view."""
         if self._mode.whole:
-            cells = self._encode_world()
+            cells = show_world(self.world, self.cells(), *self.position, np)
         else:
             self._tint(encoded)
             cells = self._decode(encoded)
@@ -79,12 +77,6 @@ class ReadableEpisode:
     def _decode(self, encoded: np.ndarray) -> np.ndarray:
         """Return the cells of an encoded view."""
         return encoded.view(self._table.dtype)
-
-    def _encode_world(self) -> np.ndarray:
-        x, y = self.position
-        agent = np.zeros((self.world.height, self.world.width, 1), np.bool_)
-        agent[self.world.height - 1 - y, x] = True
-        return np.concatenate([self.cells()[..., None] == np.arange(len(self.world.kinds)), agent], -1)
 
     def cells(self) -> np.ndarray:
         """Return int16 (height, width): the kind in every cell or -1, northernmost row first; for small worlds.

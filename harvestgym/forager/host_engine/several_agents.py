@@ -15,7 +15,6 @@ from harvestgym.forager.config import ForagerConfig
 from harvestgym.forager.host_engine import arrays as col
 from harvestgym.forager.host_engine import step
 from harvestgym.forager.host_engine.env import ForagerEnv
-from harvestgym.forager.host_engine.rewards import HostContext, draw_reward
 from harvestgym.forager.observations import color_table
 from harvestgym.forager.world import EMPTY, World
 
@@ -30,6 +29,7 @@ class Foragers(ForagerEnv):
         self._number = number
         super().__init__(config, world)
         self.arrays = col.new_arrays(self.world, self._table, self._aperture, agents=number)
+        self._shape = (number, *self._shape)
         self._forget()
 
     def _forget(self) -> None:
@@ -38,22 +38,14 @@ class Foragers(ForagerEnv):
 
     def step(self, actions: Any) -> tuple[Any, np.ndarray]:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Move each agent one step; return the next observations and the rewards, float64 (agents,)."""
-        number, clock = self._number, self.clock
+        number, clock = self._number, np.full(self._number, self.clock)
         while self.arrays.head[col.USED] + number > len(self.arrays.slots) < self.config.capacity:
             self._grow()
         out, hits = np.empty((number, self.arrays.views.shape[-1]), np.uint8), np.empty(number, np.int64)
         step.step_together(self.arrays, np.asarray(actions, np.int64), out, hits)
         self.met = hits
-        earned = np.array([self._find_reward(kind, clock) for kind in hits.tolist()])
-        return self._observe_cells(out), self._delayed.settle(hits, np.full(number, clock), earned)
-
-    def _find_reward(self, kind: int, clock: int) -> float:
-        if kind == EMPTY:
-            return 0.0
-        constant = self._constants[kind]
-        if constant is not None:
-            return constant
-        return draw_reward(self.world.kinds[kind], HostContext(clock, self._words, kind, 0))
+        earned = np.array([0.0 if kind == EMPTY else self._find_reward(kind) for kind in hits.tolist()])
+        return self._observe_cells(out), self._delayed.settle(hits, clock, earned)
 
     @property
     def position(self) -> tuple[np.ndarray, np.ndarray]:  # pyright: ignore[reportIncompatibleMethodOverride]
@@ -74,16 +66,12 @@ class Foragers(ForagerEnv):
         """Return int8 (agents, rows, columns): the kind in each cell in view, as in `ForagerEnv`."""
         return np.stack([self.in_view_of(x, y) for x, y in self.arrays.agents.tolist()])
 
-    def observe(self) -> Any:
-        """Return the current observations."""
-        return self._observe_cells(self.arrays.views[:, self.arrays.head[col.SIDE]].copy())
-
     def _tint(self, encoded: np.ndarray) -> None:
         """Do nothing, because no object has its own colour."""
 
     def _decode(self, encoded: np.ndarray) -> np.ndarray:
         """Return the cells of encoded views, including the other agents."""
-        cells = encoded.reshape(self._number, *self._shape)
+        cells = encoded.reshape(self._shape)
         others = self._find_others()
         if self._mode.table is color_table:
             cells[others] = AGENT

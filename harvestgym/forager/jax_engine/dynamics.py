@@ -65,7 +65,7 @@ def _change_if(needed: jax.Array, change: Callable[[ForagerState], ForagerState]
 
 def _renew_region(world: World, state: ForagerState, r: int, due: jax.Array) -> ForagerState:
     generation = state.generation[r] + due
-    keys, keep, kept = key_region(world, state.words, r, generation, state.x, state.y)
+    keys, keep = key_region(world, state.words, r, generation, state.x, state.y)
     native = world.find_region(state.slots[HOME_X], state.slots[HOME_Y], jnp) == r
     cleared = jnp.where(native & due, np.uint32(VACANT), state.slots[META])
     return replace(
@@ -74,7 +74,6 @@ def _renew_region(world: World, state: ForagerState, r: int, due: jax.Array) -> 
         eaten=put(state.eaten, r, 0, due),
         keys=put(state.keys, r, keys, due),
         keep=put(state.keep, r, keep, due),
-        kept=put(state.kept, r, kept, due),
         slots=put(state.slots, META, cleared),
     )
 

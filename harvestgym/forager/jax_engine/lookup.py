@@ -22,6 +22,9 @@ HOME_X, HOME_Y, DUE, BORN, META, AT_X, AT_Y = range(7)
 """Rows of `slots`: the object's original cell, when it returns, the number of the collision that took it, its state
 and kind as one word, and its present or next cell (absent if every object returns to its own cell)."""
 
+NONE_KEPT = np.uint32(0xFFFFFFFF)
+"""The rank that is kept free in a region without the agent: no cell has it."""
+
 
 def to_word(x: Any) -> jax.Array:
     """Convert `x` to uint32."""
@@ -80,10 +83,10 @@ def generate_kind(world: World, state: ForagerState, x: jax.Array, y: jax.Array)
     region = world.find_region(x, y, jnp)
     p, q = rank_cell(regions, state.keys, region, x, y)
     keep_p, keep_q = _select(region, state.keep[:, 0]), _select(region, state.keep[:, 1])
-    kept = _select(region, state.kept) == 1
     last_p = _select(region, [(g.cells - 1) % g.grid[0] for g in regions])
     last_q = _select(region, [(g.cells - 1) // g.grid[0] for g in regions])
-    is_kept, is_last = kept & (p == keep_p) & (q == keep_q), kept & (p == last_p) & (q == last_q)
+    is_kept = (p == keep_p) & (q == keep_q)
+    is_last = (keep_p != NONE_KEPT) & (p == last_p) & (q == last_q)
     p = jnp.where(is_kept, last_p, jnp.where(is_last, keep_p, p))
     q = jnp.where(is_kept, last_q, jnp.where(is_last, keep_q, q))
     out = jnp.full(jnp.shape(x), EMPTY, jnp.int32)
@@ -96,15 +99,15 @@ def generate_kind(world: World, state: ForagerState, x: jax.Array, y: jax.Array)
 
 def key_region(
     world: World, words: jax.Array, region: int, generation: jax.Array, x: jax.Array, y: jax.Array
-) -> tuple[jax.Array, jax.Array, Any]:
-    """Return (keys, reserved rank, whether one is reserved) for a region's new generation with the agent at (x, y)."""
+) -> tuple[jax.Array, jax.Array]:
+    """Return (keys, reserved rank or `NONE_KEPT`) for a region's new generation with the agent at (x, y)."""
     streams = jnp.array([PLACE_0, PLACE_0 + 1], jnp.uint32)
     keys = draw_word(words[0], words[1], streams, jnp.uint32(region), generation)
     g = world.regions[region]
     inside = g.contains(x, y)
     nearby_x, nearby_y = jnp.where(inside, x, np.uint32(g.x)), jnp.where(inside, y, np.uint32(g.y))
     p, q = rank_cell((g,), keys[None], jnp.int32(0), nearby_x, nearby_y)
-    return keys, jnp.stack([p, q]), inside
+    return keys, jnp.where(inside, jnp.stack([p, q]), NONE_KEPT)
 
 
 # ---- the slots of the changed objects ----------------------------------------------------------------------

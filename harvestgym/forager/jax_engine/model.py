@@ -25,7 +25,6 @@ from harvestgym.forager.observations import (
     Hint,
     add_hint,
     check_aperture,
-    check_hint,
     check_mode,
     check_survey,
     make_space,
@@ -69,7 +68,6 @@ class Forager(Env[ForagerState, ForagerParams]):
         check_fields(self)
         check_aperture(self.aperture, self.world)
         check_mode(self.mode, self.world)
-        check_hint(self.hint)
 
     @property
     def summary(self) -> str:
@@ -126,9 +124,8 @@ class Forager(Env[ForagerState, ForagerParams]):
             y=y,
             slots=jnp.zeros((7 if world.moves else 5, self.capacity), jnp.uint32),
             view=jnp.full(self.aperture, EMPTY, jnp.int8),
-            keys=jnp.stack([k for k, _, _ in keyed]),
-            keep=jnp.stack([rank for _, rank, _ in keyed]),
-            kept=jnp.stack([jnp.asarray(inside) for _, _, inside in keyed]),
+            keys=jnp.stack([k for k, _ in keyed]),
+            keep=jnp.stack([rank for _, rank in keyed]),
             generation=jnp.zeros(n, jnp.uint32),
             eaten=jnp.zeros(n, jnp.int32),
             hit=jnp.int32(EMPTY),

@@ -13,7 +13,7 @@ import numpy as np
 
 from harvestgym.core.tree import replace
 from harvestgym.forager.hashing import TINT, draw_word, scale_word
-from harvestgym.forager.observations import ObservationMode, channel_table, count_channels
+from harvestgym.forager.observations import ObservationMode, channel_table, count_channels, show_world
 from harvestgym.forager.world import EAST, MOVES, NORTH, SOUTH, WEST, World, view_offsets
 
 from .lookup import find_kind, to_word
@@ -138,18 +138,10 @@ def survey(world: World, state: ForagerState) -> jax.Array:
 def encode(world: World, state: ForagerState, mode: ObservationMode) -> jax.Array:
     """Return the cells that a mode shows, (rows, columns, depth), encoded by its table."""
     if mode.whole:
-        return _encode_world(world, state)
+        return show_world(world, survey(world, state), state.x.astype(jnp.int32), state.y.astype(jnp.int32), jnp)
     if mode.table is channel_table:
         return state.view[..., None] == jnp.arange(count_channels(world), dtype=jnp.int8)
     return _encode_view(world, state, mode.table(world))
-
-
-def _encode_world(world: World, state: ForagerState) -> jax.Array:
-    kinds = survey(world, state)[..., None] == jnp.arange(len(world.kinds), dtype=jnp.int32)
-    row, col = world.height - 1 - state.y.astype(jnp.int32), state.x.astype(jnp.int32)
-    rows, cols = np.ogrid[: world.height, : world.width]
-    agent = (rows == row) & (cols == col)
-    return jnp.concatenate([kinds, agent[..., None]], -1)
 
 
 def _encode_view(world: World, state: ForagerState, table: np.ndarray) -> jax.Array:
