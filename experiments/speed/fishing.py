@@ -23,12 +23,10 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 
 from harvestgym.core.autoreset import advance, start_episode
-from harvestgym.fishing import control
+from harvestgym.fishing import control, hash_keys
 from harvestgym.fishing.analysis.dynamic_programming import solve
 from harvestgym.fishing.family import make
 from harvestgym.fishing.model import FishingModel
-
-from . import hash_keys
 
 BATCH, YEARS, REPEATS = 4096, 1000, 7
 
