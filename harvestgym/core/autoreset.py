@@ -134,11 +134,8 @@ def _take_rows(rows: jax.Array, tree: Any) -> Any:
 def advance(
     env: Env[Any, Any], run: RunState, action: Any, params: Any, mode: AutoresetMode = AutoresetMode.DISABLED
 ) -> Advance:
-    """Step an environment or a batch, and restart ended episodes according to `mode`."""
+    """Step an environment or a batch; in the mode SAME_STEP, restart the episodes that end."""
     key, now = split_key(run.key)
-    if mode is AutoresetMode.NEXT_STEP:
-        state, shown, last = step_and_restart(env, mode, (now, now), run.state, run.over, action, params)
-        return Advance(RunState(key, state, is_done(last)), shown, last)
     state, last = _mapped(env.step, key.ndim, 3)(now, run.state, action, params)
     after = RunState(key, state, is_done(last))
     if mode is AutoresetMode.DISABLED:
@@ -161,22 +158,20 @@ def step_and_restart(
     action: Any,
     params: Any,
 ) -> tuple[Any, Timestep, Timestep]:
-    """Return the next state, the Timestep for the agent and the Timestep of the step, for one environment or a batch.
+    """Return the next state of one environment, the Timestep for the agent and the Timestep of the step.
 
-    `keys` are for the step and the restart; `over` marks episodes that ended before this step. In NEXT_STEP mode, a
+    `keys` are for the step and the restart; `over` is true if the episode ended before this step. In NEXT_STEP mode, a
     restarting environment ignores its action and returns reward 0.
     """
     now, again = keys
-    stepped, last = _mapped(env.step, over.ndim, 3)(now, state, action, params)
+    stepped, last = env.step(now, state, action, params)
     if mode is AutoresetMode.DISABLED:
         return stepped, last, last
     same_step = mode is AutoresetMode.SAME_STEP
     which, before = (is_done(last), stepped) if same_step else (over, state)
 
     def fresh(take: Take) -> tuple[Any, Any, Any]:
-        key, ended = take((again, before))
-        first = jnp.zeros(key.shape, bool)
-        state, opening = _mapped(env.again, key.ndim, 3)(key, ended, first, _take_params(take, params))
+        state, opening = env.again(again, before, jnp.asarray(False), params)
         return state, opening.obs, opening.info
 
     state, obs, info = _restart(which, fresh, (stepped, last.obs, last.info))

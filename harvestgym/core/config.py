@@ -57,6 +57,7 @@ PLAIN_WORDS = {
     "valid list": "list",
     "valid string": "string",
     "valid dictionary": "mapping {name: value}",
+    " after validation, not 0": "",
     " after validation": "",
 }
 """Pydantic terms and their replacements in our messages."""
@@ -94,7 +95,7 @@ def _explain(errors: Iterable[ErrorDetails], model: type[BaseModel], data: Any) 
     """Return one line per path with a mistake; if several forms are allowed, the line names them all."""
     lines: dict[str, str] = {}
     for error in errors:
-        path, reason = " > ".join(_path(error["loc"], data)) or "top", _reason(error, model)
+        path, reason = " > ".join(_path(error, data)) or "top", _reason(error, model)
         before = lines.get(path, "")
         if before.startswith("expected ") and reason.startswith("expected "):
             expected, got = before.rsplit(", got ", 1)
@@ -104,13 +105,13 @@ def _explain(errors: Iterable[ErrorDetails], model: type[BaseModel], data: Any) 
     return [f"{path}: {reason}" for path, reason in lines.items()]
 
 
-def _path(loc: tuple[int | str, ...], data: Any) -> list[str]:
+def _path(error: ErrorDetails, data: Any) -> list[str]:
     """Return the path to a mistake as keys in the file, without pydantic's names for union members."""
-    path = []
+    path, loc, missing = [], error["loc"], error["type"] == "missing"
     for i, part in enumerate(loc):
         inside = isinstance(data, Mapping) and part in data
         listed = isinstance(data, (list, tuple)) and isinstance(part, int)
-        if not (inside or listed or (isinstance(data, Mapping) and i == len(loc) - 1)):
+        if not (inside or listed or (missing and i == len(loc) - 1)):
             continue
         path.append(str(part))
         data = data[part] if inside or (listed and part < len(data)) else None  # type: ignore[operator,index]

@@ -14,11 +14,12 @@ import gymnasium
 import jax
 import jax.numpy as jnp
 import numpy as np
+from gymnasium.vector.utils import create_empty_array
 
 from harvestgym.core.autoreset import RunState
 from harvestgym.core.env import Env, Timestep
 from harvestgym.core.episode import make_frame
-from harvestgym.core.spaces import noop_action
+from harvestgym.core.tree import cut_to_32_bits
 from harvestgym.core.wrappers import unwrapped, unwrapped_action, unwrapped_state
 from harvestgym.render import RENDER_MODES, render_scene
 
@@ -145,12 +146,8 @@ def _with_params(env: Any, params: Any) -> Any:
 
 
 def _make_start_action(space: gymnasium.Space[Any]) -> Any:
-    """Return the action for a start frame: the no-op action, or zeros."""
-    if isinstance(space, gymnasium.spaces.Dict):
-        return {name: _make_start_action(inside) for name, inside in space.items()}
-    if isinstance(space, gymnasium.spaces.Box):
-        return np.zeros(space.shape, space.dtype)
-    return noop_action(space)
+    """Return the action for a start frame, which is zero in every part."""
+    return jax.tree.map(lambda leaf: cut_to_32_bits(leaf[0]), create_empty_array(space, n=1))
 
 
 @partial(jax.jit, static_argnums=(0, 1))

@@ -99,7 +99,7 @@ def test_labels_are_the_paths_of_overrides() -> None:
         ({"seed": -1}, "greater than or equal to 0"),
         ({"episodes": 0}, "greater than or equal to 1"),
         ({"split": "validation"}, "'train' or 'test'"),
-        ({"overrides": {"law": object()}}, "values that JSON can write"),
+        ({"overrides": {"law": object()}}, "not a valid JSON value"),
         ({"polici": "x"}, "not permitted"),
     ],
 )
