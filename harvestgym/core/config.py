@@ -1,8 +1,8 @@
 """Read YAML into validated dataclasses; all mistakes are reported together, with their path and the nearest valid key.
 
-The pydantic model (and the JSON Schema for editors) is derived from the dataclass, which defines names, ranges and
-meanings. A number may be written bare or with its source, `{value: 0.35, source: FAO-56 table 19}`; a group may also
-have a `source:`. A class may validate its numbers jointly in a `check` method, which yields error messages.
+The pydantic model is derived from the dataclass, which defines names, ranges and meanings. A number may be written bare
+or with its source, `{value: 0.35, source: FAO-56 table 19}`; a group may also have a `source:`. A class may validate
+its numbers jointly in a `check` method, which yields error messages.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ from pydantic import (
     Field,
     PlainValidator,
     ValidationError,
-    WithJsonSchema,
     create_model,
 )
 from pydantic_core import ErrorDetails
@@ -219,10 +218,10 @@ def make_schema(cls: type) -> type[BaseModel]:
         elif meta.kind == "par":
             for i, key in enumerate(meta.keys):
                 kind = _number(dataclasses.replace(meta, keys=(key,)))
-                fields[f"{field.name}_{i}"] = (kind, Field(_default(field), alias=key, description=meta.doc))
+                fields[f"{field.name}_{i}"] = (kind, Field(_default(field), alias=key))
         elif meta.kind == "open":
             kind = dict[str, _number(meta)]  # pyright: ignore[reportInvalidTypeArguments]
-            fields[field.name] = (kind, Field(..., alias=meta.keys[0], description=meta.doc))
+            fields[field.name] = (kind, Field(..., alias=meta.keys[0]))
     fields |= {note: (str | None, None) for note in NOTES}
     return create_model(cls.__name__, __base__=Strict, **fields)
 
@@ -231,10 +230,7 @@ def _number(meta: Meta) -> Any:
     """Return the pydantic type for a parameter in a file: a number, bare or with its source."""
     if meta.labels:
         return Annotated[typing.Literal[meta.labels], BeforeValidator(_unwrapped)]
-    kind = {"bool": "boolean", "int": "integer", "float": "number"}[meta.dtype]
-    ends = {name: end for name, end in (("minimum", meta.low), ("maximum", meta.high)) if math.isfinite(end)}
-    shown = {"type": kind} | (ends if kind != "boolean" else {})
-    return Annotated[Any, PlainValidator(functools.partial(_check_single, meta)), WithJsonSchema(shown)]
+    return Annotated[Any, PlainValidator(functools.partial(_check_single, meta))]
 
 
 def _default(field: dataclasses.Field[Any]) -> Any:

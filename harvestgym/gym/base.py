@@ -169,7 +169,7 @@ class GymBase(Savable):
         self.params = from_arrays(kept["params"], self._params, "params")
         self._run, self._begun = self._programs.run.put(run), kept["_begun"]
         super().restore(kept)
-        self._clear_log()
+        self._log_start_at(run)
         return self
 
     @property
@@ -195,7 +195,7 @@ class GymBase(Savable):
 
     def _accept_run_state(self, run: RunState) -> None:
         """Update attributes that depend on an assigned run state."""
-        self._clear_log()
+        self._log_start_at(run)
 
     def _log(self, action: Any, shown: Any, which: np.ndarray | None = None) -> None:
         """Record a step of an environment, or of the environments in `which` for a batch."""
@@ -206,9 +206,9 @@ class GymBase(Savable):
         if self.episode_log is not None:
             self.episode_log.clear(which)
 
-    def _ensure_logged_start(self) -> None:
+    def _log_start_at(self, run: RunState) -> None:
         if self.episode_log is not None:
-            self.episode_log.ensure_start(self.run_state, self.params)
+            self.episode_log.start_at(run, self.params)
 
     def _set_params(self, options: Options, valid: tuple[str, ...]) -> None:
         """Set the parameters from reset options; ConfigError for an invalid option."""
@@ -277,7 +277,6 @@ class GymBase(Savable):
             raise ResetNeeded("render: expected an episode, got none; try reset() first")
         if self.episode_log is None:
             return self._draw(self.run_state.state)
-        self._ensure_logged_start()
         return self.episode_log.render(self.render_mode)
 
     def _draw(self, state: Any) -> Any:

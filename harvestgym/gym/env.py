@@ -73,7 +73,6 @@ class GymEnv(GymBase, gymnasium.Env[Any, Any]):
             raise ResetNeeded("step: expected an episode, got none; try reset() first")
         read = self._read(action)
         self._check_choices(read)
-        self._ensure_logged_start()
         shown = self._step(read)
         self._over = shown.terminated or shown.truncated
         self._log(read, shown)

@@ -117,12 +117,11 @@ class EpisodeLog:
             self._frames[i].append({name: value[i] for name, value in made.items()} if self._in_batch else made)
         self._params = params
 
-    def ensure_start(self, run: Any, params: Any) -> None:
-        """Add a `RunState` as the start where there is no frame, which happens after a user assigns a run state."""
-        empty = np.asarray([not len(frames) for frames in self._frames])
-        if empty.any():
-            look = partial(_look, self._env, params)
-            self.add(run.state, None, jax.vmap(look)(run) if self._in_batch else look(run), params, empty)
+    def start_at(self, run: Any, params: Any) -> None:
+        """Begin with a `RunState` that was not reached by a step."""
+        self.clear()
+        look = partial(_look, self._env, params)
+        self.add(run.state, None, jax.vmap(look)(run) if self._in_batch else look(run), params)
 
     def render(self, mode: str) -> Any:
         """Draw the last step in one of the `RENDER_MODES`; return a tuple for a batch."""

@@ -95,7 +95,6 @@ class VecEnv(GymBase, gymnasium.vector.VectorEnv[Any, Any, Any]):
         self._check_can_step()
         waiting, read, mode = self._over, self._read(actions), self.autoreset_mode
         self._check_choices(read, waiting & (mode is AutoresetMode.NEXT_STEP))
-        self._ensure_logged_start()
         shown = last = self._step(read)
         self._over = shown.terminated | shown.truncated
         self._log(read, shown, ~waiting | (mode is not AutoresetMode.NEXT_STEP))

@@ -9,8 +9,8 @@ import pytest
 
 from harvestgym import registry
 from harvestgym.core.errors import ConfigError
-from harvestgym.sweep import EpisodeCase, expand, read_sweep_file
-from harvestgym.sweep.grid import nest_path
+from harvestgym.sweep.cases import EpisodeCase
+from harvestgym.sweep.grid import expand, nest_path, read_sweep_file
 
 BEAN, CORN = "farm/bean-1x1-v1", "farm/corn-1x1-v2"
 
