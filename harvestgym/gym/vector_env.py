@@ -174,7 +174,9 @@ def make_vec(
     wrappers: Sequence[Callable[[Env[Any, Any]], Env[Any, Any]]] = (),
     **overrides: Any,
 ) -> VecEnv:
-    """Make the vector environment that `gymnasium.make_vec` returns for an id.
+    """Make a batch on the device, in one of Gymnasium's autoreset modes, as `gymnasium.make_vec` returns it for an id.
+
+    Other arguments are those of `harvestgym.make`.
 
     Args:
         max_episode_steps: steps after which an episode is truncated, in addition to the environment's limit.
