@@ -28,6 +28,8 @@ Info = dict[str, Any]
 Options = dict[str, Any] | None
 
 _NOT_KEPT = ("_layout", "_programs", "_packed_params", "_shown_mask", "_read", "_write", "_checker", "monitors")
+_SHARED = (*_NOT_KEPT, "_run", "_params")
+"""The attributes that a pickle does not contain, and those that copies share, because steps only replace them."""
 
 
 class GymBase(Savable):
@@ -148,8 +150,14 @@ class GymBase(Savable):
 
     __copy__ = clone
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        twin = memo[id(self)] = self.clone()
+        own = {name: value for name, value in self.__dict__.items() if name not in _SHARED}
+        twin.__dict__.update(deepcopy(own, memo))
+        return twin
+
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state for deep copies and pickles: everything except monitors and the results of `_prepare`."""
+        """Return the state for pickles: everything except monitors and the results of `_prepare`."""
         kept = {name: value for name, value in self.__dict__.items() if name not in _NOT_KEPT}
         return kept | jax.device_get({"_run": self._run, "_params": self._params})
 
