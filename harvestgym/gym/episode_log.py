@@ -19,7 +19,6 @@ from gymnasium.vector.utils import create_empty_array
 from harvestgym.core.autoreset import RunState
 from harvestgym.core.env import Env, Timestep
 from harvestgym.core.episode import make_frame
-from harvestgym.core.tree import cut_to_32_bits
 from harvestgym.core.wrappers import unwrapped, unwrapped_action, unwrapped_state
 from harvestgym.render import RENDER_MODES, render_scene
 
@@ -145,8 +144,9 @@ def _with_params(env: Any, params: Any) -> Any:
 
 
 def _make_start_action(space: gymnasium.Space[Any]) -> Any:
-    """Return the action for a start frame, which is zero in every part."""
-    return jax.tree.map(lambda leaf: cut_to_32_bits(leaf[0]), create_empty_array(space, n=1))
+    """Return the action for a start frame: zero in every part, with the types that steps have."""
+    zeros = create_empty_array(space, n=1)
+    return jax.tree.map(lambda leaf: leaf[0].astype(np.float32 if leaf.dtype.kind == "f" else np.int32), zeros)
 
 
 @partial(jax.jit, static_argnums=(0, 1))
