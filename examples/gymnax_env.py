@@ -18,10 +18,10 @@ import jax.numpy as jnp
 from gymnasium import spaces
 from gymnasium.vector import AutoresetMode
 
-from harvestgym.core.autoreset import is_done, step_and_restart
+from harvestgym.core.autoreset import is_done
 from harvestgym.core.env import Env, check_core
 from harvestgym.core.errors import ConfigError
-from harvestgym.core.random import keys_for
+from harvestgym.core.wrappers import AutoReset, AutoResetState
 
 
 @dataclass(frozen=True)
@@ -90,14 +90,14 @@ class GymnaxEnv:
         return self.env.params if params is None else params
 
     def _step(self, mode: AutoresetMode, key: jax.Array, state: Any, action: Any, params: Any) -> tuple[Any, ...]:
-        now, again = keys_for(key, ("step", "restart"))
-        going = jnp.asarray(False)
-        state, shown, last = step_and_restart(self.env, mode, (now, again), state, going, action, self._params(params))
-        info = last.info | {"final_observation": last.obs}
+        going = AutoResetState(state, jnp.asarray(False))
+        after, shown = AutoReset(self.env, mode).step(key, going, action, self._params(params))
+        final = shown.info if mode is AutoresetMode.SAME_STEP else {"final_obs": shown.obs, "final_info": shown.info}
+        info = final["final_info"] | {"final_observation": final["final_obs"]}
         if not self.returns_done:
-            return shown.obs, state, last.reward, last.terminated, last.truncated, info
-        info |= {"terminated": last.terminated, "truncated": last.truncated}
-        return shown.obs, state, last.reward, is_done(last), info
+            return shown.obs, after.inner, shown.reward, shown.terminated, shown.truncated, info
+        info |= {"terminated": shown.terminated, "truncated": shown.truncated}
+        return shown.obs, after.inner, shown.reward, is_done(shown), info
 
 
 def to_gymnax(space: gymnasium.Space[Any]) -> Any:

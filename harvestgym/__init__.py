@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from harvestgym.core.loading import load_object
 
-from .registry import EnvSpec, ids, make, make_vec, register, register_catalogues, spec
+from .registry import EnvSpec, ids, make, register, register_catalogues, spec
 
 if TYPE_CHECKING:
     from harvestgym.adapters.pettingzoo import make_parallel
     from harvestgym.core.rollout import rollout
     from harvestgym.core.saving.checkpoint import Snapshot, load, save
+    from harvestgym.gym.vector_env import make_vec
 
 __version__ = "0.1.0"
 
@@ -19,6 +20,7 @@ _LAZY = {
     "Snapshot": "harvestgym.core.saving.checkpoint:Snapshot",
     "load": "harvestgym.core.saving.checkpoint:load",
     "make_parallel": "harvestgym.adapters.pettingzoo:make_parallel",
+    "make_vec": "harvestgym.gym.vector_env:make_vec",
     "rollout": "harvestgym.core.rollout:rollout",
     "save": "harvestgym.core.saving.checkpoint:save",
 }

@@ -20,8 +20,6 @@ from harvestgym.core.loading import load_object
 from harvestgym.core.xla.processes import check_process
 
 if TYPE_CHECKING:
-    from gymnasium.vector import VectorEnv
-
     from harvestgym.core.env import Env
 
 FAMILIES = ("farm", "fishing", "forager")
@@ -183,17 +181,6 @@ def make(id: str, **overrides: Any) -> Env[Any, Any]:
         hint = f"try gymnasium.make('harvestgym:{id}', render_mode=...)"
         raise UnknownKeywordError(f"make() got an unexpected keyword argument 'render_mode', of Gymnasium only; {hint}")
     return spec(id).make(**overrides)
-
-
-def make_vec(
-    id: str, num_envs: int, autoreset_mode: str = "NextStep", render_mode: str | None = None, **overrides: Any
-) -> VectorEnv[Any, Any, Any]:
-    """Make a `gymnasium.vector.VectorEnv` with its batch on the device, in one of Gymnasium's autoreset modes.
-
-    Other arguments are `max_episode_steps`, functional `wrappers`, and the arguments of `make`.
-    """
-    make_batch = load_object("harvestgym.gym.vector_env:make_vec")
-    return make_batch(id, num_envs, autoreset_mode, render_mode, **overrides)
 
 
 def register_catalogues() -> None:

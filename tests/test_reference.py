@@ -20,7 +20,7 @@ DIRECTIVE = re.compile(
 )
 BLOCK = re.compile(r"^```(?:python|\{code-cell\}[^\n]*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 FENCED = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
-EXPORTING = ("", ".farm", ".fishing", ".forager", ".sweep", ".testing")
+EXPORTING = ("", ".farm", ".fishing", ".forager", ".testing")
 """Packages whose `__all__` is public."""
 
 

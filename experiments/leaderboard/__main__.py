@@ -23,7 +23,8 @@ from harvestgym.cli.console import (
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.loading import load_object
 from harvestgym.evaluate.export import check_folder
-from harvestgym.sweep import EngineOptions, run_cases
+from harvestgym.sweep.batches import EngineOptions
+from harvestgym.sweep.engine import run_cases
 
 app = typer.Typer(cls=CommandGroup, add_completion=False, subcommand_metavar="")
 

@@ -14,9 +14,8 @@ from pydantic import Field
 
 from harvestgym.core.loading import load_object
 from harvestgym.evaluate import splits
-from harvestgym.sweep import SweepCase
 from harvestgym.sweep.batches import BATCH_ROWS
-from harvestgym.sweep.cases import list_user_files
+from harvestgym.sweep.cases import SweepCase, list_user_files
 from harvestgym.sweep.storage import Columns
 
 from .foresight import Search

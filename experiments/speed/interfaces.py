@@ -33,6 +33,7 @@ from harvestgym.core.xla.fusion import CompiledFunction
 from harvestgym.core.xla.setup import CACHE_VARIABLE
 from harvestgym.gym.driver import compile_functions
 from harvestgym.gym.env import GymEnv
+from harvestgym.gym.vector_env import make_vec
 
 ROOT = Path(__file__).parents[2]
 SECONDS, PART_SECONDS = 1.0, 0.5
@@ -127,7 +128,7 @@ def _prepare_single(id: str, num_envs: int) -> tuple[_Call, int]:
 
 
 def _prepare_vector(id: str, num_envs: int) -> tuple[_Call, int]:
-    envs = registry.make_vec(id, num_envs)
+    envs = make_vec(id, num_envs)
     envs.reset(seed=0)
     space, idle = envs.single_action_space, _idle_action(envs.single_action_space)
     actions = concatenate(space, [idle] * num_envs, create_empty_array(space, num_envs))

@@ -28,7 +28,9 @@ from harvestgym.core.autoreset import Batched
 from harvestgym.core.rollout import evaluate
 from harvestgym.evaluate.episode_runner import EPISODE_ROWS, prepare_setting
 from harvestgym.evaluate.run import evaluation_keys
-from harvestgym.sweep import EngineOptions, EpisodeCase, sweep
+from harvestgym.sweep.batches import EngineOptions
+from harvestgym.sweep.cases import EpisodeCase
+from harvestgym.sweep.engine import sweep
 from harvestgym.sweep.storage import find_result_path
 
 ID, CASES, EPISODES, FINISHED = "farm/bean-1x1-v1", 64, 64, 10_000

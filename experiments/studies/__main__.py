@@ -25,7 +25,7 @@ from harvestgym.cli.console import (
 from harvestgym.core.errors import ConfigError, check_extras, check_name
 from harvestgym.core.yaml_io import parse
 from harvestgym.evaluate.export import check_folder
-from harvestgym.sweep import LOCAL, EngineOptions
+from harvestgym.sweep.batches import LOCAL, EngineOptions
 
 app = typer.Typer(cls=CommandGroup, add_completion=False, no_args_is_help=True, help=__doc__)
 

@@ -25,7 +25,9 @@ from harvestgym.core.yaml_io import read_file
 from harvestgym.evaluate.statistics import ConfidenceInterval
 from harvestgym.farm.engine.state import FarmState
 from harvestgym.farm.entities.plant.stages import Stage
-from harvestgym.sweep import LOCAL, CallCase, EngineOptions, collect
+from harvestgym.sweep.batches import LOCAL, EngineOptions
+from harvestgym.sweep.cases import CallCase
+from harvestgym.sweep.engine import collect
 
 from .common import fao56
 from .common.experiments import predict_experiment, read_experiments, tabulate_predictions
@@ -101,7 +103,7 @@ def run(
         replicates, out, progress: as in every study; progress counts crops.
         crops: parameter sets of the plant.
         seed: seed of the seasons.
-        work, options: folder and place of the cases, a crop each, see `harvestgym.sweep.collect`.
+        work, options: folder and place of the cases, a crop each, see `harvestgym.sweep.engine.collect`.
     """
     common = {"replicates": replicates, "seed": seed}
     cases = [CallCase(function=f"{__name__}:run_crop", arguments={"crop": crop} | common) for crop in crops]

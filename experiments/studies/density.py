@@ -25,7 +25,9 @@ from harvestgym.farm.entities.plant.plant import SEEDS, SPACINGS
 from harvestgym.farm.family import make
 from harvestgym.farm.policies.expert_rules import rule_policy
 from harvestgym.registry import ids
-from harvestgym.sweep import LOCAL, CallCase, EngineOptions, collect
+from harvestgym.sweep.batches import LOCAL, EngineOptions
+from harvestgym.sweep.cases import CallCase
+from harvestgym.sweep.engine import collect
 
 from .common.report import open_figure, write_columns
 from .common.trials import CROPS
@@ -62,7 +64,7 @@ def run(
         replicates, out, progress: as in every study; progress counts pairs of crop and spacing.
         crops: parameter sets of the plant.
         seed: seed of the seasons.
-        work, options: folder and place of the cases, see `harvestgym.sweep.collect`.
+        work, options: folder and place of the cases, see `harvestgym.sweep.engine.collect`.
     """
     common = {"replicates": replicates, "seed": seed}
     cases = [CallCase(function=f"{__name__}:run_spacing", arguments={"crop": crop, "spacing": spacing} | common)

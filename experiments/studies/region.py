@@ -17,7 +17,9 @@ import numpy as np
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.view.tables import Table
 from harvestgym.core.view.timeline import Progress, ignore_progress
-from harvestgym.sweep import LOCAL, EngineOptions, read, sweep
+from harvestgym.sweep.batches import LOCAL, EngineOptions
+from harvestgym.sweep.engine import sweep
+from harvestgym.sweep.storage import read
 
 from .common.region_cells import SEED, list_region_cases
 from .common.report import open_figure
@@ -67,7 +69,7 @@ def run(
         sowings: days of the year.
         seed: seed of the seasons.
         work: folder for a Parquet file per chunk, from which it resumes; by default `region` in `out`.
-        options: place of the chunks, see `harvestgym.sweep.EngineOptions`.
+        options: place of the chunks, see `harvestgym.sweep.batches.EngineOptions`.
     """
     if side < 1 or not sowings:
         raise ConfigError(f"region: expected a side of at least 1 and a sowing day, got {side} and {list(sowings)}")

@@ -21,21 +21,19 @@ QUOTA = 300.0
 
 def make_shared_water(quota: float = QUOTA, shared_reward: bool = False, **overrides: Any) -> SharedWater:
     """Make four neighbours who grow beans on four soils in the same weather and share one seasonal water quota."""
-    models: list[Any] = [
-        registry.make(find_newest("farm/bean-1x1"), soil=soil, **overrides) for soil in NEIGHBOUR_SOILS
-    ]
+    models: list[Any] = [registry.make("farm/bean-1x1-v1", soil=soil, **overrides) for soil in NEIGHBOUR_SOILS]
     return SharedWater(tuple(models), quota, shared_reward)
 
 
 def make_fleets(fleets: int = 3, **overrides: Any) -> CommonsModel:
     """Make fleets that fish one stock with logistic growth; each is paid for its own catch."""
-    model: Any = registry.make(find_newest("fishing/logistic"), **overrides)
+    model: Any = registry.make("fishing/logistic-v0", **overrides)
     return share_stock(model, fleets)
 
 
 def make_foragers(number: int = 2, **overrides: Any) -> SharedWorld:
     """Make foragers that collect from one map in the world with two biomes."""
-    model: Any = registry.make(find_newest("forager/two-biome"), **overrides)
+    model: Any = registry.make("forager/two-biome-v1", **overrides)
     return SharedWorld(model, number)
 
 
@@ -57,9 +55,3 @@ def describe_parallel() -> dict[str, str]:
     """Return a one-sentence description of each id."""
     docs = {id: (make.__doc__ or "").partition("\n")[0].removeprefix("Make ") for id, make in PARALLEL.items()}
     return {id: doc[:1].upper() + doc[1:] for id, doc in docs.items()}
-
-
-def find_newest(name: str) -> str:
-    """Return the id of the newest version of a name."""
-    versions = [id for id in registry.ids() if id.rpartition("-v")[0] == name]
-    return max(versions, key=lambda id: int(id.rpartition("-v")[2]))

@@ -40,6 +40,14 @@ PART_ORDER = ("doc", "hard", "tags", "mode", "fields", "farmers", "rules", "scor
 """Order of the parts in a new farm file; other parts follow."""
 
 
+class FileDumper(yaml.SafeDumper):
+    """Writes a list on one line, unless it contains lists or mappings."""
+
+    def represent_sequence(self, tag: Any, sequence: Any, flow_style: bool | None = None) -> yaml.SequenceNode:
+        nested = any(isinstance(item, dict | list) for item in sequence)
+        return super().represent_sequence(tag, sequence, flow_style=not nested)
+
+
 def _add_command(what: str) -> None:
     """Add the command that copies a farm, a fishery or a forager."""
 
@@ -135,18 +143,4 @@ def _complete_text(family: str, id: str) -> str:
     description = read_extended(registry.locate_file(id), family, combine)
     description.pop("history", None)  # the history of the catalogue's versions
     description = {part: description[part] for part in PART_ORDER if part in description} | description
-    node = yaml.representer.SafeRepresenter(sort_keys=False).represent_data(description)
-    _fold(node)
-    return yaml.serialize(node, Dumper=yaml.SafeDumper, allow_unicode=True, width=110)
-
-
-def _fold(node: Any, depth: int = 0) -> None:
-    """Write each list item in a mapping on a single line."""
-    if isinstance(node, yaml.MappingNode):
-        node.flow_style = depth > 1
-        for _, value in node.value:
-            _fold(value, 2 * (depth > 0))
-    elif isinstance(node, yaml.SequenceNode):
-        node.flow_style = depth > 0 or all(isinstance(item, yaml.ScalarNode) for item in node.value)
-        for item in node.value:
-            _fold(item, depth + 1)
+    return yaml.dump(description, Dumper=FileDumper, sort_keys=False, allow_unicode=True, width=110)

@@ -26,7 +26,8 @@ from .console import (
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from harvestgym.sweep import EpisodeCase, SweepReport
+    from harvestgym.sweep.cases import EpisodeCase
+    from harvestgym.sweep.engine import SweepReport
 
 SUMMARY = "summary.png"
 MOST_SHOWN = 20
@@ -48,7 +49,10 @@ def run_sweep(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="only count cases and compilations, run nothing")] = False,
 ) -> None:
     """Run the cases in a file that are not in the folder yet."""
-    from harvestgym.sweep import EngineOptions, find_status, read_sweep_file, sweep
+    from harvestgym.sweep.batches import EngineOptions
+    from harvestgym.sweep.engine import sweep
+    from harvestgym.sweep.grid import read_sweep_file
+    from harvestgym.sweep.storage import find_status
 
     cases = read_sweep_file(file)
     if dry_run:
@@ -72,7 +76,7 @@ def run_sweep(
 @group.command("status")
 def print_status(out: Annotated[Path, typer.Argument(help="the folder of a sweep")]) -> None:
     """Count the finished, failed and missing cases of a sweep."""
-    from harvestgym.sweep import find_status
+    from harvestgym.sweep.storage import find_status
 
     found = find_status(out)
     missing = found.total - found.done - len(found.failures)

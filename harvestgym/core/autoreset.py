@@ -97,7 +97,7 @@ def restart_ended(
         again, opening = restart_episode(env, ended, jnp.full(ended.over.shape, renew), _take_params(take, params))
         return again, {name: getattr(opening, name) for name in shown}
 
-    return _restart(run.over, fresh, (run, shown))
+    return restart_where(run.over, fresh, (run, shown))
 
 
 def restart_some(
@@ -106,8 +106,8 @@ def restart_some(
     """Start the next episode of some environments in a batch; the Timestep is valid only for these.
 
     `first` is as in `restart_episode`. Restarts are computed in blocks, one after another, and then gathered into their
-    rows, whereas `_restart` scatters each block into its rows. Gathering makes rollouts 5 to 10 % slower. Scattering
-    makes restarts from the host, where some always restart, up to twice as slow and slower to compile.
+    rows, whereas `restart_where` scatters each block into its rows. Gathering makes rollouts 5 to 10 % slower.
+    Scattering makes restarts from the host, where some always restart, up to twice as slow and slower to compile.
     `none` is any result that shares no buffers with `run`; shared buffers would be copied.
     """
     block, count = _block_size(which.size, LEAST_BLOCK), jnp.sum(which, dtype=jnp.int32)
@@ -134,11 +134,8 @@ def _take_rows(rows: jax.Array, tree: Any) -> Any:
 def advance(
     env: Env[Any, Any], run: RunState, action: Any, params: Any, mode: AutoresetMode = AutoresetMode.DISABLED
 ) -> Advance:
-    """Step an environment or a batch, and restart ended episodes according to `mode`."""
+    """Step an environment or a batch; in the mode SAME_STEP, restart the episodes that end."""
     key, now = split_key(run.key)
-    if mode is AutoresetMode.NEXT_STEP:
-        state, shown, last = step_and_restart(env, mode, (now, now), run.state, run.over, action, params)
-        return Advance(RunState(key, state, is_done(last)), shown, last)
     state, last = _mapped(env.step, key.ndim, 3)(now, run.state, action, params)
     after = RunState(key, state, is_done(last))
     if mode is AutoresetMode.DISABLED:
@@ -152,41 +149,6 @@ def is_done(timestep: Timestep) -> jax.Array:
     return timestep.terminated | timestep.truncated
 
 
-def step_and_restart(
-    env: Env[Any, Any],
-    mode: AutoresetMode,
-    keys: tuple[jax.Array, jax.Array],
-    state: Any,
-    over: jax.Array,
-    action: Any,
-    params: Any,
-) -> tuple[Any, Timestep, Timestep]:
-    """Return the next state, the Timestep for the agent and the Timestep of the step, for one environment or a batch.
-
-    `keys` are for the step and the restart; `over` marks episodes that ended before this step. In NEXT_STEP mode, a
-    restarting environment ignores its action and returns reward 0.
-    """
-    now, again = keys
-    stepped, last = _mapped(env.step, over.ndim, 3)(now, state, action, params)
-    if mode is AutoresetMode.DISABLED:
-        return stepped, last, last
-    same_step = mode is AutoresetMode.SAME_STEP
-    which, before = (is_done(last), stepped) if same_step else (over, state)
-
-    def fresh(take: Take) -> tuple[Any, Any, Any]:
-        key, ended = take((again, before))
-        first = jnp.zeros(key.shape, bool)
-        state, opening = _mapped(env.again, key.ndim, 3)(key, ended, first, _take_params(take, params))
-        return state, opening.obs, opening.info
-
-    state, obs, info = _restart(which, fresh, (stepped, last.obs, last.info))
-    if same_step:
-        return state, last._replace(obs=obs, info=info), last
-    reward = jnp.where(over, 0.0, last.reward)
-    shown = Timestep(obs, reward, last.terminated & ~over, last.truncated & ~over, info)
-    return state, shown, shown
-
-
 def select(where: jax.Array, old: Any, new: Any) -> Any:
     """Select `old` where `where` (a scalar, or one flag per environment) is true, else `new`, leaf by leaf."""
 
@@ -196,7 +158,7 @@ def select(where: jax.Array, old: Any, new: Any) -> Any:
     return jax.tree.map(pick, old, new)
 
 
-def _restart(which: jax.Array, fresh: Callable[[Take], Any], same: Any) -> Any:
+def restart_where(which: jax.Array, fresh: Callable[[Take], Any], same: Any) -> Any:
     """Replace `same` with `fresh` for `which`; `fresh` receives a function that selects the rows to restart.
 
     If no episode ends, nothing is computed; in a batch, only the blocks needed for the ended episodes are computed.

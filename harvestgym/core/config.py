@@ -1,8 +1,8 @@
 """Read YAML into validated dataclasses; all mistakes are reported together, with their path and the nearest valid key.
 
-The pydantic model (and the JSON Schema for editors) is derived from the dataclass, which defines names, ranges and
-meanings. A number may be written bare or with its source, `{value: 0.35, source: FAO-56 table 19}`; a group may also
-have a `source:`. A class may validate its numbers jointly in a `check` method, which yields error messages.
+The pydantic model is derived from the dataclass, which defines names, ranges and meanings. A number may be written bare
+or with its source, `{value: 0.35, source: FAO-56 table 19}`; a group may also have a `source:`. A class may validate
+its numbers jointly in a `check` method, which yields error messages.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ from pydantic import (
     Field,
     PlainValidator,
     ValidationError,
-    WithJsonSchema,
     create_model,
 )
 from pydantic_core import ErrorDetails
@@ -57,6 +56,7 @@ PLAIN_WORDS = {
     "valid list": "list",
     "valid string": "string",
     "valid dictionary": "mapping {name: value}",
+    " after validation, not 0": "",
     " after validation": "",
 }
 """Pydantic terms and their replacements in our messages."""
@@ -94,7 +94,7 @@ def _explain(errors: Iterable[ErrorDetails], model: type[BaseModel], data: Any) 
     """Return one line per path with a mistake; if several forms are allowed, the line names them all."""
     lines: dict[str, str] = {}
     for error in errors:
-        path, reason = " > ".join(_path(error["loc"], data)) or "top", _reason(error, model)
+        path, reason = " > ".join(_path(error, data)) or "top", _reason(error, model)
         before = lines.get(path, "")
         if before.startswith("expected ") and reason.startswith("expected "):
             expected, got = before.rsplit(", got ", 1)
@@ -104,13 +104,13 @@ def _explain(errors: Iterable[ErrorDetails], model: type[BaseModel], data: Any) 
     return [f"{path}: {reason}" for path, reason in lines.items()]
 
 
-def _path(loc: tuple[int | str, ...], data: Any) -> list[str]:
+def _path(error: ErrorDetails, data: Any) -> list[str]:
     """Return the path to a mistake as keys in the file, without pydantic's names for union members."""
-    path = []
+    path, loc, missing = [], error["loc"], error["type"] == "missing"
     for i, part in enumerate(loc):
         inside = isinstance(data, Mapping) and part in data
         listed = isinstance(data, (list, tuple)) and isinstance(part, int)
-        if not (inside or listed or (isinstance(data, Mapping) and i == len(loc) - 1)):
+        if not (inside or listed or (missing and i == len(loc) - 1)):
             continue
         path.append(str(part))
         data = data[part] if inside or (listed and part < len(data)) else None  # type: ignore[operator,index]
@@ -218,10 +218,10 @@ def make_schema(cls: type) -> type[BaseModel]:
         elif meta.kind == "par":
             for i, key in enumerate(meta.keys):
                 kind = _number(dataclasses.replace(meta, keys=(key,)))
-                fields[f"{field.name}_{i}"] = (kind, Field(_default(field), alias=key, description=meta.doc))
+                fields[f"{field.name}_{i}"] = (kind, Field(_default(field), alias=key))
         elif meta.kind == "open":
             kind = dict[str, _number(meta)]  # pyright: ignore[reportInvalidTypeArguments]
-            fields[field.name] = (kind, Field(..., alias=meta.keys[0], description=meta.doc))
+            fields[field.name] = (kind, Field(..., alias=meta.keys[0]))
     fields |= {note: (str | None, None) for note in NOTES}
     return create_model(cls.__name__, __base__=Strict, **fields)
 
@@ -230,10 +230,7 @@ def _number(meta: Meta) -> Any:
     """Return the pydantic type for a parameter in a file: a number, bare or with its source."""
     if meta.labels:
         return Annotated[typing.Literal[meta.labels], BeforeValidator(_unwrapped)]
-    kind = {"bool": "boolean", "int": "integer", "float": "number"}[meta.dtype]
-    ends = {name: end for name, end in (("minimum", meta.low), ("maximum", meta.high)) if math.isfinite(end)}
-    shown = {"type": kind} | (ends if kind != "boolean" else {})
-    return Annotated[Any, PlainValidator(functools.partial(_check_single, meta)), WithJsonSchema(shown)]
+    return Annotated[Any, PlainValidator(functools.partial(_check_single, meta))]
 
 
 def _default(field: dataclasses.Field[Any]) -> Any:

@@ -16,6 +16,7 @@ import math
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -67,10 +68,14 @@ def uniforms(key: jax.Array, sizes: Mapping[str, int]) -> dict[str, jax.Array]:
     return dict(zip(sizes, jnp.split(flat, ends), strict=True)) if counts else {}
 
 
+def is_key(value: Any) -> bool:
+    """Return whether a value is a typed key, or the shape of a key."""
+    return isinstance(value, jax.Array | jax.ShapeDtypeStruct) and jnp.issubdtype(value.dtype, jax.dtypes.prng_key)
+
+
 def is_threefry(key: jax.Array) -> bool:
     """Return whether `key` is a typed key of JAX's default generator."""
-    typed = jnp.issubdtype(key.dtype, jax.dtypes.prng_key)
-    return typed and str(jax.random.key_impl(key)) == THREEFRY
+    return is_key(key) and str(jax.random.key_impl(key)) == THREEFRY
 
 
 def threefry_words(key: jax.Array, high: ArrayLike, low: ArrayLike) -> tuple[jax.Array, jax.Array]:

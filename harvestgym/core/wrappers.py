@@ -16,7 +16,7 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 from pydantic import Field
 
-from .autoreset import is_done, step_and_restart
+from .autoreset import is_done, restart_where
 from .checks import check_fields
 from .env import Env, Params, Timestep, check_core
 from .random import keys_for
@@ -179,10 +179,23 @@ class AutoReset(Wrapper[Params]):
     ) -> tuple[AutoResetState, Timestep]:
         params = self.given(params)
         now, again = keys_for(key, ("step", "restart"))
-        inner, shown, last = step_and_restart(
-            self.env, self.mode, (now, again), state.inner, state.over, action, params
-        )
-        return AutoResetState(inner, is_done(last)), self._with_info(shown, last)
+        stepped, last = self.env.step(now, state.inner, action, params)
+        if self.mode is AutoresetMode.DISABLED:
+            return AutoResetState(stepped, is_done(last)), last
+        same_step = self.mode is AutoresetMode.SAME_STEP
+        over, before = (is_done(last), stepped) if same_step else (state.over, state.inner)
+
+        def fresh(_: Any) -> tuple[Any, Any, Any]:
+            inner, first = self.env.again(again, before, jnp.asarray(False), params)
+            return inner, first.obs, first.info
+
+        inner, obs, info = restart_where(over, fresh, (stepped, last.obs, last.info))
+        shown = last._replace(obs=obs, info=info)
+        if same_step:
+            return AutoResetState(inner, over), self._with_info(shown, last)
+        reward = jnp.where(over, 0.0, last.reward)  # an environment that restarts ignores its action
+        shown = shown._replace(reward=reward, terminated=last.terminated & ~over, truncated=last.truncated & ~over)
+        return AutoResetState(inner, is_done(shown)), shown
 
     def _with_info(self, shown: Timestep, last: Timestep) -> Timestep:
         if self.mode is not AutoresetMode.SAME_STEP:

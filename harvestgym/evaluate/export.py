@@ -87,6 +87,23 @@ class RecordedEpisode(NamedTuple):
         check_extras("figure", plot="matplotlib")
         return registry.family_function(self.id, "figure")(self.env, self.record)
 
+    def replay(self, path: str | Path, about: str = "", progress: Progress = ignore_progress) -> Path:
+        """Write the episode as one self-contained HTML page and return its path; needs the extra `plot`.
+
+        Args:
+            path: the file.
+            about: the text at the top of the page.
+            progress: receives 1 for every picture.
+        """
+        from harvestgym.render.html_replay import to_html
+
+        check_extras("replay", plot="plotly")
+        timeline, path = self.timeline, Path(path)
+        shown = {"true": self.record} | ({} if timeline.known is None else {"observed": timeline.known})
+        views = {name: partial(self._scene, self.env, of) for name, of in shown.items()}
+        path.write_text(to_html(self.title, about, timeline, views, progress), encoding="utf-8", newline="\n")
+        return path
+
     @property
     def _scene(self) -> Callable[..., Any]:
         return registry.family_function(self.id, "scene")
@@ -147,8 +164,7 @@ class Exporter:
         if self.html is not None:
             about = registry.doc(episode.id, episode.env)
             about = f"{about} One episode of the policy {episode.policy}, seed {episode.seed}."
-            progress = bar(self.html.name, None)
-            yield write_replay(episode.id, episode.env, episode.record, self.html, episode.title, about, progress)
+            yield episode.replay(self.html, about, bar(self.html.name, None))
         for path in (self.gif, self.mp4):
             if path is not None:
                 yield self._write_film(episode, path, bar)
@@ -175,34 +191,6 @@ def write_record(record: Record, path: Path) -> None:
         for at in np.ndindex(values.shape[1:]):
             flat[f"{name}/{tuple(int(i) for i in at)}" if at else name] = values[(slice(None), *at)]
     write_parquet(path, flat)
-
-
-def write_replay(
-    id: str,
-    env: Any,
-    record: Record,
-    path: str | Path,
-    title: str = "",
-    about: str = "",
-    progress: Progress = ignore_progress,
-) -> Path:
-    """Write a recorded episode as one self-contained HTML file; needs the extra `plot`.
-
-    Args:
-        id, env, record: the environment and the result of `record_episode`.
-        path: the file.
-        title, about: title and text at the top of the page; by default the id and no text.
-        progress: receives 1 for every picture.
-    """
-    from harvestgym.render.html_replay import to_html
-
-    check_extras("replay", plot="plotly")
-    timeline, scene = registry.family_function(id, "timeline")(env, record), registry.family_function(id, "scene")
-    shown = {"true": record} | ({} if timeline.known is None else {"observed": timeline.known})
-    views = {name: partial(scene, env, of) for name, of in shown.items()}
-    path = Path(path)
-    path.write_text(to_html(title or id, about, timeline, views, progress), encoding="utf-8", newline="\n")
-    return path
 
 
 def check_folder(option: str, folder: Path) -> None:

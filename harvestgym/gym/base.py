@@ -3,28 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from copy import copy, deepcopy
+from copy import deepcopy
 from typing import Any, Self
 
+import jax
 import numpy as np
 from gymnasium.error import ResetNeeded
 
 from harvestgym.core.autoreset import RunState
 from harvestgym.core.env import Env, check_core, make_env_table
 from harvestgym.core.errors import ConfigError, check_keywords, unknown
-from harvestgym.core.saving.state import Savable
+from harvestgym.core.packing import PackedTree, layout_of
+from harvestgym.core.saving.state import Savable, from_arrays, to_arrays
 from harvestgym.core.wrappers import find_layer, unwrapped, unwrapped_state
+from harvestgym.core.xla.processes import check_process, note_use
 from harvestgym.render.sinks import make_sink
 
 from .conversion import make_action_reader, make_observation_writer
-from .driver import CompiledEnv
+from .driver import compile_functions
 from .episode_log import EpisodeLog, scene_modes
 from .monitoring import Monitor, make_watches
 
 Info = dict[str, Any]
 Options = dict[str, Any] | None
 
-_NOT_KEPT = ("_read", "_write", "_checker", "monitors")
+_NOT_KEPT = ("_layout", "_programs", "_packed_params", "_shown_mask", "_read", "_write", "_checker", "monitors")
+_SHARED = (*_NOT_KEPT, "_run", "_params")
+"""The attributes that a pickle does not contain, and those that copies share, because steps only replace them."""
 
 
 class GymBase(Savable):
@@ -70,22 +75,56 @@ class GymBase(Savable):
         self.episode_log = None
         if render_mode is not None and render_mode not in own:
             self.episode_log = EpisodeLog(env, *batch)
-        self._compiled = CompiledEnv(env, params, batch)
+        self._batch, self._params = batch, env.params if params is None else params
+        self._begun = False
         self._prepare()
+        self._run: Any = self._programs.run.zeros()
 
     def _prepare(self) -> None:
-        """Set derived attributes."""
-        batch = self._compiled.batch
-        self._read = make_action_reader(self.core.action_space, batch)
-        self._write = make_observation_writer(self.core.observation_space, batch)
+        """Set derived attributes: programs, packed parameters, and conversions between NumPy and the device."""
+        note_use()
+        self._layout = layout_of(self._params)
+        self._programs = compile_functions(self.core, self._layout, self._batch)
+        self._packed_params, self._shown_mask = self._layout.put(self._params), None
+        self._read = make_action_reader(self.core.action_space, self._batch)
+        self._write = make_observation_writer(self.core.observation_space, self._batch)
         self._checker: Any = find_layer(self.core, "check_choice")
+
+    def _start(self, seeds: np.ndarray, seeded: np.ndarray, which: np.ndarray) -> Any:
+        """Start episodes for `which`, from `seeds` (uint32) where `seeded`, else from the environments' own keys.
+
+        Returns a Timestep with Python numbers (arrays for a batch), like `_step`.
+        """
+        check_process()
+        self._run, timestep = self._programs.start(self._run, self._packed_params, seeds, seeded, which)
+        self._begun = True
+        return self._read_timestep(timestep)
+
+    def _step(self, action: Any) -> Any:
+        """Step every environment whose episode is not over; `action` comes from `conversion.make_action_reader`."""
+        self._run, timestep = self._programs.step(self._run, self._packed_params, action)
+        return self._read_timestep(timestep)
+
+    def _read_timestep(self, timestep: PackedTree) -> Any:
+        """Read a Timestep, and store the action mask if a single environment's observation contains it."""
+        shown = self._programs.timestep.read(timestep)
+        if not self._batch and getattr(self.core, "shows_mask", False):
+            self._shown_mask = jax.tree.map(np.array, shown.obs["mask"])
+        return shown
+
+    def _mask(self) -> Any:
+        """Return a bool mask of the currently possible actions; a dict of arrays if an action has parts."""
+        mask, shown = self._programs.mask, self._shown_mask
+        assert mask is not None, "the environment has no action_mask"
+        shown = jax.device_get(mask(self._run, self._packed_params)) if shown is None else shown
+        return jax.tree.map(np.array, shown)
 
     @property
     def action_masks(self) -> Callable[[], np.ndarray]:
         """Return the function that masks impossible actions; AttributeError if the environment has none."""
-        if not self._compiled.offers_mask:
+        if self._programs.mask is None:
             raise AttributeError(f"{type(self).__name__}: expected an environment with action_mask, got none")
-        return self._compiled.mask
+        return self._mask
 
     def _check_choices(self, action: Any, waiting: Any = False) -> None:
         """Raise ConfigError for a masked action, if the environment has `check_choice(mask, action, waiting)`.
@@ -93,7 +132,7 @@ class GymBase(Savable):
         Environments waiting for their next episode ignore their action.
         """
         if self._checker is not None:
-            self._checker.check_choice(self._compiled.mask(), action, waiting)
+            self._checker.check_choice(self._mask(), action, waiting)
 
     def clone(self) -> Self:
         """Return an independent copy in mid-episode, within microseconds, for tree search.
@@ -104,16 +143,23 @@ class GymBase(Savable):
         """
         twin = object.__new__(type(self))
         twin.__dict__.update(self.__dict__)
-        twin._compiled, twin.monitors = copy(self._compiled), ()
+        twin.monitors = ()
         if self.episode_log is not None:
             twin.episode_log = deepcopy(self.episode_log)
         return twin
 
     __copy__ = clone
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        twin = memo[id(self)] = self.clone()
+        own = {name: value for name, value in self.__dict__.items() if name not in _SHARED}
+        twin.__dict__.update(deepcopy(own, memo))
+        return twin
+
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state for deep copies and pickles: everything except monitors and the results of `_prepare`."""
-        return {name: value for name, value in self.__dict__.items() if name not in _NOT_KEPT}
+        """Return the state for pickles: everything except monitors and the results of `_prepare`."""
+        kept = {name: value for name, value in self.__dict__.items() if name not in _NOT_KEPT}
+        return kept | jax.device_get({"_run": self._run, "_params": self._params})
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
         self.__dict__.update(kept)
@@ -122,47 +168,55 @@ class GymBase(Savable):
     def recipe(self) -> Info:
         return {"env": self.core} | super().recipe()
 
+    def kept(self) -> Info:
+        now = {"run_state": to_arrays(self.run_state), "params": to_arrays(self._params), "_begun": self._begun}
+        return now | super().kept()
+
     def restore(self, kept: Mapping[str, Any]) -> Self:
+        run = from_arrays(kept["run_state"], jax.eval_shape(self._programs.unpack, self._run), "state")
+        self.params = from_arrays(kept["params"], self._params, "params")
+        self._run, self._begun = self._programs.run.put(run), kept["_begun"]
         super().restore(kept)
-        self._clear_log()
+        self._log_start_at(run)
         return self
 
     @property
     def params(self) -> Any:
         """The current parameters, shared by a whole batch; assign parameters of the same shapes to change them."""
-        return self._compiled.params
+        return self._params
 
     @params.setter
     def params(self, params: Any) -> None:
-        _check_params(params, self._compiled.params, "params")
-        self._compiled.params = params
+        _check_params(params, self._params, "params")
+        self._packed_params = self._layout.put(params)
+        self._params, self._shown_mask = params, None
 
     @property
     def run_state(self) -> RunState:
         """State and key as a pytree, with a leading axis for a batch; assign a run state to continue from it."""
-        return self._compiled.run_state
+        return self._programs.unpack(self._run)
 
     @run_state.setter
     def run_state(self, run: RunState) -> None:
-        self._compiled.run_state = run
+        self._run, self._shown_mask, self._begun = self._programs.run.put(run), None, True
         self._accept_run_state(run)
 
     def _accept_run_state(self, run: RunState) -> None:
         """Update attributes that depend on an assigned run state."""
-        self._clear_log()
+        self._log_start_at(run)
 
     def _log(self, action: Any, shown: Any, which: np.ndarray | None = None) -> None:
         """Record a step of an environment, or of the environments in `which` for a batch."""
         if self.episode_log is not None:
-            self.episode_log.add(self._compiled.run_state.state, action, shown, self._compiled.params, which)
+            self.episode_log.add(self.run_state.state, action, shown, self.params, which)
 
     def _clear_log(self, which: np.ndarray | None = None) -> None:
         if self.episode_log is not None:
             self.episode_log.clear(which)
 
-    def _ensure_logged_start(self) -> None:
+    def _log_start_at(self, run: RunState) -> None:
         if self.episode_log is not None:
-            self.episode_log.ensure_start(self._compiled.run_state, self._compiled.params)
+            self.episode_log.start_at(run, self.params)
 
     def _set_params(self, options: Options, valid: tuple[str, ...]) -> None:
         """Set the parameters from reset options; ConfigError for an invalid option."""
@@ -193,13 +247,19 @@ class GymBase(Savable):
         spec = getattr(self, "spec", None)
         watches = make_watches(inside, variables)
 
-        def read(state: Any, params: Any) -> list[Any]:
-            inner = unwrapped_state(core, state)
-            return [watch.read(inner, params) for watch in watches]
+        unpack, unpack_params = self._programs.run.unpack, self._layout.unpack
+
+        @jax.jit
+        def read(run: PackedTree, params: PackedTree) -> Any:
+            def one(state: Any) -> list[Any]:
+                inner = unwrapped_state(core, state)
+                return [watch.read(inner, unpack_params(params)) for watch in watches]
+
+            return (jax.vmap(one) if self._batch else one)(unpack(run).state)
 
         monitor = Monitor(
             watches,
-            self._compiled.make_reader(read),
+            lambda: jax.device_get(read(self._run, self._packed_params)),
             [make_sink(sink) for sink in sinks or (None,)],
             batch=hasattr(self, "num_envs"),
             every=getattr(inside, "steps_per_day", 1),
@@ -221,11 +281,10 @@ class GymBase(Savable):
         """Render the environment, or each environment in a batch, in its `render_mode`; None if there is none."""
         if self.render_mode is None:
             return None
-        if not self._compiled.begun:
+        if not self._begun:
             raise ResetNeeded("render: expected an episode, got none; try reset() first")
         if self.episode_log is None:
-            return self._draw(self._compiled.run_state.state)
-        self._ensure_logged_start()
+            return self._draw(self.run_state.state)
         return self.episode_log.render(self.render_mode)
 
     def _draw(self, state: Any) -> Any:

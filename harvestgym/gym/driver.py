@@ -1,4 +1,4 @@
-"""An environment, or a batch of environments, on the device, with compiled functions called from the host.
+"""The compiled functions of an environment, or of a batch of environments, on the device, called from the host.
 
 Every autoreset mode uses two functions, `start` and `step`: a restart calls `start` for the environments whose episode
 is over. They take and return packed buffers, so that a call takes microseconds regardless of the number of state
@@ -7,22 +7,18 @@ leaves, and all results are returned in one transfer.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from copy import copy
+from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from harvestgym.core.autoreset import RunState, advance, restart_episode, restart_some, select, start_episode
 from harvestgym.core.env import Env
 from harvestgym.core.packing import Layout, PackedTree, layout_of
-from harvestgym.core.saving.state import Savable, from_arrays, to_arrays
 from harvestgym.core.wrappers import find_mask_layer, layer_state
 from harvestgym.core.xla.fusion import CompiledFunction
-from harvestgym.core.xla.processes import check_process, note_use
 
 SMALL_BATCH, SMALL_STATE = 256, 2048
 """Largest batch, and state size in bytes, that is stepped as one kernel: enough for farms with one plot."""
@@ -105,109 +101,3 @@ def _compile_mask(
         return jax.vmap(one)(state) if batch else one(state)
 
     return jax.jit(mask)
-
-
-class CompiledEnv(Savable):
-    """One environment, or a batch with `batch = (num_envs,)`, on the device, accessed from the host."""
-
-    def __init__(self, env: Env[Any, Any], params: Any, batch: tuple[int, ...]) -> None:
-        note_use()
-        self._params = env.params if params is None else params
-        self._layout = layout_of(self._params)
-        self._packed_params = self._layout.put(self._params)
-        self._structure = env, self._layout, batch
-        self._functions, self.batch = compile_functions(*self._structure), batch
-        self._run = self._functions.run.zeros()
-        self.begun = False
-        self._shows_mask = not batch and getattr(env, "shows_mask", False)
-        self._shown_mask: Any = None
-
-    def __copy__(self) -> Self:
-        """Return a copy that shares programs, parameters and buffers; steps replace the buffers."""
-        twin = object.__new__(type(self))
-        twin.__dict__.update(self.__dict__)
-        return twin
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        return copy(self)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle everything except the programs; on loading, they are recompiled or found in the cache."""
-        env, _, batch = self._structure
-        state = {"_run": jax.device_get(self._run), "begun": self.begun, "_shown_mask": None}
-        return CompiledEnv, (env, jax.device_get(self._params), batch), state
-
-    @property
-    def params(self) -> Any:
-        """The current parameters; assign parameters of the same structure and shapes to change them."""
-        return self._params
-
-    @params.setter
-    def params(self, params: Any) -> None:
-        self._packed_params = self._layout.put(params)
-        self._params, self._shown_mask = params, None
-
-    @property
-    def run_state(self) -> RunState:
-        """State and key as a pytree; assign a run state to continue from it."""
-        return self._functions.unpack(self._run)
-
-    @run_state.setter
-    def run_state(self, run: RunState) -> None:
-        self._run, self._shown_mask = self._functions.run.put(run), None
-        self.begun = True
-
-    def kept(self) -> dict[str, Any]:
-        return {"run_state": to_arrays(self.run_state), "params": to_arrays(self._params), "begun": self.begun}
-
-    def restore(self, kept: Mapping[str, Any]) -> Self:
-        shapes = jax.eval_shape(self._functions.unpack, self._run)
-        run = from_arrays(kept["run_state"], shapes, "state")
-        self.params = from_arrays(kept["params"], self._params, "params")
-        self._run, self.begun = self._functions.run.put(run), kept["begun"]
-        return self
-
-    def start(self, seeds: np.ndarray, seeded: np.ndarray, which: np.ndarray) -> Any:
-        """Start episodes for `which`, from `seeds` (uint32) where `seeded`, else from the environments' own keys.
-
-        Returns a Timestep with Python numbers (arrays for a batch), like `step`.
-        """
-        check_process()
-        self._run, timestep = self._functions.start(self._run, self._packed_params, seeds, seeded, which)
-        self.begun = True
-        return self._read(timestep)
-
-    def step(self, action: Any) -> Any:
-        """Step every environment whose episode is not over; `action` comes from `conversion.make_action_reader`."""
-        self._run, timestep = self._functions.step(self._run, self._packed_params, action)
-        return self._read(timestep)
-
-    def _read(self, timestep: PackedTree) -> Any:
-        """Read a Timestep, and store the action mask if a single environment's observation contains it."""
-        shown = self._functions.timestep.read(timestep)
-        if self._shows_mask:
-            self._shown_mask = jax.tree.map(np.array, shown.obs["mask"])
-        return shown
-
-    def make_reader(self, function: Callable[[Any, Any], Any]) -> Callable[[], Any]:
-        """Make a function that returns `function(state, params)` for the current state, row by row for a batch."""
-        unpack, unpack_params = self._functions.run.unpack, self._layout.unpack
-
-        @jax.jit
-        def read(run: PackedTree, packed_params: PackedTree) -> Any:
-            state, params = unpack(run).state, unpack_params(packed_params)
-            return jax.vmap(function, (0, None))(state, params) if self.batch else function(state, params)
-
-        return lambda: jax.device_get(read(self._run, self._packed_params))
-
-    @property
-    def offers_mask(self) -> bool:
-        """Return whether the environment has an action mask."""
-        return self._functions.mask is not None
-
-    def mask(self) -> Any:
-        """Return a bool mask of the currently possible actions; a dict of arrays if an action has parts."""
-        assert self._functions.mask is not None, "the environment has no action_mask"
-        if self._shown_mask is not None:
-            return jax.tree.map(np.array, self._shown_mask)
-        return jax.tree.map(np.array, jax.device_get(self._functions.mask(self._run, self._packed_params)))

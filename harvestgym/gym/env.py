@@ -33,7 +33,7 @@ class GymEnv(GymBase, gymnasium.Env[Any, Any]):
     """
 
     made_of = ("render_mode",)
-    changes = ("_compiled", "_over")
+    changes = ("_over",)
     _spec: EnvSpec | None = None
 
     def __init__(self, env: Env[Any, Any], params: Any = None, render_mode: str | None = None) -> None:
@@ -57,10 +57,10 @@ class GymEnv(GymBase, gymnasium.Env[Any, Any]):
         """Start an episode."""
         self._set_params(options, ("params",))
         super().reset(seed=seed)
-        if seed is None and not self._compiled.begun:
+        if seed is None and not self._begun:
             seed = int(self.np_random.integers(2**32))
         word = np.asarray((seed or 0) % 2**32, np.uint32)
-        first = self._compiled.start(word, np.asarray(seed is not None), np.asarray(True))
+        first = self._start(word, np.asarray(seed is not None), np.asarray(True))
         self._over = False
         self._clear_log()
         self._log(None, first)
@@ -73,8 +73,7 @@ class GymEnv(GymBase, gymnasium.Env[Any, Any]):
             raise ResetNeeded("step: expected an episode, got none; try reset() first")
         read = self._read(action)
         self._check_choices(read)
-        self._ensure_logged_start()
-        shown = self._compiled.step(read)
+        shown = self._step(read)
         self._over = shown.terminated or shown.truncated
         self._log(read, shown)
         self._notify_step()

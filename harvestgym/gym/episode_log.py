@@ -14,11 +14,11 @@ import gymnasium
 import jax
 import jax.numpy as jnp
 import numpy as np
+from gymnasium.vector.utils import create_empty_array
 
 from harvestgym.core.autoreset import RunState
 from harvestgym.core.env import Env, Timestep
 from harvestgym.core.episode import make_frame
-from harvestgym.core.spaces import noop_action
 from harvestgym.core.wrappers import unwrapped, unwrapped_action, unwrapped_state
 from harvestgym.render import RENDER_MODES, render_scene
 
@@ -116,12 +116,11 @@ class EpisodeLog:
             self._frames[i].append({name: value[i] for name, value in made.items()} if self._in_batch else made)
         self._params = params
 
-    def ensure_start(self, run: Any, params: Any) -> None:
-        """Add a `RunState` as the start where there is no frame, which happens after a user assigns a run state."""
-        empty = np.asarray([not len(frames) for frames in self._frames])
-        if empty.any():
-            look = partial(_look, self._env, params)
-            self.add(run.state, None, jax.vmap(look)(run) if self._in_batch else look(run), params, empty)
+    def start_at(self, run: Any, params: Any) -> None:
+        """Begin with a `RunState` that was not reached by a step."""
+        self.clear()
+        look = partial(_look, self._env, params)
+        self.add(run.state, None, jax.vmap(look)(run) if self._in_batch else look(run), params)
 
     def render(self, mode: str) -> Any:
         """Draw the last step in one of the `RENDER_MODES`; return a tuple for a batch."""
@@ -145,12 +144,9 @@ def _with_params(env: Any, params: Any) -> Any:
 
 
 def _make_start_action(space: gymnasium.Space[Any]) -> Any:
-    """Return the action for a start frame: the no-op action, or zeros."""
-    if isinstance(space, gymnasium.spaces.Dict):
-        return {name: _make_start_action(inside) for name, inside in space.items()}
-    if isinstance(space, gymnasium.spaces.Box):
-        return np.zeros(space.shape, space.dtype)
-    return noop_action(space)
+    """Return the action for a start frame: zero in every part, with the types that steps have."""
+    zeros = create_empty_array(space, n=1)
+    return jax.tree.map(lambda leaf: leaf[0].astype(np.float32 if leaf.dtype.kind == "f" else np.int32), zeros)
 
 
 @partial(jax.jit, static_argnums=(0, 1))

@@ -29,7 +29,7 @@ class VecEnv(GymBase, gymnasium.vector.VectorEnv[Any, Any, Any]):
     """
 
     made_of = ("num_envs", "autoreset_mode", "render_mode")
-    changes = ("_compiled", "_over", "_obs")
+    changes = ("_over", "_obs")
 
     def __init__(
         self,
@@ -58,7 +58,7 @@ class VecEnv(GymBase, gymnasium.vector.VectorEnv[Any, Any, Any]):
         self._set_params(options, ("params", "reset_mask"))
         super().reset(seed=seed if isinstance(seed, int) else None)
         words = np.array([(s or 0) % 2**32 for s in seeds], np.uint32)
-        first = self._compiled.start(words, np.array([s is not None for s in seeds]), which)
+        first = self._start(words, np.array([s is not None for s in seeds]), which)
         self._obs = _merged(which, self._write(first.obs), self._obs)
         self._over = self._over & ~which
         self._log_start(which, first)
@@ -85,7 +85,7 @@ class VecEnv(GymBase, gymnasium.vector.VectorEnv[Any, Any, Any]):
             seeds = [_check_seed(seed) + i for i in range(self.num_envs)]
         if len(seeds) != self.num_envs:
             raise ConfigError(f"seed: expected one for each of {self.num_envs} environments, got {len(seeds)}")
-        if self._compiled.begun:
+        if self._begun:
             return seeds
         drawn = self.np_random.integers(2**32, size=self.num_envs).tolist()
         return [new if s is None else s for s, new in zip(seeds, drawn, strict=True)]
@@ -95,8 +95,7 @@ class VecEnv(GymBase, gymnasium.vector.VectorEnv[Any, Any, Any]):
         self._check_can_step()
         waiting, read, mode = self._over, self._read(actions), self.autoreset_mode
         self._check_choices(read, waiting & (mode is AutoresetMode.NEXT_STEP))
-        self._ensure_logged_start()
-        shown = last = self._compiled.step(read)
+        shown = last = self._step(read)
         self._over = shown.terminated | shown.truncated
         self._log(read, shown, ~waiting | (mode is not AutoresetMode.NEXT_STEP))
         if mode is AutoresetMode.NEXT_STEP and waiting.any():
@@ -107,7 +106,7 @@ class VecEnv(GymBase, gymnasium.vector.VectorEnv[Any, Any, Any]):
         return self._to_gymnasium(shown, last)
 
     def _check_can_step(self) -> None:
-        if not self._compiled.begun:
+        if not self._begun:
             raise ResetNeeded("step: expected an episode, got none; try reset() first")
         if self.autoreset_mode is AutoresetMode.DISABLED and self._over.any():
             ended, hint = np.flatnonzero(self._over).tolist(), "options={'reset_mask': mask}"
@@ -116,7 +115,7 @@ class VecEnv(GymBase, gymnasium.vector.VectorEnv[Any, Any, Any]):
     def _restart(self, which: np.ndarray, shown: Any) -> Any:
         """Start episodes for `which`, and show their first observations."""
         none = np.zeros(self.num_envs, np.uint32)
-        first = self._compiled.start(none, none.astype(bool), which)
+        first = self._start(none, none.astype(bool), which)
         self._log_start(which, first)
         obs, info = _merged(which, (first.obs, first.info), (shown.obs, shown.info))
         return shown._replace(obs=obs, info=info)
@@ -175,7 +174,9 @@ def make_vec(
     wrappers: Sequence[Callable[[Env[Any, Any]], Env[Any, Any]]] = (),
     **overrides: Any,
 ) -> VecEnv:
-    """Make the vector environment that `gymnasium.make_vec` returns for an id.
+    """Make a batch on the device, in one of Gymnasium's autoreset modes, as `gymnasium.make_vec` returns it for an id.
+
+    Other arguments are those of `harvestgym.make`.
 
     Args:
         max_episode_steps: steps after which an episode is truncated, in addition to the environment's limit.

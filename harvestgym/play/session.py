@@ -25,7 +25,7 @@ from harvestgym.core.view.scene import Scene
 from harvestgym.core.view.timeline import Record
 from harvestgym.evaluate.datasets.episodes import Demonstrations, Episode
 from harvestgym.evaluate.datasets.storage import SUFFIX, write_demonstrations
-from harvestgym.evaluate.export import RecordedEpisode, write_replay
+from harvestgym.evaluate.export import RecordedEpisode
 from harvestgym.evaluate.run import count_labels, format_counts, horizon, is_numeric, policy_named
 from harvestgym.gym.env import GymEnv
 from harvestgym.registry import family_function
@@ -144,14 +144,19 @@ class Session:
         """Return the scene of the last step of a record, by default the whole record."""
         return family_function(self.id, "scene")(self.env, self.record if record is None else record, self.steps)
 
+    @property
+    def recorded(self) -> RecordedEpisode:
+        """The episode so far, for drawing."""
+        return RecordedEpisode(self.id, self.env, "human", self.seed, self.record)
+
     def replay(self, path: Path) -> None:
-        """Write the episode so far as an HTML page (see `evaluate.export`); needs the extra `plot`."""
-        write_replay(self.id, self.env, self.record, path, about=f"played by hand, seed {self.seed}")
+        """Write the episode so far as an HTML page; needs the extra `plot`."""
+        self.recorded.replay(path, f"played by hand, seed {self.seed}")
 
     def save(self, folder: Path) -> Path:
         """Save the episode as a demonstration in a new file in `folder`; return its path. Needs the extra `data`."""
         check_extras("demonstration", data="pyarrow")
-        stem = RecordedEpisode(self.id, self.env, "human", self.seed, self.record).stem
+        stem = self.recorded.stem
         paths = (folder / f"{stem}{f'-{i}' if i else ''}{SUFFIX}" for i in count())
         path = next(path for path in paths if not path.exists())
         return write_demonstrations(Demonstrations(self.id, "human", [self.episode], self.overrides), path)

@@ -53,7 +53,7 @@ def make_batches(cases: Iterable[SweepCase], rows: int = BATCH_ROWS) -> list[lis
     """Group cases by batch key, in the order of the keys, and split the groups into batches of at most `rows` rows."""
     groups: dict[Hashable, list[SweepCase]] = {}
     for case in cases:
-        groups.setdefault(case.group, []).append(case)
+        groups.setdefault((type(case), case.batch_key), []).append(case)
     batches: list[list[SweepCase]] = []
     for members in groups.values():
         filled = rows

@@ -14,7 +14,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
-from pydantic import Field, field_validator
+from pydantic import Field, JsonValue
 
 from harvestgym.core.config import Strict, locate_tuned
 from harvestgym.core.errors import ConfigError
@@ -43,11 +43,6 @@ class SweepCase(Strict):
     def batch_key(self) -> Hashable:
         """The key that all cases of a batch share; by default, each case is a separate batch."""
         return self.text
-
-    @property
-    def group(self) -> Hashable:
-        """The class and the `batch_key`: cases of one group may run in one batch."""
-        return type(self), self.batch_key
 
     @property
     def size(self) -> int:
@@ -113,27 +108,17 @@ class EpisodeCase(SweepCase):
     runner: ClassVar[str] = "harvestgym.evaluate.episode_runner:run_episode_cases"
 
     id: str
-    overrides: dict[str, Any] = {}
+    overrides: dict[str, JsonValue] = {}
     policy: str = "expert"
     seed: int = Field(default=0, ge=0, le=MAX_SEED)
     episodes: int = Field(default=100, ge=1)
     split: Literal["train", "test"] | None = None
 
-    @field_validator("overrides")
-    @classmethod
-    def check_overrides(cls, overrides: dict[str, Any]) -> dict[str, Any]:
-        """Reject values that JSON cannot represent."""
-        try:
-            json.dumps(overrides)
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"expected values that JSON can write, {error}") from None
-        return overrides
-
     @property
     def batch_key(self) -> Hashable:
         """The id, the policy, the split and the names of the overrides: their values rarely change the structure."""
         names = tuple(name for name, _ in flatten_labels(self.overrides))
-        return type(self).__name__, self.id, self.policy, self.split, names
+        return self.id, self.policy, self.split, names
 
     @property
     def size(self) -> int:

@@ -16,7 +16,7 @@ import itertools
 from collections.abc import Sequence
 from functools import reduce
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -30,15 +30,25 @@ from .cases import EpisodeCase, resolve_name
 ENTITIES = "entities"
 """The keyword of `make` whose keys are paths."""
 
+Values = Annotated[list[Any], Field(min_length=1)]
+"""The values of an override; an empty list would give a grid without cases."""
+
+
+class SeedRange(Strict):
+    """Consecutive seeds."""
+
+    first: int
+    count: int = Field(ge=1)
+
 
 class SweepFile(Strict):
     """The entries of the file of a sweep."""
 
     doc: str = ""
     ids: list[str] = Field(default=[], description="ids, families, or paths of your own files")
-    overrides: dict[str, list[Any] | dict[str, list[Any]]] = {}
-    policies: list[str] = ["expert"]
-    seeds: list[int] | dict[Literal["first", "count"], int] = [0]
+    overrides: dict[str, Values | dict[str, Values]] = {}
+    policies: list[str] = Field(default=["expert"], min_length=1)
+    seeds: Annotated[list[int], Field(min_length=1)] | SeedRange = [0]
     episodes: int = Field(default=100, ge=1)
     split: Literal["train", "test"] | None = None
     cases: list[dict[str, Any]] = Field(default=[], description="additional cases, by the fields of an EpisodeCase")
@@ -62,14 +72,17 @@ def expand(data: Any, where: str = "sweep", folder: Path = Path()) -> list[Episo
         ConfigError: with every mistake, an unknown id, or an empty list.
     """
     file = validate(SweepFile, data, where)
-    _refuse_empty(file, where)
+    if not file.ids and not file.cases:
+        raise ConfigError(f"{where} > ids or cases: expected at least one entry, got none")
     axes = [_make_axis(name, values, f"{where} > overrides > {name}") for name, values in file.overrides.items()]
     changes = [reduce(merge, chosen, {}) for chosen in itertools.product(*axes)]
 
     def make_case(data: dict[str, Any], where: str) -> EpisodeCase:
         return validate(EpisodeCase, {"episodes": file.episodes, "split": file.split} | data, where)
 
-    grid = itertools.product(_expand_ids(file.ids, folder), changes, file.policies, _list_seeds(file.seeds, where))
+    given = file.seeds
+    seeds = given if isinstance(given, list) else range(given.first, given.first + given.count)
+    grid = itertools.product(_expand_ids(file.ids, folder), changes, file.policies, seeds)
     found = [
         make_case({"id": id, "overrides": over, "policy": resolve_name(policy, folder), "seed": seed}, where)
         for id, over, policy, seed in grid
@@ -81,30 +94,10 @@ def expand(data: Any, where: str = "sweep", folder: Path = Path()) -> list[Episo
     return list(dict.fromkeys(found))
 
 
-def _refuse_empty(file: SweepFile, where: str) -> None:
-    """Raise ConfigError for an empty list, because its grid would have no cases."""
-    lists: dict[str, Any] = {"policies": file.policies, "seeds": file.seeds}
-    lists |= {"ids or cases": [*file.ids, *file.cases]}
-    for name, values in file.overrides.items():
-        lists[f"overrides > {name}"] = values
-        lists |= {f"overrides > {name} > {path}": v for path, v in values.items()} if isinstance(values, dict) else {}
-    for name, values in lists.items():
-        if not values:
-            raise ConfigError(f"{where} > {name}: expected at least one entry, got none")
-
-
 def _expand_ids(names: Sequence[str], folder: Path) -> list[str]:
     """Expand families among ids, and paths relative to a folder; ConfigError for an unknown id."""
     found = [id for name in names for id in (ids(name) if name in FAMILIES else [resolve_name(name, folder)])]
     return [spec(id).id for id in found]
-
-
-def _list_seeds(seeds: list[int] | dict[Any, int], where: str) -> list[int]:
-    if isinstance(seeds, list):
-        return seeds
-    if set(seeds) != {"first", "count"} or seeds["count"] < 1:
-        raise ConfigError(f"{where} > seeds: expected a list, or {{first: 0, count: 10}}, got {seeds}")
-    return list(range(seeds["first"], seeds["first"] + seeds["count"]))
 
 
 def _make_axis(name: str, values: list[Any] | dict[str, list[Any]], where: str) -> list[dict[str, Any]]:

@@ -22,6 +22,7 @@ from harvestgym.core.autoreset import is_done
 from harvestgym.core.env import Env, Timestep
 from harvestgym.core.packing import Layout, layout_of
 from harvestgym.core.policy import Policy, random_policy
+from harvestgym.core.random import is_key
 from harvestgym.core.saving import checkpoint
 from harvestgym.core.xla.compilation import jit_quickly
 from harvestgym.gym.conversion import make_observation_writer
@@ -121,7 +122,7 @@ def _check_shapes(env: Env[Any, Any], act: Callable[..., Any]) -> None:
         raise AssertionError(f"step: expected the (state, Timestep) of reset: {error}") from None
     for path, leaf in jax.tree_util.tree_leaves_with_path(begun):
         name = "state" + jax.tree_util.keystr(path[1:]) if path[0].idx == 0 else jax.tree_util.keystr(path[1:])
-        allowed = _is_key(leaf) or leaf.dtype.name in ALLOWED_DTYPES
+        allowed = is_key(leaf) or leaf.dtype.name in ALLOWED_DTYPES
         assert allowed, f"{name}: expected a dtype of {ALLOWED_DTYPES}, got {leaf.dtype}"
     for name, dtype in (("reward", "float32"), ("terminated", "bool"), ("truncated", "bool")):
         leaf = getattr(begun[1], name)
@@ -222,8 +223,4 @@ def _get_row(tree: Any, i: int) -> Any:
 
 def _to_host(tree: Any) -> Any:
     """Copy the tree to the host, with keys replaced by their data."""
-    return jax.tree.map(lambda leaf: np.asarray(jax.random.key_data(leaf) if _is_key(leaf) else leaf), tree)
-
-
-def _is_key(leaf: Any) -> bool:
-    return jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)
+    return jax.tree.map(lambda leaf: np.asarray(jax.random.key_data(leaf) if is_key(leaf) else leaf), tree)

@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from harvestgym.cli import app
-from harvestgym.sweep import read
+from harvestgym.sweep.storage import read
 
 FILE = """
 ids: [fishing/logistic-v0]

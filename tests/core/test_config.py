@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from harvestgym.core.config import build_params, load_parameter_set, make_schema, merge, read_sets
+from harvestgym.core.config import build_params, load_parameter_set, merge, read_sets
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.tree import par, pytree
 from harvestgym.core.yaml_io import parse, read_file
@@ -123,12 +123,6 @@ def test_a_number_is_finite_and_fits_in_what_holds_it() -> None:
     window = merge(GOOD, {"sprout": {"humidity": {"low": float("inf"), "high": float("inf")}}})
     with pytest.raises(ConfigError, match="sprout > humidity > low: expected a number, or -.inf for no bound, got inf"):
         build_params(Seed, window, "seed.yaml")
-
-
-def test_the_schema_of_editors_carries_names_ranges_and_meanings() -> None:
-    properties = make_schema(Seed).model_json_schema()["properties"]
-    assert properties["size_max#cm"]["description"] == "maximal size"
-    assert properties["size_max#cm"]["minimum"] == 0.0
 
 
 def test_sets_extend_one_another(tmp_path: Path) -> None:

@@ -13,7 +13,8 @@ from harvestgym.core.errors import ConfigError
 from harvestgym.evaluate import splits
 from harvestgym.evaluate.episode_runner import EPISODE_ROWS, prepare_setting
 from harvestgym.evaluate.run import evaluate_id
-from harvestgym.sweep import EpisodeCase, collect, sweep
+from harvestgym.sweep.cases import EpisodeCase
+from harvestgym.sweep.engine import collect, sweep
 
 ID = "fishing/logistic-random-v0"
 AGENT = """

@@ -17,7 +17,7 @@ from harvestgym.cli import app
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.view.scene import Map, Mark, Scene, Sprite, Stroke, Words
 from harvestgym.core.view.timeline import DoneAction, Record, Timeline, Track
-from harvestgym.evaluate.export import write_replay
+from harvestgym.evaluate.export import RecordedEpisode
 from harvestgym.evaluate.record import record_episode
 from harvestgym.evaluate.run import policy_named
 from harvestgym.registry import family_function
@@ -92,7 +92,8 @@ def farm() -> tuple[Any, Record]:
 
 @pytest.fixture(scope="module")
 def farm_page(farm: tuple[Any, Record], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_replay(FARM, *farm, tmp_path_factory.mktemp("replay") / "farm.html")
+    episode = RecordedEpisode(FARM, farm[0], "expert", 0, farm[1])
+    return episode.replay(tmp_path_factory.mktemp("replay") / "farm.html")
 
 
 class Tags(HTMLParser):

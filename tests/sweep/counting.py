@@ -12,7 +12,7 @@ from typing import ClassVar
 import numpy as np
 
 from harvestgym.core.errors import ConfigError
-from harvestgym.sweep import SweepCase
+from harvestgym.sweep.cases import SweepCase
 
 LOG = "ran.txt"
 

@@ -11,8 +11,8 @@ import pytest
 from pydantic import ValidationError
 
 from harvestgym.core.errors import ConfigError
-from harvestgym.sweep import CallCase, EpisodeCase, SweepCase, collect
-from harvestgym.sweep.cases import read_package_version
+from harvestgym.sweep.cases import CallCase, EpisodeCase, SweepCase, read_package_version
+from harvestgym.sweep.engine import collect
 
 CASE = EpisodeCase(id="farm/bean-1x1-v1", overrides={"mode": "fo", "entities": {"Soil-0": "sand"}}, seed=3)
 CHANGES = {
@@ -41,7 +41,7 @@ def test_every_field_is_tried() -> None:
 
 
 def test_the_digest_is_that_of_another_process() -> None:
-    code = "import sys; from harvestgym.sweep import SweepCase; print(SweepCase.from_text(sys.argv[1]).digest)"
+    code = "import sys; from harvestgym.sweep.cases import SweepCase; print(SweepCase.from_text(sys.argv[1]).digest)"
     done = subprocess.run([sys.executable, "-c", code, CASE.text], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == CASE.digest
 
@@ -99,7 +99,7 @@ def test_labels_are_the_paths_of_overrides() -> None:
         ({"seed": -1}, "greater than or equal to 0"),
         ({"episodes": 0}, "greater than or equal to 1"),
         ({"split": "validation"}, "'train' or 'test'"),
-        ({"overrides": {"law": object()}}, "values that JSON can write"),
+        ({"overrides": {"law": object()}}, "not a valid JSON value"),
         ({"polici": "x"}, "not permitted"),
     ],
 )
@@ -121,6 +121,8 @@ def test_a_call_is_a_case(tmp_path: Path) -> None:
 
 
 def test_importing_sweeps_loads_no_jax() -> None:
-    code = "import sys, harvestgym.sweep; print('jax' in sys.modules, 'ray' in sys.modules)"
+    code = (
+        "import sys, harvestgym.sweep.engine, harvestgym.sweep.grid; print('jax' in sys.modules, 'ray' in sys.modules)"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["False", "False"]

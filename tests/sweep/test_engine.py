@@ -15,9 +15,9 @@ import pyarrow.parquet
 import pytest
 
 from harvestgym.core.errors import ConfigError
-from harvestgym.sweep import EngineOptions, collect, find_status, read, sweep
-from harvestgym.sweep.batches import make_batches
-from harvestgym.sweep.storage import PARTIAL, find_result_path, open_folder
+from harvestgym.sweep.batches import EngineOptions, make_batches
+from harvestgym.sweep.engine import collect, sweep
+from harvestgym.sweep.storage import PARTIAL, find_result_path, find_status, open_folder, read
 from tests.sweep.counting import CountCase, read_log
 
 NUMBERS = range(1, 9)
@@ -140,7 +140,7 @@ def test_an_interruption_leaves_a_valid_folder(tmp_path: Path) -> None:
 
 KILLED = """
 from tests.sweep.test_engine import cases
-from harvestgym.sweep import sweep
+from harvestgym.sweep.engine import sweep
 import sys
 chosen = [case.model_copy(update={"key": str(case.number)}) for case in cases(sys.argv[1], fault="wait")]
 sweep(chosen, sys.argv[1] + "/out")

@@ -9,8 +9,8 @@ import pytest
 
 from harvestgym import registry
 from harvestgym.core.errors import ConfigError
-from harvestgym.sweep import EpisodeCase, expand, read_sweep_file
-from harvestgym.sweep.grid import nest_path
+from harvestgym.sweep.cases import EpisodeCase
+from harvestgym.sweep.grid import expand, nest_path, read_sweep_file
 
 BEAN, CORN = "farm/bean-1x1-v1", "farm/corn-1x1-v2"
 
@@ -79,13 +79,13 @@ def test_a_path_is_the_arguments_of_make(path: str, expected: dict[str, Any]) ->
     [
         ({"idz": [BEAN]}, "idz: expected a known key, got 'idz'; try 'ids'"),
         ({}, "ids or cases: expected at least one entry, got none"),
-        ({"ids": [BEAN], "policies": []}, "policies: expected at least one entry, got none"),
-        ({"ids": [BEAN], "seeds": []}, "seeds: expected at least one entry, got none"),
-        ({"ids": [BEAN], "overrides": {"mode": []}}, "overrides > mode: expected at least one entry, got none"),
-        ({"ids": [BEAN], "overrides": {"a": {"mode": []}}}, "overrides > a > mode: expected at least one entry"),
+        ({"ids": [BEAN], "policies": []}, r"policies: expected at least 1 item, got \[\]"),
+        ({"ids": [BEAN], "seeds": []}, "seeds: expected at least 1 item"),
+        ({"ids": [BEAN], "overrides": {"mode": []}}, "overrides > mode: expected at least 1 item"),
+        ({"ids": [BEAN], "overrides": {"a": {"mode": []}}}, "overrides > a > mode: expected at least 1 item"),
         ({"ids": [BEAN], "overrides": {"a": {"b": [1], "c": [1, 2]}}}, "expected lists of one length"),
         ({"ids": [BEAN], "overrides": {"mode": "fo"}}, "overrides > mode: expected a list"),
-        ({"ids": [BEAN], "seeds": {"first": 3}}, r"seeds: expected a list, or \{first: 0, count: 10\}"),
+        ({"ids": [BEAN], "seeds": {"first": 3}}, "seeds > count: expected a value, got nothing"),
         ({"ids": [BEAN], "seeds": [-1]}, "seed: expected greater than or equal to 0, got -1"),
         ({"ids": ["farm/been-clay-1x1-v1"]}, f"got 'farm/been-clay-1x1-v1'; try '{BEAN}'"),
         ({"cases": [{"id": BEAN, "polici": "x"}]}, "cases > 0: .*\n.*got 'polici'; try 'policy'"),

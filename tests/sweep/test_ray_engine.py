@@ -10,7 +10,10 @@ import numpy as np
 import pytest
 
 from harvestgym.core.errors import ConfigError
-from harvestgym.sweep import EngineOptions, EpisodeCase, collect, find_status, read, sweep
+from harvestgym.sweep.batches import EngineOptions
+from harvestgym.sweep.cases import EpisodeCase
+from harvestgym.sweep.engine import collect, sweep
+from harvestgym.sweep.storage import find_status, read
 from tests.short import long
 from tests.sweep.counting import CountCase, read_log
 

@@ -22,7 +22,7 @@ from harvestgym.core.policy import Policy
 from harvestgym.core.rollout import evaluate
 from harvestgym.evaluate.run import evaluation_keys, horizon, policy_named
 from harvestgym.registry import make
-from harvestgym.sweep import SweepCase
+from harvestgym.sweep.cases import SweepCase
 
 FARM = "farm/bean-1x1-v1"
 SITES = ({"Weather-0": "montpellier", "Field-0/latitude#°": 43.62}, {"Weather-0": "lille", "Field-0/latitude#°": 50.62})

@@ -21,6 +21,7 @@ from pydantic import BaseModel
 
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.loading import load_object
+from harvestgym.core.random import is_key
 
 PACKAGES = ("harvestgym", "gymnasium")
 """Packages whose classes a file may name; for the second package, only enumerations and wrappers."""
@@ -64,7 +65,7 @@ def _describe_value(value: Any, where: str) -> tuple[str, Any]:
         return "tuple", list(value)
     if isinstance(value, np.random.Generator) and isinstance(value.bit_generator, np.random.PCG64):
         return "generator", dict(value.bit_generator.state)
-    if isinstance(value, jax.Array) and is_key(value):
+    if is_key(value):
         return "key", [str(jax.random.key_impl(value)), np.asarray(jax.random.key_data(value))]
     if isinstance(value, jax.Array):
         return "device array", np.asarray(value)
@@ -128,11 +129,6 @@ def find_class(name: str, base: type = object) -> Any:
 
 def _is_named_class(cls: type) -> bool:
     return cls.__module__.split(".")[0] in PACKAGES and "<" not in cls.__qualname__
-
-
-def is_key(value: Any) -> bool:
-    """Return whether a value is a typed `jax.random` key or the shape of a key."""
-    return isinstance(value, jax.Array | jax.ShapeDtypeStruct) and jnp.issubdtype(value.dtype, jax.dtypes.prng_key)
 
 
 _MAKERS: dict[str, Callable[[Any], Any]] = {

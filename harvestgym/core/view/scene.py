@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
@@ -129,6 +129,7 @@ class Words:
 
 
 Panel = Map | Chart | Words
+PanelT = TypeVar("PanelT", Map, Chart, Words)
 
 
 @dataclass(frozen=True)
@@ -138,10 +139,14 @@ class Scene:
     title: str
     panels: tuple[Panel, ...]
 
+    def select(self, kind: type[PanelT]) -> list[PanelT]:
+        """Return the panels of one kind."""
+        return [panel for panel in self.panels if isinstance(panel, kind)]
+
     @property
     def legend(self) -> tuple[Mark, ...]:
         """One mark for each meaning on the maps, in order."""
-        maps = [panel for panel in self.panels if isinstance(panel, Map)]
+        maps = self.select(Map)
         first: dict[str, Mark] = {}
         for mark in [*(m for of in maps for m in of.legend), *(m for of in maps for m in of.marks)]:
             if mark.meaning:
@@ -157,10 +162,10 @@ def join_scenes(title: str, scenes: Mapping[str, Scene], rewards: np.ndarray) ->
     """Draw agents in one picture: the first map and last words of each, and the rewards so far, (steps, agents)."""
     maps, words, lines, length = list[Panel](), list[Panel](), list[Line](), len(rewards)
     for (name, scene), earned, colour in zip(scenes.items(), rewards.cumsum(0).T, COLOURS, strict=False):
-        maps += [replace(panel, title=name) for panel in scene.panels if isinstance(panel, Map)][:1]
-        words += [replace(panel, title=name) for panel in scene.panels if isinstance(panel, Words)][-1:]
+        maps += [replace(panel, title=name) for panel in scene.select(Map)[:1]]
+        words += [replace(panel, title=name) for panel in scene.select(Words)[-1:]]
         lines.append(Line(name, earned, colour))
-        length = max([length, *(panel.steps for panel in scene.panels if isinstance(panel, Chart))])
+        length = max([length, *(panel.steps for panel in scene.select(Chart))])
     return Scene(title, (*maps, *words, Chart("Reward so far", "", length, tuple(lines), {})))
 
 

@@ -23,7 +23,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from .fallback import report, with_fallback
+from .fallback import is_enabled, is_jit_disabled, report
 
 QUICK = {"xla_backend_optimization_level": 0}
 """Compiler options for programs that run once: compiling takes longer than running them, even without optimisation."""
@@ -85,16 +85,25 @@ def _watch(what: str, kept: bool | None, thread: int, done: threading.Event) -> 
 
 
 def jit_quickly(function: Callable[..., Any], what: str, **options: Any) -> Callable[..., Any]:
-    """Jit a function that runs once: it compiles in half the time but runs unoptimised. `what` names it in messages."""
+    """Jit a function that runs once: it compiles in half the time but runs unoptimised. `what` names it in messages.
+
+    If the options are switched off or raise an error, plain `jax.jit` compiles it.
+    """
     quick, plain = jax.jit(function, compiler_options=QUICK, **options), jax.jit(function, **options)
-    call = with_fallback("core.xla.compilation.jit_quickly", quick, plain)
 
     @wraps(function)
-    def announced(*args: Any) -> Any:
+    def call(*args: Any) -> Any:
         with announcing(what):
-            return call(*args)
+            if not is_enabled() or is_jit_disabled():
+                return plain(*args)
+            try:
+                return quick(*args)
+            except Exception as error:
+                result = plain(*args)  # raises the error again if the caller caused it
+                report("core.xla.compilation.jit_quickly", error)
+                return result
 
-    return announced
+    return call
 
 
 def map_over_shards(

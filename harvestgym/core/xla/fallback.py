@@ -1,12 +1,9 @@
-"""The off switch of `core.xla`, and the fallback to plain `jax.jit` if a part of it fails."""
+"""The off switch of `core.xla`, and the log of its parts that failed and were replaced."""
 
 from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable
-from functools import wraps
-from typing import Any
 
 import jax
 
@@ -20,27 +17,6 @@ reported: set[str] = set()
 def is_enabled() -> bool:
     """Return whether code that depends on internals may be used."""
     return os.environ.get(SWITCH_VARIABLE, "").casefold() != "off"
-
-
-def with_fallback(piece: str, special: Callable[..., Any], plain: Callable[..., Any]) -> Callable[..., Any]:
-    """Make a function that calls `special`, or `plain` if `special` is switched off or raises an error.
-
-    If `plain` also raises an error, the caller caused it, and it is raised unchanged. Otherwise one warning per process
-    is logged for `piece`.
-    """
-
-    @wraps(plain)
-    def run(*args: Any) -> Any:
-        if not is_enabled() or is_jit_disabled():
-            return plain(*args)
-        try:
-            return special(*args)
-        except Exception as error:
-            result = plain(*args)
-            report(piece, error)
-            return result
-
-    return run
 
 
 def is_jit_disabled() -> bool:

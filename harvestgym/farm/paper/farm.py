@@ -107,7 +107,7 @@ class Farm(GymEnv):
         self.action_space, self.state_space = self.language.space, state_space(self.language.names)
         self._acting, self._obs = False, None
         self._asked: list[Request] = []
-        self._prepare()
+        self._read = self.language.to_array
 
     def _prepare(self) -> None:
         super()._prepare()
@@ -145,7 +145,7 @@ class Farm(GymEnv):
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, Info]:
         """Start an episode; return the observation in `observation_space`, and info."""
-        if seed is None and not self._compiled.begun:
+        if seed is None and not self._begun:
             seed = self._seed
         obs, info = super().reset(seed=seed, options=options)
         self._acting, self._asked, self._obs = False, [], obs

@@ -140,7 +140,7 @@ class FarmPage(Page):
     def fields(self) -> None:
         """Show the fields, with a button for each plot."""
         scene = self.session.picture
-        maps = [panel for panel in scene.panels if isinstance(panel, Map)]
+        maps = scene.select(Map)
         with box("section", "card fields"):
             with box("div", "maps"):
                 for field, panel in enumerate(maps):
@@ -153,9 +153,8 @@ class FarmPage(Page):
     def charts(self) -> None:
         """Show charts of the season, as far as it is known to the farmer."""
         with box("section", "card charts"):
-            for panel in self.session.picture.panels:
-                if isinstance(panel, Chart):
-                    chart(panel)
+            for panel in self.session.picture.select(Chart):
+                chart(panel)
 
     def _map(self, field: int, panel: Map) -> None:
         drawn = map_image(panel)

@@ -73,20 +73,17 @@ class FishingPage(Page):
             scene = self.session.scene()
             with box("section", "card", "truth"):
                 words("h2", "What really happened")
-                for panel in scene.panels:
-                    if isinstance(panel, Map):
-                        image(map_image(panel).address, "the stocks", "wide")
+                for panel in scene.select(Map):
+                    image(map_image(panel).address, "the stocks", "wide")
                 with box("div", "charts"):
-                    for panel in scene.panels:
-                        if isinstance(panel, Chart):
-                            chart(panel)
+                    for panel in scene.select(Chart):
+                        chart(panel)
                 legend(scene)
             return
         observed = self.session.beliefs
         with box("section", "card course", "course"):
-            for panel in () if observed is None else self.session.scene(observed).panels:
-                if isinstance(panel, Map):
-                    image(map_image(panel).address, "the stocks, as observed", "wide")
+            for panel in () if observed is None else self.session.scene(observed).select(Map):
+                image(map_image(panel).address, "the stocks, as observed", "wide")
             chart(self._survey_chart(), "survey results", width=640, height=250)
             chart(self._catch_chart(), "your decisions", width=640, height=250)
 

@@ -66,7 +66,7 @@ class ForagerPage(Page):
         with box("section", "card fields views-card", "view"):
             legend(scene)
             with box("div", "views"):
-                for panel in (panel for panel in scene.panels if isinstance(panel, Map)):
+                for panel in scene.select(Map):
                     with box("figure"):
                         words("figcaption", panel.title)
                         image(map_image(panel).address, panel.title)

@@ -11,7 +11,7 @@ import pytest
 
 from harvestgym.core.xla import processes
 from harvestgym.core.xla.processes import free_programs_if_full
-from harvestgym.sweep import EpisodeCase
+from harvestgym.sweep.cases import EpisodeCase
 from harvestgym.sweep.engine import collect
 from tests.short import long
 

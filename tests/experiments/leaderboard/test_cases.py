@@ -13,7 +13,8 @@ from experiments.leaderboard.foresight import Search
 from experiments.leaderboard.run import make_policy_rows
 from experiments.leaderboard.store import FORESIGHT, read_rows
 from harvestgym.core.errors import ConfigError
-from harvestgym.sweep import SweepCase, collect
+from harvestgym.sweep.cases import SweepCase
+from harvestgym.sweep.engine import collect
 
 LEVELS, LOGISTIC = "fishing/logistic-levels-v0", "fishing/logistic-v0"
 SEASONS, PLANNED, SEARCH = 50, 4, (4, 2, 2)

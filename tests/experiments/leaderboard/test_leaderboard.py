@@ -20,7 +20,7 @@ from harvestgym import registry
 from harvestgym.core.policy import constant_policy
 from harvestgym.core.wrappers import TimeLimit
 from harvestgym.evaluate import splits
-from harvestgym.sweep import collect
+from harvestgym.sweep.engine import collect
 from tests.evaluate.reeds import DAYS, LOOK
 
 QUICK = Search(trials=8, generations=6, elites=2)

@@ -26,7 +26,7 @@ from harvestgym.core.policy import constant_policy
 from harvestgym.evaluate import splits
 from harvestgym.evaluate.run import evaluate_id, horizon, policy_named
 from harvestgym.farm import MapFarm
-from harvestgym.sweep import collect
+from harvestgym.sweep.engine import collect
 from tests.short import long
 
 LEVELS, LOGISTIC = "fishing/logistic-levels-v0", "fishing/logistic-v0"

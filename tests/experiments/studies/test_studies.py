@@ -15,7 +15,7 @@ from experiments.make_studies import PAGES
 from experiments.studies.__main__ import app
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.view.tables import Table
-from harvestgym.sweep import EngineOptions
+from harvestgym.sweep.batches import EngineOptions
 from tests.script import ROOT
 
 
