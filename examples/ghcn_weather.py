@@ -1,4 +1,6 @@
-"""GHCN-Daily: convert station files from NOAA's daily climate network to a weather table with the paper's columns.
+"""GHCN-Daily: convert a station file from NOAA's daily climate network to a weather table with the paper's columns.
+
+    python examples/ghcn_weather.py USW00024233.dly --out seattle-record.csv
 
 Two layouts are read: `ID.dly` (a line per month and element), and `ID.csv` or `ID.csv.gz` from the folder `by_station`
 (a line per day and element). Values that failed a quality check are dropped. The table contains the longest run of
@@ -8,6 +10,7 @@ and wind where they are missing.
 
 from __future__ import annotations
 
+import argparse
 import csv
 import datetime
 import gzip
@@ -183,3 +186,24 @@ def estimate_humidity(t_min: np.ndarray, t_max: np.ndarray) -> np.ndarray:
 def vapour_pressure(temperature: np.ndarray) -> np.ndarray:
     """Return the saturation vapour pressure, in hPa (FAO-56 eq. 11)."""
     return 6.108 * np.exp(17.27 * temperature / (temperature + 237.3))
+
+
+def main() -> None:
+    """Convert a station file."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("file", type=Path, help="station file: ID.dly, ID.csv or ID.csv.gz")
+    parser.add_argument("--out", type=Path, required=True, help="weather table to write (CSV)")
+    parser.add_argument("--missing", type=int, default=MISSING_DAYS, help="maximum missing days per element and year")
+    args = parser.parse_args()
+    try:
+        table = read_station(args.file, args.missing)
+    except WeatherTableError as error:
+        parser.error(str(error))
+    table.write(args.out)
+    filled = ", ".join(f"{count} of {name}" for name, count in table.filled.items() if count)
+    print(f"{table.dates[0].year} to {table.dates[-1].year}, {len(table.dates)} days; filled: {filled or 'none'}")
+    print(f"wrote {args.out}; use it as [Weather, {{extends: base, table: {args.out}, rain: mm}}]")
+
+
+if __name__ == "__main__":
+    main()
