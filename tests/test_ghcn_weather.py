@@ -9,8 +9,9 @@ import sys
 import numpy as np
 import pytest
 
+from harvestgym.core.errors import ConfigError
 from harvestgym.farm.entities.weather import Weather
-from harvestgym.farm.weather_data.table import WeatherTableError, read_table
+from harvestgym.farm.weather_data.table import read_table
 from tests.script import script
 
 converter = script("examples/ghcn_weather.py")
@@ -132,6 +133,6 @@ def test_the_script_writes_a_table_that_a_farm_replays(tmp_path, monkeypatch, ca
 )
 def test_mistakes_in_a_station_file_are_named(tmp_path, name, text, message):
     (tmp_path / name).write_text(text)
-    with pytest.raises(WeatherTableError) as caught:
+    with pytest.raises(ConfigError) as caught:
         read_station(tmp_path / name)
     assert message in str(caught.value)
