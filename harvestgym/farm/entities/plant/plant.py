@@ -190,12 +190,8 @@ class Plant(Crop, Entity):
         self, state: PlantState, place: Place, board: Board, light: jax.Array | float
     ) -> tuple[PlantState, jax.Array]:
         """Return the state after today's uptake, with unmet needs recorded, and the water transpired."""
-        air, ground, share, need = (
-            board.read_one(Air),
-            board.read_one(Ground),
-            board.read_own(Share),
-            board.read_own(Need),
-        )
+        air, ground = board.read_one(Air), board.read_one(Ground)
+        share, need = board.read_own(Share), board.read_own(Need)
         held, full = state.water + share.water, needs.transpiration(self, state, place.surface, air)
         lost = jnp.minimum(light * (needs.transpired_share(self, state, ground) * full), held)
         thirst = needs.water_demand(self, state, light * full)
