@@ -310,6 +310,5 @@ def _sky(own: WeatherOptions, where: str) -> tuple[DaySource, Any, Any]:
         table = table.of_years(own.years)
     if table is not None and not own.generate:
         return replay_table(table), rose, np.float32(altitude)
-    measured = table if given is not None or own.years is not None else None
-    normals = measure_normals(measured.days, measured.start_day) if measured else site.normals  # type: ignore[union-attr]
+    normals = site.normals if site and table is site.table else measure_normals(table.days, table.start_day)  # pyright: ignore
     return compute_climate(normals), rose, np.float32(altitude)
