@@ -161,7 +161,7 @@ def test_wind_at_2m_is_a_plausible_daily_mean(name):
 
 
 UNIFORM = st.floats(0, 1, exclude_max=True, width=32)
-one_day = jax.jit(g.next_day)
+one_day = jax.jit(g.Climate.next)
 
 
 @given(
