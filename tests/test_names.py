@@ -38,7 +38,6 @@ SHARED = {
     "run": "the command `harvestgym run`, and the function that starts the browser game",
     "scene": "the functions of the families, and of the neighbours who share water",
     "score": "the command `harvestgym score`, and the function that it calls",
-    "vapour_pressure": "FAO-56 is computed independently of the farm, to compare the two",
 }
 """Names that several modules share on purpose, and why."""
 

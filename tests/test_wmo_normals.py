@@ -99,7 +99,7 @@ def test_generated_days_have_the_published_normals(name):
     normals = load_site(name).normals
     climate = compute_climate(normals)
     draws = jax.random.uniform(jax.random.key(7), (30 * 365, generator.DRAWS))
-    days, _ = jax.jit(simulate)(climate, generator.first_memory(climate, draws[0]), 1, draws)
+    days, _ = jax.jit(simulate)(climate, climate.first(1, draws[0]), 1, draws)
     month = np.tile(calendar().month, 30)
     for column in ("t_min", "t_max"):
         found = [np.asarray(getattr(days, column))[month == m].mean() for m in range(12)]

@@ -50,6 +50,7 @@ Number = Annotated[float, BeforeValidator(_number)]
 Count = Annotated[int, BeforeValidator(_number)]
 Weight = Annotated[Number, Field(ge=0, le=1)]
 Cost = Annotated[Number, Field(ge=0, le=WIDE)]
+CostsByName = dict[str, dict[str, dict[str, Cost]]]
 
 
 def parse_plot(value: Any) -> Any:
@@ -175,13 +176,13 @@ Plots = Annotated[
 class RulesSpec(Strict):
     """The rules of an episode: its start, its observations and actions, and its end."""
 
-    horizon: Days = Field(alias="horizon#day", default=360)
-    init: dict[str, dict[str, dict[str, ValueSpec]]] = {}
+    horizon: Days = Field(alias="horizon#day", default=360, description="days of an episode, at most")
+    init: dict[str, dict[str, dict[str, ValueSpec]]] = Field({}, description="first values, drawn for each episode")
     free_observations: list[Condition] = []
     observations: list[Condition] | None = None
     interventions: dict[str, dict[str, dict[str, dict[str, ValueSpec] | None]]] | None = None
-    terminal_conditions: AnyOf = []
-    max_action_schedule_size: StrictInt = Field(default=1, ge=1, le=100)
+    terminal_conditions: AnyOf = Field([], description="ends an episode early")
+    max_action_schedule_size: StrictInt = Field(1, ge=1, le=100, description="interventions of a step, at most")
     further: dict[str, ComponentSpec] = {}
 
 
@@ -189,18 +190,18 @@ class ScoreSpec(Strict):
     """BasicScore: the costs of actions and observations, and the rewards for stages and the final harvest."""
 
     kind: Literal["BasicScore"] = "BasicScore"
-    intervention_cost: Cost = 1.0
-    intervention_costs: dict[str, dict[str, dict[str, Cost]]] = {}
-    observation_cost: Cost = 1.0
-    observation_costs: dict[str, dict[str, dict[str, Cost]]] = {}
-    stage: Cost = 1.0
-    bio: Weight = 0.0
-    resource: Weight = 0.0
-    soil: Weight = 0.0
-    harvest: Weight = Field(alias="yield", default=1.0)
-    plant: Weight = 0.0
-    terms: dict[str, ComponentSpec] = {}
-    risk: Risk = None
+    intervention_cost: Cost = Field(1.0, description="points that each intervention costs")
+    intervention_costs: CostsByName = Field({}, description="points for these instead")
+    observation_cost: Cost = Field(1.0, description="points that each observed number costs")
+    observation_costs: CostsByName = Field({}, description="points for these instead")
+    stage: Cost = Field(1.0, description="points when a plant moves to its next stage")
+    bio: Weight = Field(0.0, description="points for the life counted on every day of the episode")
+    resource: Weight = Field(0.0, description="points lost for each litre of water, kg of fertilizer and kg of poison")
+    soil: Weight = Field(0.0, description="points for the microlife of the soil at the end, 0 to 1")
+    harvest: Weight = Field(1.0, alias="yield", description="points for each kg harvested")
+    plant: Weight = Field(0.0, description="points for the development of the plants that live at the end, 0 to 1")
+    terms: dict[str, ComponentSpec] = Field({}, description="further terms of the reward")
+    risk: Risk = Field(None, description="risk measure of the returns that `harvestgym run` reports")
 
 
 class MixtureSpec(Strict):
@@ -322,7 +323,9 @@ class FarmSpec(Strict):
     rules: RulesSpec = RulesSpec.model_validate({})
     scoring: ScoreSpec = ScoreSpec.model_validate({})
     context: ContextSpec | None = None
-    mode: Literal["fo", "po", "ao"] = "po"
+    mode: Literal["fo", "po", "ao"] = Field(
+        "po", description="po: a step is a day; fo: the same, all variables observed; ao: half a day, observe, then act"
+    )
     expert: list[OrderRule] = []
 
 

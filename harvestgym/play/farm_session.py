@@ -64,7 +64,7 @@ class FarmSession(Session):
         """The goal of the game: how the score is computed and when a season ends, as printed by `harvestgym show`."""
         rows = {name: f"{meaning}: {value}" for name, value, meaning in rules_table(self.env).rows}
         scored = [text for name, text in rows.items() if name.startswith("score") and not name.endswith("costs")]
-        return (*scored, rows["horizon#day"], rows["ends when"])
+        return (*scored, rows["horizon#day"], rows["terminal_conditions"])
 
     def news(self, since: int) -> list[str]:
         """Return the events after step `since` that the farmer knows about, one line each."""

@@ -151,6 +151,7 @@ class Entity:
         explains: state fields that explain deaths and slow growth; they appear in `info`.
         randomness: maps names to the axes of the uniforms drawn for it each day (a single draw, sliced by use).
         derived: the `Meta` of each variable that `views` computes.
+        counted: maps words to the variables whose sum `describe` reports.
         shared: whether fields at the same location share its random draws if its parameters are equal.
     """
 
@@ -163,6 +164,7 @@ class Entity:
     actions: ClassVar[tuple[Action, ...]] = ()
     published: ClassVar[tuple[tuple[type[Message], str], ...]] = ()
     derived: ClassVar[Mapping[str, Meta]] = {}
+    counted: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     shared: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
@@ -209,8 +211,9 @@ class Entity:
         return []
 
     def describe(self, seen: DrawContext, place: Place) -> list[str]:
-        """Return short lines of text about the entity; runs on the host, in NumPy."""
-        return []
+        """Return short lines of text about the entity, by default the `counted` numbers; runs on the host, in NumPy."""
+        numbers = {words: np.nansum([seen.total(key) for key in keys]) for words, keys in self.counted.items()}
+        return [f"{words}: {number:.0f}" for words, number in numbers.items() if number > 0]
 
     def init(self, key: jax.Array, place: Place) -> Any:
         """Return the state before the first day; all zero by default."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import InitVar, dataclass
 
 import numpy as np
 
@@ -12,6 +13,7 @@ SMALL, CORNER = 0.17, 0.4
 """Sizes of a small drawing, in plots."""
 
 
+@dataclass(eq=False, repr=False)
 class DrawContext(dict[str, np.ndarray]):
     """Variables of an entity by key, `seen["plot_population#nb"]`; unknown values are NaN.
 
@@ -23,19 +25,16 @@ class DrawContext(dict[str, np.ndarray]):
         crowded: whether the field has so many plots that small drawings are moved to the corners of their plot.
     """
 
-    def __init__(
-        self,
-        values: Mapping[str, np.ndarray],
-        name: str = "",
-        sets: tuple[str, ...] = (),
-        rank: int = 0,
-        kinds: int = 1,
-        margin: float = 0.0,
-        crowded: bool = False,
-    ) -> None:
-        super().__init__(values)
-        self.name, self.sets, self.rank, self.kinds = name, sets, rank, kinds
-        self.margin, self.crowded = margin, crowded
+    known: InitVar[Mapping[str, np.ndarray]]
+    name: str = ""
+    sets: tuple[str, ...] = ()
+    rank: int = 0
+    kinds: int = 1
+    margin: float = 0.0
+    crowded: bool = False
+
+    def __post_init__(self, known: Mapping[str, np.ndarray]) -> None:
+        self.update(known)
 
     def number(self, key: str) -> float:
         """Return the value of a field-wide variable; NaN if unknown."""

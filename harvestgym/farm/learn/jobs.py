@@ -148,27 +148,14 @@ class MacroJobs(Wrapper[FarmParams]):
         at = jax.lax.argmax(jnp.where(possible, need, -jnp.inf), 0, jnp.int32)
         return jnp.where(possible.any(), jnp.asarray(job.orders, jnp.int32)[at], 0)
 
-    def inner(self, state: JobState) -> MapState:
-        return state.inner
-
     def read(self, action: Any) -> Any:
         return jnp.zeros(3, jnp.int32)  # the plot depends on the state; pictures show only completed orders
 
-    def reset(self, key: jax.Array, params: FarmParams | None = None) -> tuple[JobState, Timestep]:
-        return self._begin(*self.env.reset(key, params))
-
-    def again(self, key: jax.Array, last: JobState, renew: jax.Array, params: FarmParams) -> tuple[Any, Timestep]:
-        return self._begin(*self.env.again(key, last.inner, renew, params))
-
-    def _begin(self, inner: MapState, first: Timestep) -> tuple[JobState, Timestep]:
-        return JobState(inner, first.obs), first._replace(obs=flatten_maps(first.obs))
+    def opened(self, state: MapState, first: Timestep) -> tuple[JobState, Timestep]:
+        obs: Any = first.obs
+        return JobState(state, obs), first._replace(obs=jnp.concatenate([obs["plots"].ravel(), obs["farm"]]))
 
     def step(
         self, key: jax.Array, state: JobState, action: Any, params: FarmParams | None = None
     ) -> tuple[JobState, Timestep]:
-        return self._begin(*self.env.step(key, state.inner, self._choose(action, state), params))
-
-
-def flatten_maps(obs: dict[str, Any]) -> jax.Array:
-    """Return an observation's numbers as one vector, without the mask."""
-    return jnp.concatenate([obs["plots"].ravel(), obs["farm"]])
+        return self.opened(*self.env.step(key, state.inner, self._choose(action, state), params))

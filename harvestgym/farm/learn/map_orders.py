@@ -151,9 +151,6 @@ class MapSpace(gymnasium.spaces.MultiDiscrete):
         self.table, self.batch = table, batch
         super().__init__(np.broadcast_to(np.asarray(table.shape), (*batch, 3)).copy(), seed=seed)
 
-    def __reduce__(self) -> Any:
-        return _restore_space, (self.table, self.batch, self._np_random)
-
     def sample(self, mask: Any = None, probability: Any = None) -> Any:
         """Draw an order; `mask` comes from an observation."""
         if probability is not None:
@@ -173,12 +170,6 @@ def _row(mask: Any, i: int) -> Any:
     if mask is None or np.ndim(mask["what"]) == 1:
         return mask
     return {name: rows[i] for name, rows in mask.items()}
-
-
-def _restore_space(table: MapTable, batch: tuple[int, ...], random: Any) -> MapSpace:
-    space = MapSpace(table, batch)
-    space._np_random = random
-    return space
 
 
 @batch_space.register(MapSpace)

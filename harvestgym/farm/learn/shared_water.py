@@ -15,6 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from gymnasium import spaces
+from gymnasium.vector.utils import batch_space
 
 from harvestgym.core.checks import check_fields
 from harvestgym.core.env import Env, Timestep
@@ -122,13 +123,11 @@ class SharedWater(Env[SharedWaterState, SharedWaterParams]):
 
     @property
     def observation_space(self) -> gymnasium.Space[Any]:
-        own, _ = self.own_spaces
-        low, high = (np.tile(end, (self.farms, 1)) for end in (own.low, own.high))
-        return spaces.Box(low, high, dtype=np.float32)
+        return batch_space(self.own_spaces[0], self.farms)
 
     @property
     def action_space(self) -> gymnasium.Space[Any]:
-        return spaces.MultiDiscrete([self.env.actions.size] * self.farms)
+        return batch_space(self.own_spaces[1], self.farms)
 
     def reset(self, key: jax.Array, params: Any = None) -> tuple[SharedWaterState, Timestep]:
         params = self.given(params)

@@ -123,11 +123,8 @@ class RuleSet:
         found = [rule.fires(v, read) for rule, v in zip(self.rules, numbers.values, strict=True)]
         wanted = jnp.concatenate([fired for fired, _ in found]) & (carry.since >= numbers.pause)
         chosen = self._select(wanted, jnp.concatenate([need for _, need in found]))
-        order = (
-            jnp.zeros(self.schedule, jnp.int32)
-            .at[: len(chosen)]
-            .set(jnp.where((wanted & ~self._asking)[chosen], jnp.asarray(numbers.actions)[chosen], 0))
-        )
+        given = jnp.where((wanted & ~self._asking)[chosen], jnp.asarray(numbers.actions)[chosen], 0)
+        order = jnp.zeros(self.schedule, jnp.int32).at[: len(chosen)].set(given)
         order = order[0] if self.schedule == 1 else order
         done = jnp.zeros(len(self._asking), bool).at[chosen].set(wanted[chosen])
         memory = self._remember(carry, jnp.where(carry.acting, done & ~self._asking, wanted & self._asking))

@@ -30,8 +30,8 @@ DAYS_AROUND = 45
 
 PAUSE = "every#day"
 
-Visit = Callable[[str, float, Any], float]
-"""Function that receives a number's name and value and what the number refers to, and returns its new value.
+Visit = Callable[[str, float, Any, OrderRule], float]
+"""Function that receives a number's name and value, what it refers to and its rule, and returns its new value.
 
 A number refers to the other side of a comparison, to the key of a parameter, or, for a pause, to None.
 """
@@ -40,7 +40,7 @@ A number refers to the other side of a comparison, to the key of a parameter, or
 def list_numbers(rules: Sequence[OrderRule]) -> dict[str, float]:
     """List the numbers in rules by name."""
     found: dict[str, float] = {}
-    map_numbers(rules, lambda name, value, _: found.setdefault(name, value))
+    map_numbers(rules, lambda name, value, *_: found.setdefault(name, value))
     return found
 
 
@@ -51,7 +51,7 @@ def replace_numbers(rules: Sequence[OrderRule], numbers: Mapping[str, float], wh
         if name not in known:
             hint = "try removing the tuned file, then `harvestgym tune`"
             raise ConfigError(f"{where}: expected a number of the expert's rules, got {name!r}; {hint}")
-    return map_numbers(rules, lambda name, value, _: numbers.get(name, value))
+    return map_numbers(rules, lambda name, value, *_: numbers.get(name, value))
 
 
 def map_numbers(rules: Sequence[OrderRule], visit: Visit) -> list[OrderRule]:
@@ -78,13 +78,13 @@ def _map_rule(rule: OrderRule, number: int, visit: Visit) -> OrderRule:
     def change(text: str) -> str:
         tree = parse_formula(text)
         for name, of, number in list_thresholds(tree):
-            number.value = visit(rename(f"{prefix} {name}", number.value), number.value, of)
+            number.value = visit(rename(f"{prefix} {name}", number.value), number.value, of, rule)
         return write_formula(tree)
 
     changed: dict[str, Any] = {"when": [change(text) for text in rule.when]}
     numbers = {key: value for key, value in rule.amounts.items() if _is_number(value)}
-    changed |= {key: visit(f"{prefix} {key}", value, key) for key, value in numbers.items()}
-    every = round(visit(f"{prefix} {PAUSE}", rule.every, None)) if rule.every > 1 else rule.every
+    changed |= {key: visit(f"{prefix} {key}", value, key, rule) for key, value in numbers.items()}
+    every = round(visit(f"{prefix} {PAUSE}", rule.every, None, rule)) if rule.every > 1 else rule.every
     return rule.model_copy(update=changed | {"every": every})
 
 
@@ -110,17 +110,15 @@ def make_rule_families(env: FarmModel) -> dict[str, RuleFamily]:
         return {}
     rules = env.spec.expert
     ranges: dict[str, NumberRange] = {}
-    for i, rule in enumerate(rules):
 
-        def find(name: str, value: float, of: Any, rule: OrderRule = rule) -> float:
-            ranges.setdefault(name, _find_range(env, rule, of, value))
-            return value
-
-        _map_rule(rule, i, find)
+    def find(name: str, value: float, of: Any, rule: OrderRule) -> float:
+        ranges.setdefault(name, _find_range(env, rule, of, value))
+        return value
 
     def build(given: Mapping[str, float]) -> Policy:
         return compile_policy(env, replace_numbers(rules, given, "expert"))
 
+    map_numbers(rules, find)
     return {"expert": RuleFamily({name: r for name, r in ranges.items() if r.low < r.high}, build)}
 
 

@@ -112,7 +112,7 @@ def action_marks(env: FarmModel, record: Record, step: int, field: int, margin: 
         Mark(
             _tool(env, order), *_corner(plot, n, margin, crowded),
             text=_amount(env, order) if plot and len(orders) == 1 and not crowded else "",
-            meaning=f"done: {_verb(env, order)}",
+            meaning=f"done: {_entity_and_action(env, order)}",
         )
         for plot, orders in by_plot.items() for n, order in enumerate(orders)
     ]  # fmt: skip
@@ -150,10 +150,15 @@ def _own_sprite(name: str) -> Sprite:
 
 def describe_order(env: FarmModel, order: Order) -> str:
     """Describe an order: `Soil: watering on plot (0, 0), amount 20 L`, with the field if there are several."""
-    field = f"{order.row.names[0]} " if len(env.fields) > 1 else ""
     plot = f" on plot {order.plot}" if order.plot is not None else ""
     values = "".join(f", {key_words(key)} {text}" for key, text in _value_texts(env, order).items())
-    return f"{field}{entity_titles(env)[order.row.names]}: {_plain_name(order)}{plot}{values}"
+    return f"{_entity_and_action(env, order)}{plot}{values}"
+
+
+def _entity_and_action(env: FarmModel, order: Order) -> str:
+    """Return `Soil: watering`, with the field if there are several."""
+    field = f"{order.row.names[0]} " if len(env.fields) > 1 else ""
+    return f"{field}{entity_titles(env)[order.row.names]}: {_words_of_name(order.row.action.name)}"
 
 
 def action_lines(env: FarmModel, record: Record, step: int) -> Iterator[str]:
@@ -179,26 +184,9 @@ def observation_lines(env: FarmModel, record: Record, step: int) -> Iterator[str
 
 
 def _brief(env: FarmModel, order: Order) -> str:
-    """Return the action and its amount, with the field and the farmer if there are several."""
+    """Return the action and its amount, with the farmer if there are several."""
     farmer = env.actions.farmers[order.farmer] if len(env.actions.farmers) > 1 else ""
-    field = f"on {order.row.names[0]}" if len(env.fields) > 1 else ""
-    return " ".join(filter(None, (farmer, _verb(env, order), _amount(env, order), field)))
-
-
-def _verb(env: FarmModel, order: Order) -> str:
-    """Return the action in words, with its entity's parameter set if several entities have such an action."""
-    rows = {row.names for row in env.actions.rows if row.action.name == order.row.action.name}
-    words = _plain_name(order)
-    if len(rows) == 1 or words.startswith("watering"):
-        return words
-    field, entity = order.row.names
-    which = env.spec.fields[field].entities[order.row.entity][1]
-    name = which if isinstance(which, str) else str(which.get("extends", entity))
-    return f"{words} {name.replace('_', ' ')}"
-
-
-def _plain_name(order: Order) -> str:
-    return _words_of_name(order.row.action.name)
+    return " ".join(filter(None, (farmer, _entity_and_action(env, order), _amount(env, order))))
 
 
 def _words_of_name(name: str) -> str:

@@ -13,6 +13,7 @@ from harvestgym.core.view.tables import Table, describe_range
 from harvestgym.core.yaml_io import to_line
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.entities.base import Entity, Parameter
+from harvestgym.farm.schema import FarmSpec, RulesSpec, ScoreSpec
 
 from .words import code_labels
 
@@ -30,23 +31,9 @@ def describe(env: FarmModel) -> list[Table]:
 
 
 MEANINGS = {
-    "mode": "po: a step is a day; fo: the same, every variable observed; ao: half a day, observe, then act",
-    "horizon#day": "days of an episode, at most",
-    "max_action_schedule_size": "interventions of a step, at most",
-    "starts with": "first values, drawn for each episode",
-    "ends when": "ends an episode early",
-    "intervention_cost": "points that each intervention costs",
-    "intervention_costs": "points for these instead",
-    "observation_cost": "points that each observed number costs",
-    "observation_costs": "points for these instead",
-    "stage": "points when a plant moves to its next stage",
-    "bio": "points for the life counted on every day of the episode",
-    "resource": "points lost for each litre of water and kg of fertilizer and poison used",
-    "soil": "points for the microlife of the soil at the end, 0 to 1",
-    "yield": "points for each kg harvested",
-    "plant": "points for the development of the plants that live at the end, 0 to 1",
-    "terms": "further terms of the reward",
-    "risk": "risk measure of the returns that `harvestgym run` reports",
+    info.alias or name: info.description or ""
+    for part in (FarmSpec, RulesSpec, ScoreSpec)
+    for name, info in part.model_fields.items()
 }
 """The meaning of each rule and each part of the score."""
 
@@ -55,8 +42,8 @@ def rules_table(env: FarmModel) -> Table:
     """Make the table of the mode, the start, the stopping conditions, the farmers and nonzero parts of the score."""
     spec = env.spec
     entries = {f"{keyword}=": ", ".join(sets) for keyword, sets in spec.presets.items()} | {"mode": spec.mode}
-    entries |= spec.rules.model_dump(by_alias=True, include={"horizon", "max_action_schedule_size"})
-    entries |= {"starts with": _start_text(env), "ends when": ends_text(env) or "the horizon is reached"}
+    entries |= spec.rules.model_dump(by_alias=True, include={"horizon", "init", "max_action_schedule_size"})
+    entries |= {"terminal_conditions": " or ".join(spec.rules.terminal_conditions) or "the horizon is reached"}
     entries |= {f"farmer {i}": f.model_dump(exclude_none=True) for i, f in enumerate(spec.farmers)}
     free = {"observation_cost", "observation_costs"} if spec.mode != "ao" else set()
     scoring = spec.scoring.model_dump(by_alias=True, exclude={"kind", *free}, exclude_none=True)
@@ -67,21 +54,6 @@ def rules_table(env: FarmModel) -> Table:
     return Table(
         "Rules and reward", ("what", "value", "meaning"), list(zip(entries, texts, meanings, strict=True)), ("rules",)
     )
-
-
-def _start_text(env: FarmModel) -> str:
-    pairs = zip(env.starts, env.params.starts, strict=True)
-    return "; ".join(f"{s.variable.name}: {_choices_text(s.variable.meta, v, s.between)}" for s, v in pairs)
-
-
-def _choices_text(meta: Meta, values: Any, between: bool) -> str:
-    texts = [meta.labels[int(v)] if meta.labels else f"{v:g}" for v in np.atleast_1d(values)]
-    return (" to " if between else " or ").join(texts)
-
-
-def ends_text(env: FarmModel) -> str:
-    """Return the stopping conditions as text; empty if there are none."""
-    return " or ".join(env.spec.rules.terminal_conditions)
 
 
 def entities_table(env: FarmModel) -> Table:

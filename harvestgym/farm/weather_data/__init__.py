@@ -1,1 +1,1 @@
-"""Weather readers: tables of daily observations, GHCN-Daily stations and monthly normals."""
+"""Weather readers: tables of daily observations and monthly normals."""

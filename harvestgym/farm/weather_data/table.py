@@ -6,7 +6,7 @@ import csv
 import datetime
 import difflib
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -91,16 +91,6 @@ class WeatherTable:
         return len(self.days.rain)
 
     @property
-    def years(self) -> int:
-        """The number of complete years."""
-        return len(self) // YEAR
-
-    @property
-    def day_of_year(self) -> np.ndarray:
-        """The day of the year of each row, 1 to 365; int32."""
-        return ((self.start_day - 1 + np.arange(len(self))) % YEAR + 1).astype(np.int32)
-
-    @property
     def calendar_years(self) -> list[int]:
         """The calendar years that the table contains completely."""
         if self.start_year is None:
@@ -147,9 +137,10 @@ def read_table(
     return _check_cells(name, dict(zip(header, body, strict=True)), rain)
 
 
-def constant_table(name: str, day: Day) -> WeatherTable:
-    """Return a one-year table in which every day is `day`."""
-    return WeatherTable(name, Day(*(_frozen(np.full(YEAR, value)) for value in day)))
+def constant_table(name: str, day: Mapping[str, float]) -> WeatherTable:
+    """Return a one-year table in which every day has the values in `day`, by column."""
+    _check_header(name, list(day))
+    return _check_cells(name, {column: [value] * YEAR for column, value in day.items()}, "mm")
 
 
 def _check_header(name: str, header: Sequence[str]) -> None:

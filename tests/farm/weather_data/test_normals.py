@@ -98,7 +98,7 @@ def test_what_is_measured_is_generated_and_measured_again(name):
     first = load_site(name).normals
     climate = compute_climate(first)
     draws = jax.random.uniform(jax.random.key(6), (200 * YEAR, generator.DRAWS))
-    days, _ = jax.jit(simulate)(climate, generator.first_memory(climate, draws[0]), 1, draws)
+    days, _ = jax.jit(simulate)(climate, climate.first(1, draws[0]), 1, draws)
     again = measure_normals(days)
     for field, within in {"t_min": 0.6, "t_max": 0.6, "t_mean": 0.6, "humidity": 1.5, "wind": 0.15}.items():
         np.testing.assert_allclose(getattr(again, field), getattr(first, field), atol=within, err_msg=field)
@@ -114,7 +114,7 @@ def test_a_climate_of_one_day_generates_that_day(name):
     site = load_site(name)
     climate = compute_climate(site.normals)
     draws = jax.random.uniform(jax.random.key(0), (YEAR, generator.DRAWS))
-    days, _ = jax.jit(simulate)(climate, generator.first_memory(climate, draws[0]), 1, draws)
+    days, _ = jax.jit(simulate)(climate, climate.first(1, draws[0]), 1, draws)
     for column, expected in zip(days, site.table.days, strict=True):
         np.testing.assert_allclose(column, expected, rtol=0.05, atol=0.02)
 

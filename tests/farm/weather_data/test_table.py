@@ -6,12 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from harvestgym.farm.weather_data.table import (
-    Day,
-    WeatherTableError,
-    constant_table,
-    read_table,
-)
+from harvestgym.farm.weather_data.table import WeatherTableError, constant_table, read_table
 
 HEADER = "Date,Tmin,Tmax,T,RH,U,Rain"
 ROWS = (
@@ -34,18 +29,17 @@ def write(tmp_path):
 
 def test_values_and_calendar(write):
     table = read_table(write(*ROWS))
-    assert len(table) == 3 and table.years == 0
+    assert len(table) == 3
     assert (table.name, table.start_day, table.start_year, table.rain_kind) == ("mine.csv", 58, 2012, "mm")
     np.testing.assert_array_equal(table.days.t_min, np.float32([1, 2, 4]))
     np.testing.assert_array_equal(table.days.rain, np.float32([0, 3.4, 9]))
-    np.testing.assert_array_equal(table.day_of_year, [58, 59, 60])
     assert all(column.dtype == np.float32 and not column.flags.writeable for column in table.days)
 
 
 def test_a_day_number_is_the_same_date_in_every_year(write):
     dates = [datetime.date(2012, 1, 1) + datetime.timedelta(days=i) for i in range(1461)]
     table = read_table(write(*(f"{d},0,{d.month},0,50,{d.day},2" for d in dates)))
-    assert len(table) == 4 * 365 and table.years == 4
+    assert len(table) == 4 * 365
     by_year = np.stack((table.days.t_max, table.days.wind)).reshape(2, 4, 365)
     assert (by_year == by_year[:, :1]).all()
 
@@ -148,6 +142,6 @@ def test_a_frame_with_a_column_twice_is_refused(write):
 
 
 def test_a_constant_year():
-    table = constant_table("still", Day(20, 26, 23, 70, 2, 0))
-    assert len(table) == 365 and table.years == 1
+    table = constant_table("still", {"Tmin": 20, "Tmax": 26, "T": 23, "RH": 70, "U": 2, "Rain": 0})
+    assert len(table) == 365
     assert all((column == column[0]).all() for column in table.days)

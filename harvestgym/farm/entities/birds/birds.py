@@ -35,24 +35,21 @@ class Birds(Entity):
     """A kind of bird, defined by what it eats."""
 
     State: ClassVar[type] = BirdsState
+    counted: ClassVar[Mapping[str, tuple[str, ...]]] = {"birds": ("population#nb",)}
     randomness: ClassVar[Mapping[str, tuple[str, ...]]] = {"birds": ()}
 
     max_population: jax.Array = par(
         "max_population", "most birds that come on a day without a lure", low=0, high=BIRDS_MAX, dtype="int"
     )
-    seed_eater: jax.Array = par("seed_eater", "whether they eat seeds", dtype="bool")
-    pest_eater: jax.Array = par("pest_eater", "whether they eat pests", dtype="bool")
-    pollinator_eater: jax.Array = par("pollinator_eater", "whether they eat pollinators", dtype="bool")
+    eats: jax.Array = par(
+        ("seed_eater", "pest_eater", "pollinator_eater"), "whether they eat seeds, pests or pollinators", dtype="bool"
+    )
 
     @publishes(Flock)
     def flock(self, state: BirdsState, place: Place, board: Board, draws: Draws) -> Flock:
         """Publish today's birds by what they eat."""
-        here = self.today(board, draws).astype(jnp.float32)
-        return Flock(
-            seed_eaters=here * self.seed_eater,
-            pest_eaters=here * self.pest_eater,
-            pollinator_eaters=here * self.pollinator_eater,
-        )
+        seeds, pests, pollinators = self.today(board, draws).astype(jnp.float32) * jnp.asarray(self.eats)
+        return Flock(seed_eaters=seeds, pest_eaters=pests, pollinator_eaters=pollinators)
 
     def today(self, board: Board, draws: Draws) -> jax.Array:
         """Return today's number of birds, int32: drawn from 0 to the maximum, inclusive, less the birds kept away.
@@ -75,11 +72,6 @@ class Birds(Entity):
             )
             for i in range(shown)
         ]  # fmt: skip
-
-    def describe(self, seen: DrawContext, place: Place) -> list[str]:
-        """Report the number of birds."""
-        here = seen.number("population#nb")
-        return [f"birds: {here:.0f}"] if here > 0 else []
 
     def update(self, state: BirdsState, place: Place, board: Board, draws: Draws) -> tuple[BirdsState, Ledger]:
         """Store today's number of birds."""

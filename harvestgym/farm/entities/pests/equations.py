@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -38,16 +39,6 @@ class Stay(Response):
     birds: Window
 
 
-class Surroundings(NamedTuple):
-    """Conditions for pests today; temperature and birds are the same on the whole field."""
-
-    distance: jax.Array
-    reach: float
-    temperature: jax.Array
-    pesticide: jax.Array
-    birds: jax.Array
-
-
 def wave_size(
     frequency: jax.Array, least: jax.Array, most: jax.Array, happens: jax.Array, size: jax.Array
 ) -> jax.Array:
@@ -59,14 +50,14 @@ def wave_size(
     return jnp.where(bernoulli(happens, frequency), uniform_int(size, least, most), 0)
 
 
-def p_appear(response: Appear, now: Surroundings) -> jax.Array:
-    """Compute p_appear of eq. (32)."""
-    return jnp.minimum(expglm(response, **now._asdict()), 1.0)
+def p_appear(response: Appear, day: Mapping[str, Any]) -> jax.Array:
+    """Compute p_appear of eq. (32) from the day's drivers."""
+    return jnp.minimum(expglm(response, **day), 1.0)
 
 
-def p_stay(response: Stay, now: Surroundings) -> jax.Array:
-    """Compute p_stay of eq. (33)."""
-    return jnp.minimum(expglm(response, **now._replace(distance=now.distance - now.reach)._asdict()), 1.0)
+def p_stay(response: Stay, day: Mapping[str, Any]) -> jax.Array:
+    """Compute p_stay of eq. (33) from the day's drivers and `reach`, which is subtracted from the distance."""
+    return jnp.minimum(expglm(response, **{**day, "distance": day["distance"] - day["reach"]}), 1.0)
 
 
 def arrive_and_leave(

@@ -8,7 +8,7 @@ and all move to a neighbouring plot or stay. The equations are in `equations.py`
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -21,7 +21,7 @@ from harvestgym.farm.entities.drawing import DrawContext
 from harvestgym.farm.entities.messages import Air, Canopy, Flock, Load, Structures
 
 from . import equations, movement
-from .equations import PESTS_MAX, Appear, Stay, Surroundings
+from .equations import PESTS_MAX, Appear, Stay
 
 LOOKAHEAD = 5
 """Number of forecast days, as for the weather."""
@@ -50,6 +50,7 @@ class Pests(Entity):
     """A species of insect pest."""
 
     State: ClassVar[type] = PestsState
+    counted: ClassVar[Mapping[str, tuple[str, ...]]] = {"pests": ("plot_population#nb",)}
     targets: ClassVar[tuple[str, ...]] = ("pests",)
     randomness: ClassVar[Mapping[str, tuple[str, ...]]] = {
         "wave": ("plot",), "size": ("plot",), "stay": ("plot",), "come": ("plot",), "host": ("plot", "host"),
@@ -94,16 +95,11 @@ class Pests(Entity):
         """Draw the pests at the western edge of each plot."""
         return seen.marks(self.sprites()["pest"], "plot_population#nb", (0.11 + 0.1 * seen.rank, 0.33), "pests")
 
-    def describe(self, seen: DrawContext, place: Place) -> list[str]:
-        """Report the number of pests."""
-        number = seen.total("plot_population#nb")
-        return [f"pests: {number:.0f}"] if number > 0 else []
-
     def update(self, state: PestsState, place: Place, board: Board, draws: Draws) -> tuple[PestsState, Ledger]:
         """Let this morning's pests leave or stay and others arrive, and move all of them at once."""
-        air, now = board.read_one(Air), self.surroundings(place, board)
+        air, day = board.read_one(Air), self.compute_drivers(place, board)
         ahead = jnp.append(state.ahead[1:], self._waves(draws["wave"], draws["size"])[None], axis=0)
-        chances = equations.p_stay(self.stay, now), equations.p_appear(self.appear, now)
+        chances = equations.p_stay(self.stay, day), equations.p_appear(self.appear, day)
         uniforms = draws["stay"], draws["come"]
         population = equations.arrive_and_leave(state.population, state.ahead[0], *chances, uniforms)
         if place.shape != (1, 1):
@@ -123,14 +119,16 @@ class Pests(Entity):
         error = jnp.sqrt(self.error * (1.0 + jnp.arange(LOOKAHEAD, dtype=jnp.float32))) * normal(uniform)
         return jnp.clip(attacked + error, 0.0, 1.0)
 
-    def surroundings(self, place: Place, board: Board) -> Surroundings:
-        """Return today's conditions.
+    def compute_drivers(self, place: Place, board: Board) -> dict[str, Any]:
+        """Compute today's drivers; temperature and birds are the same on the whole field.
 
         In each direction, the distance to the wild edge is reduced by the lure of a hedge, in plots.
         """
         nearer = jnp.maximum(place.distance_to_edge - board.read_sum(Structures).insect_lure, 0.0)
-        return Surroundings(
-            distance=nearer, reach=max(place.shape) / 2,
-            temperature=board.read_one(Air).t_mean, pesticide=board.toxin(self.targets[0]) / place.surface,
-            birds=board.read_sum(Flock).pest_eaters,
-        )  # fmt: skip
+        return {
+            "distance": nearer,
+            "reach": max(place.shape) / 2,
+            "temperature": board.read_one(Air).t_mean,
+            "pesticide": board.toxin(self.targets[0]) / place.surface,
+            "birds": board.read_sum(Flock).pest_eaters,
+        }

@@ -129,26 +129,23 @@ class Plant(Crop, Entity):
     @action("harvest", plot=False)
     def harvest(self, state: PlantState, place: Place, where: jax.Array) -> ActionResult:
         """Harvest the whole field: every plot in fruit or ripe, with its plants."""
-        return self._harvest(state, where)
+        return self.micro_harvest(state, place, where)
 
     @action("micro_harvest")
     def micro_harvest(self, state: PlantState, place: Place, where: jax.Array) -> ActionResult:
         """Harvest a plot in fruit or ripe, with its plants."""
-        return self._harvest(state, where)
-
-    @action("remove")
-    def remove(self, state: PlantState, place: Place, where: jax.Array) -> ActionResult:
-        """Remove the plants of a plot, dead or alive."""
-        done = where & (state.stage != Stage.NONE)
-        return ActionResult(clear_plots(state, done), done, Ledger(_exports(state, done), {}))
-
-    def _harvest(self, state: PlantState, where: jax.Array) -> ActionResult:
         done = where & ((state.stage == Stage.FRUIT) | (state.stage == Stage.RIPE))
         kg = jnp.where(done, state.population * state.fruits * state.fruit_weight / 1000, 0.0)
         new = replace(
             clear_plots(state, done), harvested=state.harvested | done, harvest_weight=state.harvest_weight + kg
         )
         return ActionResult(new, done, Ledger(_exports(state, done), {"harvest#kg": kg.sum()}))
+
+    @action("remove")
+    def remove(self, state: PlantState, place: Place, where: jax.Array) -> ActionResult:
+        """Remove the plants of a plot, dead or alive."""
+        done = where & (state.stage != Stage.NONE)
+        return ActionResult(clear_plots(state, done), done, Ledger(_exports(state, done), {}))
 
     def draw(self, seen: DrawContext, place: Place) -> list[Mark]:
         """Draw the plants on each plot in their stage, scaled to their height."""
@@ -193,12 +190,8 @@ class Plant(Crop, Entity):
         self, state: PlantState, place: Place, board: Board, light: jax.Array | float
     ) -> tuple[PlantState, jax.Array]:
         """Return the state after today's uptake, with unmet needs recorded, and the water transpired."""
-        air, ground, share, need = (
-            board.read_one(Air),
-            board.read_one(Ground),
-            board.read_own(Share),
-            board.read_own(Need),
-        )
+        air, ground = board.read_one(Air), board.read_one(Ground)
+        share, need = board.read_own(Share), board.read_own(Need)
         held, full = state.water + share.water, needs.transpiration(self, state, place.surface, air)
         lost = jnp.minimum(light * (needs.transpired_share(self, state, ground) * full), held)
         thirst = needs.water_demand(self, state, light * full)

@@ -46,6 +46,7 @@ class Pollinators(Entity):
     """A kind of pollinating insect, with the conditions in which it flies."""
 
     State: ClassVar[type] = PollinatorsState
+    counted: ClassVar[Mapping[str, tuple[str, ...]]] = {"plots with pollinators": ("occurrence#bin",)}
     targets: ClassVar[tuple[str, ...]] = ("pollinators",)
     randomness: ClassVar[Mapping[str, tuple[str, ...]]] = {"visit": ("plot",)}
 
@@ -79,11 +80,6 @@ class Pollinators(Entity):
         """Draw marks on the visited plots."""
         at = (0.88 - 0.1 * seen.rank, 0.33)
         return seen.marks(self.sprites()["bee"], "occurrence#bin", at, "pollinators came")
-
-    def describe(self, seen: DrawContext, place: Place) -> list[str]:
-        """Report the number of visited plots."""
-        plots = sum(1 for _ in seen.plots("occurrence#bin"))
-        return [f"pollinators on {plots}"] if plots else []
 
     def update(
         self, state: PollinatorsState, place: Place, board: Board, draws: Draws

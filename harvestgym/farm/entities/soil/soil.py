@@ -144,18 +144,6 @@ class Soil(Entity):
         self, state: SoilState, place: Place, where: jax.Array, amount: jax.Array, minutes: jax.Array
     ) -> ActionResult:
         """Water a plot with one of several amounts per m2; the whole surface is wet that day."""
-        return self._watered(state, place, where, amount, minutes)
-
-    @action("watering_continuous", Parameter("amount#L", range=(0.0, 20.0)), Parameter("duration#min", MINUTES))
-    def watering_continuous(
-        self, state: SoilState, place: Place, where: jax.Array, amount: jax.Array, minutes: jax.Array
-    ) -> ActionResult:
-        """Water a plot with any amount per m2; the whole surface is wet that day."""
-        return self._watered(state, place, where, amount, minutes)
-
-    def _watered(
-        self, state: SoilState, place: Place, where: jax.Array, amount: jax.Array, minutes: jax.Array
-    ) -> ActionResult:
         done, bucket = where & (amount > 0), self.bucket(place)
         poured = jnp.where(done, amount * place.surface, 0.0)
         lost = poured * equations.bypass_share(state.water - bucket.wilting, bucket, self.bypass)
@@ -163,6 +151,13 @@ class Soil(Entity):
         new = replace(state, water=state.water + poured - lost, wet_surface=jnp.minimum(wet, place.surface))
         flows = {"water:watering": poured, "water:drainage": -lost}
         return ActionResult(new, done, Ledger(flows, {"water#L": poured.sum()}))
+
+    @action("watering_continuous", Parameter("amount#L", range=(0.0, 20.0)), Parameter("duration#min", MINUTES))
+    def watering_continuous(
+        self, state: SoilState, place: Place, where: jax.Array, amount: jax.Array, minutes: jax.Array
+    ) -> ActionResult:
+        """Water a plot with any amount per m2; the whole surface is wet that day."""
+        return self.watering_discrete(state, place, where, amount, minutes)
 
     def draw(self, seen: DrawContext, place: Place) -> list[Mark]:
         """Draw each plot in a colour that shows its water content, or grey if that is unknown."""

@@ -8,82 +8,19 @@ and other days includes the difference between their seasons. The remainder is G
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 
 from harvestgym.core.errors import ConfigError
-from harvestgym.core.tree import iterate_metas, par, pytree
-from harvestgym.farm.weather_data.normals import (
-    MONTH_LENGTHS,
-    NODES,
-    RAINY,
-    Normals,
-    amount_quantiles,
-    calendar,
-    departure,
-)
+from harvestgym.farm.weather_data.normals import MONTH_LENGTHS, RAINY, Normals, amount_quantiles, calendar, departure
 from harvestgym.farm.weather_data.table import YEAR
 
-LATENT = ("t_min", "t_max", "humidity", "wind")
-"""The variables that have departures, in the order used in all matrices here."""
-AXIS_SIZES = {"month": 12, "before": 4, "after": 2, "node": NODES, "latent": len(LATENT), "level": len(LATENT) + 1}
-"""Sizes of the table axes."""
+from .generator import LATENT, Climate
+
 LEAST_SHARE = 0.1
 """Share of a variance that remains Gaussian even if season and rain explain all of it."""
-
-
-@pytree
-class Climate:
-    """Parameters of the generator: one row per month, January first; columns as in `LATENT`.
-
-    Temperatures in degC, humidity in %, wind in m/s at 2 m.
-    """
-
-    chances: jax.Array = par(
-        "chances",
-        "P(wet) and P(rainy) after dry, drizzle, rain, unknown",
-        low=0,
-        high=1,
-        axes=("month", "before", "after"),
-    )
-    amounts: jax.Array = par(
-        "amounts#mm",
-        "rain on a rainy day at the nodes of `normals.amount_quantiles`",
-        low=0,
-        high=2000,
-        axes=("month", "node"),
-    )
-    level: jax.Array = par(
-        "level",
-        "mid-month means without the effect of rain, and t_mean minus the mid-range",
-        low=-1000,
-        high=1000,
-        axes=("month", "level"),
-    )
-    rainy: jax.Array = par("rainy", "added on rainy days", low=-1000, high=1000, axes=("month", "latent"))
-    spread: jax.Array = par(
-        "spread", "standard deviation of the Gaussian part", low=0, high=1000, axes=("month", "latent")
-    )
-    carry: jax.Array = par(
-        "carry", "departures carried over from one day to the next", low=-10, high=10, axes=("latent", "latent")
-    )
-    shock: jax.Array = par(
-        "shock", "new departures from independent normals", low=-10, high=10, axes=("latent", "latent")
-    )
-    start: jax.Array = par(
-        "start", "departures of a first day from independent normals", low=-10, high=10, axes=("latent", "latent")
-    )
-
-    def check(self) -> Iterator[str]:
-        """Check the shape of every table."""
-        for name, meta in iterate_metas(Climate):
-            shape, found = tuple(AXIS_SIZES[axis] for axis in meta.axes), np.shape(getattr(self, name))
-            if found != shape:
-                yield f"{name}: expected an array of shape {shape}, got one of shape {found}"
 
 
 class _Parts(NamedTuple):

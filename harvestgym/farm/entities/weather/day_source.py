@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -12,8 +12,7 @@ import numpy as np
 from harvestgym.core.tree import par, pytree, static
 from harvestgym.farm.weather_data.table import YEAR, Day, WeatherTable, WeatherTableError
 
-from . import generator
-from .climate import Climate
+from .generator import MEMORY, Climate
 
 
 @pytree
@@ -39,7 +38,7 @@ class Replay:
         years = self.days.shape[0] // YEAR
         year = jnp.minimum((draws[0] * years).astype(jnp.int32), years - 1)
         row = (jnp.asarray(day, jnp.int32) - self.start_day) % YEAR + YEAR * year
-        return jnp.zeros(generator.MEMORY, jnp.float32).at[0].set(row)
+        return jnp.zeros(MEMORY, jnp.float32).at[0].set(row)
 
     def next(self, memory: jax.Array, day: Any, draws: jax.Array) -> tuple[Day, jax.Array]:
         """Return the next row of the table, and the memory after it."""
@@ -49,23 +48,7 @@ class Replay:
         return Day(*jnp.asarray(self.days)[row]), memory.at[0].set(after)
 
 
-@pytree
-class Generate:
-    """Days generated from monthly normals (see `generator`)."""
-
-    climate: Climate
-    occurrence: ClassVar[bool] = False
-
-    def first(self, day: Any, draws: jax.Array) -> jax.Array:
-        """Return the memory that follows an unknown day."""
-        return generator.first_memory(self.climate, draws)
-
-    def next(self, memory: jax.Array, day: Any, draws: jax.Array) -> tuple[Day, jax.Array]:
-        """Return the next generated day, and the memory after it."""
-        return generator.next_day(self.climate, memory, day, draws)
-
-
-DaySource = Replay | Generate
+DaySource = Replay | Climate
 
 
 def replay_table(table: WeatherTable) -> Replay:

@@ -9,17 +9,20 @@ real ones.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.scipy.special import ndtri
 
+from harvestgym.core.tree import iterate_metas, par, pytree
 from harvestgym.farm.weather_data.normals import NODES, RAINY, REACH, WET, calendar
 from harvestgym.farm.weather_data.table import Day
 
-from .climate import LATENT, Climate
-
+LATENT = ("t_min", "t_max", "humidity", "wind")
+"""The variables that have departures, in the order used in all matrices here."""
 DRAWS = 2 + len(LATENT)
 """Number of uniforms in [0, 1) for a day: one for wet or dry, one for the amount of rain, four for departures."""
 MEMORY = 1 + len(LATENT)
@@ -29,30 +32,84 @@ DRIEST = 5.0  # %; daily means stay above it even in deserts
 NARROWEST = 0.5  # degC between night and day
 
 
-def first_memory(climate: Climate, draws: jax.Array) -> jax.Array:
-    """Return the memory before the first day: an unknown sky, and departures; `draws` has shape (DRAWS,).
+AXIS_SIZES = {"month": 12, "before": 4, "after": 2, "node": NODES, "latent": len(LATENT), "level": len(LATENT) + 1}
+"""Sizes of the table axes."""
 
-    The memory, float32 of shape (MEMORY,), is the part of today's weather that tomorrow's depends on: the sky (DRY,
-    DRIZZLE, RAIN or UNKNOWN) and the standardised departures of the variables in `LATENT`.
+
+@pytree
+class Climate:
+    """Parameters of the generator: one row per month, January first; columns as in `LATENT`.
+
+    Temperatures in degC, humidity in %, wind in m/s at 2 m.
     """
-    return jnp.append(jnp.float32(UNKNOWN), climate.start @ _normal(draws[2:]))
 
+    occurrence: ClassVar[bool] = False
 
-def next_day(climate: Climate, memory: jax.Array, day: Any, draws: jax.Array) -> tuple[Day, jax.Array]:
-    """Return the weather of day `day` (1 to 365) after `memory`; `draws` is uniform in [0, 1), shape (DRAWS,)."""
-    index = jnp.asarray(day, jnp.int32) - 1
-    month = jnp.asarray(calendar().month)[index]
-    sky = jnp.sum(draws[0] < climate.chances[month, memory[0].astype(jnp.int32)], dtype=jnp.int32)
-    departure = climate.carry @ memory[1:] + climate.shock @ _normal(draws[2:])
-    level = _level(climate, index)
-    usual = level[: len(LATENT)] + (sky == RAIN) * climate.rainy[month]
-    spread = climate.spread[month]
-    t_min, t_max, humidity, _ = usual + spread * departure
-    t_min, t_mean, t_max = _temperatures(t_min, t_max, level[-1])
-    humidity = jnp.clip(humidity, DRIEST, 100.0)
-    wind = _wind(usual[-1], spread[-1], departure[-1])
-    rain = _amount(sky, climate.amounts[month], draws[1])
-    return Day(t_min, t_max, t_mean, humidity, wind, rain), jnp.append(sky.astype(jnp.float32), departure)
+    chances: jax.Array = par(
+        "chances",
+        "P(wet) and P(rainy) after dry, drizzle, rain, unknown",
+        low=0,
+        high=1,
+        axes=("month", "before", "after"),
+    )
+    amounts: jax.Array = par(
+        "amounts#mm",
+        "rain on a rainy day at the nodes of `normals.amount_quantiles`",
+        low=0,
+        high=2000,
+        axes=("month", "node"),
+    )
+    level: jax.Array = par(
+        "level",
+        "mid-month means without the effect of rain, and t_mean minus the mid-range",
+        low=-1000,
+        high=1000,
+        axes=("month", "level"),
+    )
+    rainy: jax.Array = par("rainy", "added on rainy days", low=-1000, high=1000, axes=("month", "latent"))
+    spread: jax.Array = par(
+        "spread", "standard deviation of the Gaussian part", low=0, high=1000, axes=("month", "latent")
+    )
+    carry: jax.Array = par(
+        "carry", "departures carried over from one day to the next", low=-10, high=10, axes=("latent", "latent")
+    )
+    shock: jax.Array = par(
+        "shock", "new departures from independent normals", low=-10, high=10, axes=("latent", "latent")
+    )
+    start: jax.Array = par(
+        "start", "departures of a first day from independent normals", low=-10, high=10, axes=("latent", "latent")
+    )
+
+    def check(self) -> Iterator[str]:
+        """Check the shape of every table."""
+        for name, meta in iterate_metas(Climate):
+            shape, found = tuple(AXIS_SIZES[axis] for axis in meta.axes), np.shape(getattr(self, name))
+            if found != shape:
+                yield f"{name}: expected an array of shape {shape}, got one of shape {found}"
+
+    def first(self, day: Any, draws: jax.Array) -> jax.Array:
+        """Return the memory before the first day: an unknown sky, and departures; `draws` has shape (DRAWS,).
+
+        The memory, float32 of shape (MEMORY,), is the part of today's weather that tomorrow's depends on: the sky (DRY,
+        DRIZZLE, RAIN or UNKNOWN) and the standardised departures of the variables in `LATENT`.
+        """
+        return jnp.append(jnp.float32(UNKNOWN), self.start @ _normal(draws[2:]))
+
+    def next(self, memory: jax.Array, day: Any, draws: jax.Array) -> tuple[Day, jax.Array]:
+        """Return the weather of day `day` (1 to 365) after `memory`; `draws` is uniform in [0, 1), shape (DRAWS,)."""
+        index = jnp.asarray(day, jnp.int32) - 1
+        month = jnp.asarray(calendar().month)[index]
+        sky = jnp.sum(draws[0] < self.chances[month, memory[0].astype(jnp.int32)], dtype=jnp.int32)
+        departure = self.carry @ memory[1:] + self.shock @ _normal(draws[2:])
+        level = _level(self, index)
+        usual = level[: len(LATENT)] + (sky == RAIN) * self.rainy[month]
+        spread = self.spread[month]
+        t_min, t_max, humidity, _ = usual + spread * departure
+        t_min, t_mean, t_max = _temperatures(t_min, t_max, level[-1])
+        humidity = jnp.clip(humidity, DRIEST, 100.0)
+        wind = _wind(usual[-1], spread[-1], departure[-1])
+        rain = _amount(sky, self.amounts[month], draws[1])
+        return Day(t_min, t_max, t_mean, humidity, wind, rain), jnp.append(sky.astype(jnp.float32), departure)
 
 
 def _level(climate: Climate, i: jax.Array) -> jax.Array:

@@ -13,30 +13,13 @@ from harvestgym.core import yaml_io
 from harvestgym.core.config import Strict, validate
 from harvestgym.core.errors import unknown
 from harvestgym.farm.weather_data.normals import Normals, measure_normals
-from harvestgym.farm.weather_data.table import Day, WeatherTable, constant_table, read_table
+from harvestgym.farm.weather_data.table import WeatherTable, constant_table, read_table
 
 FOLDER = Path(__file__).parent / "sites"
 WindDirection = Literal["N", "NE", "E", "SE", "S", "SW", "W", "NW"]
 WIND_DIRECTIONS: tuple[WindDirection, ...] = get_args(WindDirection)
 
 _Share = Annotated[float, Field(ge=0)]
-
-
-class ConstantDay(Strict):
-    """One day's weather: degC, %, m/s at 2 m, mm."""
-
-    t_min: float
-    t_max: float
-    t_mean: float
-    humidity: Annotated[float, Field(ge=0, le=100)]
-    wind: _Share
-    rain: _Share
-
-    @model_validator(mode="after")
-    def _ordered(self) -> ConstantDay:
-        if not self.t_min <= self.t_mean <= self.t_max:
-            raise ValueError("expected t_min <= t_mean <= t_max")
-        return self
 
 
 class SiteFile(Strict):
@@ -53,7 +36,8 @@ class SiteFile(Strict):
     """Relative frequencies of the directions from which the wind blows; 1 for directions not listed."""
     table: str | None = None
     normals: Normals | None = None
-    constant: ConstantDay | None = None
+    constant: dict[str, float] | None = None
+    """The columns of a table in which every day is the same."""
 
     @model_validator(mode="after")
     def _one_kind(self) -> SiteFile:
@@ -109,5 +93,5 @@ def read_site(path: Path) -> Site:
     if about.table is not None:
         return Site(path.stem, about, read_table(path.parent / about.table, name=about.table))
     if about.constant is not None:
-        return Site(path.stem, about, constant_table(path.stem, Day(**about.constant.model_dump())))
+        return Site(path.stem, about, constant_table(path.name, about.constant))
     return Site(path.stem, about, None)

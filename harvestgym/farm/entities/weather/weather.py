@@ -29,7 +29,7 @@ from harvestgym.farm.weather_data.table import YEAR, Day, read_table
 
 from . import drawing
 from .climate import compute_climate
-from .day_source import DaySource, Generate, replay_table
+from .day_source import DaySource, replay_table
 from .evapotranspiration import extraterrestrial_radiation, reference_evapotranspiration, solar_radiation
 from .generator import DRAWS, MEMORY
 from .site import WIND_DIRECTIONS, Site, load_site
@@ -310,6 +310,5 @@ def _sky(own: WeatherOptions, where: str) -> tuple[DaySource, Any, Any]:
         table = table.of_years(own.years)
     if table is not None and not own.generate:
         return replay_table(table), rose, np.float32(altitude)
-    measured = table if given is not None or own.years is not None else None
-    normals = measure_normals(measured.days, measured.start_day) if measured else site.normals  # type: ignore[union-attr]
-    return Generate(climate=compute_climate(normals)), rose, np.float32(altitude)
+    normals = site.normals if site and table is site.table else measure_normals(table.days, table.start_day)  # pyright: ignore
+    return compute_climate(normals), rose, np.float32(altitude)

@@ -7,11 +7,11 @@ nutrients are totals for the plot.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from harvestgym.core.tree import pytree, replace, var
 from harvestgym.core.view.scene import Mark
@@ -49,6 +49,7 @@ class Weeds(Weed, Entity):
     """A kind of weed that takes water and nutrients from the crop."""
 
     State: ClassVar[type] = WeedsState
+    counted: ClassVar[Mapping[str, tuple[str, ...]]] = {"weeds": ("grow#nb", "flowers#nb")}
     host: ClassVar[bool] = True
     priority: ClassVar[int] = 1
     targets: ClassVar[tuple[str, ...]] = ("weeds",)
@@ -108,11 +109,6 @@ class Weeds(Weed, Entity):
             mark for name, key, y, meaning in kinds
             for mark in seen.marks(self.sprites()[name], key, (0.11 + 0.1 * seen.rank, y), meaning)
         ]  # fmt: skip
-
-    def describe(self, seen: DrawContext, place: Place) -> list[str]:
-        """Report the number of sprouted weeds."""
-        number = np.nansum([seen.total("grow#nb"), seen.total("flowers#nb")])
-        return [f"weeds: {number:.0f}"] if number > 0 else []
 
     def update(self, state: WeedsState, place: Place, board: Board, draws: Draws) -> tuple[WeedsState, Ledger]:
         """Simulate a day: first the uptake, then the fates of the weeds."""

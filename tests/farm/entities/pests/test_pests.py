@@ -21,7 +21,7 @@ from harvestgym.core.tree import pytree, replace
 from harvestgym.farm.entities.base import Draws, Ledger, Place
 from harvestgym.farm.entities.messages import Canopy, Flock, Ground, Load, Structures
 from harvestgym.farm.entities.pests import Pests, equations
-from harvestgym.farm.entities.pests.equations import PESTS_MAX, Surroundings
+from harvestgym.farm.entities.pests.equations import PESTS_MAX
 from harvestgym.farm.entities.pests.pests import PestsState
 from harvestgym.farm.entities.soil import Soil
 from harvestgym.farm.entities.weather import Weather
@@ -38,9 +38,9 @@ BASIC, AGGRESSIVE = Pests.named("basic"), Pests.named("agressive")
 UNLIKELY = 1e-4
 
 
-def surroundings(distance: float = 0, reach: float = 0, t: float = 20, g: float = 0, birds: float = 0) -> Surroundings:
-    numbers = (jnp.float32(v) for v in (distance, reach, t, g, birds))
-    return Surroundings(*numbers)  # pyright: ignore[reportArgumentType]
+def drivers(distance: float = 0, reach: float = 0, t: float = 20, g: float = 0, birds: float = 0) -> dict[str, Any]:
+    day = {"distance": distance, "reach": reach, "temperature": t, "pesticide": g, "birds": birds}
+    return {name: jnp.float32(value) for name, value in day.items()}
 
 
 def uniforms(seed: int, *shape: int) -> jax.Array:
@@ -95,7 +95,7 @@ def test_newcomers_find_no_room_on_a_full_plot() -> None:
 
 
 def test_32_arrivals_by_distance_temperature_and_pesticide() -> None:
-    p = lambda **today: float(equations.p_appear(BASIC.appear, surroundings(**today)))  # noqa: E731
+    p = lambda **today: float(equations.p_appear(BASIC.appear, drivers(**today)))  # noqa: E731
     assert p() == pytest.approx(math.exp(-0.01))
     by_hand = math.exp(-(0.01 + 0.5 * 2 + 1.5 * (12 - 11.5) + 5 * 0.1))
     assert p(distance=2, t=11.5, g=0.1) == pytest.approx(by_hand, rel=1e-5)
@@ -104,7 +104,7 @@ def test_32_arrivals_by_distance_temperature_and_pesticide() -> None:
 
 
 def test_33_departures_by_distance_temperature_pesticide_and_birds() -> None:
-    p = lambda **today: float(equations.p_stay(BASIC.stay, surroundings(**today)))  # noqa: E731
+    p = lambda **today: float(equations.p_stay(BASIC.stay, drivers(**today)))  # noqa: E731
     assert p() == pytest.approx(math.exp(-0.1))
     by_hand = math.exp(-(0.1 + 0.05 * (2 - 1) + 0.2 * (10 - 7.5) + 5 * 0.1 + 3 * (1.5 - 1)))
     assert p(distance=1, reach=2, t=7.5, g=0.1, birds=1.5) == pytest.approx(by_hand, rel=1e-5)
@@ -116,7 +116,7 @@ def test_33_departures_by_distance_temperature_pesticide_and_birds() -> None:
 def test_the_middle_of_the_field_keeps_its_pests_best(shape: tuple[int, int], reach: float, nearest: float) -> None:
     """By hand: the border lacks max(X, Y) / 2, the innermost plots (0, 1, 3 from the edge) the remainder."""
     place = field(shape, targets=("pests",))
-    now = BASIC.surroundings(place, board(place, "Pests-0", ("Weather-0", air(t_mean=20)), ("Soil-0", bare(place))))
+    now = BASIC.compute_drivers(place, board(place, "Pests-0", ("Weather-0", air(t_mean=20)), ("Soil-0", bare(place))))
     p = equations.p_stay(BASIC.stay, now)
     np.testing.assert_allclose([p.min(), p.max()], np.exp([-0.1 - 0.05 * reach, -0.1 - 0.05 * nearest]), rtol=1e-5)
 
@@ -127,10 +127,10 @@ def test_a_hedge_brings_the_wild_edge_nearer() -> None:
     said = [("Weather-0", air()), ("Soil-0", bare(place))]
     hedge = message(Structures, place, insect_lure=2.0)
     plain, hedged = (
-        BASIC.surroundings(place, board(place, "Pests-0", *said, *more)) for more in ([], [("Facility-0", hedge)])
+        BASIC.compute_drivers(place, board(place, "Pests-0", *said, *more)) for more in ([], [("Facility-0", hedge)])
     )
-    np.testing.assert_array_equal(plain.distance, place.distance_to_edge)
-    np.testing.assert_array_equal(hedged.distance, np.maximum(place.distance_to_edge - 2, 0))
+    np.testing.assert_array_equal(plain["distance"], place.distance_to_edge)
+    np.testing.assert_array_equal(hedged["distance"], np.maximum(place.distance_to_edge - 2, 0))
     assert (equations.p_appear(BASIC.appear, hedged) >= equations.p_appear(BASIC.appear, plain)).all()
     assert float(equations.p_stay(BASIC.stay, hedged)[2, 2]) == float(equations.p_stay(BASIC.stay, plain)[0, 0])
 
@@ -142,7 +142,7 @@ def test_a_wave_brings_no_fewer_at_most_than_at_least() -> None:
 
 def test_a_negative_intercept_is_a_certainty() -> None:
     eager = replace(BASIC.stay, intercept=jnp.float32(-1.0))
-    assert float(equations.p_stay(eager, surroundings())) == 1.0
+    assert float(equations.p_stay(eager, drivers())) == 1.0
 
 
 def drawn(pests: Pests, place: Place) -> Draws:

@@ -7,8 +7,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from harvestgym.farm.entities.weather import generator
-from harvestgym.farm.entities.weather.climate import Climate
+from harvestgym.farm.entities.weather.generator import Climate
 from harvestgym.farm.weather_data.table import YEAR, Day
 
 
@@ -17,7 +16,7 @@ def simulate(climate: Climate, memory: jax.Array, day: Any, draws: jax.Array) ->
 
     def step(carry: tuple[jax.Array, jax.Array], draw: jax.Array) -> tuple[tuple[jax.Array, jax.Array], Day]:
         before, today = carry
-        weather, after = generator.next_day(climate, before, today, draw)
+        weather, after = climate.next(before, today, draw)
         return (after, today % YEAR + 1), weather
 
     (memory, _), days = jax.lax.scan(step, (memory, jnp.asarray(day, jnp.int32)), draws)

@@ -55,7 +55,7 @@ OBSERVED = {
 @functools.partial(jax.jit, static_argnames="days")
 def _simulate(climate, key, days):
     draws = jax.random.uniform(key, (days + 1, g.DRAWS))
-    return simulate(climate, g.first_memory(climate, draws[0]), 1, draws[1:])[0]
+    return simulate(climate, climate.first(1, draws[0]), 1, draws[1:])[0]
 
 
 @functools.cache
@@ -161,7 +161,7 @@ def test_wind_at_2m_is_a_plausible_daily_mean(name):
 
 
 UNIFORM = st.floats(0, 1, exclude_max=True, width=32)
-one_day = jax.jit(g.next_day)
+one_day = jax.jit(g.Climate.next)
 
 
 @given(
@@ -195,7 +195,7 @@ def test_vmap_over_climates_and_keys_equals_the_loop():
 
 def test_days_one_by_one_are_the_series():
     climate, draws = _climate("lille"), jax.random.uniform(jax.random.key(3), (5, g.DRAWS))
-    memory = g.first_memory(climate, draws[0])
+    memory = climate.first(1, draws[0])
     series, last = jax.jit(simulate)(climate, memory, 363, draws[1:])
     for i, day in enumerate((363, 364, 365, 1)):
         weather, memory = one_day(climate, memory, day, draws[i + 1])

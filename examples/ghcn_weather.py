@@ -1,4 +1,6 @@
-"""GHCN-Daily: convert station files from NOAA's daily climate network to a weather table with the paper's columns.
+"""GHCN-Daily: convert a station file from NOAA's daily climate network to a weather table with the paper's columns.
+
+    python examples/ghcn_weather.py USW00024233.dly --out seattle-record.csv
 
 Two layouts are read: `ID.dly` (a line per month and element), and `ID.csv` or `ID.csv.gz` from the folder `by_station`
 (a line per day and element). Values that failed a quality check are dropped. The table contains the longest run of
@@ -8,6 +10,7 @@ and wind where they are missing.
 
 from __future__ import annotations
 
+import argparse
 import csv
 import datetime
 import gzip
@@ -18,7 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from harvestgym.farm.weather_data.table import WeatherTableError
+from harvestgym.core.errors import ConfigError
 
 TABLE_COLUMNS = ("Date", "Tmin", "Tmax", "T", "RH", "U", "Rain")
 NEEDED_ELEMENTS = ("TMIN", "TMAX", "PRCP")
@@ -67,12 +70,12 @@ def read_station(path: Path, missing: int = MISSING_DAYS) -> StationTable:
         missing: largest number of days per year that lack a temperature or rain; missing temperatures are
             interpolated, and missing rain is set to 0.
 
-    Raises WeatherTableError if the file has no such year or has a different layout.
+    Raises ConfigError if the file has no such year or has a different layout.
     """
     records = read_records(path)
     years = longest_run(find_whole_years(records, missing))
     if not years:
-        raise WeatherTableError(
+        raise ConfigError(
             f"{path.name}: expected a calendar year with TMIN, TMAX and PRCP that lacks at most {missing} days of "
             "each, got none; try a larger --missing, or another station"
         )
@@ -82,7 +85,7 @@ def read_station(path: Path, missing: int = MISSING_DAYS) -> StationTable:
 def read_records(path: Path) -> Records:
     """Return each element's values that passed the quality checks, in degC, mm, m/s and %."""
     if not path.is_file():
-        raise WeatherTableError(f"{path}: expected a GHCN-Daily file, got none; try another name or folder")
+        raise ConfigError(f"{path}: expected a GHCN-Daily file, got none; try another name or folder")
     opened = gzip.open if path.suffix == ".gz" else open
     found: dict[str, dict[datetime.date, float]] = {}
     with opened(path, "rt", encoding="utf-8") as file:
@@ -101,7 +104,7 @@ def _monthly_cells(lines: Iterator[str], name: str) -> Iterator[tuple[str, datet
             values = [(int(line[at : at + 5]), line[at + 6]) for at in range(21, 269, 8)]
         except ValueError:
             expected = f"expected a month of GHCN-Daily, got {line[:30]!r}"
-            raise WeatherTableError(f"{name}: line {number}: {expected}; try the file as NOAA has it") from None
+            raise ConfigError(f"{name}: line {number}: {expected}; try the file as NOAA has it") from None
         for day, (value, quality) in enumerate(values, 1):
             if value != -9999 and quality == " ":
                 yield line[17:21], datetime.date(year, month, day), float(value)
@@ -118,7 +121,7 @@ def _daily_cells(lines: Iterator[str], name: str) -> Iterator[tuple[str, datetim
         except ValueError:
             if number == 1 and "DATE" in row:
                 continue  # newer files have a header
-            raise WeatherTableError(
+            raise ConfigError(
                 f"{name}: line {number}: expected ID,YYYYMMDD,ELEMENT,VALUE,flags, got {','.join(row)[:40]!r}; try a "
                 "file of the folder by_station"
             ) from None
@@ -183,3 +186,24 @@ def estimate_humidity(t_min: np.ndarray, t_max: np.ndarray) -> np.ndarray:
 def vapour_pressure(temperature: np.ndarray) -> np.ndarray:
     """Return the saturation vapour pressure, in hPa (FAO-56 eq. 11)."""
     return 6.108 * np.exp(17.27 * temperature / (temperature + 237.3))
+
+
+def main() -> None:
+    """Convert a station file."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("file", type=Path, help="station file: ID.dly, ID.csv or ID.csv.gz")
+    parser.add_argument("--out", type=Path, required=True, help="weather table to write (CSV)")
+    parser.add_argument("--missing", type=int, default=MISSING_DAYS, help="maximum missing days per element and year")
+    args = parser.parse_args()
+    try:
+        table = read_station(args.file, args.missing)
+    except ConfigError as error:
+        parser.error(str(error))
+    table.write(args.out)
+    filled = ", ".join(f"{count} of {name}" for name, count in table.filled.items() if count)
+    print(f"{table.dates[0].year} to {table.dates[-1].year}, {len(table.dates)} days; filled: {filled or 'none'}")
+    print(f"wrote {args.out}; use it as [Weather, {{extends: base, table: {args.out}, rain: mm}}]")
+
+
+if __name__ == "__main__":
+    main()

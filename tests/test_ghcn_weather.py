@@ -4,15 +4,19 @@ import calendar
 import datetime
 import gzip
 import math
+import sys
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
-from harvestgym.cli.app import app
+from harvestgym.core.errors import ConfigError
 from harvestgym.farm.entities.weather import Weather
-from harvestgym.farm.weather_data.ghcn import find_whole_years, longest_run, read_records, read_station
-from harvestgym.farm.weather_data.table import WeatherTableError, read_table
+from harvestgym.farm.weather_data.table import read_table
+from tests.script import script
+
+converter = script("examples/ghcn_weather.py")
+find_whole_years, longest_run = converter.find_whole_years, converter.longest_run
+read_records, read_station = converter.read_records, converter.read_station
 
 STATION = "XX000000001"
 
@@ -107,10 +111,12 @@ def test_of_two_runs_as_long_the_later_is_taken():
     assert longest_run([]) == []
 
 
-def test_the_command_writes_a_table_that_a_farm_replays(tmp_path):
+def test_the_script_writes_a_table_that_a_farm_replays(tmp_path, monkeypatch, capsys):
     path, out = _dly(tmp_path / "one.dly", 2018, 2020), tmp_path / "one.csv"
-    result = CliRunner().invoke(app, ["weather", "ghcn", str(path), "--out", str(out)])
-    assert result.exit_code == 0 and "2018 to 2020" in result.output and str(out) in result.output
+    monkeypatch.setattr(sys, "argv", ["ghcn_weather.py", str(path), "--out", str(out)])
+    converter.main()
+    printed = capsys.readouterr().out
+    assert "2018 to 2020" in printed and str(out) in printed
     table = read_table(out)
     assert table.calendar_years == [2018, 2019, 2020] and table.rain_kind == "mm"
     weather = Weather.named({"extends": "base", "table": str(out), "years": [2019]})
@@ -127,6 +133,6 @@ def test_the_command_writes_a_table_that_a_farm_replays(tmp_path):
 )
 def test_mistakes_in_a_station_file_are_named(tmp_path, name, text, message):
     (tmp_path / name).write_text(text)
-    with pytest.raises(WeatherTableError) as caught:
+    with pytest.raises(ConfigError) as caught:
         read_station(tmp_path / name)
     assert message in str(caught.value)
