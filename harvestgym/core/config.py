@@ -173,7 +173,7 @@ def check_numbers(meta: Meta, value: Any) -> Any:
     return value if is_traced(value) else _check_numbers(meta, value, (int, float, tuple, np.ndarray, np.generic))
 
 
-def _check_single(meta: Meta, value: Any) -> Any:
+def check_number(meta: Meta, value: Any) -> Any:
     """Return a number from a file, bare or with its source, if the parameter allows it; raise ValueError otherwise."""
     return _check_numbers(meta, _unwrapped(value), (int, float, np.generic))
 
@@ -233,7 +233,7 @@ def _number(meta: Meta) -> Any:
     kind = {"bool": "boolean", "int": "integer", "float": "number"}[meta.dtype]
     ends = {name: end for name, end in (("minimum", meta.low), ("maximum", meta.high)) if math.isfinite(end)}
     shown = {"type": kind} | (ends if kind != "boolean" else {})
-    return Annotated[Any, PlainValidator(functools.partial(_check_single, meta)), WithJsonSchema(shown)]
+    return Annotated[Any, PlainValidator(functools.partial(check_number, meta)), WithJsonSchema(shown)]
 
 
 def _default(field: dataclasses.Field[Any]) -> Any:

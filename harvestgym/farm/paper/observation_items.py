@@ -1,7 +1,4 @@
-"""The paper's observations as items `(field, entity, name, path, value)`; the value is None if it was not observed.
-
-A day in mode "fo" has about fifty items, so an `ItemReader` is made once and converts similar variables together.
-"""
+"""The paper's observations as items `(field, entity, name, path, value)`; the value is None if it was not observed."""
 
 from __future__ import annotations
 
