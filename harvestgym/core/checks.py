@@ -23,8 +23,8 @@ from pydantic import BeforeValidator, ConfigDict, Field, PlainValidator, create_
 
 from harvestgym.core.xla.tracing import is_traced
 
-from .config import Exact, Strict, check_numbers, validate
-from .errors import ConfigError, nearest
+from .config import Exact, Strict, check_number, check_numbers, validate
+from .errors import ConfigError, check_name, nearest
 
 if TYPE_CHECKING:
     from .tree import Meta  # imports JAX
@@ -104,6 +104,21 @@ def check_arguments(function: Callable[Given, Returned]) -> Callable[Given, Retu
         return function(*args, **kwargs)
 
     return checked
+
+
+def check_value(meta: Meta, value: Any, where: str) -> float:
+    """Return a number, or the index of a label, if one entry of the described field may have it, else ConfigError."""
+    if meta.labels and isinstance(value, str):
+        check_name("value", value, meta.labels, where)
+        return float(meta.labels.index(value))
+    if meta.dtype == "bool" and value in (0, 1):
+        return float(value)
+    try:
+        return float(check_number(dataclasses.replace(meta, keys=meta.keys[:1]), make_plain(value)))
+    except ValueError as error:
+        of_labels = meta.labels and meta.dtype == "int"
+        expected = f"expected one of {', '.join(meta.labels)}" if of_labels else error
+        raise ConfigError(f"{where}: {expected}, got {value!r}") from None
 
 
 def _is_jax_array(value: Any) -> bool:

@@ -173,7 +173,7 @@ def check_numbers(meta: Meta, value: Any) -> Any:
     return value if is_traced(value) else _check_numbers(meta, value, (int, float, tuple, np.ndarray, np.generic))
 
 
-def _check_single(meta: Meta, value: Any) -> Any:
+def check_number(meta: Meta, value: Any) -> Any:
     """Return a number from a file, bare or with its source, if the parameter allows it; raise ValueError otherwise."""
     return _check_numbers(meta, _unwrapped(value), (int, float, np.generic))
 
@@ -230,7 +230,7 @@ def _number(meta: Meta) -> Any:
     """Return the pydantic type for a parameter in a file: a number, bare or with its source."""
     if meta.labels:
         return Annotated[typing.Literal[meta.labels], BeforeValidator(_unwrapped)]
-    return Annotated[Any, PlainValidator(functools.partial(_check_single, meta))]
+    return Annotated[Any, PlainValidator(functools.partial(check_number, meta))]
 
 
 def _default(field: dataclasses.Field[Any]) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from importlib.util import find_spec
 from numbers import Integral
 from pathlib import Path
@@ -21,12 +21,17 @@ class MissingExtraError(ConfigError, ImportError):
 
 
 @contextmanager
-def name_file(path: Path) -> Iterator[None]:
-    """Format a ConfigError as a file error: the file name and the number of mistakes, followed by the mistake."""
+def locate_errors(place: str) -> Iterator[None]:
+    """Put the place of the mistake, with its separator, before the message of a ConfigError."""
     try:
         yield
     except ConfigError as error:
-        raise ConfigError(f"{path.name}: 1 mistake\n  {error}") from None
+        raise ConfigError(f"{place}{error}") from None
+
+
+def name_file(path: Path) -> AbstractContextManager[None]:
+    """Format a ConfigError as a file error: the file name and the number of mistakes, followed by the mistake."""
+    return locate_errors(f"{path.name}: 1 mistake\n  ")
 
 
 def check_extras(where: str = "installation", /, **modules: str) -> None:

@@ -23,7 +23,9 @@ from harvestgym.core.rollout import Episodes
 from harvestgym.core.tree import Meta
 from harvestgym.core.tuning.rule_family import read_tuned
 from harvestgym.farm.build.compile import build
+from harvestgym.farm.build.compile import build_text as build_text
 from harvestgym.farm.build.context_compiler import replace_part
+from harvestgym.farm.build.farm_writer import write_farm as write_farm
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.entities.plant.plant import Plant
 from harvestgym.farm.learn.action_wrappers import WRAPPERS, wrap_actions

@@ -205,9 +205,9 @@ class ScoreSpec(Strict):
 
 
 class MixtureSpec(Strict):
-    """Mixture of parameter sets in given shares, which sum to 1, or, for a list, in randomly drawn shares."""
+    """Mixture of parameter sets in randomly drawn shares."""
 
-    mix: dict[str, Weight] | Annotated[list[str], Field(min_length=2)]
+    mix: list[str] = Field(min_length=2)
 
 
 class ContextPeriod(Strict):

@@ -84,7 +84,7 @@ def _check_range(values: np.ndarray, meta: Meta, where: str) -> None:
 def _check_actions(model: FarmModel, slot: EntitySlot, state: FarmState) -> None:
     place, entities = model.params.fields[0].place, model.params.fields[0].entities
     nowhere, draws = jnp.zeros(SHAPE, bool), draw_day(jax.random.key(0), model.fields)[0]
-    posts = publish(model.fields[0], entities, state.fields[0], place, draws)
+    posts = publish(model.fields[0], model.params.fields[0], state.fields[0], draws)
     board = {"board": Board(place, posts, slot.name, float("inf"))}
     for action in slot.kind.actions:
         where = f"{slot.kind.__name__}.{action.method}"

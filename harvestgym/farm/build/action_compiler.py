@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from harvestgym.core.errors import ConfigError
-from harvestgym.farm.engine.actions import ActionRow, ActionTable, check_value
+from harvestgym.farm.engine.actions import ActionRow, ActionTable, check_parameter
 from harvestgym.farm.engine.name_table import walk_tree
 from harvestgym.farm.engine.variables import FieldSlots, check_plot
 from harvestgym.farm.entities.base import Parameter
@@ -18,30 +18,23 @@ def compile_actions(
     farmers: Sequence[str], fields: Sequence[FieldSlots], interventions: Mapping[str, Any] | None
 ) -> ActionTable:
     """Compile a farm's action table: all actions, or only the rules' `interventions`, in canonical names."""
-    every = [row for f, field in enumerate(fields) for row in _list_rows(f, field)]
-    table = ActionTable(tuple(farmers), _number_rows(every), tuple(fields))
-    if interventions is None:
-        return _check_count(table)
-    rows = [
-        _restrict(table.row(field, entity, name), limits or {}, fields)
-        for field, entity, name, limits in walk_tree(interventions)
-    ]
-    return _check_count(dataclasses.replace(table, rows=_number_rows(rows)))
+    every = {(*row.names, row.action.name): row for f, field in enumerate(fields) for row in _list_rows(f, field)}
+    rows = list(every.values())
+    if interventions is not None:
+        listed = walk_tree(interventions)
+        rows = [_restrict(every[field, entity, name], limits or {}, fields) for field, entity, name, limits in listed]
+    numbered = (dataclasses.replace(row, number=number) for number, row in enumerate(rows))
+    table = ActionTable(tuple(farmers), tuple(numbered), tuple(fields))
+    if table.size > MOST_ACTIONS:
+        raise ConfigError(
+            f"rules > interventions: expected at most {MOST_ACTIONS:,} actions, got {table.size:,}; try fewer plots, "
+            "or fewer values of each"
+        )
+    return table
 
 
 MOST_ACTIONS = 10_000_000
 """The maximum number of actions on a farm, each with its own number."""
-
-
-def _check_count(table: ActionTable) -> ActionTable:
-    if table.size > MOST_ACTIONS:
-        raise ConfigError(f"rules > interventions: expected at most {MOST_ACTIONS:,} actions, got "
-                          f"{table.size:,}; try fewer plots, or fewer values of each")  # fmt: skip
-    return table
-
-
-def _number_rows(rows: Sequence[ActionRow]) -> tuple[ActionRow, ...]:
-    return tuple(dataclasses.replace(row, number=number) for number, row in enumerate(rows))
 
 
 def _list_rows(f: int, field: FieldSlots) -> list[ActionRow]:
@@ -69,14 +62,14 @@ def narrow_parameter(parameter: Parameter, limit: Any, where: str) -> Parameter:
     """Limit a parameter to choices or an interval, or leave it unlimited (None); ConfigError if no value is left."""
     if limit is None:
         return parameter
-    where = f"{where} > {parameter.key}"
+    inside, where = where, f"{where} > {parameter.key}"
     values = [limit.low, limit.high] if isinstance(limit, Interval) else limit
     if isinstance(limit, Interval) and not parameter.continuous:
         raise ConfigError(f"{where}: expected a list of {list(parameter.choices)}, got an interval")
     if not values:
         raise ConfigError(f"{where}: expected at least one value, got none")
     for value in values:
-        check_value(parameter, value, where.removesuffix(f" > {parameter.key}"))
+        check_parameter(parameter, value, inside)
     if not isinstance(limit, Interval):
         _check_distinct(values, where)
         return Parameter(parameter.key, tuple(values), parameter.range)

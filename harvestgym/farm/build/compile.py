@@ -18,7 +18,7 @@ import numpy as np
 from harvestgym.core import yaml_io
 from harvestgym.core.errors import ConfigError
 from harvestgym.farm.build.action_compiler import compile_actions
-from harvestgym.farm.build.components import ReadyComponents, build_component, load_kind
+from harvestgym.farm.build.components import ReadyComponents, build_component, compile_field, load_kind
 from harvestgym.farm.build.context_compiler import compile_context
 from harvestgym.farm.build.names import resolve_names
 from harvestgym.farm.engine.farmers import Farmer, Rule
@@ -31,10 +31,10 @@ from harvestgym.farm.engine.reward_terms import Term
 from harvestgym.farm.engine.scoring import compile_score
 from harvestgym.farm.engine.state import FarmParams, FieldParams
 from harvestgym.farm.engine.variables import build_slots, entity_names, list_variables, number_repeats
-from harvestgym.farm.entities.base import Entity, Place
+from harvestgym.farm.entities.base import Entity
 from harvestgym.farm.policies.expert_rules import rule_policy
 from harvestgym.farm.public_names import KINDS
-from harvestgym.farm.schema import FarmSpec, FieldSpec, farm_spec
+from harvestgym.farm.schema import FarmSpec, farm_spec
 
 Entities = Mapping[str, Sequence[Entity]]
 """The entities on some fields, by field name."""
@@ -53,10 +53,11 @@ def build(spec: FarmSpec, entities: Entities | None = None, ready: ReadyComponen
         ready: instances of farmers, rules and reward terms.
     """
     try:
-        model = compile_context(_compile_farm(spec, entities or {}, ready or ReadyComponents()), compile_field)
+        model = compile_context(_compile_farm(spec, entities or {}, ready or ReadyComponents()))
         if model.spec.expert:
             rule_policy(model)
-        _check_terms(model)
+        if model.params.score.terms:
+            jax.eval_shape(lambda key: model.gains(model.initial(key, model.params), model.params), _key())
     except ConfigError as error:
         _check_fields(spec, entities or {})
         if str(error).startswith("expert"):
@@ -110,23 +111,6 @@ def _compile_farm(spec: FarmSpec, entities: Entities, ready: ReadyComponents) ->
         asked = everything if listed is None else plan_observations(names, listed, "rules > observations")
         parts |= {"asks": True, "offered": _offer(asked, plan)}
     return FarmModel(**parts)
-
-
-def compile_field(spec: FieldSpec, entities: Sequence[Entity] | None = None) -> FieldParams:
-    """Compile the location and entities of a field; instances in `entities` replace the file's entities."""
-    made = tuple(entities) if entities is not None else tuple(load_kind(k).named(s) for k, s in spec.entities)
-    labels = entity_names([type(e) for e in made])
-    hosts = tuple(sorted(n for n, e in zip(labels, made, strict=True) if e.host))
-    targets = sorted({target for entity in made for target in entity.targets})
-    at = spec.localization
-    numbers: dict[str, Any] = {
-        "latitude": np.float32(at.latitude),
-        "longitude": np.float32(at.longitude),
-        "altitude": np.float32(at.altitude),
-        "scale": np.float32(spec.shape.scale),
-    }
-    place = Place(shape=(spec.shape.length, spec.shape.width), hosts=hosts, targets=tuple(targets), **numbers)
-    return FieldParams(place=place, entities=made)
 
 
 def name_farm(
@@ -186,20 +170,6 @@ def _offer(requested: ObservationPlan, free: ObservationPlan) -> ObservationPlan
     whole = {item.variable for item in (*requested.items, *free.items) if item.plot is None}
     kept = (item for item in requested.items if item not in free.items)
     return ObservationPlan(tuple(item for item in kept if item.plot is None or item.variable not in whole))
-
-
-def _check_terms(model: FarmModel) -> None:
-    """Trace each additional score term once, so that its errors include its path."""
-    terms = model.params.score.terms
-    if not terms:
-        return
-    state = jax.eval_shape(model.initial, _key(), model.params)
-    for name, term in terms.items():
-        try:
-            jax.eval_shape(lambda s: term.daily(model.reward_context(s, model.params)), state)  # noqa: B023
-            jax.eval_shape(lambda s: term.final(model.reward_context(s, model.params)), state)  # noqa: B023
-        except ConfigError as error:
-            raise ConfigError(f"scoring > terms > {name}: {error}") from None
 
 
 def _check_fields(spec: FarmSpec, entities: Entities) -> None:

@@ -1,21 +1,25 @@
-"""Loading of the components named in a farm file: kinds of entities, farmers, rules and reward terms.
+"""Loading of the components named in a farm file: fields of entities, farmers, rules and reward terms.
 
 Each is a built-in name or `module:Class`. `harvestgym.farm.public_names` lists the built-in components.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
 
 from harvestgym.core.config import build_params
 from harvestgym.core.errors import unknown
 from harvestgym.core.loading import load_object
 from harvestgym.farm.engine.farmers import Farmer, Rule
 from harvestgym.farm.engine.reward_terms import Term
-from harvestgym.farm.entities.base import Entity
+from harvestgym.farm.engine.state import FieldParams
+from harvestgym.farm.engine.variables import entity_names
+from harvestgym.farm.entities.base import Entity, Place
 from harvestgym.farm.public_names import FARMERS, KINDS, RULES, TERMS
-from harvestgym.farm.schema import ComponentSpec
+from harvestgym.farm.schema import ComponentSpec, FieldSpec
 
 P = TypeVar("P")
 
@@ -54,3 +58,15 @@ def build_component(spec: ComponentSpec, base: type[P], where: str) -> P:
     """Build a farmer, an additional rule or a reward term from its entry in a farm file."""
     given: dict[str, Any] = {k: v for k, v in (spec.model_extra or {}).items() if v is not None}
     return build_params(load_class(spec.kind, base, where), given, where)
+
+
+def compile_field(spec: FieldSpec, entities: Sequence[Entity] | None = None) -> FieldParams:
+    """Compile the location and entities of a field; instances in `entities` replace the file's entities."""
+    made = tuple(entities) if entities is not None else tuple(load_kind(k).named(s) for k, s in spec.entities)
+    labels = entity_names([type(e) for e in made])
+    hosts = tuple(sorted(n for n, e in zip(labels, made, strict=True) if e.host))
+    targets = sorted({target for entity in made for target in entity.targets})
+    at = spec.localization
+    numbers: Any = {name: np.float32(number) for name, number in [*at, ("scale", spec.shape.scale)]}
+    place = Place(shape=(spec.shape.length, spec.shape.width), hosts=hosts, targets=tuple(targets), **numbers)
+    return FieldParams(place=place, entities=made)

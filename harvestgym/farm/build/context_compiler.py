@@ -7,7 +7,7 @@ entries in which the choices differ.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import reduce
 from typing import Any, NamedTuple
 
@@ -15,29 +15,20 @@ import jax
 import numpy as np
 
 from harvestgym.core.config import merge, validate
-from harvestgym.core.errors import ConfigError, check_name
-from harvestgym.farm.build.components import load_kind
+from harvestgym.core.errors import ConfigError, check_name, locate_errors
+from harvestgym.farm.build.components import compile_field, load_kind
 from harvestgym.farm.engine.contexts import ContextDraw, ContextSampler, LeafUpdate
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.engine.state import ContextParams, FarmParams, FieldParams
 from harvestgym.farm.engine.variables import entity_names
-from harvestgym.farm.entities.base import Entity
-from harvestgym.farm.schema import ContextSpec, FieldSpec, Interval, MixtureSpec
+from harvestgym.farm.schema import ContextSpec, FieldSpec, Interval, Localization, MixtureSpec
 
 WHERE = "context > draws"
-PLACE = {
-    "latitude#°": "localization",
-    "longitude#°": "localization",
-    "altitude#m": "localization",
-    "scale#m": "shape",
-}
+PLACE = {field.alias or "": "localization" for field in Localization.model_fields.values()} | {"scale#m": "shape"}
 """The numbers of a field's location that can be changed, and where they appear in its description."""
 
 SMALL_TABLE = 64
 """Leaves up to this size are written entry by entry; larger leaves (weather tables) are written as a whole."""
-
-
-FieldReader = Callable[[FieldSpec, Sequence[Entity]], FieldParams]
 
 
 class CompiledDraw(NamedTuple):
@@ -48,8 +39,8 @@ class CompiledDraw(NamedTuple):
     single: bool
 
 
-def compile_context(model: FarmModel, read_field: FieldReader) -> FarmModel:
-    """Add the contexts of its spec to `model`; without contexts, return it unchanged. `read_field` compiles a field.
+def compile_context(model: FarmModel) -> FarmModel:
+    """Add the contexts of its spec to `model`; without contexts, return it unchanged.
 
     Raises:
         ConfigError: for an unknown path, with the nearest valid path; for sets of different shapes; for two draws that
@@ -58,7 +49,7 @@ def compile_context(model: FarmModel, read_field: FieldReader) -> FarmModel:
     context = model.spec.context
     if context is None:
         return model
-    reader = _Reader(model, read_field)
+    reader = _Reader(model)
     shown = _shown(context)
     reads = [reader.read(name, value, name in shown) for name, value in context.draws.items()]
     reads = _restrict_choices(reads, context.only)
@@ -117,9 +108,8 @@ def _check_disjoint(reads: Sequence[CompiledDraw]) -> None:
 class _Reader:
     """Reader of draws for one model: its spec, its names and the leaves of its parameters."""
 
-    def __init__(self, model: FarmModel, read_field: FieldReader) -> None:
+    def __init__(self, model: FarmModel) -> None:
         self.model = model
-        self.read_field = read_field
         self.base = _leaves(model.defaults)
 
     def read(self, name: str, value: Interval | MixtureSpec | list[Any], shown: bool) -> CompiledDraw:
@@ -128,8 +118,6 @@ class _Reader:
         if isinstance(value, Interval):
             return self._range(name, value, shown, where)
         if isinstance(value, MixtureSpec):
-            if isinstance(value.mix, dict):
-                return self._choice(name, [value], shown, single, where)
             sets = [self._variant(name, which, where) for which in value.mix]
             table, writes = self._compared(sets, where)
             for write in writes:
@@ -157,7 +145,7 @@ class _Reader:
 
     def _variant(self, name: str, value: Any, where: str) -> list[np.ndarray]:
         """Return the leaves of the farm's parameters with `value` written at `name`."""
-        mix = value.mix if isinstance(value, MixtureSpec) else value.get("mix") if isinstance(value, Mapping) else None
+        mix = value.get("mix") if isinstance(value, Mapping) else None
         if mix is None:
             return self._written(name, value, where)
         shares = _shares(mix, where)
@@ -170,10 +158,8 @@ class _Reader:
             raise ConfigError(f"{where}: expected choices that are mappings such as {{Soil-0: clay}}, got {value!r}")
         changes: Mapping[str, Any] = {part: value} if part else value
         fields, index = list(self.model.defaults.fields), list(self.model.spec.fields).index(field)
-        try:
+        with locate_errors(f"{where}: "):
             fields[index] = self._changed(index, changes)
-        except ConfigError as error:
-            raise ConfigError(f"{where}: {error}") from None
         return self._fitting(dataclasses.replace(self.model.defaults, fields=tuple(fields)), value, where)
 
     def _changed(self, index: int, changes: Mapping[str, Any]) -> FieldParams:
@@ -187,7 +173,7 @@ class _Reader:
                 field.slots, spec.entities, self.model.defaults.fields[index].entities, strict=True
             )
         ]
-        return self.read_field(spec, entities)
+        return compile_field(spec, entities)
 
     def _fitting(self, params: FarmParams, value: Any, where: str) -> list[np.ndarray]:
         """Return the leaves if their number and shapes match the model's; ConfigError otherwise."""
@@ -289,8 +275,6 @@ def _labels(choices: Sequence[Any], of_field: bool) -> tuple[str, ...]:
 
 
 def _label(choice: Any) -> str:
-    if isinstance(choice, MixtureSpec):
-        return _label({"mix": choice.mix})
     if not isinstance(choice, Mapping):
         return f"{choice:g}" if isinstance(choice, float) else str(choice)
     if "mix" in choice:

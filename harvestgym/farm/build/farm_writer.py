@@ -21,6 +21,10 @@ LINE_LENGTH = 90
 """Maximum number of characters in a list written on one line."""
 
 
+class NotInFileError(ConfigError):
+    """An error for a parameter that only a program can set."""
+
+
 def name_kind(cls: type) -> str:
     """Return the name of a class in a farm file: the name of a built-in class, `module:Class` for others."""
     ours = cls.__module__.startswith("harvestgym.farm.")
@@ -36,9 +40,11 @@ def write_parameters(component: Any) -> dict[str, Any]:
             out[field.name] = write_parameters(value)
         elif meta.kind == "open":
             out[meta.keys[0]] = {name: float(v) for name, v in value.items()}
-        elif meta.kind == "static" or np.ndim(value) > int(meta.stacked):
-            raise ConfigError(f"{type(component).__name__} > {meta.keys[0]}: expected a value for a file, got an "
-                              "array")  # fmt: skip
+        elif meta.kind == "static" or meta.axes:
+            raise NotInFileError(f"{type(component).__name__} > {field.name}: expected a value for a file, got another")
+        elif np.ndim(value) > int(meta.stacked):
+            where, shape = f"{type(component).__name__} > {field.name}", np.shape(value)
+            raise ConfigError(f"{where}: expected one value for each key, got an array of shape {shape}")
         elif field.default is dataclasses.MISSING or not np.array_equal(value, field.default):
             pairs = zip(meta.keys, np.atleast_1d(value).tolist(), strict=True)
             out |= {key: meta.labels[int(v)] if meta.labels else v for key, v in pairs}
@@ -46,10 +52,10 @@ def write_parameters(component: Any) -> dict[str, Any]:
 
 
 def write_set(component: Any) -> dict[str, Any]:
-    """Return the result of `write_parameters`, or the reason if no file can hold the parameters."""
+    """Return the result of `write_parameters`, or the reason if only a program can set the parameters."""
     try:
         return write_parameters(component)
-    except ConfigError as error:
+    except NotInFileError as error:
         return {NOT_IN_A_FILE: str(error)}
 
 

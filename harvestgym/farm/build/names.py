@@ -22,8 +22,8 @@ from harvestgym.farm.schema import (
     parse_plot,
 )
 
-Resolve = Callable[[NameTable, EntityKey, Any, str], dict[str, Any]]
-"""Function that resolves the names under an entity; the last argument is the path for errors."""
+Resolve = Callable[[NameTable, EntityKey, str, Any, str], Mapping[str, Any]]
+"""Function that resolves one entry, `name: value`, under an entity; the last argument is the path of the entity."""
 
 
 def resolve_names(spec: FarmSpec, names: NameTable) -> FarmSpec:
@@ -48,7 +48,7 @@ def _resolve_rules(names: NameTable, rules: RulesSpec) -> RulesSpec:
     free = _resolve_observations(names, rules.free_observations, "rules > free_observations")
     resolved = {
         "init": _resolve_tree(names, rules.init, _resolve_variables, "rules > init"),
-        "interventions": None if limited is None else _resolve_tree(names, limited, _resolve_interventions, where),
+        "interventions": None if limited is None else _resolve_tree(names, limited, _resolve_intervention, where),
         "free_observations": free,
         "observations": requested and _resolve_observations(names, requested, "rules > observations"),
         "terminal_conditions": _resolve_conditions(names, rules.terminal_conditions, "rules > terminal_conditions"),
@@ -57,7 +57,7 @@ def _resolve_rules(names: NameTable, rules: RulesSpec) -> RulesSpec:
 
 
 def resolve_score(names: NameTable, score: ScoreSpec) -> ScoreSpec:
-    trees = (("intervention_costs", _resolve_actions), ("observation_costs", _resolve_variables))
+    trees = (("intervention_costs", _resolve_action), ("observation_costs", _resolve_variables))
     resolved = {key: _resolve_tree(names, getattr(score, key), step, f"scoring > {key}") for key, step in trees}
     return score.model_copy(update=resolved)
 
@@ -69,40 +69,32 @@ def _resolve_tree(names: NameTable, tree: Mapping[str, Any], resolve: Resolve, w
         inside: dict[str, Any] = {}
         put_once(out, names.field(field, where), inside, f"{where} > {field}")
         for entity, below in (entities or {}).items():
-            key, here = names.entity(field, entity, where), f"{where} > {field} > {entity}"
-            put_once(inside, key[1], resolve(names, key, below or {}, here), here)
+            key, here, entries = names.entity(field, entity, where), f"{where} > {field} > {entity}", {}
+            put_once(inside, key[1], entries, here)
+            for name, value in (below or {}).items():
+                for canonical, resolved in resolve(names, key, name, value, here).items():
+                    put_once(entries, canonical, resolved, f"{here} > {name}")
     return out
 
 
-def _resolve_variables(names: NameTable, entity: EntityKey, given: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """Resolve variable values; a group's value applies to all its variables, and empty values are dropped."""
-    out: dict[str, Any] = {}
-    for key, value in given.items():
-        _, found = names.below(entity, key.split("/"), where)
-        for variable in list_leaves(found):
-            put_once(out, variable.key, value, f"{where} > {key}")
-    return {key: value for key, value in out.items() if value != [None]}
+def _resolve_variables(names: NameTable, entity: EntityKey, name: str, value: Any, where: str) -> dict[str, Any]:
+    """Resolve the value of a variable or, for a group, of all its variables; an empty value is dropped."""
+    found = list_leaves(names.below(entity, name.split("/"), where)[1])
+    return {} if value == [None] else {variable.key: value for variable in found}
 
 
-def _resolve_actions(names: NameTable, entity: EntityKey, given: Mapping[str, Any], where: str) -> dict[str, Any]:
-    out: dict[str, Any] = {}
-    for name, value in given.items():
-        put_once(out, names.action(entity, name, where).name, value, f"{where} > {name}")
-    return out
+def _resolve_action(names: NameTable, entity: EntityKey, name: str, value: Any, where: str) -> dict[str, Any]:
+    return {names.action(entity, name, where).name: value}
 
 
-def _resolve_interventions(names: NameTable, entity: EntityKey, given: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """Resolve interventions and their parameter limits; plots are written `'(0, 1)'`, and all plots mean no limit."""
-    out: dict[str, Any] = {}
-    for name, limits in given.items():
-        action = names.action(entity, name, where)
-        limits = names.parameters(action, limits or {}, f"{where} > {action.name}")
-        if limits.get("plot") == [WHOLE]:
-            del limits["plot"]
-        if "plot" in limits:
-            limits["plot"] = _list_plots(limits["plot"])
-        put_once(out, action.name, limits or None, f"{where} > {name}")
-    return out
+def _resolve_intervention(names: NameTable, entity: EntityKey, name: str, limits: Any, where: str) -> dict[str, Any]:
+    """Resolve an intervention and its limits; plots are written `'(0, 1)'`, and all plots mean no limit."""
+    action = names.action(entity, name, where)
+    limits = names.parameters(action, limits or {}, f"{where} > {action.name}")
+    if "plot" in limits:
+        plots = limits.pop("plot")
+        limits |= {} if plots == [WHOLE] else {"plot": _list_plots(plots)}
+    return {action.name: limits or None}
 
 
 def _list_plots(listed: Interval | list[Any]) -> list[Any]:

@@ -7,7 +7,6 @@ the arrays in compiled code are three forms of the same table entry.
 from __future__ import annotations
 
 import math
-import numbers
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,7 +16,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from harvestgym.core.checks import check_value
 from harvestgym.core.errors import ConfigError, unknown
+from harvestgym.core.tree import Meta
 from harvestgym.farm.entities.base import Action, Parameter
 
 from .name_table import NameTable, parameter_keys
@@ -179,9 +180,9 @@ class ActionTable:
     @cached_property
     def tables(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """For each row, its grid lengths (rows, 1 + k), its plots (rows, n, 2) and its values (rows, k, n)."""
-        rows = len(self.rows)
+        rows = max(len(self.rows), 1)
         sizes = np.ones((rows, 1 + self.width), np.int32)
-        plots = np.full((rows, max(len(r.grids[0]) for r in self.rows), 2), -1, np.int32)
+        plots = np.full((rows, max((len(r.grids[0]) for r in self.rows), default=1), 2), -1, np.int32)
         longest = max((len(g) for r in self.rows for g in r.grids[1:]), default=1)
         values = np.zeros((rows, self.width, longest), np.float32)
         for i, row in enumerate(self.rows):
@@ -201,10 +202,6 @@ class ActionTable:
         if isinstance(index, Orders):
             return index
         index = jnp.atleast_1d(index).astype(jnp.int32)
-        if not self.rows:
-            none = jnp.zeros_like(index)
-            nowhere, nothing = jnp.full((*index.shape, 2), -1, jnp.int32), jnp.zeros((*index.shape, 0), jnp.float32)
-            return Orders(none, none, nowhere, nothing)
         acts = (index > 0) & (index < self.size)
         farmer, rest = jnp.divmod(jnp.where(acts, index - 1, 0), self.starts[-1])
         row = (rest[:, None] >= self.starts[1:-1]).sum(1, dtype=jnp.int32)
@@ -222,8 +219,6 @@ class ActionTable:
         """Return the `duration#min` of each order, float32 (m,); 0 where it has none."""
         named = [[p.key == DURATION for p in r.allowed] for r in self.rows]
         column = np.asarray([-1, *(of.index(True) if True in of else -1 for of in named)], np.int32)
-        if not (column >= 0).any():
-            return jnp.zeros(orders.kind.shape, jnp.float32)
         at = jnp.asarray(column)[orders.kind]
         mine = jnp.arange(self.width, dtype=jnp.int32) == at[:, None]
         return jnp.sum(jnp.where(mine, orders.values, 0.0), axis=1)
@@ -281,7 +276,7 @@ class ActionTable:
             raise ConfigError(f"{where}: expected {', '.join(missing)}, got nothing")
         plot = _allowed_plot(given.get("plot"), row, self.fields[row.field].shape, where)
         pairs = zip(row.allowed, row.action.parameters, strict=True)
-        return Order(row, farmer, plot, tuple(_encode(w, check_value(p, given[p.key], where)) for p, w in pairs))
+        return Order(row, farmer, plot, tuple(_encode(w, check_parameter(p, given[p.key], where)) for p, w in pairs))
 
     def write(self, order: Order) -> ActionTuple:
         """Return an order in the paper's form."""
@@ -300,14 +295,12 @@ def _allowed_plot(plot: Any, row: ActionRow, shape: tuple[int, int], where: str)
     return at
 
 
-def check_value(parameter: Parameter, value: Any, where: str) -> Any:
+def check_parameter(parameter: Parameter, value: Any, where: str) -> Any:
     """Return a value unchanged if the parameter allows it; ConfigError otherwise."""
+    where = f"{where} > {parameter.key}"
     if parameter.continuous:
         low, high = parameter.range
-        if isinstance(value, bool) or not isinstance(value, numbers.Real) or not low <= float(value) <= high:
-            raise ConfigError(f"{where} > {parameter.key}: expected a number in [{low:g}, {high:g}], got {value!r}")
-        return float(value)
-    if isinstance(value, bool) or not any(value == choice for choice in parameter.choices):
-        expected = ", ".join(map(str, parameter.choices))
-        raise ConfigError(f"{where} > {parameter.key}: expected one of {expected}, got {value!r}")
+        return check_value(Meta("par", (parameter.key,), "", low=low, high=high), value, where)
+    if isinstance(value, bool) or value not in parameter.choices:
+        raise ConfigError(f"{where}: expected one of {', '.join(map(str, parameter.choices))}, got {value!r}")
     return value

@@ -218,10 +218,6 @@ class ContextSampler:
         """Return, for each draw, the lowest and the highest value of each observed number of a day."""
         return [draw.ends(table) for draw, table in self._tables(params) if draw.shown]
 
-    def in_force(self, params: FarmParams, context: Any) -> FarmParams:
-        """Return the parameters that apply under a context."""
-        return self.apply(params, context and context.numbers)
-
     def apply(self, params: FarmParams, numbers: Any) -> FarmParams:
         """Write the numbers of a context into the parameters; return parameters without a pending context unchanged."""
         if not params.context:

@@ -7,8 +7,8 @@ day.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -99,17 +99,16 @@ class Farmer:
 
 
 def delegate(
-    farmers: Sequence[Farmer], memories: Sequence[Any], whose: Any, request: Work,
-    job: Callable[[Farmer, Any, Work], WorkResult],
-) -> WorkResult:  # fmt: skip
-    """Let each farmer carry out its own orders; `whose` (n,) assigns them, and `job` is the farmers' `work` or `look`.
+    job: Literal["work", "look"], farmers: Sequence[Farmer], memories: Sequence[Any], whose: Any, request: Work
+) -> WorkResult:
+    """Let each farmer carry out its own orders; `whose` (n,) assigns them, and `job` is the method for them.
 
     Returns the orders that were carried out, all farmers' memories and the sum of their wages.
     """
     done, after, wages = jnp.zeros_like(request.wanted), [], jnp.float32(0.0)
     for i, (farmer, memory) in enumerate(zip(farmers, memories, strict=True)):
         mine = request.wanted & (whose == i)
-        result = job(farmer, memory, request._replace(wanted=mine))
+        result: WorkResult = getattr(farmer, job)(memory, request._replace(wanted=mine))
         done, wages = done | (result.done & mine), wages + result.wages
         after.append(result.memory)
     return WorkResult(done, tuple(after), wages)

@@ -14,11 +14,12 @@ import numpy as np
 
 from harvestgym.core.random import uniforms
 from harvestgym.core.xla.fusion import traces_single_kernel
-from harvestgym.farm.entities.base import Board, Draws, Entity, Ledger, Place
+from harvestgym.farm.entities.base import Board, Draws, Ledger, Place
 from harvestgym.farm.entities.messages import ALLOCATION_RANK, Ground, Message, Need, Share
 
 from .actions import Orders
 from .allocation import allocate
+from .state import FieldParams
 from .variables import EntitySlot, FieldSlots
 
 Posts = dict[type[Message], dict[str, Message]]
@@ -62,8 +63,7 @@ def simulate_day(
     structure: tuple[FieldSlots, Rows],
     kinds: jax.Array,
     draws: list[Draws],
-    place: Place,
-    entities: tuple[Entity, ...],
+    params: FieldParams,
     states: tuple[Any, ...],
 ) -> tuple[tuple[Any, ...], list[Ledger], jax.Array]:
     """Return tomorrow's states, the flows across the boundary from actions and entities, and the effective orders.
@@ -71,22 +71,22 @@ def simulate_day(
     `kinds` (rows,) are the order kinds of the actions on this field. It is jitted and inlined only so that JAX caches
     the trace, which a start needs several times.
     """
-    field, rows = structure
+    (field, rows), place = structure, params.place
     readers = {e for e, method, _ in rows if getattr(field.slots[e].kind, method).action.reads_board}
-    morning = publish(field, entities, states, place, draws) if readers else {}
+    morning = publish(field, params, states, draws) if readers else {}
     boards = {e: Board(place, morning, field.slots[e].name, float("inf")) for e in readers}
 
     def follow(now: tuple[Any, ...], order: tuple[Orders, jax.Array]) -> tuple[Any, tuple[Any, jax.Array]]:
-        after, ledgers, hit = _follow(now, *order, rows, kinds, place, entities, boards)
+        after, ledgers, hit = _follow(now, *order, rows, kinds, params, boards)
         same = jax.tree.map(lambda new, old: jnp.asarray(new, old.dtype), after, now)
         return same, (ledgers, hit)
 
     now, (of_orders, effective) = jax.lax.scan(follow, jax.tree.map(jnp.asarray, tuple(states)), (orders, accepted))
     ledgers, new = jax.tree.map(lambda each: each.sum(0), of_orders), []
-    posts = publish(field, entities, now, place, draws)
+    posts = publish(field, params, now, draws)
     for e, slot in enumerate(field.slots):
         board = Board(place, posts, slot.name, float("inf"))
-        state, ledger = entities[e].update(now[e], place, board, draws[e])
+        state, ledger = params.entities[e].update(now[e], place, board, draws[e])
         new.append(state)
         ledgers.append(ledger)
     return tuple(new), ledgers, effective
@@ -98,18 +98,17 @@ def _follow(
     accepted: jax.Array,
     rows: Rows,
     kinds: jax.Array,
-    place: Place,
-    entities: tuple[Entity, ...],
+    params: FieldParams,
     boards: Mapping[int, Board],
 ) -> tuple[tuple[Any, ...], list[Ledger], jax.Array]:
     """Return the states after an order, each action's boundary flows, and whether the order had an effect."""
     now, ledgers, hit = list(states), [], jnp.asarray(False)
     for kind, (e, method, width) in zip(kinds, rows, strict=True):
-        aim = _aim(order.plot, place.shape)  # recomputed for each row: a shared value would be kept in memory
+        aim = _aim(order.plot, params.place.shape)  # recomputed for each row: a shared value would be kept in memory
         where = accepted & (order.kind == kind) & aim
-        act, values = getattr(entities[e], method), [order.values[i] for i in range(width)]
+        act, values = getattr(params.entities[e], method), [order.values[i] for i in range(width)]
         board = {"board": boards[e]} if act.action.reads_board else {}
-        result = act(now[e], place, where, *values, **board)
+        result = act(now[e], params.place, where, *values, **board)
         now[e] = result.state
         ledgers.append(result.ledger)
         hit = hit | jnp.any(result.done)
@@ -122,9 +121,7 @@ def _aim(plot: jax.Array, shape: tuple[int, int]) -> jax.Array:
     return (plot[0] < 0) | ((x == plot[0]) & (y == plot[1]))
 
 
-def publish(
-    field: FieldSlots, entities: tuple[Entity, ...], states: Sequence[Any], place: Place, draws: list[Draws]
-) -> Posts:
+def publish(field: FieldSlots, params: FieldParams, states: Sequence[Any], draws: list[Draws]) -> Posts:
     """Return all messages on a field in one day, by rank, including the allocator's share."""
     publishers = [(message, e, method) for e, s in enumerate(field.slots) for message, method in s.kind.published]
     posts: Posts = {}
@@ -132,11 +129,11 @@ def publish(
         of_rank: Posts = {}
         for message, e, method in publishers:
             if message.rank == rank:
-                board = Board(place, posts, field.slots[e].name, rank)
-                made = getattr(entities[e], method)(states[e], place, board, draws[e])
+                board = Board(params.place, posts, field.slots[e].name, rank)
+                made = getattr(params.entities[e], method)(states[e], params.place, board, draws[e])
                 of_rank.setdefault(message, {})[field.slots[e].name] = made
         if rank == ALLOCATION_RANK and field.hosts:
-            of_rank[Share] = {"allocator": _shared(field, place, posts)}
+            of_rank[Share] = {"allocator": _shared(field, params.place, posts)}
         posts |= of_rank
     return posts
 

@@ -6,6 +6,8 @@ A comparison of a per-plot variable holds if it holds on every plot; for an orde
 from __future__ import annotations
 
 import ast
+import dataclasses
+import math
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,12 +19,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from harvestgym.core.checks import check_value
 from harvestgym.core.errors import ConfigError, check_name, nearest
+from harvestgym.core.tree import Meta
 from harvestgym.farm.formula_parser import FUNCTIONS, is_variable, parse_formula, place, write_formula
 
 from .name_table import NameTable
 from .observations import ObservationPlan, ObservedItem
-from .variables import Variable, encode_label
 
 Compiled = Any
 """A compiled formula: a tree of `Operation` over items and indices of reference values."""
@@ -149,9 +152,8 @@ class FormulaCompiler:
         else:
             variable = find_one_item(self.names, of, where).variable
             inside = f"{where}: {self.names.shorten(variable.where, variable.key)}"
-            whole = function not in ("sum", "mean")
-            codes = [encode_label(value, variable.meta, inside, whole) for value in given]
-            _check_range(codes if function != "sum" else [], variable, inside)
+            allowed = _allow_comparison(variable.meta, function)
+            codes = [check_value(allowed, value, inside) for value in given]
         return np.asarray(codes if isinstance(node, ast.List) else codes[0], np.float32)
 
     def _check_number(self, value: Any, where: str) -> float:
@@ -199,10 +201,12 @@ def list_items(node: Compiled) -> list[ObservedItem]:
     return [node] if isinstance(node, ObservedItem) else []
 
 
-def _check_range(codes: Sequence[float], variable: Variable, where: str) -> None:
-    low, high = variable.meta.low, variable.meta.high
-    if wrong := [code for code in codes if not low <= code <= high]:
-        raise ConfigError(f"{where}: expected a value within its range [{low:g}, {high:g}], got {wrong[0]:g}")
+def _allow_comparison(meta: Meta, function: str) -> Meta:
+    """Return the metadata of the numbers with which a function of a variable is compared; a mean of labels is one."""
+    if function not in ("sum", "mean") and (meta.labels or meta.dtype == "bool"):
+        return meta
+    ends = {"low": -math.inf, "high": math.inf} if function == "sum" else {}
+    return dataclasses.replace(meta, dtype="float", **ends)
 
 
 def holds(

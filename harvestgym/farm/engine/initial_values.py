@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,16 +13,16 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from harvestgym.core.checks import check_value
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.random import keys_for
 from harvestgym.core.tree import replace
-from harvestgym.farm.entities.base import Entity, Place
 from harvestgym.farm.schema import Interval
 
 from .field_day import map_fields
 from .name_table import walk_tree
 from .state import FieldParams
-from .variables import FieldSlots, Variable, encode_label
+from .variables import FieldSlots, Variable
 
 
 @dataclass(frozen=True)
@@ -54,8 +55,7 @@ def draw_initial_states(
     key: jax.Array,
     fields: Sequence[FieldSlots],
     starts: Sequence[InitialValue],
-    places: Sequence[Place],
-    entities: Sequence[tuple[Entity, ...]],
+    params: Sequence[FieldParams],
     values: Sequence[jax.Array],
 ) -> tuple[tuple[Any, ...], ...]:
     """Return the states of all entities before the first day; `values` are the values for `starts`."""
@@ -65,11 +65,11 @@ def draw_initial_states(
     keys = _draw_keys(key, tuple(dict.fromkeys(itertools.chain(*streams, given, *settle))))
     init_keys, settle_keys = ([[keys[name] for name in of_field] for of_field in uses] for uses in (streams, settle))
     structures = [field.structure for field in fields]
-    states = [list(of_field) for of_field in map_fields(_init_field, structures, init_keys, places, entities)]
+    states = [list(of_field) for of_field in map_fields(_init_field, structures, init_keys, params)]
     for start, name, choices in zip(starts, given, values, strict=True):
         f, e = start.variable.field, start.variable.entity
         states[f][e] = start.put(keys[name], choices, states[f][e])
-    return tuple(map_fields(_settle_field, structures, settle_keys, places, entities, states))
+    return tuple(map_fields(_settle_field, structures, settle_keys, params, states))
 
 
 @partial(jax.jit, static_argnums=1, inline=True)
@@ -79,19 +79,16 @@ def _draw_keys(key: jax.Array, names: tuple[str, ...]) -> dict[str, jax.Array]:
 
 
 @partial(jax.jit, static_argnums=0, inline=True)
-def _init_field(
-    field: FieldSlots, keys: list[jax.Array], place: Place, entities: tuple[Entity, ...]
-) -> tuple[Any, ...]:
+def _init_field(field: FieldSlots, keys: list[jax.Array], params: FieldParams) -> tuple[Any, ...]:
     """Return a field's first states; jitted like `field_day.simulate_day`."""
-    return tuple(entity.init(key, place) for entity, key in zip(entities, keys, strict=True))
+    return tuple(entity.init(key, params.place) for entity, key in zip(params.entities, keys, strict=True))
 
 
 @partial(jax.jit, static_argnums=0, inline=True)
-def _settle_field(
-    field: FieldSlots, keys: list[jax.Array], place: Place, entities: tuple[Entity, ...], states: list[Any]
-) -> tuple[Any, ...]:
+def _settle_field(field: FieldSlots, keys: list[jax.Array], params: FieldParams, states: list[Any]) -> tuple[Any, ...]:
     """Return a field's states once its initial values are known, without weak types."""
-    settled = [entity.settle(key, state, place) for entity, key, state in zip(entities, keys, states, strict=True)]
+    parts = zip(params.entities, keys, states, strict=True)
+    settled = [entity.settle(key, state, params.place) for entity, key, state in parts]
     return tuple(jax.tree.map(lambda leaf: jnp.asarray(leaf, jnp.result_type(leaf)), settled))
 
 
@@ -134,20 +131,9 @@ def _check_free(variable: Variable, variables: Sequence[Variable], where: str) -
 
 def _compile_value(variable: Variable, value: Any, most: float, where: str) -> tuple[InitialValue, Any]:
     between = isinstance(value, Interval)
-    given = [value.low, value.high] if between else list(value)
-    drawn = np.asarray([_check_number(variable, v, most, where) for v in given], np.float32)
+    given = list(value.ends) if between else list(value)
+    allowed = dataclasses.replace(variable.meta, high=float(f"{most:.6g}"))  # a limit may be a rounded float32
+    drawn = np.asarray([check_value(allowed, each, where) for each in given], np.float32)
     if not drawn.size or (between and drawn[0] > drawn[1]):
         raise ConfigError(f"{where}: expected values, or an interval with low <= high, got {given}")
     return InitialValue(variable, between), drawn
-
-
-def _check_number(variable: Variable, value: Any, most: float, where: str) -> float:
-    meta = variable.meta
-    number = encode_label(value, meta, where)
-    if isinstance(value, str):
-        return number
-    if meta.dtype != "float" and value != int(value):
-        raise ConfigError(f"{where}: expected a whole number, got {value!r}")
-    if not meta.low <= value <= most * (1 + 1e-6):
-        raise ConfigError(f"{where}: expected a number in [{meta.low:g}, {most:g}], got {value!r}")
-    return number

@@ -19,7 +19,7 @@ import numpy as np
 from harvestgym.core.env import Timestep
 from harvestgym.core.random import keys_for
 from harvestgym.core.tree import replace
-from harvestgym.farm.entities.base import Entity, Ledger, Place
+from harvestgym.farm.entities.base import Ledger
 
 from .actions import Orders
 from .farmers import Work, WorkResult, delegate
@@ -39,7 +39,7 @@ class FarmModel(FarmStructure):
 
     def in_force(self, state: FarmState, params: FarmParams) -> FarmParams:
         """Return the parameters that apply in a state, after its context's changes."""
-        return self.contexts.in_force(params, state.context)
+        return self.contexts.apply(params, state.context and state.context.numbers)
 
     def initial(self, key: jax.Array, params: FarmParams) -> FarmState:
         return self._started(key, self.contexts.first(key, params), params)
@@ -54,11 +54,10 @@ class FarmModel(FarmStructure):
         return self._opened(look, self._started(start, context, params), params)
 
     def _started(self, key: jax.Array, context: Any, params: FarmParams) -> FarmState:
-        params = self.contexts.in_force(params, context)
-        places, entities = _parts(params)
+        params = self.contexts.apply(params, context and context.numbers)
         zero, none = {name: jnp.float32(0.0) for name in self.tallies}, jnp.zeros(self.schedule, bool)
         return FarmState(
-            fields=draw_initial_states(key, self.fields, self.starts, places, entities, params.starts),
+            fields=draw_initial_states(key, self.fields, self.starts, params.fields, params.starts),
             farmers=tuple(farmer.init() for farmer in params.farmers),
             totals=zero,
             today=zero,
@@ -109,7 +108,7 @@ class FarmModel(FarmStructure):
         prices = now.score.prices(orders)
         accepted, farmers, wages = self._work(state, orders, prices, now)
         kinds = [jnp.asarray([row.number + 1 for row in rows], jnp.int32) for rows in self.actions.rows_of_fields]
-        parts = (kinds, draw_day(key, self.fields), *_parts(now), state.fields)
+        parts = (kinds, draw_day(key, self.fields), now.fields, state.fields)
         days = map_fields(partial(simulate_day, orders, accepted), self._field_structures, *parts)
         report = self._report([ledgers for _, ledgers, _ in days])
         new = FarmState(
@@ -135,10 +134,6 @@ class FarmModel(FarmStructure):
         does = [tuple((row.entity, row.action.method, len(row.allowed)) for row in of_field) for of_field in rows]
         return [(field.structure, rows) for field, rows in zip(self.fields, does, strict=True)]
 
-    def accepts(self, state: FarmState, orders: Orders, params: FarmParams) -> jax.Array:
-        """Return which of a day's orders would be carried out if the day started in `state`, bool (m,)."""
-        return self._work(state, orders, params.score.prices(orders), params).done
-
     def permits(
         self, state: FarmState, numbers: jax.Array, params: FarmParams, chosen: jax.Array, count: Any
     ) -> jax.Array:
@@ -150,7 +145,7 @@ class FarmModel(FarmStructure):
 
         def permits(number: jax.Array) -> jax.Array:
             orders = self.actions.orders(jnp.where(here, number, chosen))
-            return (self.accepts(state, orders, params) & here).any()
+            return (self._work(state, orders, params.score.prices(orders), params).done & here).any()
 
         return jax.vmap(permits)(numbers)
 
@@ -188,7 +183,7 @@ class FarmModel(FarmStructure):
             asked = asked & rule.permits(orders, jnp.where(asked, prices, 0.0), self.reward_context(state, params))
         minutes, none = self.actions.minutes(orders), jnp.zeros(orders.kind.shape, jnp.float32)
         request = Work(asked, minutes, prices, none, state.day)
-        return delegate(params.farmers, state.farmers, orders.farmer, request, lambda each, *given: each.work(*given))
+        return delegate("work", params.farmers, state.farmers, orders.farmer, request)
 
     def _report(self, ledgers: Sequence[Sequence[Ledger]]) -> DayReport:
         flows = tuple(_add_up((ledger.flows for ledger in of_field), {}) for of_field in ledgers)
@@ -283,11 +278,6 @@ class FarmModel(FarmStructure):
                 for attr in slot.kind.explains:
                     out[f"{field.name}/{slot.name}/{attr}"] = getattr(mine, attr)
         return out
-
-
-def _parts(params: FarmParams) -> tuple[list[Place], list[tuple[Entity, ...]]]:
-    """Return every field's place and entities."""
-    return [field.place for field in params.fields], [field.entities for field in params.fields]
 
 
 def _sum(terms: Mapping[str, jax.Array]) -> jax.Array:

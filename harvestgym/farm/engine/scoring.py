@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from harvestgym.core.errors import ConfigError, unknown
+from harvestgym.core.errors import ConfigError, locate_errors, unknown
 from harvestgym.core.tree import par, pytree
 from harvestgym.farm.schema import ScoreSpec
 
@@ -39,15 +39,12 @@ class Score:
 
     def prices(self, orders: Orders) -> jax.Array:
         """Return the price of each order if it is carried out, float32 (m,)."""
-        if not self.intervention_costs.shape[-1]:
-            return jnp.zeros(orders.kind.shape, jnp.float32)
-        each = jnp.asarray(self.intervention_costs)[jnp.maximum(orders.kind - 1, 0)]
-        return jnp.where(orders.kind > 0, each, 0.0)
+        return jnp.concatenate([jnp.zeros(1, jnp.float32), self.intervention_costs])[orders.kind]
 
     def daily(self, context: RewardContext) -> dict[str, jax.Array]:
         """Return the terms of a day's reward, by name: stages passed, and the additional terms."""
         stage = self.stage * context.today.get("stages#nb", jnp.float32(0.0))
-        return {"stage": stage} | {name: term.daily(context) for name, term in self.terms.items()}
+        return {"stage": stage} | {n: _pay(n, term.daily, context) for n, term in self.terms.items()}
 
     def final(self, context: RewardContext) -> dict[str, jax.Array]:
         """Return the weighted terms of the final reward, by name."""
@@ -60,7 +57,13 @@ class Score:
             "plant": context.indices.get("plant", zero),
         }
         weighted = {name: jnp.asarray(self.weights)[i] * raw[name] for i, name in enumerate(SCORE_TERMS)}
-        return weighted | {name: term.final(context) for name, term in self.terms.items()}
+        return weighted | {n: _pay(n, term.final, context) for n, term in self.terms.items()}
+
+
+def _pay(name: str, reward: Callable[[RewardContext], jax.Array], context: RewardContext) -> jax.Array:
+    """Return the reward of an additional term; its errors include its path."""
+    with locate_errors(f"scoring > terms > {name}: "):
+        return reward(context)
 
 
 def _weighted(weights: Mapping[str, float], totals: Mapping[str, jax.Array]) -> jax.Array:

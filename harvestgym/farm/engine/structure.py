@@ -77,14 +77,9 @@ class FarmStructure(Env[FarmState, FarmParams]):
         object.__setattr__(self, "_structure", tuple(parts))
         object.__setattr__(self, "_hash", hash(self._structure))  # type: ignore[attr-defined]
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Return the fields only, since string hashes differ between processes."""
-        return {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
-
-    def __setstate__(self, fields: dict[str, Any]) -> None:
-        for name, value in fields.items():
-            object.__setattr__(self, name, value)
-        self.__post_init__()
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copy and pickle the fields only, since string hashes differ between processes."""
+        return type(self), tuple(getattr(self, f.name) for f in dataclasses.fields(self))
 
     @property
     def summary(self) -> str:
@@ -95,12 +90,12 @@ class FarmStructure(Env[FarmState, FarmParams]):
 
     def recipe(self) -> dict[str, str]:
         """Return the farm file's text, for `core.saving`; ConfigError if a part exists only in Python."""
-        return {"text": load_object("harvestgym.farm.build.farm_writer:write_farm")(self.spec)}
+        return {"text": load_object(f"{self.family}:write_farm")(self.spec)}
 
     @classmethod
     def from_recipe(cls, text: str) -> FarmStructure:
         """Build the farm from a farm file's text."""
-        return load_object("harvestgym.farm.build.compile:build_text")(text)
+        return load_object(f"{cls.family}:build_text")(text)
 
     def __hash__(self) -> int:
         return self._hash  # type: ignore[attr-defined]

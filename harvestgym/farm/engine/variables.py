@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-import math
-import numbers
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
 import jax
-import numpy as np
 
-from harvestgym.core.errors import ConfigError, unknown
+from harvestgym.core.config import check_number
+from harvestgym.core.errors import ConfigError
 from harvestgym.core.tree import Meta, iterate_metas
 from harvestgym.farm.entities.base import Entity, Place
 from harvestgym.farm.entities.messages import meta_shape
@@ -157,35 +155,10 @@ def _entries(meta: Meta, names: dict[str, tuple[str, ...]]) -> list[tuple[str, i
 
 def check_plot(plot: Any, shape: tuple[int, int], where: str) -> tuple[int, int]:
     """Return `plot` as a pair inside a field of `shape`; ConfigError otherwise."""
-    inside = (
-        isinstance(plot, (tuple, list))
-        and len(plot) == 2
-        and not any(isinstance(i, bool) for i in plot)
-        and all(isinstance(i, numbers.Integral) and 0 <= int(i) < n for i, n in zip(plot, shape, strict=True))
-    )
-    if not inside:
+    metas = [Meta("par", ("plot",), "a coordinate", "int", low=0, high=n - 1) for n in shape]
+    try:
+        x, y = (int(check_number(meta, i)) for meta, i in zip(metas, plot, strict=True))
+    except (TypeError, ValueError):
         expected = f"(x, y) with 0 <= x < {shape[0]} and 0 <= y < {shape[1]}"
-        raise ConfigError(f"{where}: expected a plot {expected}, got {plot!r}")
-    return (int(plot[0]), int(plot[1]))
-
-
-def encode_label(value: Any, meta: Meta, where: str, whole: bool = True) -> float:
-    """Encode a number, boolean or label of a variable as a number; ConfigError otherwise.
-
-    With `whole`, a number represents a label; without it, the number is compared with a mean or sum of labels.
-    """
-    if isinstance(value, str) and meta.labels:
-        if value not in meta.labels:
-            raise unknown("value", value, meta.labels, where)
-        return float(meta.labels.index(value))
-    if isinstance(value, bool) and meta.dtype == "bool":
-        return float(value)
-    if (
-        isinstance(value, bool)
-        or not isinstance(value, (int, float, np.integer, np.floating))
-        or not math.isfinite(value)
-    ):
-        raise ConfigError(f"{where}: expected a number{' or a label' if meta.labels else ''}, got {value!r}")
-    if whole and meta.labels and value not in range(len(meta.labels)):
-        raise ConfigError(f"{where}: expected one of {', '.join(meta.labels)}, got {value!r}")
-    return float(value)
+        raise ConfigError(f"{where}: expected a plot {expected}, got {plot!r}") from None
+    return x, y

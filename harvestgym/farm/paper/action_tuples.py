@@ -7,18 +7,25 @@ conversion per direction.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
+from functools import cache, cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from gymnasium import spaces
 
-from harvestgym.core.errors import ConfigError
+from harvestgym.core.errors import ConfigError, locate_errors
 from harvestgym.farm.engine.actions import ActionRow, Order
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.engine.name_table import parameter_keys
 from harvestgym.farm.learn.action_wrappers import ORDER_WIDTH
-from harvestgym.farm.paper.observation_items import Item, ItemReader, ObservationPath, is_free, requestable_paths
+from harvestgym.farm.paper.observation_items import (
+    Item,
+    ItemReader,
+    ObservationPath,
+    is_free,
+    listed_paths,
+    requestable_paths,
+)
 from harvestgym.farm.paper.spaces import MultiUnion
 
 ACTION_FORM = "(farmer, field, entity, name, parameters)"
@@ -52,9 +59,9 @@ class Language:
         self._requests = [Request(farmer, path) for farmer in farmers for path in self.paths]
         self._rows = [(farmer, row) for farmer in farmers for row in rows]
         self._numbers: dict[Any, int] = {request: i for i, request in enumerate(self._requests)}
-        self._readers: dict[ObservationPath, ItemReader] = {}
         self._parsed: dict[str, FarmerAction] = {}
-        self._known_free: dict[ObservationPath, bool] = {}
+        self.is_free = cache(partial(is_free, model=model))
+        self.reader = cache(partial(ItemReader, names=model.names, plan=model.full_plan))
         if not self._requests and not self._rows:
             raise ConfigError("rules: expected at least one action, got none; try one, or mode 'ao' with an "
                               "observation")  # fmt: skip
@@ -114,10 +121,8 @@ class Language:
             )
         actions = []
         for i, written in enumerate(schedule):
-            try:
+            with locate_errors(f"schedule > {i}: "):
                 actions.append(self.from_tuple(written))
-            except ConfigError as error:
-                raise ConfigError(f"schedule > {i}: {error}") from None
         return actions
 
     def from_tuple(self, written: Any) -> FarmerAction:
@@ -159,21 +164,11 @@ class Language:
         if not self.model.asks:
             raise ConfigError(f"{path.group}: expected mode 'ao' for a request, got "
                               f"{self.model.spec.mode!r}")  # fmt: skip
-        if path not in self._allowed:
+        if path not in self.paths:
             near = [list(p.path) for p in self.paths if (p.where, p.name) == (path.where, path.name)]
             hint = f"try one of {near[:8]}" if near else "try another: it is free, or the rules leave it out"
             raise ConfigError(f"{path.group}: expected an allowed path, got {list(path.path)}; {hint}")
         return path
-
-    def is_free(self, path: ObservationPath) -> bool:
-        """Return whether a path is observed every day, so that a request for it does nothing and costs nothing."""
-        if path not in self._known_free:
-            self._known_free[path] = is_free(path, self.model)
-        return self._known_free[path]
-
-    @cached_property
-    def _allowed(self) -> frozenset[ObservationPath]:
-        return frozenset(self.paths)
 
     def to_tuple(self, action: FarmerAction) -> tuple[str, str, str, str, Any]:
         """Return the tuple for an action."""
@@ -189,15 +184,11 @@ class Language:
         array = self._empty.copy()
         for row, numbers, action in zip(array, array.view(np.float32), actions, strict=False):
             if isinstance(action, Order):
-                row[:ORDER_WIDTH] = (1 + action.row.number, action.farmer, *(action.plot or (-1, -1)))
-                numbers[ORDER_WIDTH : ORDER_WIDTH + len(action.values)] = action.values
+                what, plot, values = 1 + action.row.number, action.plot, action.values
             else:
-                path = action.path
-                row[:ORDER_WIDTH] = (
-                    -1 - self.model.requests.numbers[path.group],
-                    action.farmer,
-                    *(path.plot or (-1, -1)),
-                )
+                what, plot, values = -1 - self.model.requests.numbers[action.path.group], action.path.plot, ()
+            row[:ORDER_WIDTH] = (what, action.farmer, *(plot or (-1, -1)))
+            numbers[ORDER_WIDTH : ORDER_WIDTH + len(values)] = values
         return array
 
     @cached_property
@@ -235,15 +226,17 @@ class Language:
 
     # Observations.
 
-    def reader(self, paths: Sequence[ObservationPath]) -> ItemReader:
-        """Return a reader for the items of some paths; make it once and reuse it."""
-        return ItemReader(paths, self.names, self.model.full_plan)
-
     def item(self, path: ObservationPath, obs: Any) -> Item:
         """Return the item for a path in an observation."""
-        if path not in self._readers:
-            self._readers[path] = self.reader([path])
-        return self._readers[path](obs)[0]
+        return self.reader((path,))(obs)[0]
+
+    @cached_property
+    def free_items(self) -> ItemReader:
+        """The reader for the items observed without a request: the free observations, or all in mode "fo"."""
+        free = listed_paths(self.names, self.model.spec.rules.free_observations)
+        if self.model.spec.mode == "fo":
+            free = [ObservationPath(where, key, ()) for where, tree in self.names.tree.items() for key in tree]
+        return self.reader(tuple(free))
 
 
 def _row_space(row: ActionRow) -> spaces.Space[Any]:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from harvestgym.core.checks import check_arguments
 from harvestgym.core.config import build_params, validate
-from harvestgym.core.errors import ConfigError, check_name
+from harvestgym.core.errors import ConfigError, locate_errors
 from harvestgym.farm.build.compile import build as build_farm
 from harvestgym.farm.build.components import KINDS, ReadyComponents, load_kind
 from harvestgym.farm.build.farm_writer import name_kind, write_component, write_parameters, write_set
@@ -72,29 +69,14 @@ class Field:
 def _entity(given: Any, where: str) -> tuple[str, Any, Entity]:
     """Return the kind, set and instance of an entity given in any form."""
     if isinstance(given, Entity):
-        _check_shapes(given, f"{where} ({type(given).__name__})")
-        return name_kind(type(given)), write_set(given), given
+        with locate_errors(f"{where} > "):
+            return name_kind(type(given)), write_set(given), given
     kind, which = given if isinstance(given, (tuple, list)) and len(given) == 2 else (given, {})
     if isinstance(kind, str):
         kind = load_kind(next((k for k in KINDS if k.casefold() == kind.casefold()), kind))
     if not (isinstance(kind, type) and issubclass(kind, Entity)) or not isinstance(which, (str, Mapping)):
         raise ConfigError(f"{where}: expected (kind, set) such as (Plant, 'bean'), or an entity, got {given!r}")
     return name_kind(kind), which, kind.named(which)
-
-
-def _check_shapes(group: Any, where: str) -> None:
-    """Raise ConfigError if a parameter is an array of values, since a farm has a single value for each."""
-    for field in dataclasses.fields(group):
-        meta, value = field.metadata.get("meta"), getattr(group, field.name)
-        if meta is None and dataclasses.is_dataclass(value):
-            _check_shapes(value, f"{where} > {field.name}")
-        elif meta is not None and meta.kind == "par" and not meta.axes:
-            shape = (len(meta.keys),) if meta.stacked else ()
-            if np.shape(value) != shape:
-                expected = f"{len(meta.keys)} numbers" if meta.stacked else "a number"
-                raise ConfigError(
-                    f"{where} > {field.name}: expected {expected}, got an array of shape {np.shape(value)}"
-                )
 
 
 class BasicRule:
@@ -196,14 +178,13 @@ class BasicScore:
         for path in (cost_configuration, reward_configuration):
             _once("the score", score_configuration, path)
         self._sources = [
-            (paper_files.Source(score_configuration, None), paper_files.COST_KEYS + paper_files.REWARDS),
+            (paper_files.Source(score_configuration, None), paper_files.SCORE_KEYS),
             (paper_files.Source(cost_configuration, None), paper_files.COST_KEYS),
             (paper_files.Source(reward_configuration, None), paper_files.REWARDS),
         ]
-        self._values = {name.rstrip("_"): value for name, value in values.items()}
-        for name in self._values:
-            check_name("entry", name, paper_files.COST_KEYS + paper_files.REWARDS, "BasicScore")
-        validate(ScoreSpec, self._values, "BasicScore")
+        given = {name.rstrip("_"): value for name, value in values.items()}
+        self._values = paper_files.read_score(given, paper_files.SCORE_KEYS, "BasicScore")
+        self._given = validate(ScoreSpec, self._values, "BasicScore")
         self.terms = dict(terms or {})
 
     def read(self) -> dict[str, Any]:
@@ -213,13 +194,11 @@ class BasicScore:
             said = paper_files.read_score(source.read(), keys, source.label("scoring"))
             validate(ScoreSpec, said, source.label("scoring"))
             data |= said
-        return data | paper_files.read_score(self._values, paper_files.COST_KEYS + paper_files.REWARDS, "BasicScore")
+        return data | self._values
 
     def missing(self, names: NameTable) -> dict[Path, str]:
         """Return the contents of the files that are named but do not exist."""
-        keys = paper_files.COST_KEYS + paper_files.REWARDS
-        score = ScoreSpec.model_validate(paper_files.read_score(self._values, keys, "BasicScore"))
-        score, out = resolve_score(names, score), {}
+        score, out = resolve_score(names, self._given), {}
         for source, keys in self._sources:
             out |= source.missing(paper_files.score_text(names, score, keys))
         return out

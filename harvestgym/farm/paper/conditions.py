@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import ast
 import builtins
+import dataclasses
+import math
 import numbers
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -17,10 +19,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from harvestgym.core.checks import check_value
 from harvestgym.core.errors import ConfigError, check_name
 from harvestgym.core.tree import Meta
 from harvestgym.farm.engine.formula_compiler import OPERATORS
-from harvestgym.farm.engine.variables import encode_label
 from harvestgym.farm.formula_parser import FUNCTIONS, parse_formula
 from harvestgym.farm.paper.observation_items import write_variable
 
@@ -106,7 +108,7 @@ class Range:
     __hash__ = object.__hash__
 
     def _code(self, other: Any) -> Any:
-        return encode_label(other, self._meta, self._meta.keys[0]) if isinstance(other, str) else other
+        return check_value(self._meta, other, self._meta.keys[0]) if isinstance(other, str) else other
 
     def __getitem__(self, at: Any) -> Range:
         return Range(self.array[at], self._meta)
@@ -138,7 +140,8 @@ class Predicate:
             try:
                 out = self.function(argument)
                 found = jnp.asarray(out.array if isinstance(out, Range) else out)
-                codes = [encode_label(int(v) if isinstance(v, bool) else v, meta, "", False) for v in self.values]
+                anything = dataclasses.replace(meta, dtype="float", low=-math.inf, high=math.inf)
+                codes = [check_value(anything, int(v) if isinstance(v, bool) else v, "") for v in self.values]
                 return self._compare(OPERATORS, found, np.asarray(codes, np.float32))
             except Exception:  # a user's function may raise anything
                 continue

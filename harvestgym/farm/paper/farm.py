@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.learn.action_wrappers import ScheduleActions
 from harvestgym.farm.paper.action_tuples import FarmerAction, Language, Request
 from harvestgym.farm.paper.builders import BasicRule, BasicScore, Field, build_farm_model
-from harvestgym.farm.paper.observation_items import Item, ItemReader, ObservationPath, listed_paths
+from harvestgym.farm.paper.observation_items import Item
 from harvestgym.farm.paper.spaces import state_member, state_space
 from harvestgym.farm.schema import FarmSpec, read_farm
 from harvestgym.farm.view.describe import describe
@@ -114,9 +114,6 @@ class Farm(GymEnv):
         if hasattr(self, "language"):
             self._read = self.language.to_array
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in super().__getstate__().items() if name != "_free"}
-
     @property
     def model(self) -> FarmModel:
         """The wrapped functional environment; ConfigError if a stopping condition has to be called in Python."""
@@ -197,15 +194,8 @@ class Farm(GymEnv):
 
     def observations(self) -> list[Item]:
         """Return the last observations as items: free observations, then requested ones (None if refused)."""
-        return [*self._free(self._obs), *(self.language.item(request.path, self._obs) for request in self._asked)]
-
-    @cached_property
-    def _free(self) -> ItemReader:
-        """The reader for the free observations, or for all variables in mode "fo"."""
-        names, free = self.language.names, listed_paths(self.language.names, self.written.rules.free_observations)
-        if self.written.mode == "fo":
-            free = [ObservationPath(where, key, ()) for where, tree in names.tree.items() for key in tree]
-        return self.language.reader(free)
+        items = [self.language.item(request.path, self._obs) for request in self._asked]
+        return self.language.free_items(self._obs) + items
 
     def state(self) -> tuple[Any, ...]:
         """Return the complete state, a member of `state_space`."""

@@ -24,6 +24,7 @@ from harvestgym.farm.schema import ScoreSpec, parse_plot
 
 COST_KEYS = ("intervention_cost", "intervention_costs", "observation_cost", "observation_costs")
 REWARDS = ("stage", "bio", "resource", "soil", "yield", "plant", "terms", "risk")
+SCORE_KEYS = COST_KEYS + REWARDS
 ACTION_BLOCKS = ("interventions", "observations", "params")
 SIZE = "max_action_schedule_size"
 
@@ -98,7 +99,8 @@ def read_actions(blocks: Mapping[str, Any], actions: Collection[str], where: str
         check_name("block", key, ACTION_BLOCKS, where)
     out: dict[str, Any] = {}
     if "interventions" in blocks:
-        out["interventions"] = _read_interventions(blocks["interventions"], actions, f"{where} > interventions")
+        listed = _by_entity(blocks["interventions"], f"{where} > interventions")
+        out["interventions"] = {f: {e: _read_limits(below, actions, at) for e, below, at in of} for f, of in listed}
     if "observations" in blocks:
         out["observations"] = _read_observations(blocks["observations"], f"{where} > observations")
     for key, value in _mapping(blocks.get("params"), f"{where} > params").items():
@@ -107,15 +109,8 @@ def read_actions(blocks: Mapping[str, Any], actions: Collection[str], where: str
     return out
 
 
-def _read_interventions(tree: Any, actions: Collection[str], where: str) -> dict[str, Any]:
-    """Return the allowed interventions; an intervention nested in another, as printed in the paper, is moved out."""
-    out: dict[str, Any] = {}
-    for field, entities in _by_entity(tree, where):
-        out[field] = {entity: _read_limits(below, actions, path) for entity, below, path in entities}
-    return out
-
-
 def _read_limits(given: Mapping[str, Any], actions: Collection[str], where: str) -> dict[str, Any]:
+    """Return the allowed interventions; an intervention nested in another, as printed in the paper, is moved out."""
     out: dict[str, Any] = {}
     for name, limits in given.items():
         path, limits = f"{where} > {name}", dict(_mapping(limits, f"{where} > {name}"))

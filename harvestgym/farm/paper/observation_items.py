@@ -1,19 +1,14 @@
-"""The paper's observations as items `(field, entity, name, path, value)`; the value is None if it was not observed.
-
-A day in mode "fo" has about fifty items, so an `ItemReader` is made once and converts similar variables together.
-"""
+"""The paper's observations as items `(field, entity, name, path, value)`; the value is None if it was not observed."""
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from math import prod
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from harvestgym.core.errors import ConfigError
-from harvestgym.core.tree import Meta
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.engine.name_table import WHOLE, EntityKey, NameTable, list_leaves, map_variables
 from harvestgym.farm.engine.observations import ObservationPlan, ObservedItem
@@ -123,25 +118,6 @@ def _paths(tree: Mapping[str, Any], shape: tuple[int, int]) -> Iterator[tuple[An
             yield from ((key, *rest) for rest in _paths(below, shape))
 
 
-class _Leaf(NamedTuple):
-    """A variable in an item.
-
-    Attributes:
-        key: the item's number and the variable's name.
-        meta: the variable's metadata.
-        at: the positions of its numbers in an observation, an int array of its shape.
-    """
-
-    key: tuple[int, str]
-    meta: Meta
-    at: np.ndarray
-
-    @property
-    def sort(self) -> str:
-        """The key by which variables are converted together; a single reshape handles those of the same shape."""
-        return "label" if self.meta.labels else self.meta.dtype
-
-
 class ItemReader:
     """Reader that extracts the items of some paths, in order, from any observation.
 
@@ -152,74 +128,39 @@ class ItemReader:
     """
 
     def __init__(self, paths: Sequence[ObservationPath], names: NameTable, plan: ObservationPlan) -> None:
-        found = [path.find(names) for path in paths]
-        leaves = []
-        for i, (path, below) in enumerate(zip(paths, found, strict=True)):
-            for variable in list_leaves(below):
-                at = plan.locate(ObservedItem(variable, path.plot))
-                if at is not None:
-                    leaves.append(_Leaf((i, variable.name), variable.meta, at))
-        leaves.sort(key=lambda leaf: (leaf.sort, leaf.at.shape))
-        self._at = np.concatenate([np.zeros(0, int), *(leaf.at.ravel() for leaf in leaves)])
-        self._starts = np.cumsum([0, *(leaf.at.size for leaf in leaves)])[:-1]
-        self._readers, start = [], 0
-        for _, group in itertools.groupby(leaves, key=lambda leaf: leaf.sort):
-            alike = list(group)
-            stop = start + sum(leaf.at.size for leaf in alike)
-            self._readers.append((slice(start, stop), _group_reader(alike)))
-            start = stop
-        number = {leaf.key: n for n, leaf in enumerate(leaves)}
-        self._rows = []
-        for i, (path, below) in enumerate(zip(paths, found, strict=True)):
-            # A value that is never observed maps to the None after the last leaf.
-            numbered = map_variables(lambda v: number.get((i, v.name), len(number)), below)  # noqa: B023
-            self._rows.append((*path.where, path.name, path.path, numbered))
+        readers = [map_variables(partial(_make_reader, plan, path.plot), path.find(names)) for path in paths]
+        self._rows = [(*path.where, path.name, path.path, r) for path, r in zip(paths, readers, strict=True)]
 
     def __call__(self, obs: Any) -> list[Item]:
         """Return the items in an observation."""
-        values, mask = (obs["values"], obs["mask"]) if isinstance(obs, dict) else (obs, None)
-        taken = values.take(self._at)
-        read: list[Any] = []
-        for cut, reader in self._readers:
-            read += reader(taken[cut])
-        if mask is not None and read:
-            known = np.logical_and.reduceat(mask.take(self._at) > 0, self._starts).tolist()
-            read = [value if observed else None for value, observed in zip(read, known, strict=True)]
-        read.append(None)
+        values, known = (obs["values"], obs["mask"] > 0) if isinstance(obs, dict) else (obs, None)
         return [
-            (field, entity, name, [*path], read[at] if type(at) is int else _fill_tree(at, read))
-            for field, entity, name, path, at in self._rows
+            (field, entity, name, [*path], _fill_tree(readers, values, known))
+            for field, entity, name, path, readers in self._rows
         ]
 
 
-def _group_reader(leaves: Sequence[_Leaf]) -> Callable[[np.ndarray], list[Any]]:
-    """Return a function that converts the numbers of similar variables to a Python value or an array for each."""
-    convert, parts, start = _converter(leaves), [], 0
-    for shape, group in itertools.groupby(leaf.at.shape for leaf in leaves):
-        many = len(list(group))
-        stop = start + many * prod(shape)
-        parts.append((slice(start, stop), (many, *shape) if shape else ()))
-        start = stop
+def _make_reader(plan: ObservationPlan, plot: tuple[int, int] | None, variable: Variable) -> Callable[..., Any]:
+    """Return a function that reads a variable from an observation; it returns None if a number is unknown."""
+    meta, at = variable.meta, plan.locate(ObservedItem(variable, plot))
+    words, dtype = np.asarray(meta.labels), np.intp if meta.labels else meta.array_dtype
+    if at is None:
+        return lambda values, known: None
+    where: Any = at.ravel() if at.shape else at.item()
+    if at.size > 1 and np.ptp(at) + 1 == at.size:
+        where = slice(at.min(), at.max() + 1)  # faster than an array of positions
 
-    def read(numbers: np.ndarray) -> list[Any]:
-        values, out = convert(numbers), []
-        for cut, shape in parts:
-            out.extend(values[cut].reshape(shape) if shape else values[cut].tolist())
-        return out
+    def read(values: np.ndarray, known: np.ndarray | None) -> Any:
+        if known is not None and not known[where].all():
+            return None
+        numbers = values[where].astype(dtype)
+        found = words[numbers] if meta.labels else numbers
+        return found.reshape(at.shape) if at.shape else found.item()
 
     return read
 
 
-def _converter(leaves: Sequence[_Leaf]) -> Callable[[np.ndarray], np.ndarray]:
-    """Return a function that converts the numbers of similar variables to values of their type, labels as words."""
-    meta = leaves[0].meta
-    if not meta.labels:
-        return lambda numbers: numbers.astype(meta.array_dtype, copy=False)
-    words = np.asarray([word for leaf in leaves for word in leaf.meta.labels])
-    starts = np.cumsum([0, *(len(leaf.meta.labels) for leaf in leaves)])[:-1]
-    start = np.repeat(starts, [leaf.at.size for leaf in leaves])
-    return lambda numbers: words[start + numbers.astype(np.intp)]
-
-
-def _fill_tree(tree: dict[str, Any], values: Sequence[Any]) -> dict[str, Any]:
-    return {key: values[below] if type(below) is int else _fill_tree(below, values) for key, below in tree.items()}
+def _fill_tree(readers: Any, values: np.ndarray, known: np.ndarray | None) -> Any:
+    if not isinstance(readers, dict):
+        return readers(values, known)
+    return {key: _fill_tree(below, values, known) for key, below in readers.items()}

@@ -141,7 +141,7 @@ def state_member(names: NameTable, values: Mapping[str, Any]) -> tuple[Any, ...]
     """Return the member of `state_space` with these arrays, given by variable name."""
 
     def member(variable: Variable) -> Any:
-        array = np.asarray(values[variable.name]).astype(_dtype(variable))
+        array = np.asarray(values[variable.name], _dtype(variable))
         return np.int64(array) if _is_code(variable) else array
 
     return tuple(map_variables(member, below) for tree in names.tree.values() for below in tree.values())

@@ -142,7 +142,7 @@ def test_a_formula_has_one_canonical_text(text: str, same: str) -> None:
         ("Reed-0.stage == odl", "expected a known value, got 'odl'; try 'old'"),
         ("stage == old", "character 1 .*: expected a number or a variable, got 'stage'; try 'Reed-0.stage'"),
         ("Reed-0.stage > 7", "Reed-0.stage: expected one of young, old, got 7"),
-        ("mean(Reed-0.stage) > 7", r"Reed-0.stage: expected a value within its range \[0, 1\], got 7"),
+        ("mean(Reed-0.stage) > 7", r"Reed-0.stage: expected a number from 0 to 1, got 7"),
     ],
 )
 def test_a_mistake_has_its_position_and_the_nearest_name(text: str, words: str) -> None:

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from harvestgym.core.tree import iterate_metas
-from harvestgym.farm.build.compile import compile_field, name_farm
-from harvestgym.farm.build.components import load_kind
+from harvestgym.farm.build.compile import name_farm
+from harvestgym.farm.build.components import compile_field, load_kind
 from harvestgym.farm.engine.name_table import NameTable, resolve_spelling
 from harvestgym.farm.entities.base import Entity
 from harvestgym.farm.schema import farm_spec
