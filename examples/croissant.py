@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 
 import harvestgym
 from harvestgym.core.errors import ConfigError
-from harvestgym.evaluate.datasets.storage import read_about
+from harvestgym.evaluate.datasets.demonstration_files import read_about
 from harvestgym.evaluate.run import policy_named
 from harvestgym.registry import doc, spec
 

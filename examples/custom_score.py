@@ -12,9 +12,9 @@ import jax.numpy as jnp
 import numpy as np
 
 import harvestgym
+from harvestgym.core.pytree import par, pytree
 from harvestgym.core.risk import Entropic
 from harvestgym.core.rollout import evaluate
-from harvestgym.core.tree import par, pytree
 from harvestgym.evaluate.run import policy_named
 from harvestgym.farm import Term
 from harvestgym.farm.engine.reward_terms import RewardContext

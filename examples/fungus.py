@@ -14,8 +14,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from harvestgym.core.pytree import par, pytree, var
 from harvestgym.core.random import bernoulli
-from harvestgym.core.tree import par, pytree, var
 from harvestgym.core.view.scene import Mark
 from harvestgym.farm import BasicRule, Cide, Entity, Farm, Field, Plant, Soil, Weather
 from harvestgym.farm.entities.base import Board, Draws, Ledger, Place, publishes

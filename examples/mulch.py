@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from harvestgym.core.tree import par, pytree, var
+from harvestgym.core.pytree import par, pytree, var
 from harvestgym.farm import BasicRule, Entity, Farm, Field, Soil, Weather
 from harvestgym.farm.entities.base import ActionResult, Board, Draws, Ledger, Parameter, Place, action, publishes
 from harvestgym.farm.entities.messages import Canopy, Ground, Tilth

@@ -30,8 +30,8 @@ from map_results import Found, Task, count_parameters, make_parser, read_setting
 from harvestgym.core.policy import Policy
 from harvestgym.core.wrappers import flatten
 from harvestgym.evaluate import splits
+from harvestgym.evaluate.datasets.demonstration_files import read_demonstrations
 from harvestgym.evaluate.datasets.episodes import Demonstrations, record_demonstrations
-from harvestgym.evaluate.datasets.storage import read_demonstrations
 from harvestgym.evaluate.run import policy_named
 
 

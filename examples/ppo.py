@@ -32,9 +32,9 @@ from jax.tree_util import Partial
 from harvestgym.core.autoreset import advance, is_done, select, start_episode
 from harvestgym.core.env import Env, Timestep
 from harvestgym.core.policy import Policy, count_choices, unflatten_actions
+from harvestgym.core.pytree import replace
 from harvestgym.core.random import keys_for
 from harvestgym.core.rollout import evaluate
-from harvestgym.core.tree import replace
 from harvestgym.core.wrappers import Log, Wrapper, flatten
 from harvestgym.core.xla.compilation import SHARDS, map_over_shards
 from harvestgym.evaluate import splits

@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from harvestgym.core.tree import par, pytree
+from harvestgym.core.pytree import par, pytree
 from harvestgym.farm import BasicRule, BasicScore, Farm, Farmer, Field, Plant, Soil, Weather
 from harvestgym.farm.engine.farmers import Work, WorkResult
 

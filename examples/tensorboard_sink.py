@@ -17,7 +17,7 @@ import gymnasium
 import numpy as np
 from tensorboardX import SummaryWriter
 
-from harvestgym.render.readings import Reading, Sink, sum_value
+from harvestgym.render.monitor_readings import Reading, Sink, sum_value
 
 VARIABLES = [("Field-0", "Soil-0", "available_Water#L", sum_value, "Water in the soil", "range_auto")]
 

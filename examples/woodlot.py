@@ -20,8 +20,8 @@ from ppo import Settings, policy_of, train
 
 from harvestgym.core.env import Env
 from harvestgym.core.policy import constant_policy
+from harvestgym.core.pytree import par, pytree, var
 from harvestgym.core.rollout import evaluate
-from harvestgym.core.tree import par, pytree, var
 from harvestgym.gym.env import GymEnv
 from harvestgym.testing import check_env
 

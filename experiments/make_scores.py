@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 
 from harvestgym.core.view.tables import Table
-from tools.blocks import DOCS, body, put
+from tools.docs_blocks import DOCS, body, put
 
 RESULTS = DOCS.parent / "experiments" / "results" / "rule-search.json"
 COLUMNS = ("id", "best of 400 rules", "its return", "expert", "gain", "standard error")

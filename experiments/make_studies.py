@@ -21,7 +21,7 @@ from harvestgym.core.loading import import_file
 from harvestgym.core.view.tables import Table
 from harvestgym.evaluate.calibrate import curves, fitted
 from harvestgym.evaluate.run import policy_named
-from tools.blocks import PICTURES, body, put
+from tools.docs_blocks import PICTURES, body, put
 
 PAGES = {
     **dict.fromkeys(("watering", "pollinators", "pests-weeds", "fertilizer", "density", "intercropping"), "studies.md"),

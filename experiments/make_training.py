@@ -27,7 +27,7 @@ from harvestgym.core.view.tables import Table
 from harvestgym.evaluate import splits
 from harvestgym.evaluate.run import horizon, policy_named
 from harvestgym.evaluate.statistics import bootstrap_strata, mean_of_all, summarise
-from tools.blocks import DOCS, PICTURES, body, put
+from tools.docs_blocks import DOCS, PICTURES, body, put
 
 PAGE = "training.md"
 

@@ -23,7 +23,7 @@ import harvestgym
 from experiments.leaderboard.run import expand_ids
 from harvestgym.core.rollout import evaluate
 from harvestgym.core.tuning.rule_family import RuleFamily
-from harvestgym.core.xla.processes import free_programs_if_full
+from harvestgym.core.xla.process_checks import free_programs_if_full
 from harvestgym.evaluate.run import horizon, policy_named
 from harvestgym.evaluate.tune import FINALISTS, Bench, find_rules, make_benches
 

@@ -17,7 +17,7 @@ import gymnasium
 
 from harvestgym.core.errors import ConfigError, UnknownKeywordError, check_name
 from harvestgym.core.loading import load_object
-from harvestgym.core.xla.processes import check_process
+from harvestgym.core.xla.process_checks import check_process
 
 if TYPE_CHECKING:
     from harvestgym.core.env import Env

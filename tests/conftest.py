@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 
 from harvestgym.core.xla.compilation import QUICK
-from harvestgym.core.xla.processes import free_programs_if_full
+from harvestgym.core.xla.process_checks import free_programs_if_full
 from harvestgym.core.xla.setup import enable_cache
 
-from .short import ALL, long
+from .long_form import ALL, long
 
 QUICK_FLAGS = "HARVESTGYM_TEST_FLAGS"
 """Environment variable by which the first process of a run gives the flags that XLA knows to the others."""

@@ -12,7 +12,7 @@ import pytest
 import harvestgym
 from harvestgym.testing import check_env
 
-from .short import some
+from .long_form import some
 
 IDS = (
     "farm/full-1x1-v1", "farm/paid-looks-1x1-v1", "farm/contexts-1x1-v1",

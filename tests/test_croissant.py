@@ -10,10 +10,10 @@ import pytest
 from gymnasium.wrappers import TimeLimit
 
 import harvestgym
+from harvestgym.evaluate.datasets.demonstration_files import write_demonstrations
 from harvestgym.evaluate.datasets.episodes import Demonstrations, collect_episodes, record_demonstrations
-from harvestgym.evaluate.datasets.storage import write_demonstrations
 from harvestgym.gym.env import GymEnv
-from tests.script import script
+from tests.load_script import script
 
 pq = pytest.importorskip("pyarrow.parquet")
 

@@ -10,8 +10,8 @@ import pytest
 
 import harvestgym
 from experiments.speed.interfaces import ROLLOUT, SINGLE, VECTOR
-from tests.script import script
-from tests.short import ALL
+from tests.load_script import script
+from tests.long_form import ALL
 
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"

@@ -12,7 +12,7 @@ import pytest
 from harvestgym.core.errors import ConfigError
 from harvestgym.farm.entities.weather import Weather
 from harvestgym.farm.weather_data.table import read_table
-from tests.script import script
+from tests.load_script import script
 
 converter = script("examples/ghcn_weather.py")
 find_whole_years, longest_run = converter.find_whole_years, converter.longest_run

@@ -9,8 +9,8 @@ import jax
 import numpy as np
 import pytest
 
-from .script import script
-from .short import some
+from .load_script import script
+from .long_form import some
 
 TOOL = "tools/make_golden.py"
 golden = script(TOOL)

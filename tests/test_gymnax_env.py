@@ -12,10 +12,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from harvestgym.core.pytree import replace
 from harvestgym.core.random import keys_for
-from harvestgym.core.tree import replace
-from tests.script import script
-from tests.toy import BoxStock, Stock
+from tests.load_script import script
+from tests.toy_env import BoxStock, Stock
 
 EXAMPLE = script("examples/gymnax_env.py")
 GymnaxEnv, to_gymnax = EXAMPLE.GymnaxEnv, EXAMPLE.to_gymnax

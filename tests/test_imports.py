@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from .script import ROOT, script
+from .load_script import ROOT, script
 
 structure = script("tools/structure.py")
 TREE = structure.Tree(ROOT)
@@ -29,7 +29,7 @@ LATE = {
     "harvestgym.evaluate.export": "films and pages load only when one is written",
     "harvestgym.evaluate.splits": "only the id of a farm loads the farm family",
     "harvestgym.evaluate.datasets.episodes": "only a season of `Farm` loads the farm family",
-    "harvestgym.evaluate.datasets.storage": "Minari datasets need the extra `offline`",
+    "harvestgym.evaluate.datasets.demonstration_files": "Minari datasets need the extra `offline`",
 }
 """Modules that import our own modules inside functions, and why start-up time needs it."""
 

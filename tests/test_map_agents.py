@@ -17,7 +17,7 @@ import harvestgym
 from harvestgym.core.policy import Policy
 from harvestgym.core.rollout import rollout
 from harvestgym.evaluate.run import policy_named
-from tests.short import some
+from tests.long_form import some
 
 pytest.importorskip("optax")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from .script import ROOT, script
+from .load_script import ROOT, script
 
 structure = script("tools/structure.py")
 TREE = structure.Tree(ROOT)

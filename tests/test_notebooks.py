@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from .script import ROOT
-from .short import some
+from .load_script import ROOT
+from .long_form import some
 
 NOTEBOOKS = sorted((ROOT / "docs" / "notebooks").glob("[0-9]*.md"))
 CELL = re.compile(r"^```\{code-cell\}[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)

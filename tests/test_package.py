@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from .script import ROOT
+from .load_script import ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 APART = {"all", "dev", "docs", "gpu", "test"}
@@ -100,8 +100,11 @@ MISSING = {
         "pyarrow",
         "from harvestgym.play.start_session import start_session as s; s('fishing/logistic-v0').save(None)",
     ),
-    "offline": ("minari", "from harvestgym.evaluate.datasets.storage import read_demonstrations as r; r('.')"),
-    "plot": ("matplotlib", "from harvestgym.render.sinks import PlotSink as S; S('a.png').open('', '')"),
+    "offline": (
+        "minari",
+        "from harvestgym.evaluate.datasets.demonstration_files import read_demonstrations as r; r('.')",
+    ),
+    "plot": ("matplotlib", "from harvestgym.render.monitor_sinks import PlotSink as S; S('a.png').open('', '')"),
     "ray": ("ray", "from harvestgym.sweep.ray_engine import _connect; _connect(None)"),
     "sb3": ("stable_baselines3", "import harvestgym.adapters.sb3"),
     "video": ("av", "from harvestgym.render.video import write_video; write_video([], 'a.mp4')"),

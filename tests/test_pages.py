@@ -10,8 +10,8 @@ import pytest
 import harvestgym
 from harvestgym.farm.view.describe import parameter_tables
 
-from .script import script
-from .short import some
+from .load_script import script
+from .long_form import some
 
 pages = script("tools/make_pages.py")
 IDS = some(harvestgym.ids(), "full-1x1-v1", "paid-looks-1x1-v1", "contexts-1x1-v1", "patches-v0", "two-biome-v1")

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from harvestgym.core.wrappers import Log
-from tests.toy import Stock
+from tests.toy_env import Stock
 
 pytest.importorskip("optax")
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from .script import ROOT
+from .load_script import ROOT
 
 REFERENCE = sorted((ROOT / "docs" / "reference").glob("*.md"))
 DIRECTIVE = re.compile(

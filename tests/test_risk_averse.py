@@ -15,8 +15,8 @@ from harvestgym.core.loading import import_file
 from harvestgym.core.risk import CVaR, Entropic
 from harvestgym.core.wrappers import Log, TimeLimit
 from harvestgym.testing import check_env
-from tests.script import ROOT
-from tests.toy import Stock
+from tests.load_script import ROOT
+from tests.toy_env import Stock
 
 example: Any = import_file(ROOT / "examples" / "risk_averse.py")
 Exponential, Shortfall, Utility = example.Exponential, example.Shortfall, example.Utility

@@ -20,7 +20,7 @@ from harvestgym import make
 from harvestgym.core.loading import import_file
 from harvestgym.core.random import keys_for
 
-from .short import ALL, long, some
+from .long_form import ALL, long, some
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 

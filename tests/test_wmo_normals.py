@@ -10,7 +10,7 @@ from harvestgym.farm.entities.weather.climate import compute_climate
 from harvestgym.farm.entities.weather.site import load_site, read_site
 from harvestgym.farm.weather_data.normals import MONTH_LENGTHS, calendar
 from tests.farm.entities.weather.simulate import simulate
-from tests.script import script
+from tests.load_script import script
 
 converter = script("examples/wmo_normals.py")
 continue_rain, estimate_normals = converter.continue_rain, converter.estimate_normals

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from .script import ROOT
+from .load_script import ROOT
 
 BANNED = {
     r"told|tells": "says, reports, describes",

@@ -12,7 +12,7 @@ import jax
 from harvestgym import registry
 from harvestgym.evaluate.run import policy_named
 from harvestgym.gym.env import GymEnv
-from harvestgym.render.readings import sum_value, value
+from harvestgym.render.monitor_readings import sum_value, value
 
 ID, SEED = "farm/bean-1x1-v1", 0
 FILE = Path(__file__).parent.parent / "docs" / "pictures" / "monitor.png"

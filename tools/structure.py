@@ -29,14 +29,14 @@ code that runs its cases by name only, so that evaluations, which are above it, 
 ORDERS = {
     "farm": (
         ("public_names", "formula_parser", "schema", "weather_data"), ("entities",),
-        ("engine",), ("policies",), ("build",), ("view",), ("learn", "paper"), ("family",),
+        ("engine",), ("policies",), ("build",), ("view",), ("learn", "paper"), ("shared_water", "family"),
     ),
     "fishing": (
-        ("keys", "growth", "noise", "structured", "parameter_drift", "units", "model", "conservation"),
+        ("hash_keys", "growth", "noise", "structured_growth", "parameter_drift", "units", "model", "conservation"),
         ("analysis",), ("control", "metrics", "spec", "env", "shared_stock"), ("view",), ("family",),
     ),
     "forager": (
-        ("hashing", "kinds", "world", "reward_laws", "observations", "config"),
+        ("hashing", "object_kinds", "world", "reward_laws", "observations", "config"),
         ("jax_engine", "host_engine"), ("view", "policies"), ("family", "drop_in", "gym_env", "shared_world"),
     ),
 }  # fmt: skip

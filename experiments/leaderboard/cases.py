@@ -16,7 +16,7 @@ from harvestgym.core.loading import load_object
 from harvestgym.evaluate import splits
 from harvestgym.sweep.batches import BATCH_ROWS
 from harvestgym.sweep.cases import SweepCase, list_user_files
-from harvestgym.sweep.storage import Columns
+from harvestgym.sweep.result_folder import Columns
 
 from .foresight import Search
 from .run import (

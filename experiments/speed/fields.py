@@ -21,7 +21,7 @@ from experiments.speed.interfaces import CompiledStep
 from harvestgym.core.xla.setup import CACHE_VARIABLE
 from harvestgym.farm.build.compile import build_text
 from harvestgym.farm.engine import field_day
-from harvestgym.gym.driver import compile_functions
+from harvestgym.gym.compiled_env import compile_functions
 
 FILE = Path(__file__).with_name("three-fields.yaml")
 

@@ -28,7 +28,7 @@ import harvestgym
 from harvestgym.forager import ForagerConfig, ForagerEnv
 from harvestgym.forager.family import build_forager, make
 from harvestgym.forager.gym_env import ForagerGym
-from harvestgym.forager.kinds import Flower, Thorns, Wall
+from harvestgym.forager.object_kinds import Flower, Thorns, Wall
 
 APERTURES = ((7, 5), (15, 15), (31, 31))
 SIZE = 1_000_000

@@ -24,14 +24,14 @@ from gymnasium.vector.utils import concatenate, create_empty_array
 from harvestgym import registry
 from harvestgym.core.env import Env
 from harvestgym.core.errors import ConfigError
-from harvestgym.core.packing import layout_of
+from harvestgym.core.packed_tree import layout_of
 from harvestgym.core.policy import random_policy
 from harvestgym.core.rollout import rollout
 from harvestgym.core.spaces import noop_action
 from harvestgym.core.view.tables import Table
 from harvestgym.core.xla.fusion import CompiledFunction
 from harvestgym.core.xla.setup import CACHE_VARIABLE
-from harvestgym.gym.driver import compile_functions
+from harvestgym.gym.compiled_env import compile_functions
 from harvestgym.gym.env import GymEnv
 from harvestgym.gym.vector_env import make_vec
 

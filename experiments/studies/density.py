@@ -16,8 +16,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from harvestgym.core.episode import seed_key
+from harvestgym.core.pytree import replace
 from harvestgym.core.rollout import evaluate
-from harvestgym.core.tree import replace
 from harvestgym.core.view.tables import Table
 from harvestgym.core.view.timeline import Progress, ignore_progress
 from harvestgym.farm.engine.model import FarmModel

@@ -18,7 +18,7 @@ import numpy as np
 import harvestgym.farm.entities
 from harvestgym.core.config import choose_set
 from harvestgym.core.errors import ConfigError
-from harvestgym.core.tree import replace
+from harvestgym.core.pytree import replace
 from harvestgym.core.view.tables import Table
 from harvestgym.core.view.timeline import Progress, ignore_progress
 from harvestgym.core.yaml_io import read_file

@@ -19,7 +19,7 @@ from harvestgym.core.view.tables import Table
 from harvestgym.core.view.timeline import Progress, ignore_progress
 from harvestgym.sweep.batches import LOCAL, EngineOptions
 from harvestgym.sweep.engine import sweep
-from harvestgym.sweep.storage import read
+from harvestgym.sweep.result_folder import read
 
 from .common.region_cells import SEED, list_region_cases
 from .common.report import open_figure

@@ -7,7 +7,7 @@ from typing import Any
 
 from harvestgym import registry
 from harvestgym.core.errors import check_name
-from harvestgym.farm.learn.shared_water import SharedWater
+from harvestgym.farm.shared_water import SharedWater
 from harvestgym.fishing.shared_stock import CommonsModel, share_stock
 from harvestgym.forager.shared_world import SharedWorld
 from harvestgym.gym.parallel_env import ParallelEnv

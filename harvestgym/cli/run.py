@@ -99,16 +99,18 @@ def record(
     split: Annotated[str | None, typer.Option(help="train or test: use only seeds and years of this split")] = None,
 ) -> None:
     """Record episodes of a policy as a demonstration dataset."""
-    from harvestgym.evaluate.datasets import storage
+    from harvestgym.evaluate.datasets import demonstration_files
     from harvestgym.evaluate.datasets.episodes import record_demonstrations
 
-    check_extras("record", data="pyarrow", **({} if out.suffix == storage.SUFFIX else {"offline": "minari"}))
-    storage.check_new(out)
+    check_extras(
+        "record", data="pyarrow", **({} if out.suffix == demonstration_files.SUFFIX else {"offline": "minari"})
+    )
+    demonstration_files.check_new(out)
     check_folder("--out", out.parent)
     with progress_bars() as start_bar:
         start_bar(f"recording {policy} on {id}", None, COMPILING)
         dataset = record_demonstrations(id, policy, episodes, seed, split)
-    storage.write_demonstrations(dataset, out)
+    demonstration_files.write_demonstrations(dataset, out)
     typer.echo(f"wrote {out}: {len(dataset.episodes)} episodes, {dataset.steps} steps")
 
 

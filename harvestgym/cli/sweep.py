@@ -52,7 +52,7 @@ def run_sweep(
     from harvestgym.sweep.batches import EngineOptions
     from harvestgym.sweep.engine import sweep
     from harvestgym.sweep.grid import read_sweep_file
-    from harvestgym.sweep.storage import find_status
+    from harvestgym.sweep.result_folder import find_status
 
     cases = read_sweep_file(file)
     if dry_run:
@@ -76,7 +76,7 @@ def run_sweep(
 @group.command("status")
 def print_status(out: Annotated[Path, typer.Argument(help="the folder of a sweep")]) -> None:
     """Count the finished, failed and missing cases of a sweep."""
-    from harvestgym.sweep.storage import find_status
+    from harvestgym.sweep.result_folder import find_status
 
     found = find_status(out)
     missing = found.total - found.done - len(found.failures)
@@ -92,7 +92,7 @@ def _print_plan(cases: Sequence[EpisodeCase], out: Path | None) -> None:
     """Print the number of cases, episodes, groups, batches and compiled programs."""
     from harvestgym.evaluate.episode_runner import prepare_setting
     from harvestgym.sweep.batches import make_batches
-    from harvestgym.sweep.storage import find_result_path, is_complete
+    from harvestgym.sweep.result_folder import find_result_path, is_complete
 
     structures = set()
     with progress_bars() as start_bar:
@@ -113,7 +113,7 @@ def _print_plan(cases: Sequence[EpisodeCase], out: Path | None) -> None:
 def _print_report(report: SweepReport, out: Path) -> None:
     """Print and draw a summary of the rows, and list the failures."""
     from harvestgym.evaluate.sweep_summary import draw_summary, make_summary_table
-    from harvestgym.sweep.storage import read, read_labels
+    from harvestgym.sweep.result_folder import read, read_labels
 
     done = report.total - len(report.failures)
     if done:

@@ -27,7 +27,7 @@ from .config import Exact, Strict, check_number, check_numbers, validate
 from .errors import ConfigError, check_name, nearest
 
 if TYPE_CHECKING:
-    from .tree import Meta  # imports JAX
+    from .pytree import Meta  # imports JAX
 
 Given = ParamSpec("Given")
 Returned = TypeVar("Returned")
@@ -53,7 +53,7 @@ def check_fields(made: Any, where: str = "") -> None:
     cls, place = type(made), where or type(made).__name__
     in_tree = any("meta" in field.metadata for field in dataclasses.fields(cls))
     if in_tree and "__dataclass_fields__" not in vars(cls):
-        hint = "try from harvestgym.core.tree import pytree"
+        hint = "try from harvestgym.core.pytree import pytree"
         raise ConfigError(f"{place}: expected the decorator @pytree above the class, got none; {hint}")
     given = {field.name: getattr(made, field.name) for field in dataclasses.fields(cls) if field.init}
     plain = {name: make_plain(value) for name, value in given.items()}

@@ -34,7 +34,7 @@ from . import yaml_io
 from .errors import ConfigError, check_name, nearest, unknown
 
 if TYPE_CHECKING:
-    from .tree import Meta
+    from .pytree import Meta
 
 ConfiguredT = TypeVar("ConfiguredT")
 ModelT = TypeVar("ModelT", bound=BaseModel)

@@ -16,9 +16,9 @@ import jax
 import jax.numpy as jnp
 
 from .errors import ConfigError
+from .pytree import cut_to_32_bits
 from .random import keys_for
 from .spaces import summarise_space
-from .tree import cut_to_32_bits
 from .view.tables import Table
 
 State = TypeVar("State")

@@ -19,9 +19,9 @@ from harvestgym.core.autoreset import RunState, select
 from harvestgym.core.episode import Loop, begin_batch, scan_steps
 from harvestgym.core.errors import ConfigError, check_name, unknown
 from harvestgym.core.policy import Policy, constant_policy
+from harvestgym.core.pytree import iterate_metas
 from harvestgym.core.saving.state import to_arrays
 from harvestgym.core.spaces import noop_action
-from harvestgym.core.tree import iterate_metas
 from harvestgym.farm.engine.contexts import LeafUpdate
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.engine.variables import Variable

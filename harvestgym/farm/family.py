@@ -18,9 +18,9 @@ import numpy as np
 
 from harvestgym.core.env import Env
 from harvestgym.core.errors import ConfigError, check_name, name_file, unknown
+from harvestgym.core.pytree import Meta
 from harvestgym.core.risk import Measure
 from harvestgym.core.rollout import Episodes
-from harvestgym.core.tree import Meta
 from harvestgym.core.tuning.rule_family import read_tuned
 from harvestgym.farm.build.compile import build
 from harvestgym.farm.build.compile import build_text as build_text

@@ -24,8 +24,8 @@ from pydantic import (
 
 from harvestgym.core.config import INT32, Hard, History, Strict, merge, read_extended, validate
 from harvestgym.core.errors import ConfigError, check_keywords, check_name
+from harvestgym.core.pytree import WIDE
 from harvestgym.core.risk import Risk
-from harvestgym.core.tree import WIDE
 
 from .formula_parser import parse_formula, split_plots
 

@@ -16,7 +16,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from harvestgym.core.tree import par, pytree, replace
+from harvestgym.core.pytree import par, pytree, replace
 
 from .growth import May
 from .model import FishingModel, FishingParams, FishingState

@@ -27,7 +27,7 @@ from .control import make_rule_families as make_rule_families
 from .metrics import summary as summary
 from .model import FishingModel, FishingParams, FishingState
 from .spec import build_fishery, read_spec
-from .structured import Patches
+from .structured_growth import Patches
 
 CATALOGUE = Path(__file__).with_name("catalogue")
 

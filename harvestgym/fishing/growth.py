@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from harvestgym.core.checks import Checked
-from harvestgym.core.tree import par, pytree
+from harvestgym.core.pytree import par, pytree
 
 MAX_RATE = 20.0
 """Largest growth rate or factor per year; no fish grows faster, and stocks would leave the float32 range."""

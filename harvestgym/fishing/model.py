@@ -15,8 +15,8 @@ import jax.numpy as jnp
 
 from harvestgym.core.checks import Checked
 from harvestgym.core.env import Env, Timestep
+from harvestgym.core.pytree import iterate_metas, par, pytree, replace, var
 from harvestgym.core.random import key_for
-from harvestgym.core.tree import iterate_metas, par, pytree, replace, var
 from harvestgym.core.tuning.rule_family import TunedRule
 from harvestgym.core.xla.fusion import add_up, find_highest
 

@@ -11,8 +11,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from harvestgym.core.checks import Checked
+from harvestgym.core.pytree import par, pytree
 from harvestgym.core.random import normal
-from harvestgym.core.tree import par, pytree
 
 from .growth import MAX_BIOMASS
 

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from harvestgym.core.checks import Checked
-from harvestgym.core.tree import par, pytree, replace, static
+from harvestgym.core.pytree import par, pytree, replace, static
 
 from .growth import GrowthLaw, OneOf
 from .noise import MAX_SIGMA

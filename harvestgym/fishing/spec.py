@@ -16,17 +16,17 @@ from harvestgym.core.checks import check_data, make_plain
 from harvestgym.core.config import Exact, Hard, History, build_params, merge, read_extended, validate
 from harvestgym.core.errors import ConfigError, check_keywords, check_name
 from harvestgym.core.loading import load_object
-from harvestgym.core.tree import Meta, iterate_metas
+from harvestgym.core.pytree import Meta, iterate_metas
 from harvestgym.core.tuning.rule_family import TunedRule, read_tuned
 from harvestgym.fishing.analysis.reference_points import find_reference_point
 
-from . import growth, noise, structured
+from . import growth, noise, structured_growth
 from .conservation import ConservationParams, DriverModel, RecoveryModel
 from .growth import MAX_BIOMASS, MAX_STEEPNESS, GrowthLaw, May, OneOf
 from .model import MAX_YEARS, FishingModel, FishingParams, YearOrder
 from .noise import MAX_SIGMA, Noise
 from .parameter_drift import AnyLaw, Drift, Spread
-from .structured import Patches
+from .structured_growth import Patches
 from .units import Control, LevelCount, Scale, Units
 
 
@@ -40,7 +40,7 @@ def _name_classes(base: type, *modules: Any) -> dict[str, Any]:
     }
 
 
-GROWTH_LAWS: dict[str, type[GrowthLaw]] = _name_classes(GrowthLaw, growth, structured)
+GROWTH_LAWS: dict[str, type[GrowthLaw]] = _name_classes(GrowthLaw, growth, structured_growth)
 NOISES: dict[str, type[Noise]] = {"none": Noise} | _name_classes(Noise, noise)
 
 NOISY = ("noise", "survey_error", "quota_error")

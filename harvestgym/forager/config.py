@@ -15,7 +15,7 @@ from pydantic import Field
 from harvestgym.core.checks import check_fields
 from harvestgym.core.errors import ConfigError, check_name
 
-from .kinds import Factory, ForagerObject, Kind, Thorns
+from .object_kinds import Factory, ForagerObject, Kind, Thorns
 from .observations import MODES, Hint
 from .world import Capacity, Edge, Region, Side, World
 

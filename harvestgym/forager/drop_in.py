@@ -24,7 +24,7 @@ from harvestgym.forager.host_engine import env as host
 
 from . import config as ours
 from .config import WORLD_MODE, TranslatedConfig, build_world, warn_of_difference
-from .kinds import Constant, Flower, ForagerObject, Kind, TableObject, Wall, check_color
+from .object_kinds import Constant, Flower, ForagerObject, Kind, TableObject, Wall, check_color
 from .observations import MODES
 from .world import World
 

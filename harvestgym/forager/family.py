@@ -26,7 +26,7 @@ from harvestgym.forager.view.tables import describe as describe
 from harvestgym.forager.view.tables import timeline as timeline
 from harvestgym.render.figure import draw_figure
 
-from .kinds import NEVER, Color, Delay, DelayLaw, Kind, ReturnPlace
+from .object_kinds import NEVER, Color, Delay, DelayLaw, Kind, ReturnPlace
 from .observations import MODES, Hint
 from .reward_laws import LAWS, Fourier
 from .world import Capacity, Coordinate, Edge, Region, Side, StepCount, World, count_objects

@@ -16,7 +16,7 @@ from pydantic import AfterValidator
 
 from harvestgym.core.errors import ConfigError, check_name
 
-from .kinds import Color, Kind
+from .object_kinds import Color, Kind
 from .world import StepCount, World, view_offsets
 
 

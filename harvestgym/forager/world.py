@@ -22,7 +22,7 @@ from pydantic import Field
 from harvestgym.core.checks import check_fields
 from harvestgym.core.errors import ConfigError, check_name
 
-from .kinds import Kind, ReturnPlace
+from .object_kinds import Kind, ReturnPlace
 from .reward_laws import Constant
 
 Edge = Literal["torus", "wall"]

@@ -13,14 +13,14 @@ from gymnasium.error import ResetNeeded
 from harvestgym.core.autoreset import RunState
 from harvestgym.core.env import Env, check_core, make_env_table
 from harvestgym.core.errors import ConfigError, check_keywords, unknown
-from harvestgym.core.packing import PackedTree, layout_of
+from harvestgym.core.packed_tree import PackedTree, layout_of
 from harvestgym.core.saving.state import Savable, from_arrays, to_arrays
 from harvestgym.core.wrappers import find_layer, unwrapped, unwrapped_state
-from harvestgym.core.xla.processes import check_process, note_use
-from harvestgym.render.sinks import make_sink
+from harvestgym.core.xla.process_checks import check_process, note_use
+from harvestgym.render.monitor_sinks import make_sink
 
+from .compiled_env import compile_functions
 from .conversion import make_action_reader, make_observation_writer
-from .driver import compile_functions
 from .episode_log import EpisodeLog, scene_modes
 from .monitoring import Monitor, make_watches
 
@@ -235,7 +235,8 @@ class GymBase(Savable):
             variables: for farms `(field, entity, variable, function, title, range)`; for others `(variable, function,
                 title, range)`, with the key of a state variable. `function` returns a number, a matrix or an image
                 from the variable (of each farm in a batch); `range` is `(low, high)` or 'range_auto'.
-            sinks: sinks from `harvestgym.render.sinks`, or paths `*.png`, `*.csv` or `*.parquet`; a window by default.
+            sinks: sinks from `harvestgym.render.monitor_sinks`, or paths `*.png`, `*.csv` or `*.parquet`; by default a
+                window.
 
         Returns:
             The monitor; close it or use it in a `with` block to finish the sinks.

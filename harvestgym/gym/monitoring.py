@@ -1,6 +1,6 @@
 """Monitors for Gymnasium environments: state variables are written to sinks while the environment runs.
 
-Memory is bounded: a monitor keeps only the latest readings; `render.sinks` documents what each sink keeps.
+Memory is bounded: a monitor keeps only the latest readings; `render.monitor_sinks` documents what each sink keeps.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import numpy as np
 
 from harvestgym.core.env import Env
 from harvestgym.core.errors import ConfigError, unknown
-from harvestgym.core.tree import Meta, iterate_metas
-from harvestgym.render.readings import Reading, Sink, Watch
+from harvestgym.core.pytree import Meta, iterate_metas
+from harvestgym.render.monitor_readings import Reading, Sink, Watch
 
 from .episode_log import family_of
 

@@ -7,7 +7,7 @@ Such an environment has one joint action and observation, and defines which part
 - `info["own"]`: arrays with a row for each agent: its "reward", its "terminated" and "truncated" if agents leave one by
   one, and other entries of its info.
 
-It is a functional environment (`fishing.shared_stock.share_stock`, `farm.learn.shared_water.SharedWater`) or has a
+It is a functional environment (`fishing.shared_stock.share_stock`, `farm.shared_water.SharedWater`) or has a
 `make_gymnasium(render_mode)` method (`forager.shared_world.SharedWorld`).
 """
 

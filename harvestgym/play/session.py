@@ -23,8 +23,8 @@ from harvestgym.core.rollout import Episodes
 from harvestgym.core.spaces import noop_action
 from harvestgym.core.view.scene import Scene
 from harvestgym.core.view.timeline import Record
+from harvestgym.evaluate.datasets.demonstration_files import SUFFIX, write_demonstrations
 from harvestgym.evaluate.datasets.episodes import Demonstrations, Episode
-from harvestgym.evaluate.datasets.storage import SUFFIX, write_demonstrations
 from harvestgym.evaluate.export import RecordedEpisode
 from harvestgym.evaluate.run import count_labels, format_counts, horizon, is_numeric, policy_named
 from harvestgym.gym.env import GymEnv

@@ -10,7 +10,7 @@ import numpy as np
 
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.loading import load_object
-from harvestgym.core.xla.processes import free_programs_if_full
+from harvestgym.core.xla.process_checks import free_programs_if_full
 
 from .cases import CallCase, SweepCase
 

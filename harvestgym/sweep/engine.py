@@ -14,7 +14,7 @@ import numpy as np
 from harvestgym.core.errors import ConfigError, check_name
 from harvestgym.core.view.timeline import Progress, ignore_progress
 
-from . import storage
+from . import result_folder
 from .batches import ENGINES, LOCAL, EngineOptions, Outcome, format_failure, make_batches, run_batch
 from .cases import SweepCase
 from .ray_engine import run_on_ray
@@ -77,7 +77,7 @@ def run_cases(
         return
     found, missing = _open_folder(chosen, Path(out))
     for case in found:
-        yield case, Outcome(storage.read_result(Path(out), case))
+        yield case, Outcome(result_folder.read_result(Path(out), case))
     yield from _run_into_folder(chosen, missing, Path(out), options)
 
 
@@ -113,9 +113,9 @@ def _check_input(cases: Sequence[SweepCase], options: EngineOptions) -> list[Swe
 
 def _open_folder(cases: Sequence[SweepCase], out: Path) -> tuple[list[SweepCase], list[SweepCase]]:
     """Prepare the folder of a sweep; return the cases that are done and those that are missing."""
-    storage.open_folder(out)
-    storage.write_manifest(out, cases, {})
-    done = {case: storage.is_complete(storage.find_result_path(out, case)) for case in cases}
+    result_folder.open_folder(out)
+    result_folder.write_manifest(out, cases, {})
+    done = {case: result_folder.is_complete(result_folder.find_result_path(out, case)) for case in cases}
     return [case for case in cases if done[case]], [case for case in cases if not done[case]]
 
 
@@ -131,7 +131,7 @@ def _run_into_folder(
                 outcome = Outcome(None, message)
             yield case, outcome
     finally:
-        storage.write_manifest(out, cases, failures)
+        result_folder.write_manifest(out, cases, failures)
 
 
 def _run_batches(cases: list[SweepCase], options: EngineOptions) -> Iterator[tuple[SweepCase, Outcome]]:
@@ -150,7 +150,7 @@ def _store(out: Path, case: SweepCase, outcome: Outcome, retries: int) -> str:
     if outcome.columns is None:
         return outcome.error
     try:
-        storage.write_result(out, case, outcome.columns)
+        result_folder.write_result(out, case, outcome.columns)
     except Exception as error:
         return _store(out, case, outcome, retries - 1) if retries > 0 else format_failure(error)
     return ""

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from harvestgym.core.tree import Meta, iterate_metas
+from harvestgym.core.pytree import Meta, iterate_metas
 from harvestgym.farm.build.compile import build
 from harvestgym.farm.engine.field_day import draw_day, publish
 from harvestgym.farm.engine.model import FarmModel

@@ -20,7 +20,7 @@ import numpy as np
 
 from harvestgym.core.autoreset import is_done
 from harvestgym.core.env import Env, Timestep
-from harvestgym.core.packing import Layout, layout_of
+from harvestgym.core.packed_tree import Layout, layout_of
 from harvestgym.core.policy import Policy, random_policy
 from harvestgym.core.random import is_key
 from harvestgym.core.saving import checkpoint

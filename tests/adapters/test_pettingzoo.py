@@ -16,9 +16,9 @@ import harvestgym
 from harvestgym.adapters.pettingzoo import PARALLEL, make_parallel
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.saving.checkpoint import load, save
-from harvestgym.farm.learn.shared_water import make_experts
+from harvestgym.farm.shared_water import make_experts
 from harvestgym.gym.parallel_env import ParallelEnv
-from tests.short import long
+from tests.long_form import long
 
 SHORT: dict[str, dict[str, Any]] = {"fishing/fleets-v0": {"Tmax": 20}, "forager/several-v0": {"horizon": 20}}
 

@@ -20,9 +20,9 @@ import harvestgym
 from harvestgym import registry
 from harvestgym.adapters.sb3 import SB3VecEnv, info_rows
 from harvestgym.core.errors import ConfigError
-from harvestgym.core.tree import replace
+from harvestgym.core.pytree import replace
 from harvestgym.gym.env import GymEnv
-from tests.toy import BoxStock, Stock
+from tests.toy_env import BoxStock, Stock
 
 pytestmark = pytest.mark.torch
 
@@ -118,7 +118,7 @@ def test_an_algorithm_trains(core: Any, kind: str) -> None:
 @pytest.fixture
 def masked_id() -> Iterator[str]:
     """Yield an id of an environment with action masks and without pictures."""
-    harvestgym.register("toy/stock-v0", "tests.toy:Stock")
+    harvestgym.register("toy/stock-v0", "tests.toy_env:Stock")
     yield "toy/stock-v0"
     registry.unregister("toy/stock-v0")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import harvestgym
-from tests.short import some
+from tests.long_form import some
 
 envs = pytest.importorskip("torchrl.envs")
 pytestmark = pytest.mark.torch

@@ -16,7 +16,7 @@ import harvestgym
 from harvestgym.cli import app
 from harvestgym.cli.new import write_copy
 from harvestgym.farm.schema import read_farm
-from tests.short import long
+from tests.long_form import long
 
 runner = CliRunner()
 

@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from harvestgym.cli import app
-from harvestgym.sweep.storage import read
+from harvestgym.sweep.result_folder import read
 
 FILE = """
 ids: [fishing/logistic-v0]

@@ -10,7 +10,7 @@ import pytest
 
 from harvestgym.core.config import build_params, load_parameter_set, merge, read_sets
 from harvestgym.core.errors import ConfigError
-from harvestgym.core.tree import par, pytree
+from harvestgym.core.pytree import par, pytree
 from harvestgym.core.yaml_io import parse, read_file
 from harvestgym.farm.entities.response import Response, Window, expglm
 

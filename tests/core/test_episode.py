@@ -22,7 +22,7 @@ from harvestgym.core.episode import (
 )
 from harvestgym.core.policy import Policy, constant_policy
 from harvestgym.core.rollout import evaluate
-from tests.toy import Stock
+from tests.toy_env import Stock
 
 ENV = Stock()
 BATCH, STEPS = 5, 6

@@ -18,7 +18,7 @@ from harvestgym.core.policy import (
     sample,
     unflatten_actions,
 )
-from tests.toy import BoxStock, Stock
+from tests.toy_env import BoxStock, Stock
 
 SPACES = [
     spaces.Discrete(5, start=-2),

@@ -24,7 +24,7 @@ from harvestgym.core.random import (
     uniform_int,
     uniforms,
 )
-from tests.short import ALL, THOROUGH
+from tests.long_form import ALL, THOROUGH
 
 GRID = 2**23
 SMALLEST, LARGEST = 0.0, 1 - 2.0**-23

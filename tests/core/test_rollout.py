@@ -21,10 +21,10 @@ from harvestgym.core.env import Timestep
 from harvestgym.core.episode import episode_keys
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.policy import Policy, constant_policy, random_policy, together
+from harvestgym.core.pytree import replace
 from harvestgym.core.rollout import evaluate, rollout
-from harvestgym.core.tree import replace
 from harvestgym.core.xla.compilation import QUICK
-from tests.toy import BoxStock, Stock
+from tests.toy_env import BoxStock, Stock
 
 ENV = Stock()
 

@@ -21,7 +21,7 @@ from harvestgym.fishing import FishingEnv
 from harvestgym.fishing.shared_stock import share_stock
 from harvestgym.gym.env import GymEnv
 from harvestgym.gym.parallel_env import ParallelEnv
-from tests.short import some
+from tests.long_form import some
 
 MOST = 400
 """Characters of a repr."""

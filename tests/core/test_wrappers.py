@@ -14,8 +14,8 @@ from gymnasium.vector import AutoresetMode
 
 import harvestgym
 from harvestgym.core.env import Env, Timestep
+from harvestgym.core.pytree import replace
 from harvestgym.core.random import keys_for
-from harvestgym.core.tree import replace
 from harvestgym.core.wrappers import (
     AutoReset,
     Flatten,
@@ -26,7 +26,7 @@ from harvestgym.core.wrappers import (
     unwrapped_state,
 )
 from harvestgym.testing import check_env
-from tests.toy import BoxStock, Stock
+from tests.toy_env import BoxStock, Stock
 
 
 def steps(env: Env[Any, Any], number: int, seed: int = 0) -> Iterator[tuple[jax.Array, Any, Any, Timestep]]:

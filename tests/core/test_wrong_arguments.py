@@ -17,7 +17,7 @@ from harvestgym.forager import drop_in
 from harvestgym.gym.env import GymEnv
 from harvestgym.gym.vector_env import VecEnv
 
-from ..short import ALL
+from ..long_form import ALL
 from ..wrong_values import build_or_refuse, draw_arguments
 
 CASES = 2_500 if ALL else 500

@@ -22,8 +22,8 @@ from harvestgym.evaluate.calibrate import (
 )
 from harvestgym.evaluate.run import policy_named
 from harvestgym.farm.engine.model import FarmModel
-from tests.script import script
-from tests.short import long
+from tests.load_script import script
+from tests.long_form import long
 
 from .reeds import reeds
 

@@ -11,7 +11,7 @@ from experiments.leaderboard.reference_points import make_text
 from experiments.leaderboard.store import FORESIGHT, OPTIMUM, ORACLE, read_rows
 from harvestgym import registry
 from harvestgym.evaluate.score import REFERENCE_POINTS, list_references
-from tests.script import ROOT
+from tests.load_script import ROOT
 
 MEANS = {id: {name: point.mean for name, point in list_references(id).items()} for id in registry.ids()}
 SEARCHES = {

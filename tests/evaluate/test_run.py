@@ -28,7 +28,7 @@ from harvestgym.evaluate.run import (
     summarise_episodes,
 )
 from harvestgym.farm.family import summary
-from tests.short import some
+from tests.long_form import some
 
 LOGISTIC, SURVEY = "fishing/logistic-v0", "fishing/logistic-survey-v0"
 FORAGER = "forager/flowers-v1"

@@ -11,7 +11,7 @@ from harvestgym.core.errors import ConfigError
 from harvestgym.core.policy import constant_policy
 from harvestgym.evaluate.run import evaluate_id
 from harvestgym.evaluate.score import list_references, scale_return, score
-from tests.short import long
+from tests.long_form import long
 
 FARM, FISHERY, LEVELS = "farm/bean-1x1-v1", "fishing/logistic-v0", "fishing/logistic-levels-v0"
 WRAPPED = """

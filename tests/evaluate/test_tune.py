@@ -21,7 +21,7 @@ from harvestgym.evaluate.run import evaluate_together, horizon, policy_named
 from harvestgym.evaluate.tune import CANDIDATE_BATCH, Budget, make_benches, search_numbers, tune_rules
 from harvestgym.fishing import control
 from harvestgym.fishing.control import make_rule_families
-from tests.short import long
+from tests.long_form import long
 
 PATCHES = "fishing/patches-v0"
 SMALL = Budget(candidates=32, seasons=8)

@@ -14,8 +14,8 @@ import pytest
 
 from harvestgym.core.loading import import_file
 
-from ..script import ROOT
-from ..short import long
+from ..load_script import ROOT
+from ..long_form import long
 
 PROGRAM = ROOT / "experiments" / "device.py"
 MAY_BE_NULL = {"expert_s", "expert_env_steps", "most_different"}

@@ -9,8 +9,8 @@ import pytest
 
 from experiments import rule_search
 from experiments.leaderboard.run import expand_ids
-from tests.script import ROOT
-from tests.short import long
+from tests.load_script import ROOT
+from tests.long_form import long
 
 RESULTS = ROOT / "experiments" / "results" / "rule-search.json"
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import jax
 import jax.numpy as jnp
 
-from harvestgym.core.tree import par, pytree, replace, var
+from harvestgym.core.pytree import par, pytree, replace, var
 from harvestgym.farm.entities.base import (
     ActionResult,
     Board,

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import jax
 import jax.numpy as jnp
 
-from harvestgym.core.tree import replace
+from harvestgym.core.pytree import replace
 from harvestgym.farm.entities.base import Place
 from harvestgym.farm.entities.messages import Air, Message, Need
 

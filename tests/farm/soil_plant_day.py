@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from harvestgym.core.tree import iterate_metas, replace
+from harvestgym.core.pytree import iterate_metas, replace
 from harvestgym.farm.engine.allocation import allocate
 from harvestgym.farm.entities.base import Board, Ledger, Place
 from harvestgym.farm.entities.messages import Air, Message, Share

@@ -7,7 +7,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from harvestgym.core.tree import replace
+from harvestgym.core.pytree import replace
 from harvestgym.farm.entities.base import Ledger, Place
 from harvestgym.farm.entities.messages import Air, Load, Strain, Visits, zero_values
 from harvestgym.farm.entities.plant import Plant

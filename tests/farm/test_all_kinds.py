@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from harvestgym.core.tree import par, pytree, replace
+from harvestgym.core.pytree import par, pytree, replace
 from harvestgym.farm.build.compile import build
 from harvestgym.farm.build.components import load_kind
 from harvestgym.farm.engine.model import FarmModel
@@ -21,7 +21,7 @@ from harvestgym.farm.entities.weather import Weather
 from harvestgym.farm.schema import farm_spec
 from tests.farm.engine.test_balance import imbalances
 from tests.farm.one_field import LILLE, make_farm, make_field
-from tests.short import long
+from tests.long_form import long
 
 COMPANY: list[Any] = [
     ["Weather", "montpellier"], ["Soil", "loam"], ["Plant", "bean"], ["Plant", "corn"], ["Birds", "base_bird"],

@@ -15,7 +15,7 @@ from harvestgym.farm.public_names import KINDS
 from harvestgym.farm.schema import FarmSpec, read_farm
 from harvestgym.gym.env import GymEnv
 from harvestgym.testing import check_env
-from tests.short import some
+from tests.long_form import some
 
 IDS = harvestgym.ids("farm")
 SMALL = ("bean-1x1-v1", "paid-looks-1x1-v1", "contexts-1x1-v1")

@@ -24,7 +24,7 @@ from experiments.studies.common.trials import (
 from harvestgym.farm.engine.state import DayReport, FarmState
 from harvestgym.farm.entities.messages import NUTRIENTS
 from harvestgym.farm.entities.plant.state import CAUSES
-from tests.short import some
+from tests.long_form import some
 
 CROPS = ("bean", "corn", "tomato", "carrots")
 SOME_CROPS = some(CROPS, "corn")

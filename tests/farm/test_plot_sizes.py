@@ -9,10 +9,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from harvestgym.core.tree import replace
+from harvestgym.core.pytree import replace
 from harvestgym.farm.engine.model import FarmModel
 from tests.farm.one_field import make_farm
-from tests.short import long
+from tests.long_form import long
 
 SEASONS, DAYS = 16, 130
 SCALES = (1.0, 3.0, 10.0)

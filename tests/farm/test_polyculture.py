@@ -10,11 +10,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from harvestgym.core.tree import replace
+from harvestgym.core.pytree import replace
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.policies.expert_rules import rule_policy
 from tests.farm.one_field import SEATTLE, make_farm
-from tests.short import long
+from tests.long_form import long
 
 SEASONS = 48
 CORN, BEAN = "Plant-0", "Plant-1"

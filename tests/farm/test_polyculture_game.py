@@ -9,7 +9,7 @@ import jax
 import harvestgym
 from harvestgym.core.rollout import evaluate
 from harvestgym.evaluate.run import policy_named
-from tests.short import long
+from tests.long_form import long
 
 ID, SEASONS, DAYS = "farm/polyculture-3x4-v2", 64, 200
 CORN, BEANS, WATER = "Plant-0", "Plant-1", "Soil-0.available_Water#L"

@@ -19,7 +19,7 @@ from harvestgym.farm.entities.plant.state import global_stage
 from harvestgym.farm.family import make
 from harvestgym.farm.policies.expert_rules import rule_policy
 from harvestgym.farm.schema import farm_spec
-from tests.short import long
+from tests.long_form import long
 
 YEAR, SEASONS = 365, 32
 DAYS = 3 * YEAR

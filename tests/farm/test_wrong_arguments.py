@@ -16,7 +16,7 @@ import yaml
 
 from harvestgym import farm
 from harvestgym.core.errors import ConfigError
-from harvestgym.core.tree import iterate_metas, replace
+from harvestgym.core.pytree import iterate_metas, replace
 from harvestgym.farm import (
     BasicFarmer,
     BasicRule,
@@ -36,7 +36,7 @@ from harvestgym.farm import (
 from harvestgym.farm.family import CATALOGUE, from_yaml
 from harvestgym.farm.public_names import FARMERS, KINDS, RULES, TERMS
 
-from ..short import ALL
+from ..long_form import ALL
 from ..wrong_values import build_file, build_or_refuse, change_data, draw_arguments
 
 CASES = 2_500 if ALL else 500

@@ -19,8 +19,8 @@ from harvestgym.fishing import control
 from harvestgym.fishing.family import CATALOGUE
 from harvestgym.fishing.spec import read_spec
 from harvestgym.testing import check_env
-from tests.script import ROOT
-from tests.short import some
+from tests.load_script import ROOT
+from tests.long_form import some
 
 YEARS = 6
 """Shorter than `STEPS`, so that the end of an episode is among what is checked."""

@@ -64,7 +64,7 @@ def test_conservation_of_biomass() -> None:
     """Escapement plus catch equals the stock, for both orders."""
     env = make("logistic-v0", sigma=0.0)
     for x, a in [(0.75, 0.2), (0.3, 0.5)]:
-        state = harvestgym.core.tree.replace(env.reset(jax.random.key(0), env.params)[0], stock=jnp.array([x]))
+        state = harvestgym.core.pytree.replace(env.reset(jax.random.key(0), env.params)[0], stock=jnp.array([x]))
         action = env.units.action(jnp.array([a]))
         after = env.transition(jax.random.key(0), state, action, env.params)
         left = x - min(a, x)
@@ -132,7 +132,7 @@ def test_drift_restarts() -> None:
     """The drifted rate is that of the year: it falls, stops at its limit, and is back after a reset."""
     env = make("drifting-v1")
     state, _ = env.reset(jax.random.key(0), env.params)
-    replace = harvestgym.core.tree.replace
+    replace = harvestgym.core.pytree.replace
 
     def rate(year: int) -> float:
         return float(env.law(replace(state, year=jnp.int32(year)), env.params).r)  # type: ignore[attr-defined]
@@ -178,7 +178,7 @@ class Doubled(FishingEnv):
     """Every part overridden, visibly."""
 
     def initial(self, key: Any, params: Any) -> Any:
-        return harvestgym.core.tree.replace(super().initial(key, params), stock=jnp.array([0.5]))
+        return harvestgym.core.pytree.replace(super().initial(key, params), stock=jnp.array([0.5]))
 
     def observation(self, key: Any, state: Any, action: Any, params: Any) -> Any:
         seen = super().observation(key, state, action, params)

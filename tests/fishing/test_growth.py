@@ -11,8 +11,8 @@ import pytest
 
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.policy import random_policy
+from harvestgym.core.pytree import par, pytree, replace
 from harvestgym.core.rollout import rollout
-from harvestgym.core.tree import par, pytree, replace
 from harvestgym.fishing.analysis.dynamic_programming import solve
 from harvestgym.fishing.analysis.reference_points import find_fixed_points, find_reference_point
 from harvestgym.fishing.family import from_yaml, make
@@ -31,7 +31,7 @@ from harvestgym.fishing.growth import (
     settle_stock,
 )
 from harvestgym.fishing.spec import GROWTH_LAWS, build_law
-from harvestgym.fishing.structured import AgeStructured, Patches, ThreeSpecies
+from harvestgym.fishing.structured_growth import AgeStructured, Patches, ThreeSpecies
 
 SINGLE: dict[str, Any] = {
     "logistic": Logistic(), "beverton-holt": BevertonHolt(), "ricker": Ricker(), "allee": Allee(),

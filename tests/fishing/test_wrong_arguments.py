@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from harvestgym.core.errors import ConfigError
-from harvestgym.core.tree import iterate_metas, pytree
+from harvestgym.core.pytree import iterate_metas, pytree
 from harvestgym.fishing import FishingEnv, control
 from harvestgym.fishing.family import CATALOGUE, from_yaml, make
 from harvestgym.fishing.growth import Logistic, OneOf, Ricker
@@ -22,10 +22,10 @@ from harvestgym.fishing.noise import Uniform
 from harvestgym.fishing.parameter_drift import AnyLaw, Drift, Spread
 from harvestgym.fishing.shared_stock import share_stock
 from harvestgym.fishing.spec import GROWTH_LAWS, NOISES
-from harvestgym.fishing.structured import AgeStructured, Patches
+from harvestgym.fishing.structured_growth import AgeStructured, Patches
 from harvestgym.fishing.units import Units
 
-from ..short import ALL
+from ..long_form import ALL
 from ..wrong_values import build_file, build_or_refuse, change_data, draw_arguments
 
 CASES = 2_500 if ALL else 500
@@ -111,7 +111,7 @@ def test_a_law_without_the_decorator_is_refused() -> None:
 
 
 def test_a_user_law_is_checked_by_its_own_fields() -> None:
-    from harvestgym.core.tree import par
+    from harvestgym.core.pytree import par
     from harvestgym.fishing.growth import GrowthLaw
 
     @pytree

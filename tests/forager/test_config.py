@@ -7,7 +7,7 @@ import pytest
 from harvestgym.core.errors import ConfigError
 from harvestgym.forager import ForagerConfig
 from harvestgym.forager.config import build_world
-from harvestgym.forager.kinds import Flower, Kind, Thorns, Wall
+from harvestgym.forager.object_kinds import Flower, Kind, Thorns, Wall
 from harvestgym.forager.world import Region
 
 

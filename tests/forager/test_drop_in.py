@@ -13,7 +13,7 @@ import pytest
 import harvestgym
 from harvestgym import forager
 from harvestgym.core.errors import ConfigError
-from harvestgym.forager import kinds
+from harvestgym.forager import object_kinds
 from harvestgym.forager.config import warn_of_difference
 from harvestgym.forager.drop_in import Flower, ForagerConfig, ForagerEnv, ForagerObject, Palette, Thorns, Wall
 from harvestgym.forager.host_engine.env import host_twin
@@ -159,7 +159,7 @@ def test_stand_ins_that_differ_warn_once():
 
 def test_look_alikes_that_differ_warn_once():
     ours, plain = forager.ForagerConfig, {"wall": Wall, "flower": Flower}
-    (words,) = count_warnings(lambda: ours(9, {"thorns": kinds.Thorns}))
+    (words,) = count_warnings(lambda: ours(9, {"thorns": object_kinds.Thorns}))
     assert words == "forager: thorns stay and cost 1 on every entry"
     (words,) = count_warnings(lambda: ours(9, plain, aperture=(3, 5)))
     assert words == "forager: aperture is (rows, columns)"

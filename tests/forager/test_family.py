@@ -9,7 +9,7 @@ import pytest
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.rollout import evaluate
 from harvestgym.forager.family import CATALOGUE, build_forager, figure, make, policies, summary
-from tests.short import long, some
+from tests.long_form import long, some
 
 from .test_truth import assert_engines_agree
 from .worlds import SMALL

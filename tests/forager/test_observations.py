@@ -12,7 +12,7 @@ from harvestgym.forager.family import build_forager
 from harvestgym.forager.gym_env import ForagerGym
 from harvestgym.forager.host_engine.env import host_twin
 from harvestgym.forager.jax_engine.model import Forager
-from harvestgym.forager.kinds import Kind
+from harvestgym.forager.object_kinds import Kind
 from harvestgym.forager.observations import (
     GROUND,
     MODES,

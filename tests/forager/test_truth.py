@@ -14,7 +14,7 @@ from harvestgym.forager.hashing import seed_words
 from harvestgym.forager.host_engine.arrays import STATE, WHAT
 from harvestgym.forager.host_engine.env import ForagerEnv, host_twin
 from harvestgym.forager.jax_engine.model import Forager
-from harvestgym.forager.kinds import NEVER, Delay, DelayLaw, Flower, Kind, ReturnPlace, Thorns, Wall
+from harvestgym.forager.object_kinds import NEVER, Delay, DelayLaw, Flower, Kind, ReturnPlace, Thorns, Wall
 from harvestgym.forager.reward_laws import Fourier, Sine, Square
 from harvestgym.forager.world import STANDING, VACANT, Region, World
 

@@ -14,7 +14,7 @@ from scipy import stats
 from harvestgym.core.errors import ConfigError
 from harvestgym.forager.host_engine.env import ForagerEnv, host_twin
 from harvestgym.forager.jax_engine.model import Forager
-from harvestgym.forager.kinds import Flower, Kind, ReturnPlace, Wall
+from harvestgym.forager.object_kinds import Flower, Kind, ReturnPlace, Wall
 from harvestgym.forager.world import MOVES, NARROW, Region, World, count_objects
 
 FOOD = Kind("food", collectable=True)

@@ -15,12 +15,12 @@ from harvestgym.forager import ForagerConfig, ForagerEnv
 from harvestgym.forager.family import CATALOGUE, build_forager, make
 from harvestgym.forager.gym_env import ForagerGym
 from harvestgym.forager.jax_engine.model import Forager
-from harvestgym.forager.kinds import Delay, Flower, ForagerObject, Kind, ReturnPlace, Thorns, Wall
+from harvestgym.forager.object_kinds import Delay, Flower, ForagerObject, Kind, ReturnPlace, Thorns, Wall
 from harvestgym.forager.reward_laws import LAWS, Constant, Fourier, RewardSeries, Sine, Square
 from harvestgym.forager.shared_world import SharedWorld
 from harvestgym.forager.world import Region, World
 
-from ..short import ALL
+from ..long_form import ALL
 from ..wrong_values import build_or_refuse, change_data, draw_arguments
 
 CASES = 2_500 if ALL else 500

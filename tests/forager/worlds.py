@@ -6,7 +6,7 @@ import jax
 import numpy as np
 
 from harvestgym.forager import ForagerConfig, ForagerEnv
-from harvestgym.forager.kinds import Delay, Flower, ForagerObject, Kind, ReturnPlace, Thorns, Wall
+from harvestgym.forager.object_kinds import Delay, Flower, ForagerObject, Kind, ReturnPlace, Thorns, Wall
 
 NORTH, EAST, SOUTH, WEST = range(4)
 TYPES = {"wall": Wall, "flower": Flower, "thorns": Thorns}

@@ -22,7 +22,7 @@ from harvestgym.farm import BasicRule, Farm, Field, Plant, Soil, Weather
 from harvestgym.fishing.shared_stock import share_stock
 from harvestgym.forager.shared_world import SharedWorld
 from harvestgym.gym.parallel_env import ParallelEnv
-from harvestgym.render.readings import sum_value
+from harvestgym.render.monitor_readings import sum_value
 
 STEPS = 5
 FISHERY, FARM, PAID, FORAGER = (

@@ -16,12 +16,12 @@ from gymnasium.utils.env_checker import check_env, data_equivalence
 
 from harvestgym.core.autoreset import RunState, advance, start_episode
 from harvestgym.core.errors import ConfigError
-from harvestgym.core.tree import replace
+from harvestgym.core.pytree import replace
 from harvestgym.core.wrappers import Log, TimeLimit
+from harvestgym.gym.compiled_env import compile_functions
 from harvestgym.gym.conversion import make_action_reader
-from harvestgym.gym.driver import compile_functions
 from harvestgym.gym.env import GymEnv
-from tests.toy import BoxStock, Stock
+from tests.toy_env import BoxStock, Stock
 
 CORES = [Stock(), BoxStock(), TimeLimit(Log(Stock()), 3)]
 

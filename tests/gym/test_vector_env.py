@@ -14,10 +14,10 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 import harvestgym
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.wrappers import Log, TimeLimit
-from harvestgym.gym.driver import compile_functions
+from harvestgym.gym.compiled_env import compile_functions
 from harvestgym.gym.env import GymEnv
 from harvestgym.gym.vector_env import VecEnv
-from tests.toy import BoxStock, Stock
+from tests.toy_env import BoxStock, Stock
 
 N = 3
 CORES = [Stock(), BoxStock()]

@@ -12,7 +12,7 @@ import sys
 
 import pytest
 
-from tests.short import some
+from tests.long_form import some
 
 PROGRAM = """
 import sys

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.short import some
+from tests.long_form import some
 
 from .matrix import HOSTS, IDS, ONLY, compare, run
 

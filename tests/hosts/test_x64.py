@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 import harvestgym
-from tests.short import long, some
+from tests.long_form import long, some
 
 FISHERIES = "logistic-survey-v0", "driver-v1", "patches-v0", "three-species-v0"
 FARMS = "bean-1x1-v1", "full-1x1-v1", "paid-looks-1x1-v1", "contexts-1x1-v1"

@@ -19,10 +19,10 @@ import pytest
 
 from harvestgym import play
 from harvestgym.core.errors import ConfigError
-from harvestgym.evaluate.datasets import storage
+from harvestgym.evaluate.datasets import demonstration_files
 from harvestgym.play.web import server
 from tests.browser import PHONE, Visit, chromium, visit
-from tests.short import long
+from tests.long_form import long
 
 COMMAND = [sys.executable, "-c", "from harvestgym.cli import app; app()", "play", "--no-browser"]
 GAMES = {
@@ -157,7 +157,7 @@ def test_farm_season_from_seed_to_harvest_and_comparison(browser: Any, games: di
         again.check()
     seen.check()
     (kept,) = games["farm"].folder.iterdir()
-    (episode,) = storage.read_demonstrations(kept).episodes
+    (episode,) = demonstration_files.read_demonstrations(kept).episodes
     assert len(episode) == days + 1 and episode.terminated[-1]
     assert episode.rewards.sum() == pytest.approx(scores[0], abs=1e-3)
 

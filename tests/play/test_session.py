@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from harvestgym.core.errors import ConfigError
-from harvestgym.evaluate.datasets import storage
+from harvestgym.evaluate.datasets import demonstration_files
 from harvestgym.play.farm_session import FarmSession
 from harvestgym.play.start_session import FishingSession, ForagerSession, start_session
 
@@ -114,7 +114,7 @@ def test_a_mistake_raises_and_no_day_passes(season: FarmSession, mistake: object
 def test_a_season_is_saved_as_a_demonstration(season: FarmSession, tmp_path: Path) -> None:
     paths = [season.save(tmp_path), season.save(tmp_path)]
     assert len(set(paths)) == 2 and all(path.parent == tmp_path for path in paths)
-    kept = storage.read_demonstrations(paths[0])
+    kept = demonstration_files.read_demonstrations(paths[0])
     assert (kept.id, kept.by, kept.overrides) == (FARM, "human", {"rules": {"horizon#day": DAYS}})
     (episode,) = kept.episodes
     assert episode.seed == 3 and list(episode.actions) == [0, 4, 0, 0, 0]

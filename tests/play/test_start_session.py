@@ -10,7 +10,7 @@ import pytest
 
 from harvestgym import registry
 from harvestgym.core.errors import ConfigError
-from harvestgym.evaluate.datasets.storage import read_demonstrations
+from harvestgym.evaluate.datasets.demonstration_files import read_demonstrations
 from harvestgym.evaluate.record import record_named
 from harvestgym.play.start_session import (
     HORIZONS,
@@ -143,7 +143,7 @@ def test_an_unknown_id_is_refused(id: str) -> None:
 
 
 def test_an_environment_of_another_package_cannot_be_played() -> None:
-    registry.register("toy/stock-v0", "tests.toy:Stock")
+    registry.register("toy/stock-v0", "tests.toy_env:Stock")
     try:
         with pytest.raises(ConfigError, match=r"toy/stock-v0: expected an id of farm, fishing, forager"):
             start_session("toy/stock-v0")

@@ -21,13 +21,13 @@ from PIL import Image
 import harvestgym
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.loading import import_file
-from harvestgym.core.tree import Meta
+from harvestgym.core.pytree import Meta
 from harvestgym.gym.env import GymEnv
 from harvestgym.gym.monitoring import Monitor
-from harvestgym.render.readings import VariableArray, Watch, mat2d_value, sum_value, value
-from harvestgym.render.sinks import MAX_POINTS, PlotSink, TableSink
+from harvestgym.render.monitor_readings import VariableArray, Watch, mat2d_value, sum_value, value
+from harvestgym.render.monitor_sinks import MAX_POINTS, PlotSink, TableSink
 from tests.farm.ponds import farm, pour
-from tests.script import ROOT
+from tests.load_script import ROOT
 
 MAXRSS = 1024 if sys.platform == "linux" else 1
 """Bytes in a unit of `ru_maxrss`."""
@@ -177,10 +177,10 @@ WINDOW = """
 import os, sys
 import numpy as np
 from PIL import ImageGrab
-from harvestgym.core.tree import Meta
+from harvestgym.core.pytree import Meta
 from harvestgym.gym.monitoring import Monitor
-from harvestgym.render.readings import Watch, value
-from harvestgym.render.sinks import PlotSink
+from harvestgym.render.monitor_readings import Watch, value
+from harvestgym.render.monitor_sinks import PlotSink
 
 water = Watch(lambda state, params: state, Meta("var", ("water#L",), "water"), value, "Water", "range_auto")
 plot, days = PlotSink(), iter(range(10**9))

@@ -17,7 +17,7 @@ import pytest
 from harvestgym.core.errors import ConfigError
 from harvestgym.sweep.batches import EngineOptions, make_batches
 from harvestgym.sweep.engine import collect, sweep
-from harvestgym.sweep.storage import PARTIAL, find_result_path, find_status, open_folder, read
+from harvestgym.sweep.result_folder import PARTIAL, find_result_path, find_status, open_folder, read
 from tests.sweep.counting import CountCase, read_log
 
 NUMBERS = range(1, 9)

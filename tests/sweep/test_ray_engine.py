@@ -13,8 +13,8 @@ from harvestgym.core.errors import ConfigError
 from harvestgym.sweep.batches import EngineOptions
 from harvestgym.sweep.cases import EpisodeCase
 from harvestgym.sweep.engine import collect, sweep
-from harvestgym.sweep.storage import find_status, read
-from tests.short import long
+from harvestgym.sweep.result_folder import find_status, read
+from tests.long_form import long
 from tests.sweep.counting import CountCase, read_log
 
 ray = pytest.importorskip("ray")

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from harvestgym.core.errors import ConfigError
-from harvestgym.core.tree import pytree, replace, var
+from harvestgym.core.pytree import pytree, replace, var
 from harvestgym.farm.entities.base import ActionResult, Board, Draws, Ledger, Place, action
 from harvestgym.testing.entity import check_entity
 from tests.farm import kinds

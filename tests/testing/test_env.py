@@ -13,9 +13,9 @@ import pytest
 
 from harvestgym.core.env import Timestep
 from harvestgym.core.policy import Policy
-from harvestgym.core.tree import replace
+from harvestgym.core.pytree import replace
 from harvestgym.testing.env import check_env, describe_outside
-from tests.toy import BoxStock, Stock
+from tests.toy_env import BoxStock, Stock
 
 
 @pytest.mark.parametrize("env", [Stock(), BoxStock()], ids=repr)

@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 
-from tests.short import ALL
+from tests.long_form import ALL
 
 IDS = ["fishing/logistic-v0", *(["farm/bean-1x1-v1", "forager/two-biome-v1"] if ALL else [])]
 """In the short form one id, since `.ci/run` repeats `tests/test_contract.py` with everything switched off."""

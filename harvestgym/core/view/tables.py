@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import Any, NamedTuple
 
-from harvestgym.core.tree import WIDE, Meta, iterate_metas
+from harvestgym.core.pytree import WIDE, Meta, iterate_metas
 
 
 class Table(NamedTuple):

@@ -27,7 +27,7 @@ import jax
 import platformdirs
 
 from .fallback import is_enabled, report
-from .processes import is_jax_started
+from .process_checks import is_jax_started
 
 CACHE_VARIABLE = "HARVESTGYM_CACHE"
 

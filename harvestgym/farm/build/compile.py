@@ -18,9 +18,9 @@ import numpy as np
 from harvestgym.core import yaml_io
 from harvestgym.core.errors import ConfigError
 from harvestgym.farm.build.action_compiler import compile_actions
+from harvestgym.farm.build.canonical_names import resolve_names
 from harvestgym.farm.build.components import ReadyComponents, build_component, compile_field, load_kind
 from harvestgym.farm.build.context_compiler import compile_context
-from harvestgym.farm.build.names import resolve_names
 from harvestgym.farm.engine.farmers import Farmer, Rule
 from harvestgym.farm.engine.formula_compiler import FormulaCompiler, plan_observations
 from harvestgym.farm.engine.initial_values import InitialValue, compile_initial_values

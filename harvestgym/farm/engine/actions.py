@@ -18,7 +18,7 @@ import numpy as np
 
 from harvestgym.core.checks import check_value
 from harvestgym.core.errors import ConfigError, unknown
-from harvestgym.core.tree import Meta
+from harvestgym.core.pytree import Meta
 from harvestgym.farm.entities.base import Action, Parameter
 
 from .name_table import NameTable, parameter_keys

@@ -14,8 +14,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from harvestgym.core.pytree import pytree, replace, var
 from harvestgym.core.random import key_for, keys_for, normal
-from harvestgym.core.tree import pytree, replace, var
 
 from .state import FarmParams
 

@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 
 from harvestgym.core.checks import check_fields
-from harvestgym.core.tree import WIDE, par, pytree
+from harvestgym.core.pytree import WIDE, par, pytree
 
 from .actions import Orders
 from .reward_terms import RewardContext

@@ -21,7 +21,7 @@ import numpy as np
 
 from harvestgym.core.checks import check_value
 from harvestgym.core.errors import ConfigError, check_name, nearest
-from harvestgym.core.tree import Meta
+from harvestgym.core.pytree import Meta
 from harvestgym.farm.formula_parser import FUNCTIONS, is_variable, parse_formula, place, write_formula
 
 from .name_table import NameTable

@@ -15,8 +15,8 @@ import numpy as np
 
 from harvestgym.core.checks import check_value
 from harvestgym.core.errors import ConfigError
+from harvestgym.core.pytree import replace
 from harvestgym.core.random import keys_for
-from harvestgym.core.tree import replace
 from harvestgym.farm.schema import Interval
 
 from .field_day import map_fields

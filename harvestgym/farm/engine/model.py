@@ -17,11 +17,12 @@ import jax.numpy as jnp
 import numpy as np
 
 from harvestgym.core.env import Timestep
+from harvestgym.core.pytree import replace
 from harvestgym.core.random import keys_for
-from harvestgym.core.tree import replace
 from harvestgym.farm.entities.base import Ledger
 
 from .actions import Orders
+from .farm_structure import FarmStructure
 from .farmers import Work, WorkResult, delegate
 from .field_day import draw_day, map_fields, simulate_day
 from .formula_compiler import holds
@@ -29,7 +30,6 @@ from .initial_values import draw_initial_states
 from .observations import ObservedItem
 from .reward_terms import RewardContext
 from .state import DayReport, FarmParams, FarmState
-from .structure import FarmStructure
 from .variables import Variable
 
 

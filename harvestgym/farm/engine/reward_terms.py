@@ -14,7 +14,7 @@ import jax.numpy as jnp
 
 from harvestgym.core.checks import check_fields
 from harvestgym.core.errors import ConfigError, check_name, unknown
-from harvestgym.core.tree import open_par, par, pytree
+from harvestgym.core.pytree import open_par, par, pytree
 
 VariableReader = Callable[[str, str, str], jax.Array]
 

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from harvestgym.core.errors import ConfigError, locate_errors, unknown
-from harvestgym.core.tree import par, pytree
+from harvestgym.core.pytree import par, pytree
 from harvestgym.farm.schema import ScoreSpec
 
 from .actions import ActionTable, Orders

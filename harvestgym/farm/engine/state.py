@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import jax
 
-from harvestgym.core.tree import par, pytree, var
+from harvestgym.core.pytree import par, pytree, var
 from harvestgym.farm.entities.base import Entity, Place
 
 from .farmers import Farmer, Rule

@@ -12,7 +12,7 @@ import jax
 
 from harvestgym.core.config import check_number
 from harvestgym.core.errors import ConfigError
-from harvestgym.core.tree import Meta, iterate_metas
+from harvestgym.core.pytree import Meta, iterate_metas
 from harvestgym.farm.entities.base import Entity, Place
 from harvestgym.farm.entities.messages import meta_shape
 

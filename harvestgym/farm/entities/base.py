@@ -22,7 +22,7 @@ import numpy as np
 from harvestgym.core.checks import check_fields
 from harvestgym.core.config import choose_set, load_parameter_set
 from harvestgym.core.errors import ConfigError
-from harvestgym.core.tree import Meta, iterate_metas, par, pytree, static
+from harvestgym.core.pytree import Meta, iterate_metas, par, pytree, static
 from harvestgym.core.view.scene import Mark, Sprite, load_sprites
 
 from .drawing import DrawContext

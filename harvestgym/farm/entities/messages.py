@@ -13,7 +13,7 @@ from typing import ClassVar, TypeVar
 import jax
 import jax.numpy as jnp
 
-from harvestgym.core.tree import WIDE, Meta, iterate_metas, pytree, var
+from harvestgym.core.pytree import WIDE, Meta, iterate_metas, pytree, var
 
 T = TypeVar("T")
 

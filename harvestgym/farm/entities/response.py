@@ -17,7 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from harvestgym.core.errors import ConfigError
-from harvestgym.core.tree import par, pytree
+from harvestgym.core.pytree import par, pytree
 
 
 @pytree

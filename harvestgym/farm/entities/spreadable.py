@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from harvestgym.core.tree import par, pytree, replace, var
+from harvestgym.core.pytree import par, pytree, replace, var
 from harvestgym.core.view.scene import Mark, Sprite
 
 from .base import ActionResult, Board, Draws, Entity, Ledger, Parameter, Place, action

@@ -17,7 +17,7 @@ from gymnasium import spaces
 
 from harvestgym.core.env import Env, Timestep, check_core
 from harvestgym.core.errors import check_name
-from harvestgym.core.tree import replace
+from harvestgym.core.pytree import replace
 from harvestgym.core.wrappers import Flatten, Wrapper
 from harvestgym.farm.engine.actions import Orders
 from harvestgym.farm.engine.model import FarmModel

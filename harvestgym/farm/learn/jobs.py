@@ -20,7 +20,7 @@ from harvestgym.core.config import validate
 from harvestgym.core.env import Timestep, check_core
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.wrappers import Wrapper
-from harvestgym.farm.build.names import resolve_order_rule
+from harvestgym.farm.build.canonical_names import resolve_order_rule
 from harvestgym.farm.engine.state import FarmParams
 from harvestgym.farm.learn.map_farm import MapFarm, MapState
 from harvestgym.farm.policies.expert_rules import CompiledRule, compile_rule, make_reader

@@ -16,7 +16,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from harvestgym.core.tree import unit_of
+from harvestgym.core.pytree import unit_of
 from harvestgym.farm.engine.model import FarmModel
 
 UNIT_SCALES = {

@@ -17,8 +17,8 @@ import numpy as np
 from gymnasium import spaces
 
 from harvestgym.core.env import Timestep
+from harvestgym.core.pytree import replace
 from harvestgym.core.random import keys_for
-from harvestgym.core.tree import replace
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.engine.state import FarmParams
 from harvestgym.farm.learn.action_wrappers import ActionWrapper
@@ -49,7 +49,7 @@ class MapFarm(ActionWrapper):
     env: FarmModel
     step_unit: ClassVar[str] = "orders"
     shows_mask: ClassVar[bool] = True
-    """The observation includes the action mask as "mask", so `gym.driver` need not ask for it."""
+    """The observation includes the action mask as "mask", so `gym.compiled_env` need not ask for it."""
 
     # Observations.
 

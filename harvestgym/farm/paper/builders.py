@@ -9,10 +9,10 @@ from typing import Any
 from harvestgym.core.checks import check_arguments
 from harvestgym.core.config import build_params, validate
 from harvestgym.core.errors import ConfigError, locate_errors
+from harvestgym.farm.build.canonical_names import resolve_score
 from harvestgym.farm.build.compile import build as build_farm
 from harvestgym.farm.build.components import KINDS, ReadyComponents, load_kind
 from harvestgym.farm.build.farm_writer import name_kind, write_component, write_parameters, write_set
-from harvestgym.farm.build.names import resolve_score
 from harvestgym.farm.engine.farmers import BasicFarmer, CostCap, Farmer, Rule
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.engine.name_table import NameTable

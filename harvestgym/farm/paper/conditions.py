@@ -21,7 +21,7 @@ import numpy as np
 
 from harvestgym.core.checks import check_value
 from harvestgym.core.errors import ConfigError, check_name
-from harvestgym.core.tree import Meta
+from harvestgym.core.pytree import Meta
 from harvestgym.farm.engine.formula_compiler import OPERATORS
 from harvestgym.farm.formula_parser import FUNCTIONS, parse_formula
 from harvestgym.farm.paper.observation_items import write_variable

@@ -14,7 +14,7 @@ import numpy as np
 
 from harvestgym.core import yaml_io
 from harvestgym.core.errors import ConfigError, check_name
-from harvestgym.core.tree import Meta
+from harvestgym.core.pytree import Meta
 from harvestgym.core.view.tables import describe_range
 from harvestgym.farm.build.farm_writer import to_yaml
 from harvestgym.farm.engine.name_table import WHOLE, NameTable, build_tree, put_once, walk_tree

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from harvestgym.core.tree import Meta, iterate_metas
+from harvestgym.core.pytree import Meta, iterate_metas
 from harvestgym.core.view.tables import Table, describe_range
 from harvestgym.core.yaml_io import to_line
 from harvestgym.farm.engine.model import FarmModel

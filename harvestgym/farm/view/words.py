@@ -7,7 +7,7 @@ import math
 import re
 from typing import Any
 
-from harvestgym.core.tree import Meta
+from harvestgym.core.pytree import Meta
 from harvestgym.core.view.timeline import Record
 from harvestgym.farm.engine.model import FarmModel
 

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from harvestgym.fishing.growth import BevertonHolt, GrowthLaw, Logistic, May, Ricker
-from harvestgym.fishing.structured import Patches
+from harvestgym.fishing.structured_growth import Patches
 
 
 class ReferencePoint(NamedTuple):

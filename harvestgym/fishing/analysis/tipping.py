@@ -15,7 +15,7 @@ import jax.numpy as jnp
 from jax.tree_util import Partial
 
 from harvestgym.core.policy import Policy, constant_policy
-from harvestgym.core.tree import replace
+from harvestgym.core.pytree import replace
 from harvestgym.fishing.conservation import DRIVER_BOUND, ConservationParams, DriverModel
 from harvestgym.fishing.growth import May
 

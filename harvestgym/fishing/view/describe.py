@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from harvestgym.core.tree import iterate_metas
+from harvestgym.core.pytree import iterate_metas
 from harvestgym.core.view.tables import Table, describe_range, make_fields_table
 from harvestgym.fishing.model import EpisodeTally, FishingModel, FishingState
 from harvestgym.fishing.noise import Noise

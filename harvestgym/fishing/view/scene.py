@@ -16,7 +16,7 @@ from harvestgym.fishing.analysis.dynamic_programming import best_return, find_op
 from harvestgym.fishing.conservation import DriverModel, RecoveryModel
 from harvestgym.fishing.model import FishingModel
 from harvestgym.fishing.shared_stock import CommonsModel
-from harvestgym.fishing.structured import AgeStructured, Patches, ThreeSpecies
+from harvestgym.fishing.structured_growth import AgeStructured, Patches, ThreeSpecies
 
 from .levels import find_levels
 from .stock_maps import draw_cohorts, draw_stocks, name_stocks

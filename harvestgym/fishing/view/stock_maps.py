@@ -8,7 +8,7 @@ import numpy as np
 
 from harvestgym.core.view.scene import Map, Mark, Sprite, load_sprites
 from harvestgym.fishing.model import FishingModel
-from harvestgym.fishing.structured import AgeStructured, Patches, ThreeSpecies
+from harvestgym.fishing.structured_growth import AgeStructured, Patches, ThreeSpecies
 
 from .levels import find_levels
 

@@ -10,7 +10,7 @@ from harvestgym.forager.host_engine.arrays import EpisodeArrays
 from harvestgym.forager.host_engine.lookup import find_region, find_slot, mark_cell, push_due
 from harvestgym.forager.host_engine.numba_support import compiled
 from harvestgym.forager.host_engine.view import patch
-from harvestgym.forager.kinds import DelayLaw, ReturnPlace
+from harvestgym.forager.object_kinds import DelayLaw, ReturnPlace
 from harvestgym.forager.world import AWAY, EMPTY, GONE
 
 _U = np.uint64

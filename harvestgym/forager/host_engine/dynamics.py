@@ -19,7 +19,7 @@ from harvestgym.forager.host_engine.lookup import (
 )
 from harvestgym.forager.host_engine.numba_support import compiled
 from harvestgym.forager.host_engine.view import patch, refresh
-from harvestgym.forager.kinds import ReturnPlace
+from harvestgym.forager.object_kinds import ReturnPlace
 from harvestgym.forager.world import EMPTY, STANDING, TRIES, VACANT
 
 _U = np.uint64

@@ -22,7 +22,7 @@ from harvestgym.forager.host_engine import arrays as col
 from harvestgym.forager.host_engine import collisions, dynamics, lookup, step, view
 from harvestgym.forager.host_engine.placement import EditableEpisode
 from harvestgym.forager.host_engine.rewards import DelayedRewards, HostContext, check_reward, draw_reward
-from harvestgym.forager.kinds import MAX_DELAY, ForagerObject, ReturnPlace
+from harvestgym.forager.object_kinds import MAX_DELAY, ForagerObject, ReturnPlace
 from harvestgym.forager.world import EMPTY, World
 
 _KEPT = ("_words", "_started", "_placed", "_tints", "met", "reward_rng", "delay_rng")

@@ -13,8 +13,8 @@ from harvestgym.core.errors import ConfigError
 from harvestgym.forager.config import ForagerConfig
 from harvestgym.forager.host_engine import arrays as col
 from harvestgym.forager.host_engine import dynamics, lookup, step, view
-from harvestgym.forager.host_engine.inspection import ReadableEpisode
-from harvestgym.forager.kinds import ForagerObject, Kind, ReturnPlace, ring_length
+from harvestgym.forager.host_engine.episode_view import ReadableEpisode
+from harvestgym.forager.object_kinds import ForagerObject, Kind, ReturnPlace, ring_length
 from harvestgym.forager.world import AWAY, EMPTY, STANDING, VACANT, World, check_cell, count_objects
 
 

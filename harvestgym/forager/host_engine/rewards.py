@@ -13,7 +13,7 @@ from harvestgym.core.errors import ConfigError
 from harvestgym.forager import hashing
 from harvestgym.forager.hashing import NOISE, SERIES, STREAMS
 from harvestgym.forager.host_engine.numba_support import compiled
-from harvestgym.forager.kinds import Kind, ring_length
+from harvestgym.forager.object_kinds import Kind, ring_length
 
 _WORD = 0xFFFFFFFF
 _U = np.uint64

@@ -5,9 +5,9 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 
-from harvestgym.core.tree import replace
+from harvestgym.core.pytree import replace
 from harvestgym.forager.hashing import DELAY, draw_bell, draw_word, scale_word
-from harvestgym.forager.kinds import DelayLaw, Kind, ReturnPlace
+from harvestgym.forager.object_kinds import DelayLaw, Kind, ReturnPlace
 from harvestgym.forager.world import AWAY, EMPTY, GONE, VACANT, World
 
 from .lookup import HOME_X, HOME_Y, find_slot, pack, to_word, unpack_state

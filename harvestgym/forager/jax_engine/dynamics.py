@@ -8,9 +8,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from harvestgym.core.tree import replace
+from harvestgym.core.pytree import replace
 from harvestgym.forager.hashing import JUMP, RETURN
-from harvestgym.forager.kinds import ReturnPlace
+from harvestgym.forager.object_kinds import ReturnPlace
 from harvestgym.forager.world import AWAY, EMPTY, STANDING, VACANT, Region, World
 
 from .lookup import (

@@ -17,9 +17,9 @@ import numpy as np
 
 from harvestgym.core.checks import check_fields
 from harvestgym.core.env import Env
-from harvestgym.core.tree import replace
+from harvestgym.core.pytree import replace
 from harvestgym.core.tuning.rule_family import TunedRule
-from harvestgym.forager.kinds import ring_length
+from harvestgym.forager.object_kinds import ring_length
 from harvestgym.forager.observations import (
     MODES,
     Hint,

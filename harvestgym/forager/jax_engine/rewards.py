@@ -8,10 +8,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from harvestgym.core.tree import replace
+from harvestgym.core.pytree import replace
 from harvestgym.forager import hashing
 from harvestgym.forager.hashing import NOISE, SERIES, STREAMS
-from harvestgym.forager.kinds import ring_length
+from harvestgym.forager.object_kinds import ring_length
 from harvestgym.forager.reward_laws import RATE, Constant
 from harvestgym.forager.world import World
 

@@ -8,7 +8,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from harvestgym.core.tree import par, pytree, var
+from harvestgym.core.pytree import par, pytree, var
 from harvestgym.core.xla.fusion import traces_single_kernel
 
 

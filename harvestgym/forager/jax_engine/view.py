@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from harvestgym.core.tree import replace
+from harvestgym.core.pytree import replace
 from harvestgym.forager.hashing import TINT, draw_word, scale_word
 from harvestgym.forager.observations import ObservationMode, channel_table, count_channels, show_world
 from harvestgym.forager.world import EAST, MOVES, NORTH, SOUTH, WEST, World, view_offsets

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 from jax.custom_batching import custom_vmap
 
-from harvestgym.forager.kinds import Kind
+from harvestgym.forager.object_kinds import Kind
 from harvestgym.forager.world import MOVES, World
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from harvestgym.core.view.scene import Map, Mark, load_sprites
 from harvestgym.core.view.timeline import Record
 from harvestgym.forager.jax_engine.model import Forager
-from harvestgym.forager.kinds import Kind
+from harvestgym.forager.object_kinds import Kind
 from harvestgym.forager.observations import OUTSIDE, PALETTE, Color, choose_colors
 
 SMALL_WORLD = 1024

@@ -10,7 +10,7 @@ from harvestgym.core.view.tables import Table, make_fields_table
 from harvestgym.core.view.timeline import DoneAction, Record, Timeline, Track
 from harvestgym.forager.jax_engine.model import Forager
 from harvestgym.forager.jax_engine.state import ForagerParams, ForagerState
-from harvestgym.forager.kinds import Delay, DelayLaw, Kind
+from harvestgym.forager.object_kinds import Delay, DelayLaw, Kind
 from harvestgym.forager.world import ACTION_NAMES
 
 DOCS = {

@@ -31,14 +31,14 @@ from harvestgym.farm.family import CATALOGUE
 from harvestgym.fishing.env import FishingEnv
 from harvestgym.forager import ForagerConfig, ForagerEnv
 from harvestgym.forager.family import build_forager
-from harvestgym.forager.kinds import Flower, Wall
+from harvestgym.forager.object_kinds import Flower, Wall
 from harvestgym.gym.env import GymEnv
 from harvestgym.gym.vector_env import VecEnv
 from tests.farm.ponds import STAGE, look, pour
 from tests.farm.ponds import farm as pond_farm
 from tests.forager.worlds import Berry
-from tests.short import long
-from tests.toy import BoxStock, Stock
+from tests.long_form import long
+from tests.toy_env import BoxStock, Stock
 
 from .going import goes_on, played
 

@@ -18,7 +18,7 @@ from harvestgym.core.xla import compilation
 from harvestgym.core.xla.compilation import jit_quickly
 from harvestgym.core.xla.fallback import SWITCH_VARIABLE
 from harvestgym.core.xla.setup import CACHE_VARIABLE, cache_folder, list_programs, trim_cache
-from tests.short import long
+from tests.long_form import long
 
 PROGRAM = """
 import collections, json, sys

@@ -19,7 +19,7 @@ from harvestgym.core.xla import fallback, fusion
 from harvestgym.core.xla.fusion import CompiledFunction
 from harvestgym.gym.env import GymEnv
 from harvestgym.gym.vector_env import VecEnv
-from tests.toy import Stock
+from tests.toy_env import Stock
 
 marks = pytest.mark.skipif(jax.default_backend() != "cpu", reason="only CPUs need marked calls")
 X, N = jnp.linspace(-1.0, 2.0, 12).reshape(3, 4), jnp.int32(3)

@@ -9,11 +9,11 @@ import jax
 import jax.numpy as jnp
 import pytest
 
-from harvestgym.core.xla import processes
-from harvestgym.core.xla.processes import free_programs_if_full
+from harvestgym.core.xla import process_checks
+from harvestgym.core.xla.process_checks import free_programs_if_full
 from harvestgym.sweep.cases import EpisodeCase
 from harvestgym.sweep.engine import collect
-from tests.short import long
+from tests.long_form import long
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the pieces of memory are counted on Linux only")
 
@@ -29,11 +29,11 @@ def add_one(x: jax.Array) -> jax.Array:
 def test_programs_are_dropped_above_the_limit_only(monkeypatch: pytest.MonkeyPatch) -> None:
     add_one(jnp.ones(3))
     before = len(TRACED)
-    monkeypatch.setattr(processes, "PIECES", 10**9)
+    monkeypatch.setattr(process_checks, "PIECES", 10**9)
     assert not free_programs_if_full()
     add_one(jnp.ones(3))
     assert len(TRACED) == before
-    monkeypatch.setattr(processes, "PIECES", 0)
+    monkeypatch.setattr(process_checks, "PIECES", 0)
     assert free_programs_if_full()
     assert add_one(jnp.ones(3)).tolist() == [2, 2, 2]
     assert len(TRACED) == before + 1
@@ -45,7 +45,7 @@ def test_a_sweep_whose_programs_are_dropped_has_the_same_rows(monkeypatch: pytes
     kept = collect(cases)
     add_one(jnp.ones(3))
     before = len(TRACED)
-    monkeypatch.setattr(processes, "PIECES", 0)
+    monkeypatch.setattr(process_checks, "PIECES", 0)
     for one, again in zip(kept, collect(cases), strict=True):
         assert one["return"].tolist() == again["return"].tolist()
     add_one(jnp.ones(3))

@@ -22,8 +22,8 @@ from harvestgym.evaluate.datasets.episodes import (
 )
 from harvestgym.evaluate.run import policy_named
 from harvestgym.gym.env import GymEnv
-from tests.short import long
-from tests.toy import BoxStock
+from tests.long_form import long
+from tests.toy_env import BoxStock
 
 LEVELS = "fishing/logistic-levels-v0"
 FARM = "farm/bean-1x1-v1"

@@ -16,14 +16,14 @@ import harvestgym
 from harvestgym import registry
 from harvestgym.cli import app
 from harvestgym.core.errors import ConfigError
+from harvestgym.evaluate.datasets.demonstration_files import read_demonstrations, write_demonstrations
 from harvestgym.evaluate.datasets.episodes import Demonstrations, Episode, collect_episodes, record_demonstrations
-from harvestgym.evaluate.datasets.storage import read_demonstrations, write_demonstrations
 from harvestgym.farm import Farm
 from harvestgym.farm.family import CATALOGUE
 from harvestgym.farm.paper.action_tuples import Language, Request
 from harvestgym.farm.paper.observation_items import ObservationPath
 from harvestgym.gym.env import GymEnv
-from tests.short import long
+from tests.long_form import long
 
 pytest.importorskip("pyarrow")
 
@@ -46,7 +46,7 @@ def list_parts(one: Episode) -> list[Any]:
 @pytest.fixture
 def toy() -> Iterator[str]:
     """Yield an id whose observations are dicts of three kinds of parts."""
-    harvestgym.register("toy/box-stock-v0", "tests.toy:BoxStock")
+    harvestgym.register("toy/box-stock-v0", "tests.toy_env:BoxStock")
     yield "toy/box-stock-v0"
     registry.unregister("toy/box-stock-v0")
 
@@ -143,7 +143,7 @@ def test_what_is_no_demonstration_is_refused(tmp_path: Path) -> None:
     import pyarrow
     import pyarrow.parquet
 
-    from harvestgym.evaluate.datasets.storage import FORMAT
+    from harvestgym.evaluate.datasets.demonstration_files import FORMAT
 
     kept = Demonstrations("fishing/logistic-v0", "human", [episode()])
     with pytest.raises(ConfigError, match="at least one episode"):

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from harvestgym.core.errors import ConfigError
+from harvestgym.evaluate.datasets.demonstration_files import read_demonstrations, write_demonstrations
 from harvestgym.evaluate.datasets.episodes import Demonstrations, Episode
-from harvestgym.evaluate.datasets.storage import read_demonstrations, write_demonstrations
 
 pq = pytest.importorskip("pyarrow.parquet")
 

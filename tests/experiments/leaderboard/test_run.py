@@ -27,7 +27,7 @@ from harvestgym.evaluate import splits
 from harvestgym.evaluate.run import evaluate_id, horizon, policy_named
 from harvestgym.farm import MapFarm
 from harvestgym.sweep.engine import collect
-from tests.short import long
+from tests.long_form import long
 
 LEVELS, LOGISTIC = "fishing/logistic-levels-v0", "fishing/logistic-v0"
 SEASONS = 50

@@ -16,7 +16,7 @@ from experiments.speed.interfaces import (
     measure_step,
 )
 from harvestgym.core.errors import ConfigError
-from harvestgym.gym.driver import compile_functions
+from harvestgym.gym.compiled_env import compile_functions
 
 ID = "fishing/logistic-v0"
 BRIEF = 0.02

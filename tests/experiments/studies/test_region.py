@@ -25,7 +25,7 @@ from experiments.studies.common.region_cells import (
 from experiments.studies.region import coarsen, make_map
 from harvestgym.core.errors import ConfigError
 from harvestgym.evaluate.run import evaluate_id
-from harvestgym.sweep.storage import find_status, read
+from harvestgym.sweep.result_folder import find_status, read
 
 SIDE, SOWINGS = 6, (110, 140)
 

@@ -16,7 +16,7 @@ from experiments.studies.__main__ import app
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.view.tables import Table
 from harvestgym.sweep.batches import EngineOptions
-from tests.script import ROOT
+from tests.load_script import ROOT
 
 
 def test_the_command_names_every_study() -> None:

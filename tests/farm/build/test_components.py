@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from harvestgym.core.errors import ConfigError
-from harvestgym.core.tree import par, pytree
+from harvestgym.core.pytree import par, pytree
 from harvestgym.farm.build.compile import build
 from harvestgym.farm.engine.actions import Orders
 from harvestgym.farm.engine.farmers import Farmer as Base

@@ -154,7 +154,7 @@ def test_what_looks_like_a_mistake_and_is_none(changes: dict[str, Any]) -> None:
 
 def test_yes_and_no_are_values_of_a_truth() -> None:
     from harvestgym.core.checks import check_value
-    from harvestgym.core.tree import Meta
+    from harvestgym.core.pytree import Meta
 
     truth = Meta("var", ("wet",), "whether it is wet", "bool", 0, 1)
     assert [check_value(truth, given, "") for given in (True, False, 1, 0)] == [1.0, 0.0, 1.0, 0.0]

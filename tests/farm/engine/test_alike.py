@@ -17,7 +17,7 @@ from harvestgym.farm.engine.field_day import map_fields
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.entities.weeds.weeds import Weeds
 from harvestgym.gym.env import GymEnv
-from tests.short import long
+from tests.long_form import long
 
 FIELD = """
     localization: {{latitude#°: 47.45, longitude#°: -122.31, altitude#m: 132}}

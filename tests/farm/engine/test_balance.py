@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.engine.state import FarmState
 from tests.farm.one_field import make_farm
-from tests.short import THOROUGH, long
+from tests.long_form import THOROUGH, long
 
 DAYS = 60
 STAGES = ["none", "seed", "grow", "bloom", "fruit", "ripe", "dead"]

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from harvestgym.core.errors import ConfigError
-from harvestgym.core.tree import replace
+from harvestgym.core.pytree import replace
 from harvestgym.farm.build.compile import build
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.entities.base import Entity

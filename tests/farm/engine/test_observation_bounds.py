@@ -14,10 +14,10 @@ from harvestgym import registry
 from harvestgym.core.autoreset import Batched
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.policy import random_policy
+from harvestgym.core.pytree import replace
 from harvestgym.core.rollout import rollout
-from harvestgym.core.tree import replace
 from harvestgym.farm.engine.variables import UNIT_LIMITS
-from tests.short import long
+from tests.long_form import long
 
 SETS, DAYS = 16, 30
 SHARE = 0.3

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from harvestgym.core.errors import ConfigError
-from harvestgym.core.tree import par, pytree, replace, static
+from harvestgym.core.pytree import par, pytree, replace, static
 from harvestgym.farm import Farm, Field, Weather
 from harvestgym.farm.entities.base import Board, Draws, Place, publishes
 from harvestgym.farm.entities.messages import Ground

@@ -11,10 +11,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from harvestgym.core.tree import WIDE, Meta, iterate_metas, rebuild, replace
+from harvestgym.core.pytree import WIDE, Meta, iterate_metas, rebuild, replace
 from harvestgym.farm.entities.response import Window
 from tests.farm.test_all_kinds import FEW, SMALL, farm
-from tests.short import long
+from tests.long_form import long
 
 FARMS, DAYS, SHARE = 64, 50, 0.08
 PLACES = {"latitude": (-90, -66.6, -45, 0, 23.4, 66.6, 90), "scale": (0.01, 0.3, 1, 10, 100)}

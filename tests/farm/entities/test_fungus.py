@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from examples.fungus import FUNGICIDE, Fungus
-from harvestgym.core.tree import pytree, replace
+from harvestgym.core.pytree import pytree, replace
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.entities.base import Board, Draws, Place, publishes
 from harvestgym.farm.entities.messages import Air, Canopy

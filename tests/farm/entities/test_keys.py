@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from harvestgym.core.tree import iterate_metas
+from harvestgym.core.pytree import iterate_metas
 from harvestgym.farm.build.compile import name_farm
 from harvestgym.farm.build.components import compile_field, load_kind
 from harvestgym.farm.engine.name_table import NameTable, resolve_spelling

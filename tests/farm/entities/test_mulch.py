@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from examples.mulch import STRAW, WORMS, Mulch
-from harvestgym.core.tree import pytree, replace
+from harvestgym.core.pytree import pytree, replace
 from harvestgym.farm import BasicRule, BasicScore, Farm, Field, Plant, Soil, Term, Weather
 from harvestgym.farm.engine.reward_terms import RewardContext
 from harvestgym.farm.entities.messages import Tilth
@@ -17,7 +17,7 @@ from harvestgym.testing.entity import check_entity
 from tests.farm.entities.soil.test_soil import LOAM, full, state_of, tomorrow
 from tests.farm.messages import air, message
 from tests.farm.soil_plant_day import field
-from tests.short import long
+from tests.long_form import long
 
 PLACE = field((1, 2))
 

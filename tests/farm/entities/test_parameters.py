@@ -11,14 +11,14 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from harvestgym.core.tree import pytree, replace, var
+from harvestgym.core.pytree import pytree, replace, var
 from harvestgym.farm.build.components import load_kind
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.entities.base import Board, Draws, Entity, Ledger, Place, publishes
 from harvestgym.farm.entities.messages import NUTRIENTS, Dose, Flock, Load, Strain, Visits
 from tests.farm.messages import message
 from tests.farm.one_field import make_farm
-from tests.short import long
+from tests.long_form import long
 
 EPISODES, DAYS, ROUNDS = 4, 120, 32
 """A parameter has up to so many rounds of so many episodes of so many days to show that it matters."""

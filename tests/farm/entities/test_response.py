@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harvestgym.core.errors import ConfigError
-from harvestgym.core.tree import pytree
+from harvestgym.core.pytree import pytree
 from harvestgym.farm.entities.response import Response, Window, distance, expglm, exponents
 
 finite = st.floats(-100, 100, width=32, allow_subnormal=False)

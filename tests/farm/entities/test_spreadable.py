@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from harvestgym.core.tree import pytree, replace
+from harvestgym.core.pytree import pytree, replace
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.entities.base import Board, Draws, Ledger, Place
 from harvestgym.farm.entities.cide import Cide

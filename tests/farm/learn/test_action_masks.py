@@ -17,7 +17,7 @@ from harvestgym.farm import wrap_actions
 from harvestgym.farm.learn.map_farm import MapFarm, MapState
 from harvestgym.gym.env import GymEnv
 from harvestgym.gym.vector_env import VecEnv
-from tests.short import long, some
+from tests.long_form import long, some
 
 POOR = {"kind": "HourlyFarmer", "hours#h.day-1": 1.0, "intervention#min": 30.0, "wage#h-1": 1.0, "budget": 6.0}
 IDLE = {"kind": "BasicFarmer", "max_daily_interventions": 0}

@@ -22,7 +22,7 @@ from harvestgym.gym.env import GymEnv
 from harvestgym.gym.vector_env import VecEnv
 from harvestgym.testing import check_env
 from tests.farm.ponds import assert_same, farm
-from tests.short import long
+from tests.long_form import long
 
 ONE_PLOT, TWO_FIELDS = "farm/bean-1x1-v1", "farm/two-climates-v2"
 IDS = [TWO_FIELDS, *(f"farm/{name}-v1" for name in ("full-1x1", "full-3x4", "contexts-1x1", "paid-looks-1x1"))]

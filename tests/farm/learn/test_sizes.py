@@ -15,12 +15,12 @@ import pytest
 import harvestgym
 from harvestgym.core.policy import random_policy
 from harvestgym.core.rollout import rollout
-from harvestgym.core.xla.processes import free_programs_if_full
+from harvestgym.core.xla.process_checks import free_programs_if_full
 from harvestgym.farm import BasicRule, Farm, Field, Plant, Soil, Weather
 from harvestgym.farm.family import CATALOGUE
 from harvestgym.gym.env import GymEnv
 from harvestgym.gym.vector_env import VecEnv
-from tests.short import ALL, long
+from tests.long_form import ALL, long
 
 MODES = ("fo", "po", "ao")
 PLACE = {"latitude#°": 43.6, "longitude#°": 3.9, "altitude#m": 30.0}

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from harvestgym.core.errors import ConfigError
-from harvestgym.core.tree import pytree
+from harvestgym.core.pytree import pytree
 from harvestgym.farm import BasicFarmer, Facility, Farm, Fertilizer
 from harvestgym.farm.build.action_compiler import compile_actions
 from harvestgym.farm.engine.actions import ActionTable

@@ -14,7 +14,7 @@ from gymnasium.utils.env_checker import check_env
 
 import harvestgym
 from harvestgym.core.errors import ConfigError
-from harvestgym.core.tree import par, pytree
+from harvestgym.core.pytree import par, pytree
 from harvestgym.farm import (
     BasicFarmer,
     BasicRule,

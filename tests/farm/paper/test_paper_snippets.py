@@ -33,7 +33,7 @@ from harvestgym.farm import (
     Weather,
 )
 from harvestgym.farm.paper.spaces import MultiUnion
-from harvestgym.render.readings import mat2d_value, sum_value
+from harvestgym.render.monitor_readings import mat2d_value, sum_value
 
 free_observations = [ ('Field-0', 'Weather-0', 'rain_amount', []),
                      ('Field-0', 'Weather-0', 'air_temperature', ['max#°C']),

@@ -9,7 +9,7 @@ import pytest
 import harvestgym
 from harvestgym.evaluate.run import Evaluation, evaluate_id, evaluate_together, policy_named
 from harvestgym.farm.family import make as farm
-from tests.short import ALL, long, some
+from tests.long_form import ALL, long, some
 
 IDS = some(
     harvestgym.ids("farm"), "bean-1x1-v1", "corn-1x1-v2",

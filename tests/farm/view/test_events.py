@@ -13,7 +13,7 @@ from harvestgym.evaluate.run import policy_named
 from harvestgym.farm.view.action_log import action_words
 from harvestgym.farm.view.events import find_last_event, list_events
 from harvestgym.farm.view.recorder import known
-from tests.short import long
+from tests.long_form import long
 
 ID = "farm/full-3x4-v1"
 

@@ -26,7 +26,7 @@ from harvestgym.fishing.growth import (
     PellaTomlinson,
     Ricker,
 )
-from harvestgym.fishing.structured import AgeStructured, Patches, ThreeSpecies
+from harvestgym.fishing.structured_growth import AgeStructured, Patches, ThreeSpecies
 
 ROOT = np.sqrt(1.3)
 

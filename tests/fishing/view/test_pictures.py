@@ -22,9 +22,9 @@ from harvestgym.gym.env import GymEnv
 from harvestgym.render.canvas import to_rgb
 from harvestgym.render.svg import to_svg
 from harvestgym.render.text import to_text
+from tests.load_script import script
 from tests.render.golden import differs
 from tests.render.test_canvas import overlaps
-from tests.script import script
 
 Record = dict[str, np.ndarray]
 

@@ -7,7 +7,7 @@ import pytest
 
 from harvestgym.core.errors import ConfigError
 from harvestgym.forager import ForagerConfig, ForagerEnv
-from harvestgym.forager.kinds import NEVER, Flower, ForagerObject, Kind, ReturnPlace, Wall
+from harvestgym.forager.object_kinds import NEVER, Flower, ForagerObject, Kind, ReturnPlace, Wall
 from harvestgym.forager.reward_laws import Constant
 from tests.forager.worlds import EAST, NORTH, SOUTH, TYPES, WEST, Berry, one_berry, seed_example, where
 

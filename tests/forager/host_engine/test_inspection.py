@@ -9,7 +9,7 @@ from harvestgym.core.errors import ConfigError
 from harvestgym.forager import ForagerConfig, ForagerEnv
 from harvestgym.forager.family import build_forager
 from harvestgym.forager.host_engine.env import host_twin
-from harvestgym.forager.kinds import Flower, Kind
+from harvestgym.forager.object_kinds import Flower, Kind
 from harvestgym.forager.reward_laws import Constant
 from tests.forager.worlds import EAST, NORTH, RENEWED, SMALL, TYPES, WEST, seed_example
 

@@ -8,8 +8,8 @@ import pytest
 from harvestgym.forager import ForagerConfig, ForagerEnv
 from harvestgym.forager.family import make
 from harvestgym.forager.host_engine.env import host_twin
-from harvestgym.forager.kinds import Flower
-from tests.short import ALL
+from harvestgym.forager.object_kinds import Flower
+from tests.long_form import ALL
 
 STEPS = 10**8 if ALL else 10**5
 CAPACITY = 4_000

@@ -9,7 +9,7 @@ from scipy import stats
 
 from harvestgym.forager.host_engine.rewards import DelayedRewards, HostContext
 from harvestgym.forager.jax_engine.rewards import JaxContext
-from harvestgym.forager.kinds import Kind
+from harvestgym.forager.object_kinds import Kind
 
 WORDS = (77, 2**31 + 5)
 CLOCKS = [0, 1, 2**31, 2**32 - 1, 2**32, 2**40 + 12345]

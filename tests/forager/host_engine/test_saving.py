@@ -13,7 +13,7 @@ import pytest
 
 from harvestgym.core.errors import ConfigError
 from harvestgym.forager import ForagerConfig, ForagerEnv
-from harvestgym.forager.kinds import Delay, Kind, ReturnPlace
+from harvestgym.forager.object_kinds import Delay, Kind, ReturnPlace
 from harvestgym.forager.reward_laws import Constant
 from tests.forager.worlds import NORTH, TYPES, Berry, one_berry, seed_example
 

@@ -7,12 +7,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from harvestgym.core.tree import replace
+from harvestgym.core.pytree import replace
 from harvestgym.forager.hashing import seed_words
 from harvestgym.forager.host_engine.env import host_twin
 from harvestgym.forager.jax_engine import lookup
 from harvestgym.forager.jax_engine.model import Forager
-from harvestgym.forager.kinds import Kind, ReturnPlace
+from harvestgym.forager.object_kinds import Kind, ReturnPlace
 from harvestgym.forager.world import AWAY, EMPTY, GONE, STANDING, VACANT, Region, World
 
 KINDS = (

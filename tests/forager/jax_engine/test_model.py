@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 
 from harvestgym.core.errors import ConfigError
-from harvestgym.core.tree import replace
+from harvestgym.core.pytree import replace
 from harvestgym.core.xla.fusion import tracing_single_kernel
 from harvestgym.forager.family import build_forager
 from harvestgym.forager.jax_engine import view
 from harvestgym.forager.jax_engine.lookup import unpack_state
 from harvestgym.forager.jax_engine.model import Forager, draw_seed
 from harvestgym.forager.jax_engine.rewards import region_values
-from harvestgym.forager.kinds import Kind, ReturnPlace
+from harvestgym.forager.object_kinds import Kind, ReturnPlace
 from harvestgym.forager.reward_laws import Constant
 from harvestgym.forager.world import AWAY, VACANT, Region, World
 from tests.forager.worlds import RENEWED, SMALL, VARIED

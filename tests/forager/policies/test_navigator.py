@@ -14,7 +14,7 @@ from harvestgym.forager.family import build_forager, make, make_oracle, make_rul
 from harvestgym.forager.policies.navigator import InformedForager, navigator, planner
 from harvestgym.testing import check_env
 from tests.forager.worlds import EAST, NORTH, SMALL, SOUTH, WEST
-from tests.short import long
+from tests.long_form import long
 
 STEPS, EPISODES, KEY = 720, 2, jax.random.key(11)
 
@@ -64,7 +64,7 @@ def test_it_remembers_what_a_food_with_a_random_series_paid_last() -> None:
 
 
 def test_only_a_world_that_hides_rewards_has_an_oracle() -> None:
-    """Elsewhere it would be the expert: what it is told, the expert knows."""
+    """Elsewhere it would be the expert, who knows all that an oracle reads."""
     env = make("weather-v1")
     numbers = dict[str, Any](env.expert.numbers)
     informed = InformedForager.inform(env)

@@ -16,7 +16,7 @@ from harvestgym.forager.policies.navigator import planner
 from harvestgym.forager.policies.planning import choose_best, neighbours, plan
 from harvestgym.forager.world import MOVES
 from tests.forager.worlds import EAST, NORTH, SMALL, SOUTH
-from tests.short import long
+from tests.long_form import long
 
 KEY = jax.random.key(0)
 KINDS = ("fig", "wall")

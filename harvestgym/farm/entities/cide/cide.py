@@ -5,7 +5,7 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 
-from harvestgym.core.tree import open_par, pytree
+from harvestgym.core.pytree import open_par, pytree
 from harvestgym.core.view.scene import Mark
 from harvestgym.farm.entities.base import ActionResult, Board, Draws, Ledger, Parameter, Place, action, publishes
 from harvestgym.farm.entities.drawing import DrawContext

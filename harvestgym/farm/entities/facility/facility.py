@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from harvestgym.core.tree import par, pytree, var
+from harvestgym.core.pytree import par, pytree, var
 from harvestgym.core.view.scene import Mark
 from harvestgym.farm.entities.base import (
     ActionResult,

@@ -8,8 +8,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from harvestgym.core.pytree import pytree
 from harvestgym.core.random import bernoulli, binomial, uniform_int
-from harvestgym.core.tree import pytree
 from harvestgym.farm.entities.response import Response, Window, expglm
 
 PESTS_MAX = 100

@@ -13,8 +13,8 @@ from typing import Any, ClassVar
 import jax
 import jax.numpy as jnp
 
+from harvestgym.core.pytree import par, pytree, replace, var
 from harvestgym.core.random import normal
-from harvestgym.core.tree import par, pytree, replace, var
 from harvestgym.core.view.scene import Mark
 from harvestgym.farm.entities.base import Board, Draws, Entity, Ledger, Place, check_order, publishes
 from harvestgym.farm.entities.drawing import DrawContext

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
+from harvestgym.core.pytree import replace
 from harvestgym.core.random import bernoulli, binomial
-from harvestgym.core.tree import replace
 from harvestgym.farm.entities.crops_and_weeds import Drivers, add_to_strain
 from harvestgym.farm.entities.messages import NUTRIENTS
 from harvestgym.farm.entities.response import expglm, exponents

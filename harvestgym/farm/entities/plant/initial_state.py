@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 import jax.numpy as jnp
 import numpy as np
 
-from harvestgym.core.tree import replace
+from harvestgym.core.pytree import replace
 from harvestgym.farm.entities.base import Place
 
 from .parameters import PLANTS_MAX, Crop

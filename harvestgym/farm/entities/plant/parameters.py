@@ -17,7 +17,7 @@ from collections.abc import Iterator
 
 import jax
 
-from harvestgym.core.tree import par, pytree
+from harvestgym.core.pytree import par, pytree
 from harvestgym.farm.entities.base import check_order
 from harvestgym.farm.entities.messages import NUTRIENTS, REPULSION
 from harvestgym.farm.entities.response import Response, Window

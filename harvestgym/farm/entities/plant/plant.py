@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from harvestgym.core.tree import pytree, replace
+from harvestgym.core.pytree import pytree, replace
 from harvestgym.core.view.scene import Mark
 from harvestgym.farm.entities.base import (
     ActionResult,

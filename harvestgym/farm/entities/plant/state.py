@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from harvestgym.core.tree import Meta, pytree, replace, var
+from harvestgym.core.pytree import Meta, pytree, replace, var
 from harvestgym.farm.entities.messages import NUTRIENTS
 from harvestgym.farm.entities.response import driver_names
 

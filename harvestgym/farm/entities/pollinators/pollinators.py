@@ -8,8 +8,8 @@ from typing import ClassVar
 import jax
 import jax.numpy as jnp
 
+from harvestgym.core.pytree import pytree, var
 from harvestgym.core.random import bernoulli
-from harvestgym.core.tree import pytree, var
 from harvestgym.core.view.scene import Mark
 from harvestgym.farm.entities.base import Board, Draws, Entity, Ledger, Place, publishes
 from harvestgym.farm.entities.drawing import DrawContext

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 
-from harvestgym.core.tree import pytree
+from harvestgym.core.pytree import pytree
 from harvestgym.farm.entities.response import Response, Window, expglm
 
 

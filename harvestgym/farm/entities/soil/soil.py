@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from harvestgym.core.tree import par, pytree, replace, var
+from harvestgym.core.pytree import par, pytree, replace, var
 from harvestgym.core.view.scene import Mark
 from harvestgym.farm.entities.base import (
     ActionResult,

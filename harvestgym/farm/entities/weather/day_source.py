@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from harvestgym.core.tree import par, pytree, static
+from harvestgym.core.pytree import par, pytree, static
 from harvestgym.farm.weather_data.table import YEAR, Day, WeatherTable, WeatherTableError
 
 from .generator import MEMORY, Climate

@@ -17,7 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.scipy.special import ndtri
 
-from harvestgym.core.tree import iterate_metas, par, pytree
+from harvestgym.core.pytree import iterate_metas, par, pytree
 from harvestgym.farm.weather_data.normals import NODES, RAINY, REACH, WET, calendar
 from harvestgym.farm.weather_data.table import Day
 

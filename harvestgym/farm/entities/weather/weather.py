@@ -18,8 +18,8 @@ from pydantic import Field, StrictBool, StrictInt, create_model, field_validator
 
 from harvestgym.core.config import Strict, build_params, choose_set, make_schema, validate
 from harvestgym.core.errors import ConfigError
+from harvestgym.core.pytree import par, pytree, replace, static, var
 from harvestgym.core.random import normal
-from harvestgym.core.tree import par, pytree, replace, static, var
 from harvestgym.core.view.scene import Mark
 from harvestgym.farm.entities.base import Board, Draws, Entity, Ledger, Place, publishes
 from harvestgym.farm.entities.drawing import DrawContext

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import jax
 
-from harvestgym.core.tree import par, pytree
+from harvestgym.core.pytree import par, pytree
 from harvestgym.farm.entities.messages import NUTRIENTS, REPULSION
 from harvestgym.farm.entities.response import Response, Window
 

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import jax
 import jax.numpy as jnp
 
-from harvestgym.core.tree import pytree, replace, var
+from harvestgym.core.pytree import pytree, replace, var
 from harvestgym.core.view.scene import Mark
 from harvestgym.farm.entities.base import ActionResult, Board, Draws, Entity, Ledger, Place, action, publishes
 from harvestgym.farm.entities.crops_and_weeds import (

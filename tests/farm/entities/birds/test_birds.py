@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from harvestgym.core.tree import replace
+from harvestgym.core.pytree import replace
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.entities.base import Ledger
 from harvestgym.farm.entities.birds.birds import BIRDS_MAX, Birds, BirdsState

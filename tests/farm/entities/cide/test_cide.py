@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from harvestgym.core.tree import replace
+from harvestgym.core.pytree import replace
 from harvestgym.farm.entities.cide import Cide
 from harvestgym.farm.entities.messages import Dose
 from tests.farm.entities.test_spreadable import LOAM, morning, pile

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from harvestgym.core.errors import ConfigError
-from harvestgym.core.tree import replace
+from harvestgym.core.pytree import replace
 from harvestgym.farm.entities.fertilizer import Fertilizer
 from harvestgym.farm.entities.spreadable import Pile, released_amount
 from tests.farm.entities.test_spreadable import LOAM, morning, pile

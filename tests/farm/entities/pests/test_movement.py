@@ -12,7 +12,7 @@ from scipy import stats
 
 from harvestgym.farm.entities.pests import movement
 from harvestgym.farm.entities.pests.equations import PESTS_MAX
-from tests.short import long
+from tests.long_form import long
 
 from .test_pests import UNLIKELY, fits, uniforms
 

@@ -16,8 +16,8 @@ import pytest
 from scipy import stats
 
 from harvestgym.core.errors import ConfigError
+from harvestgym.core.pytree import pytree, replace
 from harvestgym.core.rollout import evaluate
-from harvestgym.core.tree import pytree, replace
 from harvestgym.farm.entities.base import Draws, Ledger, Place
 from harvestgym.farm.entities.messages import Canopy, Flock, Ground, Load, Structures
 from harvestgym.farm.entities.pests import Pests, equations
@@ -31,7 +31,7 @@ from harvestgym.testing.entity import check_entity
 from tests.farm.entities.test_parameters import perturbed
 from tests.farm.messages import air, message
 from tests.farm.soil_plant_day import board, check_ranges, field
-from tests.short import long
+from tests.long_form import long
 
 SETS = ("basic", "nice", "agressive")
 BASIC, AGGRESSIVE = Pests.named("basic"), Pests.named("agressive")

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from harvestgym.core.tree import replace
+from harvestgym.core.pytree import replace
 from harvestgym.farm.entities.crops_and_weeds import stomatal_opening, unshaded_light
 from harvestgym.farm.entities.messages import Canopy, Ground
 from harvestgym.farm.entities.plant import Plant, equations, needs

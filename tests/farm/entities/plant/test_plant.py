@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from harvestgym.core.tree import rebuild, replace
+from harvestgym.core.pytree import rebuild, replace
 from harvestgym.farm.entities.base import ActionResult
 from harvestgym.farm.entities.messages import Air, Canopy, Litter, Message, Need
 from harvestgym.farm.entities.plant import Plant, needs

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harvestgym.core.tree import replace
+from harvestgym.core.pytree import replace
 from harvestgym.farm.entities.base import Board, Ledger, Place
 from harvestgym.farm.entities.messages import Air, Canopy, Dose, Feed, Litter, Message, Share
 from harvestgym.farm.entities.soil import Soil, equations

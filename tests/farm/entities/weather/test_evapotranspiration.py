@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from harvestgym.farm.entities.weather import evapotranspiration
 from harvestgym.farm.entities.weather.site import load_site
-from tests.script import script
+from tests.load_script import script
 
 wind_at_2m = script("examples/ghcn_weather.py").wind_at_2m
 OBSERVED = ("seattle", "new_york_jfk", "new_york_lga", "newark")

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harvestgym.core.tree import replace
+from harvestgym.core.pytree import replace
 from harvestgym.farm.entities.weather import generator as g
 from harvestgym.farm.entities.weather.climate import compute_climate
 from harvestgym.farm.entities.weather.site import load_site

@@ -9,7 +9,7 @@ from harvestgym.core.errors import ConfigError
 from harvestgym.farm.entities.weather import site as sites
 from harvestgym.farm.entities.weather.site import load_site, read_site, site_names
 from harvestgym.farm.weather_data.normals import calendar
-from tests.script import script
+from tests.load_script import script
 
 INCH = 25.4
 TABLES = [n for n in site_names() if load_site(n).table is not None]

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from harvestgym.core.errors import ConfigError
-from harvestgym.core.tree import replace
+from harvestgym.core.pytree import replace
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.entities.base import Board, Place
 from harvestgym.farm.entities.weather import Weather

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from harvestgym.core.tree import replace
+from harvestgym.core.pytree import replace
 from harvestgym.farm.engine.allocation import allocate
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.entities.base import Board, Place
@@ -27,7 +27,7 @@ from tests.farm import soil_plant_day
 from tests.farm.messages import air, message, stacked_needs
 from tests.farm.one_field import make_farm
 from tests.farm.soil_plant_day import board, check_ranges
-from tests.short import long
+from tests.long_form import long
 
 WEED = Weeds.named("base_weed")
 SETS = ("base_weed", "grass", "invasive")

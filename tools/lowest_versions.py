@@ -1,6 +1,6 @@
 """Print the lowest versions that pyproject.toml allows, as pins for pip, to try them.
 
-python -m venv low && low/bin/pip install $(python tools/lowest.py) && low/bin/pip install --no-deps .
+python -m venv low && low/bin/pip install $(python tools/lowest_versions.py) && low/bin/pip install --no-deps .
 low/bin/python -m pytest -n 0 tests/core/test_config.py tests/farm/engine/test_engine.py \\
     tests/gym tests/cli/test_cli.py
 """

@@ -16,7 +16,7 @@ import jax.numpy as jnp
 
 from harvestgym.core.autoreset import RunState, advance, restart_episode, restart_some, select, start_episode
 from harvestgym.core.env import Env
-from harvestgym.core.packing import Layout, PackedTree, layout_of
+from harvestgym.core.packed_tree import Layout, PackedTree, layout_of
 from harvestgym.core.wrappers import find_mask_layer, layer_state
 from harvestgym.core.xla.fusion import CompiledFunction
 

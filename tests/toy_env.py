@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from harvestgym.core.env import Env
-from harvestgym.core.tree import par, pytree, var
+from harvestgym.core.pytree import par, pytree, var
 
 
 @pytree

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from harvestgym.core.packing import LARGE, Layout, PackedTree, layout_of
+from harvestgym.core.packed_tree import LARGE, Layout, PackedTree, layout_of
 
 
 def tree() -> dict[str, object]:

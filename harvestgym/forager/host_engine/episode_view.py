@@ -14,7 +14,7 @@ from harvestgym.forager.hashing import seed_words
 from harvestgym.forager.host_engine import arrays as col
 from harvestgym.forager.host_engine import lookup, view
 from harvestgym.forager.host_engine.rewards import HostContext
-from harvestgym.forager.kinds import Color, ForagerObject, check_color
+from harvestgym.forager.object_kinds import Color, ForagerObject, check_color
 from harvestgym.forager.observations import (
     MODES,
     add_hint,

@@ -16,7 +16,7 @@ from pydantic import AfterValidator
 
 from harvestgym.core.checks import check_data
 from harvestgym.core.errors import ConfigError
-from harvestgym.core.tree import Meta
+from harvestgym.core.pytree import Meta
 
 
 def _check_ends(ends: tuple[float, float]) -> tuple[float, float]:

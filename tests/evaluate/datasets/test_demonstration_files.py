@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from harvestgym.core.errors import ConfigError
+from harvestgym.evaluate.datasets.demonstration_files import check_new, read_demonstrations, write_demonstrations
 from harvestgym.evaluate.datasets.episodes import Demonstrations, record_demonstrations
-from harvestgym.evaluate.datasets.storage import check_new, read_demonstrations, write_demonstrations
 
 pytest.importorskip("pyarrow")
 

@@ -17,7 +17,7 @@ from harvestgym.core.errors import ConfigError, check_extras, check_name
 from harvestgym.core.view.scene import Chart, Line
 
 from .figure import make_panels, plot_chart
-from .readings import Reading, Sink, Watch
+from .monitor_readings import Reading, Sink, Watch
 
 MAX_POINTS = 1024
 

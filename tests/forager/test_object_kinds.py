@@ -9,7 +9,7 @@ from scipy import stats
 from harvestgym.core.errors import ConfigError
 from harvestgym.forager import ForagerConfig, ForagerEnv
 from harvestgym.forager.config import build_world
-from harvestgym.forager.kinds import (
+from harvestgym.forager.object_kinds import (
     Delay,
     DelayLaw,
     Flower,

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import jax
 import jax.numpy as jnp
 
-from harvestgym.core.tree import par, pytree, static
+from harvestgym.core.pytree import par, pytree, static
 from harvestgym.core.xla.fusion import add_up, find_lowest
 
 from .growth import MAX_BIOMASS, MAX_RATE, GrowthLaw
