@@ -324,7 +324,8 @@ class FarmSpec(Strict):
     scoring: ScoreSpec = ScoreSpec.model_validate({})
     context: ContextSpec | None = None
     mode: Literal["fo", "po", "ao"] = Field(
-        "po", description="po: a step is a day; fo: the same, all variables observed; ao: half a day, observe, then act"
+        default="po",
+        description="po: a step is a day; fo: the same, all variables observed; ao: half a day, observe, then act",
     )
     expert: list[OrderRule] = []
 

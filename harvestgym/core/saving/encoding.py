@@ -65,7 +65,7 @@ def _describe_value(value: Any, where: str) -> tuple[str, Any]:
         return "tuple", list(value)
     if isinstance(value, np.random.Generator) and isinstance(value.bit_generator, np.random.PCG64):
         return "generator", dict(value.bit_generator.state)
-    if is_key(value):
+    if isinstance(value, jax.Array) and is_key(value):
         return "key", [str(jax.random.key_impl(value)), np.asarray(jax.random.key_data(value))]
     if isinstance(value, jax.Array):
         return "device array", np.asarray(value)
