@@ -50,10 +50,10 @@ SLOW = (
 
 NIGHTLY = (
     "experiments/leaderboard", "experiments/speed", "experiments/studies", "experiments/test_rule_search.py",
-    "test_dqn.py", "test_examples.py", "test_map_agents.py", "test_map_results.py", "test_notebooks.py",
-    "test_offline.py", "test_recurrent_ppo.py", "test_sb3_jobs.py", "test_training.py",
+    "sweep/test_ray_engine.py", "test_dqn.py", "test_examples.py", "test_map_agents.py", "test_map_results.py",
+    "test_notebooks.py", "test_offline.py", "test_recurrent_ppo.py", "test_sb3_jobs.py", "test_training.py",
 )  # fmt: skip
-"""Tests of experiments, examples and notebooks: they are part of the long form."""
+"""Tests of experiments, examples, notebooks and clusters: they are part of the long form."""
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from tests.long_form import some
 
 from .matrix import HOSTS, IDS, ONLY, compare, run
 
-PLAYED = some(IDS, "logistic-v0", "walleye-v0")
+PLAYED = some(IDS, "walleye-v0")
 
 
 @pytest.fixture(scope="module")
