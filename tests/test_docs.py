@@ -19,7 +19,7 @@ MADE = ("ids.md", "leaderboard.md")
 PAGES = [README, *(page for page in sorted((ROOT / "docs").glob("*.md")) if page.name not in MADE)]
 LONG = (
     "calibration.md", "contexts.md", "custom.md", "entity.md", "forager.md", "heldout.md", "keep.md", "language.md",
-    "map.md", "play.md", "replay.md", "see.md", "sweep.md",
+    "map.md", "play.md", "replay.md", "see.md", "start.md", "sweep.md",
 )  # fmt: skip
 """Pages whose blocks take half a minute of a core; notebooks and examples use the same functions."""
 

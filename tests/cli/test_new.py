@@ -21,6 +21,7 @@ from tests.long_form import long
 runner = CliRunner()
 
 
+@long
 def test_new_entity_passes_its_own_test(tmp_path: Path) -> None:
     result = runner.invoke(app, ["new", "entity", "green-manure", "--folder", str(tmp_path / "mine")])
     assert result.exit_code == 0, result.output

@@ -21,7 +21,7 @@ from harvestgym.fishing import FishingEnv
 from harvestgym.fishing.shared_stock import share_stock
 from harvestgym.gym.env import GymEnv
 from harvestgym.gym.parallel_env import ParallelEnv
-from tests.long_form import some
+from tests.long_form import long, some
 
 MOST = 400
 """Characters of a repr."""
@@ -69,6 +69,7 @@ def test_an_interface_prints_its_content_in_short(make: Callable[[], Any], says:
     assert len(text) < MOST and all(part in text for part in says), text
 
 
+@long
 def test_results_print_in_short_and_notebooks_show_them() -> None:
     id = "fishing/patches-v0"
     env = harvestgym.make(id)

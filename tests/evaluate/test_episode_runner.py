@@ -15,6 +15,7 @@ from harvestgym.evaluate.episode_runner import EPISODE_ROWS, prepare_setting
 from harvestgym.evaluate.run import evaluate_id
 from harvestgym.sweep.cases import EpisodeCase
 from harvestgym.sweep.engine import collect, sweep
+from tests.long_form import long
 
 ID = "fishing/logistic-random-v0"
 AGENT = """
@@ -109,6 +110,7 @@ def test_a_mistake_is_a_failure_of_its_case_only(tmp_path: Path, fields: dict[st
         raise ConfigError(report.failures[bad])
 
 
+@long
 def test_a_column_of_several_plots_keeps_them(tmp_path: Path) -> None:
     over = {"rules": {"horizon#day": 3}}
     short = EpisodeCase(id="farm/bean-1x1-v1", overrides=over, policy="none", episodes=2)

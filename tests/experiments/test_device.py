@@ -78,6 +78,7 @@ def test_all_rows_of_the_small_form_have_numbers(device: Any, tmp_path: Path) ->
         check_row(row)
 
 
+@long
 def test_rows_past_their_deadline_are_skipped(device: Any, tmp_path: Path) -> None:
     """The first part ends at the deadline, and no time is left for the others."""
     rows, table = run_small(tmp_path, "--minutes", "0.02")

@@ -24,7 +24,7 @@ from experiments.studies.common.trials import (
 from harvestgym.farm.engine.state import DayReport, FarmState
 from harvestgym.farm.entities.messages import NUTRIENTS
 from harvestgym.farm.entities.plant.state import CAUSES
-from tests.long_form import some
+from tests.long_form import long, some
 
 CROPS = ("bean", "corn", "tomato", "carrots")
 SOME_CROPS = some(CROPS, "corn")
@@ -71,6 +71,7 @@ def yields(cases: Sequence[Case]) -> np.ndarray:
     return run(cases)["kg"].sum(-1).mean(-1)
 
 
+@long
 @pytest.mark.parametrize("crop", SOME_CROPS)
 def test_yield_rises_with_nitrogen_until_there_is_enough(crop: str) -> None:
     stocks = (0.0, 1.0, 2.0, 4.0, 8.0, 16.0, 24.0, 40.0)
@@ -95,6 +96,7 @@ def constant_sky(spread: float) -> pd.DataFrame:
     return pd.DataFrame({name: np.full(YEAR, value) for name, value in day.items()})
 
 
+@long
 @pytest.mark.parametrize("crop", SOME_CROPS)
 def test_a_dull_season_yields_less(crop: str) -> None:
     """Radiation by the range of temperature (FAO-56 eq. 50): about 9, 17 and 24 MJ a day in June."""

@@ -16,6 +16,7 @@ from harvestgym.core.errors import ConfigError
 from harvestgym.evaluate.run import evaluate_id
 from harvestgym.farm import Farm
 from harvestgym.farm.family import CATALOGUE, list_notes
+from tests.long_form import long
 
 BEAN, CLIMATES = "farm/bean-1x1-v1", "farm/two-climates-v2"
 
@@ -48,6 +49,7 @@ def write_farm(folder: Path, more: str = "", soil: str = "clay") -> Path:
     return path
 
 
+@long
 def test_a_crop_that_nothing_sows_is_said_to_be_never_sown(tmp_path: Path) -> None:
     path = str(write_farm(tmp_path, "    - [Plant, corn]\n"))
     columns = evaluate_id(path, "none", 2).columns

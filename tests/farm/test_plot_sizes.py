@@ -59,6 +59,7 @@ def test_yield_weeds_pests_and_water_per_square_metre_do_not_depend_on_the_size_
         assert others == pytest.approx([base] * len(others), rel=0.02), name
 
 
+@long
 def test_actions_name_amounts_per_square_metre() -> None:
     """A plot of 9 m2 gets nine times the water, the fertilizer, the herbicide and the seeds of one of 1 m2."""
     init = {"Weather-0": {"day#int365": [120]}, "Plant-0": {"stage": ["none"]}}

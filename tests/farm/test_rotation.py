@@ -171,6 +171,7 @@ def test_what_is_harvested_is_what_counts(seasons: dict[str, Any], crops: list[A
         assert not (kg[:, 1:] > 0)[~events(crop)[1]].any()
 
 
+@long
 def test_a_plot_remembers_its_harvest_until_it_is_sown(crops: list[Any]) -> None:
     """Each evening of each season: as on the evening before, unless it was harvested or sown that day."""
     for crop in (crops[BEAN], crops[CARROTS]):

@@ -19,6 +19,7 @@ from harvestgym.testing.entity import check_entity
 from tests.farm import kinds
 from tests.farm.messages import air, message
 from tests.farm.one_field import LILLE, make_farm
+from tests.long_form import long
 
 DAYS, EPISODES = 61, 64
 TREATED = (15, 45)
@@ -81,6 +82,7 @@ def gap(a: np.ndarray, b: np.ndarray) -> float:
     return float(each.mean() / (each.std(ddof=1) / np.sqrt(len(each))))
 
 
+@long
 def test_the_fungus_comes_and_the_fungicide_stops_it(seasons: dict[str, Season]) -> None:
     assert seasons["healthy"].infected.max() == 0
     assert seasons["ill"].infected.mean() > 5 * seasons["treated"].infected.mean() > 0

@@ -65,6 +65,7 @@ def farm(stage: str) -> Farm:
     return Farm(fields, scoring=score, rules=BasicRule(init=start, free_observations=seen), mode="po")
 
 
+@long
 def test_an_action_reads_the_messages_of_the_morning() -> None:
     """Straw would bury a plant that has just come up: `Mulch.spread` reads the canopy. Bare soil takes it."""
     order = ("BasicFarmer-0", "Field-0", "Mulch-0", "spread", {"plot": (0, 0), "amount#kg": 1.0})

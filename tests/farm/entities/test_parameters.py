@@ -250,6 +250,7 @@ def test_every_parameter_of_the_soil_and_of_a_climate_matters(lille: tuple[FarmM
     )
 
 
+@long
 def test_every_parameter_of_a_table_matters(tmp_path: Path) -> None:
     file = tmp_path / "my.csv"
     rows = "\n".join(f"{5 + i % 9},{20 + i % 7},{13 + i % 3},{60 + i % 20},{2 + i % 3},{i % 2}" for i in range(365))

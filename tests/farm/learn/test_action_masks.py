@@ -43,6 +43,7 @@ def map_mask(maps: MapFarm, state: Any, params: Any) -> jax.Array:
     return mask["what"][what] & mask["where"][what, where] & mask["amount"][what, amount]
 
 
+@long
 @pytest.mark.parametrize("id", some(list(CHANGES), "bean-1x1-v1"))
 def test_the_mask_is_that_of_the_map_and_what_is_masked_changes_nothing(id: str) -> None:
     env = make(id)

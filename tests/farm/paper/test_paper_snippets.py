@@ -34,6 +34,7 @@ from harvestgym.farm import (
 )
 from harvestgym.farm.paper.spaces import MultiUnion
 from harvestgym.render.monitor_readings import mat2d_value, sum_value
+from tests.long_form import long
 
 free_observations = [ ('Field-0', 'Weather-0', 'rain_amount', []),
                      ('Field-0', 'Weather-0', 'air_temperature', ['max#°C']),
@@ -198,6 +199,7 @@ def test_3_1_3_the_number_of_actions(tmp_path: Path) -> None:
     assert counts(farm(tmp_path, FEW)) == (1, 3)
 
 
+@long
 def test_3_1_3_observation_actions_and_a_day_that_exceeds_250(tmp_path: Path) -> None:
     """Ten observations, with three stars, as the paper says (and `global_stage`, whole without one)."""
     event = (('Field-0', 'Weather-0', 'day#int365', []), lambda x: x.value, '>', 250)  # fmt: skip
@@ -266,6 +268,7 @@ def test_3_2_a_simple_game_and_the_loop_of_section_2(tmp_path: Path, monkeypatch
     assert days == 5 and np.isfinite(rewards).all()
 
 
+@long
 def test_3_1_5_and_3_2_pictures_films_and_monitored_variables(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     """The tuples as printed, of a field with pests too."""
     place = {'latitude#°': 0, 'longitude#°': 0, 'altitude#m': 100}  # fmt: skip

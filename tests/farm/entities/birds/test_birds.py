@@ -21,6 +21,7 @@ from harvestgym.testing.entity import check_entity
 from tests.farm.messages import message
 from tests.farm.one_field import make_farm
 from tests.farm.soil_plant_day import board, check_ranges, field
+from tests.long_form import long
 
 BASE = Birds.named("base_bird")
 PLACE = field()
@@ -115,6 +116,7 @@ def with_birds(env: FarmModel, name: str) -> Any:
     return replace(env.params, fields=(replace(params, entities=mine),))
 
 
+@long
 def test_seed_eaters_eat_seeds_until_a_scarecrow_stands() -> None:
     """16 plots of bean for ten days: the same weather and the same draws, with an order on the first morning."""
     env = farm()

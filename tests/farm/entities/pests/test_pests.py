@@ -260,6 +260,7 @@ def test_the_error_of_a_forecast_grows_with_the_lead() -> None:
     np.testing.assert_allclose(np.var(reported, axis=0), wanted, rtol=0.12)
 
 
+@long
 def test_keeps_the_contract_among_weeds() -> None:
     check_entity(AGGRESSIVE, (Weather.named("seattle"), Soil.named("clay"), Weeds.named("base_weed")), days=20)
 

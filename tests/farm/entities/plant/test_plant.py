@@ -18,6 +18,7 @@ from harvestgym.farm.entities.plant.state import CAUSES, GROWTH_FACTORS, PlantSt
 from tests.farm.messages import air
 from tests.farm.soil_plant_day import check_ranges, draws, earth, field, said_today
 from tests.farm.stands import LOAM, ROW, a_day, stand
+from tests.long_form import long
 
 CROPS = {name: Plant.named(name) for name in ("bean", "corn", "tomato", "carrots")}
 BEAN, CORN = CROPS["bean"], CROPS["corn"]
@@ -286,6 +287,7 @@ def test_dry_weeks_kill_and_say_why() -> None:
     assert float(states[0].death_exponent[0, 0]) > 0.1
 
 
+@long
 def test_a_day_has_finite_gradients() -> None:
     """Also where nothing stands, whose size of 0 has roots."""
     start = (row(EVERY), earth(LOAM, ROW))

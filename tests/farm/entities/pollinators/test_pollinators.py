@@ -20,6 +20,7 @@ from harvestgym.testing.entity import check_entity
 from tests.farm.messages import air, message
 from tests.farm.one_field import make_farm
 from tests.farm.soil_plant_day import board, check_ranges, field
+from tests.long_form import long
 
 BEE = Pollinators.named("bee")
 WIDE = field((5, 5), targets=("pollinators", "soil"))
@@ -142,6 +143,7 @@ def test_keeps_the_contract() -> None:
     check_entity(BEE, [Weather.named("montpellier"), Soil.named("loam")], days=10)
 
 
+@long
 def test_a_plant_counts_the_visits_of_its_bloom() -> None:
     """From the growing plant into the fruit, so that the bees have days without and with flowers."""
     entities = [["Weather", "montpellier"], ["Soil", "loam"], ["Plant", "bean"], ["Pollinators", "bee"]]

@@ -17,6 +17,7 @@ from harvestgym.farm.entities.base import Board, Place
 from harvestgym.farm.entities.weather import Weather
 from harvestgym.farm.entities.weather.site import load_site
 from tests.farm.one_field import make_farm
+from tests.long_form import long
 
 QUIET = {
     "air_temperature_noise#°C2": 0, "humidity_index_noise#%2": 0, "wind_noise#km2.h-2": 0,
@@ -67,6 +68,7 @@ def test_an_exact_forecast_is_the_future() -> None:
         np.testing.assert_array_equal(got.forecast_rain[0, :-lead, lead - 1] == 1, wet)
 
 
+@long
 def test_the_error_of_a_forecast_has_the_stated_variance_at_each_lead() -> None:
     """24,000 errors a lead: each variance is within 5 % (5 standard deviations of a variance are 4.6 %)."""
     got = jax.tree.map(np.asarray, season(farm("montpellier"), 60, episodes=400))
@@ -97,6 +99,7 @@ def test_dry_and_frost_days_are_counted() -> None:
     assert got.dry.max() > 1 and got.frost.max() > 1
 
 
+@long
 def test_altitude_cools_and_latitude_moves_the_sun() -> None:
     low, high = (season(farm({"extends": "dry", "station_altitude#m": 0}, altitude=a), 2) for a in (0.0, 1000.0))
     np.testing.assert_allclose(low.temperature - high.temperature, 6.5, atol=1e-4)
@@ -134,6 +137,7 @@ def test_a_csv_of_ones_own_and_one_that_says_only_whether_it_rains(tmp_path: Pat
     assert (got.rain == 10.0).sum() / len(wet) == pytest.approx(0.5, abs=0.06), "half of 1,200 rains are heavy"
 
 
+@long
 def test_new_days_can_be_drawn_after_the_climate_of_a_table() -> None:
     replayed, generated = (season(farm(w), 90, episodes=30) for w in ("seattle", "seattle_generated"))
     means = [float(np.mean(np.asarray(s.temperature[:, :, 1]))) for s in (replayed, generated)]

@@ -334,6 +334,7 @@ def test_a_start_holds_nothing_where_nothing_stands_and_has_room() -> None:
     np.testing.assert_array_equal(state.nutrients[:, 0], [[1.0, 0.0]] * 4)
 
 
+@long
 def test_a_weed_keeps_the_contract() -> None:
     check_entity(WEED, [Weather.named("montpellier"), Soil.named("loam")], days=20)
 
