@@ -69,10 +69,10 @@ from harvestgym.evaluate.run import horizon, policy_named
 from harvestgym.evaluate.statistics import Summary, summarise
 
 ROOT = Path(__file__).resolve().parent.parent
-EQUALITY_SECONDS, SPEED_SECONDS, PPO_SECONDS = 120.0, 120.0, 90.0
-"""Deadlines of the parts. Most parts need half of theirs; `--minutes` ends them all."""
-COMPILE_SECONDS = 100.0
-"""Seconds after which no batch that is still being compiled is waited for."""
+EQUALITY_SECONDS, PPO_SECONDS = 110.0, 60.0
+"""Deadlines of two parts, in seconds."""
+COMPILE_SHARE = 0.85
+"""Share of the deadline of a speed part after which no batch that is still being compiled is waited for."""
 ENVS, FLOOR = 64, 1e-3
 """Environments that are compared, and the share of the largest number of an array to which differences of smaller
 numbers are relative."""
@@ -83,11 +83,14 @@ WINDOW = 10
 
 
 class Scale(NamedTuple):
-    """The ids, the sizes of batches and the length of a training; `patience` is a factor of the deadlines."""
+    """The ids, those that are timed with their deadlines, the sizes of batches and the length of a training.
+
+    `patience` is a factor of the deadlines.
+    """
 
     equal_ids: tuple[str, ...]
     equal_steps: int
-    timed_ids: tuple[str, ...]
+    timed_ids: dict[str, float]
     batches: tuple[int, ...]
     ppo_id: str
     updates: int
@@ -97,10 +100,17 @@ class Scale(NamedTuple):
 
 
 BEAN = "farm/bean-1x1-v1"
-TIMED = (BEAN, "fishing/may-v0", "forager/two-biome-v1", "farm/full-1x1-v1", "farm/full-3x4-v1")
+TIMED = {
+    BEAN: 55.0,
+    "fishing/may-v0": 25.0,
+    "forager/two-biome-v1": 40.0,
+    "farm/full-1x1-v1": 75.0,
+    "farm/full-3x4-v1": 115.0,
+}
+"""The ids that are timed, and the seconds after which the part of each ends; all parts together take eight minutes."""
 FULL = Scale((*TIMED, "fishing/three-species-v0"), 100, TIMED, (2**10, 2**15, 2**19), BEAN, 200, 512, 1000, 1.0)
 FEW = ("fishing/may-v0", "fishing/three-species-v0")
-SMALL = Scale(FEW, 20, FEW, (2**4, 2**6), "fishing/logistic-levels-v0", WINDOW, 16, 20, 5.0)
+SMALL = Scale(FEW, 20, dict.fromkeys(FEW, 60.0), (2**4, 2**6), "fishing/logistic-levels-v0", WINDOW, 16, 20, 5.0)
 QUICK = {"JAX_DISABLE_MOST_OPTIMIZATIONS": "1"}
 """Environment variables of `--small`: programs compile in half the time, and are slower."""
 
@@ -123,9 +133,10 @@ def list_parts(scale: Scale, out: Path) -> list[Part]:
         Part("equality", EQUALITY_SECONDS * scale.patience, equal, partial(measure_equality, scale)),
         Part("ppo", PPO_SECONDS * scale.patience, ppo, partial(measure_ppo, scale)),
     ]
-    for id in scale.timed_ids:
+    for id, seconds in scale.timed_ids.items():
+        deadline = seconds * scale.patience
         rows = [f"step {id}", *(f"speed {id} {batch}" for batch in scale.batches)]
-        parts.append(Part(f"speed {id}", SPEED_SECONDS * scale.patience, rows, partial(measure_speed, scale, id, out)))
+        parts.append(Part(f"speed {id}", deadline, rows, partial(measure_speed, scale, id, deadline, out)))
     return parts
 
 
@@ -204,12 +215,12 @@ def find_difference(a: np.ndarray, b: np.ndarray) -> float:
     return float(np.nan_to_num(relative, nan=np.inf).max(initial=0.0))
 
 
-def measure_speed(scale: Scale, id: str, out: Path) -> Iterator[Row]:
+def measure_speed(scale: Scale, id: str, deadline: float, out: Path) -> Iterator[Row]:
     """Compile all programs at the same time, then time one batch after the other."""
     env, pool = harvestgym.make(id), ThreadPoolExecutor(len(scale.batches))
     programs = [pool.submit(compile_rollout, env, batch) for batch in scale.batches]
     yield make_row(f"step {id}", describe_step, env, scale.batches[1], out / f"{id.replace('/', '-')}.hlo.txt")
-    wait(programs, COMPILE_SECONDS * scale.patience)
+    wait(programs, COMPILE_SHARE * deadline)
     for batch, program in zip(scale.batches, programs, strict=True):
         yield make_row(f"speed {id} {batch}", time_rollout, env, batch, program)
 

@@ -1,13 +1,15 @@
 """The sweep file: lists of ids, overrides, policies and seeds whose combinations are cases, and additional cases.
 
-ids: [farm/bean-1x1-v1]
-overrides:
-  soil depth: {entities/Soil-0/depth#m: [0.4, 0.8]}   # a name, and the path of the override
-  mode: [fo, po]                                      # or the path alone
-policies: [expert, my_policy.py:make]
-seeds: [0, 1]
-episodes: 50
-cases: [{id: fishing/logistic-v0, policy: msy}]
+::
+
+    ids: [farm/bean-1x1-v1]
+    overrides:
+      soil depth: {entities/Soil-0/depth#m: [0.4, 0.8]}   # a name, and the path of the override
+      mode: [fo, po]                                      # or the path alone
+    policies: [expert, my_policy.py:make]
+    seeds: [0, 1]
+    episodes: 50
+    cases: [{id: fishing/logistic-v0, policy: msy}]
 """
 
 from __future__ import annotations

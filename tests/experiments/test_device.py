@@ -61,7 +61,7 @@ def check_row(row: dict[str, Any]) -> None:
 
 def test_rows_have_numbers_and_the_step_its_program(device: Any, tmp_path: Path) -> None:
     """One part, which has rows of two kinds; `long` runs all parts."""
-    part = f"speed {device.SMALL.timed_ids[0]}"
+    part = f"speed {next(iter(device.SMALL.timed_ids))}"
     rows, table = run_small(tmp_path, "--only", part)
     assert set(rows) == list_rows(device, part) and all(name in table for name in rows)
     for row in rows.values():

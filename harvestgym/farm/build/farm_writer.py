@@ -44,7 +44,8 @@ def write_parameters(component: Any) -> dict[str, Any]:
             raise NotInFileError(f"{type(component).__name__} > {field.name}: expected a value for a file, got another")
         elif np.ndim(value) > int(meta.stacked):
             where, shape = f"{type(component).__name__} > {field.name}", np.shape(value)
-            raise ConfigError(f"{where}: expected one value for each key, got an array of shape {shape}")
+            expected = f"{len(meta.keys)} numbers" if meta.stacked else "a number"
+            raise ConfigError(f"{where}: expected {expected}, got an array of shape {shape}")
         elif field.default is dataclasses.MISSING or not np.array_equal(value, field.default):
             pairs = zip(meta.keys, np.atleast_1d(value).tolist(), strict=True)
             out |= {key: meta.labels[int(v)] if meta.labels else v for key, v in pairs}

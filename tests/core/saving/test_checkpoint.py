@@ -24,6 +24,7 @@ from gymnasium.vector import AutoresetMode
 import harvestgym
 from harvestgym import Snapshot, load, save
 from harvestgym.core.errors import ConfigError
+from harvestgym.core.saving.checkpoint import FORMAT_VERSION
 from harvestgym.core.saving.encoding import decode_value, encode_value
 from harvestgym.core.wrappers import Log, TimeLimit
 from harvestgym.farm import Farm
@@ -258,7 +259,7 @@ def test_a_patch_version_is_read_and_another_version_is_refused(fish: Path, tmp_
     patch = rewritten(fish, tmp_path / "patch", lambda head: head.update(harvestgym=f"{head['harvestgym']}9"))
     assert played(load(patch), 5, 2) == played(load(fish), 5, 2)
     older = rewritten(fish, tmp_path / "a", lambda head: head.update(version=0))
-    with pytest.raises(ConfigError, match=r"expected format 4 .* got format 0"):
+    with pytest.raises(ConfigError, match=rf"expected format {FORMAT_VERSION} .* got format 0"):
         load(older)
     later = rewritten(fish, tmp_path / "b", lambda head: head.update(harvestgym="9.9.1"))
     with pytest.raises(ConfigError, match=r"got format 4 of 9\.9; try pip install 'harvestgym==9\.9\.\*'"):

@@ -13,7 +13,8 @@ import pytest
 
 from harvestgym.core.pytree import WIDE, Meta, iterate_metas, rebuild, replace
 from harvestgym.farm.entities.response import Window
-from tests.farm.test_all_kinds import FEW, SMALL, farm
+from tests.farm.one_field import make_farm
+from tests.farm.test_all_kinds import FEW, SMALL
 from tests.long_form import long
 
 FARMS, DAYS, SHARE = 64, 50, 0.08
@@ -71,7 +72,7 @@ def at_limits(group: Any) -> Iterator[tuple[str, Any]]:
 @pytest.fixture(scope="module")
 def crowd() -> tuple[Any, Callable[[list[Any]], list[set[str]]]]:
     """Return a farm of all kinds, and the function that names what leaves its range with each of some parameters."""
-    env = farm(SMALL, (1, 2), INIT)
+    env = make_farm(SMALL, (1, 2), INIT)
     variables = [
         (e, slot.name, name, meta)
         for e, slot in enumerate(env.fields[0].slots)

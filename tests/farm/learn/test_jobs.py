@@ -107,7 +107,7 @@ def test_learners_see_a_vector_a_number_and_a_mask() -> None:
             "jobs > job 0 > plot: character 1 .*try 'available_Water#L'",
         ),
         (POUR | {"plot": f"best {VOLUME}"}, "jobs > job 0: 1 mistake\n  plot: expected each, most VARIABLE, least"),
-        (POUR | {"amount#L": 7.0}, "amount#L: expected a number in"),
+        (POUR | {"amount#L": 7.0}, "amount#L: expected a number from 0 to 5"),
         (POUR | {"amounts": 1.0}, "jobs > job 0: expected a known parameter, got 'amounts'; try 'amount#L'"),
         (POUR | {"every#day": 3}, "jobs > job 0 > every#day: expected 1, or 0 for several times a day, got 3"),
         ([], "jobs > job 0: expected a rule, or a list of rules, got none"),
