@@ -62,6 +62,7 @@ from harvestgym.core.autoreset import Advance, RunState, advance, start_episode
 from harvestgym.core.episode import episode_keys, make_policy_keys
 from harvestgym.core.loading import import_file
 from harvestgym.core.policy import Policy, random_policy, sample, together
+from harvestgym.core.random import is_key
 from harvestgym.core.rollout import evaluate
 from harvestgym.core.xla.setup import CACHE_VARIABLE
 from harvestgym.evaluate import splits
@@ -186,7 +187,6 @@ def compare_devices(id: str, steps: int) -> Row:
 
 def to_numpy(tree: Any) -> Any:
     """Return a tree with NumPy arrays; random keys become numbers."""
-    is_key = lambda leaf: jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)  # noqa: E731
     return jax.device_get(jax.tree.map(lambda leaf: jax.random.key_data(leaf) if is_key(leaf) else leaf, tree))
 
 

@@ -148,7 +148,7 @@ def _prepare(
     """Return one key per environment, the parameters and the devices for a run."""
     check_core(env, function)
     chosen = tuple(devices or ())
-    if not is_key(key):
+    if not (isinstance(key, jax.Array) and is_key(key)):
         raise ConfigError(f"key: expected a key of JAX, such as jax.random.key(0), got {key!r}")
     if key.ndim and key.shape != (number,):
         raise ConfigError(f"key: expected one key, or one for each of {number} environments, got {key.shape}")

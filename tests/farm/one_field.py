@@ -39,7 +39,7 @@ def make_farm(
     """Return a farm of one field.
 
     `init` holds start values by entity, `rules` other rules, `sections` further parts of a farm file. The entities in
-    `made` are used in place of those that `entities` names.
+    `made` are used instead of those that `entities` names.
     """
     rules = (rules or {}) | ({"init": {"Field-0": init}} if init else {})
     file = {"fields": {"Field-0": make_field(entities, shape, place, scale)}, "rules": rules} | sections

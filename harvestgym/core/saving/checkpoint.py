@@ -22,7 +22,7 @@ import jax
 from gymnasium.envs.registration import EnvSpec
 
 from harvestgym.core.env import Env
-from harvestgym.core.errors import ConfigError
+from harvestgym.core.errors import ConfigError, locate_errors
 from harvestgym.core.xla.setup import set_up_jax
 
 from .encoding import class_name, decode_value, encode_value, find_class
@@ -126,10 +126,8 @@ def _restore(head: dict[str, Any], env: Any) -> Any:
     wrappers, inner = _make_again(head) if env is None else _unwrap(env)
     if env is not None:
         _check_made_alike(wrappers, inner, head)
-    try:
+    with locate_errors("structure: "):
         inner = inner.restore(kept)
-    except ConfigError as error:
-        raise ConfigError(f"structure: {error}") from None
     if rng is not None:
         inner.np_random = rng
     if env is None and head["spec"] is not None:

@@ -1,6 +1,6 @@
 """Demonstrations: recorded episodes of an expert, a learner or a human, for imitation and offline learning.
 
-`storage` writes them as a Parquet file or as a Minari dataset, and reads them.
+`demonstration_files` writes them as a Parquet file or as a Minari dataset, and reads them.
 """
 
 from __future__ import annotations

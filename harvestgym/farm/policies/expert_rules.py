@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.tree_util import Partial
 
-from harvestgym.core.errors import ConfigError
+from harvestgym.core.errors import ConfigError, locate_errors
 from harvestgym.core.policy import Policy
 from harvestgym.farm.engine.actions import ActionRow, ActionTuple
 from harvestgym.farm.engine.formula_compiler import (
@@ -210,11 +210,9 @@ def compile_rule(env: FarmModel, rule: OrderRule, where: str) -> tuple[CompiledR
         _check_seen(env.full_plan, item, where)
     if rule.observe is not None:
         return CompiledRule(trigger, requests=_find_offered(env, rule.observe, where)), values, np.zeros(1, np.int32)
-    try:
+    with locate_errors(f"{where} > "):
         row, orders = _list_orders(env, rule)
         numbers = [env.actions.index(order) for order in orders]
-    except ConfigError as error:
-        raise ConfigError(f"{where} > {error}") from None
     plots, sign = row.plots if word else (), -1 if word == LEAST else 1
     compiled = CompiledRule(trigger, row.field, plots, need, sign)
     seen = jax.ShapeDtypeStruct((env.full_plan.size,), jnp.float32)

@@ -262,7 +262,9 @@ def test_a_patch_version_is_read_and_another_version_is_refused(fish: Path, tmp_
     with pytest.raises(ConfigError, match=rf"expected format {FORMAT_VERSION} .* got format 0"):
         load(older)
     later = rewritten(fish, tmp_path / "b", lambda head: head.update(harvestgym="9.9.1"))
-    with pytest.raises(ConfigError, match=rf"got format {FORMAT_VERSION} of 9\.9; try pip install 'harvestgym==9\.9\.\*'"):
+    with pytest.raises(
+        ConfigError, match=rf"got format {FORMAT_VERSION} of 9\.9; try pip install 'harvestgym==9\.9\.\*'"
+    ):
         load(later)
     stranger = rewritten(fish, tmp_path / "c", lambda head: head.update(format="seeds"))
     with pytest.raises(ConfigError, match="got another file"):
