@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+import gymnasium
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -31,6 +32,7 @@ from harvestgym.registry import FAMILIES, family_function, ids
 from harvestgym.registry import spec as spec_of
 
 from .foresight import Plans, Search, plan_blind, plan_with_foresight
+from .gradient import plan_by_gradient
 from .store import (
     BLIND,
     FORESIGHT,
@@ -53,6 +55,9 @@ LONG_EPISODE = 4000
 
 PLANNED_SEASONS = 16
 """Seasons of the foresight planner."""
+
+CORRECTED_SEASONS = 100
+"""Seasons of the foresight planner of continuous actions."""
 
 PLANNED_TOGETHER = 8
 """Seasons that are planned in one call: enough trials to fill a device, few enough to share seasons among workers."""
@@ -121,8 +126,9 @@ def make_policy_rows(
     """Make the rows of an id: none, random, expert, entrants and the references that the id has.
 
     The references are the optimum over the horizon of a fishery and the informed oracle of a forager. Where planners
-    can search schedules, the best blind one is another, and foresight is that of `plan_seasons`; elsewhere foresight is
-    the rule that hindsight chooses in each season. Scores are added by `store.merge_rows`.
+    can search schedules, the best blind one is another, and foresight is that of `plan_seasons`; with continuous
+    actions it is that of `plan_by_gradient`, and elsewhere the rule that hindsight chooses in each season. Scores are
+    added by `store.merge_rows`.
 
     Args:
         id: a registered id, or the path of a farm file.
@@ -154,9 +160,10 @@ def make_policy_rows(
     groups = _group_trainings(results)
     rows = [replace(_make_row(id, name, group), training=about.get(name, {})) for name, group in groups.items()]
     if planned and "expert" in here and not can_plan(id, env):
-        known = [results[name].returns for name in ("expert", OPTIMUM, ORACLE) if name in results]
-        expert, keys = rows[[*groups].index("expert")], evaluation_keys(seed, range(number))
-        rows += _choose_by_hindsight(id, env, expert, known, keys)
+        known = {name: results[name].returns for name in ("expert", OPTIMUM, ORACLE) if name in results}
+        row, keys = rows[[*groups].index("expert")], evaluation_keys(seed, range(number))
+        continuous = isinstance(env.action_space, gymnasium.spaces.Box)
+        rows += (_correct_rules if continuous else _choose_by_hindsight)(id, env, row, known, keys)
     return rows
 
 
@@ -232,14 +239,27 @@ def _plan_blind(id: str, expert: Policy, planned: int, search: Search) -> Policy
 
 
 def _choose_by_hindsight(
-    id: str, env: Env[Any, Any], expert: LeaderboardRow, known: Sequence[np.ndarray], keys: jax.Array
+    id: str, env: Env[Any, Any], expert: LeaderboardRow, known: Mapping[str, np.ndarray], keys: jax.Array
 ) -> list[LeaderboardRow]:
-    """Make the row of the best rule of each season: one of those known, the expert first, or one drawn at random."""
+    """Make the row of the best rule of each season: one of those known, or one drawn at random."""
     tried = _try_rules(id, env, keys)
     if not tried:
         return []
-    found = np.concatenate([known, *(returns for *_, returns in tried)])
-    return [make_planned_row(expert, found.max(0) - known[0], len(found))]
+    found = np.concatenate([[*known.values()], *(returns for *_, returns in tried)])
+    return [make_planned_row(expert, found.max(0) - known["expert"], len(found))]
+
+
+def _correct_rules(
+    id: str, env: Env[Any, Any], expert: LeaderboardRow, known: Mapping[str, np.ndarray], keys: jax.Array
+) -> list[LeaderboardRow]:
+    """Make the row of the plans that correct the rules known and the rules that are best in hindsight."""
+    some, tried = keys[:CORRECTED_SEASONS], _try_rules(id, env, keys[:CORRECTED_SEASONS])
+    best = max(tried, key=lambda family: family[2].max(0).mean())
+    baselines = _make_baselines(id, env)
+    rules = [*(baselines[name] for name in known), _choose_rules(*best)[0]]
+    returns, plans = plan_by_gradient(env, some, rules, horizon(env))
+    number = plans + sum(len(each) for _, each, _ in tried)
+    return [make_planned_row(expert, returns - known["expert"][: len(some)], number)]
 
 
 def _try_rules(

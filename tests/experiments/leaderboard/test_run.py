@@ -89,14 +89,13 @@ def test_a_continuous_quota_has_no_blind_schedule(quotas: dict[str, Any]) -> Non
     assert [*quotas] == ["none", "random", "expert", OPTIMUM, FORESIGHT]
 
 
-def test_hindsight_chooses_a_rule_for_each_season(quotas: dict[str, Any]) -> None:
-    """Among the rules are the expert and the optimum, so that it earns at least what each of them does."""
+def test_plans_with_continuous_actions_correct_the_expert_and_the_optimum(quotas: dict[str, Any]) -> None:
     chosen, expert = quotas[FORESIGHT], quotas["expert"]
     assert chosen.mean == pytest.approx(expert.mean + chosen.columns["gain"]) and chosen.seasons == SEASONS
-    assert chosen.mean > quotas[OPTIMUM].mean > expert.mean and chosen.columns[TRIED] == MOST_RULES + 2
+    assert chosen.mean > quotas[OPTIMUM].mean > expert.mean and chosen.columns[TRIED] > MOST_RULES
 
 
-def test_no_planned_seasons_no_hindsight() -> None:
+def test_no_planned_seasons_no_foresight() -> None:
     assert [row.policy for row in make_policy_rows(LOGISTIC, 4, planned=0)] == ["none", "random", "expert", OPTIMUM]
 
 
