@@ -13,6 +13,8 @@ from harvestgym.fishing import control
 from harvestgym.fishing.family import make, policies, summary
 from harvestgym.fishing.model import FishingModel
 from harvestgym.fishing.view.figure import figure
+from tests.fishing.recovery import make_recovery
+from tests.long_form import long
 
 PUBLISHED = {"kind": "proportional", "sigma": 0.1}
 EPISODES = 4000
@@ -135,13 +137,14 @@ def test_figure_has_the_optimum(fishery: FishingModel) -> None:
 
 def test_lifting_a_stock_over_its_threshold() -> None:
     """A stock between its equilibria, too low to recover, is brought to the upper one; left alone it stays low."""
-    env = make("recovery-may-v0", sigma=0.0, start=0.2)
+    env = make_recovery(sigma=0.0, start=0.2)
     rules = policies(env)
     ends = {name: evaluate(env, rules[name], jax.random.key(0), 1, 100) for name in ("lift", "closed")}
     assert float(ends["lift"].info["biomass"][0]) > 0.5 > 0.2 > float(ends["closed"].info["biomass"][0])
     assert float(ends["lift"].returns[0]) > float(ends["closed"].returns[0])
 
 
+@long
 def test_errors_turn_the_tables() -> None:
     """With survey and quota errors a ramp earns more than the optimum that trusts what it sees (Sethi et al. 2005)."""
     env = make("logistic-survey-v0")
@@ -152,6 +155,7 @@ def test_errors_turn_the_tables() -> None:
     assert ramp.mean() - trusting.mean() > 5 * np.sqrt((ramp.var() + trusting.var()) / 1000)
 
 
+@long
 @pytest.mark.parametrize(
     ("id", "best", "rival"), [("patches", "escapement", "dfo"), ("three-species", "dfo", "escapement")]
 )

@@ -20,6 +20,7 @@ from harvestgym.fishing import FishingEnv
 from harvestgym.fishing.family import from_yaml, make
 from harvestgym.fishing.shared_stock import share_stock
 from harvestgym.gym.parallel_env import ParallelEnv
+from tests.long_form import long
 
 HALF = np.array([-0.75], np.float32)
 """A quota of K/4."""
@@ -38,10 +39,10 @@ def test_gymnasium_accepts_it() -> None:
     ("name", "order"),
     [
         ("logistic-v0", "harvest first"),
-        ("logistic-v0", "growth first"),
-        ("may-v0", "harvest first"),
-        ("patches-v0", "growth first"),
-        ("three-species-v0", "harvest first"),
+        pytest.param("logistic-v0", "growth first", marks=long),
+        pytest.param("may-v0", "harvest first", marks=long),
+        pytest.param("patches-v0", "growth first", marks=long),
+        pytest.param("three-species-v0", "harvest first", marks=long),
         ("walleye-v0", "growth first"),
     ],
 )

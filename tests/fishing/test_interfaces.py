@@ -26,6 +26,7 @@ from harvestgym.fishing.units import Units
 from harvestgym.fishing.view.figure import figure
 from harvestgym.gym.env import GymEnv
 from harvestgym.gym.parallel_env import ParallelEnv
+from tests.long_form import long
 
 LOGISTIC = "fishing/logistic-v0"
 YEARS = 12
@@ -213,7 +214,7 @@ def test_metrics_of_a_constant_catch() -> None:
 
 
 def test_conservation_problems_have_no_catch_to_measure() -> None:
-    env = make("recovery-may-v0", Tmax=3)
+    env = make("recovery-ricker-v1", Tmax=3)
     whole = jax.device_get(evaluate(env, policies(env)["closed"], jax.random.key(0), 2, 3))
     assert set(summary(env, whole)) == {
         "collapsed", "ever below 0.2 K", "time below 0.2 K", "lowest biomass", "discounted return"
@@ -298,6 +299,7 @@ def test_any_agent_is_evaluated_and_recorded_by_id() -> None:
     assert record["reward"][1:].sum() == pytest.approx(found["model"].returns[0], rel=1e-5)
 
 
+@long
 def test_the_year_is_observed_where_it_is_asked_for() -> None:
     years = 4
     env = FishingEnv(shows_year=True, Tmax=years)

@@ -12,6 +12,7 @@ from harvestgym.fishing.analysis.dynamic_programming import solve, solve_ahead
 from harvestgym.fishing.control import FEW_TARGETS, make_rule_families
 from harvestgym.fishing.family import make
 from harvestgym.fishing.model import FishingModel
+from tests.long_form import long
 
 KEY = jax.random.key(0)
 
@@ -76,20 +77,22 @@ def test_each_stock_may_have_its_own_number() -> None:
 
 
 def test_a_stock_is_lifted_by_a_share_of_what_is_missing() -> None:
-    env = make("recovery-may-v0")
+    env = make("recovery-ricker-v1")
     families = make_rule_families(env)
     assert catch(env, families["share of missing"].build({"share": 0.5, "target": 1.0}), 0.4) == pytest.approx(0.3)
     assert catch(env, families["same amount"].build({"amount": 0.7}), 0.4) == pytest.approx(0.7)
 
 
+@long
 def test_every_fishery_has_families_that_build_policies_of_one_structure() -> None:
-    for name in ("driver-v1", "recovery-may-v0", "walleye-v0", "any-law-v0", "logistic-levels-v0"):
+    for name in ("driver-v1", "recovery-ricker-v1", "walleye-v0", "any-law-v0", "logistic-levels-v0"):
         env = make(name)
         for family in make_rule_families(env).values():
             first, second = (family.build(family.decode([share] * len(family.numbers))) for share in (0.2, 0.7))
             assert jax.tree.structure(first.traced()) == jax.tree.structure(second.traced())
 
 
+@long
 @pytest.mark.parametrize("year", [0, 50])
 def test_the_optimum_of_a_drifting_law_knows_the_law_of_each_year(year: int) -> None:
     """Reed (1979): the best escapement depends on next year's growth only, so it is that of the law of the year."""

@@ -15,6 +15,7 @@ from harvestgym.fishing.analysis.dynamic_programming import best_return, find_op
 from harvestgym.fishing.analysis.reference_points import find_best_escapement, find_reference_point
 from harvestgym.fishing.control import follow_solution
 from harvestgym.fishing.family import make, policies, summary
+from tests.long_form import long
 
 CELL = 2.0 / 400
 
@@ -129,7 +130,7 @@ def test_growth_first_without_noise() -> None:
     assert float(found.residual) < 2e-5
 
 
-@pytest.mark.parametrize("control", ["quota", "rate"])
+@pytest.mark.parametrize("control", ["quota", pytest.param("rate", marks=long)])
 def test_growth_first_earns_what_it_promises(control: str) -> None:
     """With noise, through quotas or rates, the policy of 20 years earns its value, to five errors and a grid cell."""
     env = make("logistic-v0", order="growth first", control=control, cost=0.05, Tmax=20)
@@ -158,9 +159,9 @@ def test_depensation_reference_matches_sdp() -> None:
     "change",
     [
         {"levels": 3},
-        {"levels": 3, "order": "growth first"},
+        pytest.param({"levels": 3, "order": "growth first"}, marks=long),
         {"levels": 5, "control": "rate"},
-        {"levels": 2, "cost": 0.05},
+        pytest.param({"levels": 2, "cost": 0.05}, marks=long),
     ],
 )
 def test_levels_are_honoured(change: dict[str, Any]) -> None:

@@ -22,6 +22,7 @@ from harvestgym.gym.env import GymEnv
 from harvestgym.render.canvas import to_rgb
 from harvestgym.render.svg import to_svg
 from harvestgym.render.text import to_text
+from tests.fishing.recovery import make_recovery
 from tests.load_script import script
 from tests.render.golden import differs
 from tests.render.test_canvas import overlaps
@@ -126,7 +127,7 @@ def test_tipping_points_and_folds_are_where_the_law_has_them() -> None:
     may, driver, hidden = (
         make("may-v0"),
         make("driver-v1"),
-        make("recovery-may-v0", drift={"a": {"rate": 0.001, "limit": 0.5}}),
+        make_recovery(drift={"a": {"rate": 0.001, "limit": 0.5}}),
     )
     law: Any = driver.params.law
     tip = chart(scene(may, made_up(may), 3), "Stock").levels["tipping point"]
