@@ -24,6 +24,7 @@ from harvestgym.core.policy import Policy, constant_policy, random_policy, toget
 from harvestgym.core.pytree import replace
 from harvestgym.core.rollout import evaluate, rollout
 from harvestgym.core.xla.compilation import QUICK
+from tests.long_form import long
 from tests.toy_env import BoxStock, Stock
 
 ENV = Stock()
@@ -245,6 +246,7 @@ for run, number, own in ((rollout, 64, False), (rollout, 63, True), (evaluate, 6
 """
 
 
+@long
 def test_eight_devices_give_what_one_gives() -> None:
     """Bit for bit, without optimisation; optimised by JAX 0.6, and in other programs, some last digits differ."""
     quick = (f"--{option}={str(value).lower()}" for option, value in QUICK.items())

@@ -15,12 +15,13 @@ import harvestgym
 from harvestgym.core.policy import constant_policy
 from harvestgym.evaluate.record import record_episode, record_first, record_named
 from harvestgym.evaluate.run import evaluate_id, horizon, policy_named, run_episodes, summarise_episodes
+from tests.long_form import long
 
 SURVEY, LEVELS, TIPPING = "fishing/logistic-survey-v0", "fishing/logistic-levels-v0", "fishing/tipping-v1"
 FORAGER = "forager/flowers-v1"
 
 
-@pytest.mark.parametrize("id", [SURVEY, TIPPING])
+@pytest.mark.parametrize("id", [SURVEY, pytest.param(TIPPING, marks=long)])
 @pytest.mark.parametrize("policy", ["expert", "random"])
 def test_the_first_record_is_the_first_row_of_the_evaluation(id: str, policy: str) -> None:
     env = harvestgym.make(id)

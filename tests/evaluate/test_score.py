@@ -42,6 +42,7 @@ def test_a_policy_object_a_function_and_a_name_play_the_same_seasons() -> None:
     assert [found.summary.mean for found in idle] == [0, 0, 0] and {found.value for found in idle} == {0.0}
 
 
+@long
 def test_a_function_by_its_name_may_wrap_the_environment(tmp_path: Path) -> None:
     """The expert of a single year catches less than that of all."""
     (tmp_path / "mine.py").write_text(WRAPPED)

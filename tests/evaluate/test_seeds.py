@@ -17,7 +17,7 @@ from harvestgym.evaluate.datasets.episodes import record_demonstrations
 from harvestgym.evaluate.record import record_episode, record_first
 from harvestgym.evaluate.run import BATCH, evaluate_id, evaluation_keys, horizon, policy_named, run_episodes
 from harvestgym.play.start_session import start_session
-from tests.long_form import ALL
+from tests.long_form import ALL, some
 
 SEED, STEPS = 11, 40
 IDS = {"farm/bean-1x1-v1": "expert", "fishing/logistic-random-v0": "random", "forager/seasons-v1": "random"}
@@ -59,7 +59,7 @@ TOOLS: dict[str, Callable[[str, np.ndarray], Rewards]] = {
 }  # fmt: skip
 
 
-@pytest.fixture(scope="module", params=IDS)
+@pytest.fixture(scope="module", params=some([*IDS], "logistic-random-v0", "seasons-v1"))
 def demonstration(request: pytest.FixtureRequest) -> Any:
     """Record a demonstration, as Parquet files and Minari folders hold it: its id, actions and rewards."""
     id = request.param

@@ -16,6 +16,7 @@ import harvestgym
 from harvestgym.core.errors import ConfigError
 from harvestgym.evaluate import splits
 from harvestgym.evaluate.run import evaluate_id, evaluate_together
+from tests.long_form import long
 
 IDS = ("farm/bean-1x1-v1", "fishing/ricker-v0", "forager/flowers-v1")
 SITES = "harvestgym.farm.entities.weather.sites"
@@ -92,6 +93,7 @@ def test_training_never_sees_a_site_of_a_test() -> None:
     assert not places["train"] & places["test"] and spaces[0] == spaces[1]
 
 
+@long
 def test_training_never_sees_a_soil_or_a_site_of_a_test() -> None:
     met = {}
     for name in ("train", "test"):

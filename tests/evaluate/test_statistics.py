@@ -24,6 +24,7 @@ from harvestgym.evaluate.statistics import (
     summarise,
 )
 from harvestgym.farm.family import from_yaml
+from tests.long_form import long
 
 FARM = """
 fields:
@@ -58,6 +59,7 @@ def test_the_interval_covers_the_mean_about_95_times_in_100() -> None:
     assert abs(missed - 0.05) < 0.015
 
 
+@long
 def test_the_measure_of_a_score_is_reported(file: Path) -> None:
     """Random orders at a cost of one each spread the returns, so that the measure is below the mean."""
     reported = evaluate_id(str(file), "random", episodes=40)

@@ -44,6 +44,7 @@ def test_candidates_earn_in_one_batch_what_each_earns_alone() -> None:
     np.testing.assert_allclose(bench.run(policies), alone, rtol=1e-5)
 
 
+@long
 def test_the_same_seed_finds_the_same_rule() -> None:
     bench, fresh = make_benches("fishing/logistic-v0", 0, 4)
     family = make_rule_families(bench.env)["share above threshold"]

@@ -14,6 +14,7 @@ from harvestgym.core.wrappers import unwrapped
 from harvestgym.evaluate.run import horizon
 from harvestgym.farm.engine.model import FarmModel
 from tests.evaluate.reeds import DAYS, LOOK, reeds
+from tests.long_form import long
 
 KEY, SEASONS = jax.random.key(3), 8
 
@@ -46,6 +47,7 @@ def test_the_total_is_the_sum_of_the_steps(farm: FarmModel) -> None:
     assert paid > 0
 
 
+@long
 def test_nothing_else_changes(farm: FarmModel) -> None:
     policy = random_policy(farm)
     logged, plain = (evaluate(env, policy, KEY, SEASONS, horizon(farm)) for env in (CostLog(farm), farm))

@@ -31,7 +31,7 @@ CROPS, SOILS = ("bean", "corn", "tomato"), ("clay", "loam", "sand", "silt")
 ONE_PLOT = [id for id in IDS if id.rpartition("-v")[0] in {f"farm/{crop}-1x1" for crop in CROPS}]
 
 
-@pytest.mark.parametrize("id", IDS)
+@pytest.mark.parametrize("id", some(IDS, *SMALL, "rotation-v3", "full-3x4-v1"))
 def test_keeps_the_contract(id: str) -> None:
     """Without steps only structures, shapes and dtypes are checked, which compiles nothing."""
     check_env(harvestgym.make(id), steps=32 if id in STEPPED else 0)

@@ -80,6 +80,7 @@ def test_yield_rises_with_nitrogen_until_there_is_enough(crop: str) -> None:
     assert kg[0] < 0.5 * kg[-1] and kg[-1] == pytest.approx(kg[-2], rel=0.01)
 
 
+@long
 @pytest.mark.parametrize("crop", SOME_CROPS)
 def test_a_sick_soil_never_yields_more_than_a_living_one(crop: str) -> None:
     """On poor and on rich soils."""

@@ -181,6 +181,7 @@ def test_a_plot_remembers_its_harvest_until_it_is_sown(crops: list[Any]) -> None
         assert reported.any() and not reported.all()
 
 
+@long
 def test_nothing_of_a_crop_is_left_for_the_next(crops: list[Any]) -> None:
     for crop in crops:
         empty = crop.stage == Stage.NONE

@@ -17,6 +17,7 @@ from harvestgym.forager.jax_engine.model import Forager
 from harvestgym.forager.object_kinds import NEVER, Delay, DelayLaw, Flower, Kind, ReturnPlace, Thorns, Wall
 from harvestgym.forager.reward_laws import Fourier, Sine, Square
 from harvestgym.forager.world import STANDING, VACANT, Region, World
+from tests.long_form import long
 
 from .reference import Dense
 
@@ -179,10 +180,10 @@ def assert_engines_agree(model: Forager, seed: int, steps: int) -> None:
     ("world", "aperture", "mode"),
     [
         (RICH, (9, 7), "colors"),
-        (WALLED, (5, 9), "objects"),
+        pytest.param(WALLED, (5, 9), "objects", marks=long),
         (ENDLESS, (3, 7), "objects"),
-        (FADING, (1, 5), "objects"),
-        (world_of(31, 3, (20, 5, 5, 5)), (3, 31), "objects"),
+        pytest.param(FADING, (1, 5), "objects", marks=long),
+        pytest.param(world_of(31, 3, (20, 5, 5, 5)), (3, 31), "objects", marks=long),
     ],
 )
 def test_both_engines_agree_exactly(world, aperture, mode):

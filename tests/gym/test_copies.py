@@ -23,6 +23,7 @@ from harvestgym.fishing.shared_stock import share_stock
 from harvestgym.forager.shared_world import SharedWorld
 from harvestgym.gym.parallel_env import ParallelEnv
 from harvestgym.render.monitor_readings import sum_value
+from tests.long_form import long
 
 STEPS = 5
 FISHERY, FARM, PAID, FORAGER = (
@@ -102,9 +103,11 @@ def assert_same(found: list[np.ndarray], expected: list[np.ndarray]) -> None:
         np.testing.assert_array_equal(a, b)
 
 
-@pytest.mark.parametrize(
-    "interface", [pytest.param(name, marks=[pytest.mark.torch] * (name == "Stable-Baselines3")) for name in MAKERS]
-)
+QUICK = ("farm", "vector of fisheries", "vector of foragers", "fishery", "forager")
+MARKS = dict.fromkeys(set(MAKERS) - set(QUICK), [long]) | {"Stable-Baselines3": [pytest.mark.torch]}
+
+
+@pytest.mark.parametrize("interface", [pytest.param(name, marks=MARKS.get(name, [])) for name in MAKERS])
 def test_copies_continue_as_the_original_and_do_not_change_it(interface: str) -> None:
     env = begin(MAKERS[interface])
     ways = COPIES if not isinstance(env, gymnasium.Wrapper) else {n: f for n, f in COPIES.items() if n != "copy"}
@@ -140,7 +143,7 @@ def test_an_environment_can_be_sent_to_another_process() -> None:
     assert_same(there, play(env))
 
 
-@pytest.mark.parametrize("id", [FISHERY, FARM, PAID, FORAGER])
+@pytest.mark.parametrize("id", [FARM, FORAGER, *(pytest.param(id, marks=long) for id in (FISHERY, PAID))])
 def test_pickled_environment_equals_one_of_another_process(id: str, tmp_path: Path) -> None:
     """So that compiled programs are found again; hashes of strings differ from process to process."""
     path = tmp_path / "env.pickle"

@@ -21,6 +21,7 @@ from harvestgym.core.wrappers import Log, TimeLimit
 from harvestgym.gym.compiled_env import compile_functions
 from harvestgym.gym.conversion import make_action_reader
 from harvestgym.gym.env import GymEnv
+from tests.long_form import long
 from tests.toy_env import BoxStock, Stock
 
 CORES = [Stock(), BoxStock(), TimeLimit(Log(Stock()), 3)]
@@ -220,7 +221,9 @@ def test_render_modes_are_those_of_the_environment() -> None:
         GymEnv(Stock(), render_mode="rgb_array")
 
 
-@pytest.mark.parametrize("id", ["farm/bean-1x1-v1", "fishing/logistic-v0", "forager/two-biome-v1"])
+@pytest.mark.parametrize(
+    "id", [pytest.param("farm/bean-1x1-v1", marks=long), "fishing/logistic-v0", "forager/two-biome-v1"]
+)
 def test_the_mode_human_draws_each_step_in_a_window(id: str, monkeypatch: pytest.MonkeyPatch) -> None:
     pygame = pytest.importorskip("pygame")
     monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")

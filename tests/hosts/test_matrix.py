@@ -24,7 +24,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 SOME_HOSTS = some(
     [host for host in HOSTS if host != "reference"],
-    "JAX used before", "large batch", "64 bits", "two threads", "no home", "eight devices", "XLA off",
+    "JAX used before", "large batch", "64 bits", "two threads",
 )  # fmt: skip
 
 

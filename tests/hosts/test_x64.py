@@ -84,6 +84,7 @@ def run(script: str, wide: bool, *arguments: str) -> str:
     return done.stdout
 
 
+@long
 def test_reset_and_step_make_no_number_of_64_bits() -> None:
     assert run(TRACE, True, *IDS) == ""
 

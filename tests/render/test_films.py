@@ -25,6 +25,7 @@ from harvestgym.farm import Farm
 from harvestgym.farm.family import CATALOGUE, scene
 from harvestgym.render import video
 from harvestgym.render.video import EpisodeFrames, choose_steps, write_video
+from tests.long_form import long
 
 from .seasons import full
 
@@ -175,7 +176,10 @@ def test_the_command_line_writes_both_films(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("id", "policy", "overrides"),
-    [("fishing/logistic-random-v0", "random", {"Tmax": 30}), ("forager/flowers-v1", "random", {"horizon": 40})],
+    [
+        ("fishing/logistic-random-v0", "random", {"Tmax": 30}),
+        pytest.param("forager/flowers-v1", "random", {"horizon": 40}, marks=long),
+    ],
 )
 def test_what_is_filmed_is_the_first_episode_of_the_table(id: str, policy: str, overrides: Any) -> None:
     env = harvestgym.make(id, **overrides)
@@ -230,7 +234,9 @@ def test_a_farm_films_the_season_so_far(tmp_path: Path) -> None:
         unseen.generate_gif(tmp_path / "b.gif")
 
 
-@pytest.mark.parametrize("id", ["farm", "fishing/logistic-levels-v0", "forager/flowers-v1"])
+@pytest.mark.parametrize(
+    "id", ["farm", *(pytest.param(id, marks=long) for id in ("fishing/logistic-levels-v0", "forager/flowers-v1"))]
+)
 def test_gymnasium_records_videos_of_every_family(id: str, tmp_path: Path) -> None:
     """The farm is that of the test above, so that it is compiled once. `.ci/run` installs moviepy without what it
     requires in addition: its last release wants a Pillow that is older than the current one, and works with it too."""

@@ -28,6 +28,7 @@ from harvestgym.render.monitor_readings import VariableArray, Watch, mat2d_value
 from harvestgym.render.monitor_sinks import MAX_POINTS, PlotSink, TableSink
 from tests.farm.ponds import farm, pour
 from tests.load_script import ROOT
+from tests.long_form import long
 
 MAXRSS = 1024 if sys.platform == "linux" else 1
 """Bytes in a unit of `ru_maxrss`."""
@@ -243,6 +244,7 @@ def test_a_curve_keeps_all_of_a_history_ever_more_thinly(tmp_path: Path) -> None
     assert set(np.diff(steps)) == {16} and [row[0][""] for row in plot.numbers] == ((steps + 1.0) ** 2).tolist()
 
 
+@long
 def test_ten_thousand_days_take_no_memory(tmp_path: Path) -> None:
     """Of a farm it was 0.1 MB; here of readings alone, with every sink that is a file."""
     pytest.importorskip("pyarrow")

@@ -23,6 +23,7 @@ from harvestgym.evaluate.run import policy_named
 from harvestgym.registry import family_function
 from harvestgym.render.html_replay import read_html, to_html
 from tests.browser import DESKTOP, PHONE, Visit, chromium, visit
+from tests.long_form import long
 
 pytest.importorskip("plotly", reason="needs pip install 'harvestgym[plot]'")
 
@@ -300,6 +301,7 @@ def test_a_season_on_a_phone_in_the_dark_fits_the_screen(
         seen.check()
 
 
+@long
 def test_charts_keep_their_heights_when_the_window_is_resized(browser: Any, farm_page: Path) -> None:
     heights = "[...document.querySelectorAll('.chart')].filter(c => !c.hidden).map(c => c.offsetHeight)"
     with visit(browser, farm_page.as_uri()) as seen:

@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 
-from tests.long_form import ALL
+from tests.long_form import ALL, long
 
 IDS = ["fishing/logistic-v0", *(["farm/bean-1x1-v1", "forager/two-biome-v1"] if ALL else [])]
 """In the short form one id, since `.ci/run` repeats `tests/test_contract.py` with everything switched off."""
@@ -24,6 +24,7 @@ for id in {IDS}:
 """
 
 
+@long
 def test_environments_keep_the_contract_with_internals_switched_off() -> None:
     environment = os.environ | {"HARVESTGYM_XLA": "off"}
     done = subprocess.run([sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True)

@@ -19,6 +19,7 @@ from harvestgym.core.xla import fallback, fusion
 from harvestgym.core.xla.fusion import CompiledFunction
 from harvestgym.gym.env import GymEnv
 from harvestgym.gym.vector_env import VecEnv
+from tests.long_form import long
 from tests.toy_env import Stock
 
 marks = pytest.mark.skipif(jax.default_backend() != "cpu", reason="only CPUs need marked calls")
@@ -195,7 +196,7 @@ harvestgym.rollout(stock, random_policy(stock), jax.random.key(0), 2, 3, devices
 
 
 @marks
-@pytest.mark.parametrize(("switch", "warns"), [("", True), ("off", False)])
+@pytest.mark.parametrize(("switch", "warns"), [("", True), pytest.param("off", False, marks=long)])
 def test_a_jax_without_the_internals_is_enough(switch: str, warns: bool) -> None:
     environment = os.environ | {fallback.SWITCH_VARIABLE: switch}
     command = [sys.executable, "-c", WITHOUT_INTERNALS]

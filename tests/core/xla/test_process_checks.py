@@ -8,6 +8,8 @@ import sys
 
 import pytest
 
+from tests.long_form import long
+
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 
 SCRIPT = """
@@ -35,7 +37,14 @@ os.wait()
 REFUSED = "forked from a process that had used it"
 
 
-@pytest.mark.parametrize(("before", "found"), [("used", REFUSED), ("late", REFUSED), ("unused", "an episode began")])
+@pytest.mark.parametrize(
+    ("before", "found"),
+    [
+        ("used", REFUSED),
+        pytest.param("late", REFUSED, marks=long),
+        pytest.param("unused", "an episode began", marks=long),
+    ],
+)
 def test_a_forked_process_raises_only_if_jax_was_in_use(before: str, found: str) -> None:
     if before == "late" and not os.path.exists("/proc/self/task"):
         pytest.skip("without /proc an earlier fork leaves no trace")

@@ -27,6 +27,7 @@ from harvestgym.farm.entities.soil import Soil
 from harvestgym.farm.schema import farm_spec
 from harvestgym.gym.env import GymEnv
 from tests.farm.kinds import Spring
+from tests.long_form import long
 
 ID = "farm/contexts-1x1-v1"
 BEAN = "farm/bean-1x1-v1"
@@ -164,7 +165,7 @@ def test_what_is_shown_ends_the_observation_and_info_says_it_all(shown: Any) -> 
     assert env.contexts.describe(state.context.numbers) == drawn
 
 
-@pytest.mark.parametrize("days", [1, 3])
+@pytest.mark.parametrize("days", [1, pytest.param(3, marks=long)])
 def test_within_an_episode_it_changes_as_often_as_said(days: int) -> None:
     """The water that comes in, over what would under a flow of 1 with the same draws, is the flow of that morning."""
     env = contextual(springs({"every": {"days": days}, "draws": {FLOW: "(1, 5)"}}))
@@ -176,6 +177,7 @@ def test_within_an_episode_it_changes_as_often_as_said(days: int) -> None:
     np.testing.assert_allclose(water[0] / water[1], np.broadcast_to(flows[:-1, None, None], (9, 2, 3)), rtol=1e-4)
 
 
+@long
 def test_forecast_error_grows_with_the_lead() -> None:
     draws = {FLOW: "(1, 5)", "Field-0/altitude#m": [10, 20]}
     env = contextual(springs({"every": "step", "draws": draws, "forecast": {"lookahead#day": 2, "noise#day-1": 0}}))

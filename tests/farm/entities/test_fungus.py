@@ -88,6 +88,7 @@ def test_the_fungus_comes_and_the_fungicide_stops_it(seasons: dict[str, Season])
     assert seasons["ill"].infected.mean() > 5 * seasons["treated"].infected.mean() > 0
 
 
+@long
 def test_the_fungus_costs_lives_and_yield(seasons: dict[str, Season]) -> None:
     """Half of the plots and nine tenths of the fruit, measured; 8 standard errors leave no room for chance."""
     healthy, ill = seasons["healthy"], seasons["ill"]

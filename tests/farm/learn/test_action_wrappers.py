@@ -14,6 +14,7 @@ from harvestgym.farm import Farm
 from harvestgym.farm.learn.action_wrappers import wrap_actions
 from harvestgym.gym.env import GymEnv
 from tests.farm.ponds import farm, pour
+from tests.long_form import long
 
 
 def test_vectors_outside_the_box_count_as_its_edge(plain: Farm) -> None:
@@ -72,8 +73,8 @@ def test_a_vector_encodes_action_plot_and_amount(plain: Farm) -> None:
         wrap_actions(plain.model, "boxes")
 
 
-@pytest.mark.parametrize("mode", ["po", "ao"])
-@pytest.mark.parametrize("kind", ["discrete", "multidiscrete", "box"])
+@pytest.mark.parametrize("mode", [pytest.param("po", marks=long), "ao"])
+@pytest.mark.parametrize("kind", [pytest.param("discrete", marks=long), "multidiscrete", "box"])
 def test_pictures_of_wrapped_farms_show_the_action(mode: str, kind: str) -> None:
     """After an observation it is still morning and nothing was done."""
     model = farm(mode, max_action_schedule_size=1).model

@@ -92,7 +92,7 @@ def test_smaller_fields_are_padded() -> None:
     assert obs["plots"][0, 0, 0, water] != obs["plots"][1, 0, 0, water] != 0
 
 
-@pytest.mark.parametrize("limits", ["", "hours", "cost"])
+@pytest.mark.parametrize("limits", ["", pytest.param("hours", marks=long), "cost"])
 def test_mask_is_what_the_farm_accepts(limits: str) -> None:
     """Every order after every prefix of a random day, against the acceptance that the farm reports for the schedule."""
     env = pond("po", limits)
@@ -259,7 +259,7 @@ def test_registered_farms_have_the_interface() -> None:
         harvestgym.make(ONE_PLOT, interface="maps")
 
 
-@pytest.mark.parametrize("mode", ["po", "ao"])
+@pytest.mark.parametrize("mode", ["po", pytest.param("ao", marks=long)])
 def test_translated_policies_make_the_same_days(mode: str) -> None:
     """Two orders around an empty place of the schedule, and in mode ao two requests before them."""
     env = pond(mode)

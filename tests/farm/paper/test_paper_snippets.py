@@ -145,6 +145,7 @@ def test_3_1_1_actions() -> None:
     assert language.to_tuple(harvest) == ("BasicFarmer-0", "Field-0", "Plant-0", "harvest", {})
 
 
+@long
 def test_3_1_3_rules_and_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("game0_init.yaml").write_text(INIT, encoding="utf-8")

@@ -25,6 +25,7 @@ def season() -> tuple[Any, dict[str, np.ndarray]]:
     return env, dict(record_episode(ID, env, policy_named(ID, env, "expert"), 0))
 
 
+@long
 def test_every_death_and_harvest_is_an_event(season: tuple[Any, dict[str, np.ndarray]]) -> None:
     env, record = season
     steps = len(record["reward"]) - 1

@@ -63,6 +63,7 @@ def test_it_remembers_what_a_food_with_a_random_series_paid_last() -> None:
     assert EAST not in choose(elsewhere)
 
 
+@long
 def test_only_a_world_that_hides_rewards_has_an_oracle() -> None:
     """Elsewhere it would be the expert, who knows all that an oracle reads."""
     env = make("weather-v1")
@@ -86,6 +87,7 @@ def test_an_informed_world_reports_the_rewards_that_it_pays() -> None:
     assert paid > 0
 
 
+@long
 def test_an_informed_world_keeps_the_contract() -> None:
     check_env(InformedForager.inform(make("weather-v1")))
 

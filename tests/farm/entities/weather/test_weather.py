@@ -78,6 +78,7 @@ def test_the_error_of_a_forecast_has_the_stated_variance_at_each_lead() -> None:
         assert abs(error.mean()) < 0.06
 
 
+@long
 def test_a_forecast_is_made_each_day() -> None:
     got = jax.tree.map(np.asarray, season(farm("dry"), 3))
     errors = got.forecast_temperature[0, :, 1] - 23.0
@@ -89,6 +90,7 @@ def test_days_follow_one_another_over_the_new_year() -> None:
     assert np.asarray(got.day[0]).tolist() == [363, 364, 365, 1, 2]
 
 
+@long
 def test_dry_and_frost_days_are_counted() -> None:
     got = jax.tree.map(np.asarray, season(farm("seattle", day=[330]), 80))
     dry = frost = 0
@@ -112,6 +114,7 @@ def test_altitude_cools_and_latitude_moves_the_sun() -> None:
     assert et0[50.0] > 3 * et0[-50.0], "June in the north is midsummer, in the south midwinter"
 
 
+@long
 def test_wind_directions_follow_the_rose() -> None:
     """20,000 draws: every share is within 0.012 (3.5 standard deviations or more)."""
     got = season(farm("montpellier"), 100, episodes=200)
