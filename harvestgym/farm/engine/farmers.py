@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from harvestgym.core.checks import check_fields
+from harvestgym.core.checks import Checked
 from harvestgym.core.pytree import WIDE, par, pytree
 
 from .actions import Orders
@@ -21,11 +21,8 @@ from .reward_terms import RewardContext
 
 
 @pytree
-class Rule:
+class Rule(Checked):
     """Base class for additional rules; it forbids nothing and ends nothing."""
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
     def permits(self, orders: Orders, prices: jax.Array, context: RewardContext) -> jax.Array:
         """Return which of a day's orders are allowed, bool (m,).
@@ -79,11 +76,8 @@ class WorkResult(NamedTuple):
 
 
 @pytree
-class Farmer:
+class Farmer(Checked):
     """Base class for farmers; it carries out every order, without wages."""
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
     def init(self) -> Any:
         """Return the farmer's memory on the first morning."""

@@ -19,7 +19,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from harvestgym.core.checks import check_fields
+from harvestgym.core.checks import Checked
 from harvestgym.core.config import choose_set, load_parameter_set
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.pytree import Meta, iterate_metas, par, pytree, static
@@ -140,7 +140,7 @@ def publishes(message: type[Message]) -> Callable[[Any], Any]:
     return declare
 
 
-class Entity:
+class Entity(Checked):
     """Base class of all kinds. Subclasses are `@pytree` dataclasses of parameters.
 
     Class attributes:
@@ -166,9 +166,6 @@ class Entity:
     derived: ClassVar[Mapping[str, Meta]] = {}
     counted: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     shared: ClassVar[bool] = False
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
     def __init_subclass__(cls) -> None:
         members = [getattr(cls, n) for n in dir(cls) if callable(getattr(cls, n, None))]
