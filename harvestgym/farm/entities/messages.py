@@ -1,8 +1,7 @@
 """Messages: daily values that the entities in a field publish to each other, with units and ranks.
 
-A message of rank n may depend on messages of lower ranks only. Messages with `by_host` are published once by each
-host (plants and weeds) and stacked along a host axis. The others are summed over their publishers, and are zero if
-they have none.
+A message of rank n may depend on messages of lower ranks only. Readers stack the messages of the hosts (plants and
+weeds) along a host axis, or sum the messages of all publishers, which is zero if there are none.
 """
 
 from __future__ import annotations
@@ -35,7 +34,6 @@ class Message:
     """Base class of all messages."""
 
     rank: ClassVar[int] = 0
-    by_host: ClassVar[bool] = False
 
     @classmethod
     def zero(cls, sizes: dict[str, tuple[int, ...]]) -> Message:
@@ -110,7 +108,6 @@ class Ground(Message):
 class Canopy(Message):
     """Plants on each plot, one message per host."""
 
-    by_host: ClassVar[bool] = True
     alive: jax.Array = var("alive#nb", "living individuals that have sprouted")
     shade: jax.Array = var("shade", "share of the plot that this host shades, 0 to 1", high=1)
     height: jax.Array = var("height#cm", "height of its leaves")
@@ -192,7 +189,6 @@ class Need(Message):
     """Water and nutrients that a host needs from the soil of each plot today."""
 
     rank: ClassVar[int] = 1
-    by_host: ClassVar[bool] = True
     water: jax.Array = var("water#L", "water needed, L/day")
     nutrients: jax.Array = var(NUTRIENTS, "nutrients needed, g/day")
 
