@@ -216,10 +216,14 @@ class FarmModel(FarmStructure):
         context = self.contexts.seen(state.context)
         if not self.asks:
             return jnp.concatenate([values, *context])
-        mask = jnp.concatenate([jnp.ones(self.plan.size, bool), state.asked])
+        mask = self.observed_entries(state)
         shown = jnp.concatenate([jnp.where(mask, values, 0.0), *context])
         mask = jnp.concatenate([mask.astype(jnp.float32), *map(jnp.ones_like, context)])
         return {"values": shown, "mask": mask}
+
+    def observed_entries(self, state: FarmState) -> jax.Array:
+        """Return which entries of `full_plan` are observed in a state: the free ones, and those asked for today."""
+        return jnp.concatenate([jnp.ones(self.plan.size, bool), state.asked])
 
     def terminal(self, state: FarmState, params: FarmParams) -> jax.Array:
         def read(item: ObservedItem, plot: Any) -> tuple[jax.Array, bool]:
