@@ -21,7 +21,7 @@ from harvestgym.core.pytree import replace
 from harvestgym.core.random import keys_for
 from harvestgym.farm.entities.base import Ledger
 
-from .actions import Orders
+from .actions import DURATION, Orders
 from .farm_structure import FarmStructure
 from .farmers import Work, WorkResult, delegate
 from .field_day import draw_day, map_fields, simulate_day
@@ -181,7 +181,7 @@ class FarmModel(FarmStructure):
         asked = orders.kind > 0
         for rule in params.rules.values():
             asked = asked & rule.permits(orders, jnp.where(asked, prices, 0.0), self.reward_context(state, params))
-        minutes, none = self.actions.minutes(orders), jnp.zeros(orders.kind.shape, jnp.float32)
+        minutes, none = self.actions.parameter(DURATION, orders), jnp.zeros(orders.kind.shape, jnp.float32)
         request = Work(asked, minutes, prices, none, state.day)
         return delegate("work", params.farmers, state.farmers, orders.farmer, request)
 
