@@ -14,7 +14,6 @@ import numpy as np
 
 from harvestgym.core import yaml_io
 from harvestgym.core.errors import ConfigError, check_name
-from harvestgym.core.pytree import Meta
 from harvestgym.core.view.tables import describe_range
 from harvestgym.farm.build.farm_writer import to_yaml
 from harvestgym.farm.engine.name_table import WHOLE, NameTable, build_tree, put_once, walk_tree
@@ -172,12 +171,8 @@ def init_text(names: NameTable) -> str:
         for slot in field.slots:
             free = [v for v in names.variables if v.where == (field.name, slot.name) and v.is_initial]
             lines += [f"  {slot.name}:"] * bool(free)
-            lines += [f"    {v.key}:  # {_range(v.meta)}" for v in free]
+            lines += [f"    {v.key}:  # {describe_range(v.meta)}" for v in free]
     return "\n".join(lines) + "\n"
-
-
-def _range(meta: Meta) -> str:
-    return ", ".join(meta.labels) or describe_range(meta)
 
 
 def actions_text(names: NameTable, size: int) -> str:
