@@ -57,7 +57,7 @@ class FarmModel(FarmStructure):
         params = self.contexts.apply(params, context and context.numbers)
         zero, none = {name: jnp.float32(0.0) for name in self.tallies}, jnp.zeros(self.schedule, bool)
         return FarmState(
-            fields=draw_initial_states(key, self.fields, self.starts, params.fields, params.starts),
+            fields=draw_initial_states(key, self.fields, self.starts, params),
             farmers=tuple(farmer.init() for farmer in params.farmers),
             totals=zero,
             today=zero,
