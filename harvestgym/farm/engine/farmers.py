@@ -151,15 +151,13 @@ class HourlyFarmer(Farmer):
 
     def work(self, memory: HourlyMemory, work: Work) -> WorkResult:
         minutes = jnp.where(work.minutes > 0, work.minutes, self.intervention)
-        done, after, wages = self._accept(memory, work, minutes)
-        return WorkResult(done, after._replace(minutes=jnp.float32(0.0)), wages)
+        result = self._accept(memory, work, minutes)
+        return result._replace(memory=result.memory._replace(minutes=jnp.float32(0.0)))
 
     def look(self, memory: HourlyMemory, work: Work) -> WorkResult:
-        return WorkResult(*self._accept(memory, work, work.entries * self.observation))
+        return self._accept(memory, work, work.entries * self.observation)
 
-    def _accept(
-        self, memory: HourlyMemory, work: Work, minutes: jax.Array
-    ) -> tuple[jax.Array, HourlyMemory, jax.Array]:
+    def _accept(self, memory: HourlyMemory, work: Work, minutes: jax.Array) -> WorkResult:
         wages = self.wage * minutes / 60
 
         def take(left: HourlyMemory, order: tuple[jax.Array, ...]) -> tuple[HourlyMemory, jax.Array]:
@@ -168,7 +166,7 @@ class HourlyFarmer(Farmer):
             return HourlyMemory(left.minutes + done * time, left.money - done * money), done
 
         after, done = jax.lax.scan(take, memory, (work.wanted, minutes, work.price + wages))
-        return done, after, jnp.sum(done * wages)
+        return WorkResult(done, after, jnp.sum(done * wages))
 
 
 def _first(wanted: jax.Array, limit: jax.Array) -> jax.Array:
