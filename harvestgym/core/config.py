@@ -38,6 +38,9 @@ if TYPE_CHECKING:
 
 ConfiguredT = TypeVar("ConfiguredT")
 ModelT = TypeVar("ModelT", bound=BaseModel)
+Combine = Callable[[Mapping[str, Any], Mapping[str, Any]], dict[str, Any]]
+"""A function that merges the second mapping into the first, which it extends."""
+
 NOTES = ("source", "unit", "doc")
 
 Hard = Annotated[str, Field(description="why a simple policy fails, and the trade-off; one or two sentences")]
@@ -295,17 +298,14 @@ def read_sets(path: Path) -> dict[str, dict[str, Any]]:
 
 
 def resolve_extends(
-    name: str,
-    read: Callable[[str, str], Mapping[str, Any]],
-    combine: Callable[[Mapping[str, Any], Mapping[str, Any]], dict[str, Any]] | None = None,
-    seen: tuple[str, ...] = (),
+    name: str, read: Callable[[str, str], Mapping[str, Any]], combine: Combine | None = None, seen: tuple[str, ...] = ()
 ) -> dict[str, Any]:
     """Return the mapping `name`, merged into the mapping that it `extends:`, recursively.
 
     Args:
         name: the name of the mapping.
         read: returns the mapping for a name as written; its second argument is the name that extends it, or "".
-        combine: merges a mapping into its base, by default `merge`.
+        combine: as in `Combine`, by default `merge`.
         seen: the names that extend this name.
     """
     if name in seen:
@@ -318,9 +318,7 @@ def resolve_extends(
     return (combine or merge)(base, data)
 
 
-def read_extended(
-    path: Path, what: str, combine: Callable[[Mapping[str, Any], Mapping[str, Any]], dict[str, Any]] | None = None
-) -> dict[str, Any]:
+def read_extended(path: Path, what: str, combine: Combine | None = None) -> dict[str, Any]:
     """Read the YAML file of a `what`, merged into the file in the same folder that it `extends:`, recursively."""
 
     def read(name: Any, child: str) -> dict[str, Any]:
