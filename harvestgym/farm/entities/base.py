@@ -168,10 +168,10 @@ class Entity(Checked):
     shared: ClassVar[bool] = False
 
     def __init_subclass__(cls) -> None:
-        members = [getattr(cls, n) for n in dir(cls) if callable(getattr(cls, n, None))]
-        found = [m.action for m in members if hasattr(m, "action")]
-        cls.actions = tuple(sorted(found, key=lambda a: list(_order(cls)).index(a.method)))
-        cls.published = tuple((m.publishes, m.__name__) for m in members if hasattr(m, "publishes"))
+        names = dict.fromkeys(name for base in reversed(cls.__mro__) for name in vars(base))
+        members = {name: getattr(cls, name, None) for name in names}
+        cls.actions = tuple(member.action for member in members.values() if hasattr(member, "action"))
+        cls.published = tuple((members[n].publishes, n) for n in sorted(names) if hasattr(members[n], "publishes"))
 
     @classmethod
     def file(cls) -> Path:
@@ -269,10 +269,6 @@ def _find_module(cls: type) -> Path | None:
         return Path(inspect.getfile(cls)).with_suffix(".yaml")
     except (OSError, TypeError):
         return None
-
-
-def _order(cls: type) -> list[str]:
-    return [name for base in reversed(cls.__mro__) for name in vars(base)]
 
 
 class Board:
