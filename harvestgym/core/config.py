@@ -347,13 +347,6 @@ def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     return out
 
 
-def load_parameter_set(cls: type[ConfiguredT], path: Path, which: str | Mapping[str, Any]) -> ConfiguredT:
-    """Load the set `which` from a YAML file, or build a set from a mapping (which may have `extends:`)."""
-    name, data = choose_set(path, which, cls.__name__)
-    whole = isinstance(which, str)
-    return build_params(cls, data, f"{path.name} > {name}" if whole else f"{cls.__name__} (extends {name})")
-
-
 def choose_set(path: Path, which: str | Mapping[str, Any], kind: str) -> tuple[str, dict[str, Any]]:
     """Return the name of the set that `which` names or extends (the first by default), and the resulting entries."""
     sets = read_sets(path)

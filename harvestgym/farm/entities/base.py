@@ -20,7 +20,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from harvestgym.core.checks import Checked
-from harvestgym.core.config import choose_set, load_parameter_set
+from harvestgym.core.config import build_params, choose_set
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.pytree import Meta, iterate_metas, par, pytree, static
 from harvestgym.core.view.scene import Mark, Sprite, load_sprites
@@ -188,7 +188,9 @@ class Entity(Checked):
         """Return the parameter set `which`: a name, or a mapping with `extends:` that modifies a named set."""
         if "__dataclass_fields__" not in vars(cls):
             pytree(cls)  # a subclass that only changes methods needs no decorator
-        return load_parameter_set(cls, cls.file(), which)
+        name, data = choose_set(cls.file(), which, cls.__name__)
+        whole = isinstance(which, str)
+        return build_params(cls, data, f"{cls.file().name} > {name}" if whole else f"{cls.__name__} (extends {name})")
 
     @classmethod
     def written(cls, which: str | Mapping[str, Any]) -> Mapping[str, Any]:
