@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from harvestgym.core.errors import ConfigError, unknown
+from harvestgym.core.errors import ConfigError, check_name
 
 YEAR = 365
 """Days in a farm year: 29 February is left out, so that a day number is the same date every year."""
@@ -125,8 +125,7 @@ def read_table(
     as mm/day; "mm" and "occurrence" set this explicitly. A `WeatherTableError` names the file, row and column; rows are
     counted from 1, without the header.
     """
-    if rain not in ("auto", "mm", "occurrence"):
-        raise unknown("kind of rain", rain, ("auto", "mm", "occurrence"))
+    check_name("kind of rain", rain, ("auto", "mm", "occurrence"))
     if isinstance(source, str | os.PathLike):
         name = name or Path(source).name
         header, body = _from_csv(Path(source), name)

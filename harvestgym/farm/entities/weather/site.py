@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 
 from harvestgym.core import yaml_io
 from harvestgym.core.config import Strict, validate
-from harvestgym.core.errors import unknown
+from harvestgym.core.errors import check_name
 from harvestgym.farm.weather_data.normals import Normals, measure_normals
 from harvestgym.farm.weather_data.table import WeatherTable, constant_table, read_table
 
@@ -82,8 +82,7 @@ def load_site(name: str) -> Site:
 
 @functools.cache
 def _load_shipped(name: str) -> Site:
-    if name not in site_names():
-        raise unknown("weather site", name, site_names())
+    check_name("weather site", name, site_names())
     return read_site(FOLDER / f"{name}.yaml")
 
 
