@@ -8,6 +8,7 @@ day.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import jax
@@ -44,9 +45,6 @@ class CostCap(Rule):
 
     def permits(self, orders: Orders, prices: jax.Array, context: RewardContext) -> jax.Array:
         return jnp.cumsum(prices) <= self.most
-
-
-UNLIMITED = 2**31 - 1
 
 
 class Work(NamedTuple):
@@ -108,16 +106,16 @@ def delegate(
     return WorkResult(done, tuple(after), wages)
 
 
+_limit = partial(par, low=0, dtype="int", default=2**31 - 1)
+"""A daily limit, by default one that is never reached."""
+
+
 @pytree
 class BasicFarmer(Farmer):
     """Farmer who is always available, with a maximum number of interventions and observations a day."""
 
-    max_daily_interventions: jax.Array = par(
-        "max_daily_interventions", "interventions a day", low=0, dtype="int", default=UNLIMITED
-    )
-    max_daily_observations: jax.Array = par(
-        "max_daily_observations", "observations a day", low=0, dtype="int", default=UNLIMITED
-    )
+    max_daily_interventions: jax.Array = _limit("max_daily_interventions", "interventions a day")
+    max_daily_observations: jax.Array = _limit("max_daily_observations", "observations a day")
 
     def work(self, memory: Any, work: Work) -> WorkResult:
         return WorkResult(_first(work.wanted, self.max_daily_interventions), memory, jnp.float32(0.0))
