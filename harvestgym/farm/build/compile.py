@@ -30,7 +30,7 @@ from harvestgym.farm.engine.observations import ObservationPlan, ObservedItem
 from harvestgym.farm.engine.reward_terms import Term
 from harvestgym.farm.engine.scoring import compile_score
 from harvestgym.farm.engine.state import FarmParams, FieldParams
-from harvestgym.farm.engine.variables import build_slots, entity_names, list_variables, number_repeats
+from harvestgym.farm.engine.variables import build_slots, list_variables, number_repeats
 from harvestgym.farm.entities.base import Entity
 from harvestgym.farm.policies.expert_rules import rule_policy
 from harvestgym.farm.public_names import KINDS
@@ -132,7 +132,8 @@ def find_streams(fields: Mapping[str, FieldParams], own_weather: Collection[str]
     found: dict[str, dict[str, str]] = {name: {} for name in fields}
     first: list[tuple[str, Any]] = []
     for name, field in fields.items():
-        for slot, entity in zip(entity_names([type(e) for e in field.entities]), field.entities, strict=True):
+        names = number_repeats([type(e).__name__ for e in field.entities])
+        for slot, entity in zip(names, field.entities, strict=True):
             if not entity.shared or name in own_weather:
                 continue
             mine = (entity, field.place.latitude, field.place.longitude)

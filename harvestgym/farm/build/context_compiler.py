@@ -20,7 +20,7 @@ from harvestgym.farm.build.components import compile_field, load_kind
 from harvestgym.farm.engine.contexts import ContextDraw, ContextSampler, LeafUpdate
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.engine.state import ContextParams, FarmParams, FieldParams
-from harvestgym.farm.engine.variables import entity_names
+from harvestgym.farm.engine.variables import number_repeats
 from harvestgym.farm.schema import ContextSpec, FieldSpec, Interval, Localization, MixtureSpec
 
 WHERE = "context > draws"
@@ -167,12 +167,8 @@ class _Reader:
         field = self.model.fields[index]
         spec = reduce(lambda now, item: replace_part(now, *item), changes.items(), self.model.spec.fields[field.name])
         changed = {part.partition("/")[0] for part in changes}
-        entities = [
-            load_kind(kind).named(which) if slot.name in changed else made
-            for slot, (kind, which), made in zip(
-                field.slots, spec.entities, self.model.defaults.fields[index].entities, strict=True
-            )
-        ]
+        made = zip(field.slots, spec.entities, self.model.defaults.fields[index].entities, strict=True)
+        entities = [load_kind(kind).named(which) if slot.name in changed else old for slot, (kind, which), old in made]
         return compile_field(spec, entities)
 
     def _fitting(self, params: FarmParams, value: Any, where: str) -> list[np.ndarray]:
@@ -216,7 +212,7 @@ def replace_part(field: FieldSpec, part: str, value: Any, where: str = "") -> Fi
         group = getattr(field, PLACE[part]).model_dump(by_alias=True) | {part: value}
         return validate(FieldSpec, dict(field) | {PLACE[part]: group}, where or "field")
     entity, _, key = part.partition("/")
-    names = entity_names([load_kind(kind) for kind, _ in field.entities])
+    names = number_repeats([load_kind(kind).__name__ for kind, _ in field.entities])
     check_name("entity", entity, names if key else [*names, *PLACE], where)
     entities: list[Any] = list(field.entities)
     i = names.index(entity)
