@@ -25,6 +25,7 @@ from pydantic import (
     PlainValidator,
     ValidationError,
     create_model,
+    model_validator,
 )
 from pydantic_core import ErrorDetails
 
@@ -78,6 +79,19 @@ class Exact(Strict):
     """A model without type conversion: "3" and yes are not numbers."""
 
     model_config = ConfigDict(strict=True)
+
+
+def require_one_of(*names: str) -> Any:
+    """Return a validator for a model in which exactly one of some fields has a value."""
+
+    def check(made: Any) -> Any:
+        given = [name for name in names if getattr(made, name) is not None]
+        if len(given) != 1:
+            known, got = f"{', '.join(names[:-1])} and {names[-1]}", " and ".join(given) or "none"
+            raise ValueError(f"expected exactly one of {known}, got {got}")
+        return made
+
+    return model_validator(mode="after")(check)
 
 
 def validate(model: type[ModelT], data: Any, where: str) -> ModelT:
