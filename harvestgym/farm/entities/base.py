@@ -296,7 +296,7 @@ class Board:
     def read_sum(self, kind: type[MessageT]) -> MessageT:
         """Return the sum of all messages of this kind; zero if nothing publishes it."""
         found = [message.whole(self.place.sizes) for message in self._read(kind).values()]
-        return reduce(operator.add, found) if found else kind.zero(self.place.sizes)  # pyright: ignore[reportReturnType]
+        return reduce(operator.add, found) if found else zero_values(kind, self.place.sizes)  # pyright: ignore
 
     def read_own(self, kind: type[MessageT]) -> MessageT:
         """Return the part of a message that concerns the reader itself.
@@ -317,8 +317,8 @@ class Board:
         that publish none."""
         found, sizes = self._read(kind), self.place.sizes
         if not self.place.hosts:
-            return jax.tree.map(lambda leaf: jnp.zeros((0, *leaf.shape), leaf.dtype), kind.zero(sizes))  # pyright: ignore
-        each = [found[host].whole(sizes) if host in found else kind.zero(sizes) for host in self.place.hosts]
+            return jax.tree.map(lambda leaf: jnp.zeros((0, *leaf.shape), leaf.dtype), zero_values(kind, sizes))
+        each = [found[host].whole(sizes) if host in found else zero_values(kind, sizes) for host in self.place.hosts]
         return jax.tree.map(lambda *leaves: jnp.stack(leaves), *each)  # pyright: ignore
 
     def read_others(self, kind: type[MessageT]) -> list[MessageT]:

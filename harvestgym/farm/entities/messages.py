@@ -35,11 +35,6 @@ class Message:
 
     rank: ClassVar[int] = 0
 
-    @classmethod
-    def zero(cls, sizes: dict[str, tuple[int, ...]]) -> Message:
-        """Return the message with all values zero, for the given axis `sizes`."""
-        return zero_values(cls, sizes)
-
     def whole(self, sizes: dict[str, tuple[int, ...]]) -> Message:
         """Return the message with all arrays as float32, broadcast to their full shapes."""
         full = {name: meta_shape(meta, sizes) for name, meta in iterate_metas(type(self))}
