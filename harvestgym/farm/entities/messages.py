@@ -7,12 +7,13 @@ weeds) along a host axis, or sum the messages of all publishers, which is zero i
 from __future__ import annotations
 
 import dataclasses
+from functools import partial
 from typing import ClassVar, TypeVar
 
 import jax
 import jax.numpy as jnp
 
-from harvestgym.core.pytree import WIDE, Meta, iterate_metas, pytree, var
+from harvestgym.core.pytree import Meta, iterate_metas, pytree, var
 
 T = TypeVar("T")
 
@@ -57,8 +58,8 @@ def zero_values(cls: type[T], sizes: dict[str, tuple[int, ...]]) -> T:
     return cls(**{name: jnp.zeros(meta_shape(meta, sizes), meta.array_dtype) for name, meta in metas})
 
 
-def _field_var(key: str, doc: str, low: float = 0.0, high: float = WIDE) -> jax.Array:
-    return var(key, doc, axes=(), low=low, high=high)
+_field_var = partial(var, axes=())
+"""A variable with one value for the whole field."""
 
 
 @pytree

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping
-from functools import reduce
+from functools import partial, reduce
 from typing import Any
 
 import jax
@@ -19,17 +19,16 @@ import numpy as np
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.pytree import par, pytree
 
+_end = partial(par, low=-1e6, high=1e6, endless=True)
+"""An end of an interval, in the unit of the driver; an open interval has none."""
+
 
 @pytree
 class Window:
     """A favourable interval `[low, high]` of a driver, and the cost per unit of distance from it."""
 
-    low: jax.Array = par(
-        "low", "lower end of the favourable interval, in the driver's unit", low=-1e6, high=1e6, endless=True
-    )
-    high: jax.Array = par(
-        "high", "upper end of the favourable interval, in the driver's unit", low=-1e6, high=1e6, endless=True
-    )
+    low: jax.Array = _end("low", "lower end of the favourable interval, in the driver's unit")
+    high: jax.Array = _end("high", "upper end of the favourable interval, in the driver's unit")
     sensitivity: jax.Array = par("sensitivity", "exponent per unit of distance outside", low=0.0, high=1e6)
 
     def check(self) -> Iterator[str]:
