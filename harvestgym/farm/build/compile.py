@@ -86,12 +86,8 @@ def _compile_farm(spec: FarmSpec, entities: Entities, ready: ReadyComponents) ->
     starts = share_starts(compile_initial_values(rules.init, variables, fields), names)
     formulas = FormulaCompiler(names, ready.functions)
     stops = formulas.compile_any(rules.terminal_conditions, STOPS)
-    further = {
-        n: ready.rules.get(n) or build_component(r, Rule, f"rules > further > {n}") for n, r in rules.further.items()
-    }
-    terms = {
-        n: ready.terms.get(n) or build_component(t, Term, f"scoring > terms > {n}") for n, t in scoring.terms.items()
-    }
+    further = _build_named(rules.further, ready.rules, Rule, "rules > further")
+    terms = _build_named(scoring.terms, ready.terms, Term, "scoring > terms")
     defaults = FarmParams(
         fields=fields,
         farmers=farmers,
@@ -111,6 +107,11 @@ def _compile_farm(spec: FarmSpec, entities: Entities, ready: ReadyComponents) ->
         asked = everything if listed is None else plan_observations(names, listed, "rules > observations")
         parts |= {"asks": True, "offered": _offer(asked, plan)}
     return FarmModel(**parts)
+
+
+def _build_named(specs: Mapping[str, Any], ready: Mapping[str, Any], base: type, where: str) -> dict[str, Any]:
+    """Build the components described under some names; those that are `ready` replace them."""
+    return {n: ready.get(n) or build_component(spec, base, f"{where} > {n}") for n, spec in specs.items()}
 
 
 def name_farm(
