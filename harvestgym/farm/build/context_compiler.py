@@ -148,8 +148,8 @@ class _Reader:
         mix = value.get("mix") if isinstance(value, Mapping) else None
         if mix is None:
             return self._written(name, value, where)
-        shares = _shares(mix, where)
-        return _mixed([self._written(name, which, where) for which in mix], shares, where)
+        shares, variants = _read_shares(mix, where), [self._written(name, which, where) for which in mix]
+        return [_mean(np.stack(leaves), shares, where) for leaves in zip(*variants, strict=True)]
 
     def _written(self, name: str, value: Any, where: str) -> list[np.ndarray]:
         field, _, part = name.partition("/")
@@ -231,21 +231,17 @@ def _leaves(params: FarmParams) -> list[np.ndarray]:
     return [np.asarray(leaf) for leaf in jax.tree.leaves(params)]
 
 
-def _shares(mix: Any, where: str) -> list[float]:
+def _read_shares(mix: Any, where: str) -> np.ndarray:
     shares = list(mix.values()) if isinstance(mix, Mapping) else []
     numbers = all(isinstance(s, (int, float)) and not isinstance(s, bool) and s >= 0 for s in shares)
     if not shares or not numbers or abs(sum(shares) - 1) > 1e-6:
         expected = "a mix with shares that sum to 1, as {sand: 0.25, clay: 0.75}"
         raise ConfigError(f"{where}: expected {expected}, got {mix!r}")
-    return [float(share) for share in shares]
-
-
-def _mixed(variants: Sequence[Sequence[np.ndarray]], shares: Sequence[float], where: str) -> list[np.ndarray]:
-    """Return the mean of the variants, weighted by the shares, leaf by leaf."""
-    return [_mean(np.stack(leaves), np.asarray(shares), where) for leaves in zip(*variants, strict=True)]
+    return np.asarray(shares, float)
 
 
 def _mean(leaves: np.ndarray, shares: np.ndarray, where: str) -> np.ndarray:
+    """Return the mean of a leaf's variants, weighted by the shares."""
     if all(np.array_equal(leaf, leaves[0], equal_nan=leaves.dtype.kind == "f") for leaf in leaves):
         return leaves[0]
     _check_finite(leaves, where)
