@@ -89,9 +89,7 @@ def _settle_field(field: FieldSlots, keys: list[jax.Array], params: FieldParams,
 
 
 def compile_initial_values(
-    init: Mapping[str, Any],
-    variables: Sequence[Variable],
-    fields: Sequence[FieldParams],
+    init: Mapping[str, Any], variables: Sequence[Variable], fields: Sequence[FieldParams]
 ) -> list[tuple[InitialValue, Any]]:
     """Compile a farm file's initial values `field: entity: variable: values`, given in canonical names."""
     table = {(*v.where, v.key): v for v in variables}
