@@ -173,9 +173,8 @@ class ExpertAgent:
     """A farm's expert rules as a callable that maps one agent's observations to actions, for one season."""
 
     def __init__(self, model: FarmModel) -> None:
-        self._policy = rule_policy(model).traced()
-        self._act = jax.jit(self._policy.act)
-        self._memory = self._policy.init
+        policy = rule_policy(model).traced()
+        self._act, self._memory = jax.jit(policy.act), policy.init
 
     def __call__(self, obs: np.ndarray) -> int:
         """Return the action for the next day."""
