@@ -93,8 +93,7 @@ class NameTable:
     @cached_property
     def tree(self) -> dict[EntityKey, dict[str, Any]]:
         """The variable keys of each entity, as a tree whose leaves are of type `Variable`."""
-        keys = {v: v.key.split("/") for v in self.variables}
-        return {key: build_tree((keys[v], v) for v in self.variables if v.where == key) for key in self.slots}
+        return {key: build_tree((v.key.split("/"), v) for v in self.variables if v.where == key) for key in self.slots}
 
     def farmer(self, name: Any, where: str = "") -> int:
         """Return the number of a farmer, such as `BasicFarmer-0`; `farmer-0` is the first farmer of any kind."""
