@@ -7,6 +7,7 @@ entries in which the choices differ.
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Mapping, Sequence
 from functools import reduce
 from typing import Any, NamedTuple
@@ -96,13 +97,12 @@ def _days(context: ContextSpec, shown: Sequence[str]) -> tuple[int, int]:
 
 
 def _check_disjoint(reads: Sequence[CompiledDraw]) -> None:
-    for i, read in enumerate(reads):
-        for other in reads[:i]:
-            if read.single == other.single and read.draw.decides & other.draw.decides:
-                raise ConfigError(
-                    f"{WHERE}: expected draws of different parameters, got {other.draw.name} and {read.draw.name}; "
-                    "try leaving one out, or choices of a field for parameters that belong together"
-                )
+    for one, other in itertools.combinations(reads, 2):
+        if one.single == other.single and one.draw.decides & other.draw.decides:
+            raise ConfigError(
+                f"{WHERE}: expected draws of different parameters, got {one.draw.name} and {other.draw.name}; "
+                "try leaving one out, or choices of a field for parameters that belong together"
+            )
 
 
 class _Reader:
