@@ -41,10 +41,8 @@ class Source:
     def read(self) -> Mapping[str, Any]:
         """Return its content, empty if the file is not generated yet; ConfigError if its folder does not exist."""
         if self.path is None:
-            return _mapping({} if self._value is None else self._value, "rules")
-        if self.path.is_dir():
-            raise ConfigError(f"{self.path}: expected the name of a YAML file, got a folder")
-        if self.path.is_file():
+            return _mapping(self._value, "rules")
+        if self.path.exists():
             return _mapping(yaml_io.read_file(self.path), str(self.path))
         if not self.path.parent.is_dir():
             raise ConfigError(f"{self.path}: expected an existing folder, got none; try creating "
