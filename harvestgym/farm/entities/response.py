@@ -70,12 +70,11 @@ def driver_names(response: type[Response]) -> tuple[str, ...]:
 def exponents(response: Response, drivers: Mapping[str, Any]) -> dict[str, jax.Array]:
     """Return each driver's term of the exponent, by name; ConfigError for a window without a driver."""
     names = driver_names(type(response))
-    for name in names:
-        if name not in drivers:
-            raise ConfigError(
-                f"{type(response).__name__}: expected a driver for the window {name!r}, got {', '.join(drivers)}; "
-                f"try a soil whose message Ground has factors={{{name!r}: ...}}"
-            )
+    if missing := [name for name in names if name not in drivers]:
+        raise ConfigError(
+            f"{type(response).__name__}: expected a driver for the window {missing[0]!r}, got {', '.join(drivers)}; "
+            f"try a soil whose message Ground has factors={{{missing[0]!r}: ...}}"
+        )
     windows = {name: getattr(response, name) for name in names}
     return {n: w.sensitivity * distance(drivers[n], w.low, w.high) for n, w in windows.items()}
 
