@@ -25,6 +25,7 @@ from pydantic import (
     PlainValidator,
     ValidationError,
     create_model,
+    model_validator,
 )
 from pydantic_core import ErrorDetails
 
@@ -38,6 +39,9 @@ if TYPE_CHECKING:
 
 ConfiguredT = TypeVar("ConfiguredT")
 ModelT = TypeVar("ModelT", bound=BaseModel)
+Combine = Callable[[Mapping[str, Any], Mapping[str, Any]], dict[str, Any]]
+"""A function that merges the second mapping into the first, which it extends."""
+
 NOTES = ("source", "unit", "doc")
 
 Hard = Annotated[str, Field(description="why a simple policy fails, and the trade-off; one or two sentences")]
@@ -75,6 +79,19 @@ class Exact(Strict):
     """A model without type conversion: "3" and yes are not numbers."""
 
     model_config = ConfigDict(strict=True)
+
+
+def require_one_of(*names: str) -> Any:
+    """Return a validator for a model in which exactly one of some fields has a value."""
+
+    def check(made: Any) -> Any:
+        given = [name for name in names if getattr(made, name) is not None]
+        if len(given) != 1:
+            known, got = f"{', '.join(names[:-1])} and {names[-1]}", " and ".join(given) or "none"
+            raise ValueError(f"expected exactly one of {known}, got {got}")
+        return made
+
+    return model_validator(mode="after")(check)
 
 
 def validate(model: type[ModelT], data: Any, where: str) -> ModelT:
@@ -295,17 +312,14 @@ def read_sets(path: Path) -> dict[str, dict[str, Any]]:
 
 
 def resolve_extends(
-    name: str,
-    read: Callable[[str, str], Mapping[str, Any]],
-    combine: Callable[[Mapping[str, Any], Mapping[str, Any]], dict[str, Any]] | None = None,
-    seen: tuple[str, ...] = (),
+    name: str, read: Callable[[str, str], Mapping[str, Any]], combine: Combine | None = None, seen: tuple[str, ...] = ()
 ) -> dict[str, Any]:
     """Return the mapping `name`, merged into the mapping that it `extends:`, recursively.
 
     Args:
         name: the name of the mapping.
         read: returns the mapping for a name as written; its second argument is the name that extends it, or "".
-        combine: merges a mapping into its base, by default `merge`.
+        combine: as in `Combine`, by default `merge`.
         seen: the names that extend this name.
     """
     if name in seen:
@@ -318,9 +332,7 @@ def resolve_extends(
     return (combine or merge)(base, data)
 
 
-def read_extended(
-    path: Path, what: str, combine: Callable[[Mapping[str, Any], Mapping[str, Any]], dict[str, Any]] | None = None
-) -> dict[str, Any]:
+def read_extended(path: Path, what: str, combine: Combine | None = None) -> dict[str, Any]:
     """Read the YAML file of a `what`, merged into the file in the same folder that it `extends:`, recursively."""
 
     def read(name: Any, child: str) -> dict[str, Any]:
@@ -347,13 +359,6 @@ def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
         both = isinstance(value, Mapping) and isinstance(out.get(key), Mapping)
         out[key] = merge(out[key], value) if both else value
     return out
-
-
-def load_parameter_set(cls: type[ConfiguredT], path: Path, which: str | Mapping[str, Any]) -> ConfiguredT:
-    """Load the set `which` from a YAML file, or build a set from a mapping (which may have `extends:`)."""
-    name, data = choose_set(path, which, cls.__name__)
-    whole = isinstance(which, str)
-    return build_params(cls, data, f"{path.name} > {name}" if whole else f"{cls.__name__} (extends {name})")
 
 
 def choose_set(path: Path, which: str | Mapping[str, Any], kind: str) -> tuple[str, dict[str, Any]]:

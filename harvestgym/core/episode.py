@@ -21,6 +21,9 @@ from .random import key_for
 StepFunction = Callable[[Any, Any, Any], tuple[Any, Any, Any]]
 """`step(world, action, now) -> (world, obs, result)`; `obs` is the next observation, `result` usually a `Timestep`."""
 
+AddFunction = Callable[[Any, Any, Any, jax.Array], Any]
+"""`add(total, action, result, now) -> total`, with the step added."""
+
 
 class Loop(NamedTuple):
     """One environment, or a batch, between two steps.
@@ -62,16 +65,11 @@ def scan_steps(
 
 
 def run_to_end(
-    policy: Policy,
-    step: StepFunction,
-    start: Loop,
-    max_steps: int,
-    total: Any,
-    add: Callable[[Any, Any, Any, jax.Array], Any],
+    policy: Policy, step: StepFunction, start: Loop, max_steps: int, total: Any, add: AddFunction
 ) -> tuple[Loop, Any]:
     """Step a batch of `RunState` until all episodes end or `max_steps` is reached; return the last loop and the total.
 
-    `add(total, action, result, now)` adds a step to the total. Ended episodes keep their loop and total.
+    Ended episodes keep their loop and total.
     """
 
     def is_running(state: tuple[jax.Array, Loop, Any]) -> jax.Array:

@@ -149,14 +149,11 @@ def _learn_all(learns: tuple[Any, ...], carries: tuple[Any, ...], last: Timestep
 
 
 def _switch(which: jax.Array, acts: tuple[Any, ...], carries: tuple[Any, ...], obs: Any, key: jax.Array) -> Any:
-    def branch(i: int) -> Callable[[], Any]:
-        def act() -> Any:
-            carry, action = acts[i](carries[i], obs, key)
-            return (*carries[:i], carry, *carries[i + 1 :]), jax.tree.map(jnp.asarray, action)
+    def act(i: int) -> Any:
+        carry, action = acts[i](carries[i], obs, key)
+        return (*carries[:i], carry, *carries[i + 1 :]), jax.tree.map(jnp.asarray, action)
 
-        return act
-
-    return jax.lax.switch(which, [branch(i) for i in range(len(acts))])
+    return jax.lax.switch(which, [partial(act, i) for i in range(len(acts))])
 
 
 def sample(space: gymnasium.Space[Any], key: jax.Array) -> Any:

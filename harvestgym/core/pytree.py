@@ -20,6 +20,8 @@ import numpy as np
 
 PytreeT = TypeVar("PytreeT")
 
+FieldKey = str | tuple[str, ...]
+"""The public name of a field, or those of its entries along a leading axis."""
 FieldKind = Literal["var", "par", "open", "static"]
 Dtype = Literal["float", "int", "bool"]
 
@@ -82,33 +84,18 @@ def unit_of(key: str) -> str:
     return key.partition("#")[2]
 
 
-def _describe(
-    kind: FieldKind,
-    key: str | tuple[str, ...],
-    doc: str,
-    default: Any = dataclasses.MISSING,
-    *,
-    dtype: Dtype = "float",
-    labels: tuple[str, ...] = (),
-    **more: Any,
-) -> Any:
+def _describe(kind: FieldKind, key: FieldKey, doc: str, default: Any = dataclasses.MISSING, **more: Any) -> Any:
     """Return a dataclass field with its description; `more` contains additional attributes of `Meta`."""
-    if labels:
-        dtype, more = "int", more | {"low": 0, "high": len(labels) - 1}
-    if dtype == "bool" and kind == "var":
+    if labels := more.get("labels"):
+        more |= {"dtype": "int", "low": 0, "high": len(labels) - 1}
+    elif kind == "var" and more.get("dtype") == "bool":
         more |= {"low": 0, "high": 1}
     keys = (key,) if isinstance(key, str) else tuple(key)
-    return dataclasses.field(default=default, metadata={"meta": Meta(kind, keys, doc, dtype, labels=labels, **more)})
+    return dataclasses.field(default=default, metadata={"meta": Meta(kind, keys, doc, **more)})
 
 
 def var(
-    key: str | tuple[str, ...],
-    doc: str,
-    *,
-    low: float = 0.0,
-    high: float = WIDE,
-    axes: tuple[str, ...] = ("plot",),
-    **more: Any,
+    key: FieldKey, doc: str, *, low: float = 0.0, high: float = WIDE, axes: tuple[str, ...] = ("plot",), **more: Any
 ) -> Any:
     """Declare a state variable: traced, in `[low, high]`, observed under `key` unless hidden; per plot by default.
 
@@ -117,7 +104,7 @@ def var(
     return _describe("var", key, doc, low=low, high=high, axes=axes, **more)
 
 
-def par(key: str | tuple[str, ...], doc: str, *, default: Any = dataclasses.MISSING, **more: Any) -> Any:
+def par(key: FieldKey, doc: str, *, default: Any = dataclasses.MISSING, **more: Any) -> Any:
     """Declare a parameter: traced (so that it can be vmapped, sampled per episode, differentiated) and read from YAML.
 
     `more` may contain `low`, `high`, `dtype`, `labels`, `endless`, `unknown` and `axes` of `Meta`. A parameter with

@@ -195,17 +195,12 @@ def _in_line(sample: Callable[..., jax.Array]) -> Callable[..., jax.Array]:
 
     one, many = (custom_vmap(partial(line, unroll=unroll)) for unroll in (False, True))
 
-    def widened(size, batched, elements):
-        return (x if b else jnp.broadcast_to(x, (size, *x.shape)) for x, b in zip(elements, batched, strict=True))
+    def widen(few, size, batched, *elements):
+        wide = (x if b else jnp.broadcast_to(x, (size, *x.shape)) for x, b in zip(elements, batched, strict=True))
+        return (few if size <= FEW else many)(*wide), True
 
-    @one.def_vmap
-    def batched_one(size, batched, *elements):
-        return (one if size <= FEW else many)(*widened(size, batched, elements)), True
-
-    @many.def_vmap
-    def batched_many(size, batched, *elements):
-        return many(*widened(size, batched, elements)), True
-
+    one.def_vmap(partial(widen, one))
+    many.def_vmap(partial(widen, many))
     return one
 
 

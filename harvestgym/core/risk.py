@@ -124,10 +124,6 @@ def parse_measure(data: Any) -> Measure:
     return validate(MEASURES[data["measure"]], data, data["measure"])
 
 
-def _optional(data: Any) -> Measure | None:
-    return None if data is None else parse_measure(data)
-
-
 class _Schema:
     """The JSON Schema for editors, generated on request because it takes longer than reading a farm file."""
 
@@ -135,5 +131,5 @@ class _Schema:
         return {"anyOf": [kind.model_json_schema() for kind in MEASURES.values()] + [{"type": "null"}]}
 
 
-Risk = Annotated[Measure | None, BeforeValidator(_optional), _Schema()]
+Risk = Annotated[Measure | None, BeforeValidator(lambda data: None if data is None else parse_measure(data)), _Schema()]
 """A type for an optional measure in a file."""

@@ -85,12 +85,16 @@ def to_line(value: Any) -> str:
 
 def read_file(path: Path) -> Any:
     """Return the value of a YAML file; ConfigError if it is missing, empty or malformed."""
+    return parse(read_text(path), str(path))
+
+
+def read_text(path: Path, encoding: str = "utf-8") -> str:
+    """Return the text of a file; ConfigError if it is missing or in another encoding."""
     if not path.is_file():
         got = "a folder" if path.is_dir() else "none"
         raise ConfigError(f"{path}: expected a file, got {got}; try another name or folder")
     try:
-        text = path.read_text(encoding="utf-8")
+        return path.read_text(encoding)
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path}: expected UTF-8, got {error.reason} at byte {error.start}; try saving it as "
                           "UTF-8") from None  # fmt: skip
-    return parse(text, str(path))

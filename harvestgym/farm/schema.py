@@ -19,10 +19,9 @@ from pydantic import (
     StrictInt,
     WithJsonSchema,
     model_serializer,
-    model_validator,
 )
 
-from harvestgym.core.config import INT32, Hard, History, Strict, merge, read_extended, validate
+from harvestgym.core.config import INT32, Hard, History, Strict, merge, read_extended, require_one_of, validate
 from harvestgym.core.errors import ConfigError, check_keywords, check_name
 from harvestgym.core.pytree import WIDE
 from harvestgym.core.risk import Risk
@@ -216,11 +215,7 @@ class ContextPeriod(Strict):
     episodes: Days | None = None
     days: Days | None = None
 
-    @model_validator(mode="after")
-    def _one(self) -> ContextPeriod:
-        if (self.episodes is None) == (self.days is None):
-            raise ValueError("expected either episodes or days")
-        return self
+    _one = require_one_of("episodes", "days")
 
 
 def _parse_every(value: Any) -> Any:
@@ -292,11 +287,7 @@ class OrderRule(Strict):
     plot: Plots = None
     every: StrictInt = Field(alias="every#day", default=1, ge=0, le=int(INT32.max))
 
-    @model_validator(mode="after")
-    def _one(self) -> OrderRule:
-        if (self.do is None) == (self.observe is None):
-            raise ValueError("expected either do or observe")
-        return self
+    _one = require_one_of("do", "observe")
 
     @property
     def amounts(self) -> dict[str, Any]:

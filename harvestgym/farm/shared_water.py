@@ -22,7 +22,6 @@ from harvestgym.core.env import Env, Timestep
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.view.scene import Scene, join_scenes
 from harvestgym.core.view.timeline import Record
-from harvestgym.farm.engine.actions import Order
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.policies.expert_rules import rule_policy
 from harvestgym.farm.view import recorder
@@ -105,11 +104,6 @@ class SharedWater(Env[SharedWaterState, SharedWaterParams]):
     def params(self) -> SharedWaterParams:
         return SharedWaterParams(self.sets, np.float32(self.quota))
 
-    @cached_property
-    def litres(self) -> np.ndarray:
-        """The water that each integer action uses."""
-        return np.asarray([_water(order) for order in self.env.actions.list_orders()], np.float32)
-
     @property
     def own_spaces(self) -> tuple[spaces.Box, spaces.Discrete]:
         """The observation and action spaces of one farm."""
@@ -139,10 +133,11 @@ class SharedWater(Env[SharedWaterState, SharedWaterParams]):
         params = self.given(params)
         over = jax.vmap(self.env.ended)(state.inner, params.farms)
         wanted = jnp.where(over, 0, action)
-        granted = self._grant(jnp.asarray(self.litres)[wanted], state.left, state.inner.day[0])
+        litres = self.env.actions.parameter(WATER_AMOUNT, self.env.orders(wanted))
+        granted = self._grant(litres, state.left, state.inner.day[0])
         orders = jnp.where(granted, wanted, 0)
         inner, shown = jax.vmap(self.env.step, (None, 0, 0, 0))(key, state.inner, orders, params.farms)
-        used = jnp.where(shown.info["accepted"][:, 0], jnp.asarray(self.litres)[orders], 0.0).sum()
+        used = jnp.where(granted & shown.info["accepted"][:, 0], litres, 0.0).sum()
         after = SharedWaterState(inner, jnp.maximum(state.left - used, 0.0))
         return after, self._together(after, shown, over, params)
 
@@ -178,21 +173,13 @@ class ExpertAgent:
     """A farm's expert rules as a callable that maps one agent's observations to actions, for one season."""
 
     def __init__(self, model: FarmModel) -> None:
-        self._policy = rule_policy(model).traced()
-        self._act = jax.jit(self._policy.act)
-        self._memory = self._policy.init
+        policy = rule_policy(model).traced()
+        self._act, self._memory = jax.jit(policy.act), policy.init
 
     def __call__(self, obs: np.ndarray) -> int:
         """Return the action for the next day."""
         self._memory, action = self._act(self._memory, obs[:-1], jax.random.key(0))
         return int(action)
-
-
-def _water(order: Order | None) -> float:
-    if order is None:
-        return 0.0
-    keys = [parameter.key for parameter in order.row.allowed]
-    return order.values[keys.index(WATER_AMOUNT)] if WATER_AMOUNT in keys else 0.0
 
 
 def record(env: Any, state: Any, action: Any, timestep: Any, params: Any) -> dict[str, Any]:

@@ -63,7 +63,8 @@ def test_a_checkpoint_goes_on(id: str, tmp_path: Path) -> None:
 
 
 def largest_order(env: ParallelEnv) -> int:
-    return int(np.argmax(env.core.litres))
+    table = env.core.env.actions
+    return int(np.argmax(table.parameter("amount#L", table.orders(np.arange(table.size)))))
 
 
 def test_the_quota_is_shared_and_the_queue_moves(farms: ParallelEnv) -> None:
@@ -115,7 +116,7 @@ def test_each_agent_has_an_expert() -> None:
 def test_agents_leave_when_their_own_season_is_over(farms: ParallelEnv) -> None:
     """A harvest ends the season of a farm, and its actions are asked for no more."""
     farms.reset(seed=0)
-    harvest = len(farms.core.litres) - 1
+    harvest = farms.core.env.actions.size - 1
     actions = {agent: harvest if agent == "farm_2" else 0 for agent in farms.agents}
     terminated: dict[str, bool] = {}
     while farms.agents and "farm_2" in farms.agents:

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from harvestgym.core.config import build_params, load_parameter_set, merge, read_sets
+from harvestgym.core.config import build_params, choose_set, merge, read_sets
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.pytree import par, pytree
 from harvestgym.core.yaml_io import parse, read_file
@@ -145,7 +145,7 @@ def test_an_unknown_set_names_the_nearest(tmp_path: Path) -> None:
     file = tmp_path / "seed.yaml"
     file.write_text("bean: {}\ncorn: {}\n")
     with pytest.raises(ConfigError, match="Seed set: expected a known name, got 'baen'; try 'bean'"):
-        load_parameter_set(Seed, file, "baen")
+        choose_set(file, "baen", "Seed")
 
 
 def test_floats_are_read_as_people_mean_them() -> None:

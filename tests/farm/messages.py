@@ -9,7 +9,7 @@ import jax.numpy as jnp
 
 from harvestgym.core.pytree import replace
 from harvestgym.farm.entities.base import Place
-from harvestgym.farm.entities.messages import Air, Message, Need
+from harvestgym.farm.entities.messages import Air, Message, Need, zero_values
 
 M = TypeVar("M", bound=Message)
 
@@ -22,7 +22,7 @@ MILD = {
 
 def message(kind: type[M], place: Place, **values: Any) -> M:
     """Return a message with the given values, each on every plot, host, target or nutrient that it is for."""
-    blank = kind.zero(place.sizes)
+    blank = zero_values(kind, place.sizes)
     full = {
         name: jnp.broadcast_to(jnp.asarray(value, jnp.float32), getattr(blank, name).shape)
         for name, value in values.items()

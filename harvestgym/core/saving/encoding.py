@@ -52,13 +52,14 @@ def decode_value(data: Any) -> Any:
 
 def _describe_value(value: Any, where: str) -> tuple[str, Any]:
     """Return the kind of a value and the content from which it can be rebuilt."""
-    if _is_named_class(value if isinstance(value, type) else type(value)):
+    cls = value if isinstance(value, type) else type(value)
+    if cls.__module__.split(".")[0] in PACKAGES and "<" not in cls.__qualname__:
         if isinstance(value, type):
-            return "class", class_name(value)
+            return "class", class_name(cls)
         if isinstance(value, Enum):
-            return "enum", [class_name(type(value)), value.name]
+            return "enum", [class_name(cls), value.name]
         if (arguments := _find_arguments(value)) is not None:
-            return "object", {"class": class_name(type(value)), **arguments}
+            return "object", {"class": class_name(cls), **arguments}
     if isinstance(value, Mapping):
         return "dict", [list(item) for item in value.items()]
     if type(value) is tuple:
@@ -125,10 +126,6 @@ def find_class(name: str, base: type = object) -> Any:
         raise ConfigError(f"{name!r}: expected a class of {PACKAGES[0]}, got none; try a whole file of this "
                           "version")  # fmt: skip
     return found
-
-
-def _is_named_class(cls: type) -> bool:
-    return cls.__module__.split(".")[0] in PACKAGES and "<" not in cls.__qualname__
 
 
 _MAKERS: dict[str, Callable[[Any], Any]] = {

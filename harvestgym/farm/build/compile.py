@@ -30,7 +30,7 @@ from harvestgym.farm.engine.observations import ObservationPlan, ObservedItem
 from harvestgym.farm.engine.reward_terms import Term
 from harvestgym.farm.engine.scoring import compile_score
 from harvestgym.farm.engine.state import FarmParams, FieldParams
-from harvestgym.farm.engine.variables import build_slots, entity_names, list_variables, number_repeats
+from harvestgym.farm.engine.variables import build_slots, list_variables, number_repeats
 from harvestgym.farm.entities.base import Entity
 from harvestgym.farm.policies.expert_rules import rule_policy
 from harvestgym.farm.public_names import KINDS
@@ -86,12 +86,8 @@ def _compile_farm(spec: FarmSpec, entities: Entities, ready: ReadyComponents) ->
     starts = share_starts(compile_initial_values(rules.init, variables, fields), names)
     formulas = FormulaCompiler(names, ready.functions)
     stops = formulas.compile_any(rules.terminal_conditions, STOPS)
-    further = {
-        n: ready.rules.get(n) or build_component(r, Rule, f"rules > further > {n}") for n, r in rules.further.items()
-    }
-    terms = {
-        n: ready.terms.get(n) or build_component(t, Term, f"scoring > terms > {n}") for n, t in scoring.terms.items()
-    }
+    further = _build_named(rules.further, ready.rules, Rule, "rules > further")
+    terms = _build_named(scoring.terms, ready.terms, Term, "scoring > terms")
     defaults = FarmParams(
         fields=fields,
         farmers=farmers,
@@ -113,6 +109,11 @@ def _compile_farm(spec: FarmSpec, entities: Entities, ready: ReadyComponents) ->
     return FarmModel(**parts)
 
 
+def _build_named(specs: Mapping[str, Any], ready: Mapping[str, Any], base: type, where: str) -> dict[str, Any]:
+    """Build the components described under some names; those that are `ready` replace them."""
+    return {n: ready.get(n) or build_component(spec, base, f"{where} > {n}") for n, spec in specs.items()}
+
+
 def name_farm(
     fields: Mapping[str, FieldParams], farmers: Sequence[Any] = (), own_weather: Collection[str] = ()
 ) -> NameTable:
@@ -132,7 +133,8 @@ def find_streams(fields: Mapping[str, FieldParams], own_weather: Collection[str]
     found: dict[str, dict[str, str]] = {name: {} for name in fields}
     first: list[tuple[str, Any]] = []
     for name, field in fields.items():
-        for slot, entity in zip(entity_names([type(e) for e in field.entities]), field.entities, strict=True):
+        names = number_repeats([type(e).__name__ for e in field.entities])
+        for slot, entity in zip(names, field.entities, strict=True):
             if not entity.shared or name in own_weather:
                 continue
             mine = (entity, field.place.latitude, field.place.longitude)

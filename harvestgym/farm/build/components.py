@@ -16,7 +16,7 @@ from harvestgym.core.loading import load_object
 from harvestgym.farm.engine.farmers import Farmer, Rule
 from harvestgym.farm.engine.reward_terms import Term
 from harvestgym.farm.engine.state import FieldParams
-from harvestgym.farm.engine.variables import entity_names
+from harvestgym.farm.engine.variables import number_repeats
 from harvestgym.farm.entities.base import Entity, Place
 from harvestgym.farm.public_names import FARMERS, KINDS, RULES, TERMS
 from harvestgym.farm.schema import ComponentSpec, FieldSpec
@@ -63,7 +63,7 @@ def build_component(spec: ComponentSpec, base: type[P], where: str) -> P:
 def compile_field(spec: FieldSpec, entities: Sequence[Entity] | None = None) -> FieldParams:
     """Compile the location and entities of a field; instances in `entities` replace the file's entities."""
     made = tuple(entities) if entities is not None else tuple(load_kind(k).named(s) for k, s in spec.entities)
-    labels = entity_names([type(e) for e in made])
+    labels = number_repeats([type(e).__name__ for e in made])
     hosts = tuple(sorted(n for n, e in zip(labels, made, strict=True) if e.host))
     targets = sorted({target for entity in made for target in entity.targets})
     at = spec.localization

@@ -7,6 +7,7 @@ entries in which the choices differ.
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Mapping, Sequence
 from functools import reduce
 from typing import Any, NamedTuple
@@ -20,7 +21,7 @@ from harvestgym.farm.build.components import compile_field, load_kind
 from harvestgym.farm.engine.contexts import ContextDraw, ContextSampler, LeafUpdate
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.engine.state import ContextParams, FarmParams, FieldParams
-from harvestgym.farm.engine.variables import entity_names
+from harvestgym.farm.engine.variables import number_repeats
 from harvestgym.farm.schema import ContextSpec, FieldSpec, Interval, Localization, MixtureSpec
 
 WHERE = "context > draws"
@@ -96,13 +97,12 @@ def _days(context: ContextSpec, shown: Sequence[str]) -> tuple[int, int]:
 
 
 def _check_disjoint(reads: Sequence[CompiledDraw]) -> None:
-    for i, read in enumerate(reads):
-        for other in reads[:i]:
-            if read.single == other.single and read.draw.decides & other.draw.decides:
-                raise ConfigError(
-                    f"{WHERE}: expected draws of different parameters, got {other.draw.name} and {read.draw.name}; "
-                    "try leaving one out, or choices of a field for parameters that belong together"
-                )
+    for one, other in itertools.combinations(reads, 2):
+        if one.single == other.single and one.draw.decides & other.draw.decides:
+            raise ConfigError(
+                f"{WHERE}: expected draws of different parameters, got {one.draw.name} and {other.draw.name}; "
+                "try leaving one out, or choices of a field for parameters that belong together"
+            )
 
 
 class _Reader:
@@ -148,8 +148,8 @@ class _Reader:
         mix = value.get("mix") if isinstance(value, Mapping) else None
         if mix is None:
             return self._written(name, value, where)
-        shares = _shares(mix, where)
-        return _mixed([self._written(name, which, where) for which in mix], shares, where)
+        shares, variants = _read_shares(mix, where), [self._written(name, which, where) for which in mix]
+        return [_mean(np.stack(leaves), shares, where) for leaves in zip(*variants, strict=True)]
 
     def _written(self, name: str, value: Any, where: str) -> list[np.ndarray]:
         field, _, part = name.partition("/")
@@ -167,12 +167,8 @@ class _Reader:
         field = self.model.fields[index]
         spec = reduce(lambda now, item: replace_part(now, *item), changes.items(), self.model.spec.fields[field.name])
         changed = {part.partition("/")[0] for part in changes}
-        entities = [
-            load_kind(kind).named(which) if slot.name in changed else made
-            for slot, (kind, which), made in zip(
-                field.slots, spec.entities, self.model.defaults.fields[index].entities, strict=True
-            )
-        ]
+        made = zip(field.slots, spec.entities, self.model.defaults.fields[index].entities, strict=True)
+        entities = [load_kind(kind).named(which) if slot.name in changed else old for slot, (kind, which), old in made]
         return compile_field(spec, entities)
 
     def _fitting(self, params: FarmParams, value: Any, where: str) -> list[np.ndarray]:
@@ -216,7 +212,7 @@ def replace_part(field: FieldSpec, part: str, value: Any, where: str = "") -> Fi
         group = getattr(field, PLACE[part]).model_dump(by_alias=True) | {part: value}
         return validate(FieldSpec, dict(field) | {PLACE[part]: group}, where or "field")
     entity, _, key = part.partition("/")
-    names = entity_names([load_kind(kind) for kind, _ in field.entities])
+    names = number_repeats([load_kind(kind).__name__ for kind, _ in field.entities])
     check_name("entity", entity, names if key else [*names, *PLACE], where)
     entities: list[Any] = list(field.entities)
     i = names.index(entity)
@@ -235,21 +231,17 @@ def _leaves(params: FarmParams) -> list[np.ndarray]:
     return [np.asarray(leaf) for leaf in jax.tree.leaves(params)]
 
 
-def _shares(mix: Any, where: str) -> list[float]:
+def _read_shares(mix: Any, where: str) -> np.ndarray:
     shares = list(mix.values()) if isinstance(mix, Mapping) else []
     numbers = all(isinstance(s, (int, float)) and not isinstance(s, bool) and s >= 0 for s in shares)
     if not shares or not numbers or abs(sum(shares) - 1) > 1e-6:
         expected = "a mix with shares that sum to 1, as {sand: 0.25, clay: 0.75}"
         raise ConfigError(f"{where}: expected {expected}, got {mix!r}")
-    return [float(share) for share in shares]
-
-
-def _mixed(variants: Sequence[Sequence[np.ndarray]], shares: Sequence[float], where: str) -> list[np.ndarray]:
-    """Return the mean of the variants, weighted by the shares, leaf by leaf."""
-    return [_mean(np.stack(leaves), np.asarray(shares), where) for leaves in zip(*variants, strict=True)]
+    return np.asarray(shares, float)
 
 
 def _mean(leaves: np.ndarray, shares: np.ndarray, where: str) -> np.ndarray:
+    """Return the mean of a leaf's variants, weighted by the shares."""
     if all(np.array_equal(leaf, leaves[0], equal_nan=leaves.dtype.kind == "f") for leaf in leaves):
         return leaves[0]
     _check_finite(leaves, where)

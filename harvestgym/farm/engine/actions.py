@@ -215,10 +215,10 @@ class ActionTable:
         numbers = jnp.stack(chosen, axis=1) if chosen else jnp.zeros((len(index), 0), jnp.float32)
         return Orders.of_rows(acts, farmer, row, plots[row, at[0]], numbers)
 
-    def minutes(self, orders: Orders) -> jax.Array:
-        """Return the `duration#min` of each order, float32 (m,); 0 where it has none."""
-        named = [[p.key == DURATION for p in r.allowed] for r in self.rows]
-        column = np.asarray([-1, *(of.index(True) if True in of else -1 for of in named)], np.int32)
+    def parameter(self, key: str, orders: Orders) -> jax.Array:
+        """Return the parameter `key` of each order, such as `duration#min`, float32 (m,); 0 where it has none."""
+        keys = [[p.key for p in row.allowed] for row in self.rows]
+        column = np.asarray([-1, *(of.index(key) if key in of else -1 for of in keys)], np.int32)
         at = jnp.asarray(column)[orders.kind]
         mine = jnp.arange(self.width, dtype=jnp.int32) == at[:, None]
         return jnp.sum(jnp.where(mine, orders.values, 0.0), axis=1)

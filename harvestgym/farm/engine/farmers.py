@@ -8,12 +8,13 @@ day.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
 
-from harvestgym.core.checks import check_fields
+from harvestgym.core.checks import Checked
 from harvestgym.core.pytree import WIDE, par, pytree
 
 from .actions import Orders
@@ -21,11 +22,8 @@ from .reward_terms import RewardContext
 
 
 @pytree
-class Rule:
+class Rule(Checked):
     """Base class for additional rules; it forbids nothing and ends nothing."""
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
     def permits(self, orders: Orders, prices: jax.Array, context: RewardContext) -> jax.Array:
         """Return which of a day's orders are allowed, bool (m,).
@@ -47,9 +45,6 @@ class CostCap(Rule):
 
     def permits(self, orders: Orders, prices: jax.Array, context: RewardContext) -> jax.Array:
         return jnp.cumsum(prices) <= self.most
-
-
-UNLIMITED = 2**31 - 1
 
 
 class Work(NamedTuple):
@@ -79,11 +74,8 @@ class WorkResult(NamedTuple):
 
 
 @pytree
-class Farmer:
+class Farmer(Checked):
     """Base class for farmers; it carries out every order, without wages."""
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
     def init(self) -> Any:
         """Return the farmer's memory on the first morning."""
@@ -114,16 +106,16 @@ def delegate(
     return WorkResult(done, tuple(after), wages)
 
 
+_limit = partial(par, low=0, dtype="int", default=2**31 - 1)
+"""A daily limit, by default one that is never reached."""
+
+
 @pytree
 class BasicFarmer(Farmer):
     """Farmer who is always available, with a maximum number of interventions and observations a day."""
 
-    max_daily_interventions: jax.Array = par(
-        "max_daily_interventions", "interventions a day", low=0, dtype="int", default=UNLIMITED
-    )
-    max_daily_observations: jax.Array = par(
-        "max_daily_observations", "observations a day", low=0, dtype="int", default=UNLIMITED
-    )
+    max_daily_interventions: jax.Array = _limit("max_daily_interventions", "interventions a day")
+    max_daily_observations: jax.Array = _limit("max_daily_observations", "observations a day")
 
     def work(self, memory: Any, work: Work) -> WorkResult:
         return WorkResult(_first(work.wanted, self.max_daily_interventions), memory, jnp.float32(0.0))
@@ -157,15 +149,13 @@ class HourlyFarmer(Farmer):
 
     def work(self, memory: HourlyMemory, work: Work) -> WorkResult:
         minutes = jnp.where(work.minutes > 0, work.minutes, self.intervention)
-        done, after, wages = self._accept(memory, work, minutes)
-        return WorkResult(done, after._replace(minutes=jnp.float32(0.0)), wages)
+        result = self._accept(memory, work, minutes)
+        return result._replace(memory=result.memory._replace(minutes=jnp.float32(0.0)))
 
     def look(self, memory: HourlyMemory, work: Work) -> WorkResult:
-        return WorkResult(*self._accept(memory, work, work.entries * self.observation))
+        return self._accept(memory, work, work.entries * self.observation)
 
-    def _accept(
-        self, memory: HourlyMemory, work: Work, minutes: jax.Array
-    ) -> tuple[jax.Array, HourlyMemory, jax.Array]:
+    def _accept(self, memory: HourlyMemory, work: Work, minutes: jax.Array) -> WorkResult:
         wages = self.wage * minutes / 60
 
         def take(left: HourlyMemory, order: tuple[jax.Array, ...]) -> tuple[HourlyMemory, jax.Array]:
@@ -174,7 +164,7 @@ class HourlyFarmer(Farmer):
             return HourlyMemory(left.minutes + done * time, left.money - done * money), done
 
         after, done = jax.lax.scan(take, memory, (work.wanted, minutes, work.price + wages))
-        return done, after, jnp.sum(done * wages)
+        return WorkResult(done, after, jnp.sum(done * wages))
 
 
 def _first(wanted: jax.Array, limit: jax.Array) -> jax.Array:

@@ -76,11 +76,7 @@ def simulate_day(
     morning = publish(field, params, states, draws) if readers else {}
     boards = {e: Board(place, morning, field.slots[e].name, float("inf")) for e in readers}
 
-    def follow(now: tuple[Any, ...], order: tuple[Orders, jax.Array]) -> tuple[Any, tuple[Any, jax.Array]]:
-        after, ledgers, hit = _follow(now, *order, rows, kinds, params, boards)
-        same = jax.tree.map(lambda new, old: jnp.asarray(new, old.dtype), after, now)
-        return same, (ledgers, hit)
-
+    follow = partial(_follow, rows, kinds, params, boards)
     now, (of_orders, effective) = jax.lax.scan(follow, jax.tree.map(jnp.asarray, tuple(states)), (orders, accepted))
     ledgers, new = jax.tree.map(lambda each: each.sum(0), of_orders), []
     posts = publish(field, params, now, draws)
@@ -93,15 +89,13 @@ def simulate_day(
 
 
 def _follow(
-    states: tuple[Any, ...],
-    order: Orders,
-    accepted: jax.Array,
-    rows: Rows,
-    kinds: jax.Array,
-    params: FieldParams,
-    boards: Mapping[int, Board],
-) -> tuple[tuple[Any, ...], list[Ledger], jax.Array]:
-    """Return the states after an order, each action's boundary flows, and whether the order had an effect."""
+    rows: Rows, kinds: jax.Array, params: FieldParams, boards: Mapping[int, Board], states: tuple[Any, ...], given: Any
+) -> tuple[tuple[Any, ...], tuple[list[Ledger], jax.Array]]:
+    """Carry out an order, if it is accepted: return the states, the flows of each action and whether it had an effect.
+
+    `given` is the order and whether it is accepted.
+    """
+    order, accepted = given
     now, ledgers, hit = list(states), [], jnp.asarray(False)
     for kind, (e, method, width) in zip(kinds, rows, strict=True):
         aim = _aim(order.plot, params.place.shape)  # recomputed for each row: a shared value would be kept in memory
@@ -112,7 +106,8 @@ def _follow(
         now[e] = result.state
         ledgers.append(result.ledger)
         hit = hit | jnp.any(result.done)
-    return tuple(now), ledgers, hit
+    same = jax.tree.map(lambda new, old: jnp.asarray(new, old.dtype), tuple(now), states)
+    return same, (ledgers, hit)
 
 
 def _aim(plot: jax.Array, shape: tuple[int, int]) -> jax.Array:

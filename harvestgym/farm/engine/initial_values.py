@@ -21,7 +21,7 @@ from harvestgym.farm.schema import Interval
 
 from .field_day import map_fields
 from .name_table import walk_tree
-from .state import FieldParams
+from .state import FarmParams, FieldParams
 from .variables import FieldSlots, Variable
 
 
@@ -52,24 +52,20 @@ class InitialValue:
 
 
 def draw_initial_states(
-    key: jax.Array,
-    fields: Sequence[FieldSlots],
-    starts: Sequence[InitialValue],
-    params: Sequence[FieldParams],
-    values: Sequence[jax.Array],
+    key: jax.Array, fields: Sequence[FieldSlots], starts: Sequence[InitialValue], params: FarmParams
 ) -> tuple[tuple[Any, ...], ...]:
-    """Return the states of all entities before the first day; `values` are the values for `starts`."""
+    """Return the states of all entities before the first day."""
     streams = [[slot.stream for slot in field.slots] for field in fields]
     given = [f"{streams[s.variable.field][s.variable.entity]}/{s.variable.key}" for s in starts]
     settle = [[f"{stream}/settle" for stream in of_field] for of_field in streams]
     keys = _draw_keys(key, tuple(dict.fromkeys(itertools.chain(*streams, given, *settle))))
     init_keys, settle_keys = ([[keys[name] for name in of_field] for of_field in uses] for uses in (streams, settle))
     structures = [field.structure for field in fields]
-    states = [list(of_field) for of_field in map_fields(_init_field, structures, init_keys, params)]
-    for start, name, choices in zip(starts, given, values, strict=True):
+    states = [list(of_field) for of_field in map_fields(_init_field, structures, init_keys, params.fields)]
+    for start, name, choices in zip(starts, given, params.starts, strict=True):
         f, e = start.variable.field, start.variable.entity
         states[f][e] = start.put(keys[name], choices, states[f][e])
-    return tuple(map_fields(_settle_field, structures, settle_keys, params, states))
+    return tuple(map_fields(_settle_field, structures, settle_keys, params.fields, states))
 
 
 @partial(jax.jit, static_argnums=1, inline=True)
@@ -93,9 +89,7 @@ def _settle_field(field: FieldSlots, keys: list[jax.Array], params: FieldParams,
 
 
 def compile_initial_values(
-    init: Mapping[str, Any],
-    variables: Sequence[Variable],
-    fields: Sequence[FieldParams],
+    init: Mapping[str, Any], variables: Sequence[Variable], fields: Sequence[FieldParams]
 ) -> list[tuple[InitialValue, Any]]:
     """Compile a farm file's initial values `field: entity: variable: values`, given in canonical names."""
     table = {(*v.where, v.key): v for v in variables}

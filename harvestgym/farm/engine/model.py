@@ -21,7 +21,7 @@ from harvestgym.core.pytree import replace
 from harvestgym.core.random import keys_for
 from harvestgym.farm.entities.base import Ledger
 
-from .actions import Orders
+from .actions import DURATION, Orders
 from .farm_structure import FarmStructure
 from .farmers import Work, WorkResult, delegate
 from .field_day import draw_day, map_fields, simulate_day
@@ -57,7 +57,7 @@ class FarmModel(FarmStructure):
         params = self.contexts.apply(params, context and context.numbers)
         zero, none = {name: jnp.float32(0.0) for name in self.tallies}, jnp.zeros(self.schedule, bool)
         return FarmState(
-            fields=draw_initial_states(key, self.fields, self.starts, params.fields, params.starts),
+            fields=draw_initial_states(key, self.fields, self.starts, params),
             farmers=tuple(farmer.init() for farmer in params.farmers),
             totals=zero,
             today=zero,
@@ -181,7 +181,7 @@ class FarmModel(FarmStructure):
         asked = orders.kind > 0
         for rule in params.rules.values():
             asked = asked & rule.permits(orders, jnp.where(asked, prices, 0.0), self.reward_context(state, params))
-        minutes, none = self.actions.minutes(orders), jnp.zeros(orders.kind.shape, jnp.float32)
+        minutes, none = self.actions.parameter(DURATION, orders), jnp.zeros(orders.kind.shape, jnp.float32)
         request = Work(asked, minutes, prices, none, state.day)
         return delegate("work", params.farmers, state.farmers, orders.farmer, request)
 
@@ -216,10 +216,14 @@ class FarmModel(FarmStructure):
         context = self.contexts.seen(state.context)
         if not self.asks:
             return jnp.concatenate([values, *context])
-        mask = jnp.concatenate([jnp.ones(self.plan.size, bool), state.asked])
+        mask = self.observed_entries(state)
         shown = jnp.concatenate([jnp.where(mask, values, 0.0), *context])
         mask = jnp.concatenate([mask.astype(jnp.float32), *map(jnp.ones_like, context)])
         return {"values": shown, "mask": mask}
+
+    def observed_entries(self, state: FarmState) -> jax.Array:
+        """Return which entries of `full_plan` are observed in a state: the free ones, and those asked for today."""
+        return jnp.concatenate([jnp.ones(self.plan.size, bool), state.asked])
 
     def terminal(self, state: FarmState, params: FarmParams) -> jax.Array:
         def read(item: ObservedItem, plot: Any) -> tuple[jax.Array, bool]:

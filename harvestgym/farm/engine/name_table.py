@@ -38,10 +38,8 @@ WHOLE = "*"
 EntityKey = tuple[str, str]
 """The names of a field and of an entity on it."""
 
-_NORMAL_FORMS: tuple[Callable[[str], str], ...] = (
-    str.casefold,
-    lambda name: name.casefold().replace("#", ""),
-)
+_SHORT_FORMS: tuple[Callable[[str], str], ...] = (str, lambda v: v.replace("#", ""), lambda v: v.partition("#")[0])
+"""How a name may be written, in any case: as it is, without its `#`, and without its unit."""
 
 
 def resolve_spelling(what: str, name: Any, valid: Iterable[str], where: str) -> str:
@@ -49,13 +47,10 @@ def resolve_spelling(what: str, name: Any, valid: Iterable[str], where: str) -> 
     known = list(valid)
     if name in known:
         return name
-    for form in _NORMAL_FORMS:
-        same = [v for v in known if form(v) == form(str(name))]
+    for form in _SHORT_FORMS:
+        same = [v for v in known if form(v).casefold() == str(name).casefold()]
         if len(same) == 1:
             return same[0]
-    same = [v for v in known if "#" not in str(name) and v.partition("#")[0].casefold() == str(name).casefold()]
-    if len(same) == 1:
-        return same[0]
     if SYNONYMS.get(str(name)) in known:
         return SYNONYMS[str(name)]
     raise unknown(what, name, known, where)
@@ -98,8 +93,7 @@ class NameTable:
     @cached_property
     def tree(self) -> dict[EntityKey, dict[str, Any]]:
         """The variable keys of each entity, as a tree whose leaves are of type `Variable`."""
-        keys = {v: v.key.split("/") for v in self.variables}
-        return {key: build_tree((keys[v], v) for v in self.variables if v.where == key) for key in self.slots}
+        return {key: build_tree((v.key.split("/"), v) for v in self.variables if v.where == key) for key in self.slots}
 
     def farmer(self, name: Any, where: str = "") -> int:
         """Return the number of a farmer, such as `BasicFarmer-0`; `farmer-0` is the first farmer of any kind."""

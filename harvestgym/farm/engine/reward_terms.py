@@ -12,7 +12,7 @@ from typing import ClassVar, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from harvestgym.core.checks import check_fields
+from harvestgym.core.checks import Checked
 from harvestgym.core.errors import ConfigError, check_name, unknown
 from harvestgym.core.pytree import open_par, par, pytree
 
@@ -46,11 +46,8 @@ class RewardContext(NamedTuple):
 
 
 @pytree
-class Term:
+class Term(Checked):
     """Base class for reward terms, with a value of 0."""
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
     def daily(self, context: RewardContext) -> jax.Array:
         """Return the reward for the day."""

@@ -97,13 +97,8 @@ class Variable:
         return leaf if self.index is None else leaf[self.index]
 
 
-def entity_names(kinds: Sequence[type[Entity]]) -> list[str]:
-    """Return entity names such as `Plant-0`, `Plant-1`, `Soil-0`, numbered by kind in order of creation."""
-    return number_repeats([kind.__name__ for kind in kinds])
-
-
 def number_repeats(names: Sequence[str]) -> list[str]:
-    """Append to each name the number of its earlier occurrences."""
+    """Append to each name the number of its earlier occurrences, as in `Plant-0`, `Plant-1`, `Soil-0`."""
     return [f"{name}-{names[:i].count(name)}" for i, name in enumerate(names)]
 
 
@@ -111,7 +106,7 @@ def build_slots(
     name: str, entities: Sequence[Entity], place: Place, streams: Mapping[str, str] = MappingProxyType({})
 ) -> FieldSlots:
     """Build the slots of a field from its entities; `streams` gives the streams of entities that share draws."""
-    names = entity_names([type(e) for e in entities])
+    names = number_repeats([type(e).__name__ for e in entities])
     axes = (("host", place.hosts), ("target", place.targets))
     slots = (
         EntitySlot(n, type(e), tuple(sorted(e.sizes(place).items())), axes, streams.get(n, f"{name}/{n}"))

@@ -19,8 +19,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from harvestgym.core.checks import check_fields
-from harvestgym.core.config import choose_set, load_parameter_set
+from harvestgym.core.checks import Checked
+from harvestgym.core.config import build_params, choose_set
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.pytree import Meta, iterate_metas, par, pytree, static
 from harvestgym.core.view.scene import Mark, Sprite, load_sprites
@@ -140,7 +140,7 @@ def publishes(message: type[Message]) -> Callable[[Any], Any]:
     return declare
 
 
-class Entity:
+class Entity(Checked):
     """Base class of all kinds. Subclasses are `@pytree` dataclasses of parameters.
 
     Class attributes:
@@ -167,14 +167,11 @@ class Entity:
     counted: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     shared: ClassVar[bool] = False
 
-    def __post_init__(self) -> None:
-        check_fields(self)
-
     def __init_subclass__(cls) -> None:
-        members = [getattr(cls, n) for n in dir(cls) if callable(getattr(cls, n, None))]
-        found = [m.action for m in members if hasattr(m, "action")]
-        cls.actions = tuple(sorted(found, key=lambda a: list(_order(cls)).index(a.method)))
-        cls.published = tuple((m.publishes, m.__name__) for m in members if hasattr(m, "publishes"))
+        names = dict.fromkeys(name for base in reversed(cls.__mro__) for name in vars(base))
+        members = {name: getattr(cls, name, None) for name in names}
+        cls.actions = tuple(member.action for member in members.values() if hasattr(member, "action"))
+        cls.published = tuple((members[n].publishes, n) for n in sorted(names) if hasattr(members[n], "publishes"))
 
     @classmethod
     def file(cls) -> Path:
@@ -191,7 +188,9 @@ class Entity:
         """Return the parameter set `which`: a name, or a mapping with `extends:` that modifies a named set."""
         if "__dataclass_fields__" not in vars(cls):
             pytree(cls)  # a subclass that only changes methods needs no decorator
-        return load_parameter_set(cls, cls.file(), which)
+        name, data = choose_set(cls.file(), which, cls.__name__)
+        whole = isinstance(which, str)
+        return build_params(cls, data, f"{cls.file().name} > {name}" if whole else f"{cls.__name__} (extends {name})")
 
     @classmethod
     def written(cls, which: str | Mapping[str, Any]) -> Mapping[str, Any]:
@@ -274,10 +273,6 @@ def _find_module(cls: type) -> Path | None:
         return None
 
 
-def _order(cls: type) -> list[str]:
-    return [name for base in reversed(cls.__mro__) for name in vars(base)]
-
-
 class Board:
     """The messages in one field on one day, as read by one entity.
 
@@ -301,7 +296,7 @@ class Board:
     def read_sum(self, kind: type[MessageT]) -> MessageT:
         """Return the sum of all messages of this kind; zero if nothing publishes it."""
         found = [message.whole(self.place.sizes) for message in self._read(kind).values()]
-        return reduce(operator.add, found) if found else kind.zero(self.place.sizes)  # pyright: ignore[reportReturnType]
+        return reduce(operator.add, found) if found else zero_values(kind, self.place.sizes)  # pyright: ignore
 
     def read_own(self, kind: type[MessageT]) -> MessageT:
         """Return the part of a message that concerns the reader itself.
@@ -322,8 +317,8 @@ class Board:
         that publish none."""
         found, sizes = self._read(kind), self.place.sizes
         if not self.place.hosts:
-            return jax.tree.map(lambda leaf: jnp.zeros((0, *leaf.shape), leaf.dtype), kind.zero(sizes))  # pyright: ignore
-        each = [found[host].whole(sizes) if host in found else kind.zero(sizes) for host in self.place.hosts]
+            return jax.tree.map(lambda leaf: jnp.zeros((0, *leaf.shape), leaf.dtype), zero_values(kind, sizes))
+        each = [found[host].whole(sizes) if host in found else zero_values(kind, sizes) for host in self.place.hosts]
         return jax.tree.map(lambda *leaves: jnp.stack(leaves), *each)  # pyright: ignore
 
     def read_others(self, kind: type[MessageT]) -> list[MessageT]:

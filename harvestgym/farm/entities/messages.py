@@ -1,19 +1,19 @@
 """Messages: daily values that the entities in a field publish to each other, with units and ranks.
 
-A message of rank n may depend on messages of lower ranks only. Messages with `by_host` are published once by each
-host (plants and weeds) and stacked along a host axis. The others are summed over their publishers, and are zero if
-they have none.
+A message of rank n may depend on messages of lower ranks only. Readers stack the messages of the hosts (plants and
+weeds) along a host axis, or sum the messages of all publishers, which is zero if there are none.
 """
 
 from __future__ import annotations
 
 import dataclasses
+from functools import partial
 from typing import ClassVar, TypeVar
 
 import jax
 import jax.numpy as jnp
 
-from harvestgym.core.pytree import WIDE, Meta, iterate_metas, pytree, var
+from harvestgym.core.pytree import Meta, iterate_metas, pytree, var
 
 T = TypeVar("T")
 
@@ -35,12 +35,6 @@ class Message:
     """Base class of all messages."""
 
     rank: ClassVar[int] = 0
-    by_host: ClassVar[bool] = False
-
-    @classmethod
-    def zero(cls, sizes: dict[str, tuple[int, ...]]) -> Message:
-        """Return the message with all values zero, for the given axis `sizes`."""
-        return zero_values(cls, sizes)
 
     def whole(self, sizes: dict[str, tuple[int, ...]]) -> Message:
         """Return the message with all arrays as float32, broadcast to their full shapes."""
@@ -64,8 +58,8 @@ def zero_values(cls: type[T], sizes: dict[str, tuple[int, ...]]) -> T:
     return cls(**{name: jnp.zeros(meta_shape(meta, sizes), meta.array_dtype) for name, meta in metas})
 
 
-def _field_var(key: str, doc: str, low: float = 0.0, high: float = WIDE) -> jax.Array:
-    return var(key, doc, axes=(), low=low, high=high)
+_field_var = partial(var, axes=())
+"""A variable with one value for the whole field."""
 
 
 @pytree
@@ -110,7 +104,6 @@ class Ground(Message):
 class Canopy(Message):
     """Plants on each plot, one message per host."""
 
-    by_host: ClassVar[bool] = True
     alive: jax.Array = var("alive#nb", "living individuals that have sprouted")
     shade: jax.Array = var("shade", "share of the plot that this host shades, 0 to 1", high=1)
     height: jax.Array = var("height#cm", "height of its leaves")
@@ -192,7 +185,6 @@ class Need(Message):
     """Water and nutrients that a host needs from the soil of each plot today."""
 
     rank: ClassVar[int] = 1
-    by_host: ClassVar[bool] = True
     water: jax.Array = var("water#L", "water needed, L/day")
     nutrients: jax.Array = var(NUTRIENTS, "nutrients needed, g/day")
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping
-from functools import reduce
+from functools import partial, reduce
 from typing import Any
 
 import jax
@@ -19,17 +19,16 @@ import numpy as np
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.pytree import par, pytree
 
+_end = partial(par, low=-1e6, high=1e6, endless=True)
+"""An end of an interval, in the unit of the driver; an open interval has none."""
+
 
 @pytree
 class Window:
     """A favourable interval `[low, high]` of a driver, and the cost per unit of distance from it."""
 
-    low: jax.Array = par(
-        "low", "lower end of the favourable interval, in the driver's unit", low=-1e6, high=1e6, endless=True
-    )
-    high: jax.Array = par(
-        "high", "upper end of the favourable interval, in the driver's unit", low=-1e6, high=1e6, endless=True
-    )
+    low: jax.Array = _end("low", "lower end of the favourable interval, in the driver's unit")
+    high: jax.Array = _end("high", "upper end of the favourable interval, in the driver's unit")
     sensitivity: jax.Array = par("sensitivity", "exponent per unit of distance outside", low=0.0, high=1e6)
 
     def check(self) -> Iterator[str]:
@@ -71,12 +70,11 @@ def driver_names(response: type[Response]) -> tuple[str, ...]:
 def exponents(response: Response, drivers: Mapping[str, Any]) -> dict[str, jax.Array]:
     """Return each driver's term of the exponent, by name; ConfigError for a window without a driver."""
     names = driver_names(type(response))
-    for name in names:
-        if name not in drivers:
-            raise ConfigError(
-                f"{type(response).__name__}: expected a driver for the window {name!r}, got {', '.join(drivers)}; "
-                f"try a soil whose message Ground has factors={{{name!r}: ...}}"
-            )
+    if missing := [name for name in names if name not in drivers]:
+        raise ConfigError(
+            f"{type(response).__name__}: expected a driver for the window {missing[0]!r}, got {', '.join(drivers)}; "
+            f"try a soil whose message Ground has factors={{{missing[0]!r}: ...}}"
+        )
     windows = {name: getattr(response, name) for name in names}
     return {n: w.sensitivity * distance(drivers[n], w.low, w.high) for n, w in windows.items()}
 

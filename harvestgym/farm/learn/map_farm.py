@@ -23,7 +23,7 @@ from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.engine.state import FarmParams
 from harvestgym.farm.learn.action_wrappers import ActionWrapper
 from harvestgym.farm.learn.map_channels import Channel, Encoding, list_entries, make_encoding
-from harvestgym.farm.learn.map_orders import PARTS, MapSpace, MapTable, build_map_table, check_mask, plot_cells
+from harvestgym.farm.learn.map_orders import MapSpace, MapTable, build_map_table, check_mask, plot_cells
 
 EARNED = ("gain", "net", "wages", "reward/", "intervention cost", "observation cost")
 """Prefixes of the info entries for a step's gains and costs, which are 0 in a step in which no time passes."""
@@ -270,6 +270,3 @@ def _box(channels: tuple[Channel, ...], shape: tuple[int, ...]) -> spaces.Box:
     ends = (np.asarray([getattr(channel, end) for channel in channels], np.float32) for end in ("low", "high"))
     low, high = (np.broadcast_to(end, (*shape, len(channels))) for end in ends)
     return spaces.Box(low, high, dtype=np.float32)
-
-
-__all__ = ["PARTS", "MapFarm", "MapState"]

@@ -101,18 +101,16 @@ class Farm(GymEnv):
 
     def _set_up(self, model: FarmModel, seed: int | None, name: str, render_mode: str | None) -> None:
         set_up_jax()
+        self.language = Language(model)  # read by `_prepare`
         super().__init__(ScheduleActions(model), render_mode=render_mode)
         self.name, self._seed, self._model = name, seed, model
-        self.language = Language(model)
         self.action_space, self.state_space = self.language.space, state_space(self.language.names)
         self._acting, self._obs = False, None
         self._asked: list[Request] = []
-        self._read = self.language.to_array
 
     def _prepare(self) -> None:
         super()._prepare()
-        if hasattr(self, "language"):
-            self._read = self.language.to_array
+        self._read = self.language.to_array
 
     @property
     def model(self) -> FarmModel:

@@ -14,7 +14,6 @@ import numpy as np
 
 from harvestgym.core import yaml_io
 from harvestgym.core.errors import ConfigError, check_name
-from harvestgym.core.pytree import Meta
 from harvestgym.core.view.tables import describe_range
 from harvestgym.farm.build.farm_writer import to_yaml
 from harvestgym.farm.engine.name_table import WHOLE, NameTable, build_tree, put_once, walk_tree
@@ -42,10 +41,8 @@ class Source:
     def read(self) -> Mapping[str, Any]:
         """Return its content, empty if the file is not generated yet; ConfigError if its folder does not exist."""
         if self.path is None:
-            return _mapping({} if self._value is None else self._value, "rules")
-        if self.path.is_dir():
-            raise ConfigError(f"{self.path}: expected the name of a YAML file, got a folder")
-        if self.path.is_file():
+            return _mapping(self._value, "rules")
+        if self.path.exists():
             return _mapping(yaml_io.read_file(self.path), str(self.path))
         if not self.path.parent.is_dir():
             raise ConfigError(f"{self.path}: expected an existing folder, got none; try creating "
@@ -172,12 +169,8 @@ def init_text(names: NameTable) -> str:
         for slot in field.slots:
             free = [v for v in names.variables if v.where == (field.name, slot.name) and v.is_initial]
             lines += [f"  {slot.name}:"] * bool(free)
-            lines += [f"    {v.key}:  # {_range(v.meta)}" for v in free]
+            lines += [f"    {v.key}:  # {describe_range(v.meta)}" for v in free]
     return "\n".join(lines) + "\n"
-
-
-def _range(meta: Meta) -> str:
-    return ", ".join(meta.labels) or describe_range(meta)
 
 
 def actions_text(names: NameTable, size: int) -> str:

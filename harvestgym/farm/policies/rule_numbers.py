@@ -93,9 +93,8 @@ def list_thresholds(tree: Any) -> Iterator[tuple[str, Any, Any]]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Compare):
             for left, operator, right in zip([node.left, *node.comparators], node.ops, node.comparators, strict=False):
-                for sign, of, number in zip(
-                    THRESHOLDS.get(type(operator), ()), (left, right), (right, left), strict=False
-                ):
+                signs = THRESHOLDS.get(type(operator), ())
+                for sign, of, number in zip(signs, (left, right), (right, left), strict=False):
                     if isinstance(number, ast.Constant) and _is_number(number.value):
                         yield f"{write_formula(of)} {sign}", of, number
 

@@ -51,9 +51,8 @@ def rules_table(env: FarmModel) -> Table:
     known = MEANINGS | {f"{keyword}=": "presets, chosen by this argument of make" for keyword in spec.presets}
     meanings = (known.get(name.removeprefix("score: "), "accepts or refuses actions") for name in entries)
     texts = (value if isinstance(value, str) else to_line(value) for value in entries.values())
-    return Table(
-        "Rules and reward", ("what", "value", "meaning"), list(zip(entries, texts, meanings, strict=True)), ("rules",)
-    )
+    rows = list(zip(entries, texts, meanings, strict=True))
+    return Table("Rules and reward", ("what", "value", "meaning"), rows, ("rules",))
 
 
 def entities_table(env: FarmModel) -> Table:

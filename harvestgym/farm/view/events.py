@@ -43,8 +43,7 @@ def _events_of_variable(env: FarmModel, record: Record, step: int, variable: Var
     if variable.attr == "stage" and variable.meta.labels:
         yield from _stage_changes(env, record, step, variable)
     elif variable.key in ARRIVALS and variable.per_plot:
-        plots = int(np.sum((before == 0) & (now > 0)))
-        if plots:
+        if plots := int(np.sum((before == 0) & (now > 0))):
             yield f"{ARRIVALS[variable.key]}{_on_plots(plots, variable)}"
     elif variable.key == FROST and np.all((before == 0) & (now > 0)):
         yield "frost"
@@ -67,9 +66,7 @@ def _stage_changes(env: FarmModel, record: Record, step: int, variable: Variable
 def _change_text(stage: str, record: Record, step: int, others: dict[str, Variable], plot: tuple[int, ...]) -> str:
     """Describe a change of stage, with the cause of a death if it is known."""
     if stage != "dead":
-        return {"none": "gone", "seed": "sown", "grow": "sprouted"}.get(
-            stage, f"now in {stage}" if stage != "ripe" else "ripe"
-        )
+        return {"none": "gone", "seed": "sown", "grow": "sprouted", "ripe": "ripe"}.get(stage, f"now in {stage}")
     cause = others.get("cause_of_death")
     code = float("nan") if cause is None else float(record[cause.name][step][plot])
     labels = () if cause is None else cause.meta.labels

@@ -10,7 +10,6 @@ import jax.numpy as jnp
 import numpy as np
 
 from harvestgym.farm.engine.model import FarmModel
-from harvestgym.farm.engine.observations import ObservationPlan
 from harvestgym.farm.engine.variables import Variable
 
 
@@ -33,20 +32,8 @@ def record(env: FarmModel, state: Any, action: Any, timestep: Any, params: Any) 
 
 def observed_masks(env: FarmModel, state: Any) -> dict[str, jax.Array]:
     """Return, as `seen/<name>`, which numbers of each variable the farmer observes now."""
-    masks: dict[str, jax.Array] = {}
-    _add_masks(masks, env.plan, jnp.ones(env.plan.size, bool))
-    _add_masks(masks, env.offered, state.asked)
-    return masks
-
-
-def _add_masks(masks: dict[str, jax.Array], plan: ObservationPlan, observed: jax.Array) -> None:
-    start = 0
-    for item in plan.items:
-        name, shape = f"seen/{item.variable.name}", item.variable.shape
-        entries = np.ravel_multi_index(np.asarray(item.entries, int).T, shape) if shape else np.zeros(1, int)
-        before = masks.get(name, jnp.zeros(shape, bool)).ravel()
-        masks[name] = before.at[entries].max(observed[start : start + item.size]).reshape(shape)
-        start += item.size
+    observed = env.observed_entries(state)
+    return {f"seen/{name}": (at >= 0) & observed[at] for name, at in env.full_plan.positions.items()}
 
 
 def _orders(env: FarmModel, state: Any, action: Any, params: Any) -> dict[str, jax.Array]:

@@ -76,6 +76,5 @@ def entity_titles(env: FarmModel) -> dict[tuple[str, str], str]:
         for slot, (_, which) in zip(field.slots, spec.entities, strict=True):
             named = f" ({which.replace('_', ' ')})" if isinstance(which, str) else ""
             several = kinds.count(slot.kind) > 1
-            title = slot.name.replace("-", " ") + named if several else slot.name.partition("-")[0]
-            titles[field.name, slot.name] = title
+            titles[field.name, slot.name] = slot.name.replace("-", " ") + named if several else slot.kind.__name__
     return titles

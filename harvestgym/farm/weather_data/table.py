@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import datetime
 import difflib
+import io
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,7 +15,8 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from harvestgym.core.errors import ConfigError, unknown
+from harvestgym.core.errors import ConfigError, check_name
+from harvestgym.core.yaml_io import read_text
 
 YEAR = 365
 """Days in a farm year: 29 February is left out, so that a day number is the same date every year."""
@@ -25,10 +27,6 @@ Body = list[list[Any]]
 MISSING = frozenset({"", "na", "nan", "nat", "none", "null", "<na>"})
 CODES = (-9999, -999, -99, 999, 9999)  # codes often used for missing values
 ROUNDING = 0.051  # degC by which a mean may lie outside [Tmin, Tmax], because tables are rounded to a tenth
-
-
-class WeatherTableError(ConfigError):
-    """A weather table that cannot be used."""
 
 
 class Day(NamedTuple):
@@ -101,11 +99,11 @@ class WeatherTable:
     def of_years(self, years: Sequence[int]) -> WeatherTable:
         """Select the rows of these calendar years, in chronological order and joined without gaps.
 
-        Raises WeatherTableError for a year that is not complete in the table.
+        Raises ConfigError for a year that is not complete in the table.
         """
         known = self.calendar_years
         if missing := [year for year in years if year not in known] or (not years and ["none"]):
-            raise WeatherTableError(
+            raise ConfigError(
                 f"{self.name}: expected years that the table has from 1 January to 31 December "
                 f"({', '.join(map(str, known)) or 'none: it has no dates'}), got {', '.join(map(str, missing))}"
             )
@@ -122,11 +120,10 @@ def read_table(
     A `Date` column (ISO), or a datetime index of the frame, is optional: without dates the first row is 1 January. Rows
     for 29 February are skipped, because the farm's year has 365 days. Other columns are ignored. With `rain="auto"`, a
     Rain column that contains only 0 and 1, with at least one 1, is taken as the paper's occurrence flag, and any other
-    as mm/day; "mm" and "occurrence" set this explicitly. A `WeatherTableError` names the file, row and column; rows are
+    as mm/day; "mm" and "occurrence" set this explicitly. A ConfigError names the file, row and column; rows are
     counted from 1, without the header.
     """
-    if rain not in ("auto", "mm", "occurrence"):
-        raise unknown("kind of rain", rain, ("auto", "mm", "occurrence"))
+    check_name("kind of rain", rain, ("auto", "mm", "occurrence"))
     if isinstance(source, str | os.PathLike):
         name = name or Path(source).name
         header, body = _from_csv(Path(source), name)
@@ -144,25 +141,25 @@ def constant_table(name: str, day: Mapping[str, float]) -> WeatherTable:
 
 
 def _check_header(name: str, header: Sequence[str]) -> None:
-    """Raise WeatherTableError unless every column exists exactly once."""
+    """Raise ConfigError unless every column exists exactly once."""
     for twice in sorted({h for h in header if list(header).count(h) > 1}):
-        raise WeatherTableError(f"{name}: expected column {twice!r} once, got it twice; try keeping one")
+        raise ConfigError(f"{name}: expected column {twice!r} once, got it twice; try keeping one")
     for column in COLUMNS:
         if column.name not in header:
             others = sorted(set(header) - {known.name for known in COLUMNS})
             close = difflib.get_close_matches(column.name, others, n=1, cutoff=0.5)
             hint = f"; try renaming {close[0]!r}" if close else ""
             expected = f"expected a column {column.name!r} ({column.unit})"
-            raise WeatherTableError(f"{name}: {expected}, got {', '.join(header)}{hint}")
+            raise ConfigError(f"{name}: {expected}, got {', '.join(header)}{hint}")
 
 
 def _check_cells(name: str, body: dict[str, list[Any]], rain: RainKind | Literal["auto"]) -> WeatherTable:
-    """Return the table with the columns in `body`; WeatherTableError for the first invalid cell."""
+    """Return the table with the columns in `body`; ConfigError for the first invalid cell."""
     dates = _read_dates(name, body["Date"]) if "Date" in body else None
     check = partial(_check_rows, name, dates)
     low, high, mean, humidity, wind, wet = (_read_numbers(check, column, body[column.name]) for column in COLUMNS)
     if not len(wet):
-        raise WeatherTableError(f"{name}: expected at least one row below the header, got none")
+        raise ConfigError(f"{name}: expected at least one row below the header, got none")
     check("Tmin", low > high, lambda i: f"at most Tmax ({high[i]:g}), got {low[i]:g}; try swapping the columns")
     beyond = (mean < low - ROUNDING) | (mean > high + ROUNDING)
     check("T", beyond, lambda i: f"between Tmin ({low[i]:g}) and Tmax ({high[i]:g}), got {mean[i]:g}")
@@ -171,7 +168,7 @@ def _check_cells(name: str, body: dict[str, list[Any]], rain: RainKind | Literal
         check("Rain", (wet != 0) & (wet != 1), lambda i: f"0 or 1 (rain='occurrence'), got {wet[i]:g}")
     keep = np.array([not _is_leap_day(date) for date in dates] if dates else np.ones(len(wet), bool))
     if not keep.any():
-        raise WeatherTableError(f"{name}: expected a day other than 29 February, got none")
+        raise ConfigError(f"{name}: expected a day other than 29 February, got none")
     days = Day(low, high, np.clip(mean, low, high), humidity, wind, wet)
     return WeatherTable(name, Day(*(_frozen(values[keep]) for values in days)), *_start(dates), kind)
 
@@ -179,10 +176,10 @@ def _check_cells(name: str, body: dict[str, list[Any]], rain: RainKind | Literal
 def _check_rows(
     name: str, dates: Sequence[datetime.date] | None, column: str, wrong: np.ndarray, expected: Callable[[Any], str]
 ) -> None:
-    """Raise WeatherTableError, saying what was expected, for the first invalid row."""
+    """Raise ConfigError, saying what was expected, for the first invalid row."""
     for i in np.flatnonzero(wrong)[:1]:
         date = f" ({dates[i].isoformat()})" if dates else ""
-        raise WeatherTableError(f"{name}: row {i + 1}{date}, column {column!r}: expected {expected(i)}")
+        raise ConfigError(f"{name}: row {i + 1}{date}, column {column!r}: expected {expected(i)}")
 
 
 def _read_numbers(check: Callable[..., None], column: Column, cells: Sequence[Any]) -> np.ndarray:
@@ -216,11 +213,11 @@ def _read_dates(name: str, cells: Sequence[Any]) -> list[datetime.date]:
         try:
             date = datetime.date.fromisoformat(str(cell).strip()[:10])  # a timestamp starts with its date
         except ValueError:
-            raise WeatherTableError(f"{place}: expected YYYY-MM-DD, got {str(cell)!r}") from None
+            raise ConfigError(f"{place}: expected YYYY-MM-DD, got {str(cell)!r}") from None
         following = dates[-1] + day if dates else date
         if date != following and not (_is_leap_day(following) and date == following + day):
             expected = f"expected {following} after {dates[-1]}, got {date}"
-            raise WeatherTableError(f"{place}: {expected}; try every day once, in order")
+            raise ConfigError(f"{place}: {expected}; try every day once, in order")
         dates.append(date)
     return dates
 
@@ -247,24 +244,18 @@ def _frozen(values: np.ndarray) -> np.ndarray:
 
 
 def _from_csv(path: Path, name: str) -> tuple[list[str], Body]:
-    if not path.is_file():
-        raise WeatherTableError(f"{path}: expected a file, got none; try another name or folder")
     try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            lines = [line for line in csv.reader(file) if line]
-    except UnicodeDecodeError as error:
-        got = f"{error.reason} at byte {error.start}"
-        raise WeatherTableError(f"{path}: expected UTF-8, got {got}; try saving it as UTF-8") from None
+        lines = [line for line in csv.reader(io.StringIO(read_text(path, "utf-8-sig"))) if line]
     except csv.Error as error:
-        raise WeatherTableError(f"{path}: expected a CSV file, got {error}") from None
+        raise ConfigError(f"{path}: expected a CSV file, got {error}") from None
     if not lines:
-        raise WeatherTableError(f"{name}: expected a header and a row per day, got an empty file")
+        raise ConfigError(f"{name}: expected a header and a row per day, got an empty file")
     header, rows = [h.strip() for h in lines[0]], lines[1:]
     if len(header) == 1 and (found := sorted(set(";\t|") & set(header[0]))):
-        raise WeatherTableError(f"{name}: expected commas between the cells, got {found[0]!r}; try saving with commas")
+        raise ConfigError(f"{name}: expected commas between the cells, got {found[0]!r}; try saving with commas")
     for i, row in enumerate(rows, 1):
         if len(row) != len(header):
-            raise WeatherTableError(f"{name}: row {i}: expected {len(header)} cells, as in the header, got {len(row)}")
+            raise ConfigError(f"{name}: row {i}: expected {len(header)} cells, as in the header, got {len(row)}")
     return header, [[row[j] for row in rows] for j in range(len(header))]
 
 

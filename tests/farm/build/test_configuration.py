@@ -166,7 +166,7 @@ def test_a_file_with_a_mistake_is_refused_with_its_name(folder: Path, name: str,
 
 def test_a_folder_is_no_file(folder: Path) -> None:
     (folder / "game0_init.yaml").mkdir()
-    with pytest.raises(ConfigError, match="game0_init.yaml: expected the name of a YAML file, got a folder"):
+    with pytest.raises(ConfigError, match="game0_init.yaml: expected a file, got a folder"):
         from_files()
 
 

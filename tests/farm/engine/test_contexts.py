@@ -324,7 +324,7 @@ def test_an_interval_of_whole_numbers_is_a_choice_of_those_between() -> None:
         ),
         ({"draws": {}}, "draws: .*at least 1"),
         ({"every": "episod", "draws": {SOIL: ["sand"]}}, "every: expected episode, step, {episodes: 5} or"),
-        ({"every": {"episodes": 2, "days": 3}, "draws": {SOIL: ["sand"]}}, "either episodes or days"),
+        ({"every": {"episodes": 2, "days": 3}, "draws": {SOIL: ["sand"]}}, "exactly one of episodes and days"),
         ({"every": {"weeks": 3}, "draws": {SOIL: ["sand"]}}, "weeks: expected a known key"),
         ({"shown": ["Field-0/Soil"], "draws": {SOIL: ["sand"]}}, "expected a known draw, got 'Field-0/Soil'; try"),
         ({"forecast": {}, "draws": {SOIL: ["sand"]}}, "try `every: step`"),

@@ -18,7 +18,7 @@ from harvestgym.farm.build.action_compiler import compile_actions
 from harvestgym.farm.engine.actions import ActionTable
 from harvestgym.farm.engine.farmers import Farmer
 from harvestgym.farm.engine.name_table import resolve_spelling
-from harvestgym.farm.engine.variables import EntitySlot, FieldSlots, entity_names
+from harvestgym.farm.engine.variables import EntitySlot, FieldSlots, number_repeats
 from harvestgym.farm.learn.action_wrappers import ScheduleActions
 from harvestgym.gym.env import GymEnv
 from tests.farm import kinds
@@ -52,7 +52,8 @@ def tables(draw: st.DrawFn) -> ActionTable:
     for f in range(draw(st.integers(1, 2))):
         shape = draw(st.integers(1, 3)), draw(st.integers(1, 3))
         of = draw(st.lists(st.sampled_from([kinds.Spring, kinds.Reed, Fertilizer, Facility]), min_size=1, max_size=4))
-        slots = [EntitySlot(name, kind, (), ()) for name, kind in zip(entity_names(of), of, strict=True)]
+        names = number_repeats([kind.__name__ for kind in of])
+        slots = [EntitySlot(name, kind, (), ()) for name, kind in zip(names, of, strict=True)]
         fields.append(FieldSlots(f"Field-{f}", shape, tuple(slots)))
         plots = st.lists(st.sampled_from([*np.ndindex(shape)]), min_size=1, unique=True)
         mine = [

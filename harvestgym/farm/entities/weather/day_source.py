@@ -9,8 +9,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from harvestgym.core.errors import ConfigError
 from harvestgym.core.pytree import par, pytree, static
-from harvestgym.farm.weather_data.table import YEAR, Day, WeatherTable, WeatherTableError
+from harvestgym.farm.weather_data.table import YEAR, Day, WeatherTable
 
 from .generator import MEMORY, Climate
 
@@ -54,10 +55,10 @@ DaySource = Replay | Climate
 def replay_table(table: WeatherTable) -> Replay:
     """Return the day source for a table; all environments that use the table share it.
 
-    Raises WeatherTableError if the table covers less than a year: an episode may start on any day of the year.
+    Raises ConfigError if the table covers less than a year: an episode may start on any day of the year.
     """
     if len(table) < YEAR:
-        raise WeatherTableError(
+        raise ConfigError(
             f"{table.name}: expected a year or more ({YEAR} days), got {len(table)}; try more days, or "
             "`generate: true` to draw days from its climate"
         )

@@ -38,17 +38,12 @@ def name_sky(seen: DrawContext) -> str:
 
 def draw_sky(weather: Any, seen: DrawContext) -> list[Mark]:
     """Draw the sky, and wind and frost if any, in the north-western corner."""
-    room, what = seen.margin, name_sky(seen)
-    signs = [(what, WORDS[what])] if what else []
+    room, what, sprites = seen.margin, name_sky(seen), weather.sprites()
+    signs = [("fair" if what == DRY else what, WORDS[what])] if what else []
     signs += [("wind", "strong wind")] if seen.number("wind/speed#km.h-1") >= WINDY else []
     signs += [("frost", "frost")] if seen.number("air_temperature/min#°C") < 0 else []
     return [
-        Mark(
-            weather.sprites()["fair" if sign == DRY else sign],
-            (-0.5 * room, (0.95 * i - 0.5) * room),
-            0.9 * room,
-            meaning=meaning,
-        )
+        Mark(sprites[sign], (-0.5 * room, (0.95 * i - 0.5) * room), 0.9 * room, meaning=meaning)
         for i, (sign, meaning) in enumerate(signs)
     ]
 

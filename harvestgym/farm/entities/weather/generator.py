@@ -10,6 +10,7 @@ real ones.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any, ClassVar
 
 import jax
@@ -34,6 +35,9 @@ NARROWEST = 0.5  # degC between night and day
 
 AXIS_SIZES = {"month": 12, "before": 4, "after": 2, "node": NODES, "latent": len(LATENT), "level": len(LATENT) + 1}
 """Sizes of the table axes."""
+
+_matrix = partial(par, low=-10, high=10, axes=("latent", "latent"))
+"""A matrix of the autoregression."""
 
 
 @pytree
@@ -70,15 +74,9 @@ class Climate:
     spread: jax.Array = par(
         "spread", "standard deviation of the Gaussian part", low=0, high=1000, axes=("month", "latent")
     )
-    carry: jax.Array = par(
-        "carry", "departures carried over from one day to the next", low=-10, high=10, axes=("latent", "latent")
-    )
-    shock: jax.Array = par(
-        "shock", "new departures from independent normals", low=-10, high=10, axes=("latent", "latent")
-    )
-    start: jax.Array = par(
-        "start", "departures of a first day from independent normals", low=-10, high=10, axes=("latent", "latent")
-    )
+    carry: jax.Array = _matrix("carry", "departures carried over from one day to the next")
+    shock: jax.Array = _matrix("shock", "new departures from independent normals")
+    start: jax.Array = _matrix("start", "departures of a first day from independent normals")
 
     def check(self) -> Iterator[str]:
         """Check the shape of every table."""

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal, get_args
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from harvestgym.core import yaml_io
-from harvestgym.core.config import Strict, validate
-from harvestgym.core.errors import unknown
+from harvestgym.core.config import Strict, require_one_of, validate
+from harvestgym.core.errors import check_name
 from harvestgym.farm.weather_data.normals import Normals, measure_normals
 from harvestgym.farm.weather_data.table import WeatherTable, constant_table, read_table
 
@@ -39,12 +39,7 @@ class SiteFile(Strict):
     constant: dict[str, float] | None = None
     """The columns of a table in which every day is the same."""
 
-    @model_validator(mode="after")
-    def _one_kind(self) -> SiteFile:
-        given = [k for k in ("table", "normals", "constant") if getattr(self, k) is not None]
-        if len(given) != 1:
-            raise ValueError(f"expected exactly one of table, normals and constant, got {given or 'none'}")
-        return self
+    _one = require_one_of("table", "normals", "constant")
 
 
 @dataclass(frozen=True)
@@ -82,8 +77,7 @@ def load_site(name: str) -> Site:
 
 @functools.cache
 def _load_shipped(name: str) -> Site:
-    if name not in site_names():
-        raise unknown("weather site", name, site_names())
+    check_name("weather site", name, site_names())
     return read_site(FOLDER / f"{name}.yaml")
 
 

@@ -46,6 +46,9 @@ SOUTH = np.asarray([-1, -1, 0, 1, 1, 1, 0, -1], np.float32) / np.sqrt([1, 2] * 4
 
 TEMPERATURES = ("air_temperature/min#°C", "air_temperature/mean#°C", "air_temperature/max#°C")
 
+_variance = functools.partial(par, low=0, high=1e4)
+"""A variance of noise or of a forecast's error."""
+
 
 @pytree
 class Settings:
@@ -55,19 +58,13 @@ class Settings:
     heavy_chance: jax.Array = par("rain_lightheavy_proba", "chance that rain of unknown amount is heavy", low=0, high=1)
     light: jax.Array = par("rain_leakageintensity_light#%", "leaching strength of light rain, 0 to 1", low=0, high=1)
     heavy: jax.Array = par("rain_leakageintensity_heavy#%", "leaching strength of heavy rain, 0 to 1", low=0, high=1)
-    temperature_noise: jax.Array = par(
-        "air_temperature_noise#°C2", "variance added to the day's temperature", low=0, high=1e4
-    )
-    humidity_noise: jax.Array = par("humidity_index_noise#%2", "variance added to the day's humidity", low=0, high=1e4)
-    wind_noise: jax.Array = par("wind_noise#km2.h-2", "variance added to the day's wind", low=0, high=1e4)
-    temperature_error: jax.Array = par(
-        "forecast_noise_air_temperature#°C2.day-1", "variance per day ahead", low=0, high=1e4
-    )
-    humidity_error: jax.Array = par("forecast_noise_humidity_index#%2.day-1", "variance per day ahead", low=0, high=1e4)
-    wind_error: jax.Array = par("forecast_noise_wind#km2.h-2.day-1", "variance per day ahead", low=0, high=1e4)
-    rain_error: jax.Array = par(
-        "forecast_noise_rain#day-1", "variance of the chance of rain per day ahead", low=0, high=1e4
-    )
+    temperature_noise: jax.Array = _variance("air_temperature_noise#°C2", "variance added to the day's temperature")
+    humidity_noise: jax.Array = _variance("humidity_index_noise#%2", "variance added to the day's humidity")
+    wind_noise: jax.Array = _variance("wind_noise#km2.h-2", "variance added to the day's wind")
+    temperature_error: jax.Array = _variance("forecast_noise_air_temperature#°C2.day-1", "variance per day ahead")
+    humidity_error: jax.Array = _variance("forecast_noise_humidity_index#%2.day-1", "variance per day ahead")
+    wind_error: jax.Array = _variance("forecast_noise_wind#km2.h-2.day-1", "variance per day ahead")
+    rain_error: jax.Array = _variance("forecast_noise_rain#day-1", "variance of the chance of rain per day ahead")
 
 
 class WeatherOptions(Strict):
