@@ -206,13 +206,9 @@ class GymBase(Savable):
         self._log_start_at(run)
 
     def _log(self, action: Any, shown: Any, which: np.ndarray | None = None) -> None:
-        """Record a step of an environment, or of the environments in `which` for a batch."""
+        """Record a step or, without an action, the start of an episode; `which` selects environments of a batch."""
         if self.episode_log is not None:
             self.episode_log.add(self.run_state.state, action, shown, self.params, which)
-
-    def _clear_log(self, which: np.ndarray | None = None) -> None:
-        if self.episode_log is not None:
-            self.episode_log.clear(which)
 
     def _log_start_at(self, run: RunState) -> None:
         if self.episode_log is not None:

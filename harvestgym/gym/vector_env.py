@@ -61,7 +61,7 @@ class VecEnv(GymBase, gymnasium.vector.VectorEnv[Any, Any, Any]):
         first = self._start(words, np.array([s is not None for s in seeds]), which)
         self._obs = _merged(which, self._write(first.obs), self._obs)
         self._over = self._over & ~which
-        self._log_start(which, first)
+        self._log(None, first, which)
         self._notify_reset()
         return _copied(self._obs), _vector_info(first.info, which)
 
@@ -116,7 +116,7 @@ class VecEnv(GymBase, gymnasium.vector.VectorEnv[Any, Any, Any]):
         """Start episodes for `which`, and show their first observations."""
         none = np.zeros(self.num_envs, np.uint32)
         first = self._start(none, none.astype(bool), which)
-        self._log_start(which, first)
+        self._log(None, first, which)
         obs, info = _merged(which, (first.obs, first.info), (shown.obs, shown.info))
         return shown._replace(obs=obs, info=info)
 
@@ -151,10 +151,6 @@ class VecEnv(GymBase, gymnasium.vector.VectorEnv[Any, Any, Any]):
             "final_info": _vector_info(info, which),
             "_final_info": which.copy(),
         }
-
-    def _log_start(self, which: np.ndarray, first: Any) -> None:
-        self._clear_log(which)
-        self._log(None, first, which)
 
     def _accept_run_state(self, run: RunState) -> None:
         super()._accept_run_state(run)
