@@ -40,11 +40,9 @@ class LawContext(Protocol):
 
     def phase(self, period: int) -> Any:
         """Return the clock modulo `period` (at most 2^24 - 1), as a whole number."""
-        ...
 
     def uniforms(self, number: int) -> Any:
         """Return `number` draws from [0, 1) for this seed, kind and generation; they are the same at all times."""
-        ...
 
 
 class RewardLaw(Protocol):
