@@ -25,13 +25,9 @@ def describe(env: FishingModel) -> list[Table]:
 def _callables(env: FishingModel) -> Table:
     parts = [(name, getattr(env.params, name)) for name in CALLABLES]
     present = [(name, part) for name, part in parts if type(part) not in (type(None), Noise)]
-    rows = [(name, type(part).__name__, _first_line(part)) for name, part in present]
+    rows = [(name, type(part).__name__, (type(part).__doc__ or "").partition("\n")[0]) for name, part in present]
     rows.append(("order", env.order, "x' = z f(x - h)" if env.order == "harvest first" else "x' = z f(x) - h"))
     return Table("What happens in a year", ("part", "kind", "what it is"), rows, ("entities",))
-
-
-def _first_line(part: Any) -> str:
-    return (type(part).__doc__ or "").partition("\n")[0]
 
 
 def _spaces(env: FishingModel) -> Table:

@@ -9,7 +9,7 @@ import numpy as np
 
 from harvestgym.core.view.timeline import DoneAction, Record, Timeline, Track, name_parts
 from harvestgym.fishing.conservation import DriverModel, RecoveryModel
-from harvestgym.fishing.model import FishingModel
+from harvestgym.fishing.model import FishingModel, find_effort
 
 from .levels import find_levels
 from .stock_maps import name_stocks
@@ -49,8 +49,7 @@ def _effort(env: FishingModel, record: Record) -> np.ndarray | None:
     """Return the cost of effort in each year; None if the reward is not the value of a catch."""
     if isinstance(env, RecoveryModel):
         return None
-    effort = -np.log(np.maximum(1 - record["rate"], 1e-3))
-    return (float(env.params.cost) * effort).sum(1).astype(np.float32)
+    return (float(env.params.cost) * np.asarray(find_effort(record["rate"]))).sum(1)
 
 
 def _track(env: FishingModel, record: Record, name: str, watched: str) -> Track:
