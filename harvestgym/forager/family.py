@@ -176,9 +176,7 @@ def make_gymnasium(env: Forager, render_mode: str | None = None) -> gymnasium.En
     from harvestgym.forager.gym_env import ForagerGym
     from harvestgym.forager.host_engine.numba_support import FAST
 
-    if not FAST:
-        return None
-    return ForagerGym.of(env, render_mode)
+    return ForagerGym.of(env, render_mode) if FAST else None
 
 
 def policies(env: Forager) -> dict[str, Policy]:

@@ -26,7 +26,7 @@ from harvestgym.core.view.scene import Scene
 from harvestgym.forager.host_engine.arrays import EVENTS, REFUSED, USED
 from harvestgym.forager.host_engine.env import ForagerEnv, host_twin
 from harvestgym.forager.jax_engine.model import Forager, draw_seed
-from harvestgym.forager.reward_laws import RATE
+from harvestgym.forager.reward_laws import RATE, Constant
 from harvestgym.forager.view.maps import SMALL_WORLD
 from harvestgym.forager.view.scene import NO_ACTION, scene
 from harvestgym.forager.world import StepCount
@@ -69,7 +69,7 @@ class ForagerGym(Savable, gymnasium.Env[Any, int]):
         self._rate, self._steps, self._over = 0.0, 0, True
         self._key: jax.Array | None = None
         self._values: Any = None
-        self._steady = env.world.is_steady
+        self._steady = all(isinstance(kind.reward, Constant) for kind in env.world.kinds)
         self._frames = FrameBuffer(RECORDED) if render_mode else None
 
     @classmethod

@@ -26,17 +26,10 @@ def draw_noise(k0: int, k1: int, stream: int, low: int, high: int) -> float:
     return (-1.0 if negative else 1.0) * np.int64(size) / 65536.0
 
 
-@compiled
-def _draw_uniforms(k0: int, k1: int, stream: int, generation: int, out: np.ndarray) -> None:
-    for i in range(len(out)):
-        word = hashing.draw_word(_U(k0), _U(k1), _U(stream), _U(generation), _U(i))
-        out[i] = np.int64(word >> _U(8)) / 16777216.0
-
-
 @lru_cache(maxsize=1024)
-def _cached_uniforms(words: tuple[int, int], kind: int, generation: int, number: int) -> np.ndarray:
-    out = np.empty(number, np.float32)
-    _draw_uniforms(*words, SERIES + STREAMS * kind, generation, out)
+def _draw_uniforms(words: tuple[int, int], kind: int, generation: int, number: int) -> np.ndarray:
+    given = map(_U, (*words, SERIES + STREAMS * kind, generation))
+    out = (hashing.draw_word(*given, np.arange(number, dtype=_U)) >> _U(8)).astype(np.float32) / np.float32(16777216)
     out.flags.writeable = False
     return out
 
@@ -55,7 +48,7 @@ class HostContext:
 
     def uniforms(self, number: int) -> np.ndarray:
         """Return float32 (number,) in [0, 1)."""
-        return _cached_uniforms(self._words, self._kind, self._generation, number)
+        return _draw_uniforms(self._words, self._kind, self._generation, number)
 
     def noise(self) -> float:
         """Return the bell-shaped draw of variance one for this step."""
