@@ -159,6 +159,8 @@ class Exporter:
 
     def write(self, episode: RecordedEpisode, bar: Bar) -> Iterator[Path]:
         """Write the files, one after the other, and yield the path of each."""
+        from harvestgym.render.video import write_video
+
         if self.out is not None:
             yield from _write_folder(episode, self.out)
         if self.html is not None:
@@ -167,13 +169,8 @@ class Exporter:
             yield episode.replay(self.html, about, bar(self.html.name, None))
         for path in (self.gif, self.mp4):
             if path is not None:
-                yield self._write_film(episode, path, bar)
-
-    def _write_film(self, episode: RecordedEpisode, path: Path, bar: Bar) -> Path:
-        from harvestgym.render.video import write_video
-
-        film = episode.film(self.width)
-        return write_video(film, path, self.fps, bar(path.name, len(film)))
+                film = episode.film(self.width)
+                yield write_video(film, path, self.fps, bar(path.name, len(film)))
 
 
 def _write_folder(episode: RecordedEpisode, out: Path) -> list[Path]:

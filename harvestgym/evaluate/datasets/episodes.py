@@ -77,16 +77,15 @@ class Episode:
                 "episode: expected one observation (and info) more than actions, rewards and flags, and at least one "
                 f"step, got {len(observations)} observations, {len(infos)} infos and {lengths[1:]}"
             )
-        paid, ends, cuts = np.array(rewards, np.float64), np.array(terminated, bool), np.array(truncated, bool)
-        return cls(
-            _stack_steps(observations),
-            _stack_steps(actions),
-            paid,
-            ends,
-            _close_episode(ends, cuts),
-            _stack_numbers(infos),
-            seed,
-        )
+        seen, done = _stack_steps(observations), _stack_steps(actions)
+        return cls._closed(seen, done, rewards, terminated, truncated, _stack_numbers(infos), seed)
+
+    @classmethod
+    def _closed(cls, seen: Any, done: Any, rewards: Any, ends: Any, cuts: Any, infos: Any, seed: int | None) -> Episode:
+        """Make an episode whose last step is marked as truncated if the episode has not ended."""
+        ends, cuts = np.array(ends, bool), np.array(cuts, bool)
+        cuts[-1] |= not ends[-1]
+        return cls(seen, done, np.array(rewards, np.float64), ends, cuts, infos, seed)
 
 
 @dataclass(frozen=True)
@@ -137,8 +136,8 @@ def play_episodes(env: Env[Any, Any], policy: Policy, seeds: Sequence[int]) -> I
     """Run a policy from each seed; an endless episode is truncated at the horizon of evaluations."""
     steps, size = horizon(env), min(DEMONSTRATION_BATCH, len(seeds))
     for start in range(0, len(seeds), size):
-        mine = [*seeds[start : start + size]]
-        filled = np.asarray((mine * size)[:size] if len(mine) < size else mine, np.uint32)
+        mine = seeds[start : start + size]
+        filled = np.resize(np.asarray(mine, np.uint32), size)
         first, later = jax.device_get(_run_batch(env, steps, policy.traced(), filled, env.params))
         yield from (_cut_episode(env, first, later, i, s) for i, s in enumerate(mine))
 
@@ -160,22 +159,7 @@ def _cut_episode(env: Env[Any, Any], first: Any, later: Any, row: int, seed: int
     )
     read = make_observation_writer(env.observation_space, (n + 1,))
     done = make_observation_writer(env.action_space, (n,))(jax.tree.map(lambda leaf: leaf[:n], actions))
-    ends = shown.terminated[:n]
-    return Episode(
-        read(obs),
-        done,
-        shown.reward[:n].astype(np.float64),
-        ends,
-        _close_episode(ends, shown.truncated[:n]),
-        infos,
-        seed,
-    )
-
-
-def _close_episode(terminated: np.ndarray, truncated: np.ndarray) -> np.ndarray:
-    """Mark the last step as truncated if the episode has not ended."""
-    last = np.arange(len(truncated)) == len(truncated) - 1
-    return truncated | (last & ~terminated)
+    return Episode._closed(read(obs), done, shown.reward[:n], shown.terminated[:n], shown.truncated[:n], infos, seed)
 
 
 def collect_episodes(
