@@ -58,16 +58,13 @@ def chart_rewards(env: Forager, past: Record) -> list[Chart]:
 
 def _words(env: Forager, past: Record) -> Words:
     x, y = int(past["x#cell"][-1]), int(past["y#cell"][-1])
-    lines = [f"at {x:,} east, {y:,} north{_biome(env, past)}", *_met(env, past)]
+    biome = f", in the biome {env.world.regions[int(past['biome'][-1])].name}" if len(env.world.regions) > 1 else ""
+    lines = [f"at {x:,} east, {y:,} north{biome}", *_met(env, past)]
     lines.append(f"{int(past['collected'][-1]):,} objects collected")
     lines.append(f"reward of a step, lately: {float(past['reward_rate'][-1]):+.3f}")
     if not MODES[env.mode].is_picture:
         lines.append(f"the agent does not see this picture: it observes {env.mode!r}")
     return Words("Now", tuple(lines))
-
-
-def _biome(env: Forager, past: Record) -> str:
-    return f", in the biome {env.world.regions[int(past['biome'][-1])].name}" if len(env.world.regions) > 1 else ""
 
 
 def _met(env: Forager, past: Record) -> list[str]:
