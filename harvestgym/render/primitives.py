@@ -98,5 +98,5 @@ def wrap_text(text: str, size: int, width: float) -> list[str]:
 
 def fit_font_size(text: str, width: float, most: int, least: int = 8) -> int:
     """Return the largest font size, at most `most`, at which the text fits `width`; 0 if that is below `least`."""
-    size = most if text_width(text, most) <= width else int(most * width / text_width(text, most))
+    size = most if most < least or text_width(text, most) <= width else int(most * width / text_width(text, most))
     return size if size >= least else 0
