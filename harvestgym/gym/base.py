@@ -72,9 +72,7 @@ class GymBase(Savable):
             raise unknown("render_mode", render_mode, [*offered, "None"])
         self.core, self.render_mode = env, render_mode
         self.metadata = {"render_modes": offered, "render_fps": getattr(unwrapped(env), "render_fps", 4)}
-        self.episode_log = None
-        if render_mode is not None and render_mode not in own:
-            self.episode_log = EpisodeLog(env, *batch)
+        self.episode_log = None if render_mode in (None, *own) else EpisodeLog(env, *batch)
         self._batch, self._params = batch, env.params if params is None else params
         self._begun = False
         self._prepare()
