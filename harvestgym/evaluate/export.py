@@ -190,6 +190,12 @@ def write_record(record: Record, path: Path) -> None:
     write_parquet(path, flat)
 
 
+def check_new(path: Path) -> None:
+    """Raise ConfigError if the path exists."""
+    if path.exists():
+        raise ConfigError(f"{path}: expected a new file, got an existing one; try another name")
+
+
 def check_folder(option: str, folder: Path) -> None:
     """Raise ConfigError if a folder is a file, or is neither writable nor creatable."""
     there = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
