@@ -20,7 +20,7 @@ from harvestgym.core.view.scene import Chart, Line
 from harvestgym.forager.jax_engine.model import Forager, ForagerParams, ForagerState
 from harvestgym.forager.policies.navigator import DISCOUNT, InformedForager, navigator, planner
 from harvestgym.forager.view.maps import SMALL_WORLD
-from harvestgym.forager.view.scene import chart_rewards
+from harvestgym.forager.view.scene import RECORDED_INFO, chart_rewards
 from harvestgym.forager.view.scene import scene as scene
 from harvestgym.forager.view.tables import describe as describe
 from harvestgym.forager.view.tables import timeline as timeline
@@ -244,12 +244,11 @@ def summary(env: Forager, episodes: Any) -> dict[str, np.ndarray]:
 
 def record(env: Forager, state: ForagerState, action: Any, timestep: Any, params: ForagerParams) -> dict[str, Any]:
     """Return the recorded values of a step; for a small world, also the whole map."""
-    keep = ("reward_rate", "collided", "collected", "biome", "biome_regret")
     place = {"x#cell": state.x.astype(np.int32), "y#cell": state.y.astype(np.int32), "clock#step": state.clock[1]}
     seen = {"view": state.view} | (
         {"world": env.cells(state).astype(np.int8)} if env.world.cells <= SMALL_WORLD else {}
     )
-    return place | seen | {name: timestep.info[name] for name in keep}
+    return place | seen | {name: timestep.info[name] for name in RECORDED_INFO}
 
 
 def figure(env: Forager, record: Mapping[str, np.ndarray]) -> Any:

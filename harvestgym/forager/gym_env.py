@@ -28,7 +28,7 @@ from harvestgym.forager.host_engine.env import ForagerEnv, host_twin
 from harvestgym.forager.jax_engine.model import Forager, draw_seed
 from harvestgym.forager.reward_laws import RATE, Constant
 from harvestgym.forager.view.maps import SMALL_WORLD
-from harvestgym.forager.view.scene import NO_ACTION, scene
+from harvestgym.forager.view.scene import NO_ACTION, RECORDED_INFO, scene
 from harvestgym.forager.world import StepCount
 from harvestgym.gym.base import Info
 from harvestgym.gym.episode_log import FrameBuffer
@@ -36,8 +36,6 @@ from harvestgym.render import RENDER_MODES, render_scene
 
 RECORDED = 5000
 """Minimum number of recorded steps of an endless episode."""
-
-_IN_RECORD = ("reward_rate", "collided", "collected", "biome", "biome_regret")
 
 
 @jax.jit
@@ -125,7 +123,7 @@ class ForagerGym(Savable, gymnasium.Env[Any, int]):
         if self._frames is not None:
             env, (x, y) = self.env, self.env.position
             row = {"action": action, "reward": reward, "x#cell": x, "y#cell": y, "clock#step": env.clock}
-            row |= {name: info[name] for name in _IN_RECORD} | {"view": env.in_view()}
+            row |= {name: info[name] for name in RECORDED_INFO} | {"view": env.in_view()}
             row |= {"world": env.cells().astype(np.int8)} if env.world.cells <= SMALL_WORLD else {}
             self._frames.append(row)
         return info

@@ -197,17 +197,15 @@ def make_space(
 
 
 def add_hint(world: World, hint: Hint, view: Any, phase: Any, region: Any) -> Any:
-    """Return an observation, or with a hint, a dict that adds bool (..., regions): the agent's region, if shown now.
+    """Return a dict that adds bool (..., regions) to an observation: the agent's region, if shown now.
 
     Args:
         world: the agents' world.
-        hint: (shown, every).
+        hint: (shown, every), with `shown` above 0.
         view: the observation without a hint.
         phase: int (...), the clock modulo `every`.
         region: int (...), the region of each agent.
     """
-    if not hint[0]:
-        return view
     here = region[..., None] == np.arange(len(world.regions))
     return {"hint": here & (phase < hint[0])[..., None], "view": view}
 

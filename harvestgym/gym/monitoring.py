@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 import jax
@@ -23,7 +24,7 @@ QUANTILES = {"q10": 0.1, "q90": 0.9}
 """The quantiles reported for a batch, in addition to its mean."""
 
 
-class Monitor:
+class Monitor(AbstractContextManager["Monitor"]):
     """A monitor that reads variables at each reset and step of an environment and writes them to its sinks.
 
     Args:
@@ -78,9 +79,6 @@ class Monitor:
             self._closed = True
             for sink in self.sinks:
                 sink.close()
-
-    def __enter__(self) -> Monitor:
-        return self
 
     def __exit__(self, *error: Any) -> None:
         self.close()

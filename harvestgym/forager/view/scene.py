@@ -20,6 +20,9 @@ from .maps import aperture, surroundings, visited
 NO_ACTION = -1
 """The action in a record row that no action led to: the start, or where a saved episode continues."""
 
+RECORDED_INFO = ("reward_rate", "collided", "collected", "biome", "biome_regret")
+"""The entries of the info that are recorded."""
+
 RUNNING, MEAN, TOTAL, REGRET = "#0072b2", "#222222", "#009e73", "#d55e00"
 
 
