@@ -43,21 +43,17 @@ def _spaces(env: FishingModel) -> Table:
 
 
 def _parameters(env: FishingModel) -> Table:
-    rows = _rows("", env.params)
-    for part in CALLABLES:
-        value = getattr(env.params, part)
-        rows += _rows(f"{part}.", value) if value is not None else []
-    for i, law in enumerate(getattr(env.params.law, "laws", ())):
-        rows += _rows(f"law.{i}.", law)
-    inner = getattr(env.params.law, "law", None)
-    rows += _rows("law.law.", inner) if inner is not None else []
-    return Table("Parameters", ("name", "value", "range", "meaning"), rows, ("parameters",))
-
-
-def _rows(prefix: str, part: Any) -> list[tuple[str, ...]]:
-    return [
-        (prefix + m.keys[0], _value(getattr(part, name)), describe_range(m), m.doc) for name, m in iterate_metas(part)
+    law = env.params.law
+    parts = {"": env.params, **{f"{name}.": getattr(env.params, name) for name in CALLABLES}}
+    parts |= {f"law.{i}.": one for i, one in enumerate(getattr(law, "laws", ()))}
+    parts["law.law."] = getattr(law, "law", None)
+    rows = [
+        (prefix + meta.keys[0], _value(getattr(part, name)), describe_range(meta), meta.doc)
+        for prefix, part in parts.items()
+        if part is not None
+        for name, meta in iterate_metas(part)
     ]
+    return Table("Parameters", ("name", "value", "range", "meaning"), rows, ("parameters",))
 
 
 def _value(value: Any) -> str:
