@@ -49,6 +49,12 @@ class Episode:
     infos: Mapping[str, np.ndarray] = field(default_factory=dict)
     seed: int | None = None
 
+    def __post_init__(self) -> None:
+        """Convert rewards and flags; an interrupted episode is truncated at its last step."""
+        ends, cuts = np.array(self.terminated, bool), np.array(self.truncated, bool)
+        cuts[-1:] |= ~ends[-1:]
+        vars(self).update(rewards=np.array(self.rewards, np.float64), terminated=ends, truncated=cuts)
+
     def __len__(self) -> int:
         return len(self.rewards)
 
@@ -77,15 +83,8 @@ class Episode:
                 "episode: expected one observation (and info) more than actions, rewards and flags, and at least one "
                 f"step, got {len(observations)} observations, {len(infos)} infos and {lengths[1:]}"
             )
-        seen, done = _stack_steps(observations), _stack_steps(actions)
-        return cls._closed(seen, done, rewards, terminated, truncated, _stack_numbers(infos), seed)
-
-    @classmethod
-    def _closed(cls, seen: Any, done: Any, rewards: Any, ends: Any, cuts: Any, infos: Any, seed: int | None) -> Episode:
-        """Make an episode whose last step is marked as truncated if the episode has not ended."""
-        ends, cuts = np.array(ends, bool), np.array(cuts, bool)
-        cuts[-1] |= not ends[-1]
-        return cls(seen, done, np.array(rewards, np.float64), ends, cuts, infos, seed)
+        paid, ends, cuts = map(np.asarray, (rewards, terminated, truncated))
+        return cls(_stack_steps(observations), _stack_steps(actions), paid, ends, cuts, _stack_numbers(infos), seed)
 
 
 @dataclass(frozen=True)
@@ -159,7 +158,8 @@ def _cut_episode(env: Env[Any, Any], first: Any, later: Any, row: int, seed: int
     )
     read = make_observation_writer(env.observation_space, (n + 1,))
     done = make_observation_writer(env.action_space, (n,))(jax.tree.map(lambda leaf: leaf[:n], actions))
-    return Episode._closed(read(obs), done, shown.reward[:n], shown.terminated[:n], shown.truncated[:n], infos, seed)
+    paid, ends, cuts = shown.reward[:n], shown.terminated[:n], shown.truncated[:n]
+    return Episode(read(obs), done, paid, ends, cuts, infos, seed)
 
 
 def collect_episodes(

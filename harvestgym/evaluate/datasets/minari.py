@@ -101,12 +101,6 @@ def read(path: Path) -> Demonstrations:
 
 
 def _episode(one: Any, seed: int | None) -> Episode:
-    return Episode(
-        jax.tree.map(np.asarray, one.observations),
-        jax.tree.map(np.asarray, one.actions),
-        np.asarray(one.rewards, np.float64),
-        np.asarray(one.terminations, bool),
-        np.asarray(one.truncations, bool),
-        {name: np.asarray(values) for name, values in one.infos.items()},
-        seed,
-    )
+    seen, done = jax.tree.map(np.asarray, (one.observations, one.actions))
+    infos = {name: np.asarray(values) for name, values in one.infos.items()}
+    return Episode(seen, done, one.rewards, one.terminations, one.truncations, infos, seed)
