@@ -145,12 +145,7 @@ class VecEnv(GymBase, gymnasium.vector.VectorEnv[Any, Any, Any]):
         rows = np.full(self.num_envs, None, object)
         for i in np.flatnonzero(which):
             rows[i] = jax.tree.map(lambda leaf: leaf[i].copy(), obs)  # noqa: B023
-        return {
-            "final_obs": rows,
-            "_final_obs": which.copy(),
-            "final_info": _vector_info(info, which),
-            "_final_info": which.copy(),
-        }
+        return {"final_obs": rows, "_final_obs": which.copy()} | _vector_info({"final_info": info}, which)
 
     def _accept_run_state(self, run: RunState) -> None:
         super()._accept_run_state(run)

@@ -110,9 +110,8 @@ class Session:
     @property
     def columns(self) -> dict[str, Any]:
         """The family's columns for this episode, as in the table printed by `harvestgym run`."""
-        one = jax.tree.map(lambda v: np.asarray(v)[None], self.info)
-        ends = np.asarray([self.terminated]), np.asarray([self.over and not self.terminated])
-        episode = Episodes(np.asarray([self.total]), np.asarray([self.steps]), *ends, one)  # pyright: ignore
+        row = self.total, self.steps, self.terminated, self.over and not self.terminated, self.info
+        episode = Episodes(*jax.tree.map(lambda value: np.asarray(value)[None], row))
         columns = family_function(self.id, "summary")(self.env, episode)
         cells = {name: np.asarray(values)[0] for name, values in columns.items()}
         return {

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from harvestgym.core.pytree import iterate_metas
 from harvestgym.core.view.tables import Table, describe_range, make_fields_table
 from harvestgym.fishing.model import EpisodeTally, FishingModel, FishingState
 from harvestgym.fishing.noise import Noise
+
+from .levels import join_numbers
 
 CALLABLES = ("law", "noise", "survey_error", "quota_error", "drift", "vary")
 """The small callables of a fishery, in order of use within a year."""
@@ -57,6 +57,4 @@ def _parameters(env: FishingModel) -> Table:
 
 
 def _value(value: Any) -> str:
-    if isinstance(value, tuple):
-        return ", ".join(map(str, value))
-    return ", ".join(f"{v:g}" for v in np.atleast_1d(value))
+    return ", ".join(map(str, value)) if isinstance(value, tuple) else join_numbers(value, "{:g}")
