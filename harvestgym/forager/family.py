@@ -13,7 +13,7 @@ from pydantic import BeforeValidator, Field
 
 from harvestgym.core.checks import check_data, make_plain
 from harvestgym.core.config import Exact, Hard, History, read_extended, validate
-from harvestgym.core.errors import ConfigError, check_keywords, check_name, unknown
+from harvestgym.core.errors import ConfigError, check_keywords, check_name
 from harvestgym.core.policy import Policy
 from harvestgym.core.tuning.rule_family import NumberRange, RuleFamily, TunedRule, build_rule, read_tuned
 from harvestgym.core.view.scene import Chart, Line
@@ -104,11 +104,9 @@ def make(name: str, **overrides: Any) -> Forager:
     Raises:
         ConfigError: with the path of every mistake and the nearest valid name.
     """
-    path = CATALOGUE / f"{name}.yaml"
-    if not path.is_file():
-        raise unknown("forager", name, (p.stem for p in CATALOGUE.glob("*.yaml")))
+    check_name("forager", name, (path.stem for path in CATALOGUE.glob("*.yaml")))
     check_keywords("make", overrides, WorldFile.model_fields)
-    return build_forager(_read_world(path) | overrides, f"forager/{name}")
+    return build_forager(_read_world(CATALOGUE / f"{name}.yaml") | overrides, f"forager/{name}")
 
 
 def from_yaml(path: str | Path, **overrides: Any) -> Forager:

@@ -12,7 +12,7 @@ from gymnasium.error import ResetNeeded
 
 from harvestgym.core.autoreset import RunState
 from harvestgym.core.env import Env, check_core, make_env_table
-from harvestgym.core.errors import ConfigError, check_keywords, unknown
+from harvestgym.core.errors import ConfigError, check_keywords, check_name, unknown
 from harvestgym.core.packed_tree import PackedTree, layout_of
 from harvestgym.core.saving.state import Savable, from_arrays, to_arrays
 from harvestgym.core.wrappers import find_layer, unwrapped, unwrapped_state
@@ -215,8 +215,7 @@ class GymBase(Savable):
     def _set_params(self, options: Options, valid: tuple[str, ...]) -> None:
         """Set the parameters from reset options; ConfigError for an invalid option."""
         for name in options or {}:
-            if name not in valid:
-                raise unknown("reset option", name, valid)
+            check_name("reset option", name, valid)
         if options and "params" in options:
             self.params = options["params"]
 

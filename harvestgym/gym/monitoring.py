@@ -14,7 +14,7 @@ import jax
 import numpy as np
 
 from harvestgym.core.env import Env
-from harvestgym.core.errors import ConfigError, unknown
+from harvestgym.core.errors import ConfigError, check_name
 from harvestgym.core.pytree import Meta, iterate_metas
 from harvestgym.render.monitor_readings import Reading, Sink, Watch
 
@@ -120,7 +120,6 @@ def find_state_variable(env: Env[Any, Any], variable: str, where: str) -> tuple[
     """Find a state variable of an environment by key; return a function that reads it, and its description."""
     state = jax.eval_shape(lambda: env.reset(jax.random.key(0), env.params)[0])
     known = {meta.keys[0]: (name, meta) for name, meta in iterate_metas(state)}
-    if variable not in known:
-        raise unknown("variable", variable, known, where)
+    check_name("variable", variable, known, where)
     name, meta = known[variable]
     return lambda state, params: getattr(state, name), meta
