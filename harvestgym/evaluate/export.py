@@ -10,7 +10,6 @@ import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -112,11 +111,9 @@ class RecordedEpisode(NamedTuple):
         steps = len(self.record["reward"]) - 1
         return f"{type(self).__name__}({self.policy} on {self.title}, seed {self.seed}, {steps} steps)"
 
-    def _repr_png_(self) -> bytes:
+    def _repr_png_(self) -> bytes | None:
         """Return the last picture for notebooks."""
-        file = BytesIO()
-        self.picture().save(file, "PNG")
-        return file.getvalue()
+        return self.picture()._repr_png_()
 
 
 @dataclass(frozen=True)

@@ -170,32 +170,23 @@ def collect_episodes(
     Actions of a `Farm` are recorded in the action space of its id, and its rewards net of costs, as for its id;
     ConfigError for an action that has no integer form.
     """
-    kept = _make_recorder(env.unwrapped)
+    from harvestgym.farm.paper.farm import Farm
+
+    inside: Any = env.unwrapped
+    is_farm = isinstance(inside, Farm)
+    write: Any = make_observation_writer(inside.language.model.action_space) if is_farm else None
     for seed in seeds:
         obs, info = env.reset(seed=seed)
         steps: list[Any] = []
         while not steps or not (steps[-1][2] or steps[-1][3]):
             action = act(steps[-1][0] if steps else obs)
-            steps.append(kept(action, lambda action=action: env.step(action)))
+            acting = is_farm and inside.acting
+            shown, reward, ended, cut, after = env.step(action)
+            if is_farm:
+                action, reward = write(inside.language.to_model_action(action, acting)), float(after["net"])
+            steps.append((shown, reward, ended, cut, after, action))
         seen, paid, ends, cuts, infos, done = zip(*steps, strict=True)
         yield Episode.of([obs, *seen], done, paid, ends, cuts, [info, *infos], seed)
-
-
-def _make_recorder(env: Any) -> Callable[[Any, Callable[[], Any]], tuple[Any, ...]]:
-    """Return a function that maps an action and its step to the recorded obs, reward, flags, info and action."""
-    from harvestgym.farm.paper.farm import Farm
-
-    if not isinstance(env, Farm):
-        return lambda action, step: (*step(), action)
-    write = make_observation_writer(env.language.model.action_space)
-
-    def of_farm(pairs: Any, step: Callable[[], Any]) -> tuple[Any, ...]:
-        acting = env.acting
-        seen, _, ended, cut, info = step()
-        done = write(env.language.to_model_action(pairs, acting))
-        return seen, float(info["net"]), ended, cut, info, done
-
-    return of_farm
 
 
 def _stack_steps(rows: Sequence[Any]) -> Any:
