@@ -33,8 +33,7 @@ def scene(env: Forager, record: Record, step: int) -> Scene:
     if "world" not in past:
         maps.append(visited(env, past))
     clock = int(past["clock#step"][-1])
-    charts = chart_rewards(env, past)
-    panels: tuple[Panel, ...] = (*maps, _words(env, past), *charts)
+    panels: tuple[Panel, ...] = (*maps, _words(env, past), *chart_rewards(env, past))
     return Scene(f"Step {clock:,} in a world of {env.world.width:,} x {env.world.height:,} cells", panels)
 
 
