@@ -22,6 +22,9 @@ except ImportError:
 FAST = numba is not None
 """Whether the compiled host engine can run."""
 
+U64, WORD_MASK = np.uint64, 0xFFFFFFFF
+"""The type of words on the host, and the largest word; `hashing` explains words."""
+
 
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a function of the host engine once, cache it on disk, and run it without the interpreter lock."""
