@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from operator import attrgetter
 from typing import Annotated, Any, Literal
 
 import gymnasium
@@ -166,8 +165,13 @@ class _Overridden(FishingModel):
 
     owner: FishingEnv = field(kw_only=True)
 
-    observation_space = property(attrgetter("owner.observation_space"))
-    action_space = property(attrgetter("owner.action_space"))
+    @property
+    def observation_space(self) -> gymnasium.Space[Any]:
+        return self.owner.observation_space
+
+    @property
+    def action_space(self) -> gymnasium.Space[Any]:
+        return self.owner.action_space
 
 
 def _ask_owner(part: str) -> Any:

@@ -104,8 +104,9 @@ class Session:
     @property
     def episode(self) -> Episode:
         """Observations, actions and rewards so far; ConfigError before the first step."""
-        columns: Any = zip(*self._transitions, strict=True) if self._transitions else ((), (), (), ())
-        return Episode.of(self._observations, *columns, self._infos, self.seed)
+        columns = zip(*self._transitions, strict=True) if self._transitions else ((), (), (), ())
+        actions, rewards, ends, cuts = columns
+        return Episode.of(self._observations, actions, rewards, ends, cuts, self._infos, self.seed)
 
     @property
     def columns(self) -> dict[str, Any]:

@@ -25,8 +25,9 @@ def draw_noise(k0: int, k1: int, stream: int, low: int, high: int) -> float:
 
 @lru_cache(maxsize=1024)
 def _draw_uniforms(words: tuple[int, int], kind: int, generation: int, number: int) -> np.ndarray:
-    given = map(U64, (*words, SERIES + STREAMS * kind, generation))
-    out = (hashing.draw_word(*given, np.arange(number, dtype=U64)) >> U64(8)).astype(np.float32) / np.float32(16777216)
+    k0, k1, stream, b = map(U64, (*words, SERIES + STREAMS * kind, generation))
+    word = hashing.draw_word(k0, k1, stream, b, np.arange(number, dtype=U64))
+    out = (word >> U64(8)).astype(np.float32) / np.float32(16777216)
     out.flags.writeable = False
     return out
 

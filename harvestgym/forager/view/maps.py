@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -67,7 +68,8 @@ def visited(env: Forager, past: Record) -> Map:
     The path is drawn as if the world were endless; a teleport appears as the shorter displacement.
     """
     sides = {"x#cell": env.world.width, "y#cell": env.world.height}
-    x, y = (np.unwrap(past[name].astype(np.int64), period=side) for name, side in sides.items())
+    places: Any = (np.unwrap(past[name].astype(np.int64), period=side) for name, side in sides.items())
+    x, y = places
     left, low = x.min(), y.min()
     side = max(1, -(-int(max(x.max() - left, y.max() - low) + 1) // COARSE))
     count = np.zeros((COARSE, COARSE))
