@@ -9,7 +9,7 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 
 from harvestgym.core.env import Env
-from harvestgym.core.errors import check_extras, unknown
+from harvestgym.core.errors import check_extras, check_name
 from harvestgym.core.wrappers import unwrapped
 from harvestgym.gym.vector_env import VecEnv
 
@@ -81,8 +81,7 @@ class SB3VecEnv(BaseVecEnv):
 
     def env_method(self, method_name: str, *method_args: Any, indices: Any = None, **method_kwargs: Any) -> list[Any]:
         """Return the rows of `action_masks()` or `render()`."""
-        if method_name not in _ROW_METHODS or not hasattr(self.batch, method_name):
-            raise unknown("method", method_name, [name for name in _ROW_METHODS if hasattr(self.batch, name)])
+        check_name("method", method_name, [name for name in _ROW_METHODS if hasattr(self.batch, name)])
         rows = getattr(self.batch, method_name)(*method_args, **method_kwargs)
         return [None if rows is None else rows[i] for i in self._get_indices(indices)]
 

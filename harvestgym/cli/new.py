@@ -17,6 +17,7 @@ from harvestgym import registry
 from harvestgym.core.config import read_extended
 from harvestgym.core.errors import ConfigError, check_name
 from harvestgym.core.loading import load_object
+from harvestgym.evaluate.export import check_folder, check_new
 from harvestgym.farm.public_names import KINDS
 
 group = typer.Typer(no_args_is_help=True, help="Create a farm, fishery, forager or entity from a working template.")
@@ -90,8 +91,7 @@ def write_entity(name: str, folder: Path) -> list[Path]:
         raise ConfigError(f"{', '.join(existing)}: expected new files, got existing ones; try another name or folder")
     if importlib.util.find_spec(module) is not None:
         raise ConfigError(f"{name!r}: expected a new module, got Python's {module!r}; try another name")
-    if folder.exists() and not folder.is_dir():
-        raise ConfigError(f"{folder}: expected a folder, got a file")
+    check_folder("--folder", folder)
     folder.mkdir(parents=True, exist_ok=True)
     for path, text in texts.items():
         path.write_text(text, encoding="utf-8")
@@ -128,8 +128,7 @@ def write_copy(path: Path, what: str, like: str) -> Path:
     check_name(what, like, registry.ids(family))
     if path.suffix not in registry.FARM_SUFFIXES:
         raise ConfigError(f"{path}: expected a {what} file, got {path.suffix or 'no suffix'}; try a name in .yaml")
-    if path.exists():
-        raise ConfigError(f"{path}: expected a new file, got an existing one; try another name")
+    check_new(path)
     if not path.absolute().parent.is_dir():
         raise ConfigError(f"{path}: expected an existing folder, got none; try creating {path.parent} first")
     header = HEADER + FARM_HEADER * (family == "farm")

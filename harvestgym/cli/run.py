@@ -10,7 +10,7 @@ import typer
 
 from harvestgym import registry
 from harvestgym.core.errors import check_extras
-from harvestgym.evaluate.export import Exporter, RecordedEpisode, check_folder
+from harvestgym.evaluate.export import Exporter, RecordedEpisode, check_folder, check_new
 
 from .console import COMPILING, SEED_LIMITS, Id, PolicyName, StartBar, make_console, print_table, progress_bars
 
@@ -105,7 +105,7 @@ def record(
     check_extras(
         "record", data="pyarrow", **({} if out.suffix == demonstration_files.SUFFIX else {"offline": "minari"})
     )
-    demonstration_files.check_new(out)
+    check_new(out)
     check_folder("--out", out.parent)
     with progress_bars() as start_bar:
         start_bar(f"recording {policy} on {id}", None, COMPILING)

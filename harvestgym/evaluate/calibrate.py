@@ -17,7 +17,7 @@ import numpy as np
 
 from harvestgym.core.autoreset import RunState, select
 from harvestgym.core.episode import Loop, begin_batch, scan_steps
-from harvestgym.core.errors import ConfigError, check_name, unknown
+from harvestgym.core.errors import ConfigError, check_name
 from harvestgym.core.policy import Policy, constant_policy
 from harvestgym.core.pytree import iterate_metas
 from harvestgym.core.saving.state import to_arrays
@@ -153,8 +153,7 @@ def find_parameter(env: FarmModel, path: str) -> LeafUpdate:
     here: Any = env.params.fields[f].entities[e]
     *groups, key = rest.split("/")
     for i, group in enumerate(groups):
-        if not hasattr(here, group):
-            raise unknown("group of parameters", group, vars(here), "/".join((field, entity, *groups[:i])))
+        check_name("group of parameters", group, vars(here), "/".join((field, entity, *groups[:i])))
         here = getattr(here, group)
     numbers = [(name, meta) for name, meta in iterate_metas(here) if meta.kind == "par"]
     known = {k: (name, (i,) * meta.stacked) for name, meta in numbers for i, k in enumerate(meta.keys)}

@@ -10,7 +10,6 @@ import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -112,11 +111,9 @@ class RecordedEpisode(NamedTuple):
         steps = len(self.record["reward"]) - 1
         return f"{type(self).__name__}({self.policy} on {self.title}, seed {self.seed}, {steps} steps)"
 
-    def _repr_png_(self) -> bytes:
+    def _repr_png_(self) -> bytes | None:
         """Return the last picture for notebooks."""
-        file = BytesIO()
-        self.picture().save(file, "PNG")
-        return file.getvalue()
+        return self.picture()._repr_png_()
 
 
 @dataclass(frozen=True)
@@ -159,6 +156,8 @@ class Exporter:
 
     def write(self, episode: RecordedEpisode, bar: Bar) -> Iterator[Path]:
         """Write the files, one after the other, and yield the path of each."""
+        from harvestgym.render.video import write_video
+
         if self.out is not None:
             yield from _write_folder(episode, self.out)
         if self.html is not None:
@@ -167,13 +166,8 @@ class Exporter:
             yield episode.replay(self.html, about, bar(self.html.name, None))
         for path in (self.gif, self.mp4):
             if path is not None:
-                yield self._write_film(episode, path, bar)
-
-    def _write_film(self, episode: RecordedEpisode, path: Path, bar: Bar) -> Path:
-        from harvestgym.render.video import write_video
-
-        film = episode.film(self.width)
-        return write_video(film, path, self.fps, bar(path.name, len(film)))
+                film = episode.film(self.width)
+                yield write_video(film, path, self.fps, bar(path.name, len(film)))
 
 
 def _write_folder(episode: RecordedEpisode, out: Path) -> list[Path]:
@@ -191,6 +185,12 @@ def write_record(record: Record, path: Path) -> None:
         for at in np.ndindex(values.shape[1:]):
             flat[f"{name}/{tuple(int(i) for i in at)}" if at else name] = values[(slice(None), *at)]
     write_parquet(path, flat)
+
+
+def check_new(path: Path) -> None:
+    """Raise ConfigError if the path exists."""
+    if path.exists():
+        raise ConfigError(f"{path}: expected a new file, got an existing one; try another name")
 
 
 def check_folder(option: str, folder: Path) -> None:

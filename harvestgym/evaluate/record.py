@@ -46,14 +46,9 @@ def record_first(id: str, env: Env[Any, Any], policy: Policy, seed: int) -> tupl
     over = terminated | truncated
     last = int(np.argmax(over)) if over.any() else len(over) - 1
     record = {name: values[: last + 2] for name, values in frames.items()}
-    row = Episodes(
-        jnp.asarray(np.cumsum(record["reward"][1:])[-1:]),  # one by one, in the order of an evaluation
-        jnp.asarray([last + 1], jnp.int32),
-        terminated[last : last + 1],
-        truncated[last : last + 1] | ~over[last : last + 1],
-        jax.tree.map(lambda values: values[last : last + 1], infos),
-    )
-    return record, row
+    returned = jnp.asarray(np.cumsum(record["reward"][1:])[-1:])  # one by one, in the order of an evaluation
+    ends = jax.tree.map(lambda values: values[last : last + 1], (terminated, truncated | ~over, infos))
+    return record, Episodes(returned, jnp.asarray([last + 1], jnp.int32), *ends)
 
 
 @partial(jit_quickly, what="the record of an episode", static_argnums=(0, 1, 2))

@@ -16,7 +16,7 @@ import numpy as np
 from harvestgym.core.autoreset import Batched
 from harvestgym.core.env import Env
 from harvestgym.core.episode import episode_keys
-from harvestgym.core.errors import ConfigError, unknown
+from harvestgym.core.errors import ConfigError, check_name
 from harvestgym.core.loading import load_object
 from harvestgym.core.policy import Policy, constant_policy, make_policy, mixed_policy, random_policy, together
 from harvestgym.core.risk import Measure
@@ -175,17 +175,15 @@ def policy_named(id: str, env: Env[Any, Any], name: Any) -> Policy:
     """
     if not isinstance(name, str):
         return make_policy(env, name)
-    known: dict[str, Callable[[], Policy]] = {"random": lambda: random_policy(env)}
-    idle = find_idle_action(id, env)
+    own, idle = family_function(id, "policies")(env), find_idle_action(id, env)
+    known = {"random": random_policy(env)}
     if idle is not None:
-        known["none"] = lambda: constant_policy(idle)
-    own = family_function(id, "policies")(env)
+        known["none"] = constant_policy(idle)
     if "expert" in own:
-        known["mixed"] = lambda: mixed_policy(env, own["expert"])
-    known |= {given: (lambda p=policy: p) for given, policy in own.items()}
-    if name not in known:
-        raise unknown("policy", name, known, id)
-    return known[name]()
+        known["mixed"] = mixed_policy(env, own["expert"])
+    known |= own
+    check_name("policy", name, known, id)
+    return known[name]
 
 
 def find_policy(id: str, env: Env[Any, Any], name: Any) -> tuple[Env[Any, Any], Policy]:

@@ -73,12 +73,9 @@ def list_splits() -> list[str]:
 
 def split(id: str, name: str) -> Split:
     """Return a split of an id or a farm file; ConfigError for an unknown name."""
-    check_name("split", name, list_splits())
-    file = _read_splits()[name]
-    overrides = file.ids.get(id, {})
+    file, seeds = _read_split(name)
     weathers = _select_years(id, file)
-    low, high = file.seeds
-    return Split(id, name, merge(overrides, {"entities": weathers} if weathers else {}), range(low, high + 1))
+    return Split(id, name, merge(file.ids.get(id, {}), {"entities": weathers} if weathers else {}), seeds)
 
 
 def split_sites(id: str, name: str) -> Split:
@@ -86,12 +83,9 @@ def split_sites(id: str, name: str) -> Split:
 
     The site is drawn with its latitude and altitude and is not observed. Both splits have the same spaces.
     """
-    check_name("split", name, list_splits())
-    file = _read_splits()[name]
-    places = [_locate(site) for site in file.sites]
-    context = {"every": "episode", "shown": [], "draws": {"Field-0": places}}
-    low, high = file.seeds
-    return Split(id, name, {"entities": {"Weather-0": file.sites[0]}, "context": context}, range(low, high + 1))
+    file, seeds = _read_split(name)
+    context = {"every": "episode", "shown": [], "draws": {"Field-0": [_locate(site) for site in file.sites]}}
+    return Split(id, name, {"entities": {"Weather-0": file.sites[0]}, "context": context}, seeds)
 
 
 def _locate(site: str) -> dict[str, Any]:
@@ -116,6 +110,13 @@ def make(id: str, name: str, **more: Any) -> Env[Any, Any]:
 def _read_splits() -> dict[str, SplitFile]:
     found = yaml_io.read_file(FILE)
     return {name: validate(SplitFile, entry, f"{FILE.name} > {name}") for name, entry in found.items()}
+
+
+def _read_split(name: str) -> tuple[SplitFile, range]:
+    """Return the entry of a split and its seeds; ConfigError for an unknown name."""
+    check_name("split", name, list_splits())
+    file = _read_splits()[name]
+    return file, range(file.seeds[0], file.seeds[1] + 1)
 
 
 def select_decades(years: Sequence[int], decades: Sequence[int]) -> list[int]:

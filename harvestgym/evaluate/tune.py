@@ -105,8 +105,7 @@ def tune_rules(id: str, seed: int = 0, budget: Budget = Budget(), progress: Prog
     if not families:
         raise ConfigError(f"{id}: expected an environment with rules to tune, got none")
     found = [Candidate(name, {}, float(fresh.run([policy]).mean())) for name, policy in fixed.items()]
-    for name, family in families.items():
-        found.append(search_numbers(name, family, bench, fresh, budget, seed, progress))
+    found += [search_numbers(name, family, bench, fresh, budget, seed, progress) for name, family in families.items()]
     best = max(found, key=lambda candidate: candidate.mean)
     made: dict[str, str | float] = {
         "command": f"harvestgym tune {id} --seed {seed} --candidates {budget.candidates} --seasons {budget.seasons}",

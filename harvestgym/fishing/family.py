@@ -9,7 +9,7 @@ import gymnasium
 import jax.numpy as jnp
 
 from harvestgym.core.env import Timestep
-from harvestgym.core.errors import unknown
+from harvestgym.core.errors import check_name
 from harvestgym.core.policy import Policy
 from harvestgym.core.spaces import noop_action
 from harvestgym.core.tuning.rule_family import build_rule
@@ -43,10 +43,8 @@ def make(name: str, **overrides: Any) -> FishingModel:
     Raises:
         ConfigError: lists the path of every mistake and the nearest valid name.
     """
-    path = CATALOGUE / f"{name}.yaml"
-    if not path.is_file():
-        raise unknown("fishery", name, (p.stem for p in CATALOGUE.glob("*-v*.yaml")))
-    return build_fishery(read_spec(path, overrides), name)
+    check_name("fishery", name, (path.stem for path in CATALOGUE.glob("*-v*.yaml")))
+    return build_fishery(read_spec(CATALOGUE / f"{name}.yaml", overrides), name)
 
 
 def from_yaml(path: str | Path, **overrides: Any) -> FishingModel:

@@ -209,7 +209,7 @@ class May(GrowthLaw):
 
 
 @pytree
-class PellaTomlinson(GrowthLaw):
+class PellaTomlinson(_RateAndCapacity):
     """s + r s (1 - (s/K)^theta) / theta: logistic growth with a shifted maximum.
 
     Pella and Tomlinson 1969; theta = 1 gives Schaefer's law, and theta -> 0 gives Fox's law.
@@ -218,7 +218,6 @@ class PellaTomlinson(GrowthLaw):
     r: jax.Array = par(
         "r", "intrinsic growth rate times theta at low stock, per year", low=0.0, high=MAX_RATE, default=0.3
     )
-    K: jax.Array = par("K", "carrying capacity", low=1e-6, high=MAX_BIOMASS, default=1.0)
     theta: jax.Array = par(
         "theta", "shape: B_MSY/K = (1 + theta)^(-1/theta)", low=1e-3, high=MAX_STEEPNESS, default=2.0
     )

@@ -39,8 +39,6 @@ def summary(env: FishingModel, episodes: Episodes) -> dict[str, np.ndarray]:
         "closed years": info["years_closed"],
         "time below B_MSY": info["years_below_bmsy"] / years,
     }
-    best = best_return(env)
-    regret = {} if best is None else {"regret": best - info["discounted_return"]}
-    fixed = stationary_return(env)
-    regret |= {} if fixed is None else {"stationary regret": fixed - info["discounted_return"]}
+    optima = {"regret": best_return(env), "stationary regret": stationary_return(env)}
+    regret = {name: best - info["discounted_return"] for name, best in optima.items() if best is not None}
     return caught | stock | regret

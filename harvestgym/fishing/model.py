@@ -80,6 +80,11 @@ CLOSED = 1e-3
 """A catch below this share of the bound counts as a closed year."""
 
 
+def find_effort(rate: Any) -> jax.Array:
+    """Return the effort that catches a share of a stock, -ln(1 - share) (Clark 1990), at most that of 99.9 %."""
+    return -jnp.log(jnp.maximum(1 - rate, 1e-3))
+
+
 @dataclass(frozen=True, repr=False)
 class FishingModel(Checked, Env[FishingState, FishingParams]):
     """Functional environment for a fishery. Laws, noises and errors are small callables in `params`.
@@ -172,9 +177,8 @@ class FishingModel(Checked, Env[FishingState, FishingParams]):
         return state.year >= params.horizon
 
     def worth(self, after: FishingState, params: FishingParams) -> jax.Array:
-        """Return price times catch, minus the cost of effort (Clark 1990), by target."""
-        effort = -jnp.log(jnp.maximum(1 - after.rate, 1e-3))
-        return params.price * after.catch - params.cost * effort
+        """Return price times catch, minus the cost of effort, by target."""
+        return params.price * after.catch - params.cost * find_effort(after.rate)
 
     def law(self, state: FishingState, params: FishingParams) -> GrowthLaw:
         """Return the law that applies in the year of `state`."""

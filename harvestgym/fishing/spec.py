@@ -146,8 +146,6 @@ def build_fishery(spec: FishingSpec, where: str, **parts: Any) -> FishingModel:
     """
     law = parts.get("law") or build_law(spec.law, f"{where} > law")
     check_law(law, f"{where} > law")
-    if parts.get("drift") is not None:
-        _check_drift(parts["drift"], law, f"{where} > drift")
     if spec.problem == "driver" and not isinstance(law, May):
         raise ConfigError(f"{where}: problem 'driver': expected law 'may', got {spec.law.get('kind')!r}")
     bound = 2 * float(law.capacity) if spec.bound is None else spec.bound
@@ -165,10 +163,12 @@ def _build_params(spec: FishingSpec, law: GrowthLaw, where: str, parts: Mapping[
     cls = FishingParams if spec.problem == "harvest" else ConservationParams
     values: dict[str, Any] = {field.name: getattr(spec, field.name, None) for field in dataclasses.fields(cls)}
     values |= {name: _build_noise(values[name], f"{where} > {name}") for name in NOISY}
-    values |= {"drift": _build_drift(spec.drift, law, where), "vary": _build_vary(spec.vary, law, where)}
-    values |= {"law": law, "horizon": spec.Tmax, "b_low": LOW_SHARE * float(law.capacity)}
+    values |= {"drift": _build_drift(spec.drift), "vary": _build_vary(spec.vary, law, where)}
+    values |= {"law": law, "horizon": spec.Tmax, "b_low": LOW_SHARE * float(law.capacity), **parts}
+    if values["drift"] is not None:
+        _check_drift(values["drift"], law, f"{where} > drift")
     values["b_msy"] = find_reference_point(law).stock
-    return jax.tree.map(_narrow, cls(**(values | dict(parts))))
+    return jax.tree.map(_narrow, cls(**values))
 
 
 def _narrow(value: Any) -> np.ndarray:
@@ -214,13 +214,9 @@ def _build_noise(data: Mapping[str, Any], where: str) -> Noise:
     return build_params(NOISES[data["kind"]], {k: v for k, v in data.items() if k != "kind"}, where)
 
 
-def _build_drift(data: Mapping[str, DriftEntry], law: GrowthLaw, where: str) -> Drift | None:
-    rates, limits = ([getattr(m, part) for m in data.values()] for part in ("rate", "limit"))
-    if not data:
-        return None
-    drift = Drift(names=tuple(data), rate=np.asarray(rates, np.float32), limit=np.asarray(limits, np.float32))
-    _check_drift(drift, law, f"{where} > drift")
-    return drift
+def _build_drift(data: Mapping[str, DriftEntry]) -> Drift | None:
+    rate, limit = (np.asarray([getattr(m, part) for m in data.values()], np.float32) for part in ("rate", "limit"))
+    return Drift(names=tuple(data), rate=rate, limit=limit) if data else None
 
 
 def _check_drift(drift: Drift, law: GrowthLaw, where: str) -> None:

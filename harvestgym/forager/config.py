@@ -93,20 +93,14 @@ def build_world(config: ForagerConfig) -> World:
 def _kind(name: str, factory: Factory | Kind) -> Kind:
     if isinstance(factory, Kind):
         return dataclasses.replace(factory, name=name)
-    if not callable(factory):
-        expected = "a class or function that makes an object, or a Kind"
-        raise ConfigError(f"object_types[{name!r}]: expected {expected}, got {factory!r}")
-    return _make_object(name, factory).to_kind()
-
-
-def _make_object(name: str, factory: Factory) -> ForagerObject:
     where = f"object_types[{name!r}]"
     try:
         thing = factory()
     except TypeError as error:
-        raise ConfigError(f"{where}: expected a class or function without arguments: {error}") from error
+        expected = f"a class or function without arguments, or a Kind, got {factory!r}"
+        raise ConfigError(f"{where}: expected {expected}: {error}") from error
     if not isinstance(thing, ForagerObject):
         expected = "a class or function that makes a ForagerObject"
         raise ConfigError(f"{where}: expected {expected}, got one that makes {thing!r}")
     thing.name = name
-    return thing
+    return thing.to_kind()

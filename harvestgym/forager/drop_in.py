@@ -113,7 +113,7 @@ class ForagerConfig:
         """Read a JSON file; its `object_types` name "wall", "flower", "thorns" or `module:Class`."""
         try:
             data = json.loads(Path(path).read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
+        except (OSError, TypeError, ValueError) as error:
             raise ConfigError(f"{path}: expected a JSON file: {error}") from None
         known = [one.name for one in dataclasses.fields(cls) if one.init]
         for name in data if isinstance(data, dict) else [data]:
@@ -157,8 +157,6 @@ class ForagerEnv(host.ForagerEnv):
         if (config is None) == (config_path is None):
             raise ConfigError("ForagerEnv: expected either config or config_path, got both or neither")
         if config_path is not None:
-            if not isinstance(config_path, str | Path):
-                raise ConfigError(f"ForagerEnv > config_path: expected a path, got {config_path!r}")
             config = ForagerConfig.from_file(config_path)
         if isinstance(config, ForagerConfig):
             config, palette = config.translated, config.colors

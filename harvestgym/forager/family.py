@@ -13,14 +13,14 @@ from pydantic import BeforeValidator, Field
 
 from harvestgym.core.checks import check_data, make_plain
 from harvestgym.core.config import Exact, Hard, History, read_extended, validate
-from harvestgym.core.errors import ConfigError, check_keywords, check_name, unknown
+from harvestgym.core.errors import ConfigError, check_keywords, check_name
 from harvestgym.core.policy import Policy
 from harvestgym.core.tuning.rule_family import NumberRange, RuleFamily, TunedRule, build_rule, read_tuned
 from harvestgym.core.view.scene import Chart, Line
 from harvestgym.forager.jax_engine.model import Forager, ForagerParams, ForagerState
 from harvestgym.forager.policies.navigator import DISCOUNT, InformedForager, navigator, planner
 from harvestgym.forager.view.maps import SMALL_WORLD
-from harvestgym.forager.view.scene import chart_rewards
+from harvestgym.forager.view.scene import RECORDED_INFO, chart_rewards
 from harvestgym.forager.view.scene import scene as scene
 from harvestgym.forager.view.tables import describe as describe
 from harvestgym.forager.view.tables import timeline as timeline
@@ -104,11 +104,9 @@ def make(name: str, **overrides: Any) -> Forager:
     Raises:
         ConfigError: with the path of every mistake and the nearest valid name.
     """
-    path = CATALOGUE / f"{name}.yaml"
-    if not path.is_file():
-        raise unknown("forager", name, (p.stem for p in CATALOGUE.glob("*.yaml")))
+    check_name("forager", name, (path.stem for path in CATALOGUE.glob("*.yaml")))
     check_keywords("make", overrides, WorldFile.model_fields)
-    return build_forager(_read_world(path) | overrides, f"forager/{name}")
+    return build_forager(_read_world(CATALOGUE / f"{name}.yaml") | overrides, f"forager/{name}")
 
 
 def from_yaml(path: str | Path, **overrides: Any) -> Forager:
@@ -176,9 +174,7 @@ def make_gymnasium(env: Forager, render_mode: str | None = None) -> gymnasium.En
     from harvestgym.forager.gym_env import ForagerGym
     from harvestgym.forager.host_engine.numba_support import FAST
 
-    if not FAST:
-        return None
-    return ForagerGym.of(env, render_mode)
+    return ForagerGym.of(env, render_mode) if FAST else None
 
 
 def policies(env: Forager) -> dict[str, Policy]:
@@ -246,12 +242,11 @@ def summary(env: Forager, episodes: Any) -> dict[str, np.ndarray]:
 
 def record(env: Forager, state: ForagerState, action: Any, timestep: Any, params: ForagerParams) -> dict[str, Any]:
     """Return the recorded values of a step; for a small world, also the whole map."""
-    keep = ("reward_rate", "collided", "collected", "biome", "biome_regret")
     place = {"x#cell": state.x.astype(np.int32), "y#cell": state.y.astype(np.int32), "clock#step": state.clock[1]}
     seen = {"view": state.view} | (
         {"world": env.cells(state).astype(np.int8)} if env.world.cells <= SMALL_WORLD else {}
     )
-    return place | seen | {name: timestep.info[name] for name in keep}
+    return place | seen | {name: timestep.info[name] for name in RECORDED_INFO}
 
 
 def figure(env: Forager, record: Mapping[str, np.ndarray]) -> Any:

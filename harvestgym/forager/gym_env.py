@@ -26,9 +26,9 @@ from harvestgym.core.view.scene import Scene
 from harvestgym.forager.host_engine.arrays import EVENTS, REFUSED, USED
 from harvestgym.forager.host_engine.env import ForagerEnv, host_twin
 from harvestgym.forager.jax_engine.model import Forager, draw_seed
-from harvestgym.forager.reward_laws import RATE
+from harvestgym.forager.reward_laws import RATE, Constant
 from harvestgym.forager.view.maps import SMALL_WORLD
-from harvestgym.forager.view.scene import NO_ACTION, scene
+from harvestgym.forager.view.scene import NO_ACTION, RECORDED_INFO, scene
 from harvestgym.forager.world import StepCount
 from harvestgym.gym.base import Info
 from harvestgym.gym.episode_log import FrameBuffer
@@ -36,8 +36,6 @@ from harvestgym.render import RENDER_MODES, render_scene
 
 RECORDED = 5000
 """Minimum number of recorded steps of an endless episode."""
-
-_IN_RECORD = ("reward_rate", "collided", "collected", "biome", "biome_regret")
 
 
 @jax.jit
@@ -69,7 +67,7 @@ class ForagerGym(Savable, gymnasium.Env[Any, int]):
         self._rate, self._steps, self._over = 0.0, 0, True
         self._key: jax.Array | None = None
         self._values: Any = None
-        self._steady = env.world.is_steady
+        self._steady = all(isinstance(kind.reward, Constant) for kind in env.world.kinds)
         self._frames = FrameBuffer(RECORDED) if render_mode else None
 
     @classmethod
@@ -125,7 +123,7 @@ class ForagerGym(Savable, gymnasium.Env[Any, int]):
         if self._frames is not None:
             env, (x, y) = self.env, self.env.position
             row = {"action": action, "reward": reward, "x#cell": x, "y#cell": y, "clock#step": env.clock}
-            row |= {name: info[name] for name in _IN_RECORD} | {"view": env.in_view()}
+            row |= {name: info[name] for name in RECORDED_INFO} | {"view": env.in_view()}
             row |= {"world": env.cells().astype(np.int8)} if env.world.cells <= SMALL_WORLD else {}
             self._frames.append(row)
         return info

@@ -134,13 +134,10 @@ def ring_length(kinds: Sequence[Kind]) -> int:
 def check_color(color: Any, name: str) -> Color:
     """Return a colour as three whole numbers from 0 to 255; ConfigError for other values."""
     values = tuple(color) if np.iterable(color) else ()
-    numbers = all(isinstance(v, int | float | np.number) and v in _LEVELS for v in values)
+    numbers = all(isinstance(v, int | float | np.number) and v in range(256) for v in values)
     if len(values) != 3 or not numbers:
         raise ConfigError(f"color of {name!r}: expected three whole numbers from 0 to 255, got {color!r}")
     return int(values[0]), int(values[1]), int(values[2])
-
-
-_LEVELS = range(256)
 
 
 class ForagerObject:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
+from itertools import cycle
 from typing import Annotated, Any, NamedTuple
 
 import gymnasium
@@ -107,12 +108,8 @@ def color_table(world: World) -> np.ndarray:
 def choose_colors(kinds: tuple[Kind, ...]) -> list[tuple[Color, ...]]:
     """Return the colours of each kind: its own, or the next unused one of the palette."""
     taken = {color for kind in kinds for color in kind.colors}
-    free = [color for color in PALETTE if color not in taken] or list(PALETTE)
-    out, given = [], 0
-    for kind in kinds:
-        out.append(kind.colors or (free[given % len(free)],))
-        given += not kind.colors
-    return out
+    free = cycle([color for color in PALETTE if color not in taken] or PALETTE)
+    return [kind.colors or (next(free),) for kind in kinds]
 
 
 # -- what is observed ----------------------------------------------------------------------------------------
@@ -148,8 +145,7 @@ def _sort_by_distance(rows: int, cols: int) -> tuple[np.ndarray, np.ndarray]:
     north, east = view_offsets(rows, cols)
     cells = np.stack([east.ravel(), north.ravel(), np.ones(rows * cols, int)], 1).astype(np.int16)
     nearest = np.argsort(np.abs(cells[:, :2]).sum(1), kind="stable")
-    order = np.empty(rows * cols, np.int32)
-    order[nearest] = np.arange(rows * cols)
+    order = np.argsort(nearest).astype(np.int32)
     return order, np.concatenate([cells[nearest], np.zeros((1, 3), np.int16)])
 
 
@@ -201,17 +197,15 @@ def make_space(
 
 
 def add_hint(world: World, hint: Hint, view: Any, phase: Any, region: Any) -> Any:
-    """Return an observation, or with a hint, a dict that adds bool (..., regions): the agent's region, if shown now.
+    """Return a dict that adds bool (..., regions) to an observation: the agent's region, if shown now.
 
     Args:
         world: the agents' world.
-        hint: (shown, every).
+        hint: (shown, every), with `shown` above 0.
         view: the observation without a hint.
         phase: int (...), the clock modulo `every`.
         region: int (...), the region of each agent.
     """
-    if not hint[0]:
-        return view
     here = region[..., None] == np.arange(len(world.regions))
     return {"hint": here & (phase < hint[0])[..., None], "view": view}
 

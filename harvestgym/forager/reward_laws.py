@@ -40,11 +40,9 @@ class LawContext(Protocol):
 
     def phase(self, period: int) -> Any:
         """Return the clock modulo `period` (at most 2^24 - 1), as a whole number."""
-        ...
 
     def uniforms(self, number: int) -> Any:
         """Return `number` draws from [0, 1) for this seed, kind and generation; they are the same at all times."""
-        ...
 
 
 class RewardLaw(Protocol):
@@ -73,7 +71,8 @@ class Sine(Checked):
     shift: Shift = 0
 
     def __call__(self, now: LawContext) -> Any:
-        angle = _fraction(now, self.period) + np.float32(self.shift % self.period / self.period)
+        phase = now.xp.asarray(now.phase(self.period)).astype(np.float32)
+        angle = phase / np.float32(self.period) + np.float32(self.shift % self.period / self.period)
         return np.float32(self.mean) + np.float32(self.amplitude) * now.xp.sin(np.float32(2 * math.pi) * angle)
 
 
@@ -134,7 +133,3 @@ class RewardSeries(Checked):
 
 LAWS = {"constant": Constant, "sine": Sine, "square": Square, "fourier": Fourier, "series": RewardSeries}
 """The laws by their names in catalogue files."""
-
-
-def _fraction(now: LawContext, period: int) -> Any:
-    return now.xp.asarray(now.phase(period)).astype(np.float32) / np.float32(period)

@@ -14,6 +14,7 @@ import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import accumulate
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -23,7 +24,6 @@ from harvestgym.core.checks import check_fields
 from harvestgym.core.errors import ConfigError, check_name
 
 from .object_kinds import Kind, ReturnPlace
-from .reward_laws import Constant
 
 Edge = Literal["torus", "wall"]
 
@@ -109,11 +109,8 @@ class Region:
     @property
     def thresholds(self) -> list[tuple[int, int, int]]:
         """(q, p, kind) per layer: the first rank beyond it, as a pair, and its kind."""
-        a, total, out = self.grid[0], 0, []
-        for kind, count in self.layers:
-            total += count
-            out.append((total // a, total % a, kind))
-        return out
+        totals = accumulate(count for _, count in self.layers)
+        return [(*divmod(total, self.grid[0]), kind) for total, (kind, _) in zip(totals, self.layers, strict=True)]
 
 
 @lru_cache(maxsize=256)
@@ -190,11 +187,6 @@ class World:
         """Return whether any region gets new generations."""
         return any(r.renew_eaten or r.renew_every for r in self.regions)
 
-    @property
-    def is_steady(self) -> bool:
-        """Return whether no reward ever changes."""
-        return all(isinstance(kind.reward, Constant) for kind in self.kinds)
-
     def region_values(self, expected: Callable[[int, int], Any]) -> list[Any]:
         """Return the expected reward per cell of the collectable objects as generated, for each region.
 
@@ -227,9 +219,8 @@ def _check_targets(world: World) -> None:
 
 def check_cell(cell: Any, width: int, height: int, what: str) -> tuple[int, int]:
     """Return a cell (x, y) as whole numbers; ConfigError unless it lies in the world."""
-    x: Any
-    y: Any
-    x, y = cell if isinstance(cell, tuple | list | np.ndarray) and len(cell) == 2 else (None, None)
+    place: Any = cell if isinstance(cell, tuple | list | np.ndarray) and len(cell) == 2 else (None, None)
+    x, y = place
     whole = all(isinstance(v, int | np.integer) and not isinstance(v, bool) for v in (x, y))
     if not whole or not (0 <= x < width and 0 <= y < height):
         raise ConfigError(f"{what}: expected 0 <= x < {width}, 0 <= y < {height}, got {cell!r}")

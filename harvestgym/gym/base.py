@@ -12,7 +12,7 @@ from gymnasium.error import ResetNeeded
 
 from harvestgym.core.autoreset import RunState
 from harvestgym.core.env import Env, check_core, make_env_table
-from harvestgym.core.errors import ConfigError, check_keywords, unknown
+from harvestgym.core.errors import ConfigError, check_keywords, check_name, unknown
 from harvestgym.core.packed_tree import PackedTree, layout_of
 from harvestgym.core.saving.state import Savable, from_arrays, to_arrays
 from harvestgym.core.wrappers import find_layer, unwrapped, unwrapped_state
@@ -72,9 +72,7 @@ class GymBase(Savable):
             raise unknown("render_mode", render_mode, [*offered, "None"])
         self.core, self.render_mode = env, render_mode
         self.metadata = {"render_modes": offered, "render_fps": getattr(unwrapped(env), "render_fps", 4)}
-        self.episode_log = None
-        if render_mode is not None and render_mode not in own:
-            self.episode_log = EpisodeLog(env, *batch)
+        self.episode_log = None if render_mode in (None, *own) else EpisodeLog(env, *batch)
         self._batch, self._params = batch, env.params if params is None else params
         self._begun = False
         self._prepare()
@@ -206,13 +204,9 @@ class GymBase(Savable):
         self._log_start_at(run)
 
     def _log(self, action: Any, shown: Any, which: np.ndarray | None = None) -> None:
-        """Record a step of an environment, or of the environments in `which` for a batch."""
+        """Record a step or, without an action, the start of an episode; `which` selects environments of a batch."""
         if self.episode_log is not None:
             self.episode_log.add(self.run_state.state, action, shown, self.params, which)
-
-    def _clear_log(self, which: np.ndarray | None = None) -> None:
-        if self.episode_log is not None:
-            self.episode_log.clear(which)
 
     def _log_start_at(self, run: RunState) -> None:
         if self.episode_log is not None:
@@ -221,8 +215,7 @@ class GymBase(Savable):
     def _set_params(self, options: Options, valid: tuple[str, ...]) -> None:
         """Set the parameters from reset options; ConfigError for an invalid option."""
         for name in options or {}:
-            if name not in valid:
-                raise unknown("reset option", name, valid)
+            check_name("reset option", name, valid)
         if options and "params" in options:
             self.params = options["params"]
 

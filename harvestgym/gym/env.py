@@ -62,7 +62,6 @@ class GymEnv(GymBase, gymnasium.Env[Any, Any]):
         word = np.asarray((seed or 0) % 2**32, np.uint32)
         first = self._start(word, np.asarray(seed is not None), np.asarray(True))
         self._over = False
-        self._clear_log()
         self._log(None, first)
         self._notify_reset()
         return self._write(first.obs), first.info

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import importlib
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import lru_cache, partial
 from types import ModuleType
 from typing import Any, cast
@@ -101,24 +101,17 @@ class EpisodeLog:
         """Named arrays with a leading time axis, as `evaluate.record.record_episode` returns them."""
         return self._frames[0].record
 
-    def clear(self, which: np.ndarray | None = None) -> None:
-        """Forget the episodes of the environments in `which`."""
-        for i in self._choose(which):
-            self._frames[i].clear()
-
-    def _choose(self, which: np.ndarray | None) -> Iterable[int]:
-        return range(len(self._frames)) if which is None else np.flatnonzero(which)
-
     def add(self, state: Any, action: Any, timestep: Any, params: Any, which: np.ndarray | None = None) -> None:
-        """Add a step of the environments in `which`; the first after `clear` is the start, whose action is ignored."""
+        """Add a step of the environments in `which`, or the start of their episodes if there is no action."""
         made = jax.device_get(_make_frames(self._env, self._in_batch, state, action, timestep, params))
-        for i in self._choose(which):
+        for i in range(len(self._frames)) if which is None else np.flatnonzero(which):
+            if action is None:
+                self._frames[i].clear()
             self._frames[i].append({name: value[i] for name, value in made.items()} if self._in_batch else made)
         self._params = params
 
     def start_at(self, run: Any, params: Any) -> None:
         """Begin with a `RunState` that was not reached by a step."""
-        self.clear()
         look = partial(_look, self._env, params)
         self.add(run.state, None, jax.vmap(look)(run) if self._in_batch else look(run), params)
 

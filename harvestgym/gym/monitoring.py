@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 import jax
 import numpy as np
 
 from harvestgym.core.env import Env
-from harvestgym.core.errors import ConfigError, unknown
+from harvestgym.core.errors import ConfigError, check_name
 from harvestgym.core.pytree import Meta, iterate_metas
 from harvestgym.render.monitor_readings import Reading, Sink, Watch
 
@@ -23,7 +24,7 @@ QUANTILES = {"q10": 0.1, "q90": 0.9}
 """The quantiles reported for a batch, in addition to its mean."""
 
 
-class Monitor:
+class Monitor(AbstractContextManager["Monitor"]):
     """A monitor that reads variables at each reset and step of an environment and writes them to its sinks.
 
     Args:
@@ -79,9 +80,6 @@ class Monitor:
             for sink in self.sinks:
                 sink.close()
 
-    def __enter__(self) -> Monitor:
-        return self
-
     def __exit__(self, *error: Any) -> None:
         self.close()
 
@@ -122,7 +120,6 @@ def find_state_variable(env: Env[Any, Any], variable: str, where: str) -> tuple[
     """Find a state variable of an environment by key; return a function that reads it, and its description."""
     state = jax.eval_shape(lambda: env.reset(jax.random.key(0), env.params)[0])
     known = {meta.keys[0]: (name, meta) for name, meta in iterate_metas(state)}
-    if variable not in known:
-        raise unknown("variable", variable, known, where)
+    check_name("variable", variable, known, where)
     name, meta = known[variable]
     return lambda state, params: getattr(state, name), meta

@@ -101,8 +101,7 @@ class ParallelEnv(pettingzoo.ParallelEnv[str, Any, Any], Savable):
         return self._joint.render()
 
     def _observations(self, obs: Any) -> ByAgent:
-        parts = ((agent, i) for i, agent in enumerate(self.possible_agents) if agent in self.agents)
-        return {agent: self.core.part(obs, i) for agent, i in parts}
+        return {agent: self.core.part(obs, i) for i, agent in enumerate(self.possible_agents) if agent in self.agents}
 
     def _infos(self, own: dict[str, Any]) -> ByAgent:
         named = {name: self._by_agent(values) for name, values in own.items() if name not in _ENDS}

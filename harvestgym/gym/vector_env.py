@@ -61,7 +61,7 @@ class VecEnv(GymBase, gymnasium.vector.VectorEnv[Any, Any, Any]):
         first = self._start(words, np.array([s is not None for s in seeds]), which)
         self._obs = _merged(which, self._write(first.obs), self._obs)
         self._over = self._over & ~which
-        self._log_start(which, first)
+        self._log(None, first, which)
         self._notify_reset()
         return _copied(self._obs), _vector_info(first.info, which)
 
@@ -116,7 +116,7 @@ class VecEnv(GymBase, gymnasium.vector.VectorEnv[Any, Any, Any]):
         """Start episodes for `which`, and show their first observations."""
         none = np.zeros(self.num_envs, np.uint32)
         first = self._start(none, none.astype(bool), which)
-        self._log_start(which, first)
+        self._log(None, first, which)
         obs, info = _merged(which, (first.obs, first.info), (shown.obs, shown.info))
         return shown._replace(obs=obs, info=info)
 
@@ -145,16 +145,7 @@ class VecEnv(GymBase, gymnasium.vector.VectorEnv[Any, Any, Any]):
         rows = np.full(self.num_envs, None, object)
         for i in np.flatnonzero(which):
             rows[i] = jax.tree.map(lambda leaf: leaf[i].copy(), obs)  # noqa: B023
-        return {
-            "final_obs": rows,
-            "_final_obs": which.copy(),
-            "final_info": _vector_info(info, which),
-            "_final_info": which.copy(),
-        }
-
-    def _log_start(self, which: np.ndarray, first: Any) -> None:
-        self._clear_log(which)
-        self._log(None, first, which)
+        return {"final_obs": rows, "_final_obs": which.copy()} | _vector_info({"final_info": info}, which)
 
     def _accept_run_state(self, run: RunState) -> None:
         super()._accept_run_state(run)

@@ -9,7 +9,8 @@ from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 
-from harvestgym.core.errors import ConfigError, check_extras
+from harvestgym.core.errors import check_extras
+from harvestgym.evaluate.export import check_folder
 
 
 def run(
@@ -34,12 +35,11 @@ def run(
         show: whether to open a browser.
 
     Raises:
-        ConfigError: for an unknown id, a port in use, a folder that is a file, or if the extra `web` is missing.
+        ConfigError: for an unknown id, a port in use, a folder that cannot be written, or a missing extra `web`.
     """
     if find_spec("nicegui") is None:
         check_extras("play", web="nicegui", data="pyarrow", plot="plotly")  # the page works without the last two
-    if folder.exists() and not folder.is_dir():
-        raise ConfigError(f"expected a folder for episodes, got the file {folder}")
+    check_folder("--out", folder)
     from .start_session import start_session
     from .web import server
 

@@ -5,7 +5,7 @@ It equals the episode of `gymnasium.make(id)` with the same seed and actions.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,7 +17,6 @@ import numpy as np
 from harvestgym.core.env import Env, Timestep
 from harvestgym.core.episode import seed_key
 from harvestgym.core.errors import ConfigError, check_extras
-from harvestgym.core.policy import Policy
 from harvestgym.core.random import key_for
 from harvestgym.core.rollout import Episodes
 from harvestgym.core.spaces import noop_action
@@ -44,13 +43,8 @@ class Rival(NamedTuple):
 
 
 @jax.jit
-def _act(policy: Policy, carry: Any, obs: Any, key: jax.Array) -> tuple[Any, Any]:
-    return policy.act(carry, obs, key)
-
-
-@jax.jit
-def _learn(policy: Policy, carry: Any, last: Timestep) -> Any:
-    return policy.learn(carry, last)
+def _call(function: Callable[..., Any], *given: Any) -> Any:
+    return function(*given)
 
 
 class Session:
@@ -117,9 +111,8 @@ class Session:
     @property
     def columns(self) -> dict[str, Any]:
         """The family's columns for this episode, as in the table printed by `harvestgym run`."""
-        one = jax.tree.map(lambda v: np.asarray(v)[None], self.info)
-        ends = np.asarray([self.terminated]), np.asarray([self.over and not self.terminated])
-        episode = Episodes(np.asarray([self.total]), np.asarray([self.steps]), *ends, one)  # pyright: ignore
+        row = self.total, self.steps, self.terminated, self.over and not self.terminated, self.info
+        episode = Episodes(*jax.tree.map(lambda value: np.asarray(value)[None], row))
         columns = family_function(self.id, "summary")(self.env, episode)
         cells = {name: np.asarray(values)[0] for name, values in columns.items()}
         return {
@@ -177,10 +170,10 @@ class Session:
         other, policy = self.again(self.seed), policy_named(self.id, self.env, name).traced()
         carry, key = policy.init, key_for(seed_key(self.seed), "policy")
         while not other.over and other.steps < self.limit:
-            carry, action = _act(policy, carry, other.obs, jax.random.fold_in(key, other.steps))
+            carry, action = _call(policy.act, carry, other.obs, jax.random.fold_in(key, other.steps))
             reward = other.act(jax.tree.map(np.asarray, action))
             ends = jnp.asarray(other.terminated), jnp.asarray(other.over and not other.terminated)
-            carry = _learn(policy, carry, Timestep(other.obs, jnp.float32(reward), *ends, dict(other.info)))
+            carry = _call(policy.learn, carry, Timestep(other.obs, jnp.float32(reward), *ends, dict(other.info)))
         return Rival(RIVALS.get(name, name), other.total, other.rewards, other.columns)
 
     @property

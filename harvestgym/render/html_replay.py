@@ -107,9 +107,9 @@ class EpisodePictures:
             now = scene(step)
             for mark in now.legend:
                 self._marks.setdefault(mark.meaning, mark)
-            maps, charts = ([panel for panel in now.panels if isinstance(panel, kind)] for kind in (Map, Chart))
-            drawings.append([self._draw_panel(panel) for panel in maps or charts])  # the page adds words and legend
-            said = next((panel for panel in now.panels if isinstance(panel, Words)), Words("", ()))
+            shown = now.select(Map) or now.select(Chart)
+            drawings.append([self._draw_panel(panel) for panel in shown])  # the page adds words and legend
+            said = next(iter(now.select(Words)), Words("", ()))
             words.append([self._store(line) for line in (said.title, *said.lines)])
             progress(1)
         return {"drawings": drawings, "words": words}

@@ -18,14 +18,13 @@ TWO_COLUMN_LEGEND = 7
 
 def page_height(scene: Scene, width: int) -> int:
     """Return the even height of a page, px; it depends only on the kinds of panels, so a video keeps its size."""
-    maps, charts, _ = _sort_panels(scene)
-    share = 0.62 + 0.24 * bool(charts) if maps else 0.62
+    share = 0.62 + 0.24 * bool(scene.select(Chart)) if scene.select(Map) else 0.62
     return round(width * share / 2) * 2
 
 
 def draw_scene(scene: Scene, painter: Painter, width: int) -> list[Box]:
     """Draw a scene on a page `width` pixels wide; return the box of each map's plots."""
-    maps, charts, words = _sort_panels(scene)
+    maps, charts, words = scene.select(Map), scene.select(Chart), scene.select(Words)
     size, pad = font_size(width), width // 80
     tall, top = page_height(scene, width), 2.4 * font_size(width)
     painter.text(pad, top / 2, scene.title, fit_font_size(scene.title, width - 2 * pad, round(1.4 * size)) or size)
@@ -46,11 +45,6 @@ def draw_scene(scene: Scene, painter: Painter, width: int) -> list[Box]:
 def font_size(width: int) -> int:
     """Return the font size for a page `width` pixels wide."""
     return max(9, round(width / 68))
-
-
-def _sort_panels(scene: Scene) -> tuple[list[Map], list[Chart], list[Words]]:
-    kinds = (Map, Chart, Words)
-    return tuple([panel for panel in scene.panels if isinstance(panel, kind)] for kind in kinds)  # type: ignore[return-value]
 
 
 def _count_columns(maps: list[Map]) -> int:
@@ -97,23 +91,17 @@ def _draw_grid(shape: tuple[int, int], painter: Painter, x: float, y: float, uni
 
 def _draw_labelled_mark(mark: Mark, painter: Painter, x0: float, y0: float, unit: float, size: int) -> None:
     x, y, side = x0 + mark.at[0] * unit, y0 + mark.at[1] * unit, mark.size * unit
-    if mark.what == "text":
-        most = min(round(side), round(1.3 * size))
-        room = fit_font_size(mark.text, 0.98 * unit, most) if most >= 8 else 0
-        if room:
-            painter.text(x, y, mark.text, room, mark.colour, "mm")
-        return
     draw_mark(mark, painter, x, y, side)
-    if not mark.text:
-        return
     if isinstance(mark.what, Sprite):
         most = min(round(0.75 * side), size)
-        if most >= 8:
+        if mark.text and most >= 8:
             painter.text(x + side / 2 + 1, y, mark.text, most)
-    else:
-        room = fit_font_size(mark.text, 0.9 * side, min(round(0.6 * side), size))
-        if room:
-            painter.text(x, y, mark.text, room, INK, "mm")
+        return
+    plain = mark.what == "text"
+    width, most = (0.98 * unit, min(side, 1.3 * size)) if plain else (0.9 * side, min(0.6 * side, size))
+    room = fit_font_size(mark.text, width, round(most))
+    if mark.text and room:
+        painter.text(x, y, mark.text, room, mark.colour if plain else INK, "mm")
 
 
 def draw_mark(mark: Mark, painter: Painter, x: float, y: float, side: float) -> None:

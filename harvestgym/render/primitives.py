@@ -30,25 +30,20 @@ class Painter(Protocol):
 
     def rect(self, box: Box, colour: str, opacity: float = 1.0) -> None:
         """Draw a filled rectangle."""
-        ...
 
     def circle(self, x: float, y: float, side: float, colour: str, opacity: float = 1.0, hollow: bool = False) -> None:
         """Draw a circle of outer diameter `side`, filled or hollow."""
-        ...
 
     def line(
         self, points: Sequence[tuple[float, float]], colour: str, width: float = 1.0, dashed: bool = False
     ) -> None:
         """Draw a line through points."""
-        ...
 
     def sprite(self, sprite: Sprite, x: float, y: float, side: float, opacity: float = 1.0) -> None:
         """Draw a sprite centred on (x, y)."""
-        ...
 
     def text(self, x: float, y: float, text: str, size: int, colour: str = INK, anchor: str = "lm") -> None:
         """Draw text; `anchor` is "l", "m" or "r", then "m" (vertical middle). Dark letters are outlined in white."""
-        ...
 
 
 def replace_missing_glyphs(text: str) -> str:
@@ -103,5 +98,5 @@ def wrap_text(text: str, size: int, width: float) -> list[str]:
 
 def fit_font_size(text: str, width: float, most: int, least: int = 8) -> int:
     """Return the largest font size, at most `most`, at which the text fits `width`; 0 if that is below `least`."""
-    size = most if text_width(text, most) <= width else int(most * width / text_width(text, most))
+    size = most if most < least or text_width(text, most) <= width else int(most * width / text_width(text, most))
     return size if size >= least else 0

@@ -36,7 +36,7 @@ def to_text(scene: Scene) -> str:
 def _assign_letters(scene: Scene) -> dict[str, str]:
     """Assign each mark the first unused letter of its meaning or name, and each square colour a shade."""
     signs: dict[str, str] = {}
-    marks = [m for panel in scene.panels if isinstance(panel, Map) for m in (*panel.legend, *panel.marks)]
+    marks = [m for panel in scene.select(Map) for m in (*panel.legend, *panel.marks)]
     colours = sorted({mark.colour for mark in marks if mark.what == "square"}, key=lightness, reverse=True)
     steps = np.linspace(0, len(SHADES) - 1, max(len(colours), 2)).round().astype(int)
     shades = {colour: SHADES[step] for colour, step in zip(colours, steps, strict=False)}

@@ -117,6 +117,4 @@ def nest_path(path: str, value: Any) -> dict[str, Any]:
     """Return the keyword arguments of `make` that set `value` at a path, `rules/horizon#day` or `entities/Soil-0`."""
     first, *rest = path.split("/", 1)
     keys = [first, *(rest if first == ENTITIES else rest[0].split("/") if rest else [])]
-    for key in reversed(keys):
-        value = {key: value}
-    return value
+    return reduce(lambda inside, key: {key: inside}, reversed(keys), value)

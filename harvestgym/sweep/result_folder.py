@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -103,17 +103,14 @@ def read_labels(out: str | Path) -> list[str]:
 def _concatenate(tables: Sequence[Any]) -> Any:
     import pyarrow
 
-    kinds: dict[str, set[bool]] = {}
-    for table in tables:
-        for field in table.schema:
-            kinds.setdefault(field.name, set()).add(pyarrow.types.is_string(field.type))
-    mixed = [name for name, found in kinds.items() if len(found) > 1]
-    alike = [_cast_to_text(table.replace_schema_metadata(), mixed) for table in tables]
+    fields = (field for table in tables for field in table.schema)
+    text = {field.name for field in fields if pyarrow.types.is_string(field.type)}
+    alike = [_cast_to_text(table.replace_schema_metadata(), text) for table in tables]
     return pyarrow.concat_tables(alike, promote_options="permissive")
 
 
-def _cast_to_text(table: Any, names: Iterable[str]) -> Any:
-    for name in set(names) & set(table.column_names):
+def _cast_to_text(table: Any, names: set[str]) -> Any:
+    for name in names & set(table.column_names):
         table = table.set_column(table.column_names.index(name), name, table[name].cast("string"))
     return table
 

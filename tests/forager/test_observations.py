@@ -153,7 +153,6 @@ def test_a_hint_shows_the_region_in_the_first_steps_only():
     two = World(12, 9, KINDS, (Region(0, 0, 12, 9), Region(0, 0, 3, 3)))
     shown = [add_hint(two, (2, 5), "view", np.asarray(t % 5), np.asarray(1))["hint"].tolist() for t in range(10)]
     assert shown == ([[False, True]] * 2 + [[False, False]] * 3) * 2
-    assert add_hint(two, (0, 0), "view", np.asarray(0), np.asarray(1)) == "view"
 
 
 def test_a_hint_of_a_batch_is_that_of_each_agent():

@@ -39,7 +39,6 @@ def test_each_environment_of_a_batch_has_its_own_picture() -> None:
         if moved[i]:
             alone.add(*jax.tree.map(lambda leaf: leaf[i], (later, actions, steps)), env.params)  # noqa: B023
         np.testing.assert_array_equal(picture, alone.render("rgb_array"))
-    logs.clear(again)
     logs.add(states, None, first, env.params, again)
     titles = [picture.splitlines()[0] for picture in logs.render("ansi")]
     assert [title.split(" of ")[0] for title in titles] == ["Year 0", "Year 0", "Year 1"]

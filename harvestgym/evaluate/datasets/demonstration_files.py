@@ -17,6 +17,7 @@ import numpy as np
 
 from harvestgym.core.errors import ConfigError, check_extras
 from harvestgym.core.saving.parquet import read_column, read_parquet, write_parquet
+from harvestgym.evaluate.export import check_new
 
 from .episodes import Demonstrations, Episode
 
@@ -51,12 +52,6 @@ def read_demonstrations(path: str | Path) -> Demonstrations:
     if not path.exists():
         raise ConfigError(f"{path}: expected a file *{SUFFIX} or the folder of a Minari dataset, got nothing")
     return _read_table(path) if path.suffix == SUFFIX else _import_minari().read(path)
-
-
-def check_new(path: Path) -> None:
-    """Raise ConfigError if the path exists."""
-    if path.exists():
-        raise ConfigError(f"{path}: expected a new file, got an existing one; try another name")
 
 
 def read_about(schema: Any, path: Path) -> dict[str, Any]:

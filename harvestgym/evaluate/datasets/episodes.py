@@ -49,6 +49,12 @@ class Episode:
     infos: Mapping[str, np.ndarray] = field(default_factory=dict)
     seed: int | None = None
 
+    def __post_init__(self) -> None:
+        """Convert rewards and flags; an interrupted episode is truncated at its last step."""
+        ends, cuts = np.array(self.terminated, bool), np.array(self.truncated, bool)
+        cuts[-1:] |= ~ends[-1:]
+        vars(self).update(rewards=np.array(self.rewards, np.float64), terminated=ends, truncated=cuts)
+
     def __len__(self) -> int:
         return len(self.rewards)
 
@@ -77,16 +83,8 @@ class Episode:
                 "episode: expected one observation (and info) more than actions, rewards and flags, and at least one "
                 f"step, got {len(observations)} observations, {len(infos)} infos and {lengths[1:]}"
             )
-        paid, ends, cuts = np.array(rewards, np.float64), np.array(terminated, bool), np.array(truncated, bool)
-        return cls(
-            _stack_steps(observations),
-            _stack_steps(actions),
-            paid,
-            ends,
-            _close_episode(ends, cuts),
-            _stack_numbers(infos),
-            seed,
-        )
+        paid, ends, cuts = map(np.asarray, (rewards, terminated, truncated))
+        return cls(_stack_steps(observations), _stack_steps(actions), paid, ends, cuts, _stack_numbers(infos), seed)
 
 
 @dataclass(frozen=True)
@@ -137,8 +135,8 @@ def play_episodes(env: Env[Any, Any], policy: Policy, seeds: Sequence[int]) -> I
     """Run a policy from each seed; an endless episode is truncated at the horizon of evaluations."""
     steps, size = horizon(env), min(DEMONSTRATION_BATCH, len(seeds))
     for start in range(0, len(seeds), size):
-        mine = [*seeds[start : start + size]]
-        filled = np.asarray((mine * size)[:size] if len(mine) < size else mine, np.uint32)
+        mine = seeds[start : start + size]
+        filled = np.resize(np.asarray(mine, np.uint32), size)
         first, later = jax.device_get(_run_batch(env, steps, policy.traced(), filled, env.params))
         yield from (_cut_episode(env, first, later, i, s) for i, s in enumerate(mine))
 
@@ -160,22 +158,8 @@ def _cut_episode(env: Env[Any, Any], first: Any, later: Any, row: int, seed: int
     )
     read = make_observation_writer(env.observation_space, (n + 1,))
     done = make_observation_writer(env.action_space, (n,))(jax.tree.map(lambda leaf: leaf[:n], actions))
-    ends = shown.terminated[:n]
-    return Episode(
-        read(obs),
-        done,
-        shown.reward[:n].astype(np.float64),
-        ends,
-        _close_episode(ends, shown.truncated[:n]),
-        infos,
-        seed,
-    )
-
-
-def _close_episode(terminated: np.ndarray, truncated: np.ndarray) -> np.ndarray:
-    """Mark the last step as truncated if the episode has not ended."""
-    last = np.arange(len(truncated)) == len(truncated) - 1
-    return truncated | (last & ~terminated)
+    paid, ends, cuts = shown.reward[:n], shown.terminated[:n], shown.truncated[:n]
+    return Episode(read(obs), done, paid, ends, cuts, infos, seed)
 
 
 def collect_episodes(
@@ -186,32 +170,23 @@ def collect_episodes(
     Actions of a `Farm` are recorded in the action space of its id, and its rewards net of costs, as for its id;
     ConfigError for an action that has no integer form.
     """
-    kept = _make_recorder(env.unwrapped)
+    from harvestgym.farm.paper.farm import Farm
+
+    inside: Any = env.unwrapped
+    is_farm = isinstance(inside, Farm)
+    write: Any = make_observation_writer(inside.language.model.action_space) if is_farm else None
     for seed in seeds:
         obs, info = env.reset(seed=seed)
         steps: list[Any] = []
         while not steps or not (steps[-1][2] or steps[-1][3]):
             action = act(steps[-1][0] if steps else obs)
-            steps.append(kept(action, lambda action=action: env.step(action)))
+            acting = is_farm and inside.acting
+            shown, reward, ended, cut, after = env.step(action)
+            if is_farm:
+                action, reward = write(inside.language.to_model_action(action, acting)), float(after["net"])
+            steps.append((shown, reward, ended, cut, after, action))
         seen, paid, ends, cuts, infos, done = zip(*steps, strict=True)
         yield Episode.of([obs, *seen], done, paid, ends, cuts, [info, *infos], seed)
-
-
-def _make_recorder(env: Any) -> Callable[[Any, Callable[[], Any]], tuple[Any, ...]]:
-    """Return a function that maps an action and its step to the recorded obs, reward, flags, info and action."""
-    from harvestgym.farm.paper.farm import Farm
-
-    if not isinstance(env, Farm):
-        return lambda action, step: (*step(), action)
-    write = make_observation_writer(env.language.model.action_space)
-
-    def of_farm(pairs: Any, step: Callable[[], Any]) -> tuple[Any, ...]:
-        acting = env.acting
-        seen, _, ended, cut, info = step()
-        done = write(env.language.to_model_action(pairs, acting))
-        return seen, float(info["net"]), ended, cut, info, done
-
-    return of_farm
 
 
 def _stack_steps(rows: Sequence[Any]) -> Any:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from copy import deepcopy
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -17,7 +18,6 @@ import gymnasium
 import jax
 import minari
 import numpy as np
-from gymnasium.envs.registration import EnvSpec
 from minari.data_collector import EpisodeBuffer
 from minari.dataset.minari_storage import MinariStorage
 
@@ -58,11 +58,9 @@ def _spec(demonstrations: Demonstrations) -> Any:
     """Return the Gymnasium spec of the environment; None for a farm file, which other machines do not have."""
     if demonstrations.id.endswith(FARM_SUFFIXES):
         return None
-    spec = gymnasium.spec(demonstrations.id)
-    return EnvSpec(
-        **{name: getattr(spec, name) for name in ("id", "entry_point", "vector_entry_point", "order_enforce")},
-        kwargs=spec.kwargs | dict(demonstrations.overrides),
-    )
+    spec = deepcopy(gymnasium.spec(demonstrations.id))
+    spec.kwargs |= demonstrations.overrides
+    return spec
 
 
 def _dataset_id(name: str) -> str:
@@ -101,12 +99,6 @@ def read(path: Path) -> Demonstrations:
 
 
 def _episode(one: Any, seed: int | None) -> Episode:
-    return Episode(
-        jax.tree.map(np.asarray, one.observations),
-        jax.tree.map(np.asarray, one.actions),
-        np.asarray(one.rewards, np.float64),
-        np.asarray(one.terminations, bool),
-        np.asarray(one.truncations, bool),
-        {name: np.asarray(values) for name, values in one.infos.items()},
-        seed,
-    )
+    seen, done = jax.tree.map(np.asarray, (one.observations, one.actions))
+    infos = {name: np.asarray(values) for name, values in one.infos.items()}
+    return Episode(seen, done, one.rewards, one.terminations, one.truncations, infos, seed)

@@ -23,7 +23,7 @@ from jax import lax
 
 from harvestgym.core.errors import ConfigError
 from harvestgym.fishing.conservation import RecoveryModel
-from harvestgym.fishing.model import FishingModel, FishingParams
+from harvestgym.fishing.model import FishingModel, FishingParams, find_effort
 
 from .bellman import (
     Backup,
@@ -140,17 +140,15 @@ def find_obstacle(env: FishingModel, params: FishingParams) -> str | None:
 
 def cache_by_params(function: Callable[[FishingModel], Found], most: int = 64) -> Callable[[FishingModel], Found]:
     """Cache a function by the fishery's structure and parameters."""
-    found: dict[Any, Found] = {}
+
+    @functools.lru_cache(most)
+    def find(env: FishingModel, *key: Any) -> Found:
+        return function(env)
 
     @functools.wraps(function)
     def cached(env: FishingModel) -> Found:
         leaves, tree = jax.tree.flatten(env.params)
-        key = env, tree, *(np.asarray(leaf).tobytes() for leaf in leaves)
-        if key not in found:
-            while len(found) >= most:
-                found.pop(next(iter(found)))
-            found[key] = function(env)
-        return found[key]
+        return find(env, tree, *(np.asarray(leaf).tobytes() for leaf in leaves))
 
     return cached
 
@@ -247,9 +245,7 @@ def _year_by_level(
 ) -> _Year:
     """Build a year with harvest first and discrete levels, in which a choice is a level."""
     choice, there = _list_choices(env, grid)[None, :], grid[:, None]
-    catch = jnp.minimum(choice * there if env.units.control == "rate" else choice, there)
-    left = there - catch
-    gain = params.price * catch - params.cost * _count_effort(catch, there)
+    gain, left = _harvest(env, params, choice, there)
     after, weight = _grow(env, params, left, when)
     excess = params.price * (jnp.maximum(after - grid[-1], 0.0) @ weight)
     problem = _compare_choices(gain, excess, after, weight, grid, grid <= params.collapse, discount)
@@ -277,9 +273,13 @@ def _compare_choices(
     return DecisionProblem(improve, follow, ended, discount)
 
 
-def _count_effort(catch: jax.Array, there: jax.Array) -> jax.Array:
-    """Return the effort for a catch, -ln(1 - catch/there), with the fishery model's bounds."""
-    return -jnp.log(jnp.maximum(1 - catch / jnp.maximum(there, 1e-12), 1e-3))
+def _harvest(
+    env: FishingModel, params: FishingParams, wanted: jax.Array, there: jax.Array
+) -> tuple[jax.Array, jax.Array]:
+    """Return what quotas or rates earn from each stock, and the stock that they leave."""
+    catch = jnp.minimum(wanted * there if env.units.control == "rate" else wanted, there)
+    effort = find_effort(catch / jnp.maximum(there, 1e-12))
+    return params.price * catch - params.cost * effort, there - catch
 
 
 def _grow(env: FishingModel, params: FishingParams, left: jax.Array, when: jax.Array) -> tuple[jax.Array, jax.Array]:
@@ -320,8 +320,6 @@ def _year_by_quota(
     """Build a year with growth first, in which a choice is a share of the highest quota, or of the stock."""
     grown, weight = _grow(env, params, grid, when)
     wanted, there = _list_choices(env, grid)[:, None], grown[:, None, :]
-    catch = jnp.minimum(wanted * there if env.units.control == "rate" else wanted, there)
-    gain = (params.price * catch - params.cost * _count_effort(catch, there)) @ weight
-    left = there - catch
-    problem = _compare_choices(gain, 0.0, left, weight, grid, grid <= params.collapse, discount)
+    gain, left = _harvest(env, params, wanted, there)
+    problem = _compare_choices(gain @ weight, 0.0, left, weight, grid, grid <= params.collapse, discount)
     return _Year(problem, grown @ weight, partial(pick, left @ weight), jnp.max((grown > grid[-1]) @ weight))

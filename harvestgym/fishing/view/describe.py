@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from harvestgym.core.pytree import iterate_metas
 from harvestgym.core.view.tables import Table, describe_range, make_fields_table
 from harvestgym.fishing.model import EpisodeTally, FishingModel, FishingState
 from harvestgym.fishing.noise import Noise
+
+from .levels import join_numbers
 
 CALLABLES = ("law", "noise", "survey_error", "quota_error", "drift", "vary")
 """The small callables of a fishery, in order of use within a year."""
@@ -25,13 +25,9 @@ def describe(env: FishingModel) -> list[Table]:
 def _callables(env: FishingModel) -> Table:
     parts = [(name, getattr(env.params, name)) for name in CALLABLES]
     present = [(name, part) for name, part in parts if type(part) not in (type(None), Noise)]
-    rows = [(name, type(part).__name__, _first_line(part)) for name, part in present]
+    rows = [(name, type(part).__name__, (type(part).__doc__ or "").partition("\n")[0]) for name, part in present]
     rows.append(("order", env.order, "x' = z f(x - h)" if env.order == "harvest first" else "x' = z f(x) - h"))
     return Table("What happens in a year", ("part", "kind", "what it is"), rows, ("entities",))
-
-
-def _first_line(part: Any) -> str:
-    return (type(part).__doc__ or "").partition("\n")[0]
 
 
 def _spaces(env: FishingModel) -> Table:
@@ -47,24 +43,18 @@ def _spaces(env: FishingModel) -> Table:
 
 
 def _parameters(env: FishingModel) -> Table:
-    rows = _rows("", env.params)
-    for part in CALLABLES:
-        value = getattr(env.params, part)
-        rows += _rows(f"{part}.", value) if value is not None else []
-    for i, law in enumerate(getattr(env.params.law, "laws", ())):
-        rows += _rows(f"law.{i}.", law)
-    inner = getattr(env.params.law, "law", None)
-    rows += _rows("law.law.", inner) if inner is not None else []
+    law = env.params.law
+    parts = {"": env.params, **{f"{name}.": getattr(env.params, name) for name in CALLABLES}}
+    parts |= {f"law.{i}.": one for i, one in enumerate(getattr(law, "laws", ()))}
+    parts["law.law."] = getattr(law, "law", None)
+    rows = [
+        (prefix + meta.keys[0], _value(getattr(part, name)), describe_range(meta), meta.doc)
+        for prefix, part in parts.items()
+        if part is not None
+        for name, meta in iterate_metas(part)
+    ]
     return Table("Parameters", ("name", "value", "range", "meaning"), rows, ("parameters",))
 
 
-def _rows(prefix: str, part: Any) -> list[tuple[str, ...]]:
-    return [
-        (prefix + m.keys[0], _value(getattr(part, name)), describe_range(m), m.doc) for name, m in iterate_metas(part)
-    ]
-
-
 def _value(value: Any) -> str:
-    if isinstance(value, tuple):
-        return ", ".join(map(str, value))
-    return ", ".join(f"{v:g}" for v in np.atleast_1d(value))
+    return ", ".join(map(str, value)) if isinstance(value, tuple) else join_numbers(value, "{:g}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
@@ -68,6 +68,11 @@ def _stock_levels(env: FishingModel, capacity: float) -> dict[str, float]:
     if params.law.stocks == 1 and params.vary is None and not isinstance(env, DriverModel):
         levels |= {_qualify(env, "tipping point"): p.stock for p in find_fixed_points(params.law) if p.slope > 1}
     return levels
+
+
+def join_numbers(values: Any, form: str = "{:.2f}") -> str:
+    """Write one or several numbers as a list."""
+    return ", ".join(form.format(float(value)) for value in np.ravel(values))
 
 
 def _qualify(env: FishingModel, name: str) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from itertools import cycle
-from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -18,7 +17,7 @@ from harvestgym.fishing.model import FishingModel
 from harvestgym.fishing.shared_stock import CommonsModel
 from harvestgym.fishing.structured_growth import AgeStructured, Patches, ThreeSpecies
 
-from .levels import find_levels
+from .levels import find_levels, join_numbers
 from .stock_maps import draw_cohorts, draw_stocks, name_stocks
 
 STOCK_COLOURS = ("#0072b2", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
@@ -167,17 +166,17 @@ def _describe_year(env: FishingModel, past: Record, step: int) -> Words:
     lines = ["the fishery begins"] if not step else _describe_action(env, past)
     if step and float(past["biomass"][-1]) <= float(env.params.collapse):
         lines.append("the fishery is over: a stock fell to its limit" if env.params.collapse else "the stock is gone")
-    lines += [f"the survey sees {_join(past['seen'][-1])}", _describe_stock(env, past)]
+    lines += [f"the survey sees {join_numbers(past['seen'][-1])}", _describe_stock(env, past)]
     lines.append(f"reward {past['reward'][-1]:+.3f}, since the start {past['reward'][1:].sum():.2f}")
     return Words("This year", tuple(lines))
 
 
 def _describe_action(env: FishingModel, past: Record) -> list[str]:
-    asked = _join(find_requests(env, past)[-1])
+    asked = join_numbers(find_requests(env, past)[-1])
     if isinstance(env, RecoveryModel):
         return [f"done: A = {asked}"]
     unit = "a share of" if env.units.control == "rate" else "a catch of"
-    caught, share = _join(past["catch"][-1]), _join(100 * past["rate"][-1], "{:.0f} %")
+    caught, share = join_numbers(past["catch"][-1]), join_numbers(100 * past["rate"][-1], "{:.0f} %")
     return [f"allowed: {unit} {asked}", f"caught: {caught}", f"that is {share} of what was there"]
 
 
@@ -193,7 +192,3 @@ def _describe_stock(env: FishingModel, past: Record) -> str:
     share = biomass / float(env.params.b_msy)
     zone = "critical" if share < 0.4 else "cautious" if share < 0.8 else "healthy"
     return f"stock {in_K} = {share:.2f} B_MSY: {zone} zone"
-
-
-def _join(values: Any, form: str = "{:.2f}") -> str:
-    return ", ".join(form.format(float(value)) for value in np.atleast_1d(values))

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import jax.numpy as jnp
 import numpy as np
 
 from harvestgym.core.view.timeline import DoneAction, Record, Timeline, Track, name_parts
 from harvestgym.fishing.conservation import DriverModel, RecoveryModel
-from harvestgym.fishing.model import FishingModel
+from harvestgym.fishing.model import FishingModel, find_effort
 
-from .levels import find_levels
+from .levels import find_levels, join_numbers
+from .scene import find_requests
 from .stock_maps import name_stocks
 
 UNITS = {"stock": "K", "biomass": "K", "catch": "K/year"}
@@ -49,8 +49,7 @@ def _effort(env: FishingModel, record: Record) -> np.ndarray | None:
     """Return the cost of effort in each year; None if the reward is not the value of a catch."""
     if isinstance(env, RecoveryModel):
         return None
-    effort = -np.log(np.maximum(1 - record["rate"], 1e-3))
-    return (float(env.params.cost) * effort).sum(1).astype(np.float32)
+    return (float(env.params.cost) * np.asarray(find_effort(record["rate"]))).sum(1)
 
 
 def _track(env: FishingModel, record: Record, name: str, watched: str) -> Track:
@@ -65,13 +64,9 @@ def _track(env: FishingModel, record: Record, name: str, watched: str) -> Track:
 
 
 def _actions(env: FishingModel, record: Record) -> Iterator[DoneAction]:
-    wanted = np.asarray(env.units.wanted(jnp.asarray(record["action"])))
+    wanted = find_requests(env, record)
     fished = not isinstance(env, RecoveryModel)
     asked = env.units.control if fished else "action"
     for year in range(1, len(wanted)):
-        note = f"caught {_numbers(record['catch'][year])}" if fished else ""
-        yield DoneAction(year, "the manager", f"{asked} {_numbers(wanted[year])}", 0.0, note)
-
-
-def _numbers(values: np.ndarray) -> str:
-    return ", ".join(f"{value:.3g}" for value in np.ravel(values))
+        note = f"caught {join_numbers(record['catch'][year], '{:.3g}')}" if fished else ""
+        yield DoneAction(year, "the manager", f"{asked} {join_numbers(wanted[year], '{:.3g}')}", 0.0, note)

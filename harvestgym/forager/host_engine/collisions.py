@@ -8,13 +8,10 @@ from harvestgym.forager.hashing import DELAY, draw_bell, draw_word, scale_word
 from harvestgym.forager.host_engine import arrays as col
 from harvestgym.forager.host_engine.arrays import EpisodeArrays
 from harvestgym.forager.host_engine.lookup import find_region, find_slot, mark_cell, push_due
-from harvestgym.forager.host_engine.numba_support import compiled
+from harvestgym.forager.host_engine.numba_support import U64, WORD_MASK, compiled
 from harvestgym.forager.host_engine.view import patch
 from harvestgym.forager.object_kinds import DelayLaw, ReturnPlace
 from harvestgym.forager.world import AWAY, EMPTY, GONE
-
-_U = np.uint64
-_WORD = 0xFFFFFFFF
 
 
 @compiled
@@ -74,11 +71,11 @@ def draw_delay(arrays: EpisodeArrays, kind: int, event: int) -> int:
     """Return the steps that the `event`-th collected object stays away; -1 for never."""
     if arrays.kinds[kind, col.DELAY_LAW] == DelayLaw.NEVER:
         return -1
-    k0, k1, low, high = _U(arrays.head[col.KEY_0]), _U(arrays.head[col.KEY_1]), _U(event & _WORD), _U(0)
+    k0, k1, low, high = U64(arrays.head[col.KEY_0]), U64(arrays.head[col.KEY_1]), U64(event & WORD_MASK), U64(0)
     a, b = arrays.kinds[kind, col.DELAY_A], arrays.kinds[kind, col.DELAY_B]
     if arrays.kinds[kind, col.DELAY_LAW] == DelayLaw.UNIFORM:
-        return a + np.int64(scale_word(draw_word(k0, k1, _U(DELAY), low, high), _U(b - a + 1)))
-    size, negative = draw_bell(k0, k1, _U(DELAY), low, high)
+        return a + np.int64(scale_word(draw_word(k0, k1, U64(DELAY), low, high), U64(b - a + 1)))
+    size, negative = draw_bell(k0, k1, U64(DELAY), low, high)
     off = (np.int64(size) * b) >> 16
     return max(a - off if negative else a + off, 0)
 

@@ -17,13 +17,10 @@ from harvestgym.forager.host_engine.lookup import (
     rank_cell,
     rebuild_index,
 )
-from harvestgym.forager.host_engine.numba_support import compiled
+from harvestgym.forager.host_engine.numba_support import U64, WORD_MASK, compiled
 from harvestgym.forager.host_engine.view import patch, refresh
 from harvestgym.forager.object_kinds import ReturnPlace
 from harvestgym.forager.world import EMPTY, STANDING, TRIES, VACANT
-
-_U = np.uint64
-_WORD = 0xFFFFFFFF
 
 
 @compiled
@@ -38,12 +35,12 @@ def is_occupied(arrays: EpisodeArrays, x: int, y: int) -> bool:
 @compiled
 def draw_free_cell(arrays: EpisodeArrays, r: int, stream: int, b: int) -> int:
     """Return a random free cell of region `r`, or -1 if none of the cells drawn is free."""
-    g, k0, k1 = arrays.regions[r], _U(arrays.head[col.KEY_0]), _U(arrays.head[col.KEY_1])
-    clock = _U(arrays.head[col.CLOCK] & _WORD)
+    g, k0, k1 = arrays.regions[r], U64(arrays.head[col.KEY_0]), U64(arrays.head[col.KEY_1])
+    clock = U64(arrays.head[col.CLOCK] & WORD_MASK)
     for i in range(TRIES):
         first = stream + STREAMS * 2 * i
-        x = g[col.X0] + np.int64(scale_word(draw_word(k0, k1, _U(first), _U(b), clock), _U(g[col.W])))
-        y = g[col.Y0] + np.int64(scale_word(draw_word(k0, k1, _U(first + STREAMS), _U(b), clock), _U(g[col.H])))
+        x = g[col.X0] + np.int64(scale_word(draw_word(k0, k1, U64(first), U64(b), clock), U64(g[col.W])))
+        y = g[col.Y0] + np.int64(scale_word(draw_word(k0, k1, U64(first + STREAMS), U64(b), clock), U64(g[col.H])))
         if not is_occupied(arrays, x, y):
             return x + y * arrays.head[col.WIDTH]
     return -1
@@ -54,10 +51,10 @@ def find_return_cell(arrays: EpisodeArrays, slot: int) -> int:
     """Return the cell where an object can return now, or -1."""
     row, width = arrays.slots[slot], arrays.head[col.WIDTH]
     if row[col.WHERE] == ReturnPlace.ANYWHERE:
-        return draw_free_cell(arrays, 0, RETURN, row[col.BORN] & _WORD)
+        return draw_free_cell(arrays, 0, RETURN, row[col.BORN] & WORD_MASK)
     if row[col.WHERE] == ReturnPlace.REGION:
         r = find_region(arrays.regions, row[col.HOME] % width, row[col.HOME] // width)
-        return draw_free_cell(arrays, r, RETURN, row[col.BORN] & _WORD)
+        return draw_free_cell(arrays, r, RETURN, row[col.BORN] & WORD_MASK)
     return -1 if is_occupied(arrays, row[col.AT] % width, row[col.AT] // width) else row[col.AT]
 
 
@@ -100,9 +97,9 @@ def return_objects(arrays: EpisodeArrays) -> None:
 @compiled
 def key_region(arrays: EpisodeArrays, r: int) -> None:
     """Set the keys of a region's bijection for its generation, and keep the agent's cell free."""
-    g, k0, k1 = arrays.regions[r], _U(arrays.head[col.KEY_0]), _U(arrays.head[col.KEY_1])
-    g[col.KEY_P] = np.int64(draw_word(k0, k1, _U(PLACE_0), _U(r), _U(g[col.GENERATION])))
-    g[col.KEY_Q] = np.int64(draw_word(k0, k1, _U(PLACE_1), _U(r), _U(g[col.GENERATION])))
+    g, k0, k1 = arrays.regions[r], U64(arrays.head[col.KEY_0]), U64(arrays.head[col.KEY_1])
+    g[col.KEY_P] = np.int64(draw_word(k0, k1, U64(PLACE_0), U64(r), U64(g[col.GENERATION])))
+    g[col.KEY_Q] = np.int64(draw_word(k0, k1, U64(PLACE_1), U64(r), U64(g[col.GENERATION])))
     g[col.KEEP_P], g[col.KEEP_Q] = -1, -1
     x, y = arrays.agents[0, col.AGENT_X], arrays.agents[0, col.AGENT_Y]
     if 0 <= x - g[col.X0] < g[col.W] and 0 <= y - g[col.Y0] < g[col.H]:

@@ -10,10 +10,9 @@ import numpy as np
 from harvestgym.forager.hashing import SEASON, draw_word, permute, scale_word
 from harvestgym.forager.host_engine import arrays as col
 from harvestgym.forager.host_engine.arrays import EpisodeArrays, slot_tables
-from harvestgym.forager.host_engine.numba_support import compiled, inlined
+from harvestgym.forager.host_engine.numba_support import U64, compiled, inlined
 from harvestgym.forager.world import AWAY, EMPTY, STANDING, VACANT
 
-_U = np.uint64
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)
 
 # ---- kinds -----------------------------------------------------------------------------------------------
@@ -27,10 +26,10 @@ def rank_cell(regions: np.ndarray, r: int, x: int, y: int) -> tuple[int, int]:
     if regions[r, col.NARROW]:
         i = p + q * regions[r, col.W]
         p, q = i % a, i // a
-    k0, k1 = _U(regions[r, col.KEY_P]), _U(regions[r, col.KEY_Q])
-    u, v = permute(_U(p), _U(q), _U(a), _U(b), k0, k1)
+    k0, k1 = U64(regions[r, col.KEY_P]), U64(regions[r, col.KEY_Q])
+    u, v = permute(U64(p), U64(q), U64(a), U64(b), k0, k1)
     while np.int64(v) * a + np.int64(u) >= cells:
-        u, v = permute(u, v, _U(a), _U(b), k0, k1)
+        u, v = permute(u, v, U64(a), U64(b), k0, k1)
     return int(u), int(v)
 
 
@@ -65,13 +64,13 @@ def generate_kind(regions: np.ndarray, layers: np.ndarray, x: int, y: int) -> in
 @inlined
 def hash_bucket(index: np.ndarray, cell: int) -> int:
     """Return the row where the search for a cell begins."""
-    return int((_U(cell) * _SPREAD) >> _U(32)) & (len(index) - 1)
+    return int((U64(cell) * _SPREAD) >> U64(32)) & (len(index) - 1)
 
 
 @inlined
 def is_taken(taken: np.ndarray, i: int) -> bool:
     """Return whether a row of the index holds a cell."""
-    return (taken[_U(i) >> _U(6)] >> _U(i & 63)) & _U(1) != _U(0)
+    return (taken[U64(i) >> U64(6)] >> U64(i & 63)) & U64(1) != U64(0)
 
 
 @inlined
@@ -113,8 +112,8 @@ def is_in_season(arrays: EpisodeArrays, kind: int, home: int, cell: int) -> bool
     if period == 0:
         return True
     root = home if home >= 0 else cell
-    x, y = _U(root % head[col.WIDTH]), _U(root // head[col.WIDTH])
-    first = np.int64(scale_word(draw_word(_U(head[col.KEY_0]), _U(head[col.KEY_1]), _U(SEASON), x, y), _U(period)))
+    x, y = U64(root % head[col.WIDTH]), U64(root // head[col.WIDTH])
+    first = np.int64(scale_word(draw_word(U64(head[col.KEY_0]), U64(head[col.KEY_1]), U64(SEASON), x, y), U64(period)))
     return (head[col.CLOCK] % period + first) % period < kinds[kind, col.LASTS]
 
 
@@ -140,7 +139,7 @@ def mark_cell(arrays: EpisodeArrays, cell: int, column: int, slot: int) -> None:
     i = find_row(arrays.lookup, arrays.taken, cell)
     if not is_taken(arrays.taken, i):
         arrays.lookup[i, 0] = cell + 1
-        arrays.taken[i >> 6] |= _U(1) << _U(i & 63)
+        arrays.taken[i >> 6] |= U64(1) << U64(i & 63)
         arrays.head[col.ENTRIES] += 1
     arrays.lookup[i, column] = slot + 1
     if arrays.lookup[i, 1] == 0 and arrays.lookup[i, 2] == 0:
@@ -161,7 +160,7 @@ def _erase(index: np.ndarray, taken: np.ndarray, hole: int) -> None:
             index[hole] = index[i]
             hole = i
     index[hole] = 0
-    taken[hole >> 6] &= ~(_U(1) << _U(hole & 63))
+    taken[hole >> 6] &= ~(U64(1) << U64(hole & 63))
 
 
 @compiled

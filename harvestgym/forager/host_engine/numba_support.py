@@ -22,19 +22,18 @@ except ImportError:
 FAST = numba is not None
 """Whether the compiled host engine can run."""
 
+U64, WORD_MASK = np.uint64, 0xFFFFFFFF
+"""The type of words on the host, and the largest word; `hashing` explains words."""
+
 
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a function of the host engine once, cache it on disk, and run it without the interpreter lock."""
-    if numba is None:
-        return np.errstate(over="ignore")(function)  # words wrap around
-    return _compile(function)
+    return _compile(function) if FAST else np.errstate(over="ignore")(function)  # words wrap around
 
 
 def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a function inlined in its callers, for code that runs once per cell."""
-    if numba is None:
-        return function
-    return _compile(function, forceinline=True)
+    return _compile(function, forceinline=True) if FAST else function
 
 
 def _compile(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:

@@ -43,7 +43,7 @@ class EditableEpisode(ReadableEpisode):
         kind = self.world.index(name)
         ground = self.world.regions[0]
         count = count_objects(freq, ground.count_room(self.world.start), ground.cells)
-        if self._has_target(name):
+        if self._make(kind, None).target_location is not None:
             self._place([self._describe_object(kind, self._make(kind, None)) for _ in range(count)])
             return
         layered = dataclasses.replace(ground, layers=(*ground.layers, (kind, count)))
@@ -67,10 +67,6 @@ class EditableEpisode(ReadableEpisode):
         target = thing.target_location
         cell = None if target is None else self._check_cell(target, thing.name)
         return PlacedObject(kind, cell, dict(vars(thing)))
-
-    def _has_target(self, name: str) -> bool:
-        factory = self.config.object_types[name]
-        return not isinstance(factory, Kind) and factory().target_location is not None
 
     def _place(self, new: list[PlacedObject]) -> None:
         count = len(self._placed) + len(new)

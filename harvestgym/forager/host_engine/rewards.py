@@ -12,31 +12,22 @@ import numpy as np
 from harvestgym.core.errors import ConfigError
 from harvestgym.forager import hashing
 from harvestgym.forager.hashing import NOISE, SERIES, STREAMS
-from harvestgym.forager.host_engine.numba_support import compiled
+from harvestgym.forager.host_engine.numba_support import U64, WORD_MASK, compiled
 from harvestgym.forager.object_kinds import Kind, ring_length
-
-_WORD = 0xFFFFFFFF
-_U = np.uint64
 
 
 @compiled
 def draw_noise(k0: int, k1: int, stream: int, low: int, high: int) -> float:
     """Return a bell-shaped draw of variance one for the clock (low, high) in the world with the seed (k0, k1)."""
-    size, negative = hashing.draw_bell(_U(k0), _U(k1), _U(stream), _U(low), _U(high))
+    size, negative = hashing.draw_bell(U64(k0), U64(k1), U64(stream), U64(low), U64(high))
     return (-1.0 if negative else 1.0) * np.int64(size) / 65536.0
 
 
-@compiled
-def _draw_uniforms(k0: int, k1: int, stream: int, generation: int, out: np.ndarray) -> None:
-    for i in range(len(out)):
-        word = hashing.draw_word(_U(k0), _U(k1), _U(stream), _U(generation), _U(i))
-        out[i] = np.int64(word >> _U(8)) / 16777216.0
-
-
 @lru_cache(maxsize=1024)
-def _cached_uniforms(words: tuple[int, int], kind: int, generation: int, number: int) -> np.ndarray:
-    out = np.empty(number, np.float32)
-    _draw_uniforms(*words, SERIES + STREAMS * kind, generation, out)
+def _draw_uniforms(words: tuple[int, int], kind: int, generation: int, number: int) -> np.ndarray:
+    k0, k1, stream, b = map(U64, (*words, SERIES + STREAMS * kind, generation))
+    word = hashing.draw_word(k0, k1, stream, b, np.arange(number, dtype=U64))
+    out = (word >> U64(8)).astype(np.float32) / np.float32(16777216)
     out.flags.writeable = False
     return out
 
@@ -55,11 +46,11 @@ class HostContext:
 
     def uniforms(self, number: int) -> np.ndarray:
         """Return float32 (number,) in [0, 1)."""
-        return _cached_uniforms(self._words, self._kind, self._generation, number)
+        return _draw_uniforms(self._words, self._kind, self._generation, number)
 
     def noise(self) -> float:
         """Return the bell-shaped draw of variance one for this step."""
-        return draw_noise(*self._words, NOISE, self._clock & _WORD, (self._clock >> 32) & _WORD)
+        return draw_noise(*self._words, NOISE, self._clock & WORD_MASK, (self._clock >> 32) & WORD_MASK)
 
 
 def check_reward(reward: Any, name: str) -> float:

@@ -8,10 +8,8 @@ from harvestgym.forager.hashing import TINT, draw_word, scale_word
 from harvestgym.forager.host_engine import arrays as col
 from harvestgym.forager.host_engine.arrays import EpisodeArrays
 from harvestgym.forager.host_engine.lookup import find_kind
-from harvestgym.forager.host_engine.numba_support import compiled, inlined
+from harvestgym.forager.host_engine.numba_support import U64, compiled, inlined
 from harvestgym.forager.world import EAST, NORTH, SOUTH
-
-_U = np.uint64
 
 
 @inlined
@@ -44,8 +42,8 @@ def encode_cell(arrays: EpisodeArrays, view: np.ndarray, at: int, x: int, y: int
     """Write the bytes of a kind at (x, y) into a view, from byte `at`."""
     head, kinds, tint = arrays.head, arrays.kinds, 0
     if 0 <= kind < len(kinds) and kinds[kind, col.TINTS] > 1:
-        word = draw_word(_U(head[col.KEY_0]), _U(head[col.KEY_1]), _U(TINT), _U(x), _U(y))
-        tint = np.int64(scale_word(word, _U(kinds[kind, col.TINTS])))
+        word = draw_word(U64(head[col.KEY_0]), U64(head[col.KEY_1]), U64(TINT), U64(x), U64(y))
+        tint = np.int64(scale_word(word, U64(kinds[kind, col.TINTS])))
     for d in range(head[col.DEPTH]):
         view[at + d] = arrays.codes[kind + 1, tint, d]
 
@@ -87,9 +85,9 @@ def find_front(head: np.ndarray, action: int) -> tuple[tuple[int, int], tuple[in
 @inlined
 def copy_bytes(new: np.ndarray, to: int, old: np.ndarray, start: int, number: int) -> None:
     """Copy bytes. The positions are unsigned, because testing a sign for every byte is twenty times slower."""
-    first, source = _U(to), _U(start)
-    for i in range(_U(number)):
-        new[first + _U(i)] = old[source + _U(i)]
+    first, source = U64(to), U64(start)
+    for i in range(U64(number)):
+        new[first + U64(i)] = old[source + U64(i)]
 
 
 @inlined

@@ -183,13 +183,9 @@ def draw_free_cell(
     streams = to_word(stream + STREAMS * 2 * np.arange(TRIES, dtype=np.uint32))
     k0, k1, clock = state.words[0], state.words[1], state.clock[1]
     regions = world.regions
-    x = select(g.x for g in regions) + scale_word(
-        draw_word(k0, k1, streams, event, clock), select(g.width for g in regions)
-    )
-    further = streams + np.uint32(STREAMS)
-    y = select(g.y for g in regions) + scale_word(
-        draw_word(k0, k1, further, event, clock), select(g.height for g in regions)
-    )
+    draw = lambda streams, sides: scale_word(draw_word(k0, k1, streams, event, clock), select(sides))  # noqa: E731
+    x = select(g.x for g in regions) + draw(streams, (g.width for g in regions))
+    y = select(g.y for g in regions) + draw(streams + np.uint32(STREAMS), (g.height for g in regions))
     free = (find_kind(world, state, x, y, True) == EMPTY) & ~((x == state.x) & (y == state.y))
     best = jax.lax.argmax(free, 0, jnp.int32)
     return x[best], y[best], jnp.any(free)

@@ -30,11 +30,8 @@ def _wrap(v: jax.Array, n: int) -> jax.Array:
 def find_cell_ahead(world: World, state: ForagerState, action: jax.Array) -> Cells:
     """Return the cell that an action leads to, or the agent's own cell at the edge of a walled world."""
     dx, dy = jnp.asarray(MOVES, jnp.int32)[action]
-    x, y = state.x.astype(jnp.int32) + dx, state.y.astype(jnp.int32) + dy
-    w, h = world.width, world.height
-    if world.edge == "wall":
-        return to_word(jnp.clip(x, 0, w - 1)), to_word(jnp.clip(y, 0, h - 1))
-    return to_word(_wrap(x, w)), to_word(_wrap(y, h))
+    x, y, outside = _offset_cells(world, state, dx, dy)
+    return jnp.where(outside, state.x, x), jnp.where(outside, state.y, y)
 
 
 def find_kind_ahead(world: World, state: ForagerState, action: jax.Array) -> jax.Array:

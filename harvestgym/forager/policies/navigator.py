@@ -107,7 +107,7 @@ class _Navigator:
         informed = isinstance(self.env, InformedForager)
         view, worth = (obs["view"], obs["worth"]) if informed else (obs, self._find_worth(numbers, carry))
         worth = jnp.pad(worth, 1)  # nothing, each kind, the outside
-        kinds = self._read_kinds(view, x, y)
+        kinds = read_channels(view) if MODES[self.env.mode].has_channels else self._read_colors(view, x, y)
         free = find_free(self.env.world, lambda kind: kind.blocking)[kinds]
         pays, open_ = worth[kinds], find_free(self.env.world, is_closed)[kinds]
         gains = pays + numbers.crowd * jnp.where(pays > 0, add_near(jnp.where(open_, pays, 0.0)), 0.0)
@@ -121,11 +121,8 @@ class _Navigator:
         place = (x + dx) % world.width, (y + dy) % world.height
         return NavigatorMemory(*place, carry.clock + 1, action, ahead, carry.paid, carry.met), action
 
-    def _read_kinds(self, obs: jax.Array, x: jax.Array, y: jax.Array) -> jax.Array:
-        """Return int32 (rows, columns): 0 for nothing, 1 ... for the kinds, and the last for the outside."""
-        return read_channels(obs) if MODES[self.env.mode].has_channels else self._read_colors(obs, x, y)
-
     def _read_colors(self, obs: jax.Array, x: jax.Array, y: jax.Array) -> jax.Array:
+        """Return the kinds as `read_channels` does, from colours; biomes distinguish kinds of the same colour."""
         world, (north, east) = self.env.world, view_offsets(*self.env.aperture)
         region = world.find_region((x + east) % world.width, (y + north) % world.height, jnp)
         shown = lambda color: jnp.all(obs == jnp.array(color, jnp.uint8), -1)  # noqa: E731

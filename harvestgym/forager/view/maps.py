@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -62,8 +63,13 @@ def surroundings(env: Forager, past: Record) -> Map:
 
 
 def visited(env: Forager, past: Record) -> Map:
-    """Draw where the agent has been, with cells large enough to show the whole path."""
-    x, y = _unrolled(past["x#cell"], env.world.width), _unrolled(past["y#cell"], env.world.height)
+    """Draw where the agent has been, with cells large enough to show the whole path.
+
+    The path is drawn as if the world were endless; a teleport appears as the shorter displacement.
+    """
+    sides = {"x#cell": env.world.width, "y#cell": env.world.height}
+    places: Any = (np.unwrap(past[name].astype(np.int64), period=side) for name, side in sides.items())
+    x, y = places
     left, low = x.min(), y.min()
     side = max(1, -(-int(max(x.max() - left, y.max() - low) + 1) // COARSE))
     count = np.zeros((COARSE, COARSE))
@@ -194,9 +200,3 @@ def remember_cells(env: Forager, past: Record, across: int, down: int) -> np.nda
 def _short(way: np.ndarray, side: int) -> np.ndarray:
     """Return a displacement on a ring of `side` cells, in the shorter direction."""
     return (way.astype(np.int64) + side // 2) % side - side // 2
-
-
-def _unrolled(place: np.ndarray, side: int) -> np.ndarray:
-    """Return places on a ring of `side` cells as if on a line; a teleport appears as the shorter displacement."""
-    ways = _short(np.diff(place.astype(np.int64)), side)
-    return np.concatenate([[0], np.cumsum(ways)]) + int(place[0])

@@ -20,6 +20,9 @@ from .maps import aperture, surroundings, visited
 NO_ACTION = -1
 """The action in a record row that no action led to: the start, or where a saved episode continues."""
 
+RECORDED_INFO = ("reward_rate", "collided", "collected", "biome", "biome_regret")
+"""The entries of the info that are recorded."""
+
 RUNNING, MEAN, TOTAL, REGRET = "#0072b2", "#222222", "#009e73", "#d55e00"
 
 
@@ -30,8 +33,7 @@ def scene(env: Forager, record: Record, step: int) -> Scene:
     if "world" not in past:
         maps.append(visited(env, past))
     clock = int(past["clock#step"][-1])
-    charts = chart_rewards(env, past)
-    panels: tuple[Panel, ...] = (*maps, _words(env, past), *charts)
+    panels: tuple[Panel, ...] = (*maps, _words(env, past), *chart_rewards(env, past))
     return Scene(f"Step {clock:,} in a world of {env.world.width:,} x {env.world.height:,} cells", panels)
 
 
@@ -58,16 +60,13 @@ def chart_rewards(env: Forager, past: Record) -> list[Chart]:
 
 def _words(env: Forager, past: Record) -> Words:
     x, y = int(past["x#cell"][-1]), int(past["y#cell"][-1])
-    lines = [f"at {x:,} east, {y:,} north{_biome(env, past)}", *_met(env, past)]
+    biome = f", in the biome {env.world.regions[int(past['biome'][-1])].name}" if len(env.world.regions) > 1 else ""
+    lines = [f"at {x:,} east, {y:,} north{biome}", *_met(env, past)]
     lines.append(f"{int(past['collected'][-1]):,} objects collected")
     lines.append(f"reward of a step, lately: {float(past['reward_rate'][-1]):+.3f}")
     if not MODES[env.mode].is_picture:
         lines.append(f"the agent does not see this picture: it observes {env.mode!r}")
     return Words("Now", tuple(lines))
-
-
-def _biome(env: Forager, past: Record) -> str:
-    return f", in the biome {env.world.regions[int(past['biome'][-1])].name}" if len(env.world.regions) > 1 else ""
 
 
 def _met(env: Forager, past: Record) -> list[str]:

@@ -10,7 +10,7 @@ from harvestgym.core.view.tables import Table, make_fields_table
 from harvestgym.core.view.timeline import DoneAction, Record, Timeline, Track
 from harvestgym.forager.jax_engine.model import Forager
 from harvestgym.forager.jax_engine.state import ForagerParams, ForagerState
-from harvestgym.forager.object_kinds import Delay, DelayLaw, Kind
+from harvestgym.forager.object_kinds import DelayLaw, Kind
 from harvestgym.forager.world import ACTION_NAMES
 
 DOCS = {
@@ -92,14 +92,11 @@ def _return(kind: Kind) -> str:
     season = f"; stands {kind.lasts} steps, then is gone for {kind.rests}" if kind.lasts else ""
     if not kind.collectable:
         return "stays" + season
-    where = "to " + str(kind.target) if kind.place.name == "FIXED" else kind.place.name.lower()
-    return ("never" if kind.delay.law is DelayLaw.NEVER else f"{_steps(kind.delay)}, {where}") + season
-
-
-def _steps(delay: Delay) -> str:
-    if delay.law is DelayLaw.UNIFORM:
-        return f"after {delay.a} to {delay.b} steps"
-    return f"after {delay.a} ± {delay.b} steps"
+    if kind.delay.law is DelayLaw.NEVER:
+        return "never" + season
+    where = f"to {kind.target}" if kind.place.name == "FIXED" else kind.place.name.lower()
+    sign = "to" if kind.delay.law is DelayLaw.UNIFORM else "±"
+    return f"after {kind.delay.a} {sign} {kind.delay.b} steps, {where}{season}"
 
 
 def _regions(env: Forager) -> Table:

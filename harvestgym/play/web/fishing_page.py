@@ -120,21 +120,18 @@ class FishingPage(Page):
 
     def _slider(self, target: int) -> None:
         """Show a slider for the lower half of the quotas, and a number field for any quota."""
-        choices = self.session.choices
+        choices, units = self.session.choices, self.session.env.units
         step, most = float(choices[1] - choices[0]), float(choices[-1])
         with box("div", "slide"):
-            if self.session.env.units.targets > 1:
+            if units.targets > 1:
                 words("span", f"target {target + 1}")
-            slider = ui.slider(min=0.0, max=most / 2 if self._halved else most, step=step, value=self.amounts[target])
+            end = most / 2 if units.control == "quota" and not units.levels else most
+            slider = ui.slider(min=0.0, max=end, step=step, value=self.amounts[target])
             exact = ui.number(min=0.0, max=most, step=step, value=self.amounts[target])
             slider.props(f'label data-part=slider-{target} aria-label="{self.session.question}"')
             exact.props(f'dense outlined data-part=amount-{target} aria-label="{self.session.question}"')
             slider.on_value_change(lambda e: self._decide(target, e.value, exact))
             exact.on_value_change(lambda e: self._decide(target, e.value, slider))
-
-    @property
-    def _halved(self) -> bool:
-        return self.session.env.units.control == "quota" and not self.session.env.units.levels
 
     def _decide(self, target: int, amount: float | None, other: ui.slider | ui.number) -> None:
         if amount is not None and amount != self.amounts[target]:

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from harvestgym.core.errors import ConfigError
-from harvestgym.evaluate.datasets.demonstration_files import check_new, read_demonstrations, write_demonstrations
+from harvestgym.evaluate.datasets.demonstration_files import read_demonstrations, write_demonstrations
 from harvestgym.evaluate.datasets.episodes import Demonstrations, record_demonstrations
+from harvestgym.evaluate.export import check_new
 
 pytest.importorskip("pyarrow")
 
