@@ -48,7 +48,7 @@ def plan_by_gradient(
 @partial(jax.jit, static_argnums=(0, 1))
 def _correct_rule(env: Env[Any, Any], steps: int, rule: Policy | Batched, keys: jax.Array) -> jax.Array:
     """Return the best return in each season of a rule with corrections, (seasons,)."""
-    space = env.action_space
+    space: Any = env.action_space
     low, high = jnp.asarray(space.low), jnp.asarray(space.high)
     player, step, start, _ = begin_batch(env, rule, keys, env.params)
 

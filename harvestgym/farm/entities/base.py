@@ -169,7 +169,7 @@ class Entity(Checked):
 
     def __init_subclass__(cls) -> None:
         names = dict.fromkeys(name for base in reversed(cls.__mro__) for name in vars(base))
-        members = {name: getattr(cls, name, None) for name in names}
+        members: dict[str, Any] = {name: getattr(cls, name, None) for name in names}
         cls.actions = tuple(member.action for member in members.values() if hasattr(member, "action"))
         cls.published = tuple((members[n].publishes, n) for n in sorted(names) if hasattr(members[n], "publishes"))
 

@@ -33,7 +33,7 @@ def record(env: FarmModel, state: Any, action: Any, timestep: Any, params: Any) 
 def observed_masks(env: FarmModel, state: Any) -> dict[str, jax.Array]:
     """Return, as `seen/<name>`, which numbers of each variable the farmer observes now."""
     observed = env.observed_entries(state)
-    return {f"seen/{name}": (at >= 0) & observed[at] for name, at in env.full_plan.positions.items()}
+    return {f"seen/{name}": jnp.asarray(at >= 0) & observed[at] for name, at in env.full_plan.positions.items()}
 
 
 def _orders(env: FarmModel, state: Any, action: Any, params: Any) -> dict[str, jax.Array]:
