@@ -19,8 +19,8 @@ from harvestgym.fishing import control
 from harvestgym.fishing.family import CATALOGUE
 from harvestgym.fishing.spec import read_spec
 from harvestgym.testing import check_env
-from tests.load_script import ROOT
 from tests.fishing.recovery import PUBLISHED_RECOVERY
+from tests.load_script import ROOT
 from tests.long_form import long, some
 
 YEARS = 6
