@@ -191,7 +191,7 @@ def join_plots(rows: list[tuple[str, ...]]) -> Iterator[tuple[str, ...]]:
 
 def name_set(kind: type[Any], which: str | Mapping[str, Any]) -> str:
     """Return the name of the parameter set that an entity has or changes."""
-    return which if isinstance(which, str) else which.get("extends", next(iter(read_sets(kind.file()))))
+    return which if isinstance(which, str) else which.get("extends") or next(iter(read_sets(kind.file())))
 
 
 def link_set(kind: type[Any], which: str | Mapping[str, Any]) -> str:

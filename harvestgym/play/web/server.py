@@ -20,6 +20,9 @@ from .fishing_page import FishingPage
 from .forager_page import ForagerPage
 from .page import Page, add_style
 
+RECONNECT = 120.0
+"""Seconds without an answer after which a page is given up: compiling may keep a slow machine from answering."""
+
 LOOPBACK = ["127.0.0.1", "localhost"]
 
 PAGES: dict[type[Session], type[Page]] = {
@@ -38,7 +41,10 @@ def serve(first: Session, folder: Path, host: str, port: int, show: bool) -> Non
     @ui.page("/", title=f"{first.id} - HarvestGym")
     async def index() -> None:
         add_style()
-        await ui.context.client.connected()
+        client = ui.context.client
+        await client.connected()
+        if not client.has_socket_connection:
+            return  # it asked for the page, but does not show it
         tab = app.storage.tab  # survives a reload
         if "session" not in tab:
             tab["session"] = first.again(first.seed)
@@ -46,7 +52,14 @@ def serve(first: Session, folder: Path, host: str, port: int, show: bool) -> Non
 
     with TemporaryDirectory(prefix="harvestgym-") as scratch:
         ui.run(
-            host=host, port=port, show=show, reload=False, title="HarvestGym", favicon="🌱", show_welcome_message=False
+            host=host,
+            port=port,
+            show=show,
+            reload=False,
+            title="HarvestGym",
+            favicon="🌱",
+            show_welcome_message=False,
+            reconnect_timeout=RECONNECT,
         )
 
 
