@@ -41,7 +41,7 @@ NEEDS_OPTIONAL = {
     "harvestgym.adapters": "an adapter is imported by users of its library only",
     "harvestgym.evaluate.datasets.minari": "imported when a Minari dataset is read or written",
     "harvestgym.play.web": "the browser game is imported by `harvestgym play` only",
-    "harvestgym.gym.parallel_env": "the environments of PettingZoo",
+    "harvestgym.gym.pettingzoo_env": "the environments of PettingZoo",
 }
 """Modules that may import an optional library at their top, and why."""
 

@@ -46,7 +46,7 @@ PARTS = {
     "studies": ["-m experiments.make_studies"],
     "leaderboard": [
         "-m experiments.leaderboard --out docs",
-        "-m experiments.leaderboard.reference_points",
+        "-m experiments.leaderboard.reference_returns",
         "-m experiments.rule_search farm fishing forager --out experiments/results/rule-search.json",
         "-m experiments.make_scores",
     ],

@@ -10,7 +10,7 @@ from harvestgym.core.errors import check_name
 from harvestgym.farm.shared_water import SharedWater
 from harvestgym.fishing.shared_stock import CommonsModel, share_stock
 from harvestgym.forager.shared_world import SharedWorld
-from harvestgym.gym.parallel_env import ParallelEnv
+from harvestgym.gym.pettingzoo_env import ParallelEnv
 
 NEIGHBOUR_SOILS = ("clay", "loam", "sand", "silt")
 """The soils of the neighbours in `farm/shared-water-v0`."""

@@ -1,6 +1,6 @@
 """The score of a policy on the held-out seasons of an id: 0 for doing nothing, 1 for the expert.
 
-The reference points (`reference_points.json`) are returns of rules, planners and optima on the test split, as on the
+The reference points (`reference_returns.json`) are returns of rules, planners and optima on the test split, as on the
 leaderboard in the docs.
 """
 
@@ -22,7 +22,7 @@ from . import splits
 from .run import find_policy, horizon, run_episodes
 from .statistics import Summary, format_mean, summarise
 
-REFERENCE_POINTS = Path(__file__).with_name("reference_points.json")
+REFERENCE_RETURNS = Path(__file__).with_name("reference_returns.json")
 
 LEAST_GAP = 1e-3
 """Smallest difference between the expert and doing nothing for which a score is defined."""
@@ -102,7 +102,7 @@ def scale_return(mean: float, means: Mapping[str, float]) -> float | None:
 
 @cache
 def _read_references() -> dict[str, dict[str, ReferenceReturn]]:
-    found = json.loads(REFERENCE_POINTS.read_text(encoding="utf-8"))
+    found = json.loads(REFERENCE_RETURNS.read_text(encoding="utf-8"))
     return {id: {name: ReferenceReturn(**point) for name, point in points.items()} for id, points in found.items()}
 
 

@@ -1,6 +1,6 @@
 """A commons of neighbouring farms with the same weather and a shared water quota for the season.
 
-`gym.parallel_env.ParallelEnv` assigns each farm to an agent.
+`gym.pettingzoo_env.ParallelEnv` assigns each farm to an agent.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The commons problem: several fleets on one stock, for several agents through `gym.parallel_env.ParallelEnv`."""
+"""The commons problem: several fleets on one stock, for several agents through `gym.pettingzoo_env.ParallelEnv`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Several foragers in one world; `gym.parallel_env.ParallelEnv` makes each an agent."""
+"""Several foragers in one world; `gym.pettingzoo_env.ParallelEnv` makes each an agent."""
 
 from __future__ import annotations
 

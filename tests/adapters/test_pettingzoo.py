@@ -17,7 +17,7 @@ from harvestgym.adapters.pettingzoo import PARALLEL, make_parallel
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.saving.checkpoint import load, save
 from harvestgym.farm.shared_water import make_experts
-from harvestgym.gym.parallel_env import ParallelEnv
+from harvestgym.gym.pettingzoo_env import ParallelEnv
 from tests.long_form import long, some
 
 SHORT: dict[str, dict[str, Any]] = {"fishing/fleets-v0": {"Tmax": 20}, "forager/several-v0": {"horizon": 20}}

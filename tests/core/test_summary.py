@@ -20,7 +20,7 @@ from harvestgym.farm import Farm, Field, Plant, Soil, Weather
 from harvestgym.fishing import FishingEnv
 from harvestgym.fishing.shared_stock import share_stock
 from harvestgym.gym.env import GymEnv
-from harvestgym.gym.parallel_env import ParallelEnv
+from harvestgym.gym.pettingzoo_env import ParallelEnv
 from tests.long_form import long, some
 
 MOST = 400

@@ -19,7 +19,7 @@ from harvestgym.core.rollout import rollout
 from harvestgym.fishing import FishingEnv
 from harvestgym.fishing.family import from_yaml, make
 from harvestgym.fishing.shared_stock import share_stock
-from harvestgym.gym.parallel_env import ParallelEnv
+from harvestgym.gym.pettingzoo_env import ParallelEnv
 from tests.long_form import long
 
 HALF = np.array([-0.75], np.float32)

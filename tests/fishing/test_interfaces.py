@@ -25,7 +25,7 @@ from harvestgym.fishing.shared_stock import share_stock
 from harvestgym.fishing.units import Units
 from harvestgym.fishing.view.figure import figure
 from harvestgym.gym.env import GymEnv
-from harvestgym.gym.parallel_env import ParallelEnv
+from harvestgym.gym.pettingzoo_env import ParallelEnv
 from tests.long_form import long
 
 LOGISTIC = "fishing/logistic-v0"

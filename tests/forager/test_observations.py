@@ -33,7 +33,7 @@ from harvestgym.forager.observations import (
 )
 from harvestgym.forager.shared_world import SharedWorld
 from harvestgym.forager.world import Region, World
-from harvestgym.gym.parallel_env import ParallelEnv
+from harvestgym.gym.pettingzoo_env import ParallelEnv
 
 from .worlds import SMALL
 

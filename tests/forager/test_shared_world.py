@@ -11,7 +11,7 @@ from harvestgym.core.errors import ConfigError
 from harvestgym.forager.family import build_forager
 from harvestgym.forager.host_engine.env import host_twin
 from harvestgym.forager.shared_world import SharedWorld
-from harvestgym.gym.parallel_env import ParallelEnv
+from harvestgym.gym.pettingzoo_env import ParallelEnv
 from tests.forager.worlds import RENEWED, SMALL, VARIED, same
 
 

@@ -21,7 +21,7 @@ import harvestgym
 from harvestgym.farm import BasicRule, Farm, Field, Plant, Soil, Weather
 from harvestgym.fishing.shared_stock import share_stock
 from harvestgym.forager.shared_world import SharedWorld
-from harvestgym.gym.parallel_env import ParallelEnv
+from harvestgym.gym.pettingzoo_env import ParallelEnv
 from harvestgym.render.monitor_readings import sum_value
 from tests.long_form import long
 

@@ -25,8 +25,8 @@ from .contexts import ContextSampler
 from .formula_compiler import Compiled
 from .initial_values import InitialValue
 from .name_table import NameTable
+from .observation_requests import RequestTable
 from .observations import ObservationPlan
-from .requests import RequestTable
 from .state import FarmParams, FarmState
 from .variables import FieldSlots, Variable
 

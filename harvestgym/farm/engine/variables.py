@@ -1,4 +1,4 @@
-"""A farm's structure: its fields, its entities numbered by kind, and every variable that can be observed."""
+"""The variables of a farm: its fields, its entities numbered by kind, and every variable that can be observed."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from harvestgym.core.pytree import replace
 from harvestgym.core.wrappers import Flatten, Wrapper
 from harvestgym.farm.engine.actions import Orders
 from harvestgym.farm.engine.model import FarmModel
-from harvestgym.farm.engine.requests import Requests
+from harvestgym.farm.engine.observation_requests import Requests
 from harvestgym.farm.engine.state import FarmParams
 
 

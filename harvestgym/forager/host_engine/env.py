@@ -20,7 +20,7 @@ from harvestgym.forager.config import ForagerConfig, Observation, TranslatedConf
 from harvestgym.forager.hashing import seed_words
 from harvestgym.forager.host_engine import arrays as col
 from harvestgym.forager.host_engine import collisions, dynamics, lookup, step, view
-from harvestgym.forager.host_engine.placement import EditableEpisode
+from harvestgym.forager.host_engine.editable_episode import EditableEpisode
 from harvestgym.forager.host_engine.rewards import DelayedRewards, HostContext, check_reward, draw_reward
 from harvestgym.forager.object_kinds import MAX_DELAY, ForagerObject, ReturnPlace
 from harvestgym.forager.world import EMPTY, World

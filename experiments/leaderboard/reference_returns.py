@@ -1,4 +1,4 @@
-"""Reference points from the rows of the leaderboard: `python -m experiments.leaderboard.reference_points`."""
+"""Reference points from the rows of the leaderboard: `python -m experiments.leaderboard.reference_returns`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from harvestgym.evaluate.score import REFERENCE_POINTS, ReferenceReturn
+from harvestgym.evaluate.score import REFERENCE_RETURNS, ReferenceReturn
 
 from .store import LAST, ORDER, LeaderboardRow, read_rows
 
@@ -24,5 +24,5 @@ def make_text(rows: Sequence[LeaderboardRow]) -> str:
 
 
 if __name__ == "__main__":
-    REFERENCE_POINTS.write_text(make_text(read_rows(DOCS)), encoding="utf-8")
-    print(f"wrote {REFERENCE_POINTS}")
+    REFERENCE_RETURNS.write_text(make_text(read_rows(DOCS)), encoding="utf-8")
+    print(f"wrote {REFERENCE_RETURNS}")

@@ -7,10 +7,10 @@ import json
 import pytest
 
 from experiments.leaderboard.page import IDLE_SHARE
-from experiments.leaderboard.reference_points import make_text
+from experiments.leaderboard.reference_returns import make_text
 from experiments.leaderboard.store import FORESIGHT, OPTIMUM, ORACLE, read_rows
 from harvestgym import registry
-from harvestgym.evaluate.score import REFERENCE_POINTS, list_references
+from harvestgym.evaluate.score import REFERENCE_RETURNS, list_references
 from tests.load_script import ROOT
 
 MEANS = {id: {name: point.mean for name, point in list_references(id).items()} for id in registry.ids()}
@@ -21,7 +21,7 @@ SEARCHES = {
 
 
 def test_the_reference_points_are_the_rows_of_the_board() -> None:
-    assert REFERENCE_POINTS.read_text(encoding="utf-8") == make_text(read_rows(ROOT / "docs"))
+    assert REFERENCE_RETURNS.read_text(encoding="utf-8") == make_text(read_rows(ROOT / "docs"))
 
 
 def test_every_id_was_searched() -> None:

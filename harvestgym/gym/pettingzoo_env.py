@@ -22,7 +22,7 @@ import numpy as np
 from harvestgym.core.errors import ConfigError, check_extras
 from harvestgym.core.saving.state import Savable
 
-check_extras("harvestgym.gym.parallel_env", multi="pettingzoo")
+check_extras("harvestgym.gym.pettingzoo_env", multi="pettingzoo")
 
 import pettingzoo  # noqa: E402
 
