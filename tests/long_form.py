@@ -1,4 +1,4 @@
-"""The short form of checks that take long or compile every id again; HARVESTGYM_TESTS=all asks for the long one."""
+"""The short form of checks that take a long time or compile every id again; HARVESTGYM_TESTS=all runs the long one."""
 
 from __future__ import annotations
 

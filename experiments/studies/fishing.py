@@ -94,7 +94,7 @@ def tune_rule(
     candidates: int = 32,
     episodes: int = 64,
 ) -> tuple[tuple[float, ...], float]:
-    """Tune the numbers of a rule for the best mean return, by the cross-entropy method; return both.
+    """Tune a rule's numbers for the best mean return, by the cross-entropy method; return both.
 
     `build(env, *numbers)` makes the policy. All candidates run on the same episodes, so their difference
     comes from the rule. Returns the mean of the final elite, within [low, high].

@@ -54,8 +54,8 @@ def keys_for(key: jax.Array, names: Sequence[str]) -> jax.Array:
 def uniforms(key: jax.Array, sizes: Mapping[str, int]) -> dict[str, jax.Array]:
     """Return float32 multiples of 2^-23 in [0, 1), `sizes[name]` for each name; names do not affect one another.
 
-    One kernel computes all of them: with a key of JAX's default generator, number i of a name is the word at the
-    counter (CRC-32 of the name, i). Raises ValueError if two names would share numbers.
+    A single kernel computes all of them. With a key of JAX's default generator, the i-th number for a name is the word
+    at counter (CRC-32 of the name, i). Raises ValueError if two names would share numbers.
     """
     codes, counts = _codes(list(sizes)), list(sizes.values())
     if not is_threefry(key):

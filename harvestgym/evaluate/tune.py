@@ -1,4 +1,4 @@
-"""Tuning of experts: search for the numbers of rules on the training split (`harvestgym tune`).
+"""Tuning of experts: search for the best numbers in their rules on the training split (`harvestgym tune`).
 
 The search is differential evolution. All candidates of a generation run in the same seasons in one batch on the device.
 The best candidates then run in fresh seasons of the training split, which decide the winner, because the first result

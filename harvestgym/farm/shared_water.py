@@ -71,7 +71,9 @@ class SharedWater(Env[SharedWaterState, SharedWaterParams]):
         if len(set(self.models)) != 1:
             raise ConfigError(f"farms: expected one or more of one structure, got {len(set(self.models))} structures")
         if self.env.schedule != 1 or self.env.asks:
-            raise ConfigError("shared water: expected a farm with one order a day in mode po or fo, got another")
+            raise ConfigError(
+                "shared water: expected a farm with one order a day in mode po or fo, got a different one"
+            )
         if not self.quota > 0:
             raise ConfigError(f"quota: expected litres above 0, got {self.quota}")
 

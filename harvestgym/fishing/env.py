@@ -129,7 +129,7 @@ class FishingEnv(Savable, gymnasium.Env[Any, Any]):
     def reward(
         self, key: jax.Array, state: FishingState, action: Any, after: FishingState, params: FishingParams
     ) -> jax.Array:
-        """Return the reward of the real catch between `state` and `after`, U(s, a)."""
+        """Return the reward for the actual catch between `state` and `after`, U(s, a)."""
         return self.model.reward(key, state, action, after, params)
 
     def terminal(self, state: FishingState, params: FishingParams) -> jax.Array:

@@ -71,7 +71,7 @@ class FishingState:
     law: GrowthLaw | None
     tally: EpisodeTally
     stock: jax.Array = var("stock", "biomass of each stock, at the start of the year", axes=("stock",))
-    catch: jax.Array = var("catch", "real catch of last year, by target", axes=("target",))
+    catch: jax.Array = var("catch", "last year's actual catch, by target", axes=("target",))
     rate: jax.Array = var("rate", "catch as a share of the stock", high=1.0, axes=("target",))
     year: jax.Array = var("year", "years since the start", dtype="int", axes=())
 
@@ -165,7 +165,7 @@ class FishingModel(Checked, Env[FishingState, FishingParams]):
     def reward(
         self, key: jax.Array, state: FishingState, action: Any, after: FishingState, params: FishingParams
     ) -> jax.Array:
-        """Return price times the real catch, minus the cost of effort (U), summed over targets."""
+        """Return price times the actual catch, minus the cost of effort (U), summed over targets."""
         return add_up(self.worth(after, params))
 
     def terminal(self, state: FishingState, params: FishingParams) -> jax.Array:

@@ -55,7 +55,7 @@ class Lognormal(Noise):
 
 @pytree
 class MedianLognormal(Noise):
-    """value * exp(sigma z): the *median* is the value, as in gym_fishing v5-v11; its mean grows by exp(sigma^2/2)."""
+    """value * exp(sigma z): the *median* is the value (gym_fishing v5-v11); the mean is exp(sigma^2/2) times it."""
 
     sigma: jax.Array = par("sigma", "standard deviation of the logarithm", low=0.0, high=MAX_SIGMA, default=0.1)
 
@@ -65,7 +65,7 @@ class MedianLognormal(Noise):
 
 @pytree
 class Proportional(Noise):
-    """value + sigma left z, clipped at 0: additive, proportional to the remaining stock, as in gym_fishing v0-v4."""
+    """value + sigma * left * z, clipped at 0: additive, proportional to the stock left, as in gym_fishing v0-v4."""
 
     sigma: jax.Array = par(
         "sigma", "standard deviation as a share of the stock left", low=0.0, high=MAX_SIGMA, default=0.1

@@ -65,11 +65,11 @@ class Palette:
         return self.register(label, colorsys.hsv_to_rgb(hue, 0.8, 0.8))
 
     def brighten(self, label: str, amount: float, ma: float = 1.0) -> None:
-        """Raise the brightness of a label by a share, to at most `ma`."""
+        """Increase the brightness of a label's colour by the fraction `amount`, to at most `ma`."""
         self._set_value(label, lambda value: min(value * (1 + amount), ma))
 
     def darken(self, label: str, amount: float, mi: float = 0.2) -> None:
-        """Lower the brightness of a label by a share, to at least `mi`."""
+        """Reduce the brightness of a label's colour by the fraction `amount`, to at least `mi`."""
         self._set_value(label, lambda value: max(value * (1 - amount), mi))
 
     def _set_value(self, label: str, change: Any) -> None:

@@ -188,7 +188,7 @@ class World:
         return any(r.renew_eaten or r.renew_every for r in self.regions)
 
     def region_values(self, expected: Callable[[int, int], Any]) -> list[Any]:
-        """Return the expected reward per cell of the collectable objects as generated, for each region.
+        """Return the expected reward per cell in each region, from its collectable objects before any are collected.
 
         `expected(kind, region)` gives the current expected reward of a kind.
         """

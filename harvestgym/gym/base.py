@@ -121,7 +121,7 @@ class GymBase(Savable):
     def action_masks(self) -> Callable[[], np.ndarray]:
         """Return the function that masks impossible actions; AttributeError if the environment has none."""
         if self._programs.mask is None:
-            raise AttributeError(f"{type(self).__name__}: expected an environment with action_mask, got none")
+            raise AttributeError(f"{type(self).__name__}: expected an environment with action_mask, got one without it")
         return self._mask
 
     def _check_choices(self, action: Any, waiting: Any = False) -> None:

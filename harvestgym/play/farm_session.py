@@ -148,7 +148,7 @@ class FarmSession(Session):
         if not self.env.asks:
             raise ConfigError("look: expected costly observations, got free ones only")
         if self.looked:
-            raise ConfigError("look: expected one request a day, got another")
+            raise ConfigError("look: expected one request a day, got a second one")
         request = np.zeros(len(self.prices), np.int8)
         for number in which:
             if not 0 <= number < len(request):

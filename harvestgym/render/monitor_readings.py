@@ -107,7 +107,7 @@ class Watch:
         if not (shape == () or len(shape) == 2 or shape[2:] in ((3,), (4,))) or shown.dtype.kind not in "fiub":
             got = f"got {type(result).__name__} of shape {shape}"
             what = "a number, a matrix or an image (rows, columns, 3)"
-            raise ConfigError(f"monitoring {self.title!r}: expected {what} of its function, {got}")
+            raise ConfigError(f"monitoring {self.title!r}: expected its function to return {what}, {got}")
         return shown
 
 

@@ -108,7 +108,7 @@ def _make_axis(name: str, values: list[Any] | dict[str, list[Any]], where: str) 
         return [nest_path(name, value) for value in values]
     lengths = {path: len(of_path) for path, of_path in values.items()}
     if len(set(lengths.values())) > 1:
-        raise ConfigError(f"{where}: expected lists of one length, whose entries belong together, got {lengths}")
+        raise ConfigError(f"{where}: expected lists of the same length, combined entry by entry, got {lengths}")
     rows = zip(*([nest_path(path, value) for value in of_path] for path, of_path in values.items()), strict=True)
     return [reduce(merge, row) for row in rows]
 

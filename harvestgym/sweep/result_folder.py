@@ -57,7 +57,7 @@ def find_result_path(out: Path, case: SweepCase) -> Path:
 
 
 def is_complete(path: Path) -> bool:
-    """Return whether a file exists and is a complete Parquet file, by its first and last bytes."""
+    """Return whether a file exists and is a complete Parquet file, judging by its first and last bytes."""
     try:
         with path.open("rb") as file:
             start = file.read(4)

@@ -79,7 +79,7 @@ def test_a_tool_plays_the_episode_of_the_seed(tool: str, demonstration: Any) -> 
 def test_an_evaluation_begins_with_the_episode_of_the_seed(demonstration: Any) -> None:
     id, _, rewards = demonstration
     if id.startswith("forager") and not ALL:
-        pytest.skip("a whole life of a forager takes long: HARVESTGYM_TESTS=all")
+        pytest.skip("a whole life of a forager takes a long time: HARVESTGYM_TESTS=all")
     found = evaluate_id(id, IDS[id], 2, SEED)
     assert found.returns[0] == pytest.approx(rewards.sum(), rel=1e-4)
     assert found.returns[0] != found.returns[1]

@@ -273,7 +273,7 @@ def test_ten_thousand_days_take_no_memory(tmp_path: Path) -> None:
      ((*WATER, sum_value, 3, "range_auto"), "title: expected a"),
      ((*WATER, sum_value, "W", "auto"), r"range: expected 'range_auto', or .*got 'auto'"),
      ((*WATER, sum_value, "W", (2, 1)), r"a range \(low, high\), got \(2, 1\)"),
-     ((*WATER, lambda x: "wet", "W", "range_auto"), "expected a number, a matrix or an image"),
+     ((*WATER, lambda x: "wet", "W", "range_auto"), "to return a number, a matrix or an image"),
      ((*WATER, lambda x: np.zeros(3), "W", "range_auto"), r"got ndarray of shape \(3,\)")],
 )  # fmt: skip
 def test_a_mistake_is_refused_and_changes_nothing(entry: Any, says: str, tmp_path: Path) -> None:

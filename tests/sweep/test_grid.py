@@ -83,7 +83,7 @@ def test_a_path_is_the_arguments_of_make(path: str, expected: dict[str, Any]) ->
         ({"ids": [BEAN], "seeds": []}, "seeds: expected at least 1 item"),
         ({"ids": [BEAN], "overrides": {"mode": []}}, "overrides > mode: expected at least 1 item"),
         ({"ids": [BEAN], "overrides": {"a": {"mode": []}}}, "overrides > a > mode: expected at least 1 item"),
-        ({"ids": [BEAN], "overrides": {"a": {"b": [1], "c": [1, 2]}}}, "expected lists of one length"),
+        ({"ids": [BEAN], "overrides": {"a": {"b": [1], "c": [1, 2]}}}, "expected lists of the same length"),
         ({"ids": [BEAN], "overrides": {"mode": "fo"}}, "overrides > mode: expected a list"),
         ({"ids": [BEAN], "seeds": {"first": 3}}, "seeds > count: expected a value, got nothing"),
         ({"ids": [BEAN], "seeds": [-1]}, "seed: expected greater than or equal to 0, got -1"),

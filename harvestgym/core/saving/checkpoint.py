@@ -161,7 +161,7 @@ def _check_made_alike(wrappers: list[Any], inner: Any, head: dict[str, Any]) -> 
         raise ConfigError(f"env: expected {', '.join(head['classes'])}, got {', '.join(classes)}")
     mine, theirs = _describe(inner)[0], head["made"]
     if None not in (mine, theirs) and _without_render_mode(mine) != _without_render_mode(theirs):
-        raise ConfigError("env: expected an environment made like the saved one, got another")
+        raise ConfigError("env: expected an environment made like the saved one, got a different one")
 
 
 def _without_render_mode(made: dict[str, Any]) -> str:

@@ -123,7 +123,7 @@ def find_class(name: str, base: type = object) -> Any:
     found = load_object(name) if named else None
     ours = isinstance(found, type) and found.__module__ == module and issubclass(found, base)
     if not ours or (package != PACKAGES[0] and base is object):
-        raise ConfigError(f"{name!r}: expected a class of {PACKAGES[0]}, got none; try a whole file of this "
+        raise ConfigError(f"{name!r}: expected a {PACKAGES[0]} class, got none; try an intact file from this "
                           "version")  # fmt: skip
     return found
 

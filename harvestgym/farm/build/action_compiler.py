@@ -51,7 +51,9 @@ def _restrict(row: ActionRow, limits: Mapping[str, Any], fields: Sequence[FieldS
     if "plot" in limits:
         shape = fields[row.field].shape
         if not limits["plot"]:
-            raise ConfigError(f"{where} > plot: expected at least one plot, got none; try leaving plot out for all")
+            raise ConfigError(
+                f"{where} > plot: expected at least one plot, got none; try leaving plot out to allow all plots"
+            )
         plots = tuple(check_plot(parse_plot(p), shape, f"{where} > plot") for p in limits["plot"])
         _check_distinct(plots, f"{where} > plot")
     allowed = tuple(narrow_parameter(p, limits.get(p.key), where) for p in row.action.parameters)

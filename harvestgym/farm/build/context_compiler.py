@@ -89,7 +89,9 @@ def _days(context: ContextSpec, shown: Sequence[str]) -> tuple[int, int]:
     if context.forecast is None:
         return days, 0
     if days != 1:
-        raise ConfigError("context > forecast: expected a new context each day, got another period; try `every: step`")
+        raise ConfigError(
+            "context > forecast: expected a new context each day, got a different period; try `every: step`"
+        )
     if not shown:
         raise ConfigError("context > forecast: expected a shown draw, got `shown: false`; try showing a "
                           "draw")  # fmt: skip
@@ -106,7 +108,7 @@ def _check_disjoint(reads: Sequence[CompiledDraw]) -> None:
 
 
 class _Reader:
-    """Reader of draws for one model: its spec, its names and the leaves of its parameters."""
+    """Reader of the draws in a farm file, for one model and the leaves of its default parameters."""
 
     def __init__(self, model: FarmModel) -> None:
         self.model = model
@@ -140,7 +142,9 @@ class _Reader:
         if self.base[writes[0].leaf].dtype.kind == "i":
             return self._choice(name, list(range(int(ends.low), int(ends.high) + 1)), shown, True, where)
         if table.shape != (2, 1) or not np.allclose(table[:, 0], (ends.low, ends.high)):
-            raise ConfigError(f"{where}: expected a parameter that is one number, got another; try a list of choices")
+            raise ConfigError(
+                f"{where}: expected a parameter that is a single number, got one that is not; try a list of choices"
+            )
         return CompiledDraw(ContextDraw(name, "range", (name,), writes, shown), table, True)
 
     def _variant(self, name: str, value: Any, where: str) -> list[np.ndarray]:
@@ -182,8 +186,8 @@ class _Reader:
                 return leaves
             what = f"a table of {unlike[0][0]} in place of {unlike[0][1]}"
         raise ConfigError(
-            f"{where}: expected sets of one shape, for one compiled program, got {value!r} with {what}; "
-            "try `generate: true` for weather, which gives every site one shape, also in `entities`"
+            f"{where}: expected sets of the same shape, for one compiled program, got {value!r} with {what}; "
+            "try `generate: true` for weather, which gives every site the same shape, also in `entities`"
         )
 
     def _compared(

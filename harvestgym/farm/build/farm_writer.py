@@ -41,7 +41,10 @@ def write_parameters(component: Any) -> dict[str, Any]:
         elif meta.kind == "open":
             out[meta.keys[0]] = {name: float(v) for name, v in value.items()}
         elif meta.kind == "static" or meta.axes:
-            raise NotInFileError(f"{type(component).__name__} > {field.name}: expected a value for a file, got another")
+            raise NotInFileError(
+                f"{type(component).__name__} > {field.name}: expected a value that a file can contain, "
+                "got one that only Python can set"
+            )
         elif np.ndim(value) > int(meta.stacked):
             where, shape = f"{type(component).__name__} > {field.name}", np.shape(value)
             expected = f"{len(meta.keys)} numbers" if meta.stacked else "a number"

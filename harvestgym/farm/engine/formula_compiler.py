@@ -171,7 +171,7 @@ class FormulaCompiler:
             raise ConfigError(f"{where}: {error}") from None
         except (TypeError, ValueError):
             names = ", ".join(dict.fromkeys(item.variable.name for item in list_items(compiled)))
-            raise ConfigError(f"{where}: expected variables of one shape, got {names}") from None
+            raise ConfigError(f"{where}: expected variables of the same shape, got {names}") from None
 
 
 def find_named_items(names: NameTable, node: Any, where: str) -> list[ObservedItem]:
@@ -180,7 +180,7 @@ def find_named_items(names: NameTable, node: Any, where: str) -> list[ObservedIt
 
 
 def plan_observations(names: NameTable, listed: Sequence[str], where: str) -> ObservationPlan:
-    """Plan the observation of a list of variables and groups, each item once."""
+    """Plan how to observe a list of variables and groups, without duplicates."""
     found = [find_named_items(names, parse_formula(text), f"{where} > {i}") for i, text in enumerate(listed)]
     return ObservationPlan(tuple(dict.fromkeys(item for items in found for item in items)))
 

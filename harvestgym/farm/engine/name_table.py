@@ -131,7 +131,7 @@ class NameTable:
         path: list[str] = []
         for word in words:
             if not isinstance(found, Mapping):
-                raise ConfigError(f"{where} > {'/'.join(path)}: expected a shorter path, got {word!r} at its end")
+                raise ConfigError(f"{where} > {'/'.join(path)}: expected no further key, got {word!r}")
             path.append(resolve_spelling("variable", word, found, " > ".join((where, *path))))
             found = found[path[-1]]
         return path, found
@@ -143,7 +143,7 @@ class NameTable:
         inside = f"{inside} > {'/'.join(keys)}"
         if plot is not None:
             if not isinstance(found, Variable) or not found.per_plot:
-                raise ConfigError(f"{inside}: expected a shorter path, got {plot} at its end")
+                raise ConfigError(f"{inside}: expected no plot here, got {plot}")
             plot = check_plot(plot, self.shapes[entity[0]], inside)
         return "/".join(keys), [ObservedItem(variable, plot) for variable in list_leaves(found)]
 

@@ -139,7 +139,7 @@ class Language:
             raise ConfigError(f"expected {ACTION_FORM}, got {written!r}")
         farmer, field, entity, name, last = written
         if not isinstance(last, (Mapping, type(None), list, tuple, str)):
-            raise ConfigError(f"expected a dict of parameters, or a list that is a path, got {last!r}")
+            raise ConfigError(f"expected a dict of parameters or a path (a list), got {last!r}")
         observes = isinstance(last, (list, tuple, str))
         try:
             if observes:

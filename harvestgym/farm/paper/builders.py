@@ -53,7 +53,8 @@ class Field:
     ) -> None:
         if (shape is None) == (scale is None):
             raise ConfigError(
-                "Field: expected one shape, got none or two; try {'length#nb': 1, 'width#nb': 1, 'scale#m': 1}"
+                "Field: expected either shape or scale, got neither or both; "
+                "try {'length#nb': 1, 'width#nb': 1, 'scale#m': 1}"
             )
         made = [_entity(e, f"Field > entities > {i}") for i, e in enumerate(entities)]
         data: dict[str, Any] = {
@@ -249,5 +250,5 @@ def build_farm_model(
 def _rebuild(thing: Any, base: type, where: str) -> Any:
     """Return a farmer, rule or term with its parameters checked and converted to the engine's types."""
     if not isinstance(thing, base):
-        raise ConfigError(f"{where}: expected a {base.__name__} such as one of harvestgym.farm, got {thing!r}")
+        raise ConfigError(f"{where}: expected a {base.__name__} such as one from harvestgym.farm, got {thing!r}")
     return build_params(type(thing), write_parameters(thing), f"{where} ({type(thing).__name__})")

@@ -239,8 +239,8 @@ def _find_offered(env: FarmModel, observe: str, where: str) -> tuple[int, ...]:
     missing = [item.variable.name for item in wanted if item not in offered]
     if missing:
         raise ConfigError(
-            f"{where}: expected observations that can be requested here, got {', '.join(missing)}; try mode 'ao' and "
-            "an entry of rules > observations, whole or the same plot"
+            f"{where}: expected observations that can be requested here, got {', '.join(missing)}; try mode 'ao', and "
+            "list them under rules > observations, for all plots or for this one"
         )
     return tuple(offered.index(item) for item in wanted)
 

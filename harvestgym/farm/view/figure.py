@@ -32,7 +32,7 @@ CROP_LINES = {"size#cm": ("Height of the plants", "cm"), "fruit_weight#g": ("Wei
 
 
 def figure(env: FarmModel, record: Record) -> Any:
-    """Draw a season as a page of Matplotlib charts: those of the scene with the actions, the weather and the crops."""
+    """Draw a season as a page of Matplotlib charts: weather, water, crops, and the reward with the actions."""
     days = {name: values[:: env.steps_per_day] for name, values in record.items()}
     *water, net = chart_season(env, record, len(record["reward"]) - 1)
     water = [replace(chart, lines=(*chart.lines, *_watering(env, days))) for chart in water]

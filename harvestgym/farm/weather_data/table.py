@@ -168,7 +168,7 @@ def _check_cells(name: str, body: dict[str, list[Any]], rain: RainKind | Literal
         check("Rain", (wet != 0) & (wet != 1), lambda i: f"0 or 1 (rain='occurrence'), got {wet[i]:g}")
     keep = np.array([not _is_leap_day(date) for date in dates] if dates else np.ones(len(wet), bool))
     if not keep.any():
-        raise ConfigError(f"{name}: expected a day other than 29 February, got none")
+        raise ConfigError(f"{name}: expected at least one day other than 29 February, got none")
     days = Day(low, high, np.clip(mean, low, high), humidity, wind, wet)
     return WeatherTable(name, Day(*(_frozen(values[keep]) for values in days)), *_start(dates), kind)
 

@@ -20,7 +20,7 @@ UNITS = {"stock": "K", "biomass": "K", "catch": "K/year"}
 TRACK_DOCS = {
     "stock": "biomass of each stock at the start of the year",
     "biomass": "the biomass that is compared with collapse and other limits",
-    "catch": "the real catch, by target",
+    "catch": "the actual catch, by target",
     "rate": "catch as a share of the stock",
     "driver": "consumption a of May's law, which rises every year",
 }

@@ -62,7 +62,7 @@ CHANGING = ("head", "regions", "agents", "slots", "lookup", "taken", "heap", "vi
 def new_arrays(
     world: World, codes: np.ndarray, aperture: tuple[int, int], room: int = 64, agents: int = 1
 ) -> EpisodeArrays:
-    """Return the arrays of an episode in `world` that has not started; `codes` are (kinds + 2, tints, depth) bytes."""
+    """Return the arrays of an episode in `world` before it starts; `codes` are (kinds + 2, tints, depth) bytes."""
     rows, cols = aperture
     head = np.zeros(HEAD, np.int64)
     head[[WIDTH, HEIGHT, WALL_EDGE]] = world.width, world.height, world.edge == "wall"

@@ -113,7 +113,7 @@ class ReadableEpisode:
         return seen
 
     def kind_at(self, x: int, y: int) -> int:
-        """Return the kind in a cell, -1 for none, the number of kinds outside a walled world."""
+        """Return the kind in a cell: -1 for none, and the number of kinds for a cell outside a walled world."""
         width, height = self.world.width, self.world.height
         if self.world.edge == "wall" and not (0 <= x < width and 0 <= y < height):
             return len(self.world.kinds)
@@ -177,7 +177,7 @@ class ReadableEpisode:
 
     @property
     def biome_values(self) -> list[float]:
-        """Current expected reward per cell of the collectable objects as generated, for each region."""
+        """Current expected reward per cell in each region, from its collectable objects before any are collected."""
         kinds, generations = self.world.kinds, self.arrays.regions[:, col.GENERATION].tolist()
         now = lambda kind, region: HostContext(self.clock, self._words, kind, generations[region])  # noqa: E731
         return [float(v) for v in self.world.region_values(lambda kind, r: float(kinds[kind].reward(now(kind, r))))]

@@ -64,7 +64,7 @@ def step(head: np.ndarray, regions: np.ndarray, layers: np.ndarray, kinds: np.nd
          codes: np.ndarray, views: np.ndarray, action: int, out: np.ndarray) -> int:  # fmt: skip
     """Step the only agent and write its encoded view to `out`; return the kind that it hit, or EMPTY.
 
-    The arrays are separate arguments, because numba needs twice the time of the step itself to unpack a tuple of them.
+    The arrays are separate arguments, because unpacking a tuple of them takes numba twice as long as the step itself.
     """
     arrays = borrowed(
         EpisodeArrays(head, regions, layers, kinds, teleports, agents, slots, index, taken, heap, codes, views)

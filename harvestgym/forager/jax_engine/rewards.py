@@ -78,7 +78,7 @@ def pay(world: World, state: ForagerState, params: ForagerParams, region: jax.Ar
 
 
 def region_values(world: World, state: ForagerState, params: ForagerParams) -> jax.Array:
-    """Return float32 (regions,): current expected reward per cell of the collectable objects as generated."""
+    """Return float32 (regions,): the current expected reward per cell, before any collectable objects are collected."""
 
     def expect(kind: int, region: int) -> jax.Array:
         now = reward_context(state, kind, state.generation[region])

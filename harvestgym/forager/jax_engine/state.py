@@ -43,7 +43,7 @@ class ForagerState:
 
 
 def put(array: jax.Array, index: Any, value: Any, where: Any = True, axis: int = 0) -> jax.Array:
-    """Return `array` with `value` at an index of an axis, if `where`.
+    """Return `array` with `value` at an index of an axis, if `where` is true.
 
     Under `vmap` this is a scatter, which a single kernel cannot contain, so all entries are compared there. Elsewhere
     the comparison would take a third longer, because XLA recomputes the value for each entry.

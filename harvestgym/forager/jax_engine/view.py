@@ -117,7 +117,7 @@ def is_in_view(state: ForagerState, row: jax.Array, col: jax.Array) -> jax.Array
 
 
 def patch(state: ForagerState, row: jax.Array, col: jax.Array, kind: Any, where: jax.Array) -> jax.Array:
-    """Return the view with one cell changed, if `where` and if it is in the view."""
+    """Return the view with one cell changed, if `where` is true and the cell is in view."""
     rows, cols = state.view.shape
     shown = where & is_in_view(state, row, col)
     return put(state.view.ravel(), row * cols + col, kind, shown).reshape(rows, cols)

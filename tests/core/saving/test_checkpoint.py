@@ -293,7 +293,7 @@ def test_a_file_names_no_class_but_ours(name: str, fish: Path, tmp_path: Path) -
     def forged(head: dict[str, Any]) -> None:
         head["made"] = {"is": "object", "of": {"class": name, "command": "true"}}
 
-    with pytest.raises(ConfigError, match="expected a class of harvestgym"):
+    with pytest.raises(ConfigError, match="expected a harvestgym class"):
         load(rewritten(fish, tmp_path / "forged", forged))
 
 

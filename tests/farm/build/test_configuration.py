@@ -143,7 +143,7 @@ def test_nothing_is_written_that_was_not_asked_for(folder: Path) -> None:
         ("actions", "interventions: {Field-0: {Spring-0: {pour: {plot: [(0, 1)]}}}}", "expected a plot in quotes"),
         ("actions", "observations: {Field-0: {Reed-0: {stage: ['(0, 9)']}}}", "0 <= y < 3"),
         ("actions", "observations: {Field-0: {Reed-0: {stage: [(0, 1)]}}}", "inside […], got '(0'"),
-        ("actions", "observations: {Field-0: {Reed-0: {stage: {x: }}}}", "expected a shorter path, got 'x'"),
+        ("actions", "observations: {Field-0: {Reed-0: {stage: {x: }}}}", "expected no further key, got 'x'"),
         ("actions", "params: {max_schedule: 3}", "try 'max_action_schedule_size'"),
         ("actions", "params: {max_action_schedule_size: 2.5}", "actions.yaml: 1 mistake\n  max_action_schedule_size: "),
         ("score", "yeild: 1", "game0_score.yaml: expected a known entry, got 'yeild'; try 'yield'"),

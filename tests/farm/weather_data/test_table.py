@@ -96,7 +96,7 @@ WRONG = [
     (HEADER.replace("Tmax", "TMax"), ROWS, "U, Rain; try renaming 'TMax'"),
     (HEADER.replace("RH", "Tmin"), ROWS, "expected column 'Tmin' once, got it twice"),
     (HEADER, (), "expected at least one row"),
-    (HEADER, (ROWS[2],), "a day other than 29 February"),
+    (HEADER, (ROWS[2],), "at least one day other than 29 February"),
     (HEADER, (ROWS[0], ROWS[2]), "'Date': expected 2012-02-28 after 2012-02-27, got 2012-02-29"),
     (HEADER, (ROWS[0], ROWS[0]), "after 2012-02-27, got 2012-02-27"),
     (HEADER, ("27/02/2012,1,9,5,80,2,0",), "expected YYYY-MM-DD, got '27/02/2012'"),
