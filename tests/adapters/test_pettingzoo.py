@@ -146,7 +146,7 @@ def test_mistakes_are_refused() -> None:
         env.step({})
 
 
-@pytest.mark.parametrize("id", PARALLEL)
+@pytest.mark.parametrize("id", some(PARALLEL, "shared-water-v0"))
 @pytest.mark.parametrize("mode", ["rgb_array", "ansi"])
 def test_every_id_is_drawn(id: str, mode: str) -> None:
     """Each agent has a place in the picture; fleets are lines of one chart."""

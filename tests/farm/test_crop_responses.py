@@ -122,6 +122,7 @@ def ripened(record: dict[str, np.ndarray]) -> float:
     return float((record["kg"].sum(-1) > 0).mean())
 
 
+@long
 def test_no_tender_crop_survives_a_winter_in_lille(sowings: Sowings) -> None:
     """Beans and tomatoes die in the seed or of cold; of maize, which endures a little more, next to none is left."""
     for crop, most in (("bean", 0.0), ("tomato", 0.01), ("corn", 0.05)):

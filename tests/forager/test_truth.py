@@ -190,6 +190,7 @@ def test_both_engines_agree_exactly(world, aperture, mode):
     assert_engines_agree(Forager(world, aperture, mode), 2**40 + 7, 1200)
 
 
+@long
 @pytest.mark.parametrize(
     ("world", "mode", "hint"),
     [(RICH, "compass", (3, 7)), (WALLED, "scalar", (0, 0))],

@@ -63,7 +63,7 @@ MAKERS: dict[str, Callable[[], Any]] = {
 COPIES: dict[str, Callable[[Any], Any]] = {
     "copy": copy.copy, "deepcopy": copy.deepcopy, "pickle": lambda env: pickle.loads(pickle.dumps(env)),
 }  # fmt: skip
-CLONED = ("fishery", "farm", "forager", "vector of farms", "Farm")
+CLONED = ("fishery", "farm", "forager", *(pytest.param(name, marks=long) for name in ("vector of farms", "Farm")))
 
 
 def act(env: Any, seed: int) -> Any:

@@ -230,6 +230,7 @@ def ready(seen: Visit) -> Visit:
     return seen
 
 
+@long
 def test_slider_keys_and_play_move_the_step(browser: Any, page: Path) -> None:
     with visit(browser, page.as_uri(), DESKTOP, offline=True) as seen:
         ready(seen)

@@ -56,6 +56,7 @@ def test_settings_of_the_user_are_left_alone(tmp_path: Path) -> None:
     assert unchanged and changed == [] and folder == str(tmp_path) and threads is True
 
 
+@long
 def test_the_switch_leaves_all_settings_alone() -> None:
     assert look(HARVESTGYM_XLA="off")[:2] == [True, []]
 

@@ -136,6 +136,7 @@ def test_what_belongs_together_is_drawn_together() -> None:
         assert float(now.place.latitude) == pytest.approx(latitude)
 
 
+@long
 @pytest.mark.parametrize("choice", range(3))
 def test_a_season_under_a_context_is_that_of_the_farm_written_so(choice: int) -> None:
     flows = [1.0, 3.0, 4.0]
@@ -256,6 +257,7 @@ def test_several_episodes_share_a_context_through_gymnasium(id: str) -> None:
     assert len(set(each)) == 4 and each[0] == flows[0]
 
 
+@long
 @pytest.mark.parametrize("mode", ["NextStep", "SameStep"])
 def test_each_environment_of_a_batch_keeps_its_context(id: str, mode: str) -> None:
     context = {"every": {"episodes": 2}, "draws": {FLOW: "(1, 5)"}}

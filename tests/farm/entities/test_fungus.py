@@ -96,6 +96,7 @@ def test_the_fungus_costs_lives_and_yield(seasons: dict[str, Season]) -> None:
     assert ill.fruit.mean() < 0.3 * healthy.fruit.mean()
 
 
+@long
 def test_the_fungicide_restores_them(seasons: dict[str, Season]) -> None:
     healthy, ill, treated = (seasons[name] for name in ("healthy", "ill", "treated"))
     assert gap(treated.alive, ill.alive) > 8 and gap(treated.fruit, ill.fruit) > 8

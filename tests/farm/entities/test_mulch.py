@@ -78,6 +78,7 @@ def test_an_action_reads_the_messages_of_the_morning() -> None:
     assert [action.reads_board for action in Mulch.actions] == [True]
 
 
+@long
 def test_a_reward_term_reads_every_soil() -> None:
     game = farm("none")
     game.farmgym_reset(seed=0)

@@ -32,6 +32,7 @@ from harvestgym.render.canvas import to_rgb
 from harvestgym.render.svg import to_svg
 from harvestgym.render.text import to_text
 from tests.farm.one_field import LILLE, make_farm
+from tests.long_form import long
 from tests.render.seasons import SEASONS, blank, farm, full, looks, order, say, three_crops, two_fields
 from tests.render.test_canvas import overlaps
 
@@ -293,6 +294,7 @@ class Together:
         return to_svg(scene(self.env, kept, len(self.frames) - 1))  # type: ignore[arg-type]
 
 
+@long
 def test_a_live_picture_is_that_of_the_record_and_changes_no_state() -> None:
     shell = gymnasium.make("farm/bean-1x1-v1", render_mode="svg")
     shell.reset(seed=5)

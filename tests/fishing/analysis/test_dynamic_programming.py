@@ -81,6 +81,7 @@ def test_cost_of_effort_raises_escapement() -> None:
     assert float(dear) > float(free) + 2 * CELL
 
 
+@long
 def test_driver_plan_beats_a_steady_action() -> None:
     """Tipping point without noise: the plan's promised value is what it earns, above every steady action."""
     env = make("driver-v1", noise={"kind": "none"}, Tmax=150)
@@ -176,6 +177,7 @@ def test_levels_are_honoured(change: dict[str, Any]) -> None:
     assert smooth is not None and claimed < smooth
 
 
+@long
 @pytest.mark.parametrize("order", ["harvest first", "growth first"])
 def test_the_stationary_return_is_that_of_the_endless_optimum(order: str) -> None:
     years, episodes = 30, 3000

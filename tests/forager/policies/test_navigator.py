@@ -45,6 +45,7 @@ def test_the_expert_learns_a_random_series_that_the_oracle_reads() -> None:
     assert read > 0.25 * STEPS and learned > 0.6 * read and learned > ignored + 0.1 * STEPS
 
 
+@long
 def test_it_remembers_what_a_food_with_a_random_series_paid_last() -> None:
     """It eats what it has never met, avoids what cost something, and after long enough tries that again."""
     fig = {"collectable": True, "reward": {"fourier": {"terms": 2, "period": 1000}}}
