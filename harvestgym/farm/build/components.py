@@ -25,7 +25,7 @@ P = TypeVar("P")
 
 
 class ReadyComponents(NamedTuple):
-    """Instances that replace components of a farm file; without farmers here, the file's farmers are used.
+    """Instances that replace components of a farm file; if there are no farmers here, the file's farmers are used.
 
     `functions` are the functions that stopping conditions may call.
     """

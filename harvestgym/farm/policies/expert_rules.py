@@ -1,7 +1,7 @@
 """Compiled rules: a condition, and the order to give or the observation to request if it holds.
 
-A rule policy sees only what the farm shows, runs compiled, and applies the rules in order. If observations cost,
-conditions can read what was requested; no rule acts on what was not observed.
+A rule policy is compiled, sees only what the farm shows, and applies the rules in order. On farms where observations
+have a cost, conditions can read what was requested; no rule acts on unobserved values.
 """
 
 from __future__ import annotations
