@@ -49,7 +49,7 @@ class MapFarm(ActionWrapper):
     env: FarmModel
     step_unit: ClassVar[str] = "orders"
     shows_mask: ClassVar[bool] = True
-    """The observation includes the action mask as "mask", so `gym.compiled_env` does not have to request it separately."""
+    """The observation includes the action mask as "mask", so `gym.base` does not have to compute it again."""
 
     # Observations.
 
