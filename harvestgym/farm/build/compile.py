@@ -147,7 +147,7 @@ def find_streams(fields: Mapping[str, FieldParams], own_weather: Collection[str]
 
 
 def share_starts(starts: list[DrawnStart], names: NameTable) -> list[DrawnStart]:
-    """Copy the first field's initial values to entities that share its draws and have no initial values themselves."""
+    """Copy the first field's initial values to variables of entities that share its draws, if they have none yet."""
     given = {(start.variable.where, start.variable.key) for start, _ in starts}
     copies = []
     for variable in names.variables:

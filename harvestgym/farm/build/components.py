@@ -1,4 +1,4 @@
-"""Loading of the components named in a farm file: fields of entities, farmers, rules and reward terms.
+"""Loading of the components named in a farm file: fields with their entities, farmers, rules and reward terms.
 
 Each is a built-in name or `module:Class`. `harvestgym.farm.public_names` lists the built-in components.
 """

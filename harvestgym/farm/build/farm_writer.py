@@ -1,4 +1,4 @@
-"""Writing of farm descriptions from Python objects, and of YAML text from descriptions."""
+"""Conversion of Python objects to farm descriptions, and of descriptions to YAML text."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ from .name_table import NameTable, parameter_keys
 from .variables import FieldSlots, check_plot
 
 BINS = 11
-"""Number of values that a continuous parameter has in the integer form, both ends included."""
+"""Number of values that a continuous parameter has in the integer form, including both ends."""
 
 DURATION = "duration#min"
 """The name of the parameter that gives the duration of an action."""
@@ -196,7 +196,7 @@ class ActionTable:
     def orders(self, index: jax.Array | Orders) -> Orders:
         """Return the orders for integer actions of shape () or, for a schedule, (m,); `Orders` are returned unchanged.
 
-        An invalid number becomes the order to do nothing, since compiled code cannot raise.
+        An invalid number becomes the order to do nothing, since compiled code cannot raise errors.
         """
         if isinstance(index, Orders):
             return index

@@ -1,8 +1,8 @@
 """Contextual farms (section 2), whose parameters are redrawn every episode, every few episodes, or every few days.
 
 The drawn numbers are a vector in the state; the parameter entries that they set are part of the structure, so one
-compiled program runs every context. The context at the start of a day applies to the whole day. Values are read
-from a state with the context that is stored in it.
+compiled program runs every context. The context at the start of a day applies to the whole day. Values are read from a
+state with the context that is stored in it.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class ContextDraw:
         return [self.name] if self.kind == "range" else [f"{self.name}/{label}" for label in self.labels]
 
     def sample(self, uniform: jax.Array, table: jax.Array) -> jax.Array:
-        """Convert uniforms (..., width) to its numbers; choices are equally likely, shares follow a flat Dirichlet."""
+        """Convert uniforms (..., width) to numbers; choices are equally likely, and shares follow a flat Dirichlet."""
         if self.kind == "choice":
             eligible = np.asarray(self.only or range(len(self.labels)), np.float32)
             at = jnp.minimum(jnp.floor(uniform * len(eligible)), len(eligible) - 1).astype(jnp.int32)

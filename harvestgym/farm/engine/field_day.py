@@ -32,10 +32,10 @@ Rows = tuple[tuple[int, str, int], ...]
 def map_fields(function: Callable[..., Any], structures: Sequence[Hashable], *parts: Sequence[Any]) -> list[Any]:
     """Return `function(structure, *parts)` for each field.
 
-    In a single kernel, `function` is traced once for all fields that have equal structures and parts of equal shapes,
-    and is mapped over them. This compiles much faster: with mapping, six such fields take three times as long as one;
-    without it, they took sixteen times as long. Where XLA makes one kernel per operation, as in batches, the fields are
-    not mapped, because stacking their arrays would cost more kernels than it saves.
+    In a single kernel, fields with equal structures and parts of equal shapes are stacked, and `function` is traced
+    only once and mapped over them. This compiles much faster: with mapping, six such fields take three times as long as
+    one; without it, they took sixteen times as long. Where XLA makes one kernel per operation, as in batches, the
+    fields are not mapped, because stacking their arrays would cost more kernels than it saves.
     """
     if not traces_single_kernel():
         return list(map(function, structures, *parts))

@@ -102,7 +102,8 @@ class FarmModel(FarmStructure):
     def day(self, key: jax.Array, state: FarmState, orders: Orders, params: FarmParams) -> tuple[FarmState, DayReport]:
         """Simulate one day with a schedule of orders; return the next state and the flows across the boundary.
 
-        Days after the end are still simulated, but earn and cost nothing. A day uses the context of its morning.
+        Days after the end are still simulated, but earn and cost nothing. The context at the start of a day applies
+        to the whole day.
         """
         now = self.in_force(state, params)
         prices = now.score.prices(orders)
@@ -240,7 +241,7 @@ class FarmModel(FarmStructure):
     def gains(self, state: FarmState, params: FarmParams) -> dict[str, jax.Array]:
         """Return the gains, by name, of the step that led to `state`; final terms are added once, at the end.
 
-        They are 0 in the observing half-step, in which no day passes.
+        They are 0 in the observing half-step, in which no time passes.
         """
         ended, context = self.ended(state, params), self.reward_context(state, params)
         terms = params.score.daily(context)

@@ -1,4 +1,4 @@
-"""Reward terms that a score may add to BasicScore: life, soil, leaching, money. Custom terms derive from `Term`.
+"""Reward terms that can be added to BasicScore, for life, soil, leaching and money. Custom terms derive from `Term`.
 
 A term reads a `RewardContext` and returns a reward for each day and, once at the end, a reward for the season. The
 total reward is the sum of all terms.

@@ -90,7 +90,7 @@ class BasicRule:
             game ends when all conditions in any group hold.
         init, interventions, observations: the content of those files, as mappings.
         horizon: days after which the game is truncated.
-        max_action_schedule_size: the maximum number of actions per step, 1 unless the file sets it.
+        max_action_schedule_size: the maximum number of actions per step; by default, the file's value or 1.
         max_action_schedule_cost: the maximum total cost of a day's interventions.
         further: custom rules by name.
     """

@@ -1,8 +1,8 @@
 """Conversion of the Farm-Gym paper's stopping conditions, `(observation, mapping, operator, value)`, to formulas.
 
-A mapping is a name or a Python function of a Range, `lambda x: x.value`. A function that JAX can trace is compiled.
-Other functions (those that branch on values or call other libraries) are called in Python once a day, and work only in
-a `Farm`.
+A mapping is a name or a Python function of a Range, such as `lambda x: x.value`. A function that JAX can trace is
+compiled. Other functions (those that branch on values or call other libraries) are called in Python once a day, and
+work only in a `Farm`.
 """
 
 from __future__ import annotations
