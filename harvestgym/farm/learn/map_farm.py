@@ -83,7 +83,7 @@ class MapFarm(ActionWrapper):
         )
 
     def _shown_orders(self, wanted: Any) -> list[int]:
-        """Return the interventions that `wanted` selects by their places, bool (cells,); none if a day has one order."""
+        """Return the interventions that `wanted` selects by their places, bool (cells,); none for one order a day."""
         if self.env.schedule == 1:
             return []
         table = self.table
