@@ -66,7 +66,7 @@ def make(
     """Make a farm from the catalogue.
 
     Args:
-        name: the file's name, `bean-1x1-v1`.
+        name: the file's name, such as `bean-1x1-v1`.
         entities: different parameter sets for some entities, `{"Weather-0": "lille"}` or, with several fields,
             `{"Field-1/Soil-0": {"extends": "clay", "depth#m": 0.8}}`, or single parameters, `{"Soil-0/depth#m": 0.8}`.
         interface: "map" for maps and three-part orders (`farm.learn.map_farm`), "discrete", "multidiscrete" or
@@ -161,7 +161,7 @@ def list_notes(env: FarmModel) -> list[str]:
 def find_variable(
     env: FarmModel, field: str, entity: str, variable: str, where: str
 ) -> tuple[Callable[[Any, Any], jax.Array], Meta]:
-    """Find a variable by name, for monitoring; return how to read it, and its description."""
+    """Find a variable by name, for monitoring; return a function that reads it, and its metadata."""
     found = env.names.variable(field, entity, variable, where)
     return partial(env.value, found), found.meta
 

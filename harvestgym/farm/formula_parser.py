@@ -21,7 +21,7 @@ ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.USub, ast.Not)
 KEYWORDS = ("and", "or", "not", "in", "True", "False")
 TOKEN = re.compile(r"'[^']*'|\"[^\"]*\"|(?<![\w.])[^\W\d][\w°%#./-]*")
 MEANT = {"=": "==", "=>": ">=", "=<": "<=", "<>": "!=", "&&": "and", "||": "or", "!": "not", "is": "=="}
-"""Replacements for operators of other languages."""
+"""Operators of other languages, with the operators that replace them."""
 
 EACH, MOST, LEAST = "each", "most", "least"
 
@@ -61,7 +61,7 @@ def place(text: str, node: Any) -> str:
 
 
 def split_plots(text: str) -> tuple[str, str]:
-    """Split `each`, `most FORMULA` or `least FORMULA` into word and formula; ConfigError for any other text."""
+    """Split `each`, `most FORMULA` or `least FORMULA` into the word and the formula; ConfigError for any other text."""
     word, _, formula = text.strip().partition(" ")
     if word not in (EACH, MOST, LEAST) or (word == EACH) == bool(formula):
         raise ConfigError("expected each, most VARIABLE, least VARIABLE or a plot [x, y]")

@@ -89,7 +89,7 @@ class Interval(Strict):
 
     @model_serializer
     def _serialize(self) -> Any:
-        # pydantic below 2.10 calls this for every member of a union, lists included
+        # pydantic below 2.10 calls this for every member of a union, including lists
         return str(self.ends) if isinstance(self, Interval) else self
 
 
@@ -204,7 +204,7 @@ class ScoreSpec(Strict):
 
 
 class MixtureSpec(Strict):
-    """Mixture of parameter sets in randomly drawn shares."""
+    """A mixture of parameter sets in randomly drawn proportions."""
 
     mix: list[str] = Field(min_length=2)
 
@@ -265,8 +265,8 @@ class ContextSpec(Strict):
 class OrderRule(Strict):
     """A rule for an expert or a job for a learner: an order, and when and where to give it.
 
-    The other entries are the action's parameters. With `observe` instead of `do`, the rule requests an observation. The
-    order is repeated after `every#day` days at the earliest; 0 also allows repeats on the same day.
+    The other entries are the action's parameters. With `observe` instead of `do`, the rule requests an observation. At
+    least `every#day` days pass before the order is repeated; 0 allows repeats on the same day.
 
     Attributes:
         when: condition, or a list in which at least one must hold; without it, the rule always applies. For an order on

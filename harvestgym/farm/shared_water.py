@@ -50,9 +50,9 @@ class SharedWater(Env[SharedWaterState, SharedWaterParams]):
     """Farms of equal structure, with one order a day each, that share a water quota.
 
     An action is one integer per farm; an observation (farms, numbers) holds each farm's observation and the remaining
-    share of the quota. The first farm in the day's queue gets its water first, and the queue rotates by one each day.
-    An order for more water than is left is refused, along with all water orders after it. The reward is the sum over
-    the farms; `info["own"]` has each farm's reward. The episode ends when the last farm's episode ends.
+    fraction of the quota. Farms get water in the order of a queue, which rotates by one each day. An order for more
+    water than is left is refused, along with all water orders after it. The reward is the sum over the farms;
+    `info["own"]` has each farm's reward. The episode ends when the last farm's episode ends.
 
     Attributes:
         models: the farms.
@@ -185,7 +185,7 @@ class ExpertAgent:
 
 
 def record(env: Any, state: Any, action: Any, timestep: Any, params: Any) -> dict[str, Any]:
-    """Return the arrays to record for a step: those of `recorder.record`, with a leading farm axis."""
+    """Return the arrays to record for a step, as from `recorder.record` but with a leading farm axis."""
 
     def keep(state: Any, action: Any, params: Any) -> dict[str, Any]:
         return recorder.record(env.env, state, action, timestep._replace(info=env.env.info(state, params)), params)

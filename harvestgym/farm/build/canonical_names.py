@@ -88,7 +88,7 @@ def _resolve_action(names: NameTable, entity: EntityKey, name: str, value: Any, 
 
 
 def _resolve_intervention(names: NameTable, entity: EntityKey, name: str, limits: Any, where: str) -> dict[str, Any]:
-    """Resolve an intervention and its limits; plots are written `'(0, 1)'`, and all plots mean no limit."""
+    """Resolve an intervention and its limits; plots are written `'(0, 1)'`, and `'*'` means no limit."""
     action = names.action(entity, name, where)
     limits = names.parameters(action, limits or {}, f"{where} > {action.name}")
     if "plot" in limits:
@@ -98,7 +98,7 @@ def _resolve_intervention(names: NameTable, entity: EntityKey, name: str, limits
 
 
 def _list_plots(listed: Interval | list[Any]) -> list[Any]:
-    """Return plots as strings; a single plot outside a list was read as an interval."""
+    """Return plots as strings; a single plot that is not in a list has been parsed as an interval."""
     each = [listed.ends] if isinstance(listed, Interval) else [parse_plot(plot) for plot in listed]
     return [str(tuple(plot)) if isinstance(plot, (tuple, list)) else plot for plot in each]
 

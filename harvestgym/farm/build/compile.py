@@ -1,4 +1,4 @@
-"""Compiler from a farm description to a `FarmModel` and its parameters, with one step per section; nothing is run.
+"""Compiles a farm description to a `FarmModel` and its parameters, one section at a time; nothing is run.
 
 The steps are `compile_field`, `resolve_names`, `compile_actions`, `plan_observations`, `compile_initial_values`,
 `compile_any`, `compile_score` and `compile_context`.
@@ -110,7 +110,7 @@ def _compile_farm(spec: FarmSpec, entities: Entities, ready: ReadyComponents) ->
 
 
 def _build_named(specs: Mapping[str, Any], ready: Mapping[str, Any], base: type, where: str) -> dict[str, Any]:
-    """Build the components described under some names; those that are `ready` replace them."""
+    """Build the components in `specs`, by name; an instance in `ready` replaces the component of the same name."""
     return {n: ready.get(n) or build_component(spec, base, f"{where} > {n}") for n, spec in specs.items()}
 
 
@@ -147,7 +147,7 @@ def find_streams(fields: Mapping[str, FieldParams], own_weather: Collection[str]
 
 
 def share_starts(starts: list[DrawnStart], names: NameTable) -> list[DrawnStart]:
-    """Copy the first field's initial values to entities that share its draws and have no value of their own."""
+    """Copy the first field's initial values to variables of entities that share its draws, if they have none yet."""
     given = {(start.variable.where, start.variable.key) for start, _ in starts}
     copies = []
     for variable in names.variables:
@@ -175,7 +175,7 @@ def _offer(requested: ObservationPlan, free: ObservationPlan) -> ObservationPlan
 
 
 def _check_fields(spec: FarmSpec, entities: Entities) -> None:
-    """Build each field without rules or score, since a missing entity explains many unknown names."""
+    """Build each field without rules or score, to report a missing entity before the unknown names that it causes."""
     for name, field in spec.fields.items():
         try:
             _compile_farm(FarmSpec(fields={name: field}), entities, ReadyComponents())
@@ -184,7 +184,7 @@ def _check_fields(spec: FarmSpec, entities: Entities) -> None:
 
 
 def _advise(error: str) -> str:
-    """Suggest the kind to add if an error says that no entity sends a message."""
+    """If an error says that no entity sends a message, suggest a kind that does."""
     if "got 0" in error:
         for name in KINDS:
             if any(message.__name__ in error.split() for message, _ in load_kind(name).published):

@@ -1,4 +1,4 @@
-"""Loading of the components named in a farm file: fields of entities, farmers, rules and reward terms.
+"""Loading of the components named in a farm file: fields with their entities, farmers, rules and reward terms.
 
 Each is a built-in name or `module:Class`. `harvestgym.farm.public_names` lists the built-in components.
 """
@@ -25,7 +25,7 @@ P = TypeVar("P")
 
 
 class ReadyComponents(NamedTuple):
-    """Instances that replace components of a farm file; without farmers here, the file's farmers are used.
+    """Instances that replace components of a farm file; if there are no farmers here, the file's farmers are used.
 
     `functions` are the functions that stopping conditions may call.
     """

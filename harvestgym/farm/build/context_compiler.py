@@ -1,4 +1,4 @@
-"""Compiler from a farm file's `context` to a contextual farm; comparing parameters shows which entries are drawn.
+"""Compiles a farm file's `context`; a comparison of parameters shows which entries each draw sets.
 
 For each choice, the parameters of one part of a field are loaded and checked as for any farm file. The draw sets the
 entries in which the choices differ.
@@ -41,7 +41,7 @@ class CompiledDraw(NamedTuple):
 
 
 def compile_context(model: FarmModel) -> FarmModel:
-    """Add the contexts of its spec to `model`; without contexts, return it unchanged.
+    """Add the contexts in the spec of `model` to it; return a model without contexts unchanged.
 
     Raises:
         ConfigError: for an unknown path, with the nearest valid path; for sets of different shapes; for two draws that
@@ -84,7 +84,7 @@ def _restrict_choices(reads: Sequence[CompiledDraw], only: Mapping[str, Sequence
 
 
 def _days(context: ContextSpec, shown: Sequence[str]) -> tuple[int, int]:
-    """Return the days until a new context (0 for none within an episode), and the number of forecast days."""
+    """Return the days between contexts (0 if an episode has only one), and the number of forecast days."""
     days = context.every.days or 0
     if context.forecast is None:
         return days, 0
@@ -193,7 +193,10 @@ class _Reader:
     def _compared(
         self, variants: Sequence[Sequence[np.ndarray]], where: str
     ) -> tuple[np.ndarray, tuple[LeafUpdate, ...]]:
-        """Return the entries in which the variants differ from the farm or each other, with values (variants, k)."""
+        """Return the values (variants, k) of all entries in which variants differ, and where to write them.
+
+        Variants are compared with the farm and with each other.
+        """
         columns, writes = [], []
         for leaf, base in enumerate(self.base):
             rows = np.stack([np.ravel(base), *(np.ravel(variant[leaf]) for variant in variants)])

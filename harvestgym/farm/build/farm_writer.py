@@ -1,4 +1,4 @@
-"""Writing of farm descriptions from Python objects, and of YAML text from descriptions."""
+"""Conversion of Python objects to farm descriptions, and of descriptions to YAML text."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class NotInFileError(ConfigError):
 
 
 def name_kind(cls: type) -> str:
-    """Return the name of a class in a farm file: the name of a built-in class, `module:Class` for others."""
+    """Return the name of a class in a farm file: its own name if it is built-in, and `module:Class` otherwise."""
     ours = cls.__module__.startswith("harvestgym.farm.")
     return cls.__name__ if ours else f"{cls.__module__}:{cls.__qualname__}"
 
@@ -56,7 +56,7 @@ def write_parameters(component: Any) -> dict[str, Any]:
 
 
 def write_set(component: Any) -> dict[str, Any]:
-    """Return the result of `write_parameters`, or the reason if only a program can set the parameters."""
+    """Return the result of `write_parameters`, or the reason why no file can represent the parameters."""
     try:
         return write_parameters(component)
     except NotInFileError as error:

@@ -25,10 +25,10 @@ from .name_table import NameTable, parameter_keys
 from .variables import FieldSlots, check_plot
 
 BINS = 11
-"""Number of values that a continuous parameter has in the integer form, both ends included."""
+"""Number of values that a continuous parameter has in the integer form, including both ends."""
 
 DURATION = "duration#min"
-"""The action parameter that gives its duration."""
+"""The name of the parameter that gives the duration of an action."""
 
 ActionTuple = tuple[str, str, str, str, dict[str, Any]]
 
@@ -39,8 +39,8 @@ class Orders(NamedTuple):
     Attributes:
         kind: int32 (m,), 1 + the table row.
         farmer: int32 (m,).
-        plot: int32 (m, 2); (-1, -1) is the whole field.
-        values: float32 (m, k), the parameters in the action's order, padded with zeros.
+        plot: int32 (m, 2); (-1, -1) stands for the whole field.
+        values: float32 (m, k), the action's parameters in order, padded with zeros.
     """
 
     kind: jax.Array
@@ -154,7 +154,7 @@ class ActionTable:
 
     @cached_property
     def on_first_plot(self) -> np.ndarray:
-        """For each action number, the number of the same action on its row's first plot; itself if it has no plot."""
+        """For each action number, the number of the same action on its row's first plot; unchanged without a plot."""
         numbers = np.arange(self.size)
         for farmer in range(len(self.farmers)):
             for row in self.rows:
@@ -179,7 +179,7 @@ class ActionTable:
 
     @cached_property
     def tables(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """For each row, its grid lengths (rows, 1 + k), its plots (rows, n, 2) and its values (rows, k, n)."""
+        """The grid lengths (rows, 1 + k), plots (rows, n, 2) and values (rows, k, n) of all rows."""
         rows = max(len(self.rows), 1)
         sizes = np.ones((rows, 1 + self.width), np.int32)
         plots = np.full((rows, max((len(r.grids[0]) for r in self.rows), default=1), 2), -1, np.int32)
@@ -194,10 +194,9 @@ class ActionTable:
         return sizes, plots, values
 
     def orders(self, index: jax.Array | Orders) -> Orders:
-        """Return the orders for integer actions `index`, one action of shape () or a schedule (m,); pass orders
-        through.
+        """Return the orders for integer actions of shape () or, for a schedule, (m,); `Orders` are returned unchanged.
 
-        An invalid number becomes the order to do nothing, since compiled code cannot raise.
+        An invalid number becomes the order to do nothing, since compiled code cannot raise errors.
         """
         if isinstance(index, Orders):
             return index
@@ -216,7 +215,7 @@ class ActionTable:
         return Orders.of_rows(acts, farmer, row, plots[row, at[0]], numbers)
 
     def parameter(self, key: str, orders: Orders) -> jax.Array:
-        """Return the parameter `key` of each order, such as `duration#min`, float32 (m,); 0 where it has none."""
+        """Return the parameter `key` of each order, such as `duration#min`, float32 (m,); 0 if an order has none."""
         keys = [[p.key for p in row.allowed] for row in self.rows]
         column = np.asarray([-1, *(of.index(key) if key in of else -1 for of in keys)], np.int32)
         at = jnp.asarray(column)[orders.kind]

@@ -32,7 +32,7 @@ def allocate(needs: Need, ground: Ground, priorities: Sequence[int]) -> Share:
 
 
 def _by_priority(asked: jax.Array, stock: jax.Array, priorities: Sequence[int]) -> jax.Array:
-    """Allocate host by host, since there are few; plain additions let XLA fuse them with their uses."""
+    """Loop over the hosts, which are few; XLA can fuse plain additions with the code that uses the sums."""
     given = list(asked)
     for level in sorted(set(priorities), reverse=True):
         equals = [host for host, priority in enumerate(priorities) if priority == level]

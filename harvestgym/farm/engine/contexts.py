@@ -1,8 +1,8 @@
 """Contextual farms (section 2), whose parameters are redrawn every episode, every few episodes, or every few days.
 
 The drawn numbers are a vector in the state; the parameter entries that they set are part of the structure, so one
-compiled program runs every context. A day uses the context of its morning; every value of a state is read under that
-state's context.
+compiled program runs every context. The context at the start of a day applies to the whole day. Values are read from a
+state with the context that is stored in it.
 """
 
 from __future__ import annotations
@@ -61,8 +61,8 @@ class ContextDraw:
 
     Attributes:
         name: its path in the farm file.
-        kind: one of several choices, a mixture of sets in drawn shares, or a number from a range.
-        labels: the names of the choices or of the mixed sets; for a range, its own name.
+        kind: whether it draws one of several choices, the shares of a mixture of sets, or a number from a range.
+        labels: the names of the choices or of the mixed sets; for a range, the name of the draw.
         writes: the parameter entries that it sets.
         shown: whether it is observed.
         only: the indices of the choices that can be drawn; empty for all.
@@ -87,11 +87,11 @@ class ContextDraw:
 
     @property
     def features(self) -> list[str]:
-        """The names of its observed numbers; a choice has one per option, which is 1 for the current option."""
+        """The names of its observed numbers; a choice is one-hot, with one number per option."""
         return [self.name] if self.kind == "range" else [f"{self.name}/{label}" for label in self.labels]
 
     def sample(self, uniform: jax.Array, table: jax.Array) -> jax.Array:
-        """Return its numbers from uniforms (..., width): choices equally likely, shares from a flat Dirichlet."""
+        """Convert uniforms (..., width) to numbers; choices are equally likely, and shares follow a flat Dirichlet."""
         if self.kind == "choice":
             eligible = np.asarray(self.only or range(len(self.labels)), np.float32)
             at = jnp.minimum(jnp.floor(uniform * len(eligible)), len(eligible) - 1).astype(jnp.int32)
@@ -137,7 +137,7 @@ class ContextDraw:
 
 @dataclass(frozen=True)
 class ContextSampler:
-    """The layer that draws a farm's parameters: all draws and their timing; by default it has no draws.
+    """All random draws of a farm's parameters, and when they are made; by default, there are none.
 
     The farm is a contextual MDP if the context is shown, and a robust MDP otherwise. An observation ends with the
     visible numbers of the context; choices are one-hot.
@@ -167,7 +167,7 @@ class ContextSampler:
 
     @property
     def features(self) -> list[str]:
-        """The name of each observed number: today's numbers, then the forecast ones."""
+        """The name of each observed number: today's numbers, then the forecast."""
         now = [feature for draw in self.draws if draw.shown for feature in draw.features]
         return now + [f"forecast/{feature}/{lead + 1}" for lead in range(self.lookahead) for feature in now]
 
@@ -219,7 +219,7 @@ class ContextSampler:
         return [draw.ends(table) for draw, table in self._tables(params) if draw.shown]
 
     def apply(self, params: FarmParams, numbers: Any) -> FarmParams:
-        """Write the numbers of a context into the parameters; return parameters without a pending context unchanged."""
+        """Write the numbers of a context into the parameters; without a pending context, return them unchanged."""
         if not params.context:
             return params
         leaves, tree = jax.tree.flatten(replace(params, context=()))
@@ -231,7 +231,7 @@ class ContextSampler:
         return tree.unflatten(leaves)
 
     def first(self, key: jax.Array, params: FarmParams) -> Context | tuple[()]:
-        """Return the context of a first episode, with its forecast, from the key that starts the episode."""
+        """Return the context of the first episode, with its forecast, from the key that starts the episode."""
         if not self.draws:
             return ()
         drawn, forecast = self._draw_ahead(key, jnp.zeros((0, self.width), jnp.float32), params)
@@ -245,7 +245,7 @@ class ContextSampler:
         return drawn, self._forecast(later, drawn[1:], params)
 
     def next_episode(self, key: jax.Array, last: Any, renew: jax.Array, params: FarmParams) -> Any:
-        """Return the context of the next episode: a new one if `last` has used up its episodes, or if `renew`."""
+        """Return the context of the next episode: a new one if `renew` is True or `last` has used up its episodes."""
         if not self.draws:
             return ()
         fresh, kept = self.first(key, params), replace(last, episodes=last.episodes + 1)

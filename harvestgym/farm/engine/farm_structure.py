@@ -1,7 +1,7 @@
 """A farm's structure: its parts, its spaces, and the forms of its actions and observations.
 
-All modes use the same model. Farms with requested observations (mode "ao") and farms with drawn parameters fill two of
-its parts, `offered` and `contexts`, which are empty in other farms.
+All modes use the same model. Two of its parts are empty on most farms: `offered`, for requested observations (mode
+"ao"), and `contexts`, for drawn parameters.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ from .variables import FieldSlots, Variable
 class FarmStructure(Env[FarmState, FarmParams]):
     """The parts of a farm; farms of equal structure share one compiled program.
 
-    An action is an integer, or `schedule` integers; it may also be `Orders`. An observation is a flat vector. On a farm
-    that `asks`, an action is `{"request": which items of `offered` to observe, "order": the intervention}`, and each
-    half-step reads only its own part. A request may also be `Requests`, a list in the paper's terms; it is omitted if
-    nothing is offered. An observation is then `{"values", "mask"}` over the free and the offered items; unobserved
-    values and their mask are 0. The observed part of a context comes last and is free.
+    An action is one integer, `schedule` integers, or `Orders`, and an observation is a flat vector. If the farm `asks`,
+    an action is `{"request": which items of `offered` to observe, "order": the intervention}`, and each half-step reads
+    only its own entry. A request may also be `Requests`, the paper's list of observations; if nothing is offered, it is
+    left out. An observation is then `{"values", "mask"}` over the free items and the offered items, and unobserved
+    entries are 0 in both. The observed part of a context comes last and is free.
 
     Attributes:
         fields: the fields' names, kinds and shapes.
@@ -48,8 +48,8 @@ class FarmStructure(Env[FarmState, FarmParams]):
         plan: the items observed each day.
         starts: the variables that get an initial value.
         stops: the condition that ends the game; None if there is no condition.
-        schedule: the number of actions that an agent may request in a day; with 1, an action is one integer.
-        tallies: the names that the score can count.
+        schedule: the number of actions that an agent may request in a day; if it is 1, an action is one integer.
+        tallies: the names of the amounts that the score can count.
         defaults: the default parameters (not part of the structure).
         spec: the content of the farm file (not part of the structure).
         asks: whether a day has two half-steps, observing and then acting.
@@ -78,7 +78,7 @@ class FarmStructure(Env[FarmState, FarmParams]):
         object.__setattr__(self, "_hash", hash(self._structure))  # type: ignore[attr-defined]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Copy and pickle the fields only, since string hashes differ between processes."""
+        """Copy and pickle only the fields, not the hash: hashes of strings differ between processes."""
         return type(self), tuple(getattr(self, f.name) for f in dataclasses.fields(self))
 
     @property
@@ -130,7 +130,7 @@ class FarmStructure(Env[FarmState, FarmParams]):
 
     @cached_property
     def requests(self) -> RequestTable:
-        """Everything that can be requested, as observations of the Farm-Gym paper."""
+        """The observations that can be requested, in the form of the Farm-Gym paper."""
         return RequestTable(self.variables, self.offered)
 
     @property
@@ -152,7 +152,7 @@ class FarmStructure(Env[FarmState, FarmParams]):
         return {"values": values, "mask": mask} if self.asks else values
 
     def split_observation(self, obs: Any) -> tuple[Any, Any]:
-        """Return the numbers of an observation, and which of them are observed (float32, 1 for all)."""
+        """Return the numbers of an observation and its mask, float32; the mask is all 1 if the farm has no requests."""
         return (obs["values"], obs["mask"]) if self.asks else (obs, jnp.ones_like(obs))
 
     @property

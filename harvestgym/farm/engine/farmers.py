@@ -23,12 +23,12 @@ from .reward_terms import RewardContext
 
 @pytree
 class Rule(Checked):
-    """Base class for additional rules; it forbids nothing and ends nothing."""
+    """Base class for additional rules; by default, it forbids no order and never ends the game."""
 
     def permits(self, orders: Orders, prices: jax.Array, context: RewardContext) -> jax.Array:
         """Return which of a day's orders are allowed, bool (m,).
 
-        `prices` holds the score's charge for each order, 0 if an earlier rule refused it. Rules apply before farmers.
+        `prices` holds the score's charge for each order, 0 if an earlier rule refused it. Rules come before farmers.
         """
         return jnp.ones(orders.kind.shape, bool)
 
@@ -39,7 +39,7 @@ class Rule(Checked):
 
 @pytree
 class CostCap(Rule):
-    """Limit on the total cost of a day's orders over all farmers; once it is exceeded, orders are refused."""
+    """Limit on the total cost of a day's orders over all farmers; orders beyond it are refused."""
 
     most: jax.Array = par("max_action_schedule_cost", "maximum cost of a day's orders", low=0, high=WIDE)
 
@@ -93,7 +93,7 @@ class Farmer(Checked):
 def delegate(
     job: Literal["work", "look"], farmers: Sequence[Farmer], memories: Sequence[Any], whose: Any, request: Work
 ) -> WorkResult:
-    """Let each farmer carry out its own orders; `whose` (n,) assigns them, and `job` is the method for them.
+    """Let each farmer carry out its own orders with the method `job`; `whose` (n,) is the farmer of each order.
 
     Returns the orders that were carried out, all farmers' memories and the sum of their wages.
     """

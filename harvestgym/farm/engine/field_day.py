@@ -1,4 +1,4 @@
-"""One day on one field: orders are carried out in turn, then entities publish by rank, share, and update themselves."""
+"""One day on one field: orders are carried out in turn, then entities publish by rank, share and update."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ Rows = tuple[tuple[int, str, int], ...]
 def map_fields(function: Callable[..., Any], structures: Sequence[Hashable], *parts: Sequence[Any]) -> list[Any]:
     """Return `function(structure, *parts)` for each field.
 
-    In a single kernel, `function` is traced once for all fields of equal structure whose parts are trees of equal
-    shapes, and mapped over them, which compiles much faster: six such fields took sixteen times as long as one without
-    mapping, and take three times as long with it. Where XLA makes one kernel per operation, as in batches, stacking the
-    fields' arrays would cost more kernels than it saves.
+    In a single kernel, fields with equal structures and parts of equal shapes are stacked, and `function` is traced
+    only once and mapped over them. This compiles much faster: with mapping, six such fields take three times as long as
+    one; without it, they took sixteen times as long. Where XLA makes one kernel per operation, as in batches, the
+    fields are not mapped, because stacking their arrays would cost more kernels than it saves.
     """
     if not traces_single_kernel():
         return list(map(function, structures, *parts))
@@ -66,10 +66,10 @@ def simulate_day(
     params: FieldParams,
     states: tuple[Any, ...],
 ) -> tuple[tuple[Any, ...], list[Ledger], jax.Array]:
-    """Return tomorrow's states, the flows across the boundary from actions and entities, and the effective orders.
+    """Return tomorrow's states, the boundary flows from actions and entities, and which orders had an effect.
 
-    `kinds` (rows,) are the order kinds of the actions on this field. It is jitted and inlined only so that JAX caches
-    the trace, which a start needs several times.
+    `kinds` (rows,) are the order kinds of the actions on this field. The function is jitted and
+    inlined only so that JAX caches its trace, which is needed several times at startup.
     """
     (field, rows), place = structure, params.place
     readers = {e for e, method, _ in rows if getattr(field.slots[e].kind, method).action.reads_board}

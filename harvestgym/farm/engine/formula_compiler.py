@@ -1,6 +1,6 @@
 """Compiled formulas over variables; stopping conditions read the state, and policies read the observation.
 
-A comparison of a per-plot variable holds if it holds on every plot; for an order on plots it is checked on one plot.
+A comparison of a per-plot variable holds if it holds on every plot; for an order on one plot, only that plot counts.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ PlotIndex = tuple[int, jax.Array]
 """A plot: its field's number, and its x and y, which may be traced."""
 
 ReadItem = Callable[[ObservedItem, PlotIndex | None], tuple[jax.Array, Any]]
-"""Function that returns an item's numbers, only for the plot if one is given, and which of them are known."""
+"""Function that returns an item's numbers, for a single plot if one is given, and which of them are known."""
 
 
 def all_of(*parts: Any) -> Any:
@@ -90,9 +90,9 @@ class FormulaCompiler:
 
     Attributes:
         names: the farm's names.
-        functions: what a formula may call besides `sum`, `mean`, `min`, `max` and `abs`: functions of all numbers of a
-            variable and of its metadata.
-        values: the reference values so far, float32.
+        functions: the functions that a formula may call in addition to `sum`, `mean`, `min`, `max` and `abs`; each
+            takes all numbers of a variable and the variable's metadata.
+        values: the reference values found so far, float32.
     """
 
     def __init__(self, names: NameTable, functions: Mapping[str, Callable[..., Any]] = MappingProxyType({})) -> None:
@@ -100,8 +100,7 @@ class FormulaCompiler:
         self.values: list[np.ndarray] = []
 
     def compile_any(self, formulas: Sequence[str], where: str) -> Compiled:
-        """Combine several formulas into one that holds if any of them does; return None, which never holds, without
-        formulas.
+        """Combine formulas into one that holds if any of them does; without formulas, return None, which never holds.
 
         Raises:
             ConfigError: for a name or a value that does not exist on the farm, with its position in the text.
@@ -111,7 +110,7 @@ class FormulaCompiler:
         return Operation(any_of, found) if len(found) > 1 else next(iter(found), None)
 
     def compile(self, text: str, where: str) -> Compiled:
-        """Compile a formula; raises like `compile_any`."""
+        """Compile a formula; raise the same errors as `compile_any`."""
         tree = parse_formula(text)
 
         def convert(node: Any, other: Any = None) -> Compiled:
@@ -202,7 +201,7 @@ def list_items(node: Compiled) -> list[ObservedItem]:
 
 
 def _allow_comparison(meta: Meta, function: str) -> Meta:
-    """Return the metadata of the numbers with which a function of a variable is compared; a mean of labels is one."""
+    """Return metadata for the values that a function of a variable can be compared with; labels have a numeric mean."""
     if function not in ("sum", "mean") and (meta.labels or meta.dtype == "bool"):
         return meta
     ends = {"low": -math.inf, "high": math.inf} if function == "sum" else {}
@@ -214,7 +213,7 @@ def holds(
 ) -> Any:
     """Return whether a formula holds, on one plot if one is given; comparisons with unknown values give `unknown`.
 
-    Inside `not` they give the opposite, so that unknown values never trigger an order.
+    Inside `not`, they give the opposite of `unknown`, so that unknown values never trigger an order.
     """
     if isinstance(node, Operation) and node.function in (all_of, any_of, jnp.logical_not):
         inside = unknown ^ (node.function is jnp.logical_not)

@@ -27,7 +27,7 @@ from .variables import FieldSlots, Variable
 
 @dataclass(frozen=True)
 class InitialValue:
-    """Variable with its type of initial value: one of several choices, or any number in an interval."""
+    """A variable and the type of its initial value: one of several choices, or any number in an interval."""
 
     variable: Variable
     between: bool
@@ -82,7 +82,7 @@ def _init_field(field: FieldSlots, keys: list[jax.Array], params: FieldParams) -
 
 @partial(jax.jit, static_argnums=0, inline=True)
 def _settle_field(field: FieldSlots, keys: list[jax.Array], params: FieldParams, states: list[Any]) -> tuple[Any, ...]:
-    """Return a field's states once its initial values are known, without weak types."""
+    """Complete a field's states once its initial values are set, and remove weak types."""
     parts = zip(params.entities, keys, states, strict=True)
     settled = [entity.settle(key, state, params.place) for entity, key, state in parts]
     return tuple(jax.tree.map(lambda leaf: jnp.asarray(leaf, jnp.result_type(leaf)), settled))
@@ -106,7 +106,7 @@ def compile_initial_values(
 
 
 def _check_starts(starts: Sequence[tuple[InitialValue, Any]], fields: Sequence[FieldParams]) -> None:
-    """Raise ConfigError if an entity would discard an initial value, given the others."""
+    """Raise ConfigError if an entity would discard an initial value because of its other initial values."""
     for f, e in dict.fromkeys((s.variable.field, s.variable.entity) for s, _ in starts):
         mine = {s.variable.attr: (s.variable, v) for s, v in starts if (s.variable.field, s.variable.entity) == (f, e)}
         for attr, mistake in fields[f].entities[e].check_start({name: values for name, (_, values) in mine.items()}):

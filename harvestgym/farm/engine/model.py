@@ -38,7 +38,7 @@ class FarmModel(FarmStructure):
     """A farm of any structure, as five functions."""
 
     def in_force(self, state: FarmState, params: FarmParams) -> FarmParams:
-        """Return the parameters that apply in a state, after its context's changes."""
+        """Return the parameters that apply in a state, with its context's changes."""
         return self.contexts.apply(params, state.context and state.context.numbers)
 
     def initial(self, key: jax.Array, params: FarmParams) -> FarmState:
@@ -47,7 +47,7 @@ class FarmModel(FarmStructure):
     def again(
         self, key: jax.Array, last: FarmState, renew: jax.Array, params: FarmParams
     ) -> tuple[FarmState, Timestep]:
-        """Start the episode after the one that ended in `last`, in the same context until its episodes are used up."""
+        """Start the episode after the one that ended in `last`, in the same context unless its episodes are used up."""
         params = self.given(params)
         start, look = keys_for(key, ("initial", "observation"))
         context = self.contexts.next_episode(start, last.context, renew, params)
@@ -102,7 +102,8 @@ class FarmModel(FarmStructure):
     def day(self, key: jax.Array, state: FarmState, orders: Orders, params: FarmParams) -> tuple[FarmState, DayReport]:
         """Simulate one day with a schedule of orders; return the next state and the flows across the boundary.
 
-        Days after the end are still simulated, but earn and cost nothing. A day uses the context of its morning.
+        Days after the end are still simulated, but earn and cost nothing. The context at the start of a day applies
+        to the whole day.
         """
         now = self.in_force(state, params)
         prices = now.score.prices(orders)
@@ -152,7 +153,7 @@ class FarmModel(FarmStructure):
     def permits_first(self, state: FarmState, params: FarmParams) -> jax.Array:
         """Return which integer actions are possible as the first order of a day, as bool; action 0 always is.
 
-        Farmers do not see an order's plot, so without rules the first plot represents all plots.
+        Farmers do not see an order's plot, so without rules only the first plot is tried, and the result holds for all.
         """
         numbers = np.arange(self.actions.size)
         tried, place = np.unique(numbers if params.rules else self.actions.on_first_plot, return_inverse=True)
@@ -168,10 +169,10 @@ class FarmModel(FarmStructure):
         return None if self.asks else self._mask_actions
 
     def _mask_actions(self, state: FarmState, params: FarmParams) -> jax.Array:
-        """Return the integer actions that the rules permit and a farmer accepts, as bool with the shape of the space.
+        """Return which integer actions the rules permit and a farmer accepts, bool in the shape of the action space.
 
-        With several orders a day, each has the mask of the first, so a later order may be refused because of earlier
-        ones (the map interface has a mask for each). An order without effect counts as possible.
+        With several orders a day, every order has the mask of the first, so later orders may still be refused because
+        of earlier ones (the map interface has a mask for each order). An order without effect counts as possible.
         """
         first = self.permits_first(state, params)
         return first if self.schedule == 1 else jnp.broadcast_to(first, (self.schedule, len(first)))
@@ -201,11 +202,11 @@ class FarmModel(FarmStructure):
         return RewardContext(state.today, state.totals, indices, read, state.day, entities)
 
     def ended(self, state: FarmState, params: FarmParams) -> jax.Array:
-        """Return whether the game is over in `state`, by a condition, by the horizon, or because it already ended."""
+        """Return whether the game is over: a condition holds, the horizon is reached, or it had already ended."""
         return state.over | self.terminal(state, params) | self.truncation(state, params)
 
     def value(self, variable: Variable, state: FarmState, params: FarmParams) -> jax.Array:
-        """Return a variable's array in a state, under that state's context."""
+        """Return a variable's array in a state, with the context of that state."""
         params = self.in_force(state, params) if variable.derived else params
         entity = params.fields[variable.field].entities[variable.entity]
         return variable.value(entity, state.fields[variable.field][variable.entity])
@@ -222,7 +223,7 @@ class FarmModel(FarmStructure):
         return {"values": shown, "mask": mask}
 
     def observed_entries(self, state: FarmState) -> jax.Array:
-        """Return which entries of `full_plan` are observed in a state: the free ones, and those asked for today."""
+        """Return which entries of `full_plan` are observed in a state: the free entries, and those requested today."""
         return jnp.concatenate([jnp.ones(self.plan.size, bool), state.asked])
 
     def terminal(self, state: FarmState, params: FarmParams) -> jax.Array:
@@ -238,9 +239,9 @@ class FarmModel(FarmStructure):
         return state.day >= params.horizon
 
     def gains(self, state: FarmState, params: FarmParams) -> dict[str, jax.Array]:
-        """Return the named gains from the step that led to `state`: stages, and the other terms once, at the end.
+        """Return the gains, by name, of the step that led to `state`; final terms are added once, at the end.
 
-        They are 0 in the observing half-step, in which no day passes.
+        They are 0 in the observing half-step, in which no time passes.
         """
         ended, context = self.ended(state, params), self.reward_context(state, params)
         terms = params.score.daily(context)

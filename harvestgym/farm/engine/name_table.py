@@ -1,7 +1,7 @@
 """The names on a farm and their accepted spellings; a look-up returns the canonical name.
 
-Besides canonical names, it accepts a different case (`plant-0`), a missing `#` or unit (`amount` for `amount#seed`),
-and the Farm-Gym paper's alternative names (`scattering` for `scatter`).
+Besides canonical names, it accepts different case (`plant-0`), a missing `#` or unit (`amount` for `amount#seed`), and
+the Farm-Gym paper's alternative names (`scattering` for `scatter`).
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ SYNONYMS = {
 """Alternative names of actions."""
 
 WHOLE = "*"
-"""The symbol for everything, in a path or as a plot."""
+"""The symbol for "all", in a path or in place of a plot."""
 
 EntityKey = tuple[str, str]
 """The names of a field and of an entity on it."""
 
 _SHORT_FORMS: tuple[Callable[[str], str], ...] = (str, lambda v: v.replace("#", ""), lambda v: v.partition("#")[0])
-"""How a name may be written, in any case: as it is, without its `#`, and without its unit."""
+"""How a name may be written, in upper or lower case: in full, without its `#`, or without its unit."""
 
 
 def resolve_spelling(what: str, name: Any, valid: Iterable[str], where: str) -> str:
@@ -87,7 +87,7 @@ class NameTable:
 
     @cached_property
     def slots(self) -> dict[EntityKey, EntitySlot]:
-        """Each entity."""
+        """The slot of each entity."""
         return {(field.name, slot.name): slot for field in self.fields for slot in field.slots}
 
     @cached_property
@@ -137,7 +137,7 @@ class NameTable:
         return path, found
 
     def observed(self, entity: EntityKey, key: str, plot: Any, where: str) -> tuple[str, list[ObservedItem]]:
-        """Return the canonical key of a variable or group, and its items, whole or (for one variable) on a plot."""
+        """Return the canonical key of a variable or group, and its items: all plots or (for a variable) one plot."""
         inside = _join(where, entity)
         keys, found = self.below(entity, key.split("/"), inside)
         inside = f"{inside} > {'/'.join(keys)}"

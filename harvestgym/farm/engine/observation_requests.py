@@ -1,7 +1,8 @@
 """Requests for paid observations (AO-MDP, section 2): what can be requested, and the answer each morning.
 
-A day on such a farm has two half-steps. In the first, the farmer chooses what to observe and pays for each entry seen;
-in the second, an intervention is chosen with that knowledge and the day passes. Unobserved values are masked.
+A day on such a farm has two half-steps. In the first, the farmer chooses what to observe and pays for each entry seen.
+In the second, the farmer uses this knowledge to choose an intervention, and the day passes. Unobserved values are
+masked.
 """
 
 from __future__ import annotations

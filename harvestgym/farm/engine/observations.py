@@ -70,7 +70,7 @@ class ObservationPlan:
 
     @property
     def space(self) -> gymnasium.spaces.Box:
-        """The box of all observations: the variables' ranges, extended to include 0, with which libraries fill gaps."""
+        """The space of observations: the variables' ranges, extended to include 0, which libraries use as padding."""
         metas = [item.variable.meta for item in self.items for _ in range(item.size)]
         low = np.asarray([min(meta.low, 0) for meta in metas], np.float32)
         high = np.asarray([max(meta.high, 0) for meta in metas], np.float32)
@@ -83,7 +83,7 @@ class ObservationPlan:
 
     @cached_property
     def positions(self) -> dict[str, np.ndarray]:
-        """The positions of each observed variable's numbers, int arrays of its shape; -1 for an unobserved number."""
+        """The positions of each observed variable's numbers, as int arrays; -1 for a number that is not observed."""
         out: dict[str, np.ndarray] = {}
         starts = np.cumsum([0, *(item.size for item in self.items)])
         for item, start in reversed(list(zip(self.items, starts, strict=False))):

@@ -1,4 +1,4 @@
-"""Reward terms that a score may add to BasicScore: life, soil, leaching, money. Custom terms derive from `Term`.
+"""Reward terms that can be added to BasicScore, for life, soil, leaching and money. Custom terms derive from `Term`.
 
 A term reads a `RewardContext` and returns a reward for each day and, once at the end, a reward for the season. The
 total reward is the sum of all terms.
@@ -38,7 +38,7 @@ class RewardContext(NamedTuple):
     entities: Sequence[tuple[str, str]] = ()
 
     def read_every(self, kind: str, key: str) -> list[jax.Array]:
-        """Read a variable from every entity of a kind, `read_every("Soil", "available_Water#L")`, field by field."""
+        """Read a variable, such as `read_every("Soil", "available_Water#L")`, from every entity of a kind, by field."""
         found = [(field, name) for field, name in self.entities if name.rpartition("-")[0] == kind]
         if not found:
             raise unknown("kind", kind, {name.rpartition("-")[0] for _, name in self.entities}, "read_every")
@@ -47,7 +47,7 @@ class RewardContext(NamedTuple):
 
 @pytree
 class Term(Checked):
-    """Base class for reward terms, with a value of 0."""
+    """Base class for reward terms; by default, its rewards are 0."""
 
     def daily(self, context: RewardContext) -> jax.Array:
         """Return the reward for the day."""
@@ -80,7 +80,7 @@ class Tally(Term):
 class Market(Term):
     """Reward for each plant's harvest at its market price when the game ends (`Field-0/Plant-1: 2.5`).
 
-    A plant without a price earns nothing here. Set the score's `yield` to 0, or the kilograms also count there.
+    A plant without a price earns nothing here. Set the score's `yield` to 0; otherwise, the harvest is rewarded twice.
     """
 
     prices: dict[str, jax.Array] = open_par("prices", "price per kilogram of a plant's harvest", low=-1e6, high=1e6)

@@ -61,7 +61,7 @@ class Score:
 
 
 def _pay(name: str, reward: Callable[[RewardContext], jax.Array], context: RewardContext) -> jax.Array:
-    """Return the reward of an additional term; its errors include its path."""
+    """Return the reward of an additional term; error messages include the term's path."""
     with locate_errors(f"scoring > terms > {name}: "):
         return reward(context)
 

@@ -57,7 +57,8 @@ class FarmParams:
 class FarmState:
     """The states of all entities, and the history that the score and the farmers need.
 
-    `context` is empty if nothing is drawn. In modes without requests, `acting` is False, and nothing is asked or paid.
+    `context` is empty if nothing is drawn. In modes without requests, `acting` is False, and no observations are
+    requested or paid for.
     """
 
     fields: tuple[tuple[Any, ...], ...]

@@ -17,10 +17,10 @@ from harvestgym.farm.entities.base import Entity, Place
 from harvestgym.farm.entities.messages import meta_shape
 
 UNIT_LIMITS = {"L": 1e8, "g": 1e8, "kg": 1e6, "cm": 1e4, "day": 36_500}
-"""The maximum, by unit, of a variable that declares no maximum, on a plot of one hectare, the largest allowed.
+"""The maximum of a variable that declares none, by unit, for a plot of one hectare, the largest allowed.
 
-These are ten metres of water, ten kg of a nutrient and a hundred kg of harvest per m2, plants of 100 m, and a century.
-They bound the observation spaces, and observations are clipped to them.
+These limits are ten metres of water, ten kg of a nutrient and a hundred kg of harvest per m2, plants of 100 m, and a
+century. They bound the observation spaces, and observations are clipped to them.
 """
 
 OTHER_LIMIT = 1e7
@@ -116,7 +116,7 @@ def build_slots(
 
 
 def list_variables(fields: Sequence[FieldSlots]) -> tuple[Variable, ...]:
-    """Return every variable of every entity, in the order of the files and classes."""
+    """Return every variable of every entity, in the order of the farm file and of the entity's class."""
     out: list[Variable] = []
     for f, field in enumerate(fields):
         for e, slot in enumerate(field.slots):

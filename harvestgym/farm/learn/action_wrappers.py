@@ -51,7 +51,7 @@ class ActionWrapper(Wrapper[FarmParams]):
 
 @dataclass(frozen=True)
 class DiscreteActions(ActionWrapper):
-    """0 does nothing (in mode "ao": ends the half-step); then the observations to request; then the interventions.
+    """Actions by number: 0 does nothing (in mode "ao", it ends the half-step), then requests, then interventions.
 
     Attributes:
         whole_schedule: whether an action has a number for each schedule slot instead of a single number.
@@ -74,7 +74,7 @@ class DiscreteActions(ActionWrapper):
     def action_mask(self, state: Any, params: FarmParams) -> jax.Array:
         """Return which actions are possible as the first of a step, bool, in the shape of the space.
 
-        In mode "ao", actions of the other half-step are not. Every schedule slot has the mask of the first slot.
+        In mode "ao", actions of the other half-step are impossible. Every schedule slot has the mask of the first slot.
         """
         inner = self.inner(state)
         asks, acts = (~inner.acting, inner.acting) if self.env.asks else (True, True)
@@ -98,8 +98,8 @@ class TurnState(NamedTuple):
 class TurnActions(DiscreteActions):
     """One integer per turn, in mode "ao": request an observation and see the result, intervene, or do nothing.
 
-    The last two end the day, and so does a repeated request for the same observation. A day has at most `steps_per_day`
-    turns.
+    Intervening and doing nothing end the day, as does requesting the same observation again. A day has at most
+    `steps_per_day` turns.
     """
 
     step_unit: ClassVar[str] = "turns"
@@ -179,10 +179,10 @@ ORDER_WIDTH = 4
 
 @dataclass(frozen=True)
 class ScheduleActions(ActionWrapper):
-    """A row of int32 for each schedule slot: the paper's lists as one array, since each array adds call time.
+    """The paper's lists as one int32 array, with a row for each schedule slot; more arrays would make calls slower.
 
-    A row holds 1 + the action table row, or -1 - the number of an observation group, or 0 for nothing; the farmer; the
-    plot, (-1, -1) for the whole field; and the bits of the float32 values.
+    A row holds what to do (1 + the action-table row, -1 - the number of an observation group, or 0 for nothing), the
+    farmer, the plot ((-1, -1) for the whole field), and the bits of the float32 values.
     """
 
     @property
@@ -199,7 +199,7 @@ class ScheduleActions(ActionWrapper):
 
 
 def _bin(position: jax.Array, n: Any) -> jax.Array:
-    """Return the index, from 0, of the one of n equal parts of [0, 1] that contains a position."""
+    """Divide [0, 1] into n equal parts, and return the index, from 0, of the part that contains a position."""
     return jnp.minimum(jnp.floor(position * n), jnp.asarray(n) - 1).astype(jnp.int32)
 
 

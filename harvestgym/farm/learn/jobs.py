@@ -1,7 +1,7 @@
 """Macro jobs: a farm with one action per user-defined job, such as "water the driest plot".
 
-A job is a rule like those of an expert: it fixes the order, its amount and the condition, and chooses the plot, so that
-learners with flat actions can play large farms.
+A job is a rule like an expert's: it fixes the order, the amount and the condition, and chooses the plot. This lets
+learners with flat actions play large farms.
 """
 
 from __future__ import annotations

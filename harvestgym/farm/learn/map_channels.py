@@ -25,7 +25,7 @@ UNIT_SCALES = {
 """Typical magnitudes by unit, as powers of two. For other units, the end of the variable's range is used."""
 
 NO_RANGE = 1e6
-"""Range ends beyond this limit do not indicate typical values."""
+"""Range ends at or above this limit do not indicate typical values."""
 
 WITHOUT_RANGE = 64.0
 """The scale for a number with neither a known unit nor a range."""
@@ -142,10 +142,9 @@ class Encoding:
         return worth[values].sum(1), jnp.where(marked, seen, there)
 
     def _sources(self, wanted: np.ndarray) -> np.ndarray:
-        """Return the positions of each number's wanted channels, int (size, largest count), padded with an invalid
-        index.
+        """Return each number's wanted channels as positions, int (size, largest count), padded with an invalid index.
 
-        Reading with it needs no scatter, which some kernels do not support.
+        Gathering at these positions avoids a scatter, which some kernels do not support.
         """
         at = np.where(wanted, self.positions, -1).ravel()
         order = np.argsort(at, kind="stable")[np.count_nonzero(at < 0) :]
@@ -157,7 +156,7 @@ class Encoding:
 
 
 def make_encoding(entries: Sequence[Entry], plots: np.ndarray | None) -> Encoding:
-    """Make the encoding for the entries on plots (`plots`, bool (fields, X, Y)), or, if None, for all others."""
+    """Make the encoding for entries on plots, bool (fields, X, Y), or for all other entries if `plots` is None."""
     shape = () if plots is None else plots.shape
     channels, positions = [], [np.full((*shape, 0), -1, np.int32)]
     for group in _group_entries(entries, plots):

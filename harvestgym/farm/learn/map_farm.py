@@ -49,7 +49,7 @@ class MapFarm(ActionWrapper):
     env: FarmModel
     step_unit: ClassVar[str] = "orders"
     shows_mask: ClassVar[bool] = True
-    """The observation includes the action mask as "mask", so `gym.compiled_env` need not ask for it."""
+    """The observation includes the action mask as "mask", so `gym.base` does not have to compute it again."""
 
     # Observations.
 
@@ -76,14 +76,14 @@ class MapFarm(ActionWrapper):
         return (*self._encodings[1].channels, *count, *self._today(lambda plots: not plots.any()))
 
     def _today(self, wanted: Any) -> tuple[Channel, ...]:
-        """Return a channel with today's orders for each intervention whose places pass a test."""
+        """Return, for each intervention that `wanted` selects by its places, a channel with today's orders."""
         return tuple(
             Channel(f"today/{self.table.names[i]}", "orders", high=float(self.env.schedule))
             for i in self._shown_orders(wanted)
         )
 
     def _shown_orders(self, wanted: Any) -> list[int]:
-        """Return the interventions whose places, bool (cells,), pass a test; none if a day has only one order."""
+        """Return the interventions that `wanted` selects by their places, bool (cells,); none for one order a day."""
         if self.env.schedule == 1:
             return []
         table = self.table

@@ -1,4 +1,4 @@
-"""Farm orders as (what, where, how much): three small numbers for each entry of the action table."""
+"""Farm orders as three small numbers (what, where, how much), and their conversion to action-table numbers."""
 
 from __future__ import annotations
 

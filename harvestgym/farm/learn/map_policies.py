@@ -36,7 +36,7 @@ class QueueMemory(NamedTuple):
 
 @dataclass(frozen=True)
 class QueuedOrders:
-    """Adapter that calls a policy of the wrapped farm once per half-step and gives its unmasked orders one per step."""
+    """Adapter that calls the wrapped farm's policy once per half-step and gives its possible orders one per step."""
 
     env: MapFarm
 

@@ -1,7 +1,7 @@
 """The paper's action language (section 3.1): tuples, members of `MultiUnion[m]`, and arrays for compiled code.
 
-Regardless of its form, an action is a `Request` for an observation or an `Order` for an intervention. Each form has one
-conversion per direction.
+In code, an action is a `Request` for an observation or an `Order` for an intervention. Each form can be converted to
+these and back.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class Language:
         return MultiUnion(each, self.model.schedule)
 
     def from_pair(self, pair: tuple[Any, Any]) -> FarmerAction:
-        """Return the action for a pair (number, member of that space of the union)."""
+        """Return the action for a pair (index of a space in the union, member of that space)."""
         number, member = int(pair[0]), pair[1]
         if number < len(self._requests):
             return self._requests[number]
@@ -201,7 +201,7 @@ class Language:
     def to_model_action(self, pairs: Sequence[Any], acting: bool) -> Any:
         """Convert a gym action to the model's action space, in the acting or the observing half-step.
 
-        Actions of the other half-step are left out. ConfigError if the model's space has no such action.
+        Actions of the other half-step are left out. Raises ConfigError if the model's space has no such action.
         """
         model, actions = self.model, [self.from_pair(pair) for pair in pairs]
         orders = [action for action in actions if acting and isinstance(action, Order)]
@@ -227,7 +227,7 @@ class Language:
     # Observations.
 
     def item(self, path: ObservationPath, obs: Any) -> Item:
-        """Return the item for a path in an observation."""
+        """Return the item that a path selects from an observation."""
         return self.reader((path,))(obs)[0]
 
     @cached_property

@@ -86,10 +86,11 @@ class BasicRule:
     Args:
         init_configuration, actions_configuration: YAML files; a missing file is generated in its folder.
         free_observations: `(field, entity, name, path)` tuples, or variables as text.
-        terminal_conditions: any-of(all-of) `(observation, mapping, operator, value)`, or conditions as text.
+        terminal_conditions: groups of conditions `(observation, mapping, operator, value)`, or conditions as text; the
+            game ends when all conditions in any group hold.
         init, interventions, observations: the content of those files, as mappings.
         horizon: days after which the game is truncated.
-        max_action_schedule_size: the maximum number of actions per step, 1 unless the file sets it.
+        max_action_schedule_size: the maximum number of actions per step; by default, the file's value or 1.
         max_action_schedule_cost: the maximum total cost of a day's interventions.
         further: custom rules by name.
     """
@@ -216,7 +217,7 @@ def build_farm_model(
     """Build a farm's model from its parts.
 
     Raises:
-        ConfigError: gives the path of the mistake, in the configuration file if it is in one.
+        ConfigError: gives the path of the mistake, and names the configuration file if the mistake is in one.
     """
     for i, field in enumerate(fields):
         if not isinstance(field, Field):

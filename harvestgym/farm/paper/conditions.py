@@ -1,8 +1,8 @@
 """Conversion of the Farm-Gym paper's stopping conditions, `(observation, mapping, operator, value)`, to formulas.
 
-A mapping is a name or a Python function of a Range, `lambda x: x.value`. A function that JAX can trace is compiled.
-Other functions (those that branch on values or call other libraries) are called in Python once a day, and work only in
-a `Farm`.
+A mapping is a name or a Python function of a Range, such as `lambda x: x.value`. A function that JAX can trace is
+compiled. Other functions (those that branch on values or call other libraries) are called in Python once a day, and
+work only in a `Farm`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ SPELLINGS = {"ni": "not in", "=": "=="}
 
 
 class ConditionReader:
-    """Converter from any-of(all-of) conditions to text; Python functions get names in `functions`."""
+    """Converts groups of conditions to text, `and` within a group; Python functions get names in `functions`."""
 
     functions: dict[str, Predicate]
 
@@ -86,14 +86,14 @@ def _list_values(value: Any, several: bool, where: str) -> list[Any]:
 
 
 class Range:
-    """A farm value as passed to a mapping: an array with a `value`, which can be compared with label words."""
+    """A farm value as passed to a mapping: an array with a `value`, which can be compared with labels."""
 
     def __init__(self, array: Any, meta: Meta) -> None:
         self.array, self._meta = array, meta
 
     @property
     def value(self) -> Any:
-        """The number, word or array; in compiled code a labelled value stays a Range, which compares with words."""
+        """The number, word or array; in compiled code, a labelled value stays a Range, for comparison with words."""
         if not isinstance(self.array, (np.ndarray, np.generic)):
             return self if self._meta.labels else self.array
         array = np.asarray(self._meta.labels)[self.array.astype(int)] if self._meta.labels else self.array
@@ -135,7 +135,7 @@ class Predicate:
         self._operator = type(parse_formula(f"x.x {sign} {'[0]' if self._several else 0}").ops[0])
 
     def __call__(self, numbers: jax.Array, meta: Meta) -> jax.Array:
-        """Evaluate the condition for a variable's numbers, in compiled code or else in Python."""
+        """Evaluate the condition for a variable's numbers, in compiled code if possible, otherwise in Python."""
         for argument in (Range(numbers, meta), numbers):
             try:
                 out = self.function(argument)

@@ -52,7 +52,7 @@ class Farm(GymEnv):
     Args:
         fields, farmers, scoring, rules: the parts described in section 3.1.
         mode: "ao", "po" or "fo".
-        seed: the seed for the first episode, if `reset` gets none.
+        seed: the seed for the first episode, used if `reset` is called without a seed.
         context: the parameters to draw at random, and when, as in a farm file (section 2).
         name: the name that `print` shows.
         render_mode: as in Gymnasium.
@@ -158,7 +158,7 @@ class Farm(GymEnv):
         return self.gym_step(action)
 
     def gym_step(self, action: Any) -> tuple[Any, float, bool, bool, Info]:
-        """Carry out a member of `action_space`, a set of pairs; any other raises ConfigError and does nothing."""
+        """Carry out a member of `action_space`, a set of pairs; any other action raises ConfigError without effect."""
         return self._do(self._from_gym(action))
 
     def farmgym_step(self, schedule: Sequence[Any]) -> tuple[list[Item], float, bool, bool, Info]:

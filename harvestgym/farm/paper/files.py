@@ -1,7 +1,7 @@
 """The Farm-Gym paper's separate YAML files (section 3.1.4), which are read if they exist and generated otherwise.
 
 They hold trees of fields, entities and names, with plots as `'(0, 0)'`, intervals as `(1, 10)` and `'*'` for a whole
-observation. They are converted to the form of a farm file on reading; names keep their spelling.
+observation. They are converted to the form of a farm file when read; names keep their spelling.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Source:
         return otherwise if self.path is None else str(self.path)
 
     def read(self) -> Mapping[str, Any]:
-        """Return its content, empty if the file is not generated yet; ConfigError if its folder does not exist."""
+        """Return its content, empty if the file does not exist yet; ConfigError if its folder does not exist."""
         if self.path is None:
             return _mapping(self._value, "rules")
         if self.path.exists():
@@ -133,7 +133,7 @@ def _read_observations(tree: Any, where: str) -> list[str]:
 
 
 def _list_paths(below: Any, above: tuple[Any, ...], where: str) -> Iterator[tuple[Any, ...]]:
-    """Yield every path of a tree of observations, `'*'` and plots included."""
+    """Yield every path in a tree of observations, including `'*'` and plots."""
     if below is None or below == {}:
         yield above
     elif isinstance(below, Mapping):
@@ -162,7 +162,7 @@ def read_score(values: Mapping[str, Any], keys: Sequence[str], where: str) -> di
 
 
 def init_text(names: NameTable) -> str:
-    """Return an init file with every variable that can be initialised, all left to the entities."""
+    """Return an init file that lists every variable that can be initialised, and leaves all values to the entities."""
     lines = ["# Initial values: one, a list to draw from, or an interval '(low, high)'; empty is left to the entity."]
     for field in names.fields:
         lines.append(f"{field.name}:")

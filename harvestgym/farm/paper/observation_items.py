@@ -28,7 +28,7 @@ class ObservationPath(NamedTuple):
 
     @classmethod
     def of(cls, entity: EntityKey, key: str, plot: Any) -> ObservationPath:
-        """Return the path for an entity's variable or group, on a plot or (None) on all plots, in canonical names."""
+        """Return the path for an entity's variable or group, on one plot or (None) all plots, in canonical names."""
         name, *keys = key.split("/")
         return cls(entity, name, (*keys, *([] if plot is None else [tuple(plot)])))
 
@@ -75,7 +75,7 @@ def split_observation(written: Any, where: str) -> tuple[Any, Any, str, Any]:
 
 
 def write_variable(written: Any, where: str) -> str:
-    """Return `(field, entity, name, path)` as variable text, which the farm checks; return text unchanged."""
+    """Return `(field, entity, name, path)` as a variable's name, to be checked by the farm; return text unchanged."""
     if isinstance(written, str):
         return written
     field, entity, key, plot = split_observation(written, where)
@@ -104,7 +104,7 @@ def is_free(path: ObservationPath, model: FarmModel) -> bool:
 
 
 def _every_path(names: NameTable) -> Iterator[ObservationPath]:
-    """Yield every variable and every group of variables, whole, and each variable on each plot."""
+    """Yield every variable and group of variables on all plots, and each variable on each single plot."""
     for where, tree in names.tree.items():
         yield from (ObservationPath(where, path[0], path[1:]) for path in _paths(tree, names.shapes[where[0]]))
 

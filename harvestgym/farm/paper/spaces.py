@@ -71,7 +71,7 @@ class MultiUnion(Sequence):
         return self.union.is_np_flattenable
 
     def sample(self, mask: tuple[Any, ...] | None = None, probability: tuple[Any, ...] | None = None) -> Any:
-        """Sample a set of uniform size from 0 to m from the union; duplicates are removed, so it may be smaller."""
+        """Sample a set whose size is uniform from 0 to m; duplicates are then removed, so it may be smaller."""
         size = int(self.np_random.integers(0, self.most + 1))
         drawn = [self.union.sample(mask=mask, probability=probability) for _ in range(size)]
         written = self.union.to_jsonable(drawn)
@@ -125,7 +125,7 @@ def _flatten_space(space: MultiUnion) -> gymnasium.spaces.Box:
 
 
 def state_space(names: NameTable) -> spaces.Tuple:
-    """Return a tuple space with a component for each variable; a `Dict` for a variable with parts."""
+    """Return a tuple space with a component for each variable, which is a `Dict` for a variable with parts."""
     return spaces.Tuple([_space(below) for tree in names.tree.values() for below in tree.values()])
 
 

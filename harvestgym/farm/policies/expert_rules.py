@@ -1,7 +1,7 @@
 """Compiled rules: a condition, and the order to give or the observation to request if it holds.
 
-A rule policy sees only what the farm shows, runs compiled, and applies the rules in order. If observations cost,
-conditions can read what was requested; no rule acts on what was not observed.
+A rule policy is compiled, sees only what the farm shows, and applies the rules in order. On farms where observations
+have a cost, conditions can read what was requested; no rule acts on unobserved values.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ class RuleSet:
         return jax.lax.sort(keys, num_keys=3)[3][: self.schedule]
 
     def _remember(self, carry: ExpertMemory, done: jax.Array) -> ExpertMemory:
-        """Return the next memory: days are counted for interventions and observations in their own half-step only."""
+        """Return the next memory; interventions and observations count days only in their own half-steps."""
         since = jnp.where(done, 1, jnp.minimum(carry.since + 1, LONG_AGO))
         due = jnp.where(carry.acting, ~self._asking, self._asking)
         return ExpertMemory(jnp.where(due, since, carry.since), carry.acting ^ (self.offered is not None))
