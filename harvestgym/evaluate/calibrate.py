@@ -124,7 +124,7 @@ def curves(
     seed: int = 0,
     days: int | None = None,
 ) -> dict[str, np.ndarray]:
-    """Return each variable's daily median over seasons, (days + 1,), from the start to `days`, by default the horizon."""
+    """Return each variable's daily median over seasons, (days + 1,); by default, the seasons run to the horizon."""
     watched = tuple(find_watched(env, name) for name in variables)
     last = int(env.params.horizon) if days is None else days
     found = _run_median(env, last, watched, _choose_policy(env, policy), _make_keys(seed, seasons), params)
