@@ -116,7 +116,7 @@ def spec(id: str) -> EnvSpec:
 
 def find_family(path: str | Path) -> str:
     """Return the family of a file, determined by its keys; "farm" if the file is missing or no other family fits."""
-    from .core import yaml_io  # PyYAML, which a plain import does without
+    from .core import yaml_io  # PyYAML, which a plain import does not need
 
     data = yaml_io.read_file(Path(path)) if Path(path).is_file() else {}
     keys = set(data) if isinstance(data, dict) else set()
@@ -131,7 +131,7 @@ def doc(id: str, env: object = None) -> str:
 
 
 def hard(id: str) -> str:
-    """Return, on one line, why an environment is hard, as its own file states; empty if the file does not."""
+    """Return a line from an environment's own file on why it is hard; empty if the file has none."""
     return str(_description(id).get("hard", "")).strip()
 
 
@@ -147,7 +147,7 @@ def locate_file(id: str) -> Path:
 
 
 def _description(id: str) -> dict[str, Any]:
-    from .core import yaml_io  # PyYAML, which a plain import does without
+    from .core import yaml_io  # PyYAML, which a plain import does not need
 
     path = locate_file(id)
     return yaml_io.read_file(path) if path.is_file() else {}

@@ -75,7 +75,7 @@ class RecordedEpisode(NamedTuple):
         return Image.fromarray(to_rgb(seen, width))
 
     def film(self, width: int = 960, fps: float = 10, frames: int = 600) -> EpisodeFrames:
-        """Return the video, with at most about `frames` pictures; notebooks show it."""
+        """Return the video, with up to about `frames` pictures; notebooks show it."""
         from harvestgym.render.video import EpisodeFrames, choose_steps
 
         steps = choose_steps(len(self.record["reward"]), frames, self.timeline.last_event)

@@ -170,8 +170,8 @@ def find_idle_action(id: str, env: Env[Any, Any]) -> Any:
 def policy_named(id: str, env: Env[Any, Any], name: Any) -> Policy:
     """Make a policy for an id from a name or an agent (see `core.policy.make_policy`); ConfigError for an unknown name.
 
-    The names are the family's own, `random`, `none` (no action), and `mixed`: the expert, which acts at random with
-    a probability that differs between episodes (`mixed_policy`).
+    Valid names are those of the family, `random`, `none` (no action), and `mixed`: the expert, which acts at random
+    with a probability that differs between episodes (`mixed_policy`).
     """
     if not isinstance(name, str):
         return make_policy(env, name)
@@ -187,7 +187,7 @@ def policy_named(id: str, env: Env[Any, Any], name: Any) -> Policy:
 
 
 def find_policy(id: str, env: Env[Any, Any], name: Any) -> tuple[Env[Any, Any], Policy]:
-    """Return an environment and its policy, named as in `policy_named`, `module:function` or `file.py:function`.
+    """Return an environment and its policy, by name as in `policy_named`, `module:function` or `file.py:function`.
 
     The function receives the id and the environment. It returns a `Policy`, or a pair of another environment, such as
     a wrapped one, and its `Policy`.

@@ -25,7 +25,7 @@ from .statistics import Summary, format_mean, summarise
 REFERENCE_RETURNS = Path(__file__).with_name("reference_returns.json")
 
 LEAST_GAP = 1e-3
-"""Smallest difference between the expert and doing nothing for which a score is defined."""
+"""Smallest difference between the returns of the expert and of doing nothing for which a score is defined."""
 
 
 class ReferenceReturn(NamedTuple):
@@ -74,7 +74,7 @@ class PolicyScore:
         return f"{type(self).__name__}({what}: return {self.summary}{value})"
 
     def to_table(self) -> Table:
-        """Make a table with a row for the policy and each reference point."""
+        """Make a table with a row for the policy and one for each reference point."""
         own = self.summary
         mine = ReferenceReturn(self.seasons, own.mean, own.low, own.high, own.cvar10)
         named = {self.policy: mine} | {f"reference: {name}": point for name, point in self.references.items()}

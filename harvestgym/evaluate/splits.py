@@ -81,7 +81,7 @@ def split(id: str, name: str) -> Split:
 def split_sites(id: str, name: str) -> Split:
     """Return a split of a one-field farm in which each season draws one of the split's weather sites.
 
-    A site includes its latitude and altitude, and is not observed. Both splits have the same spaces.
+    The site, which sets the latitude and altitude, is not observed. Both splits have the same spaces.
     """
     file, seeds = _read_split(name)
     context = {"every": "episode", "shown": [], "draws": {"Field-0": [_locate(site) for site in file.sites]}}

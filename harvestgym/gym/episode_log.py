@@ -70,7 +70,7 @@ class FrameBuffer:
 def family_of(kind: type) -> ModuleType | None:
     """Find the module with `record` and `scene` for an environment class; None if there is none.
 
-    The class attribute `family` names the module; without it, it is the module of the class.
+    The class attribute `family` names the module; by default, it is the module of the class.
     """
     for cls in kind.__mro__:
         name = vars(cls).get("family")

@@ -98,7 +98,7 @@ def _to_y(value: float, low: float, high: float, frame: Box) -> float:
 
 
 def _make_ticks(low: float, high: float, most: int) -> list[float]:
-    """Return round numbers between two ends, at most about `most` of them."""
+    """Return up to about `most` round numbers between two ends."""
     span = high - low
     if span <= 0:
         return [low]

@@ -38,7 +38,7 @@ def draw_figure(charts: Sequence[Chart], step: str, columns: int = 3, title: str
 
 
 def make_panels(page: Any, number: int, columns: int = 0) -> np.ndarray:
-    """Make axes for charts on a Matplotlib page with `columns` columns, by default as many as rows; set its size."""
+    """Make axes for charts on a Matplotlib page with `columns` columns, by default as many as rows; set the size."""
     columns = columns or math.ceil(math.sqrt(number))
     rows = math.ceil(number / columns)
     page.set_size_inches((4.2 * columns, 3.0 * rows) if columns > 1 else (10, 1.9 * rows))

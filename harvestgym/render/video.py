@@ -43,7 +43,7 @@ PALETTE_SIZE = 255
 
 
 def choose_steps(steps: int, most: int = MAX_FRAMES, last_event: int | None = None) -> list[int]:
-    """Choose steps of an episode for a video: at most about `most` of the steps 0 to `steps` - 1.
+    """Choose up to about `most` of the steps 0 to `steps` - 1 of an episode for a video.
 
     If more than `MOST_IDLE` steps without actions or rewards follow `last_event`, only the last step is shown.
     """

@@ -131,7 +131,7 @@ def _make_episode(rows: Mapping[str, np.ndarray], about: Mapping[str, Any], seed
 
 
 def _fill_tree(names: Any, rows: Mapping[str, np.ndarray]) -> Any:
-    """Return a tree of column names with their values; lists, the JSON form of tuples, become tuples again."""
+    """Replace the column names in a tree by their values; lists, the JSON form of tuples, become tuples again."""
     if isinstance(names, str):
         return rows[names]
     if isinstance(names, dict):

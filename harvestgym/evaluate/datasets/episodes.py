@@ -31,7 +31,7 @@ DEMONSTRATION_BATCH = 10
 
 @dataclass(frozen=True)
 class Episode:
-    """One episode of n steps; observations and actions are pytrees, as in their spaces.
+    """One episode of n steps; observations and actions are pytrees with the structure of their spaces.
 
     Attributes:
         observations: leaves with a leading axis n + 1; the first entry is from the reset.
