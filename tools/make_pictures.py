@@ -78,7 +78,7 @@ def draw(id: str, family: Any) -> Path:
 
 
 def without_sidebar(scene: Scene) -> Scene:
-    """Return a scene without words and legend, which leaves more room for the map."""
+    """Return a scene without words and legend, so that the map has more room."""
     panels = [panel for panel in scene.panels if not isinstance(panel, Words)]
     return Scene(scene.title, tuple(bare(panel) if isinstance(panel, Map) else panel for panel in panels))
 
