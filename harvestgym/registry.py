@@ -1,4 +1,4 @@
-"""Registry of environment ids: specs are data, and code is named by strings and loaded when used.
+"""Registry of environment ids: specs are data, and refer to code by strings, so that it is loaded only when used.
 
 Importing this module lists the catalogue folders (file names only); it imports neither JAX nor a family.
 """
@@ -106,7 +106,7 @@ def spec(id: str) -> EnvSpec:
     if isinstance(id, str) and id.endswith(FARM_SUFFIXES):
         return EnvSpec(id, f"harvestgym.{find_family(id)}.family:from_yaml", {"path": id})
     if not isinstance(id, str) or id not in _SPECS:
-        names = {known.rpartition("/")[2]: known for known in _SPECS}  # all ids of a family start alike
+        names = {known.rpartition("/")[2]: known for known in _SPECS}  # all ids of a family have the same prefix
         if close := difflib.get_close_matches(str(id).rpartition("/")[2], names, n=1, cutoff=0.5):
             raise ConfigError(f"environment: expected a known name, got {id!r}; try {names[close[0]]!r}")
         hint = f"try `harvestgym list`, which prints all {len(_SPECS)} ids, or the path of a farm file, *.yaml"
@@ -116,7 +116,7 @@ def spec(id: str) -> EnvSpec:
 
 def find_family(path: str | Path) -> str:
     """Return the family of a file, determined by its keys; "farm" if the file is missing or no other family fits."""
-    from .core import yaml_io  # PyYAML, which a plain import does without
+    from .core import yaml_io  # PyYAML, which a plain import does not need
 
     data = yaml_io.read_file(Path(path)) if Path(path).is_file() else {}
     keys = set(data) if isinstance(data, dict) else set()
@@ -125,13 +125,13 @@ def find_family(path: str | Path) -> str:
 
 
 def doc(id: str, env: object = None) -> str:
-    """Return the description in a catalogue or farm file, on one line, or else that of the class of `env`."""
+    """Return the description in a catalogue or farm file, or else of the class of `env`, on one line."""
     text = str(_description(id).get("doc", "")).strip()
     return text or ("" if env is None else (type(env).__doc__ or "").partition("\n")[0])
 
 
 def hard(id: str) -> str:
-    """Return why an environment is hard, from its own file, on one line; empty if there is no such entry."""
+    """Return a line from an environment's own file on why it is hard; empty if the file has none."""
     return str(_description(id).get("hard", "")).strip()
 
 
@@ -147,14 +147,14 @@ def locate_file(id: str) -> Path:
 
 
 def _description(id: str) -> dict[str, Any]:
-    from .core import yaml_io  # PyYAML, which a plain import does without
+    from .core import yaml_io  # PyYAML, which a plain import does not need
 
     path = locate_file(id)
     return yaml_io.read_file(path) if path.is_file() else {}
 
 
 def ids(family: str | None = None, tag: str | None = None) -> list[str]:
-    """Return all ids, or those in a family or with a tag. ConfigError for a tag that none of them has."""
+    """Return all ids, or those in a family or with a tag. ConfigError if none of them has the tag."""
     found = sorted(i for i in _SPECS if family is None or i.partition("/")[0] == family)
     if tag is None:
         return found
@@ -172,7 +172,7 @@ def make(id: str, **overrides: Any) -> Env[Any, Any]:
     Args:
         id: a registered id or a path.
         overrides: arguments of its family's `make` (in `farm.family`, `fishing.family`, `forager.family`) except
-            `name`: entries that replace those in the file, and `entities` and `interface` for farms.
+            `name`: entries that replace those in the file and, for farms, `entities` and `interface`.
 
     Raises:
         ConfigError: for an unknown id or argument, with the nearest valid name, or for an invalid value.

@@ -1,1 +1,1 @@
-"""Programs that make pages, pictures and golden files, and that check them."""
+"""Programs that generate docs pages, pictures and golden files, and programs that check the repository."""

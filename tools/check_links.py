@@ -1,4 +1,4 @@
-"""Check the links of a built site, `python tools/check_links.py out/site`: every file and every anchor exists."""
+"""Check that each link in a built site leads to an existing file and anchor: `python tools/check_links.py out/site`."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from urllib.parse import unquote, urlsplit
 
 
 class Page(HTMLParser):
-    """The anchors of a page, and the addresses that it refers to."""
+    """The anchors of a page and the addresses that it links to."""
 
     def __init__(self) -> None:
         super().__init__()
         self.anchors, self.links = {"", "top"}, set[str]()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Collect the attributes of a tag that are anchors or addresses."""
+        """Collect anchors and addresses from the attributes of a tag."""
         for name, value in attrs:
             if name in ("id", "href", "src"):
                 (self.anchors if name == "id" else self.links).add(value or "")
@@ -32,7 +32,7 @@ def read(path: Path) -> Page:
 
 
 def find_mistake(path: Path, link: str) -> str:
-    """Return the mistake in a link of a page; nothing for a good link, or one to another site."""
+    """Return what is wrong with a link on a page; empty for a correct link or a link to another site."""
     if (parts := urlsplit(link)).scheme or parts.netloc:
         return ""
     target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
@@ -42,7 +42,7 @@ def find_mistake(path: Path, link: str) -> str:
 
 
 def main(site: Path) -> int:
-    """Print every wrong link of a site; return their number."""
+    """Print every broken link of a site; return their number."""
     pages = sorted(site.resolve().rglob("*.html"))
     links, wrong = [(page, link) for page in pages for link in sorted(read(page).links)], 0
     for path, link in links:

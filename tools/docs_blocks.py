@@ -1,4 +1,4 @@
-"""Blocks of the docs that programs write: the lines between `<!-- NAME -->` and `<!-- end NAME -->` of a page."""
+"""Generated blocks of the docs: the lines between `<!-- NAME -->` and `<!-- end NAME -->` on a page."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PICTURES = DOCS / "pictures"
 
 
 def put(page: str, name: str, lines: Iterable[str]) -> None:
-    """Put lines into their block of a page of the docs; SystemExit where it has not exactly one."""
+    """Replace the named block on a docs page; SystemExit unless the page has exactly one such block."""
     path, (start, end) = DOCS / page, (f"<!-- {name} -->", f"<!-- end {name} -->")
     block = "\n".join([start, "", *lines]).rstrip() + f"\n\n{end}"
     text, count = re.subn(f"{start}.*?{end}", lambda _: block, path.read_text(encoding="utf-8"), flags=re.DOTALL)
@@ -24,6 +24,6 @@ def put(page: str, name: str, lines: Iterable[str]) -> None:
 
 
 def body(tables: Table | Iterable[Table]) -> list[str]:
-    """Tables in Markdown, their titles in bold."""
+    """Return tables as Markdown with their titles in bold."""
     lines = [line for table in ([tables] if isinstance(tables, Table) else tables) for line in markdown(table)]
     return [f"**{line[3:]}**" if line.startswith("## ") else line for line in lines]

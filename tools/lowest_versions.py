@@ -1,4 +1,4 @@
-"""Print the lowest versions that pyproject.toml allows, as pins for pip, to try them.
+"""Print the lowest versions that pyproject.toml allows, as pins for pip, so that they can be tested.
 
 python -m venv low && low/bin/pip install $(python tools/lowest_versions.py) && low/bin/pip install --no-deps .
 low/bin/python -m pytest -n 0 tests/core/test_config.py tests/farm/engine/test_engine.py \\
@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 LEFT_OUT = ("build", "hatch", "minari", "playwright", "pyet", "pyright", "refet", "ruff", "twine")
-"""Tools of development, and Minari, which asks for NumPy 2: no part of what is tried."""
+"""Requirements that are not tested at their lowest version: development tools, and Minari, which needs NumPy 2."""
 
 
 def lowest(extra: str = "dev") -> list[str]:

@@ -24,13 +24,13 @@ COLOURS = {"farm": "#e8f1e0", "fishing": "#e0ecf5", "forager": "#f5ecdc"}
 
 
 def text(x: float, y: float, words: str, size: int = 14, weight: str = "normal", colour: str = "#222") -> str:
-    """Return a line of text that starts at (x, y)."""
+    """Return an SVG line of text that starts at (x, y)."""
     style = f'font-size="{size}" font-weight="{weight}" fill="{colour}"'
     return f'<text x="{x:g}" y="{y:g}" {style}>{escape(words)}</text>'
 
 
 def box(x: float, y: float, width: float, height: float, name: str) -> list[str]:
-    """Return a folder: its name, one line about it, and for a family its layers from top to bottom."""
+    """Draw the box of a folder: its name, one line about it and, for a family, its layers from top to bottom."""
     colour = COLOURS.get(name, "#f4f3f0")
     shape = f'<rect x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" rx="8" fill="{colour}" stroke="#bbb"/>'
     lines = [shape, text(x + 12, y + 24, f"{name}/", 17, "bold"), text(x + 12, y + 43, SAYS[name], 12, colour="#555")]
@@ -45,12 +45,12 @@ def _wrapped(layer: tuple[str, ...], most: int = 3) -> list[str]:
 
 
 def _rows(family: str, upto: int | None = None) -> int:
-    """Return the lines of text of the upper layers of a family."""
+    """Return the number of lines that the upper layers of a family take in its box."""
     return sum(len(_wrapped(layer)) for layer in list(reversed(ORDERS.get(family, ())))[:upto])
 
 
 def draw() -> str:
-    """Return the picture: the upper layers import the lower ones."""
+    """Return the diagram as SVG; upper layers import lower ones."""
     y, lines = 46.0, [text(LEFT, 28, "Each folder imports only folders below it.", 14, colour="#555")]
     for layer in reversed(LAYERS):
         height = 56 + (10 + 17 * max(_rows(name) for name in FAMILIES) if layer == FAMILIES else 0)

@@ -1,9 +1,9 @@
-"""Make every table and figure of the docs, or some of them by the name of their part.
+"""Make every table and figure in the docs, or only those of the named parts.
 
-python tools/make_docs.py                   # everything: hours on two cores, most for agents and the leaderboard
-python tools/make_docs.py studies training  # some parts: those of `PARTS`, agents, screens
+python tools/make_docs.py                   # everything; takes hours on two cores, mostly for agents and leaderboard
+python tools/make_docs.py studies training  # some parts: a key of `PARTS`, agents or screens
 
-Needs all extras and what .ci/run installs in addition; `screens` a Chromium.
+Needs all extras and the additional packages that .ci/run installs; `screens` also needs Chromium.
 """
 
 from __future__ import annotations
@@ -55,14 +55,14 @@ PARTS = {
         "tools/make_monitor.py",
     ],
 }
-"""What Python is asked for, from the root of the repository."""
+"""The Python command lines of each part, run from the root of the repository."""
 
 SHOTS = {"replay-desktop": "replay"}
-"""Screens that have another name in the docs."""
+"""Screenshots that have a different name in the docs."""
 
 
 def screens() -> None:
-    """Take the pages in a browser, as the tests see them; those that the docs show are kept."""
+    """Take screenshots of the pages by running the browser tests, and keep those that the docs show."""
     with tempfile.TemporaryDirectory() as folder:
         tests = "-m pytest -n 0 tests/play/test_page.py tests/render/test_replay.py"
         python(tests, HARVESTGYM_SHOTS=folder)
@@ -73,19 +73,19 @@ def screens() -> None:
 
 
 def agents() -> None:
-    """Train the agents of the leaderboard by the commands that it keeps."""
+    """Train the agents of the leaderboard with the commands stored in it."""
     rows = json.loads((ROOT / "docs" / "leaderboard.json").read_text(encoding="utf-8"))["rows"]
     for command in dict.fromkeys(row["training"]["command"] for row in rows if row.get("training")):
         python(f"{command.removeprefix('python ')} --out docs")
 
 
 def python(arguments: str, **environment: str) -> None:
-    """Run a line of `PARTS`; CalledProcessError if it fails."""
+    """Run Python with a command line from `PARTS`; CalledProcessError if it fails."""
     subprocess.run([sys.executable, *shlex.split(arguments)], cwd=ROOT, env=os.environ | environment, check=True)
 
 
 def main() -> None:
-    """Make the parts that are named, or all."""
+    """Make the parts named on the command line, or all of them."""
     others = {"agents": agents, "screens": screens}
     known = [*PARTS, *others]
     wanted = sys.argv[1:] or known

@@ -1,8 +1,8 @@
-"""Write the golden trajectories, tests/golden/<id>.json: what one season of an id is, at a few days.
+"""Write the golden trajectories, tests/golden/<id>.json: the values in one season of an id at a few steps.
 
 python tools/make_golden.py [ID ...]    # all of `IDS`, or some of them
 
-Make them again when the behaviour of an id was meant to change, and say so in its history.
+Write them again after an intended change in the behaviour of an id, and document the change in the id's history.
 """
 
 from __future__ import annotations
@@ -26,24 +26,24 @@ IDS = (
     "fishing/logistic-survey-v0", "fishing/patches-v0",
     "forager/two-biome-v1", "forager/flowers-v1",
 )  # fmt: skip
-"""Fisheries that a rule can fish: in one found by dynamic programming, rounding decides between near ties."""
+"""Ids with a golden trajectory; no policy from dynamic programming, because rounding decides between its near ties."""
 
 POLICIES = {"fishing/logistic-survey-v0": "dfo", "fishing/patches-v0": "escapement", "forager": "planner"}
-"""Policies without tuning, by id or family; elsewhere the expert."""
+"""Untuned policies by id or family; all other ids use the expert."""
 
 ARGUMENTS = {"farm/corn-1x1-v2": {"soil": "sand"}, "farm/tomato-1x1-v2": {"soil": "loam"}}
-"""Arguments of make by id."""
+"""Arguments of `harvestgym.make` by id."""
 
 SEED = 1
 STEPS = (0, 1, 2, 10, 30, 60, 90)
-"""The steps that are kept, and the last."""
+"""The stored steps; the last step of the season is added."""
 
 DERIVED = ("info/", "forecast/")
-"""Parts of names that follow from the rest, and would make the files long."""
+"""Names that contain these parts are left out: they follow from the other values and would make the files long."""
 
 
 def fingerprint(id: str) -> dict[str, Any]:
-    """Return one season: its return, and each variable (over plots, a sum or a mean) at some steps."""
+    """Run one season; return its return, and the sum or mean over plots of each variable at some steps."""
     env = harvestgym.make(id, **ARGUMENTS.get(id, {}))
     policy = POLICIES.get(id) or POLICIES.get(id.partition("/")[0], "expert")
     record = record_episode(id, env, policy_named(id, env, policy), SEED)
@@ -56,17 +56,17 @@ def fingerprint(id: str) -> dict[str, Any]:
 
 
 def _number(array: np.ndarray) -> int | float:
-    """Integers summed, so that they are compared exactly; the mean of other numbers, to seven figures."""
+    """Return the exact sum of integers, or the mean of other numbers to seven significant digits."""
     return int(np.sum(array)) if array.dtype.kind in "biu" else float(f"{np.mean(array, dtype=np.float64):.7g}")
 
 
 def path(id: str) -> Path:
-    """Return where the golden trajectory of an id is kept."""
+    """Return the path of an id's golden trajectory."""
     return FOLDER / f"{id.replace('/', '-')}.json"
 
 
 def text(golden: dict[str, Any]) -> str:
-    """JSON with a variable to a line."""
+    """Return JSON with one variable per line."""
     head = {name: value for name, value in golden.items() if name != "values"}
     lines = [f"    {json.dumps(name, ensure_ascii=False)}: {json.dumps(v)}" for name, v in golden["values"].items()]
     return json.dumps(head, indent=2)[:-2] + ',\n  "values": {\n' + ",\n".join(lines) + "\n  }\n}\n"

@@ -1,4 +1,4 @@
-"""Write docs/pictures/monitor.png: six variables of the expert's season of a bean, monitored while it is played.
+"""Write docs/pictures/monitor.png: six variables monitored during a season of the expert on a bean farm.
 
 python tools/make_monitor.py
 """
@@ -27,7 +27,7 @@ VARIABLES = [
 
 
 def main() -> None:
-    """Play the season and write the picture."""
+    """Run the season and write the picture."""
     env = GymEnv(registry.make(ID))
     policy = policy_named(ID, env.core, "expert").traced()
     act = jax.jit(policy.act)

@@ -1,8 +1,8 @@
-"""Write a page for every registered id under docs/<family>/, and the galleries, all of it from metadata.
+"""Write the docs pages that are derived from metadata: one per registered id, in docs/<family>/, and the galleries.
 
     python tools/make_pages.py
 
-`docs/conf.py` calls it when the site is built. The scores on the pages are those of docs/leaderboard.json.
+`docs/conf.py` calls `write_pages` when the site is built. The scores come from docs/leaderboard.json.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from harvestgym.registry import FAMILIES, doc, family_function, hard, locate_fil
 DOCS = Path(__file__).parent.parent / "docs"
 NOTE = "<!-- Made with the site by tools/make_pages.py; do not edit. -->"
 COLUMNS = 3
-"""Pictures in a row of a gallery."""
+"""Number of pictures per row of a gallery."""
 LONG = 25
-"""Rows above which a table is folded."""
+"""Maximum number of rows of a table that is not folded."""
 
 POLICIES = {
     "none": "does nothing",
@@ -45,7 +45,7 @@ POLICIES = {
     "optimum": "is dynamic programming that knows the year in which the episode ends",
     "oracle": "observes the current reward of every kind",
 }
-"""Rows of the scores, in words."""
+"""Explanations of the policies in the table of scores."""
 
 SEVERAL = (
     "These ids are PettingZoo parallel environments (`pip install '.[multi]'`). `harvestgym.make_parallel(id)` makes "
@@ -57,13 +57,13 @@ TITLES = {"farm": "Farm environments", "fishing": "Fishery environments", "forag
 
 
 def history(id: str) -> dict[str, str]:
-    """Return what each version of an environment changed, from its file and those that it extends."""
+    """Return the change in each version of an environment, from its file and the files that it extends."""
     known = read_extended(locate_file(id), id.partition("/")[0]).get("history", {})
     return {version: text for version, text in known.items() if int(version[1:]) <= int(id.rpartition("v")[2])}
 
 
 def page(id: str) -> str:
-    """Return the Markdown page of an id: its difficulty, a picture, facts, scores, tables and history."""
+    """Return the page of an id as Markdown: its difficulty, a picture, facts, scores, history and tables."""
     env = harvestgym.make(id)
     lines = [f"# {id}", "", NOTE, "", doc(id, env), "", f"**What is hard.** {hard(id)}", ""]
     lines += [f"![A step of the expert on {id}](../pictures/{id.replace('/', '-')}.png)", ""]
@@ -77,7 +77,7 @@ def page(id: str) -> str:
 
 
 def facts(id: str, env: Any) -> dict[str, str]:
-    """Return how an environment is made, its spaces and reward in words, its length and its policies."""
+    """Return facts in words: how to make the environment, its spaces, reward, episode length and policies."""
     horizon = int(getattr(env.params, "horizon", 0)) * (getattr(env, "steps_per_day", None) or 1)
     tags = getattr(getattr(env, "spec", None), "tags", [])
     reward = (inspect.getdoc(type(env).reward) or "").partition("\n")[0].removeprefix("Return ")
@@ -114,7 +114,7 @@ def describe_space(space: spaces.Space[Any]) -> str:
 
 
 def scores(id: str) -> list[str]:
-    """Return the scores of the leaderboard as Markdown."""
+    """Return an id's scores on the leaderboard as Markdown."""
     rows = [row for row in leaderboard() if row["id"] == id]
     lines = ["## Scores", ""]
     if not rows:
@@ -133,7 +133,7 @@ def scores(id: str) -> list[str]:
     if any(columns["score"]):
         lines[-2] += " The score is 0 for doing nothing and 1 for the expert."
     else:
-        del columns["score"]  # of foragers, where nobody can do nothing
+        del columns["score"]  # foragers have no score, because a forager cannot do nothing
     return lines + markdown(Table("", tuple(columns), list(zip(*columns.values(), strict=True))))[2:]
 
 
@@ -144,13 +144,13 @@ def leaderboard() -> list[dict[str, Any]]:
 
 
 def markdown(table: Table) -> list[str]:
-    """Return a table in Markdown under its title."""
+    """Return a table as Markdown, with its title as a heading."""
     head = [f"## {table.title}", "", _row(table.columns), _row(["---"] * len(table.columns))]
     return head + [_row(row) for row in table.rows] + [""]
 
 
 def fold(table: Table) -> list[str]:
-    """Return a table in Markdown under its title, folded if it is long."""
+    """Return a table as Markdown, with its title as a heading; long tables are folded."""
     title, blank, *rows = markdown(table)
     if len(table.rows) <= LONG:
         return [title, blank, *rows]
@@ -162,7 +162,7 @@ def _row(cells: list[str] | tuple[str, ...]) -> str:
 
 
 def farm_tables(env: FarmModel, tables: list[Table]) -> Iterator[Table]:
-    """Yield the tables of a farm's page: a row for many plots, and parameters where they are not those of a set."""
+    """Yield the tables of a farm's page; plots are merged, and only parameters that differ from their set are shown."""
     sets = {f"{f.name}/{slot.name}": (slot.kind, which)
             for f, spec in zip(env.fields, env.spec.fields.values(), strict=True)
             for slot, (_, which) in zip(f.slots, spec.entities, strict=True)}  # fmt: skip
@@ -180,7 +180,7 @@ def farm_tables(env: FarmModel, tables: list[Table]) -> Iterator[Table]:
 
 
 def join_plots(rows: list[tuple[str, ...]]) -> Iterator[tuple[str, ...]]:
-    """Yield the rows of an observation, those of one variable on several plots as one row."""
+    """Yield the rows of an observation; the rows of one variable on several plots are merged."""
     for _, group in itertools.groupby(rows, key=lambda row: (row[1].partition("/(")[0], row[2])):
         first, *_, last = [*group] * 2
         if first == last:
@@ -213,11 +213,11 @@ def read_set(kind: type[Any], which: str | Mapping[str, Any]) -> frozenset[tuple
 
 
 def set_pages() -> dict[Path, str]:
-    """Return a page for every parameter set of every kind of entity, and their list."""
+    """Return one page for each parameter set of each kind of entity, and a page that lists them."""
     folder, made, lists = DOCS / "farm" / "sets", {}, ["# Parameter sets", "", NOTE, ""]
     lists += ["Parameters of the entities of farms, each with its value, unit and source.", ""]
     for kind in map(load_kind, KINDS):
-        names = [name for name in read_sets(kind.file()) if name != "base"]  # no set, but the beginning of others
+        names = [name for name in read_sets(kind.file()) if name != "base"]  # not a complete set: other sets extend it
         lists += [f"- {kind.__name__}: " + ", ".join(f"[{n}]({kind.__name__.lower()}-{n}.md)" for n in names)]
         for name in names:
             table = make_parameter_table("", kind.named(name), name)
@@ -228,7 +228,7 @@ def set_pages() -> dict[Path, str]:
 
 
 def gallery(family: str) -> str:
-    """Return the page with a picture of every id of a family, which links to its page."""
+    """Return the gallery of a family: a picture of every id that links to the id's page."""
     cells = [_picture(id) for id in harvestgym.ids(family)]
     cells += [""] * (-len(cells) % COLUMNS)
     rows = [tuple(cells[at : at + COLUMNS]) for at in range(0, len(cells), COLUMNS)]
@@ -248,7 +248,7 @@ def _picture(id: str) -> str:
 
 
 def index() -> str:
-    """Return the list of all pages."""
+    """Return the page that lists all ids."""
     lines = ["# All environments", "", NOTE, ""]
     for family in FAMILIES:
         lines += [f"## {TITLES[family]}", "", f"The [gallery]({family}/index.md) shows a picture of each.", ""]
@@ -258,7 +258,7 @@ def index() -> str:
 
 
 def list_paths() -> list[Path]:
-    """List the paths of all pages that are made with the site, without making them."""
+    """List the paths of all generated pages without generating them."""
     sets = [(load_kind(kind), kind.lower()) for kind in KINDS]
     names = [f"farm/sets/{prefix}-{name}" for kind, prefix in sets for name in read_sets(kind.file())]
     lists = ["ids", "leaderboard", "farm/sets/index", *(f"{family}/index" for family in FAMILIES)]
@@ -266,13 +266,13 @@ def list_paths() -> list[Path]:
 
 
 def pages() -> dict[Path, str]:
-    """Return every page and its text."""
+    """Return the text of every page by path."""
     made = {DOCS / f"{id}.md": page(id) for id in harvestgym.ids()} | {DOCS / "ids.md": index()} | set_pages()
     return made | {DOCS / family / "index.md": gallery(family) for family in FAMILIES}
 
 
 def write_pages() -> None:
-    """Write the pages that changed."""
+    """Write the pages whose text has changed."""
     for path, text in pages().items():
         if not path.is_file() or path.read_text(encoding="utf-8") != text:
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,9 +1,9 @@
-"""Write docs/pictures/<family>-<name>.png: of each id the last of the steps of an expert's episode with most to see.
+"""Write docs/pictures/<family>-<name>.png: for each id, the step of an expert's episode that shows the most.
 
-python tools/make_pictures.py                         # every id whose family offers a scene, and season.png
-python tools/make_pictures.py fishing farm/game0-v2   # of families, or some
-python tools/make_pictures.py season                  # the season of a farm in one picture
-python tools/make_pictures.py film                    # a season of a farm as a film, small enough for a phone
+python tools/make_pictures.py                         # everything: every id whose family draws scenes, and both seasons
+python tools/make_pictures.py fishing farm/game0-v2   # some families or ids
+python tools/make_pictures.py season                  # season.png: the season of a farm in one picture
+python tools/make_pictures.py film                    # season.gif: a season of a farm, small enough for a phone
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ from harvestgym.render.video import write_video
 
 FOLDER = Path(__file__).parent.parent / "docs" / "pictures"
 WIDTH, COLOURS, SEED, MOST = 800, 256, 2, 400
-"""Of a picture, px and colours of its palette; of the episode; and the steps that are looked through."""
+"""Width of a picture in px, colours in its palette, seed of the episode, and about how many steps are compared."""
 
 SEASON, DPI = "farm/polyculture-3x4-v2", 80
-"""Whose season is drawn in one picture, and how fine."""
+"""The farm whose season is drawn in one picture, and the resolution of that picture."""
 
 FILM, FILM_WIDTH, FILM_FPS, FILM_STEPS, FILM_COLOURS = "farm/full-3x4-v1", 400, 8, 3, 32
-"""Whose season is filmed; the width in px, of a phone; the speed; days from a frame to the next; and the colours."""
+"""The farm whose season is filmed, the width in px (of a phone), frames per second, days per frame, and colours."""
 
 SHARE = 0.9
-"""Of the episode: on its last days little is left to see."""
+"""Fraction of the episode from which pictures are taken: its last days show little."""
 
 
 def main() -> None:
@@ -58,14 +58,14 @@ def main() -> None:
 
 
 def recorded(id: str, family: Any) -> tuple[Any, Any]:
-    """Return an id, and an episode of its expert, or of chance where it has none."""
+    """Return the environment of an id and a recorded episode of its expert, or of random actions without an expert."""
     env = registry.make(id)
     policy = "expert" if "expert" in family.policies(env) else "random"
     return env, record_episode(id, env, policy_named(id, env, policy), SEED)
 
 
 def draw(id: str, family: Any) -> Path:
-    """Return the picture of an id, in its file."""
+    """Write the picture of an id; return its path."""
     env, record = recorded(id, family)
     length = round(SHARE * len(record["reward"]))
     steps = range(0, length, max(1, length // MOST))[::-1]
@@ -78,18 +78,18 @@ def draw(id: str, family: Any) -> Path:
 
 
 def without_sidebar(scene: Scene) -> Scene:
-    """Return a scene without words and legend, so that the rest is large."""
+    """Return a scene without words and legend, so that the map has more room."""
     panels = [panel for panel in scene.panels if not isinstance(panel, Words)]
     return Scene(scene.title, tuple(bare(panel) if isinstance(panel, Map) else panel for panel in panels))
 
 
 def bare(panel: Map) -> Map:
-    """Return a map without its title and without meanings for a legend."""
+    """Return a map without its title and legend."""
     return replace(panel, title="", marks=tuple(replace(mark, meaning="") for mark in panel.marks), legend=())
 
 
 def write_film(scene: Callable[[int], Scene], timeline: Timeline) -> None:
-    """Write season.gif: every few days up to the last event, and the end."""
+    """Write season.gif with a frame every few days up to the last event, and one for the end."""
     steps = [*range(0, timeline.last_event or 0, FILM_STEPS), len(timeline.when) - 1]
     pictures = [Image.fromarray(to_rgb(scene(step), FILM_WIDTH)) for step in steps]
     few = [picture.quantize(FILM_COLOURS, kmeans=1, dither=Image.Dither.NONE).convert("RGB") for picture in pictures]

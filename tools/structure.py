@@ -2,7 +2,7 @@
 
 python tools/structure.py [ROOT] [--names] [--json]    # ROOT: a checkout, by default this one
 
-Nothing is imported: every figure is read from the syntax trees, so that an older checkout can be measured too.
+Nothing is imported: every figure is computed from syntax trees, so that older checkouts can be measured too.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ LAYERS = (
     ("core",), ("render",), ("gym",), FAMILIES, ("sweep",), ("adapters", "evaluate", "testing"),
     ("play", "cli"),
 )  # fmt: skip
-"""The import order: each layer may import the layers before it. Families do not import each other. A sweep knows the
-code that runs its cases by name only, so that evaluations, which are above it, can be made of cases."""
+"""The import order: each layer may import the layers before it. Families do not import each other. A sweep
+refers to the code that runs its cases by name only, so that evaluations, in a higher layer, can use cases."""
 
 ORDERS = {
     "farm": (
@@ -46,7 +46,7 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 class Import(NamedTuple):
-    """One import of a module of the package: the importer, the imported module, the line, and where it stands."""
+    """One import within the package: importing and imported module, line, and where the statement is."""
 
     importer: str
     imported: str
@@ -63,7 +63,7 @@ class Tree:
 
     @cached_property
     def modules(self) -> dict[str, ast.Module]:
-        """The modules of the package; a package is named like its folder."""
+        """The modules of the package by name; an `__init__.py` has the name of its folder."""
         return {_dotted(path, self.root): _parse(path) for path in sorted((self.root / PACKAGE).rglob("*.py"))}
 
     @cached_property
@@ -72,17 +72,17 @@ class Tree:
         return {_dotted(path, self.root) for path in (self.root / PACKAGE).rglob("__init__.py")}
 
     def lines(self, folder: str, pattern: str = "*.py") -> dict[str, int]:
-        """Return the lines of each file below a folder of the checkout."""
+        """Return the number of lines in each file below a folder of the checkout."""
         paths = sorted((self.root / folder).rglob(pattern))
         return {str(p.relative_to(self.root)): len(p.read_text(encoding="utf-8").splitlines()) for p in paths}
 
     def count_code(self) -> int:
-        """Return the lines of code of the package: without bare strings, comments, blank lines and imports."""
+        """Count the package's lines of code, without bare strings, comments, blank lines and imports."""
         return sum(_count_code(path.read_text(encoding="utf-8")) for path in (self.root / PACKAGE).rglob("*.py"))
 
     @cached_property
     def imports(self) -> list[Import]:
-        """Every import of a module of the package, also in functions and under TYPE_CHECKING."""
+        """Every import within the package, including those in functions and under TYPE_CHECKING."""
         return [found for name, tree in self.modules.items() for found in self._imports_of(name, tree)]
 
     def _imports_of(self, name: str, tree: ast.Module) -> Iterator[Import]:
@@ -95,24 +95,24 @@ class Tree:
                     yield Import(name, imported, node.lineno, id(node) in inside, id(node) in for_types)  # type: ignore[attr-defined]
 
     def _module(self, target: str) -> str | None:
-        """Return the module that `package.module.name` stands in; None outside the package."""
+        """Return the module that contains `package.module.name`; None outside the package."""
         while target and target not in self.modules:
             target = target.rpartition(".")[0]
         return target or None
 
     @cached_property
     def graph(self) -> dict[str, set[str]]:
-        """Return which module imports which. A package's `__init__` that only re-exports is a node of its own."""
+        """The modules that each module imports; a package's `__init__` is a node even if it only re-exports."""
         graph: dict[str, set[str]] = {name: set() for name in self.modules}
         for each in self.imports:
             graph[each.importer].add(each.imported)
         return graph
 
     def folder_graph(self, folder: str) -> dict[str, set[str]]:
-        """Return which child of a folder (a file, or a folder with all below it) imports which other child."""
+        """Return the siblings that each child of a folder imports; a child is a file, or a subfolder as a whole."""
         graph: dict[str, set[str]] = defaultdict(set)
         for each in self.imports:
-            if each.importer == folder:  # the façade of the folder re-exports its children
+            if each.importer == folder:  # the folder's `__init__` re-exports its children
                 continue
             one, other = (_child(name, folder) for name in (each.importer, each.imported))
             if one and other and one != other:
@@ -137,12 +137,12 @@ class Tree:
 
     @property
     def duplicates(self) -> dict[str, list[str]]:
-        """The public module-level names that several modules define."""
+        """The public module-level names that more than one module defines."""
         return {name: modules for name, modules in self.definitions.items() if len(modules) > 1}
 
 
 def cycles(graph: Mapping[str, Iterable[str]]) -> list[list[str]]:
-    """Return the strongly connected components of more than one node (Tarjan 1972), each sorted."""
+    """Return the strongly connected components with more than one node (Tarjan 1972), each sorted."""
     index: dict[str, int] = {}
     low: dict[str, int] = {}
     stack: list[str] = []
@@ -171,7 +171,7 @@ def cycles(graph: Mapping[str, Iterable[str]]) -> list[list[str]]:
 
 
 def measure(root: Path) -> dict[str, Any]:
-    """Return all figures of a checkout, JSON-able."""
+    """Return all figures of a checkout as JSON data."""
     tree = Tree(root)
     code, tests = tree.lines(PACKAGE), tree.lines("tests")
     folders = Counter(str(Path(path).parent) for path in code if not path.endswith("__init__.py"))
@@ -248,7 +248,7 @@ def _parse(path: Path) -> ast.Module:
 
 
 def _child(name: str, folder: str) -> str | None:
-    """Return the child of a folder that a module is or stands in."""
+    """Return the child of a folder that is, or contains, a module."""
     return name[len(folder) + 1 :].partition(".")[0] if name.startswith(f"{folder}.") else None
 
 
@@ -257,7 +257,7 @@ def _nodes_inside(tree: ast.AST, kinds: tuple[type, ...], holds: Any = lambda no
 
 
 def _targets(node: ast.AST, package: str) -> Iterator[str]:
-    """Yield the dotted names that an import statement names, relative ones resolved."""
+    """Yield the dotted names in an import statement, with relative names resolved."""
     if isinstance(node, ast.Import):
         yield from (alias.name for alias in node.names)
     elif isinstance(node, ast.ImportFrom):
@@ -268,7 +268,7 @@ def _targets(node: ast.AST, package: str) -> Iterator[str]:
 
 
 def _defined(tree: ast.Module) -> Iterator[str]:
-    """Yield the names that a module defines at its top level, imports left out."""
+    """Yield the names that a module defines at its top level, without imports."""
     for node in tree.body:
         if isinstance(node, (ast.FunctionDef, ast.ClassDef, ast.AsyncFunctionDef)):
             yield node.name
@@ -278,7 +278,7 @@ def _defined(tree: ast.Module) -> Iterator[str]:
 
 
 def main() -> None:
-    """Print the figures of a checkout."""
+    """Measure a checkout and print the figures."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("root", nargs="?", type=Path, default=Path(__file__).parents[1])
     parser.add_argument("--names", action="store_true", help="list the duplicate names and the cycles")

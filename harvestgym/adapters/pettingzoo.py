@@ -32,7 +32,7 @@ def make_fleets(fleets: int = 3, **overrides: Any) -> CommonsModel:
 
 
 def make_foragers(number: int = 2, **overrides: Any) -> SharedWorld:
-    """Make foragers that collect from one map in the world with two biomes."""
+    """Make foragers that collect from one shared map of the two-biome world."""
     model: Any = registry.make("forager/two-biome-v1", **overrides)
     return SharedWorld(model, number)
 
@@ -46,7 +46,7 @@ PARALLEL: dict[str, Callable[..., Any]] = {
 
 
 def make_parallel(id: str, render_mode: str | None = None, **arguments: Any) -> ParallelEnv:
-    """Make a PettingZoo parallel environment; other arguments are passed to its function and the underlying id."""
+    """Make the PettingZoo parallel environment of an id; `arguments` are passed on to the function that makes it."""
     check_name("environment", id, PARALLEL)
     return ParallelEnv(PARALLEL[id](**arguments), render_mode)
 

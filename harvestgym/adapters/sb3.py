@@ -23,8 +23,8 @@ _ROW_METHODS = ("action_masks", "render")
 class SB3VecEnv(BaseVecEnv):
     """A batch of environments for Stable-Baselines3 algorithms.
 
-    Environments restart in the same step in which an episode ends, as in `DummyVecEnv`; the last info of the episode
-    contains `terminal_observation`. Attributes are the same for all rows of the batch.
+    An environment restarts in the step that ends its episode, as in `DummyVecEnv`; the info of this step contains
+    `terminal_observation`. All rows of the batch have the same attributes.
     """
 
     def __init__(self, env: Env[Any, Any], num_envs: int, params: Any = None, render_mode: str | None = None) -> None:
@@ -64,7 +64,7 @@ class SB3VecEnv(BaseVecEnv):
         return obs, reward.astype(np.float32), over, rows
 
     def close(self) -> None:
-        """Do nothing; no resource needs closing."""
+        """Do nothing, because there is nothing to close."""
 
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
         """Return an attribute of the batch or its environment, repeated for each index."""
@@ -80,7 +80,7 @@ class SB3VecEnv(BaseVecEnv):
         self.batch.params = value
 
     def env_method(self, method_name: str, *method_args: Any, indices: Any = None, **method_kwargs: Any) -> list[Any]:
-        """Return the rows of `action_masks()` or `render()`."""
+        """Call `action_masks()` or `render()` for the batch, and return the selected rows."""
         check_name("method", method_name, [name for name in _ROW_METHODS if hasattr(self.batch, name)])
         rows = getattr(self.batch, method_name)(*method_args, **method_kwargs)
         return [None if rows is None else rows[i] for i in self._get_indices(indices)]

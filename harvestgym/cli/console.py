@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from harvestgym.core.view.tables import Table
 
 PIPE_WIDTH = 200
-"""Width of the output to a file or a pipe, in columns."""
+"""Width of output to a file or a pipe, in columns."""
 
 Id = Annotated[str, typer.Argument(help="an id from `harvestgym list`, or the path of your own file, my-farm.yaml")]
 PolicyName = Annotated[str, typer.Option(help="expert, random, mixed, none, or another policy for the id")]
@@ -43,12 +43,12 @@ class StartBar(Protocol):
 
 
 def check_engine(engine: str, writes: bool) -> None:
-    """Raise ConfigError with the install command if the engine, or writing a folder of cases, needs a missing extra."""
+    """Raise ConfigError, with the install command, if an extra is missing for the engine or for writing results."""
     check_extras("sweep", **({"data": "pyarrow"} if writes else {}), **({"ray": "ray"} if engine == "ray" else {}))
 
 
 def make_console() -> Console:
-    """Return a console for standard output, `PIPE_WIDTH` columns wide if that is not a terminal."""
+    """Return a console for standard output; it is `PIPE_WIDTH` columns wide unless it is a terminal."""
     from rich.console import Console
 
     console = Console()
@@ -56,7 +56,7 @@ def make_console() -> Console:
 
 
 def print_table(table: Table, console: Console | None = None, cut: bool = False) -> None:
-    """Print a table; `cut` limits rows to one line. Names are not wrapped if that leaves room for the rest."""
+    """Print a table; `cut` truncates each row to one line. Names are not wrapped if the other columns have room."""
     from rich.table import Table as RichTable
     from rich.text import Text
 
@@ -84,7 +84,7 @@ def progress_bars(quiet: bool = False) -> Iterator[StartBar]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TimeElapsedColumn, TimeRemainingColumn
 
-    share = TaskProgressColumn(show_speed=True)  # shows no share for a bar without a total
+    share = TaskProgressColumn(show_speed=True)  # shows no percentage for a bar without a total
     columns = ("{task.description}", BarColumn(), TimeElapsedColumn(), share, TimeRemainingColumn())
     console = Console(stderr=True)
     with Progress(*columns, console=console, disable=quiet or not console.is_terminal, transient=True) as progress:

@@ -82,7 +82,7 @@ def write_entity(name: str, folder: Path) -> list[Path]:
         folder: created if missing.
 
     Raises:
-        ConfigError: if the name does not give a new module, or a file exists; nothing is written.
+        ConfigError: if the name is not that of a new kind and module, or a file exists; nothing is written.
     """
     kind, module = _class_and_module(name)
     texts = {folder / path.format(module=module): _fill(source, kind, module) for source, path in ENTITY_FILES.items()}

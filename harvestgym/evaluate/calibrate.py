@@ -2,7 +2,7 @@
 
 Parameters are an argument of the environment, so a generation of candidates is one `vmap`. The search is SciPy's
 differential evolution, which needs no gradient and works with labels and thresholds. All candidates run in the same
-seasons, so that they differ in their parameters only.
+seasons, so that they differ only in their parameters.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Series(NamedTuple):
     """The observed values of a variable.
 
     Attributes:
-        variable: its path, `Field-0/Plant-0/size#cm`; the mean over the plots is compared.
+        variable: its path, such as `Field-0/Plant-0/size#cm`; its mean over the plots is compared.
         day: int, days since the start.
         value: float, in the unit of the variable.
     """
@@ -73,22 +73,22 @@ def fit(
 ) -> Fit:
     """Find the parameters with which the farm best fits the observations.
 
-    The loss is the mean squared error of the median season over all observations, with each series in units of its
-    spread.
+    The loss is the mean squared difference between all observations and the median over seasons, with each series in
+    units of its spread.
 
     Args:
         env: a farm with one step per day (mode `po` or `fo`).
         free: the range of each parameter to fit, by path (`Field-0/Plant-0/grow/rate/intercept`).
         series: the observations.
-        policy: the actions of the farmer; none by default.
+        policy: the policy of the farmer; by default, no actions.
         seasons: number of seasons per candidate.
         seed: seed of the seasons.
-        members: candidates per generation and parameter.
+        members: candidates per generation for each fitted parameter.
         generations: maximum number of generations.
         start_seed: seed of the search; by default `seed`. Other seeds give other initial candidates.
 
     Raises:
-        ConfigError: for an unknown path, with the nearest one.
+        ConfigError: for an unknown path, with the nearest valid one.
     """
     import scipy.optimize
 
@@ -101,7 +101,7 @@ def fit(
     leaves = jax.tree.leaves(env.params)
     start = np.asarray([float(np.ravel(leaves[place.leaf])[place.entries or 0]) for place in locations])
     own = seed if start_seed is None else start_seed
-    seeded: Any = {"seed": own}  # the name in all versions of SciPy; newer ones also accept rng
+    seeded: Any = {"seed": own}  # accepted by all versions of SciPy; newer ones also accept rng
     found = scipy.optimize.differential_evolution(
         lambda x: np.asarray(losses(jnp.asarray(x.T, jnp.float32)), np.float64),
         list(free.values()), x0=np.clip(start, *np.asarray(list(free.values())).T), popsize=members,
@@ -124,7 +124,7 @@ def curves(
     seed: int = 0,
     days: int | None = None,
 ) -> dict[str, np.ndarray]:
-    """Return the median season of each variable, (days + 1,) from the start, by default up to the horizon."""
+    """Return each variable's daily median over seasons, (days + 1,); by default, the seasons run to the horizon."""
     watched = tuple(find_watched(env, name) for name in variables)
     last = int(env.params.horizon) if days is None else days
     found = _run_median(env, last, watched, _choose_policy(env, policy), _make_keys(seed, seasons), params)
@@ -140,12 +140,12 @@ def _make_keys(seed: int, seasons: int) -> jax.Array:
 
 
 def find_watched(env: FarmModel, path: str) -> Variable:
-    """Find the variable at a path `Field-0/Plant-0/size#cm`."""
+    """Find the variable at a path such as `Field-0/Plant-0/size#cm`."""
     return env.names.variable(*_split(path))
 
 
 def find_parameter(env: FarmModel, path: str) -> LeafUpdate:
-    """Find the parameter at a path `Field-0/Plant-0/grow/rate/intercept` among the leaves of the farm's parameters."""
+    """Find the leaf of the farm's parameters at a path such as `Field-0/Plant-0/grow/rate/intercept`."""
     field, entity, rest = _split(path)
     name, slot = env.names.entity(field, entity)
     f = list(env.names.shapes).index(name)
@@ -200,7 +200,7 @@ def _compute_losses(
     params: Any,
     candidates: jax.Array,
 ) -> jax.Array:
-    """Return the loss of each candidate (candidates, parameters)."""
+    """Return the loss of each row of `candidates`, (candidates, parameters)."""
 
     def loss(values: jax.Array) -> jax.Array:
         found = _run_median(env, days, watched, policy, keys, set_parameters(params, locations, values))

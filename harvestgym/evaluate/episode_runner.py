@@ -1,7 +1,7 @@
 """Run `EpisodeCase`s: the episodes of many cases with the same structure, in batches of one compiled size.
 
 A row is an episode with the parameters and the policy of its case. Batches have a fixed size, and rows do not depend on
-their position, so a case has the same rows alongside any other cases and on any worker.
+their position, so a case produces the same rows next to any other cases and on any worker.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Export of a recorded episode: Parquet and a picture in a folder, an HTML page, videos.
 
-`Exporter.check` rejects targets before the episode runs. Functions import modules that need an extra or start JAX,
-because the command line imports this module.
+`Exporter.check` rejects invalid targets before the episode runs. Modules that need an extra or start JAX are imported
+inside functions, because the command line imports this module.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Bar = Callable[[str, int | None], Progress]
 
 
 class RecordedEpisode(NamedTuple):
-    """A recorded episode (see `record`) with environment, policy and seed; notebooks show its last picture."""
+    """A recorded episode (see `record`) with its environment, policy and seed; notebooks show its last picture."""
 
     id: str
     env: Any
@@ -75,7 +75,7 @@ class RecordedEpisode(NamedTuple):
         return Image.fromarray(to_rgb(seen, width))
 
     def film(self, width: int = 960, fps: float = 10, frames: int = 600) -> EpisodeFrames:
-        """Return the video, with at most about `frames` pictures; notebooks show it."""
+        """Return the video, with up to about `frames` pictures; notebooks show it."""
         from harvestgym.render.video import EpisodeFrames, choose_steps
 
         steps = choose_steps(len(self.record["reward"]), frames, self.timeline.last_event)
@@ -92,7 +92,7 @@ class RecordedEpisode(NamedTuple):
         Args:
             path: the file.
             about: the text at the top of the page.
-            progress: receives 1 for every picture.
+            progress: is called with 1 for every picture.
         """
         from harvestgym.render.html_replay import to_html
 
@@ -194,7 +194,7 @@ def check_new(path: Path) -> None:
 
 
 def check_folder(option: str, folder: Path) -> None:
-    """Raise ConfigError if a folder is a file, or is neither writable nor creatable."""
+    """Raise ConfigError if a folder is a file, is not writable or cannot be created."""
     there = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
     if not there.is_dir():
         got = there if there != folder.absolute() else folder

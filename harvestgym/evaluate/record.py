@@ -46,14 +46,14 @@ def record_first(id: str, env: Env[Any, Any], policy: Policy, seed: int) -> tupl
     over = terminated | truncated
     last = int(np.argmax(over)) if over.any() else len(over) - 1
     record = {name: values[: last + 2] for name, values in frames.items()}
-    returned = jnp.asarray(np.cumsum(record["reward"][1:])[-1:])  # one by one, in the order of an evaluation
+    returned = jnp.asarray(np.cumsum(record["reward"][1:])[-1:])  # summed one by one, as in an evaluation
     ends = jax.tree.map(lambda values: values[last : last + 1], (terminated, truncated | ~over, infos))
     return record, Episodes(returned, jnp.asarray([last + 1], jnp.int32), *ends)
 
 
 @partial(jit_quickly, what="the record of an episode", static_argnums=(0, 1, 2))
 def _record_steps(env: Env[Any, Any], keep: Any, steps: int, policy: Policy, key: jax.Array, params: Any) -> Any:
-    """Return the frames from the start on, and the end flags and info of each step."""
+    """Return the frames, including the start, and the end flags and info of each step."""
     run, first = start_episode(env, key, params)
     mind = key_for(key, "policy")
 

@@ -127,7 +127,7 @@ class Comparison(dict[str, Evaluation]):
     def to_table(self, *columns: str) -> Table:
         """Make a table with a row per policy: its return with the 95 % interval, and the means of the columns.
 
-        By default it has all numeric columns.
+        By default, the table has all numeric columns.
         """
         first = next(iter(self.values()))
         numeric = columns or [name for name, values in first.columns.items() if is_numeric(values)]
@@ -158,7 +158,7 @@ def count_labels(values: np.ndarray) -> dict[str, int]:
 
 
 def format_counts(counts: Mapping[str, int]) -> str:
-    """Format counts of labels, `none in 9, pests in 3`; a single label without its count."""
+    """Format counts of labels, such as `none in 9, pests in 3`; a single label has no count."""
     return ", ".join(f"{label} in {count}" if sum(counts.values()) > 1 else label for label, count in counts.items())
 
 
@@ -170,8 +170,8 @@ def find_idle_action(id: str, env: Env[Any, Any]) -> Any:
 def policy_named(id: str, env: Env[Any, Any], name: Any) -> Policy:
     """Make a policy for an id from a name or an agent (see `core.policy.make_policy`); ConfigError for an unknown name.
 
-    The names are the family's own, `random`, `none` (no action), and `mixed`: the expert, which acts at random with
-    a probability that differs between episodes (`mixed_policy`).
+    Valid names are those of the family, `random`, `none` (no action), and `mixed`: the expert, which acts at random
+    with a probability that differs between episodes (`mixed_policy`).
     """
     if not isinstance(name, str):
         return make_policy(env, name)
@@ -187,10 +187,10 @@ def policy_named(id: str, env: Env[Any, Any], name: Any) -> Policy:
 
 
 def find_policy(id: str, env: Env[Any, Any], name: Any) -> tuple[Env[Any, Any], Policy]:
-    """Return a policy and its environment, as in `policy_named`, or from `module:function` or `file.py:function`.
+    """Return an environment and its policy, by name as in `policy_named`, `module:function` or `file.py:function`.
 
-    The function gets the id and the environment. It returns a `Policy`, or a pair of an environment, such as a wrapped
-    one, and its `Policy`.
+    The function receives the id and the environment. It returns a `Policy`, or a pair of another environment, such as
+    a wrapped one, and its `Policy`.
     """
     if not isinstance(name, str) or ":" not in name:
         return env, policy_named(id, env, name)
@@ -244,7 +244,7 @@ def evaluate_together(
 
 
 def _apply_split(id: str, env: Env[Any, Any] | None, seed: int, split: str | None) -> tuple[Env[Any, Any], int]:
-    """Return the environment and the seed of an evaluation, from the split if there is one."""
+    """Return the environment and the seed of an evaluation, taken from the split if there is one."""
     if split is None:
         return env or spec_of(id).make(), seed
     chosen = splits.split(id, split)
@@ -291,7 +291,7 @@ def run_rows(
     size: int,
     params: Any = None,
 ) -> Episodes:
-    """Run one episode per row, with the owner's policy, in batches of one compiled size.
+    """Run one episode per row, with the policy of the row's owner, in batches of one compiled size.
 
     Args:
         env: the environment.

@@ -25,7 +25,7 @@ from .statistics import Summary, format_mean, summarise
 REFERENCE_RETURNS = Path(__file__).with_name("reference_returns.json")
 
 LEAST_GAP = 1e-3
-"""Smallest difference between the expert and doing nothing for which a score is defined."""
+"""Smallest difference between the returns of the expert and of doing nothing for which a score is defined."""
 
 
 class ReferenceReturn(NamedTuple):
@@ -74,7 +74,7 @@ class PolicyScore:
         return f"{type(self).__name__}({what}: return {self.summary}{value})"
 
     def to_table(self) -> Table:
-        """Make a table with a row for the policy and each reference point."""
+        """Make a table with a row for the policy and one for each reference point."""
         own = self.summary
         mine = ReferenceReturn(self.seasons, own.mean, own.low, own.high, own.cvar10)
         named = {self.policy: mine} | {f"reference: {name}": point for name, point in self.references.items()}
@@ -95,7 +95,7 @@ def _format(number: float | None, digits: int) -> str:
 
 
 def scale_return(mean: float, means: Mapping[str, float]) -> float | None:
-    """Scale a mean return such that no action is 0 and the expert is 1; None if the two are too close."""
+    """Scale a mean return so that doing nothing is 0 and the expert is 1; None if the two are too close."""
     none, expert = means.get("none", 0.0), means.get("expert")  # a forager cannot do nothing, but it can earn nothing
     return None if expert is None or expert - none < LEAST_GAP else (mean - none) / (expert - none)
 
@@ -107,7 +107,7 @@ def _read_references() -> dict[str, dict[str, ReferenceReturn]]:
 
 
 def list_references(id: str) -> dict[str, ReferenceReturn]:
-    """Return the reference points of an id by name; ConfigError if it has none, such as your own file."""
+    """Return the reference points of an id by name; ConfigError if it has none, as is the case for your own file."""
     known, full = _read_references(), spec_of(id).id
     if full not in known:
         raise ConfigError(f"{id}: expected an id with reference points, got one without; try `harvestgym run {id}`")

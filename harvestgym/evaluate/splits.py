@@ -1,8 +1,8 @@
 """The held-out protocol: a training and a test split of every id (`splits.yaml`).
 
-The splits hold out seeds of every id, years of weather that is replayed from a table, whole decades of tables with
-thirty years, and sites and soils that an id draws. A weather generator, a fishery or a world has no years;
-there, another seed gives another season.
+The splits hold out seeds of every id, years where weather is replayed from a table, whole decades where the table has
+thirty years, and sites and soils that an id draws at random. Weather generators, fisheries and foraging worlds have no
+years; for these, a different seed gives a different season.
 """
 
 from __future__ import annotations
@@ -79,9 +79,9 @@ def split(id: str, name: str) -> Split:
 
 
 def split_sites(id: str, name: str) -> Split:
-    """Return a split of a one-field farm; each season draws one of the split's weather sites.
+    """Return a split of a one-field farm in which each season draws one of the split's weather sites.
 
-    The site is drawn with its latitude and altitude and is not observed. Both splits have the same spaces.
+    The site, which sets the latitude and altitude, is not observed. Both splits have the same spaces.
     """
     file, seeds = _read_split(name)
     context = {"every": "episode", "shown": [], "draws": {"Field-0": [_locate(site) for site in file.sites]}}
@@ -120,7 +120,7 @@ def _read_split(name: str) -> tuple[SplitFile, range]:
 
 
 def select_decades(years: Sequence[int], decades: Sequence[int]) -> list[int]:
-    """Select the years of these decades, numbered 0, 1, 2 repeatedly from the first year.
+    """Select the years in these decades, which are numbered 0, 1, 2, 0, 1, 2 … from the first year.
 
     Fewer than thirty years are not split: the result is empty.
     """
@@ -149,7 +149,7 @@ def _select_years(id: str, file: SplitFile) -> dict[str, Any]:
 
 
 def _years_of_entry(entry: Mapping[str, Any], file: SplitFile) -> list[int]:
-    """Return the years of a weather entity in this split: years of its site, or decades of a table of thirty years."""
+    """Return the years of a weather entity in this split: those of its site, or decades of a thirty-year table."""
     from harvestgym.farm.weather_data.table import read_table
 
     if not entry or entry.get("generate"):

@@ -2,7 +2,7 @@
 
 Aggregates over ids follow Agarwal et al. (2021), Deep reinforcement learning at the edge of the statistical precipice:
 interquartile mean, stratified bootstrap, performance profiles and probability of improvement. The scores of an id are
-one array; several ids are a sequence of arrays, one stratum each, whose sizes may differ.
+one array; the scores of several ids are a sequence of arrays, which are the strata and may differ in size.
 """
 
 from __future__ import annotations
@@ -75,8 +75,8 @@ def summarise(returns: ArrayLike, clusters: ArrayLike | None = None) -> Summary:
 def estimate_mean(values: ArrayLike, clusters: ArrayLike | None = None) -> ConfidenceInterval:
     """Estimate the mean of independent values, or of values that depend on each other within clusters.
 
-    The interval is mean ± t se, with Student's t. Independent values have n - 1 degrees of freedom, se = sd / sqrt(n).
-    With G clusters (the years of the weather, the trainings of an agent) there are G - 1, and
+    The interval is mean ± t se, with Student's t. Independent values have n - 1 degrees of freedom and
+    se = sd / sqrt(n). With G clusters (such as weather years or training runs) there are G - 1, and
     se² = G / (G - 1) · Σ_g (Σ_{i in g} (x_i - mean))² / n², the cluster-robust variance of Liang and Zeger (1986).
 
     Args:
@@ -121,7 +121,7 @@ def bootstrap_strata(
     """
     samples = [np.asarray(values, np.float64) for values in strata]
     value = float(statistic(samples))
-    wide = [np.repeat(values, 2) if len(values) == 1 else values for values in samples]  # SciPy requires two
+    wide = [np.repeat(values, 2) if len(values) == 1 else values for values in samples]  # SciPy requires two values
 
     def whole(*drawn: np.ndarray) -> float:
         return statistic([part[: len(values)] for part, values in zip(drawn, samples, strict=True)])
@@ -134,7 +134,7 @@ def bootstrap_strata(
 
 
 def performance_profile(strata: Strata, levels: ArrayLike) -> np.ndarray:
-    """Return the share of runs with a score above each level, averaged over strata."""
+    """Return the fraction of runs with a score above each level, averaged over strata."""
     at = np.asarray(levels, np.float64)
     return np.mean([(np.asarray(values)[:, None] > at).mean(0) for values in strata], axis=0)
 

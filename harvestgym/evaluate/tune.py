@@ -1,8 +1,8 @@
 """Tuning of experts: search for the best numbers in their rules on the training split (`harvestgym tune`).
 
 The search is differential evolution. All candidates of a generation run in the same seasons in one batch on the device.
-The best candidates then run in fresh seasons of the training split, which decide the winner, because the first result
-of the best of many candidates is partly luck.
+The best candidates then run in fresh seasons of the training split, and these results decide the winner, because the
+best of many candidates owes part of its first result to luck.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from . import splits
 from .run import horizon, run_rows
 
 FINALISTS = 16
-"""Number of finalists of each rule, which run in fresh seasons."""
+"""Number of finalists per rule that run in fresh seasons."""
 
 FRESH = 16
 """Fresh seasons per finalist, as a multiple of the seasons per candidate."""
@@ -129,11 +129,11 @@ def find_rules(id: str, env: Env[Any, Any]) -> tuple[dict[str, RuleFamily], Mapp
 def search_numbers(
     name: str, family: RuleFamily, bench: Bench, fresh: Bench, budget: Budget, seed: int, progress: Progress
 ) -> Candidate:
-    """Search the numbers of one rule family; return the best of its finalists on fresh seasons."""
+    """Search for the best numbers of one rule family; return its best finalist on fresh seasons."""
     tried: dict[tuple[float, ...], float] = {}
 
     def evaluate(shares: np.ndarray) -> np.ndarray:
-        """Return each candidate's loss; `shares` (numbers, candidates) place its numbers within their ranges."""
+        """Return each candidate's loss; `shares` (numbers, candidates) are its numbers scaled to 0 to 1."""
         rows = [family.decode(row) for row in np.atleast_2d(shares.T)]
         means = bench.run_rules(family, rows).mean(1)
         tried.update((tuple(row.values()), float(mean)) for row, mean in zip(rows, means, strict=True))

@@ -29,7 +29,7 @@ Options = dict[str, Any] | None
 
 _NOT_KEPT = ("_layout", "_programs", "_packed_params", "_shown_mask", "_read", "_write", "_checker", "monitors")
 _SHARED = (*_NOT_KEPT, "_run", "_params")
-"""The attributes that a pickle does not contain, and those that copies share, because steps only replace them."""
+"""Attributes that pickles omit, and attributes that copies share, because steps replace but never modify them."""
 
 
 class GymBase(Savable):
@@ -136,8 +136,8 @@ class GymBase(Savable):
         """Return an independent copy in mid-episode, within microseconds, for tree search.
 
         The copy shares everything that steps do not change: programs, parameters, spaces and `np_random`.
-        `copy.deepcopy` and `pickle` also copy the spaces and `np_random`, so that they draw the same samples. Copies
-        have no monitors.
+        `copy.deepcopy` and `pickle` also copy the spaces and `np_random`, so that the copy draws the same samples.
+        Copies have no monitors.
         """
         twin = object.__new__(type(self))
         twin.__dict__.update(self.__dict__)
@@ -225,9 +225,10 @@ class GymBase(Savable):
         For a batch, numbers are reported as the mean and the 0.1 and 0.9 quantiles.
 
         Args:
-            variables: for farms `(field, entity, variable, function, title, range)`; for others `(variable, function,
-                title, range)`, with the key of a state variable. `function` returns a number, a matrix or an image
-                from the variable (of each farm in a batch); `range` is `(low, high)` or 'range_auto'.
+            variables: for farms `(field, entity, variable, function, title, range)`; for other families `(variable,
+                function, title, range)`, where `variable` is the key of a state variable. `function` maps the variable
+                (of each environment in a batch) to a number, a matrix or an image; `range` is `(low, high)` or
+                'range_auto'.
             sinks: sinks from `harvestgym.render.monitor_sinks`, or paths `*.png`, `*.csv` or `*.parquet`; by default a
                 window.
 

@@ -1,7 +1,7 @@
 """The compiled functions of an environment, or of a batch of environments, on the device, called from the host.
 
-Every autoreset mode uses two functions, `start` and `step`: a restart calls `start` for the environments whose episode
-is over. They take and return packed buffers, so that a call takes microseconds regardless of the number of state
+All autoreset modes use two functions, `start` and `step`; a restart calls `start` for the environments whose episode is
+over. They take and return packed buffers, so that a call takes microseconds regardless of the number of state
 leaves, and all results are returned in one transfer.
 """
 
@@ -21,7 +21,7 @@ from harvestgym.core.wrappers import find_mask_layer, layer_state
 from harvestgym.core.xla.fusion import CompiledFunction
 
 SMALL_BATCH, SMALL_STATE = 256, 2048
-"""Largest batch, and state size in bytes, that is stepped as one kernel: enough for farms with one plot."""
+"""Largest batch, and largest state of each environment in bytes, for one kernel: enough for farms with one plot."""
 
 
 class CompiledFunctions(NamedTuple):

@@ -28,7 +28,7 @@ from .base import GymBase, Info, Options
 class GymEnv(GymBase, gymnasium.Env[Any, Any]):
     """A single Gymnasium environment.
 
-    `reset(seed=s)` starts with `jax.random.key(s)` (modulo 2^32); later resets without a seed continue with its key.
+    `reset(seed=s)` starts with `jax.random.key(s)` (modulo 2^32); later resets without a seed continue with this key.
     `reset(options={"params": p})` changes the parameters for this and all later episodes.
     """
 
@@ -84,7 +84,7 @@ class GymEnv(GymBase, gymnasium.Env[Any, Any]):
 
 
 def make_env(harvest_id: str, render_mode: str | None = None, **overrides: Any) -> gymnasium.Env[Any, Any]:
-    """Make the environment that `gymnasium.make` returns for an id, using a faster one from its family if there is one.
+    """Make the environment that `gymnasium.make` returns for an id: the family's faster implementation if it has one.
 
     `render_mode="human"` draws every step in a window with Gymnasium's `HumanRendering` and needs the extra `window`.
     """

@@ -26,7 +26,7 @@ FIRST_ROWS = 64
 
 
 class FrameBuffer:
-    """Growing buffers for named arrays, one row per frame; `keep_last` limits memory to the last frames."""
+    """Growing buffers for named arrays, one row per frame; `keep_last` is the number of latest frames to keep."""
 
     def __init__(self, keep_last: int | None = None) -> None:
         self._keep_last = keep_last
@@ -70,7 +70,7 @@ class FrameBuffer:
 def family_of(kind: type) -> ModuleType | None:
     """Find the module with `record` and `scene` for an environment class; None if there is none.
 
-    It is the module named by the class attribute `family`, or else the module of the class.
+    The class attribute `family` names the module; by default, it is the module of the class.
     """
     for cls in kind.__mro__:
         name = vars(cls).get("family")
@@ -137,7 +137,7 @@ def _with_params(env: Any, params: Any) -> Any:
 
 
 def _make_start_action(space: gymnasium.Space[Any]) -> Any:
-    """Return the action for a start frame: zero in every part, with the types that steps have."""
+    """Return the action for a start frame: zero in every part, with the same types as in steps."""
     zeros = create_empty_array(space, n=1)
     return jax.tree.map(lambda leaf: leaf[0].astype(np.float32 if leaf.dtype.kind == "f" else np.int32), zeros)
 

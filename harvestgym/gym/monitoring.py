@@ -31,7 +31,7 @@ class Monitor(AbstractContextManager["Monitor"]):
         watches: the monitored variables.
         read: returns the current arrays of the watches, with a leading axis for a batch.
         sinks: destinations of the readings.
-        batch: whether there are many environments.
+        batch: whether the environment is a batch.
         every: number of environment steps between readings.
         name, axis: the name of the environment and the unit of a reading ("days").
     """
@@ -102,7 +102,7 @@ def _read_batch(watch: Watch, arrays: np.ndarray) -> Reading:
 
 
 def make_watches(env: Any, entries: Sequence[Any]) -> list[Watch]:
-    """Make watches from entries: the names of a variable in the family of `env`, function, title and range."""
+    """Make watches from entries: the names of a variable (these depend on the family), function, title and range."""
     find = getattr(family_of(type(env)), "find_variable", find_state_variable)
     names = [name for name in inspect.signature(find).parameters if name not in ("env", "where")]
     form = (*names, "function", "title", "range")

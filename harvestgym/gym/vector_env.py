@@ -194,7 +194,7 @@ def _check_mode(mode: AutoresetMode | str) -> AutoresetMode:
 
 
 def _vector_info(info: Info, which: np.ndarray) -> Info:
-    """Convert to Gymnasium's format: each array has a mask `_name` for its environments, and is zero elsewhere."""
+    """Convert to Gymnasium's format: an array `name` has a mask `_name` of its environments, and is zero elsewhere."""
     out: Info = {}
     for name, value in info.items():
         nested = isinstance(value, dict)

@@ -94,7 +94,7 @@ class FarmSession(Session):
 
     @cached_property
     def known(self) -> dict[str, LastObserved]:
-        """The last observed value of each number of each variable, and the step of the observation (-1 for never)."""
+        """The last observed value of each number in each variable, and the step of the observation (-1 for never)."""
         record = self.record
         last = {v.name: last_observed(record, v) for v in self.env.variables}
         return {name: LastObserved(values[-1], steps[-1]) for name, (values, steps) in last.items()}
@@ -134,7 +134,7 @@ class FarmSession(Session):
         return f"{self.titles[variable.where]} {key_words(variable.key)}"
 
     def value(self, field: int, key: str) -> np.ndarray | None:
-        """Return the known value of a field's variable by key, `rain/amount#mm`; None if it was never observed."""
+        """Return the known value of a field's variable, such as `rain/amount#mm`; None if it was never observed."""
         for variable in self.env.variables:
             if variable.field == field and variable.key == key:
                 values, steps = self.known[variable.name]
@@ -144,7 +144,7 @@ class FarmSession(Session):
     # Actions.
 
     def look(self, which: list[int]) -> float:
-        """Buy some of the offered observations, chosen by number, once a day; return their cost."""
+        """Buy the offered observations with the given numbers, once a day; return their cost."""
         if not self.env.asks:
             raise ConfigError("look: expected costly observations, got free ones only")
         if self.looked:
@@ -158,7 +158,7 @@ class FarmSession(Session):
         return float(self.info["observation cost"])
 
     def order(self, row: int, plot: Plot | None = None, values: tuple[int, ...] = (), farmer: int = 0) -> PlayerOrder:
-        """Add an intervention to the list: a row of the action table, a plot, and the index of each value."""
+        """Add an intervention to the list, given as a row of the action table, a plot and the index of each value."""
         if self.over:
             raise ConfigError("order: expected a running season, got an ended one")
         if len(self.orders) >= self.env.schedule:
@@ -208,7 +208,7 @@ class FarmSession(Session):
 
     @property
     def accounts(self) -> dict[str, float]:
-        """Gains and costs so far by name, with negative costs; their sum is the score."""
+        """Gains and costs so far, by name; costs are negative, and the sum is the score."""
         record = self.record
         gains = {name: float(values.sum()) for name, values in find_gains(record).items()}
         return gains | {name: -float(record[f"info/{name}"].sum()) for name in COST_NAMES}

@@ -156,7 +156,7 @@ class Session:
 
     @property
     def rivals(self) -> list[str]:
-        """The policies with which to compare this episode."""
+        """The policies to compare this episode with."""
         available = family_function(self.id, "policies")(self.env)
         return [name for name in RIVALS if name in available or (name == "none" and self.idle is not None)]
 
@@ -166,7 +166,7 @@ class Session:
         return noop_action(self.env.action_space)
 
     def rival(self, name: str) -> Rival:
-        """Run a named policy on this seed to the end or, in an endless episode, for as many steps as taken here."""
+        """Run a named policy on this seed to the end or, in an endless episode, for as many steps as the user took."""
         other, policy = self.again(self.seed), policy_named(self.id, self.env, name).traced()
         carry, key = policy.init, key_for(seed_key(self.seed), "policy")
         while not other.over and other.steps < self.limit:

@@ -18,7 +18,7 @@ MOVE_NAMES = {"ArrowUp": "north", "ArrowRight": "east", "ArrowDown": "south", "A
 """The arrow keys, in the order of the actions, and their directions."""
 
 MOST_STEPS = 10_000
-"""Maximum number of steps of an episode that has no other end."""
+"""Maximum number of steps in an episode that has no other end."""
 
 
 class FishingSession(Session):
@@ -28,7 +28,7 @@ class FishingSession(Session):
 
     @property
     def rivals(self) -> list[str]:
-        """The rivals of every session; the optimum only where it is the expert, because it needs exact surveys."""
+        """The same rivals as in any session, but the optimum only where it is the expert: it needs exact surveys."""
         available = registry.family_function(self.id, "policies")(self.env)
         exact = available.get("expert") is available.get("sdp")
         return [name for name in super().rivals if exact or name != "sdp-finite"]
@@ -94,7 +94,7 @@ class FishingSession(Session):
         return np.linspace(0.0, float(np.ravel(units.wanted(space.high))[0]), 201)
 
     def fish(self, amounts: list[float]) -> float:
-        """Make the year's decision, in units of biomass or as shares, and end the year; return its reward."""
+        """Make the year's decision, in units of biomass or as fractions, and end the year; return its reward."""
         low, high = float(self.choices[0]), float(self.choices[-1])
         targets = self.env.units.targets
         if len(amounts) != targets or any(not low <= a <= high * (1 + 1e-6) for a in amounts):

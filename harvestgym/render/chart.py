@@ -78,7 +78,7 @@ def _draw_line(line: Line, chart: Chart, painter: Painter, frame: Box, ends: tup
 
 
 def _draw_levels(chart: Chart, painter: Painter, frame: Box, ends: tuple[float, float], small: int) -> None:
-    """Draw dashed lines with names at the right end, which are moved up where they would overlap."""
+    """Draw dashed lines with names at the right end; names that would overlap are moved up."""
     last = math.inf
     for label, value in sorted(chart.levels.items(), key=lambda item: item[1]):
         if not (math.isfinite(value) and ends[0] <= value <= ends[1]):
@@ -98,7 +98,7 @@ def _to_y(value: float, low: float, high: float, frame: Box) -> float:
 
 
 def _make_ticks(low: float, high: float, most: int) -> list[float]:
-    """Return about `most` or fewer round numbers between two ends."""
+    """Return up to about `most` round numbers between two ends."""
     span = high - low
     if span <= 0:
         return [low]

@@ -17,7 +17,7 @@ from .chart import find_range
 LEVEL = "#8a8a8a"
 
 MARKERS = np.repeat([*"osD^v"], 8)
-"""Markers for the dots of a chart, in order; each is repeated as often as there are colours to distinguish the dots."""
+"""Markers for the dots of a chart, in order; each is used once per colour, to tell the dots apart."""
 
 FEW_NAMES = 3
 """Maximum number of names for a legend inside its chart; longer legends are placed next to it."""
@@ -38,7 +38,7 @@ def draw_figure(charts: Sequence[Chart], step: str, columns: int = 3, title: str
 
 
 def make_panels(page: Any, number: int, columns: int = 0) -> np.ndarray:
-    """Make axes for charts on a Matplotlib page with `columns` columns, by default as many as rows; set its size."""
+    """Make axes for charts on a Matplotlib page with `columns` columns, by default as many as rows; set the size."""
     columns = columns or math.ceil(math.sqrt(number))
     rows = math.ceil(number / columns)
     page.set_size_inches((4.2 * columns, 3.0 * rows) if columns > 1 else (10, 1.9 * rows))

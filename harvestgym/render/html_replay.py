@@ -82,9 +82,9 @@ class EpisodePictures:
     """The pictures of `steps` steps of an episode, by view.
 
     Attributes:
-        frames: `parts`, lines of SVG and text; for each view the `drawings`, as parts for each panel of a picture
-            (title, view box, lines), and the `words` next to them: the first `Words` of the scene, title first.
-            The page itself writes the other words (actions, reward).
+        frames: `parts`, the distinct lines of SVG and text, and `views`. Each view has `drawings`, with the indices of
+            the parts of each panel (title, view box, lines), and `words`, with the indices of the title and lines of
+            the scene's first `Words`. The page itself writes the other words (actions, reward).
         symbols: the sprites shared by all pictures, as SVG.
         legend: `[svg, meaning]` for everything that is drawn at any step.
         every: the number of steps between pictures.
@@ -132,7 +132,7 @@ class EpisodePictures:
 
 
 class ArrayPacker:
-    """A packer of consecutive arrays into bytes; each array has a type, a shape and an offset."""
+    """A packer that stores arrays one after another as bytes; each has a type, a shape and an offset."""
 
     def __init__(self) -> None:
         self._parts: list[bytes] = []

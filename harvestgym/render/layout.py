@@ -17,7 +17,7 @@ TWO_COLUMN_LEGEND = 7
 
 
 def page_height(scene: Scene, width: int) -> int:
-    """Return the even height of a page, px; it depends only on the kinds of panels, so a video keeps its size."""
+    """Return the even height of a page, px. It depends only on the kinds of panels, so video frames have one size."""
     share = 0.62 + 0.24 * bool(scene.select(Chart)) if scene.select(Map) else 0.62
     return round(width * share / 2) * 2
 

@@ -22,7 +22,7 @@ from .monitor_readings import Reading, Sink, Watch
 MAX_POINTS = 1024
 
 WAIT_FACTOR = {True: 5, False: 20}
-"""Pause before the next drawing, in units of the last drawing's duration, for a window (True) and a file (False)."""
+"""Pause before the next drawing, as a multiple of the time of the last one, for a window (True) and a file (False)."""
 
 FILE_BACKENDS = ("agg", "cairo", "pdf", "pgf", "ps", "svg", "template")
 """Matplotlib backends without windows."""

@@ -1,4 +1,4 @@
-"""Drawing primitives for pages, so that one layout produces both pixels and SVG, and font metrics."""
+"""Drawing primitives, with which one layout produces both pixels and SVG, and font metrics."""
 
 from __future__ import annotations
 

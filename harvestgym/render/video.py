@@ -43,7 +43,7 @@ PALETTE_SIZE = 255
 
 
 def choose_steps(steps: int, most: int = MAX_FRAMES, last_event: int | None = None) -> list[int]:
-    """Choose about `most` or fewer of the steps 0 to `steps` - 1 of an episode for a video.
+    """Choose up to about `most` of the steps 0 to `steps` - 1 of an episode for a video.
 
     If more than `MOST_IDLE` steps without actions or rewards follow `last_event`, only the last step is shown.
     """
@@ -91,7 +91,7 @@ def encode_gif(frames: Sequence[np.ndarray], fps: float = FPS, progress: Progres
 def _convert_frames(frames: Sequence[np.ndarray], progress: Progress) -> Iterator[Image.Image]:
     """Convert all frames to one shared palette, which is smaller and avoids flicker.
 
-    Of Pillow's methods, maximum coverage preserves the white of the paper and the colours of small marks.
+    Among Pillow's methods, maximum coverage preserves the white background and the colours of small marks.
     """
     chosen = np.unique(np.linspace(0, len(frames) - 1, PALETTE_FRAMES).round().astype(int))
     sample = Image.fromarray(np.concatenate([np.asarray(frames[i]) for i in chosen]))
@@ -108,7 +108,7 @@ def encode_mp4(frames: Sequence[np.ndarray], fps: float = FPS, progress: Progres
     height, width = np.asarray(frames[0]).shape[:2]
     even = ((0, height % 2), (0, width % 2), (0, 0))  # H.264 stores one colour per square of four pixels
     with TemporaryDirectory() as folder:
-        file = Path(folder) / "film.mp4"  # PyAV can only move the index to the front in a file
+        file = Path(folder) / "film.mp4"  # PyAV can move the index to the front only in a file
         with av.open(str(file), "w", options={"movflags": "faststart"}) as film:
             stream = film.add_stream("libx264", rate=Fraction(fps).limit_denominator(1000), options={"crf": "20"})
             stream.width, stream.height, stream.pix_fmt = width + width % 2, height + height % 2, "yuv420p"

@@ -1,4 +1,4 @@
-"""Batches: cases that run together on one worker, and where they run; if one fails, each runs alone."""
+"""Batches of cases that run together on one worker, and the options of an engine. If a case fails, each runs alone."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Cases: pieces of work as frozen data that can be sent to another process, named by a hash of their contents.
 
-A case names the function that runs it by a string. Cases with the same `batch_key` run together, as one batch. The user
-files that a case names (a farm file, `file.py:function`, and the files that these name) are part of its hash.
+A case names the function that runs it by a string. Cases with the same `batch_key` run together, as one batch. The hash
+of a case covers the user files that it names (a farm file, `file.py:function`) and the files named in those.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from harvestgym.core.yaml_io import read_file
 from harvestgym.registry import FARM_SUFFIXES, MAX_SEED
 
 SOURCES = (".py", ".yaml", ".csv")
-"""Suffixes of the package files that affect its results."""
+"""Suffixes of the package's files that affect results."""
 
 CLASS_KEY = "case"
 """The key of the class name in the JSON form of a case."""
@@ -46,7 +46,7 @@ class SweepCase(Strict):
 
     @property
     def size(self) -> int:
-        """The number of rows of work in the case; batches have at most a given number of rows."""
+        """The number of rows of work in the case, which limits how many cases fit in a batch."""
         return 1
 
     @property
@@ -98,8 +98,8 @@ class EpisodeCase(SweepCase):
     Attributes:
         id: an id, or the path of your own farm, fishery or forager file.
         overrides: keyword arguments of `harvestgym.make`, as JSON values.
-        policy: the name of a policy of the id, or `file.py:function` or `module:function` of a function that gets the
-            id and the environment, and returns a `Policy`, or a pair of a wrapped environment and its policy.
+        policy: the name of a policy of the id, or `file.py:function` or `module:function` of a function that receives
+            the id and the environment, and returns a `Policy`, or a pair of a wrapped environment and its policy.
         seed: seed of the first episode; with a split, its index within the seeds of the split.
         episodes: number of episodes.
         split: train or test split of the held-out protocol.
@@ -136,7 +136,7 @@ class EpisodeCase(SweepCase):
 
 
 class CallCase(SweepCase):
-    """A call of a function with JSON arguments; it returns columns, arrays with an entry for each row.
+    """A call of a function with JSON arguments; the function returns columns: arrays with one entry per row.
 
     Attributes:
         function: `module:function` or `file.py:function`.
@@ -158,7 +158,7 @@ class CallCase(SweepCase):
 
 
 def flatten_labels(tree: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield the path and the value of each leaf of nested mappings, sorted by name; lists as JSON text."""
+    """Yield the path and the value of each leaf of nested mappings, sorted by name; a list becomes JSON text."""
     for name, value in sorted(tree.items()):
         path = f"{above}{name}"
         if isinstance(value, Mapping):
@@ -184,12 +184,12 @@ def split_target(name: str) -> tuple[str, str]:
 
 
 def is_file_name(path: str) -> bool:
-    """Return whether a name is a file name: of Python code, a farm, a fishery or a forager."""
+    """Return whether a name is that of a file with Python code, a farm, a fishery or a forager."""
     return path.endswith((".py", *FARM_SUFFIXES))
 
 
 def resolve_name(name: str, folder: Path) -> str:
-    """Return the name of a file, with or without `:function`, relative to a folder; other names unchanged."""
+    """Resolve a file name, with or without `:function`, relative to a folder; other names are returned unchanged."""
     path, function = split_target(name)
     return f"{folder / path}{function}" if is_file_name(path) else name
 
@@ -197,7 +197,7 @@ def resolve_name(name: str, folder: Path) -> str:
 def list_user_files(*names: str) -> list[Path]:
     """List the files among ids and policies, and the files that YAML files name: parents, tables, classes, rules.
 
-    A missing file is listed, but the files that a missing or damaged file names are not known.
+    A missing file is listed. If a file is missing or damaged, the files that it names are unknown and not listed.
     """
     found: dict[Path, None] = {}
     waiting = [Path(path) for path, _ in map(split_target, names) if is_file_name(path)]

@@ -1,6 +1,6 @@
 """The engines of a sweep: batches of cases run in this process, or as tasks on a Ray cluster.
 
-The rows are the same on both: batches affect neither the random numbers of a case nor the compiled shapes.
+Both give the same rows: batches affect neither the random numbers of a case nor the compiled shapes.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def collect(
 
 
 def _check_input(cases: Sequence[SweepCase], options: EngineOptions) -> list[SweepCase]:
-    """Return the cases without duplicates."""
+    """Check the options, and return the cases without duplicates."""
     check_name("engine", options.engine, ENGINES)
     if not cases:
         raise ConfigError("cases: expected at least one, got none")

@@ -44,7 +44,7 @@ class SeedRange(Strict):
 
 
 class SweepFile(Strict):
-    """The entries of the file of a sweep."""
+    """The entries of a sweep file."""
 
     doc: str = ""
     ids: list[str] = Field(default=[], description="ids, families, or paths of your own files")
@@ -57,7 +57,7 @@ class SweepFile(Strict):
 
 
 def read_sweep_file(path: str | Path) -> list[EpisodeCase]:
-    """Read the cases of a YAML file; ConfigError with every mistake."""
+    """Read the cases from a YAML file; ConfigError lists every mistake."""
     data = read_file(Path(path))
     return expand(data, str(path), Path(path).parent)
 
@@ -97,13 +97,13 @@ def expand(data: Any, where: str = "sweep", folder: Path = Path()) -> list[Episo
 
 
 def _expand_ids(names: Sequence[str], folder: Path) -> list[str]:
-    """Expand families among ids, and paths relative to a folder; ConfigError for an unknown id."""
+    """Replace families by their ids, and resolve paths relative to a folder; ConfigError for an unknown id."""
     found = [id for name in names for id in (ids(name) if name in FAMILIES else [resolve_name(name, folder)])]
     return [spec(id).id for id in found]
 
 
 def _make_axis(name: str, values: list[Any] | dict[str, list[Any]], where: str) -> list[dict[str, Any]]:
-    """Make the overrides for each entry of a list that is given under a path or a name."""
+    """Make the overrides for each entry of the values given under a path or a name."""
     if isinstance(values, list):
         return [nest_path(name, value) for value in values]
     lengths = {path: len(of_path) for path, of_path in values.items()}
@@ -114,7 +114,7 @@ def _make_axis(name: str, values: list[Any] | dict[str, list[Any]], where: str) 
 
 
 def nest_path(path: str, value: Any) -> dict[str, Any]:
-    """Return the keyword arguments of `make` that set `value` at a path, `rules/horizon#day` or `entities/Soil-0`."""
+    """Return the keyword arguments of `make` that set `value` at a path (`rules/horizon#day`, `entities/Soil-0`)."""
     first, *rest = path.split("/", 1)
     keys = [first, *(rest if first == ENTITIES else rest[0].split("/") if rest else [])]
     return reduce(lambda inside, key: {key: inside}, reversed(keys), value)

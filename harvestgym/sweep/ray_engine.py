@@ -42,7 +42,7 @@ def run_on_ray(batches: Sequence[Batch], options: EngineOptions) -> Iterator[tup
 
 
 def _connect(address: str | None) -> tuple[Any, bool]:
-    """Return the module, and whether this call connected it; ConfigError without Ray or a cluster."""
+    """Return the Ray module, and whether this call connected it; ConfigError without Ray or a cluster."""
     check_extras("engine 'ray'", ray="ray")
     ray = import_module("ray")
     if ray.is_initialized():
@@ -50,7 +50,7 @@ def _connect(address: str | None) -> tuple[Any, bool]:
     try:
         _check_reachable(address)
         with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "os.fork", RuntimeWarning)  # an exec follows, so JAX is safe
+            warnings.filterwarnings("ignore", "os.fork", RuntimeWarning)  # an exec follows the fork, so JAX is safe
             dashboard = False if address is None else None
             ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR, include_dashboard=dashboard)
     except (OSError, ValueError, RuntimeError) as error:

@@ -24,7 +24,7 @@ MAGIC = b"PAR1"
 """The first and the last four bytes of a complete Parquet file."""
 
 Columns = Mapping[str, np.ndarray]
-"""The rows of a case by column, arrays with an entry for each row."""
+"""The columns of a case by name, with one entry per row."""
 
 
 class FolderStatus(NamedTuple):
@@ -116,7 +116,7 @@ def _cast_to_text(table: Any, names: set[str]) -> Any:
 
 
 def write_manifest(out: Path, cases: Sequence[SweepCase], failures: Mapping[SweepCase, str]) -> None:
-    """Write the cases of a sweep, and those that failed with their messages."""
+    """Write the cases of a sweep, and the messages of the cases that failed."""
     data = {
         "version": read_package_version(),
         "labels": list(dict.fromkeys(name for case in cases for name in case.labels)),

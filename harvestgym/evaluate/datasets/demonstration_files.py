@@ -1,8 +1,8 @@
 """Demonstrations on disk: one Parquet file, or a folder with a Minari dataset.
 
 The Parquet file has a row per observation, and columns for observation, action and info. The first row of an episode
-is its reset, with zeros for action and reward. Each part of an observation, action or info is a column; a part with a
-shape is a list, and the metadata of its column contains the shape.
+is its reset, with zeros for action and reward. Each part of an observation, action or info has its own column; an array
+is stored as a list, with its shape in the metadata of the column.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ VERSION = 2
 
 OBSERVATION, ACTION, INFO = "observation", "action", "info/"
 STEP_FIELDS = ("reward", "rewards"), ("terminated", "terminated"), ("truncated", "truncated")
-"""Numeric columns of steps, with their fields in an `Episode`."""
+"""Numeric columns with one value per step, and the corresponding fields of `Episode`."""
 
 
 def write_demonstrations(demonstrations: Demonstrations, path: str | Path) -> Path:
@@ -131,7 +131,7 @@ def _make_episode(rows: Mapping[str, np.ndarray], about: Mapping[str, Any], seed
 
 
 def _fill_tree(names: Any, rows: Mapping[str, np.ndarray]) -> Any:
-    """Return a tree of column names with their values; lists, the JSON form of tuples, become tuples again."""
+    """Replace the column names in a tree by their values; lists, the JSON form of tuples, become tuples again."""
     if isinstance(names, str):
         return rows[names]
     if isinstance(names, dict):

@@ -31,7 +31,7 @@ DEMONSTRATION_BATCH = 10
 
 @dataclass(frozen=True)
 class Episode:
-    """One episode of n steps; observations and actions are pytrees in their spaces.
+    """One episode of n steps; observations and actions are pytrees with the structure of their spaces.
 
     Attributes:
         observations: leaves with a leading axis n + 1; the first entry is from the reset.
@@ -50,7 +50,7 @@ class Episode:
     seed: int | None = None
 
     def __post_init__(self) -> None:
-        """Convert rewards and flags; an interrupted episode is truncated at its last step."""
+        """Convert rewards and flags; an interrupted episode is marked as truncated at its last step."""
         ends, cuts = np.array(self.terminated, bool), np.array(self.truncated, bool)
         cuts[-1:] |= ~ends[-1:]
         vars(self).update(rewards=np.array(self.rewards, np.float64), terminated=ends, truncated=cuts)
@@ -75,7 +75,7 @@ class Episode:
         """Make an episode from lists with an entry per step; ConfigError if their lengths or structures differ.
 
         `observations` and `infos` start with the reset. Only the numbers in infos are kept. An interrupted episode is
-        truncated at its last step.
+        marked as truncated at its last step.
         """
         lengths = [len(observations) - 1, len(actions), len(rewards), len(terminated), len(truncated)]
         if len(set(lengths)) > 1 or lengths[0] < 1 or (infos and len(infos) != len(observations)):
@@ -92,7 +92,7 @@ class Demonstrations:
     """Episodes of one id.
 
     Attributes:
-        by: the actor: the name of a policy, "human", or other text.
+        by: who acted: the name of a policy, "human", or other text.
         overrides: keyword arguments of `harvestgym.make(id, **overrides)`.
     """
 
@@ -120,8 +120,8 @@ def record_demonstrations(
 ) -> Demonstrations:
     """Record episodes of a policy; the i-th episode has the seed `seed` + i.
 
-    With a `split` ("train" or "test", see `splits`), seeds count from the first seed of the split, and the environment
-    is made for the split, with the overrides.
+    With a `split` ("train" or "test", see `splits`), `seed` counts from the first seed of the split, and the overrides
+    are applied to the environment of the split.
     """
     if split is not None:
         chosen = splits.split(id, split)
@@ -149,7 +149,7 @@ def _run_batch(env: Env[Any, Any], steps: int, policy: Policy, seeds: jax.Array,
 
 
 def _cut_episode(env: Env[Any, Any], first: Any, later: Any, row: int, seed: int) -> Episode:
-    """Extract the first episode of an environment in a batch, with the dtypes of the spaces."""
+    """Extract the first episode in one row of a batch, with the dtypes of the spaces."""
     actions, shown = jax.tree.map(lambda leaf: leaf[:, row], later)
     over = shown.terminated | shown.truncated
     n = int(np.argmax(over)) + 1 if over.any() else len(over)
@@ -165,9 +165,9 @@ def _cut_episode(env: Env[Any, Any], first: Any, later: Any, row: int, seed: int
 def collect_episodes(
     env: gymnasium.Env[Any, Any], act: Callable[[Any], Any], seeds: Iterable[int]
 ) -> Iterator[Episode]:
-    """Record an episode of `act(obs) -> action` (a policy of any library) in a Gymnasium environment for each seed.
+    """Record one episode per seed in a Gymnasium environment, with a policy `act(obs) -> action` from any library.
 
-    Actions of a `Farm` are recorded in the action space of its id, and its rewards net of costs, as for its id;
+    For a `Farm`, actions are recorded in the action space of its id, and rewards net of costs, as its id returns them;
     ConfigError for an action that has no integer form.
     """
     from harvestgym.farm.paper.farm import Farm

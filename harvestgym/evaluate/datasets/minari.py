@@ -69,7 +69,7 @@ def _dataset_id(name: str) -> str:
 
 
 def _buffers(demonstrations: Demonstrations) -> Iterator[EpisodeBuffer]:
-    """Convert episodes to Minari's format; numbers per step become lists, because Minari cannot read arrays of them."""
+    """Convert episodes to Minari's format; per-step numbers become lists, because Minari cannot read them as arrays."""
     for i, one in enumerate(demonstrations.episodes):
         yield EpisodeBuffer(
             id=i,

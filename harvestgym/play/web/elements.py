@@ -59,7 +59,7 @@ def image(address: str, alternative: str, classes: str = "") -> ui.element:
 
 
 class MapImage(NamedTuple):
-    """A map image: address, aspect ratio (width / height), and the box of its plots as shares of width and height."""
+    """A map image: address, aspect ratio (width / height), and the box of its plots relative to width and height."""
 
     address: str
     aspect: float

@@ -151,7 +151,7 @@ class FarmPage(Page):
 
     @ui.refreshable_method
     def charts(self) -> None:
-        """Show charts of the season, as far as it is known to the farmer."""
+        """Show charts of what the farmer knows about the season."""
         with box("section", "card charts"):
             for panel in self.session.picture.select(Chart):
                 chart(panel)

@@ -141,7 +141,7 @@ class FishingPage(Page):
 
     @ui.refreshable_method
     def share(self) -> None:
-        """Show a quota as a share of the observed stock."""
+        """Show a quota as a percentage of the observed stock."""
         observed = float(self.session.survey.sum())
         if self.session.protects or self.session.env.units.control == "rate" or observed <= 0:
             return

@@ -21,7 +21,7 @@ from .forager_page import ForagerPage
 from .page import Page, add_style
 
 RECONNECT = 120.0
-"""Seconds without an answer after which a page is given up: compiling may keep a slow machine from answering."""
+"""Seconds without an answer after which a page counts as closed; a slow machine may not answer while it compiles."""
 
 LOOPBACK = ["127.0.0.1", "localhost"]
 
@@ -44,7 +44,7 @@ def serve(first: Session, folder: Path, host: str, port: int, show: bool) -> Non
         client = ui.context.client
         await client.connected()
         if not client.has_socket_connection:
-            return  # it asked for the page, but does not show it
+            return  # the browser requested the page but does not show it
         tab = app.storage.tab  # survives a reload
         if "session" not in tab:
             tab["session"] = first.again(first.seed)
