@@ -44,7 +44,7 @@ class Slot:
 
     @cached_property
     def sort(self) -> str:
-        """A letter of `_STORED`."""
+        """The sort of the leaf, a key of `_STORED`."""
         return _sort(self.dtype)
 
     @cached_property
@@ -94,7 +94,7 @@ class Layout:
         return self.treedef.unflatten([_leaf(packed, slot, scalars) for slot in self.slots])
 
     def _apart_scalars(self, packed: PackedTree) -> list[jax.Array]:
-        """Return the scalars by sort, with one slice each instead of three operations, because there are hundreds."""
+        """Return the scalars by sort: hundreds of them, so each takes one slice instead of three operations."""
         found, start = [], 0
         for sort, stop in self.scalars:
             words = jax.lax.bitcast_convert_type(packed.words[start:stop], _STORED[sort])

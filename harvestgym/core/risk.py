@@ -57,7 +57,7 @@ class Expectation(Measure):
 
 
 class CVaR(Measure):
-    """The mean of the worst `level` share of the returns; the last one may count partially.
+    """The mean of the worst returns, a fraction `level` of the sample; the last of them may count partially.
 
     Conditional value at risk (Rockafellar & Uryasev 2000, Optimization of conditional value-at-risk), for gains
     instead of losses. At level 1 it is the mean.

@@ -45,7 +45,7 @@ def check_process() -> None:
 
 
 def note_use() -> None:
-    """Record that JAX is in use in this process, after `check_process`."""
+    """Call `check_process`, then record that JAX is in use in this process."""
     global _used
     check_process()
     _used = True
