@@ -107,7 +107,7 @@ def check_arguments(function: Callable[Given, Returned]) -> Callable[Given, Retu
 
 
 def check_value(meta: Meta, value: Any, where: str) -> float:
-    """Return a number, or a label's index, if it is valid for an entry of the described field; ConfigError otherwise."""
+    """Return a number, or a label's index, if it is valid for an entry of the described field; else ConfigError."""
     if meta.labels and isinstance(value, str):
         check_name("value", value, meta.labels, where)
         return float(meta.labels.index(value))

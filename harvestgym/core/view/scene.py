@@ -107,7 +107,8 @@ class Chart:
     """Lines over the steps of an episode of at most `steps`, and reference levels (label -> value).
 
     `ends` are the limits of the vertical axis, by default the range of the data. `room` is the fraction of the steps
-    left empty on the right for the names of the levels. `across` names the horizontal axis for lines with their own `x`.
+    left empty on the right for the names of the levels. `across` names the horizontal axis of lines with their own
+    `x`.
     """
 
     title: str

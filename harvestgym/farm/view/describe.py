@@ -20,7 +20,7 @@ from .words import code_labels
 TableRow = tuple[str, str, str]
 
 LONG_SOURCE = 80
-"""Length in characters above which a source that repeats the one above it is not written again."""
+"""Length in characters above which a source is not repeated if it equals the one in the row above."""
 
 
 def describe(env: FarmModel) -> list[Table]:

@@ -65,7 +65,7 @@ def known(env: FarmModel, record: Mapping[str, np.ndarray]) -> dict[str, np.ndar
 
 
 def drawn_numbers(record: Mapping[str, np.ndarray], step: int) -> np.ndarray:
-    """Return the numbers that describe the context at a step; none if nothing is drawn."""
+    """Return the numbers that describe the context at a step; empty if nothing is drawn."""
     drawn = record.get("info/context")
     return np.zeros(0, np.float32) if drawn is None else np.asarray(drawn[step])
 

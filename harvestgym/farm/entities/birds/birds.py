@@ -1,6 +1,6 @@
-"""Birds: a random number comes each day, less those that a scarecrow keeps away (section 4.4.1).
+"""Birds: a random number of them comes each day, minus those that a scarecrow keeps away (section 4.4.1).
 
-A flock visits the whole field: the share of seeds or pests that it eats depends on its size, not on the area.
+A flock visits the whole field: the fraction of seeds or pests that it eats depends on its size, not on the area.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Birds(Entity):
         return Flock(seed_eaters=seeds, pest_eaters=pests, pollinator_eaters=pollinators)
 
     def today(self, board: Board, draws: Draws) -> jax.Array:
-        """Return today's number of birds, int32: drawn from 0 to the maximum, inclusive, less the birds kept away.
+        """Return today's number of birds, int32: drawn from 0 to the maximum, inclusive, minus the birds kept away.
 
         The paper draws "uniformly within its range"; the lure of a hedge raises the upper limit of that range.
         """

@@ -168,7 +168,7 @@ class Soil(Entity):
         return drawing.describe(self._filled(seen, place))
 
     def _filled(self, seen: DrawContext, place: Place) -> np.ndarray:
-        """Return extractable water as a share of its maximum; NaN where it is unknown."""
+        """Return extractable water as a fraction of its maximum; NaN where it is unknown."""
         bucket = self.bucket(place)
         water = np.asarray(seen.get("available_Water#L", np.full(place.shape, np.nan)), float)
         return np.clip((water - float(bucket.wilting)) / float(bucket.capacity - bucket.wilting), 0.0, 1.0)

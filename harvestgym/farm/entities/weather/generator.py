@@ -3,8 +3,8 @@
 Whether a day is dry or has drizzle or rain depends on the day before (a Markov chain, so that days with any rain and
 days with more than drizzle come in spells as observed). Amounts of rain are gamma distributed. Temperatures, humidity
 and wind depart from smooth seasonal levels, which differ on rainy days, by a first-order autoregression. A day takes a
-few dozen operations and six uniform numbers. The memory is no longer than a day, so generated years differ less than
-real ones.
+few dozen operations and six uniform numbers. The generator remembers only the previous day, so generated years differ
+less than real ones.
 """
 
 from __future__ import annotations

@@ -83,7 +83,7 @@ class Weeds(Weed, Entity):
 
     @publishes(Need)
     def need(self, state: WeedsState, place: Place, board: Board, draws: Draws) -> Need:
-        """Publish the need for water, less the stored water, and the need for nutrients."""
+        """Publish the need for water, minus the stored water, and the need for nutrients."""
         kept = self._number(state, place) * self.water * self.size * 10 / 1000
         wanted = self._transpiration(place, board) + kept - state.water
         return Need(water=jnp.maximum(wanted, 0.0), nutrients=self._eaten(state, place))
