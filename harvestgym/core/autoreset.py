@@ -19,7 +19,7 @@ from .env import Env, Timestep
 from .random import keys_for
 
 Take = Callable[[Any], Any]
-"""A function that selects the rows to restart from a tree."""
+"""A function that selects the rows of a tree that belong to the environments to restart."""
 
 RESTART_BLOCKS = 16
 """A batch is restarted in blocks of a sixteenth of its size, because usually only a few episodes end in one step."""

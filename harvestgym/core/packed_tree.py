@@ -21,7 +21,7 @@ LARGE = 4096
 
 
 class PackedTree(NamedTuple):
-    """The leaves of a pytree: an int32[n] array with floats as bits, and the large leaves; on the device or host."""
+    """The leaves of a pytree: an int32[n] array (floats stored as bits) and the large leaves; on the device or host."""
 
     words: jax.Array | np.ndarray
     large: tuple[jax.Array | np.ndarray, ...]
@@ -29,7 +29,7 @@ class PackedTree(NamedTuple):
 
 @dataclass(frozen=True)
 class Slot:
-    """The location of a leaf: starting at word `start` or, if `large`, number `start` of the large leaves."""
+    """The location of a leaf: it starts at word `start` or, if `large`, is number `start` of the large leaves."""
 
     large: bool
     start: int

@@ -205,7 +205,7 @@ def _in_line(sample: Callable[..., jax.Array]) -> Callable[..., jax.Array]:
 
 
 def _invert(u: jax.Array, n: jax.Array, p: jax.Array, steps: int, unroll: bool) -> jax.Array:
-    """Draw binomial counts by inversion: spend `u` on the pivot, then on its neighbours at distances 1, 2, ...
+    """Draw binomial counts by inversion, adding up probabilities outwards from the pivot until they cover `1 - u`.
 
     The small probability not covered by any step, due to rounding or beyond the last step, goes to the pivot.
     """

@@ -1,7 +1,7 @@
 """Risk measures: the value of a sample of returns to a risk-averse decision maker.
 
 A measure is a small callable that maps a sample to a number in the unit of the return; larger is better. In a farm
-file it is written `{measure: cvar, level: 0.1}`. If all returns in a sample are equal, every measure equals them.
+file it is written `{measure: cvar, level: 0.1}`. If all returns in a sample are equal, every measure has that value.
 """
 
 from __future__ import annotations

@@ -68,7 +68,7 @@ class Place:
 
 
 class Ledger(NamedTuple):
-    """One day's flows across the farm boundary through one entity.
+    """One entity's flows across the farm boundary on one day.
 
     Attributes:
         flows: maps a substance and flow (`"water:rain"`, `"nutrients:leaching"`) to the amount per plot, in L or g,

@@ -43,7 +43,7 @@ def _orders(env: FarmModel, state: Any, action: Any, params: Any) -> dict[str, j
 
 
 class LastObserved(NamedTuple):
-    """The last observed value of each of a variable's numbers at each step, or NaN, and when it was observed, or -1."""
+    """For each step and number of a variable: its last observed value, or NaN, and when it was observed, or -1."""
 
     values: np.ndarray
     steps: np.ndarray

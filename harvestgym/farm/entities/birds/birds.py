@@ -47,7 +47,7 @@ class Birds(Entity):
 
     @publishes(Flock)
     def flock(self, state: BirdsState, place: Place, board: Board, draws: Draws) -> Flock:
-        """Publish today's birds by what they eat."""
+        """Publish today's number of birds, by what they eat."""
         seeds, pests, pollinators = self.today(board, draws).astype(jnp.float32) * jnp.asarray(self.eats)
         return Flock(seed_eaters=seeds, pest_eaters=pests, pollinator_eaters=pollinators)
 

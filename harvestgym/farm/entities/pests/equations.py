@@ -1,4 +1,4 @@
-"""Pests between the wild edge and the plots: eqs. (30) to (33)."""
+"""Arrival and departure of pests between the wild edge and the plots: eqs. (30) to (33)."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ def decide_survival(crop: Crop, state: PlantState, day: Drivers, uniform: jax.Ar
 
 
 class Thresholds(NamedTuple):
-    """The size, cm, and the fruit weight, g, at which a plant enters the next stage or stops growing."""
+    """The size (cm) and the fruit weight (g) at which a plant enters the next stage or stops growing."""
 
     size: jax.Array
     weight: jax.Array

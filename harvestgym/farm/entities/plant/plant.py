@@ -128,12 +128,12 @@ class Plant(Crop, Entity):
 
     @action("harvest", plot=False)
     def harvest(self, state: PlantState, place: Place, where: jax.Array) -> ActionResult:
-        """Harvest the whole field: every plot in fruit or ripe, with its plants."""
+        """Harvest every plot in fruit or ripe on the whole field, and clear it of its plants."""
         return self.micro_harvest(state, place, where)
 
     @action("micro_harvest")
     def micro_harvest(self, state: PlantState, place: Place, where: jax.Array) -> ActionResult:
-        """Harvest a plot in fruit or ripe, with its plants."""
+        """Harvest a plot in fruit or ripe, and clear it of its plants."""
         done = where & ((state.stage == Stage.FRUIT) | (state.stage == Stage.RIPE))
         kg = jnp.where(done, state.population * state.fruits * state.fruit_weight / 1000, 0.0)
         new = replace(
@@ -156,7 +156,7 @@ class Plant(Crop, Entity):
         return drawing.describe(seen)
 
     def update(self, state: PlantState, place: Place, board: Board, draws: Draws) -> tuple[PlantState, Ledger]:
-        """Simulate a day: first decide the changes from the state in the morning, then apply them."""
+        """Simulate a day: decide all changes from the morning's state, then apply them."""
         light = unshaded_light(board)
         day = self._drivers(state, place, board, light)
         marks, fate = growth.compute_thresholds(self, day), growth.decide_survival(self, state, day, draws["survive"])

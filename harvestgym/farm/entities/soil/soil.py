@@ -101,7 +101,7 @@ class Soil(Entity):
             yield f"wilting_point#L.m-3: expected {expected}, got {np.max(self.wilting_point):g}"
 
     def init(self, key: jax.Array, place: Place) -> SoilState:
-        """Return a soil drawn between the limits in `start`, with a dry surface and no cide."""
+        """Return a soil with contents drawn between the limits in `start`, a dry surface and no cide."""
         uniform = jax.random.uniform(key, (1 + len(NUTRIENTS), *place.shape), jnp.float32)
         bucket, start = self.bucket(place), self.start
         water = _between(start.water_min, start.water_max, uniform[0])

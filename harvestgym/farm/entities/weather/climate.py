@@ -98,7 +98,7 @@ def _parts(normals: Normals) -> _Parts:
 
 
 def _rainy_shift(normals: Normals, share: np.ndarray) -> np.ndarray:
-    """Return the effect of rain within a season; minimum and maximum share the change in the range; (4,)."""
+    """Return the effect of rain within a season; minimum and maximum each get half of the change in range; (4,)."""
     often, apart = share.mean(), (share * (1 - share)).mean()
     if apart < 1e-9:
         return np.zeros(4)

@@ -1,7 +1,7 @@
 """Weather: the day's air over the field, drawn a few days ahead so that forecasts use the true future.
 
-Tomorrow's weather has already been drawn. Each day draws the last day of the look-ahead, the wind direction and the
-forecast error. The state stores the error, so that observing the forecast twice does not average it out.
+Tomorrow's weather has already been drawn. Every day, the last day of the look-ahead, the wind direction and the
+forecast error are drawn. The state stores the error, so that observing the forecast twice does not average it out.
 """
 
 from __future__ import annotations
