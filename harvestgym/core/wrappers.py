@@ -1,4 +1,4 @@
-"""Functional wrappers: each wraps an environment and is an environment, with a typed state.
+"""Functional wrappers: each wraps an environment and is itself an environment, with a typed state.
 
 A wrapper is hashable and works under `vmap` and `scan`. It defines `reset` and `step`; the parts from which
 `core.env` composes them belong to the wrapped environment.

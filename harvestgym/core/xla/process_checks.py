@@ -1,6 +1,6 @@
 """Checks for this process: forks after which JAX would hang, and too many compiled programs in memory.
 
-JAX runs threads, which a fork does not copy, so a forked process would wait forever. A compiled program takes several
+JAX runs threads, which a fork does not copy, so a forked process would wait forever. A compiled program uses several
 memory mappings. Linux allows 65,530 mappings per process, and LLVM aborts a process that requests more. A few thousand
 programs, or two dozen farms, each with rollouts, planners and tuning, reach this limit.
 

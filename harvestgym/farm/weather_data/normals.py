@@ -1,4 +1,4 @@
-"""Monthly normals: a site's climate as a short table, stated or computed from observations, and rain amounts."""
+"""Monthly normals: a site's climate as a short table, stated or computed from observations; also rain amounts."""
 
 from __future__ import annotations
 
@@ -21,8 +21,10 @@ FEWEST_DAYS = 8
 """A month with fewer wet or rainy days is pooled with both its neighbours for statistics about the following day."""
 NODES = 89
 REACH = 5.5
-"""Standard normal at the last node of rain amounts (at the first, its negative); no float32 uniform in [0, 1) reaches
-5.42."""
+"""Standard normal value at the last node of rain amounts; at the first node, minus this value.
+
+The values for float32 uniforms in [0, 1) stay below 5.42.
+"""
 MONTH_LENGTHS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 _Chance = Annotated[float, Field(ge=0, le=1)]

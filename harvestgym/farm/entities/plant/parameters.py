@@ -171,7 +171,7 @@ class BloomSurvival(Response):
 
 @pytree
 class Fading(Response):
-    """Eq. (14). The paper's text says p_stay and an age of the weather but means p_fruit and the age of the flowers."""
+    """Eq. (14). The paper's text has p_stay and an age of the weather where p_fruit and the flowers' age are meant."""
 
     age_bloom: Window
 

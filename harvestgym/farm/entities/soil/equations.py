@@ -59,7 +59,7 @@ def water_balance(
 
     In this order: water above the capacity after watering drains, hosts take up their shares, water evaporates from the
     rest, rain is added, and the surplus drains. In the paper, light and heavy rain are amounts relative to the soil's
-    capacity; rain in mm does not depend on the soil.
+    capacity; here, rain is in mm, regardless of the soil.
     """
     held = jnp.minimum(water, bucket.capacity)
     left = jnp.maximum(held - served, 0.0)

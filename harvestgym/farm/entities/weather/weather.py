@@ -221,8 +221,8 @@ class Weather(Entity):
     def _next(self, memory: jax.Array, day: Any, draws: jax.Array) -> tuple[Day, jax.Array]:
         """Return the next day from the source; if only the occurrence of rain is known, draw its class (section 4.1).
 
-        In the paper rain is relative to the soil's capacity: heavy rain fills it, and light rain adds up to half. Here
-        heavy rain is `rain_heavy#mm` for every soil.
+        In the paper, rain is relative to the soil's capacity: heavy rain fills it, and light rain fills up to half of it.
+        Here, heavy rain is `rain_heavy#mm` for every soil.
         """
         found, memory = self.sky.next(memory, day, draws)
         if not self.sky.occurrence:
@@ -232,7 +232,7 @@ class Weather(Entity):
         return found._replace(rain=found.rain * amount), memory
 
     def _noisy(self, day: Day, uniform: jax.Array, place: Place) -> jax.Array:
-        """Return a day from the source at the field's altitude, with the noise in the settings; (6,)."""
+        """Return a day from the source, adjusted to the field's altitude and with the noise from the settings; (6,)."""
         s, error = self.settings, normal(uniform)
         climb = jnp.where(jnp.isnan(self.station), 0.0, place.altitude - self.station)
         shift = jnp.sqrt(s.temperature_noise) * error[0] - LAPSE * climb
