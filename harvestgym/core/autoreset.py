@@ -108,8 +108,7 @@ def restart_some(
     `first` is as in `restart_episode`. Restarts are computed in blocks, one after another, and then gathered into their
     rows, whereas `restart_where` scatters each block into its rows. Gathering makes rollouts 5 to 10 % slower.
     Scattering makes restarts from the host, where some environment always restarts, take up to twice as long, and it
-    slows their compilation.
-    `none` is any result that shares no buffers with `run`; shared buffers would be copied.
+    slows their compilation. `none` is any result that shares no buffers with `run`; shared buffers would be copied.
     """
     block, count = _block_size(which.size, LEAST_BLOCK), jnp.sum(which, dtype=jnp.int32)
     rows = jnp.nonzero(which, size=which.size, fill_value=0)[0].astype(jnp.int32)

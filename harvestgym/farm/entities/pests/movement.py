@@ -15,7 +15,7 @@ WALKS = ((0, -1), (0, 1), (1, 0), (-1, 0))
 
 
 def step_weights(uniform: jax.Array, wind: jax.Array, wind_x: jax.Array, wind_y: jax.Array) -> jax.Array:
-    """Return the weights p of the random walk, (length, width, 5), from uniforms of that shape; the last one: stay.
+    """Return the weights p of the random walk from uniforms; both have shape (length, width, 5), with staying last.
 
     Each weight is a uniform number plus, in the direction of the wind, a tenth of the wind speed in km/h. A wind
     between two directions adds its component to each. Steps out of the field have weight 0.

@@ -221,8 +221,8 @@ class Weather(Entity):
     def _next(self, memory: jax.Array, day: Any, draws: jax.Array) -> tuple[Day, jax.Array]:
         """Return the next day from the source; if only the occurrence of rain is known, draw its class (section 4.1).
 
-        In the paper, rain is relative to the soil's capacity: heavy rain fills it, and light rain fills up to half of it.
-        Here, heavy rain is `rain_heavy#mm` for every soil.
+        In the paper, rain is relative to the soil's capacity: heavy rain fills it, and light rain fills up to half of
+        it. Here, heavy rain is `rain_heavy#mm` for every soil.
         """
         found, memory = self.sky.next(memory, day, draws)
         if not self.sky.occurrence:
