@@ -19,16 +19,16 @@ from .env import Env, Timestep
 from .random import keys_for
 
 Take = Callable[[Any], Any]
-"""A function that selects the rows to restart from a tree."""
+"""A function that selects the rows of a tree that belong to the environments to restart."""
 
 RESTART_BLOCKS = 16
-"""A batch is restarted in blocks of one sixteenth, because usually only a few episodes end in the same step."""
+"""A batch is restarted in blocks of a sixteenth of its size, because usually only a few episodes end in one step."""
 
 LEAST_BLOCK = 16
-"""Minimum size of a restart block when the host restarts environments: smaller blocks would take just as long."""
+"""Minimum size of a restart block when the host restarts environments: a smaller block would take just as long."""
 
 ACCELERATOR_BLOCK = 2**15
-"""Minimum size of a restart block on an accelerator, where the host waits for the condition of each turn of a loop."""
+"""Minimum size of a restart block on an accelerator, where the host waits for the loop condition in every iteration."""
 
 
 class RunState(NamedTuple):
@@ -85,7 +85,7 @@ def restart_episode(env: Env[Any, Any], run: RunState, first: jax.Array, params:
 def restart_ended(
     env: Env[Any, Any], run: RunState, shown: dict[str, Any], params: Any, renew: bool | jax.Array = False
 ) -> tuple[RunState, dict[str, Any]]:
-    """Start the next episode of a single ended environment, or of all ended environments in a batch.
+    """Start the next episode of one environment that has ended, or of all such environments in a batch.
 
     `shown` contains some Timestep fields by name; the values for ended environments are replaced. If the scalar `renew`
     is true, the old states are ignored because these are the first episodes. Keys are split only where an episode has
@@ -107,8 +107,8 @@ def restart_some(
 
     `first` is as in `restart_episode`. Restarts are computed in blocks, one after another, and then gathered into their
     rows, whereas `restart_where` scatters each block into its rows. Gathering makes rollouts 5 to 10 % slower.
-    Scattering makes restarts from the host, where some always restart, up to twice as slow and slower to compile.
-    `none` is any result that shares no buffers with `run`; shared buffers would be copied.
+    Scattering makes restarts from the host, where some environment always restarts, take up to twice as long, and it
+    slows their compilation. `none` is any result that shares no buffers with `run`; shared buffers would be copied.
     """
     block, count = _block_size(which.size, LEAST_BLOCK), jnp.sum(which, dtype=jnp.int32)
     rows = jnp.nonzero(which, size=which.size, fill_value=0)[0].astype(jnp.int32)

@@ -44,8 +44,8 @@ class _Given(Exact):
 def check_fields(made: Any, where: str = "") -> None:
     """Check every field of a dataclass instance; NumPy numbers and lists become Python numbers and tuples.
 
-    A pytree keeps its values unchanged. Parts that do not check themselves are also checked. A `check` method may yield
-    additional error messages.
+    A pytree keeps its values unchanged. Nested dataclasses that do not check themselves are also checked. A `check`
+    method may yield additional error messages.
 
     Raises:
         ConfigError: listing every mistake with its path under `where`, by default the class name.
@@ -70,21 +70,21 @@ def check_fields(made: Any, where: str = "") -> None:
 
 
 class Checked:
-    """A base class of dataclasses whose fields are checked when they are made."""
+    """Base class of dataclasses that check their fields on construction."""
 
     def __post_init__(self) -> None:
         check_fields(self)
 
 
 def check_data(cls: type, data: Mapping[str, Any], where: str) -> None:
-    """Check the file entries for a dataclass, including unknown and missing names, before it is constructed."""
+    """Check the entries in a file for a dataclass, including unknown and missing names, before construction."""
     validate(_make_field_schema(cls), make_plain(dict(data)), where)
 
 
 def check_arguments(function: Callable[Given, Returned]) -> Callable[Given, Returned]:
     """Decorate an `__init__` (or a function) to raise ConfigError for arguments that its annotations do not allow.
 
-    Arguments without annotations are not checked. A wrong name raises TypeError with the nearest name.
+    Arguments without annotations are not checked. An unknown name raises TypeError with the nearest valid name.
     """
     signature = inspect.signature(function)
     named = function.__qualname__.removesuffix(".__init__")
@@ -107,7 +107,7 @@ def check_arguments(function: Callable[Given, Returned]) -> Callable[Given, Retu
 
 
 def check_value(meta: Meta, value: Any, where: str) -> float:
-    """Return a number, or the index of a label, if one entry of the described field may have it, else ConfigError."""
+    """Return a number, or a label's index, if it is valid for an entry of the described field; else ConfigError."""
     if meta.labels and isinstance(value, str):
         check_name("value", value, meta.labels, where)
         return float(meta.labels.index(value))

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 ConfiguredT = TypeVar("ConfiguredT")
 ModelT = TypeVar("ModelT", bound=BaseModel)
 Combine = Callable[[Mapping[str, Any], Mapping[str, Any]], dict[str, Any]]
-"""A function that merges the second mapping into the first, which it extends."""
+"""A function that takes a base mapping and the mapping that extends it, and returns both merged."""
 
 NOTES = ("source", "unit", "doc")
 
@@ -183,7 +183,7 @@ _NUMPY_KINDS = {"bool": "b", "int": "iu", "float": "iuf"}
 
 
 def check_numbers(meta: Meta, value: Any) -> Any:
-    """Return a number or an array unchanged if the parameter allows it; raise ValueError otherwise.
+    """Return a number or an array unchanged if the parameter allows its values; raise ValueError otherwise.
 
     Values from files, constructors and overrides are all checked here. Values traced by JAX are allowed.
     """
@@ -285,7 +285,7 @@ def _instance(cls: type[ConfiguredT], model: BaseModel, path: str, mistakes: lis
 
 
 def _assemble(cls: type[ConfiguredT], values: Mapping[str, Any]) -> ConfiguredT:
-    """Make an instance without calling its constructor, whose checks do not know the path."""
+    """Make an instance without calling its constructor, because the checks there do not know the path in the file."""
     defaults = {f.name: f.default for f in dataclasses.fields(cls)}  # pyright: ignore[reportArgumentType]
     made = object.__new__(cls)
     made.__dict__.update(defaults | dict(values))
@@ -333,7 +333,7 @@ def resolve_extends(
 
 
 def read_extended(path: Path, what: str, combine: Combine | None = None) -> dict[str, Any]:
-    """Read the YAML file of a `what`, merged into the file in the same folder that it `extends:`, recursively."""
+    """Read a YAML file, merged into the file in its folder that it `extends:`, recursively; errors call it a `what`."""
 
     def read(name: Any, child: str) -> dict[str, Any]:
         file = path.with_name(f"{name}.yaml") if child else path

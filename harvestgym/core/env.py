@@ -25,7 +25,7 @@ State = TypeVar("State")
 Params = TypeVar("Params")
 
 STEP_USES = ("transition", "observation", "reward")
-"""The uses of random numbers in a step: the key is folded with each name."""
+"""The purposes for which a step draws random numbers: the name of each is folded into the key."""
 
 
 class Timestep(NamedTuple):
@@ -54,7 +54,7 @@ class Env(Generic[State, Params]):
 
     Attributes:
         family: the name of the module with `record` and `scene` for this environment; None if it has no pictures.
-        step_unit: the unit of a step, in plural form.
+        step_unit: the unit of a step, in the plural.
     """
 
     family: ClassVar[str | None] = None
@@ -154,7 +154,7 @@ class Env(Generic[State, Params]):
     def step(self, key: jax.Array, state: State, action: Any, params: Params | None = None) -> tuple[State, Timestep]:
         """Take `action`, with the default parameters if none are given; return the next state and the outcome.
 
-        Never resets.
+        This method never starts a new episode.
         """
         params = self.given(params)
         move, look, worth = keys_for(key, STEP_USES)

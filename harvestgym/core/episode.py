@@ -1,7 +1,7 @@
 """The episode loop: a policy acts, an environment steps, and the caller keeps what it needs from each step.
 
-Rollouts, evaluations, recordings, demonstrations, calibration and planning run this loop. They differ in who acts
-(`Act`), the step function (`StepFunction`) and what is kept.
+Rollouts, evaluations, recordings, demonstrations, calibration and planning run this loop. They differ in the
+policy, the step function (`StepFunction`) and what is kept.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def make_policy_keys(keys: jax.Array) -> jax.Array:
 
 
 def play_in_batch(policy: Policy | Batched, keys: jax.Array) -> Policy:
-    """Return a batch policy from one policy, or one per environment, with one key per environment."""
+    """Make the policy for a batch from one policy, or one per environment; `keys` has one key per environment."""
     each = policy.each if isinstance(policy, Batched) else policy
     axis = 0 if isinstance(policy, Batched) else None
 

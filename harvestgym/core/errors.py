@@ -22,7 +22,7 @@ class MissingExtraError(ConfigError, ImportError):
 
 @contextmanager
 def locate_errors(place: str) -> Iterator[None]:
-    """Put the place of the mistake, with its separator, before the message of a ConfigError."""
+    """Prepend `place`, which ends with a separator, to the message of a ConfigError raised in the block."""
     try:
         yield
     except ConfigError as error:

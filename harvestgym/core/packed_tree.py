@@ -21,7 +21,7 @@ LARGE = 4096
 
 
 class PackedTree(NamedTuple):
-    """The leaves of a pytree: an int32[n] array with floats as bits, and the large leaves; on the device or host."""
+    """The leaves of a pytree: an int32[n] array (floats stored as bits) and the large leaves; on the device or host."""
 
     words: jax.Array | np.ndarray
     large: tuple[jax.Array | np.ndarray, ...]
@@ -29,7 +29,7 @@ class PackedTree(NamedTuple):
 
 @dataclass(frozen=True)
 class Slot:
-    """The location of a leaf: starting at word `start` or, if `large`, number `start` of the large leaves."""
+    """The location of a leaf: it starts at word `start` or, if `large`, is number `start` of the large leaves."""
 
     large: bool
     start: int
@@ -44,7 +44,7 @@ class Slot:
 
     @cached_property
     def sort(self) -> str:
-        """A letter of `_STORED`."""
+        """The sort of the leaf, a key of `_STORED`."""
         return _sort(self.dtype)
 
     @cached_property
@@ -94,7 +94,7 @@ class Layout:
         return self.treedef.unflatten([_leaf(packed, slot, scalars) for slot in self.slots])
 
     def _apart_scalars(self, packed: PackedTree) -> list[jax.Array]:
-        """Return the scalars by sort, with one slice each instead of three operations, because there are hundreds."""
+        """Return the scalars by sort: hundreds of them, so each takes one slice instead of three operations."""
         found, start = [], 0
         for sort, stop in self.scalars:
             words = jax.lax.bitcast_convert_type(packed.words[start:stop], _STORED[sort])

@@ -2,7 +2,7 @@
 
 A field is a `var` (state), a `par` (parameter) or an `open_par` (parameters with names chosen by the user), all
 traced, or a `static` (structure, part of the compiled program). Its description (public name, unit, range, labels,
-meaning) is declared only once, there; spaces, tables, schemas, axis labels and error messages are derived from it.
+meaning) is declared once, with the field; spaces, tables, schemas, axis labels and error messages are derived from it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import numpy as np
 PytreeT = TypeVar("PytreeT")
 
 FieldKey = str | tuple[str, ...]
-"""The public name of a field, or those of its entries along a leading axis."""
+"""The public name of a field, or the public names of its entries along a leading axis."""
 FieldKind = Literal["var", "par", "open", "static"]
 Dtype = Literal["float", "int", "bool"]
 
@@ -40,7 +40,7 @@ class Meta:
         low, high: the inclusive range of values.
         labels: the names of the values of an integer choice.
         hidden: whether the field is state that cannot be observed, such as future weather.
-        settled: whether the field is state determined by the start of an episode, so that a file cannot set it.
+        settled: whether the start of an episode determines this state, so that a file cannot set it.
         endless: whether a parameter may be infinite, which means no bound.
         unknown: whether a parameter may be NaN, which means unknown.
     """

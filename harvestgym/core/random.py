@@ -180,12 +180,12 @@ def _steps(n_max: int) -> int:
 
 
 def _in_line(sample: Callable[..., jax.Array]) -> Callable[..., jax.Array]:
-    """Call `sample(u, n, p, unroll=)` with all elements, including vmapped ones, as one line; skip it if all n are 0.
+    """Call `sample(u, n, p, unroll=)` once with all elements, vmapped ones too, as vectors; skip it if all n are 0.
 
-    On a CPU, XLA vectorises over the innermost dimension: with two hosts in it, draws took 6 to 8 times longer. The
-    `cond` also prevents fusing the sampler with surrounding code, whose shapes are not a line. Steps are unrolled for
-    the long lines of a batch. They are not unrolled for the few elements of one environment, which then compiles in two
-    thirds of the time, or if `vmap` covers at most `FEW` elements, such as fields.
+    On a CPU, XLA vectorises over the innermost dimension: when it contained only two hosts, draws took 6 to 8 times
+    longer. The `cond` also prevents XLA from fusing the sampler with surrounding code, whose arrays have more axes.
+    Steps are unrolled for the long vectors of a batch. They are not unrolled for the few elements of one environment,
+    which then compiles in two thirds of the time, or if `vmap` covers at most `FEW` elements, such as fields.
     """
 
     def line(u, n, p, unroll):
@@ -205,7 +205,7 @@ def _in_line(sample: Callable[..., jax.Array]) -> Callable[..., jax.Array]:
 
 
 def _invert(u: jax.Array, n: jax.Array, p: jax.Array, steps: int, unroll: bool) -> jax.Array:
-    """Draw binomial counts by inversion: spend `u` on the pivot, then on its neighbours at distances 1, 2, ...
+    """Draw binomial counts by inversion, adding up probabilities outwards from the pivot until they cover `1 - u`.
 
     The small probability not covered by any step, due to rounding or beyond the last step, goes to the pivot.
     """

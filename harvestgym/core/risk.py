@@ -1,7 +1,7 @@
 """Risk measures: the value of a sample of returns to a risk-averse decision maker.
 
 A measure is a small callable that maps a sample to a number in the unit of the return; larger is better. In a farm
-file it is written `{measure: cvar, level: 0.1}`. If all returns in a sample are equal, every measure equals them.
+file it is written `{measure: cvar, level: 0.1}`. If all returns in a sample are equal, every measure has that value.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Expectation(Measure):
 
 
 class CVaR(Measure):
-    """The mean of the worst `level` share of the returns; the last one may count partially.
+    """The mean of the worst returns, a fraction `level` of the sample; the last of them may count partially.
 
     Conditional value at risk (Rockafellar & Uryasev 2000, Optimization of conditional value-at-risk), for gains
     instead of losses. At level 1 it is the mean.

@@ -111,11 +111,11 @@ def rollout(
 ) -> Trajectory:
     """Run `num_envs` environments for `num_steps` steps; a new episode starts whenever one ends.
 
-    `key` is one key, or one per environment; with `jax.random.key(s)`, the first episode is that of `reset(seed=s)`.
+    `key` is one key, or one per environment; `jax.random.key(s)` starts the same first episode as `reset(seed=s)`.
     `params` defaults to the environment's own; `Batched(params)` has separate parameters for each environment, and
-    `Batched(policy)` a separate policy of the same structure for each. Environments, with anything `Batched`, are
-    distributed over `devices`; `num_envs` need not be a multiple of their number, because the last device also runs
-    copies that are dropped.
+    `Batched(policy)` a separate policy of the same structure for each. Environments, and everything `Batched`, are
+    distributed over `devices`. `num_envs` need not be a multiple of the number of devices: if it is not, the last
+    device also runs extra copies, whose results are dropped.
     """
     keys, params, chosen = _prepare("rollout", env, key, check_count("num_envs", num_envs), params, devices)
     with announcing(env.describe(num_envs)):

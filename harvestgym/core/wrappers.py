@@ -1,7 +1,7 @@
-"""Functional wrappers: each wraps an environment and is an environment, with a typed state.
+"""Functional wrappers: each wraps an environment and is itself an environment, with a typed state.
 
-A wrapper is hashable and works under `vmap` and `scan`. It defines `reset` and `step`; the five parts belong to the
-wrapped environment.
+A wrapper is hashable and works under `vmap` and `scan`. It defines `reset` and `step`; the parts from which
+`core.env` composes them belong to the wrapped environment.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Wrapper(Env[Any, Params], Generic[Params]):
         return self.opened(*self.env.again(key, self.inner(last), renew, params))
 
     def opened(self, state: Any, first: Timestep) -> tuple[Any, Timestep]:
-        """Return the wrapper's state and Timestep at the start of an episode, given the inner ones."""
+        """Return the wrapper's state and Timestep when an episode starts, given those of the wrapped environment."""
         raise NotImplementedError
 
 
@@ -138,7 +138,7 @@ class LogState(NamedTuple):
 
 @dataclass(frozen=True)
 class Log(Wrapper[Params]):
-    """A wrapper that adds the `episode_return` and `episode_length` so far to the info; the last are the totals."""
+    """A wrapper that adds the `episode_return` and `episode_length` so far to the info, in the last step the totals."""
 
     def opened(self, state: Any, first: Timestep) -> tuple[LogState, Timestep]:
         return self._with_info(LogState(state, jnp.float32(0.0), jnp.int32(0)), first)
@@ -207,7 +207,7 @@ class AutoReset(Wrapper[Params]):
 
 @dataclass(frozen=True)
 class Flatten(Wrapper[Params]):
-    """A wrapper with observations in one flat float32 `Box`, in the order of `gymnasium.spaces.flatten`."""
+    """A wrapper that flattens observations to a float32 vector in a `Box`, ordered as in `gymnasium.spaces.flatten`."""
 
     @property
     def observation_space(self) -> gymnasium.Space[Any]:

@@ -3,7 +3,7 @@
 The file is compressed JSON (`encoding`); every patch version of harvestgym can read it. A restored environment
 continues bit for bit.
 
-Objects that can be saved have the methods of `state.Savable`: `recipe` describes how to make the object, `kept` and
+Objects that can be saved have the methods of `state.Savable`: `recipe` describes how to make the object; `kept` and
 `restore` handle the parts that change.
 """
 
@@ -229,7 +229,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _check_versions(head: dict[str, Any]) -> None:
-    """Raise ConfigError for a file with another format or minor version."""
+    """Raise ConfigError for a file with a different format or minor version."""
     mine, theirs = (_minor(v) for v in (version("harvestgym"), head["harvestgym"]))
     if (head["version"], theirs) != (FORMAT_VERSION, mine):
         raise ConfigError(

@@ -37,14 +37,14 @@ class NumberRange:
     whole: bool = False
 
     def decode(self, share: float) -> float:
-        """Return the value at a given share of the range, 0 to 1."""
+        """Return the value at a relative position in the range, 0 to 1."""
         if self.choices:
             return self.choices[min(int(share * len(self.choices)), len(self.choices) - 1)]
         value = self.low + share * (self.high - self.low)
         return float(round(value)) if self.whole else float(f"{value:.5g}")
 
     def encode(self, value: float) -> float:
-        """Return the position of a value in the range, 0 to 1."""
+        """Return the relative position of a value in the range, 0 to 1."""
         if self.choices:
             nearest = int(np.argmin(np.abs(np.asarray(self.choices) - value)))
             return (nearest + 0.5) / len(self.choices)
@@ -64,11 +64,11 @@ class RuleFamily:
     build: Callable[[Mapping[str, float]], Policy]
 
     def decode(self, shares: Sequence[float] | np.ndarray) -> dict[str, float]:
-        """Return the numbers at given shares of their ranges, each 0 to 1."""
+        """Return the numbers at relative positions in their ranges, each 0 to 1."""
         return {name: r.decode(share) for (name, r), share in zip(self.numbers.items(), shares, strict=True)}
 
     def encode(self, numbers: Mapping[str, float]) -> np.ndarray:
-        """Return the positions of the numbers in their ranges, each 0 to 1."""
+        """Return the relative positions of the numbers in their ranges, each 0 to 1."""
         return np.array([r.encode(numbers[name]) for name, r in self.numbers.items()])
 
     @property

@@ -34,7 +34,7 @@ class Track:
         doc: its meaning.
         parts: the name of each number in a step, in C order; empty for a single number.
         codes: the meaning of each value, if the variable is a choice.
-        observed_mask: which numbers were observed at each step, shaped like the values; None if not recorded.
+        observed_mask: which numbers were observed at each step, in the shape of the values; None if not recorded.
         observed_values: the observed values, if they differ from the true values (a survey with an error).
     """
 

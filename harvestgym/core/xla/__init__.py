@@ -5,8 +5,8 @@ process settings: the folder for compiled programs, and the thread that runs pro
 plain JAX replaces it, with one logged warning (`fallback`).
 
 The others have no replacement and are always on: `compilation` (a line on stderr if compiling is slow, one program for
-several devices), `processes` (an error in a forked process that would hang, and a limit on compiled programs) and
+several devices), `process_checks` (an error in a forked process that would hang, and a limit on compiled programs) and
 `tracing` (whether JAX is tracing a value).
 
-Importing the package runs no code here and changes no setting, except that `processes` registers a fork callback.
+Importing the package runs no code here and changes no setting, except that `process_checks` registers a fork callback.
 """

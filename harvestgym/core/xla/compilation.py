@@ -1,6 +1,6 @@
 """Compilation of programs: a line on stderr if it is slow, quick compilation, one program for several devices.
 
-Internals: the name of one XLA compiler option, which raises an exception in versions without it; the word "compil" in
+Internals: the name of one XLA compiler option, which raises an exception in versions that lack it; the word "compil" in
 the names of compiling functions in JAX and Numba; the argument `check_vma` of `jax.shard_map`, whose check rejects
 loops that start from constants.
 Gain: `QUICK` halves the compile time; one call to one program uses all devices.
@@ -87,7 +87,7 @@ def _watch(what: str, kept: bool | None, thread: int, done: threading.Event) -> 
 def jit_quickly(function: Callable[..., Any], what: str, **options: Any) -> Callable[..., Any]:
     """Jit a function that runs once: it compiles in half the time but runs unoptimised. `what` names it in messages.
 
-    If the options are switched off or raise an error, plain `jax.jit` compiles it.
+    If the options are switched off or raise an error, plain `jax.jit` compiles the function.
     """
     quick, plain = jax.jit(function, compiler_options=QUICK, **options), jax.jit(function, **options)
 

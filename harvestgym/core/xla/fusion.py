@@ -5,7 +5,7 @@ Internals: two attributes of a call that XLA's CPU compiler reads (`xla_cpu_smal
 
 XLA launches every fusion as a task, which takes about half a microsecond, longer than the arithmetic for a plot. A call
 marked as small becomes one task with the same operations on the same numbers. XLA does this itself for small loops. If
-a program contains an operation that XLA cannot emit inline, such as a sort, an adding scatter or a library call, this
+a program contains an operation that XLA cannot emit inline, such as a sort, a scatter-add or a library call, this
 fails; plain `jax.jit` then compiles it, and XLA's reason is logged once.
 
 In batches of 4,096 or more, XLA's CPU compiler in JAX 0.8 to 0.10 passes `jnp.sum`, `jnp.max` and `jnp.min` to a
@@ -13,7 +13,7 @@ library, some of whose kernels silently return wrong numbers in a loop. It does 
 in programs jitted by a user. On a CPU, the log2(n) operations of `reduce_by_halves` fuse with their consumers. It needs
 no internals, so the off switch does not apply.
 
-Gain: a step of `farm/full-1x1-v1` takes a third of the time it takes with `HARVESTGYM_XLA=off`.
+Gain: a step of `farm/full-1x1-v1` takes a third of the time that it takes with `HARVESTGYM_XLA=off`.
 Without it: plain `jax.jit` compiles the same programs, as on devices other than a CPU.
 """
 
@@ -32,7 +32,7 @@ import jax.numpy as jnp
 from .compilation import announcing
 from .fallback import is_enabled, is_jit_disabled, report
 
-with suppress(ImportError):  # here and not in a trace, because JAX drops its traces when it is first imported
+with suppress(ImportError):  # not during a trace, because JAX drops its traces when this is imported
     import jax.experimental.xla_metadata
 
 _single = ContextVar("single kernel", default=False)

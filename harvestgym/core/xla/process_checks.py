@@ -1,6 +1,6 @@
 """Checks for this process: forks after which JAX would hang, and too many compiled programs in memory.
 
-JAX runs threads, which a fork does not copy, so a forked process would wait forever. A compiled program takes several
+JAX runs threads, which a fork does not copy, so a forked process would wait forever. A compiled program uses several
 memory mappings. Linux allows 65,530 mappings per process, and LLVM aborts a process that requests more. A few thousand
 programs, or two dozen farms, each with rollouts, planners and tuning, reach this limit.
 
@@ -45,7 +45,7 @@ def check_process() -> None:
 
 
 def note_use() -> None:
-    """Record that JAX is in use in this process, after `check_process`."""
+    """Call `check_process`, then record that JAX is in use in this process."""
     global _used
     check_process()
     _used = True

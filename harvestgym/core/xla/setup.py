@@ -2,9 +2,9 @@
 
 Neither affects results, and neither is changed if the user has set it in JAX or with an environment variable.
 
-- Folder for compiled programs. JAX's persistent cache is off by default. `HARVESTGYM_CACHE=off` leaves it off,
+- Folder for compiled programs. JAX's persistent cache is off by default. `HARVESTGYM_CACHE=off` leaves it off;
   `HARVESTGYM_CACHE=<folder>` moves it. When a process that added programs ends, the least recently used programs are
-  removed until the folder is below `CACHE_LIMIT`: JAX has a limit too, but it needs a lock for each program and fails
+  removed until the folder is below `CACHE_LIMIT`. JAX has a limit too, but it needs a lock for each program and fails
   on programs that were stored without a lock.
 - Programs on the CPU run in the calling thread: passing a small program to another XLA thread takes longer than
   simulating a farm day. JAX reads this setting once, when it starts its CPU client; it is not changed afterwards.

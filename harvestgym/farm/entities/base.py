@@ -68,7 +68,7 @@ class Place:
 
 
 class Ledger(NamedTuple):
-    """One day's flows across the farm boundary through one entity.
+    """One entity's flows across the farm boundary on one day.
 
     Attributes:
         flows: maps a substance and flow (`"water:rain"`, `"nutrients:leaching"`) to the amount per plot, in L or g,
@@ -104,7 +104,7 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Action:
-    """An intervention that a kind offers; `plot` is whether it targets one plot rather than the whole field."""
+    """An intervention that a kind offers; `plot` states whether it targets one plot rather than the whole field."""
 
     name: str
     method: str
@@ -147,9 +147,9 @@ class Entity(Checked):
         State: the pytree of `var()` fields.
         host: whether pests can live on it (if so, it has an index on the host axis).
         priority: order of allocation, highest first; entities of equal priority share in proportion to their needs.
-        targets: names under which cides act on it; any name may be declared.
+        targets: names by which the effects of cides refer to it; any name may be declared.
         explains: state fields that explain deaths and slow growth; they appear in `info`.
-        randomness: maps names to the axes of the uniforms drawn for it each day (a single draw, sliced by use).
+        randomness: maps each use of random numbers to the axes of its daily uniforms, which are slices of one draw.
         derived: the `Meta` of each variable that `views` computes.
         counted: maps words to the variables whose sum `describe` reports.
         shared: whether fields at the same location share its random draws if its parameters are equal.
@@ -177,7 +177,7 @@ class Entity(Checked):
     def file(cls) -> Path:
         """Return the path of the YAML file with the parameter sets, next to the module.
 
-        A subclass without such a file uses the one of its nearest base class that has one: `(MyPlant, "bean")`.
+        A subclass without such a file uses the file of its nearest base class that has one: `(MyPlant, "bean")`.
         """
         bases = [base for base in cls.__mro__ if base is not Entity and issubclass(base, Entity)]
         paths = [path for path in map(_find_module, bases) if path is not None]
@@ -313,8 +313,10 @@ class Board:
         return type(total)(**taken)
 
     def read_hosts(self, kind: type[MessageT]) -> MessageT:
-        """Stack the messages of all hosts along a leading host axis, in the order of `place.hosts`; zero for those
-        that publish none."""
+        """Stack the messages of all hosts along a leading host axis, in the order of `place.hosts`.
+
+        The entries of hosts that publish none are zero.
+        """
         found, sizes = self._read(kind), self.place.sizes
         if not self.place.hosts:
             return jax.tree.map(lambda leaf: jnp.zeros((0, *leaf.shape), leaf.dtype), zero_values(kind, sizes))

@@ -20,7 +20,7 @@ Drivers = dict[str, jax.Array]
 def add_to_strain(
     strain: jax.Array, response: Response, base: type[Response], drivers: Drivers
 ) -> tuple[jax.Array, Drivers]:
-    """Return the strain plus the terms of windows that `response` adds to those of `base`, and the terms of `base`."""
+    """Return the strain plus the terms of windows that `response` adds to `base`; and, apart, the terms of `base`."""
     terms = exponents(response, drivers)
     own = {name: terms.pop(name) for name in driver_names(base)}
     return sum(terms.values(), strain), own
@@ -37,10 +37,11 @@ def add_factors(drivers: Drivers, ground: Ground) -> Drivers:
 
 
 def compute_shortages(asked: jax.Array, number: jax.Array, threshold: jax.Array, ground: Ground) -> Drivers:
-    """Compute today's deficits in the soil: g of N, P, K and C per plant, and a share of water (negative if surplus).
+    """Compute today's deficits in the soil: g of N, P, K and C per plant, and a fraction of water (negative: surplus).
 
-    The share is relative to the water that the soil can hold for plants, so that soils are comparable. `asked` is the
-    amount of nutrients, in g, that the `number` plants on a plot need; `threshold` is the water of eq. (5), in L.
+    The water deficit is relative to the water that the soil can hold for plants, so that soils are comparable. `asked`
+    is the amount of nutrients, in g, that the `number` plants on a plot need; `threshold` is the water threshold of
+    eq. (5), in L.
     """
     lacking = (asked - ground.nutrients) / jnp.where(number > 0, number, 1)
     dry = (threshold - ground.water) / (ground.capacity - ground.wilting)
@@ -55,21 +56,21 @@ def water_threshold(drought: jax.Array, wilting: jax.Array, capacity: jax.Array)
 def stomatal_opening(extractable: jax.Array, threshold: jax.Array) -> jax.Array:
     """Compute K_s of FAO-56 eq. (84), 0 to 1: below the threshold of eq. (5) a plant transpires less.
 
-    In the paper a plant transpires at the full rate until no water is left and then stops. Both arguments are amounts
+    In the paper, a plant transpires at the full rate until no water is left, and then stops. Both arguments are amounts
     of water above the wilting point.
     """
     return jnp.clip(extractable / jnp.maximum(threshold, 1e-6), 0.0, 1.0)
 
 
 def unshaded_light(board: Board) -> jax.Array | float:
-    """Return the share (0 to 1) of light on each plot that the other hosts leave for the reader, which is also a host.
+    """Return the fraction of the light on each plot that the other hosts leave for the host that reads the board.
 
-    Where another host casts shade, it takes a share of the light equal to its height divided by the sum of both
-    heights: nearly all of it from a much smaller host, half of it from one of equal height.
+    Where another host casts shade, it takes a fraction of the light equal to its height divided by the sum of both
+    heights: nearly all of the light if it is much taller, half of it if both have the same height.
     """
     return math.prod(transmitted_light(other, board.read_own(Canopy)) for other in board.read_others(Canopy))
 
 
 def transmitted_light(above: Canopy, below: Canopy) -> jax.Array:
-    """Return the share (0 to 1) of light that passes through one canopy to another."""
+    """Return the fraction of the light (0 to 1) that passes through one canopy to another."""
     return 1 - above.shade * above.height / jnp.maximum(above.height + below.height, 1e-6)

@@ -1,7 +1,7 @@
 """Messages: daily values that the entities in a field publish to each other, with units and ranks.
 
 A message of rank n may depend on messages of lower ranks only. Readers stack the messages of the hosts (plants and
-weeds) along a host axis, or sum the messages of all publishers, which is zero if there are none.
+weeds) along a host axis, or sum the messages of all publishers; the sum is zero if there are none.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class Ground(Message):
     microlife: jax.Array = var("microlife", "health of the soil life, 0 to 1", high=1)
     toxin: jax.Array = var("toxin#g", "cide in the soil, in effect on each target", axes=("target", "plot"))
     factors: dict[str, jax.Array] = dataclasses.field(default_factory=dict)
-    """Additional soil properties per plot, by the names of the windows with which hosts respond to them."""
+    """Additional soil properties per plot, named like the windows through which hosts respond to them."""
 
 
 @pytree
@@ -201,7 +201,7 @@ class Strain(Message):
 
 @pytree
 class Share(Message):
-    """Water and nutrients that the allocator gives each host on each plot."""
+    """Water and nutrients that the allocator gives to each host on each plot."""
 
     rank: ClassVar[int] = ALLOCATION_RANK
     water: jax.Array = var("water#L", "water given", axes=("host", "plot"))

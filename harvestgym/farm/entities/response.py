@@ -20,7 +20,7 @@ from harvestgym.core.errors import ConfigError
 from harvestgym.core.pytree import par, pytree
 
 _end = partial(par, low=-1e6, high=1e6, endless=True)
-"""An end of an interval, in the unit of the driver; an open interval has none."""
+"""An end of an interval, in the unit of the driver; infinite if the interval has no bound there."""
 
 
 @pytree

@@ -64,7 +64,7 @@ class Spreadable(Entity):
         return self.lay(state, where, bags * self.bag * place.surface)
 
     def heaps(self, seen: DrawContext, sprite: Sprite, at: tuple[float, float], meaning: str) -> list[Mark]:
-        """Draw a sprite on each plot with some left; below one bag it fades."""
+        """Draw a sprite on each plot where some is left; it fades when less than one bag is left."""
         bags = np.asarray(seen.get("amount#kg", 0.0), float) / (float(self.bag) or 1.0)
         lies = DrawContext({"part": np.where(bags >= TRACE, np.minimum(bags, 1.0), 0.0)}, crowded=seen.crowded)
         marks = zip(lies.marks(sprite, "part", at, meaning), lies.plots("part"), strict=True)

@@ -26,7 +26,7 @@ FORMS = {True: ", any amount", False: ", a set amount"}
 """Words that distinguish actions with the same name, by whether their amount is continuous."""
 
 MOST_NAMED = 4
-"""Largest number of plots that are named; more are only counted."""
+"""Largest number of plots that are listed by name; if there are more, only their number is given."""
 
 
 def find_gains(record: Record) -> dict[str, np.ndarray]:
@@ -61,7 +61,7 @@ class LoggedOrder(NamedTuple):
 
 
 def is_morning(record: Record, step: int) -> bool:
-    """Return whether no day passed in a step, because it is the observation half-step of mode "ao"."""
+    """Return whether a step is the observation half-step of mode "ao", in which no day passes."""
     days = record["info/day"]
     return step > 0 and bool(days[step] == days[step - 1])
 
@@ -83,7 +83,7 @@ def paid_observations(env: FarmModel, record: Record, step: int) -> list[tuple[O
     if not is_morning(record, step):
         return []
     prices = np.asarray(env.requests.prices(env.params)).tolist()
-    # Items shown by another request or by the rules are observed too; the request, if recorded, says what was paid for.
+    # Items shown by another request or by the rules are observed too; a recorded request shows what was paid for.
     requested = record["action/request"][step] if "action/request" in record else np.ones(len(prices))
     offered = zip(env.offered.items, prices, requested, strict=True)
     return [(item, price) for item, price, asked in offered if asked and _was_observed(item, record, step)]

@@ -20,7 +20,7 @@ from .words import code_labels
 TableRow = tuple[str, str, str]
 
 LONG_SOURCE = 80
-"""Length in characters above which a source that repeats the one above it is not written again."""
+"""Length in characters above which a source is not repeated if it equals the one in the row above."""
 
 
 def describe(env: FarmModel) -> list[Table]:
@@ -39,7 +39,7 @@ MEANINGS = {
 
 
 def rules_table(env: FarmModel) -> Table:
-    """Make the table of the mode, the start, the stopping conditions, the farmers and nonzero parts of the score."""
+    """Make the table of rules: mode, start, stopping conditions, farmers and nonzero parts of the score."""
     spec = env.spec
     entries = {f"{keyword}=": ", ".join(sets) for keyword, sets in spec.presets.items()} | {"mode": spec.mode}
     entries |= spec.rules.model_dump(by_alias=True, include={"horizon", "init", "max_action_schedule_size"})
@@ -56,7 +56,7 @@ def rules_table(env: FarmModel) -> Table:
 
 
 def entities_table(env: FarmModel) -> Table:
-    """Make the table of the entities, with their parameter sets."""
+    """Make the table of entities and their parameter sets."""
     rows = [
         (field.name, slot.name, str(which), (slot.kind.__doc__ or "").partition("\n")[0])
         for field, spec in zip(env.fields, env.spec.fields.values(), strict=True)
@@ -71,7 +71,7 @@ def _variables_table(env: FarmModel) -> Table:
 
 
 def actions_table(env: FarmModel) -> Table:
-    """Make the table of the interventions, with their numbers in the integer action space."""
+    """Make the table of interventions, with their numbers in the integer action space."""
     rows = []
     for row in env.actions.rows:
         parameters = "; ".join(_parameter_text(p) for p in row.allowed)
@@ -97,7 +97,7 @@ def _observation_table(env: FarmModel) -> Table:
 
 
 def context_table(env: FarmModel) -> Table:
-    """Make the table of the parameters that are drawn at random and of their positions in the observation."""
+    """Make the table of the randomly drawn parameters and their positions in the observation."""
     pairs = zip(env.contexts.draws, env.contexts.texts(env.params), strict=True)
     rows = [(d.name, text, ", ".join(d.features) if d.shown else "hidden") for d, text in pairs]
     columns = ("what", "drawn from", "seen as, at the end of the observation")
@@ -117,7 +117,7 @@ def parameter_tables(env: FarmModel) -> Iterator[Table]:
 
 
 def make_parameter_table(title: str, entity: Entity, which: str | Mapping[str, Any]) -> Table:
-    """Make the table of the parameters of an entity: name, value, and source in the set `which`."""
+    """Make an entity's parameter table: name, value, and source in the set `which`."""
     rows = list(_group_rows(entity, type(entity).written(which), "", ""))
     return Table(title, ("name", "value", "source"), rows, ("parameters",))
 

@@ -86,7 +86,7 @@ def _main_limits(record: Record, step: int, others: dict[str, Variable], plot: t
 
 
 def _is_harvested(env: FarmModel, record: Record, step: int, variable: Variable) -> bool:
-    """Return whether a harvest of the plant that has this variable had an effect in a step."""
+    """Return whether a harvest in a step had an effect on the plant to which this variable belongs."""
     done = (action.order.row for action in logged_orders(env, record, step) if action.effective)
     return any(row.names == variable.where and "harvest" in row.action.name for row in done)
 

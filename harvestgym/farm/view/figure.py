@@ -67,7 +67,7 @@ def _watering(env: FarmModel, days: Record) -> Iterator[Line]:
 
 
 def _crops(env: FarmModel, days: Record) -> Iterator[Chart]:
-    """Draw the height and fruits of all crops, as means over the plots where each is alive, and the stages of each."""
+    """Draw the height and fruits of all crops, averaged over the plots where each is alive, and the stages of each."""
     crops = [crop for crop in _find(env, "stage") if crop[0].meta.labels == STAGES]
     for key, (title, unit) in CROP_LINES.items():
         lines = [

@@ -43,7 +43,7 @@ def _orders(env: FarmModel, state: Any, action: Any, params: Any) -> dict[str, j
 
 
 class LastObserved(NamedTuple):
-    """The last observed value of each of a variable's numbers at each step, or NaN, and when it was observed, or -1."""
+    """For each step and number of a variable: its last observed value, or NaN, and when it was observed, or -1."""
 
     values: np.ndarray
     steps: np.ndarray
@@ -65,7 +65,7 @@ def known(env: FarmModel, record: Mapping[str, np.ndarray]) -> dict[str, np.ndar
 
 
 def drawn_numbers(record: Mapping[str, np.ndarray], step: int) -> np.ndarray:
-    """Return the numbers that describe the context at a step; none if nothing is drawn."""
+    """Return the numbers that describe the context at a step; empty if nothing is drawn."""
     drawn = record.get("info/context")
     return np.zeros(0, np.float32) if drawn is None else np.asarray(drawn[step])
 

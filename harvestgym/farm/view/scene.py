@@ -68,7 +68,7 @@ def margin(shape: tuple[int, int]) -> float:
 
 
 def crowded(shape: tuple[int, int]) -> bool:
-    """Return whether a field has so many plots that marks move to their corners and lose their numbers."""
+    """Return whether a field has so many plots that marks move to the corners of their plots and lose their numbers."""
     return max(shape) > 12
 
 

@@ -1,4 +1,4 @@
-"""Monthly normals: a site's climate as a short table, stated or computed from observations, and rain amounts."""
+"""Monthly normals: a site's climate as a short table, stated or computed from observations; also rain amounts."""
 
 from __future__ import annotations
 
@@ -14,15 +14,17 @@ from harvestgym.core.errors import ConfigError
 from harvestgym.farm.weather_data.table import YEAR, Day
 
 WET = 0.1
-"""Rain in mm from which a day is wet; a day that is wet but not rainy has drizzle."""
+"""Least rain, in mm, on a wet day; a wet day that is not rainy has drizzle."""
 RAINY = 1.0
-"""Rain in mm from which a day is rainy: more humid, windier, and with a smaller temperature range."""
+"""Least rain, in mm, on a rainy day; rainy days are more humid and windier and have a smaller temperature range."""
 FEWEST_DAYS = 8
 """A month with fewer wet or rainy days is pooled with both its neighbours for statistics about the following day."""
 NODES = 89
 REACH = 5.5
-"""Standard normal at the last node of rain amounts (at the first, its negative); no float32 uniform in [0, 1) reaches
-5.42."""
+"""Standard normal value at the last node of rain amounts; at the first node, minus this value.
+
+The values for float32 uniforms in [0, 1) stay below 5.42.
+"""
 MONTH_LENGTHS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 _Chance = Annotated[float, Field(ge=0, le=1)]
@@ -62,10 +64,10 @@ class RainyMinusDry(Strict):
 class Normals(Strict):
     """The climate of a site: twelve monthly figures per variable, January first, and a few for the whole year.
 
-    Temperatures are in degC, humidity in %, rain in mm. `wind * wind_factor` is the daily mean at 2 m in m/s, so
-    that wind may be stated as measured. `wet` and `rainy` are the shares of days with at least 0.1 mm and at least
-    1 mm; `wet_after_wet` and `rainy_after_rainy` are their shares among the days after such a day. `rain_shape` is the
-    shape of the gamma distribution of amounts on rainy days, mean**2 / variance.
+    Temperatures are in degC, humidity in %, rain in mm. `wind * wind_factor` is the daily mean at 2 m in m/s, so that
+    wind may be stated as measured. `wet` and `rainy` are the fractions of days with at least 0.1 mm and at least 1 mm;
+    `wet_after_wet` is the fraction of wet days among the days after a wet day, and `rainy_after_rainy` likewise for
+    rainy days. `rain_shape` is the shape of the gamma distribution of amounts on rainy days, mean**2 / variance.
     """
 
     t_min: Months
@@ -117,8 +119,8 @@ def measure_normals(days: Day, start_day: int = 1) -> Normals:
     """Compute the normals of consecutive days of weather, ideally whole years; the first day is `start_day`.
 
     Departures from the season are differences from a yearly sine fitted to all days. A month with fewer than eight wet
-    or rainy days is pooled with its neighbours for the shares after such days and for the shape. Raises ConfigError
-    if a month has no days.
+    or rainy days is pooled with its neighbours for the fractions after such days and for the shape. Raises
+    ConfigError if a month has no days.
     """
     columns = {name: np.asarray(values, np.float64) for name, values in days._asdict().items()}
     day = (start_day - 1 + np.arange(len(columns["rain"]))) % YEAR
@@ -193,7 +195,7 @@ def _again(happens: np.ndarray, chosen: np.ndarray) -> float:
 
 
 def _mean_amount(amounts: np.ndarray) -> float:
-    """Return the mean amount, kept above `RAINY`; for a month without rainy days the value does not matter."""
+    """Return the mean amount, kept above `RAINY`; in a month without rainy days, the value has no effect."""
     return max(float(amounts.mean()), 1.001 * RAINY) if amounts.size else 2 * RAINY
 
 

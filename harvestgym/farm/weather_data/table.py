@@ -120,8 +120,8 @@ def read_table(
     A `Date` column (ISO), or a datetime index of the frame, is optional: without dates the first row is 1 January. Rows
     for 29 February are skipped, because the farm's year has 365 days. Other columns are ignored. With `rain="auto"`, a
     Rain column that contains only 0 and 1, with at least one 1, is taken as the paper's occurrence flag, and any other
-    as mm/day; "mm" and "occurrence" set this explicitly. A ConfigError names the file, row and column; rows are
-    counted from 1, without the header.
+    Rain column as mm/day; "mm" and "occurrence" set this explicitly. A ConfigError names the file, row and column; rows
+    are counted from 1, without the header.
     """
     check_name("kind of rain", rain, ("auto", "mm", "occurrence"))
     if isinstance(source, str | os.PathLike):

@@ -1,6 +1,6 @@
-"""Birds: a random number comes each day, less those that a scarecrow keeps away (section 4.4.1).
+"""Birds: a random number of them comes each day, minus those that a scarecrow keeps away (section 4.4.1).
 
-A flock visits the whole field: the share of seeds or pests that it eats depends on its size, not on the area.
+A flock visits the whole field: the fraction of seeds or pests that it eats depends on its size, not on the area.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ class Birds(Entity):
 
     @publishes(Flock)
     def flock(self, state: BirdsState, place: Place, board: Board, draws: Draws) -> Flock:
-        """Publish today's birds by what they eat."""
+        """Publish today's number of birds, by what they eat."""
         seeds, pests, pollinators = self.today(board, draws).astype(jnp.float32) * jnp.asarray(self.eats)
         return Flock(seed_eaters=seeds, pest_eaters=pests, pollinator_eaters=pollinators)
 
     def today(self, board: Board, draws: Draws) -> jax.Array:
-        """Return today's number of birds, int32: drawn from 0 to the maximum, inclusive, less the birds kept away.
+        """Return today's number of birds, int32: drawn from 0 to the maximum, inclusive, minus the birds kept away.
 
         The paper draws "uniformly within its range"; the lure of a hedge raises the upper limit of that range.
         """

@@ -30,7 +30,7 @@ class Cide(Spreadable):
         return self.lay(state, where, amount * place.surface)
 
     def booked(self, given: jax.Array) -> Ledger:
-        """Grams scattered."""
+        """Return the grams scattered."""
         return Ledger({}, {"cide#g": GRAMS * given.sum()})
 
     def draw(self, seen: DrawContext, place: Place) -> list[Mark]:

@@ -61,7 +61,7 @@ class Facility(Entity):
 
     @publishes(Structures)
     def structures(self, state: FacilityState, place: Place, board: Board, draws: Draws) -> Structures:
-        """Publish the repelled and attracted animals, given this morning's scarecrow."""
+        """Publish how many animals are repelled and attracted, given this morning's scarecrow."""
         numbers = (jnp.asarray(self.scarecrow_strength.deterred)[state.scarecrow], self.bird_lure, self.insect_lure)
         deterred, birds, insects = (jnp.asarray(n, jnp.float32) for n in numbers)
         return Structures(deterred=deterred, bird_lure=birds, insect_lure=insects)

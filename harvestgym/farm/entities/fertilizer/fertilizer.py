@@ -1,7 +1,7 @@
 """Fertilizer: nutrients scattered on a plot and released by soil life.
 
-The paper lists it in sections 3.1 and 4 but has no section about it; this kind is modelled on the cides. The rest of
-its mass, which is not N, P, K or C, is inert.
+The paper lists it in sections 3.1 and 4 but has no section about it; this kind is modelled on the cides. The part
+of its mass that is not N, P, K or C is inert.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Fertilizer(Spreadable):
     shares: jax.Array = par(tuple(f"{n}#%" for n in NUTRIENTS), "share of its mass, 0 to 1", low=0, high=1)
 
     def check(self) -> Iterator[str]:
-        """Check that the shares sum to at most one."""
+        """Check that the nutrient fractions sum to at most one."""
         total = float(np.max(np.sum(self.shares, 0)))
         if total > 1 + 1e-6:
             yield f"{', '.join(f'{n}#%' for n in NUTRIENTS)}: expected at most 1 together, got {total:g}"

@@ -1,4 +1,4 @@
-"""Pests between the wild edge and the plots: eqs. (30) to (33)."""
+"""Arrival and departure of pests between the wild edge and the plots: eqs. (30) to (33)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ class Stay(Response):
     """Eq. (33): the drivers of eq. (32), and the birds that eat pests.
 
     The distance is measured relative to max(length, width) / 2, so that the paper's interval, which depends on the
-    field, becomes [0, inf). No plot is that far from the edge, so the term applies to all plots, least in the middle.
+    field, becomes [0, inf). No plot is that far from the edge, so the term applies to all plots; it is smallest in the
+    middle.
     """
 
     distance: Window
@@ -42,7 +43,7 @@ class Stay(Response):
 def wave_size(
     frequency: jax.Array, least: jax.Array, most: jax.Array, happens: jax.Array, size: jax.Array
 ) -> jax.Array:
-    """Return the pests that a wave brings to the edge of each plot, from `least` to `most` inclusive, by eq. (30).
+    """Return how many pests a wave brings to the edge of each plot, from `least` to `most` inclusive, by eq. (30).
 
     The printed equation never gives more than most - least, but the text says "between a minimal and maximal value".
     Each plot has separate waves, determined by its uniforms `happens` and `size`.
@@ -63,7 +64,7 @@ def p_stay(response: Stay, day: Mapping[str, Any]) -> jax.Array:
 def arrive_and_leave(
     present: jax.Array, edge: jax.Array, p_stay: jax.Array, p_appear: jax.Array, uniforms: tuple[jax.Array, jax.Array]
 ) -> jax.Array:
-    """Return the pests in `present` that stay plus those at the `edge` that arrive, by eq. (31).
+    """Return the pests on each plot, by eq. (31): those in `present` that stay, plus those at the `edge` that arrive.
 
     Pests in excess of PESTS_MAX do not arrive.
     """

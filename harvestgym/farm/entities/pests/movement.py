@@ -15,7 +15,7 @@ WALKS = ((0, -1), (0, 1), (1, 0), (-1, 0))
 
 
 def step_weights(uniform: jax.Array, wind: jax.Array, wind_x: jax.Array, wind_y: jax.Array) -> jax.Array:
-    """Return the weights p of the random walk, (length, width, 5), from uniforms of that shape; staying is last.
+    """Return the weights p of the random walk from uniforms; both have shape (length, width, 5), with staying last.
 
     Each weight is a uniform number plus, in the direction of the wind, a tenth of the wind speed in km/h. A wind
     between two directions adds its component to each. Steps out of the field have weight 0.
@@ -26,7 +26,7 @@ def step_weights(uniform: jax.Array, wind: jax.Array, wind_x: jax.Array, wind_y:
 
 
 def walk(population: jax.Array, weights: jax.Array, uniform: jax.Array) -> jax.Array:
-    """Return the pests on each plot after all have moved simultaneously in one of the five ways; none is lost.
+    """Return the number of pests on each plot after all have moved at once in one of the five ways; none is lost.
 
     If too many would enter a plot, none do: they stay where they were. `uniform` has shape (length, width, 4).
     """
@@ -39,7 +39,7 @@ def walk(population: jax.Array, weights: jax.Array, uniform: jax.Array) -> jax.A
 
 
 def spread_over_hosts(population: jax.Array, alive: jax.Array, repulsion: jax.Array, uniform: jax.Array) -> jax.Array:
-    """Return the pests on each host on each plot, (host, length, width); none where no host is alive.
+    """Return the number of pests on each host on each plot, (host, length, width); zero where no host is alive.
 
     Each living individual attracts pests with weight exp(-repulsion). `alive` and `repulsion` have shape (host, length,
     width); `uniform` has shape (length, width, host), and its last entry is not used.

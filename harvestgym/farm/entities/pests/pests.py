@@ -84,7 +84,7 @@ class Pests(Entity):
 
     @publishes(Load)
     def load(self, state: PestsState, place: Place, board: Board, draws: Draws) -> Load:
-        """Publish this morning's pests on each of the living hosts on their plot."""
+        """Publish this morning's number of pests on each living host on each plot."""
         canopy = board.read_hosts(Canopy)
         if not canopy.alive.shape[0]:
             return Load(pests=jnp.zeros((len(place.hosts), *place.shape), jnp.float32))

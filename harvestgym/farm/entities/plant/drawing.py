@@ -40,7 +40,7 @@ def draw_stands(crop: Any, seen: DrawContext) -> list[Mark]:
 
 
 def crop_name(seen: DrawContext) -> str:
-    """Return the name of the crop: that of its parameter set if it has one, or that of the entity."""
+    """Return the name of the crop's parameter set, or the name of the entity if it has no set."""
     return seen.sets[0] if seen.sets else seen.name
 
 

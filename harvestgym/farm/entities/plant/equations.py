@@ -33,13 +33,13 @@ def arrival(value: jax.Array, threshold: jax.Array, ceiling: jax.Array) -> jax.A
     """Return the probability of entering the next stage, by eqs. (7) and (18); it is 1 at or above the threshold.
 
     The distance below the threshold is in percent of the ceiling. In the paper it is in cm or g, but then a fruit of
-    6 g is never far from any weight: pods would ripen at half their weight.
+    at most 6 g would always be close to the threshold: pods would ripen at half their weight.
     """
     return jnp.exp(-100 * jnp.maximum(threshold - value, 0.0) / ceiling)
 
 
 def stress(weights: StressWeights, nutrients: jax.Array, water: jax.Array, light: jax.Array) -> jax.Array:
-    """Return the stress of eqs. (8) and (19): a weighted sum of unmet needs, as shares (0 to 1) of the needs.
+    """Return the stress of eqs. (8) and (19): a weighted sum of unmet needs, as fractions of the needs.
 
     Only the scarcest nutrient counts, as in eq. (4). The paper adds grams and litres without weights, so a plant that
     grows well, and therefore needs more, is worse off than one that never grew: a poor soil would yield more than a
@@ -50,24 +50,24 @@ def stress(weights: StressWeights, nutrients: jax.Array, water: jax.Array, light
 
 
 def refused_share(refused: jax.Array, needed: jax.Array) -> jax.Array:
-    """Return the share (0 to 1) of a need that was not met; 0 where nothing was needed."""
+    """Return the fraction of a need that was not met (0 to 1); 0 where nothing was needed."""
     return jnp.where(needed > 0, jnp.minimum(refused / jnp.where(needed > 0, needed, 1.0), 1.0), 0.0)
 
 
 LEAST_RESPONSE = 1e-3
-"""Lower limit on shares before taking the logarithm, which keeps it finite."""
+"""Lower limit on fractions before taking the logarithm, which keeps the logarithm finite."""
 
 
 def minus_log(share: jax.Array) -> jax.Array:
-    """Return the exponent for which the response equals this share (0 to 1)."""
+    """Return the exponent for which the response equals this fraction (0 to 1)."""
     return -jnp.log(jnp.maximum(share, LEAST_RESPONSE))
 
 
 def size_left(stress: jax.Array) -> jax.Array:
-    """Return the share (0.5 to 1) of the largest size that a stressed plant can reach, by eq. (8).
+    """Return the fraction of the largest size that a stressed plant can reach (0.5 to 1), by eq. (8).
 
-    The paper lowers the size at which a plant flowers, so stress brings flowering forward by weeks. Here stress
-    lowers the ceiling of eq. (6), and a stressed plant is smaller when it flowers, at about the same age.
+    The paper lowers the size at which a plant flowers, so stress brings flowering forward by weeks. Here, stress
+    lowers the ceiling of eq. (6), so a stressed plant flowers at about the same age but is smaller.
     """
     return (1 + jnp.exp(-stress)) / 2
 
@@ -83,7 +83,7 @@ def pollination(bloom: Bloom, drivers: Drivers) -> jax.Array:
 
 
 def kept_fruits(fruits: jax.Array, share: jax.Array) -> jax.Array:
-    """Return the number of fruits left, by eq. (21), whose "factor" of decrease is the share (0 to 1) that remains."""
+    """Return the number of fruits left by eq. (21), whose "factor" of decrease is the remaining fraction (0 to 1)."""
     return jnp.floor(fruits * jnp.minimum(share, 1.0)).astype(jnp.int32)
 
 

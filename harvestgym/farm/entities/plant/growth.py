@@ -1,7 +1,7 @@
 """One day of a crop: deaths, growth, flowers and fruits, and changes of stage (section 4.2).
 
 All rates use the state in the morning. Each plot is in one stage, so all stages can share one uniform number per use.
-Death comes first; survivors may change stage. Each happens at most once a day.
+Deaths come before changes of stage; a plant changes stage at most once a day.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from .stages import Stage
 from .state import CAUSES, FIRST_CAUSE, SURVIVAL, PlantState
 
 BARREN = 0.1
-"""Ripe weight, as a share of the largest weight, at or below which a fruit never ripens."""
+"""Ripe weight, as a fraction of the largest weight, at or below which a fruit never ripens."""
 
 
 class PlantFate(NamedTuple):
@@ -56,20 +56,20 @@ def decide_survival(crop: Crop, state: PlantState, day: Drivers, uniform: jax.Ar
 
 
 class Thresholds(NamedTuple):
-    """The size, cm, and the fruit weight, g, at which a plant enters the next stage or stops growing."""
+    """The size (cm) and the fruit weight (g) at which a plant enters the next stage or stops growing."""
 
     size: jax.Array
     weight: jax.Array
 
 
 def compute_ceilings(crop: Crop, day: Drivers) -> Thresholds:
-    """Compute the ceilings in eqs. (6) and (17), lowered by stress and missing visits as in eqs. (8) and (19)."""
+    """Compute the ceilings in eqs. (6) and (17), lowered by stress and a lack of visits as in eqs. (8) and (19)."""
     lowered = sum(exponents(crop.fruit.ripen, day).values())
     return Thresholds(equations.size_left(day["stress"]) * crop.size_max, jnp.exp(-lowered) * crop.fruit_weight_max)
 
 
 def compute_thresholds(crop: Crop, day: Drivers) -> Thresholds:
-    """Compute today's thresholds by eqs. (8) and (19), as shares of the ceilings, which are never reached."""
+    """Compute today's thresholds by eqs. (8) and (19), as fractions of the ceilings, which growth never reaches."""
     size, weight = compute_ceilings(crop, day)
     return Thresholds(crop.bloom.share * size, jnp.minimum(jnp.exp(-crop.fruit.ripen.intercept), 1.0) * weight)
 
@@ -157,7 +157,7 @@ def bloom(crop: Crop, state: PlantState, day: Drivers, opens: jax.Array, uniform
 
 
 def keep_fruits(crop: Crop, state: PlantState, day: Drivers, uniform: jax.Array) -> PlantState:
-    """Reduce the fruits of ripe plants, by eq. (21)."""
+    """Reduce the number of fruits on ripe plants, by eq. (21)."""
     share = expglm(crop.ripe.keep, day["strain_harvest"], **day)
     fruits = equations.kept_fruits(state.fruits, equations.noisy_rate(share, crop.ripe.variance, uniform))
     return replace(state, fruits=jnp.where(state.stage == Stage.RIPE, fruits, state.fruits))
@@ -194,7 +194,8 @@ def enter_next_stage(crop: Crop, state: PlantState, moves: jax.Array) -> PlantSt
 def choose(cases: Sequence[tuple[jax.Array, Any]], otherwise: Any) -> jax.Array:
     """Select elementwise the value of the first case `(condition, value)` that holds, or `otherwise`.
 
-    This avoids `jnp.select`, as `largest` avoids `argmax`: on a CPU they would cost more than the rest of the day.
+    This replaces `jnp.select`, and `largest` replaces `argmax`: on a CPU, they would take longer than the rest of
+    a day.
     """
     found = jnp.asarray(otherwise)
     for holds, value in reversed(cases):

@@ -32,11 +32,11 @@ def check_start(crop: Crop, given: Mapping[str, np.ndarray]) -> Iterator[tuple[s
 
 
 def complete_state(crop: Crop, state: PlantState, place: Place) -> PlantState:
-    """Return `state` made consistent with its stages: replace zeros that they rule out and clear values they exclude.
+    """Make `state` consistent with its stages: fill in zeros that they rule out, and clear values that they exclude.
 
-    A plot with plants has the usual number of them, evenly spaced. From bloom on they are as large as an unstressed
+    A plot with plants has the usual number of them, evenly spaced. From bloom on, they are as large as an unstressed
     plant when it flowers, with the expected number of flowers; from fruit on, all flowers have become fruit; ripe fruit
-    has the weight that it has on an unstressed and well pollinated plant. Values from the file are kept.
+    weighs as much as on an unstressed, well pollinated plant. Values from the file are kept.
     """
     planted = _planted(crop, state, place)
     grown = _grown(crop, planted)

@@ -25,7 +25,7 @@ def ground_covered(crop: Crop, state: PlantState, surface: jax.Array) -> jax.Arr
 
 
 def crowding(crop: Crop, state: PlantState, surface: jax.Array) -> jax.Array:
-    """Return the share (0 to 1) of a plant's ground that is taken by its neighbours.
+    """Return the fraction of a plant's ground (0 to 1) that its neighbours take.
 
     The plants form a square grid; the outer ones reach into the rest of the plot. Each plant has an equal share of the
     total ground that they reach.
@@ -50,7 +50,7 @@ def transpiration(crop: Crop, state: PlantState, surface: jax.Array, air: Air) -
 
 
 def reached_water(crop: Crop, ground: Ground) -> tuple[jax.Array, jax.Array]:
-    """Return the extractable water in the root zone, in L: today's, and the maximum, the TAW of FAO-56 eq. (82).
+    """Return today's extractable water in the root zone, in L, and its maximum, the TAW of FAO-56 eq. (82).
 
     The roots reach the upper Z_r of the soil, which dries first; the soil below stays at field capacity.
     """
@@ -60,20 +60,20 @@ def reached_water(crop: Crop, ground: Ground) -> tuple[jax.Array, jax.Array]:
 
 
 def drought_threshold(crop: Crop, state: PlantState, ground: Ground) -> jax.Array:
-    """Return w of eq. (5) for each plot, in L; the wilting point is the driest state that roots can bring about."""
+    """Return w of eq. (5) for each plot, in L; roots cannot dry the soil below the wilting point."""
     drought = jnp.where(state.stage == Stage.FRUIT, crop.fruit.drought, crop.grow.drought)
     return water_threshold(drought, ground.capacity - reached_water(crop, ground)[1], ground.capacity)
 
 
 def transpired_share(crop: Crop, state: PlantState, ground: Ground) -> jax.Array:
-    """Return the share (0 to 1) of full transpiration that takes place: in dry soil stomata close."""
+    """Return the fraction of full transpiration (0 to 1) that takes place: in dry soil, stomata close."""
     extractable, reached = reached_water(crop, ground)
     least = ground.capacity - reached
     return stomatal_opening(extractable, drought_threshold(crop, state, ground) - least)
 
 
 def water_demand(crop: Crop, state: PlantState, lost: jax.Array) -> jax.Array:
-    """Compute today's uptake, in L, of plants that lose this much water: loss plus body water minus stored water."""
+    """Compute today's uptake, in L, from the water that plants lose: loss plus body water minus stored water."""
     wanted = jnp.maximum(lost + body_water(crop, state) - state.water, 0.0)
     return jnp.where(is_alive(state.stage), wanted, 0.0)
 
@@ -100,14 +100,14 @@ def body_water(crop: Crop, state: PlantState) -> jax.Array:
 
 
 def lack_of_light(crop: Crop, state: PlantState, radiation: jax.Array) -> jax.Array:
-    """Return the share (0 to 1) by which the day's radiation, in MJ/m2, falls short of what the crop can use."""
+    """Return the fraction (0 to 1) by which the day's radiation, in MJ/m2, falls short of what the crop can use."""
     wanted = jnp.where(state.stage == Stage.FRUIT, crop.fruit.rate.radiation.low, crop.grow.rate.radiation.low)
     lacks = wanted > radiation
     return jnp.where(lacks, 1 - radiation / jnp.where(lacks, wanted, 1.0), 0.0)
 
 
 def drought_exponent(crop: Crop, state: PlantState) -> jax.Array:
-    """Return minus the log of the yield share under drought: K_y times minus the log of the water share (Jensen 1968).
+    """Return minus the log of the relative yield in drought: K_y times minus the log of relative uptake (Jensen 1968).
 
     For small deficits this agrees with FAO-33 eq. 1, which is valid for deficits of up to one half; as long as there is
     any water, some yield remains. Only the worst period counts, because the K_y of a whole season is close to the

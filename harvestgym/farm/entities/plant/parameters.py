@@ -4,10 +4,10 @@ Every `Response` is one equation of section 4.2 in the form of eq. (1); its wind
 these units:
 
     temperature (mean, degC), humidity (%), rain (1 on a rainy day), frost (consecutive days); birds (seed eaters);
-    age_seed, age_bloom, age_ripe, nogrow, noweight (days); pests (on the plot's plants); visits (by pollinators
-    since the flowers opened); N, P, K, C (unmet share of the day's need); water (minus the log of K_s, the share of
-    transpiration that remains in dry soil); crowding (share of its ground that a plant lacks); light (share of its
-    light that the plot's other hosts take); radiation (solar, MJ/m2/day); cold (the day's minimum, degC); stress
+    age_seed, age_bloom, age_ripe, nogrow, noweight (days); pests (on the plot's plants); visits (by pollinators since
+    the flowers opened); N, P, K, C (unmet fraction of the day's need); water (minus the log of K_s, the fraction of
+    transpiration that remains in dry soil); crowding (fraction of its ground that a plant lacks); light (fraction of
+    its light that the plot's other hosts take); radiation (solar, MJ/m2/day); cold (the day's minimum, degC); stress
     (of eq. (8)); drought (minus the log of relative yield after dry days, FAO-33).
 """
 
@@ -44,8 +44,10 @@ def _each(key: str, doc: str) -> jax.Array:
 
 @pytree
 class SeedSurvival(Response):
-    """Eq. (2). The paper's age interval, [sprout_age_min, inf), would kill young seeds rather than old ones;
-    here it is [0, oldest], as in the reference implementation."""
+    """Eq. (2), with [0, oldest] as the age interval, as in the reference implementation.
+
+    The paper's interval, [sprout_age_min, inf), would kill young seeds rather than old ones.
+    """
 
     birds: Window
     age_seed: Window
@@ -70,13 +72,13 @@ class Seed:
 
 @pytree
 class Rate(Response):
-    """Eqs. (4) and (16), with the unmet share of the need instead of the soil's stock.
+    """Eqs. (4) and (16), with the unmet fraction of the need instead of the soil's stock.
 
-    If the stock were used, a soil whose dead microlife keeps its nutrients would feed plants better than one whose
-    plants take them up. Only the scarcest nutrient counts (Liebig's law of the minimum). The paper's litres below eq.
-    (5) are replaced by minus the log of K_s, so that growth follows a power of the transpiration (like the yield in
-    Jensen 1968) and stops at the wilting point. Crowding, light and radiation are not in the paper, in which spacing,
-    shade between crops and sunlight have no effect.
+    If the stock were used, a soil that keeps its nutrients because its microlife is dead would feed plants better than
+    one whose plants take them up. Only the scarcest nutrient counts (Liebig's law of the minimum). The paper's litres
+    below the threshold of eq. (5) are replaced by minus the log of K_s, so that growth follows a power of the
+    transpiration (like the yield in Jensen 1968) and stops at the wilting point. Crowding, light and radiation are not
+    in the paper, in which spacing, shade between crops and sunlight have no effect.
     """
 
     temperature: Window
@@ -122,7 +124,7 @@ class Grow:
 
 @pytree
 class StressWeights:
-    """Weights of unmet needs, as shares of the needs, in the stress of eqs. (8) and (19)."""
+    """Weights of unmet needs, as fractions of the needs, in the stress of eqs. (8) and (19)."""
 
     nutrients: jax.Array = par(
         tuple(f"sensitivity_stress_{n}" for n in NUTRIENTS), "stress if all needs so far are unmet", low=0, high=1e3
@@ -169,7 +171,7 @@ class BloomSurvival(Response):
 
 @pytree
 class Fading(Response):
-    """Eq. (14). The paper's text says p_stay and an age of the weather but means p_fruit and the age of the flowers."""
+    """Eq. (14). The paper's text has p_stay and an age of the weather where p_fruit and the flowers' age are meant."""
 
     age_bloom: Window
 
@@ -209,11 +211,11 @@ class FruitSurvival(Response):
 
 @pytree
 class Ripening(Response):
-    """Eq. (19), as minus the log: the share of the largest weight that fruit reaches under stress and missing visits.
+    """Eq. (19), as minus the log of the fraction of the largest weight that fruit reaches, given stress and visits.
 
-    The paper's interval for the stress, [0, inf), has no effect; here it is (-inf, 0]. The intercept is the share that
-    an unstressed fruit reaches, because growth by eq. (17) never reaches its ceiling. Drought acts through the yield
-    response factors of FAO-33 rather than, as in the paper, through litres in the stress.
+    The paper's interval for the stress, [0, inf), has no effect; here it is (-inf, 0]. The intercept sets the fraction
+    that an unstressed fruit reaches, because growth by eq. (17) never reaches its ceiling. Drought acts through the
+    yield response factors of FAO-33 rather than, as in the paper, through litres in the stress.
     """
 
     stress: Window
@@ -238,7 +240,7 @@ class Fruit:
 
 @pytree
 class Keeping(Response):
-    """Eq. (21). Rain is 1 on a rainy day, and its interval is (-inf, 0], which is misprinted in the paper."""
+    """Eq. (21). Rain is 1 on a rainy day; its interval is (-inf, 0], misprinted in the paper."""
 
     rain: Window
     frost: Window

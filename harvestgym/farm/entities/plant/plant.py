@@ -49,7 +49,7 @@ from .state import GLOBAL_STAGE, PlantState, clear_plots, global_stage
 SEEDS = (1.0, 3.0, 5.0, 10.0, 15.0, 20.0, 25.0, 30.0)
 SPACINGS = (5.0, 10.0, 15.0, 20.0)
 LIGHT_MEMORY = 20.0
-"""Days over which a plant averages its light: about the time after which a leaf has paid for the next one."""
+"""Days over which a plant averages its light: about the time that a leaf takes to produce enough for the next one."""
 CRUMBS = 1e-3
 """Amount of nutrients in dead plants, in g, below which the rest is released at once."""
 
@@ -106,7 +106,7 @@ class Plant(Crop, Entity):
 
     @publishes(Litter)
     def litter(self, state: PlantState, place: Place, board: Board, draws: Draws) -> Litter:
-        """Publish the nutrients released by dead plants (section 4.2.6): a share per day, and finally the rest."""
+        """Publish the nutrients released by dead plants (section 4.2.6): a fraction per day, and finally the rest."""
         released = jnp.asarray(self.dead.release)[:, None, None] * state.nutrients
         crumbs = (state.nutrients - released).sum(0) < CRUMBS
         released = jnp.where(crumbs, state.nutrients, released)
@@ -128,12 +128,12 @@ class Plant(Crop, Entity):
 
     @action("harvest", plot=False)
     def harvest(self, state: PlantState, place: Place, where: jax.Array) -> ActionResult:
-        """Harvest the whole field: every plot in fruit or ripe, with its plants."""
+        """Harvest every plot in fruit or ripe on the whole field, and clear it of its plants."""
         return self.micro_harvest(state, place, where)
 
     @action("micro_harvest")
     def micro_harvest(self, state: PlantState, place: Place, where: jax.Array) -> ActionResult:
-        """Harvest a plot in fruit or ripe, with its plants."""
+        """Harvest a plot in fruit or ripe, and clear it of its plants."""
         done = where & ((state.stage == Stage.FRUIT) | (state.stage == Stage.RIPE))
         kg = jnp.where(done, state.population * state.fruits * state.fruit_weight / 1000, 0.0)
         new = replace(
@@ -156,7 +156,7 @@ class Plant(Crop, Entity):
         return drawing.describe(seen)
 
     def update(self, state: PlantState, place: Place, board: Board, draws: Draws) -> tuple[PlantState, Ledger]:
-        """Simulate a day: first decide the changes from the state in the morning, then apply them."""
+        """Simulate a day: decide all changes from the morning's state, then apply them."""
         light = unshaded_light(board)
         day = self._drivers(state, place, board, light)
         marks, fate = growth.compute_thresholds(self, day), growth.decide_survival(self, state, day, draws["survive"])
@@ -219,9 +219,10 @@ class Plant(Crop, Entity):
         return {"global_stage": global_stage(state)}
 
     def indices(self, state: PlantState) -> dict[str, jax.Array]:
-        """Return r_plant of section 3.1.2: the mean of sprouted, size, pollinated flowers and fruit weight, as shares.
+        """Return r_plant of section 3.1.2: the mean of four fractions, averaged over the plots.
 
-        Only living plants count, so a harvest ends the development that this index rewards.
+        The fractions are: sprouted, size, pollinated flowers and fruit weight. Only living plants count, so a harvest
+        ends the development that this index rewards.
         """
         parts = [
             1.0, state.size / self.size_max, state.pollinated / jnp.maximum(state.flowers, 1),

@@ -102,7 +102,7 @@ def clear_plots(state: PlantState, where: jax.Array) -> PlantState:
 
 
 def global_stage(state: PlantState) -> jax.Array:
-    """Return the stage (or `harvested`) of more than 75 % of the plots, or `undefined` if none is (section 4.2)."""
+    """Return the stage (or `harvested`) of more than 75 % of the plots; `undefined` if there is none (section 4.2)."""
     shown = jnp.where((state.stage == Stage.NONE) & state.harvested, HARVESTED, state.stage)
     stages = np.arange(len(GLOBAL_STAGES), dtype=np.int32)
     most = jnp.mean(shown == stages[:, None, None], axis=(1, 2)) > 0.75  # at most one stage

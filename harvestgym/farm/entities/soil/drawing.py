@@ -13,7 +13,7 @@ CLASSES = (
     (0.9, "#86b5d8", "65 to 90 %"),
     (1.0, "#5596c6", "wet soil, to 100 %"),
 )
-"""Upper limit of each class, as a share of the plant-available water in a full soil; its colour and its name."""
+"""Upper limit of each class, as a fraction of the plant-available water in a full soil; its colour and its name."""
 
 UNKNOWN_COLOUR = ("#e6e6e6", "soil not seen yet")
 

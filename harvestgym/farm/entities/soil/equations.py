@@ -34,10 +34,10 @@ class Bucket(NamedTuple):
 
 
 def bypass_share(extractable: jax.Array, bucket: Bucket, bypass: jax.Array) -> jax.Array:
-    """Return the share (0 to 1) of a watering that bypasses the roots; `bypass` is the share at the wilting point.
+    """Return the fraction (0 to 1) of a watering that bypasses the roots; `bypass` is its value at the wilting point.
 
     The paper's sand "does not retain water", but a bucket loses none until it is full. Dry sand repels water, which
-    then drains in fingers; moist sand does so less (Dekker and Ritsema 1994, Water Resources Research 30). This flow
+    then drains in fingers; moist sand repels less (Dekker and Ritsema 1994, Water Resources Research 30). This flow
     leaches no nutrients.
     """
     return bypass * (1 - jnp.clip(extractable / (bucket.capacity - bucket.wilting), 0.0, 1.0))
@@ -57,9 +57,9 @@ def water_balance(
 ) -> WaterBalance:
     """Return the water balance of a day.
 
-    First, water above the capacity after watering drains; then hosts take up their shares, water evaporates from the
+    In this order: water above the capacity after watering drains, hosts take up their shares, water evaporates from the
     rest, rain is added, and the surplus drains. In the paper, light and heavy rain are amounts relative to the soil's
-    capacity; rain in mm does not depend on the soil.
+    capacity; here, rain is in mm, regardless of the soil.
     """
     held = jnp.minimum(water, bucket.capacity)
     left = jnp.maximum(held - served, 0.0)
@@ -104,9 +104,9 @@ def leaching_strength(rain_intensity: jax.Array, surplus: jax.Array) -> jax.Arra
 
 
 def leached_share(strength: jax.Array, microlife: jax.Array) -> jax.Array:
-    """Return the share of each nutrient that leaches, 0 to 1; `microlife` is from 0 to 1.
+    """Return the fraction of each nutrient that leaches; `microlife` is from 0 to 1.
 
-    The paper removes an amount q (1 - mu) without a unit; a share never removes more than the stock.
+    The paper removes an amount q (1 - mu) without a unit; a fraction never removes more than the stock.
     """
     return jnp.clip(strength * (1 - microlife), 0.0, 1.0)
 

@@ -101,7 +101,7 @@ class Soil(Entity):
             yield f"wilting_point#L.m-3: expected {expected}, got {np.max(self.wilting_point):g}"
 
     def init(self, key: jax.Array, place: Place) -> SoilState:
-        """Return a soil drawn between the limits in `start`, with a dry surface and no cide."""
+        """Return a soil with contents drawn between the limits in `start`, a dry surface and no cide."""
         uniform = jax.random.uniform(key, (1 + len(NUTRIENTS), *place.shape), jnp.float32)
         bucket, start = self.bucket(place), self.start
         water = _between(start.water_min, start.water_max, uniform[0])
@@ -168,7 +168,7 @@ class Soil(Entity):
         return drawing.describe(self._filled(seen, place))
 
     def _filled(self, seen: DrawContext, place: Place) -> np.ndarray:
-        """Return extractable water as a share of its maximum; NaN where it is unknown."""
+        """Return extractable water as a fraction of its maximum; NaN where it is unknown."""
         bucket = self.bucket(place)
         water = np.asarray(seen.get("available_Water#L", np.full(place.shape, np.nan)), float)
         return np.clip((water - float(bucket.wilting)) / float(bucket.capacity - bucket.wilting), 0.0, 1.0)

@@ -1,9 +1,9 @@
 """Conversion of monthly normals to generator parameters: levels, spreads, persistence and rain tables.
 
-The computation removes from the stated figures what other parts of the model add. A stated standard deviation
-includes the seasonal trend within the month and the difference between rainy and other days; a stated correlation
-includes the season's departure from a sine, and the effect of rain, which persists; a stated difference between rainy
-and other days includes the difference between their seasons. The remainder is Gaussian.
+The stated figures include effects that other parts of the model add again, so these are removed first. A stated
+standard deviation includes the seasonal trend within the month and the difference between rainy and other days; a
+stated correlation includes the season's departure from a sine, and the effect of rain, which persists; a stated
+difference between rainy and other days includes the difference between their seasons. The remainder is Gaussian.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from harvestgym.farm.weather_data.table import YEAR
 from .generator import LATENT, Climate
 
 LEAST_SHARE = 0.1
-"""Share of a variance that remains Gaussian even if season and rain explain all of it."""
+"""Fraction of a variance that remains Gaussian even if season and rain explain all of it."""
 
 
 class _Parts(NamedTuple):
@@ -60,8 +60,8 @@ def _columns(normals: Normals, suffix: str = "") -> np.ndarray:
 def _chances(normals: Normals) -> np.ndarray:
     """Return P(wet) and P(rainy) after each state, which reproduce both stated chains; (12, 4, 2).
 
-    Two chains of two states do not determine all of these. Assumptions: a wet day is equally likely to be rainy after
-    a dry day and after drizzle, and is as likely after drizzle as after rain if the figures allow it.
+    Two chains of two states do not determine all of these probabilities. Assumptions: a wet day is equally likely to be
+    rainy after a dry day and after drizzle, and is as likely after drizzle as after rain if the figures allow it.
     """
     wet, again = np.array(normals.wet), np.array(normals.wet_after_wet)
     rainy, rainy_again = np.array(normals.rainy), np.array(normals.rainy_after_rainy)
@@ -98,7 +98,7 @@ def _parts(normals: Normals) -> _Parts:
 
 
 def _rainy_shift(normals: Normals, share: np.ndarray) -> np.ndarray:
-    """Return the effect of rain within a season; minimum and maximum share the change in the range; (4,)."""
+    """Return the effect of rain within a season; minimum and maximum each get half of the change in range; (4,)."""
     often, apart = share.mean(), (share * (1 - share)).mean()
     if apart < 1e-9:
         return np.zeros(4)

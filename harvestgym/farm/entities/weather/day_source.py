@@ -18,7 +18,7 @@ from .generator import MEMORY, Climate
 
 @pytree
 class Replay:
-    """The days of a table in order, starting in a random year and continuing with the first year after the last."""
+    """The days of a table in order, starting in a random year; the first year follows the last."""
 
     days: jax.Array = par(
         "days", "t_min, t_max, t_mean degC, humidity %, wind m/s at 2 m, rain mm", low=-90, high=2000,

@@ -12,7 +12,7 @@ from harvestgym.farm.entities.drawing import DrawContext
 from .site import WIND_DIRECTIONS
 
 WINDY = 30.0
-"""Mean wind, in km/h, from which a symbol for it is drawn: at this speed branches move."""
+"""Lowest mean wind speed, in km/h, for which a symbol is drawn: at this speed, branches move."""
 
 DRY = "dry"
 """Sky drawn for a day without rain if its sunshine is unknown."""

@@ -13,7 +13,7 @@ SOLAR_CONSTANT = 0.0820  # MJ/m2/min
 INLAND_COEFFICIENT = 0.16
 """k_Rs of FAO-56 eq. (50), away from the coast."""
 CLEAR_SKY = 0.75
-"""Share of the extraterrestrial radiation that reaches the ground under a clear sky (FAO-56 eq. 37)."""
+"""Fraction of the extraterrestrial radiation that reaches the ground under a clear sky (FAO-56 eq. 37)."""
 POLE = 89.99
 """Latitude used for a pole, in degrees: at 90 the float32 tangent has the wrong sign, making it night all year."""
 
@@ -57,7 +57,8 @@ def reference_evapotranspiration(
     Temperatures in degC, humidity in %, wind in m/s at 2 m, radiation (R_A) in MJ/m2/day. The coefficient is
     0.0118, as in Valiantzas (2018, Agricultural Water Management, doi 10.1016/j.agwat.2018.06.028); the
     paper prints 0.018, which overestimates FAO-56 Penman-Monteith by half. Its T = (Tmax + Tmin) / 2 estimates the
-    mean, which weather tables contain. Negative numbers under roots (for a mean below -10 degC) are set to zero.
+    mean temperature; weather tables contain the mean itself. Negative numbers under roots (for a mean below -10 degC)
+    are set to zero.
     """
     dryness = jnp.clip((100 - jnp.asarray(humidity, jnp.float32)) / 100, 0.0, 1.0)  # 0 at 100 %, regardless of rounding
     spread = jnp.asarray(t_max, jnp.float32) - t_min

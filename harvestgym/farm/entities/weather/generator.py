@@ -1,10 +1,10 @@
-"""A stochastic weather generator like that of Richardson (1981): first rain, then the other variables.
+"""A stochastic weather generator, like Richardson's (1981): it draws rain first, and then the other variables.
 
 Whether a day is dry or has drizzle or rain depends on the day before (a Markov chain, so that days with any rain and
 days with more than drizzle come in spells as observed). Amounts of rain are gamma distributed. Temperatures, humidity
-and wind depart from smooth seasonal levels, which differ on rainy days, by a first-order autoregression. A day takes a
-few dozen operations and six uniform numbers. The memory is no longer than a day, so generated years differ less than
-real ones.
+and wind depart from smooth seasonal levels, which differ on rainy days; the departures follow a first-order
+autoregression. A day takes a few dozen operations and six uniform numbers. The generator remembers only the previous
+day, so generated years differ less than real ones.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ def _temperatures(t_min: jax.Array, t_max: jax.Array, offset: jax.Array) -> tupl
 
 
 def _wind(mean: jax.Array, spread: jax.Array, departure: jax.Array) -> jax.Array:
-    """Return gamma distributed wind with the given mean and spread, by the cube of Wilson and Hilferty (1931).
+    """Return gamma-distributed wind with the given mean and spread, by the cube of Wilson and Hilferty (1931).
 
     This is accurate for the shapes that daily wind has (4 or more).
     """

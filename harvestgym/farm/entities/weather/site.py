@@ -60,7 +60,7 @@ class Site:
 
     @property
     def wind_rose(self) -> tuple[float, ...]:
-        """Shares of the directions from which the wind blows, in the order of `WIND_DIRECTIONS`, summing to 1."""
+        """Frequencies of the directions from which the wind blows, in the order of `WIND_DIRECTIONS`; they sum to 1."""
         shares = [self.about.wind_from.get(d, 1.0) for d in WIND_DIRECTIONS]
         return tuple(s / sum(shares) for s in shares)
 
@@ -71,7 +71,7 @@ def site_names() -> tuple[str, ...]:
 
 
 def load_site(name: str) -> Site:
-    """Return the site with this name or in the YAML file at this path; ConfigError with the nearest name if none."""
+    """Return the site with this name, or in the YAML file at this path; ConfigError with the nearest name otherwise."""
     return read_site(Path(name)) if name.endswith(".yaml") else _load_shipped(name)
 
 

@@ -1,7 +1,7 @@
 """Weather: the day's air over the field, drawn a few days ahead so that forecasts use the true future.
 
-Tomorrow's weather has already been drawn. Each day draws the last day of the look-ahead, the wind direction and the
-forecast error. The state stores the error, so that observing the forecast twice does not average it out.
+Tomorrow's weather has already been drawn. Every day, the last day of the look-ahead, the wind direction and the
+forecast error are drawn. The state stores the error, so that observing the forecast twice does not average it out.
 """
 
 from __future__ import annotations
@@ -137,9 +137,11 @@ class Weather(Entity):
 
     @classmethod
     def named(cls, which: str | Mapping[str, Any]) -> Weather:
-        """Return a set from the file, or one with changes: `site`, `table` (a CSV path or a DataFrame with the paper's
-        columns), `years` to use only some of its calendar years, `generate: true` to draw new days from the climate
-        of a table, or any setting."""
+        """Return a set from the file, possibly with changes.
+
+        A change is `site`, `table` (a CSV path or a DataFrame with the paper's columns), `years` to use only some of
+        its calendar years, `generate: true` to draw new days from the climate of a table, or any setting.
+        """
         name, data = choose_set(cls.file(), which, cls.__name__)
         where = f"Weather {which!r}" if isinstance(which, str) else f"Weather (extends {name})"
         days = validate(_whole(), data, where)
@@ -167,7 +169,7 @@ class Weather(Entity):
         return replace(self.zero_state(place), day=jnp.int32(1))
 
     def settle(self, key: jax.Array, state: WeatherState, place: Place) -> WeatherState:
-        """Draw the air of the first and coming days from `day` on; of the other initial values only the counts stay."""
+        """Draw the air of the first and coming days, starting at `day`; of other initial values, only counts stay."""
         year, days, rest = jax.random.split(key, 3)
         draws = jax.random.uniform(days, (self.lookahead + 1, DRAWS + 3), jnp.float32)
         memory = self.sky.first(state.day, jax.random.uniform(year, (DRAWS,), jnp.float32))
@@ -219,8 +221,8 @@ class Weather(Entity):
     def _next(self, memory: jax.Array, day: Any, draws: jax.Array) -> tuple[Day, jax.Array]:
         """Return the next day from the source; if only the occurrence of rain is known, draw its class (section 4.1).
 
-        In the paper rain is relative to the soil's capacity: heavy rain fills it, and light rain adds up to half. Here
-        heavy rain is `rain_heavy#mm` for every soil.
+        In the paper, rain is relative to the soil's capacity: heavy rain fills it, and light rain fills up to half of
+        it. Here, heavy rain is `rain_heavy#mm` for every soil.
         """
         found, memory = self.sky.next(memory, day, draws)
         if not self.sky.occurrence:
@@ -230,7 +232,7 @@ class Weather(Entity):
         return found._replace(rain=found.rain * amount), memory
 
     def _noisy(self, day: Day, uniform: jax.Array, place: Place) -> jax.Array:
-        """Return a day from the source at the field's altitude, with the noise in the settings; (6,)."""
+        """Return a day from the source, adjusted to the field's altitude and with the noise from the settings; (6,)."""
         s, error = self.settings, normal(uniform)
         climb = jnp.where(jnp.isnan(self.station), 0.0, place.altitude - self.station)
         shift = jnp.sqrt(s.temperature_noise) * error[0] - LAPSE * climb
@@ -278,8 +280,8 @@ def _later(day: Any, days: Any) -> jax.Array:
 def _sunshine(day: Day) -> jax.Array:
     """Return the sunshine class from the temperature range, by Hargreaves (FAO-56 eq. 50, k = 0.17).
 
-    The estimated share of extraterrestrial radiation ranges from 0.25 under cloud (class 0) to 0.75 under a clear sky
-    (class 5), by FAO-56 eqs. 35 and 37.
+    The estimated fraction of extraterrestrial radiation ranges from 0.25 under cloud (class 0) to 0.75 under a clear
+    sky (class 5), by FAO-56 eqs. 35 and 37.
     """
     share = 0.17 * jnp.sqrt(jnp.maximum(day.t_max - day.t_min, 0.0))
     return jnp.round(jnp.clip((share - 0.25) / 0.5, 0.0, 1.0) * 5).astype(jnp.int32)
@@ -287,7 +289,7 @@ def _sunshine(day: Day) -> jax.Array:
 
 @functools.cache
 def _whole() -> Any:
-    """Make a single schema from a set's options and settings, so that errors suggest the nearest of all keys."""
+    """Make a single schema from a set's options and settings, so that errors suggest the nearest key of both."""
     return create_model("Weather", __base__=(WeatherOptions, make_schema(Settings)))
 
 

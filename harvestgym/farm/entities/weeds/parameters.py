@@ -3,8 +3,8 @@
 Every `Response` is one equation of section 4.4.2; its windows are named after their drivers, with these units:
 
     distance_to_edge (plots); temperature (mean, degC); humidity (%); herbicide (g per m2 of soil, acting on weeds);
-    N, P, K, C (g per weed by which the soil's stock falls short of today's need); water (deficit below eq. (5), as a
-    share of the soil's extractable capacity).
+    N, P, K, C (g per weed by which the soil's stock falls short of today's need); water (deficit below the threshold of
+    eq. (5), as a fraction of the soil's extractable capacity).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from harvestgym.farm.entities.messages import NUTRIENTS, REPULSION
 from harvestgym.farm.entities.response import Response, Window
 
 WEEDS_MAX = 250
-"""Largest number of seeds, and of sprouted weeds, per m2: many times the number that shades it completely.
+"""Largest number of seeds, and of sprouted weeds, per m2: many times the number that shades the ground completely.
 
 The binomials of eqs. (26) to (29) are compiled for this number; the paper's tables end at 1000.
 """

@@ -83,7 +83,7 @@ class Weeds(Weed, Entity):
 
     @publishes(Need)
     def need(self, state: WeedsState, place: Place, board: Board, draws: Draws) -> Need:
-        """Publish the need for water, less the stored water, and the need for nutrients."""
+        """Publish the need for water, minus the stored water, and the need for nutrients."""
         kept = self._number(state, place) * self.water * self.size * 10 / 1000
         wanted = self._transpiration(place, board) + kept - state.water
         return Need(water=jnp.maximum(wanted, 0.0), nutrients=self._eaten(state, place))
@@ -163,7 +163,8 @@ class Weeds(Weed, Entity):
         """Compute the water, in L, that the weeds transpire today; the paper has no weather-dependent rule for this.
 
         The basal coefficient is 1 + 0.1 per metre of height (FAO-56 eq. 99); it applies to the ground under the leaves
-        and the light that the other hosts leave. Stomata close by K_s of FAO-56 eq. (84), with eq. (5) as threshold.
+        and the light that the other hosts leave. Stomata close by K_s of FAO-56 eq. (84), with the threshold of
+        eq. (5).
         """
         ground, own = board.read_one(Ground), board.read_own(Canopy)
         moist = stomatal_opening(ground.extractable, self._threshold(ground) - ground.wilting)
