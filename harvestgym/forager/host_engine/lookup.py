@@ -106,7 +106,7 @@ def find_standing_kind(arrays: EpisodeArrays, x: int, y: int) -> int:
 
 @inlined
 def is_in_season(arrays: EpisodeArrays, kind: int, home: int, cell: int) -> bool:
-    """Return whether an object from the cell `home`, or in `cell` if it has no home, is in season now."""
+    """Return whether an object is in season now, by its cell `home` or, if it has none, by `cell`."""
     head, kinds = arrays.head, arrays.kinds
     period = kinds[kind, col.LASTS] + kinds[kind, col.RESTS]
     if period == 0:
@@ -227,7 +227,7 @@ def rebuild_index(arrays: EpisodeArrays) -> None:
 
 
 def grow_arrays(arrays: EpisodeArrays, room: int) -> EpisodeArrays:
-    """Return the same episode with tables for `room` changed objects; its slots keep their numbers."""
+    """Return the same episode with tables for `room` changed objects; slots keep their numbers."""
     tables = slot_tables(room)
     tables["slots"][: len(arrays.slots)] = arrays.slots
     bigger = arrays._replace(**tables)

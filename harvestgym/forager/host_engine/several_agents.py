@@ -1,8 +1,8 @@
 """Several agents in one world on the host engine: each value that `ForagerEnv` has for its agent is an array.
 
-In a step the agents move in order; the first to arrive collects. They do not block each other and share one map;
-each sees the others as an additional kind, the last one, or in colours as a dark cell. Agents that collect in the same
-step share its reward noise.
+In a step the agents move in order; the first to arrive collects. They share one map and do not block each other. Each
+sees the others as an additional last kind or, in colours, as dark cells. Agents that collect in the same step get the
+same reward noise.
 """
 
 from __future__ import annotations

@@ -40,11 +40,11 @@ from .view import encode, move, refresh, survey
 
 _ONE = np.uint32(1)
 BEGINNING = 5_000
-"""Number of steps of an endless episode that are evaluated."""
+"""Number of steps for which an endless episode is evaluated."""
 
 
 def draw_seed(key: jax.Array) -> jax.Array:
-    """Return uint32 (2,): the seed of the episode that starts with a key."""
+    """Return the seed of the episode that starts with a key, uint32 (2,)."""
     return jax.random.bits(key, (2,), jnp.uint32)
 
 
@@ -112,7 +112,7 @@ class Forager(Env[ForagerState, ForagerParams]):
         return self.begin(draw_seed(key))
 
     def begin(self, words: Any) -> ForagerState:
-        """Start the episode of a seed of two words (`hashing.seed_words`): the same map as the host engine's."""
+        """Start the episode for a seed of two words (`hashing.seed_words`), with the same map as on the host engine."""
         world, words, n = self.world, to_word(words), len(self.world.regions)
         x, y = to_word(world.start[0]), to_word(world.start[1])
         keyed = [key_region(world, words, r, jnp.uint32(0), x, y) for r in range(n)]

@@ -1,4 +1,4 @@
-"""The view under JAX: part of the state; a move looks up one row or column only.
+"""The view under JAX, which is part of the state; a move looks up only one row or column.
 
 `state.view` holds kinds, (rows, columns) of the aperture; the number of kinds marks the outside of a walled world.
 """
@@ -76,7 +76,7 @@ def _find_line(world: World, state: ForagerState, action: jax.Array) -> jax.Arra
 
 
 def _offset_cells(world: World, state: ForagerState, dx: Any, dy: Any) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """Return (x, y, outside) of cells around the agent; wrapped, so that x and y are always in the world."""
+    """Return (x, y, outside) of cells around the agent; x and y are wrapped, so they are always in the world."""
     w, h = world.width, world.height
     x, y = state.x.astype(jnp.int32) + dx, state.y.astype(jnp.int32) + dy
     outside = (x < 0) | (x >= w) | (y < 0) | (y >= h)
