@@ -23,7 +23,7 @@ from harvestgym.core.episode import begin_batch, take_step
 from harvestgym.core.policy import Policy
 
 RATES = (0.1, 0.02, 0.004, 0.0008)
-"""Step sizes of the ascent, all of which are tried in each season: an unstable fishery needs small ones."""
+"""Step sizes of the ascent. Each season tries all of them, because an unstable fishery needs small ones."""
 
 STEPS = 300
 """Number of gradient steps for each rule and step size."""

@@ -164,7 +164,7 @@ def _run_tipping(replicates: int, seed: int) -> Iterator[PolicyReturn]:
 
 
 def run_rules(problem: str, env: FishingModel, rules: Rules, seed: int, replicates: int) -> Iterator[PolicyReturn]:
-    """Run each policy in the same episodes, the first of which is the episode of `reset(seed=seed)`."""
+    """Run each policy in the same episodes, starting with the episode of `reset(seed=seed)`."""
     for (name, published), rule in rules.items():
         found = evaluate(env, rule, seed_key(seed), replicates, int(env.params.horizon)).returns if rule else [np.nan]
         yield _make_row(problem, name, published, np.asarray(found))

@@ -88,7 +88,7 @@ def find_best(tuned: NoiseReturns, name: str) -> int:
 
 
 def run_escapements(sigma: float, escapements: Sequence[float], seed: int, replicates: int) -> NoiseReturns:
-    """Return the returns of each escapement on the same episodes, the first of which is that of `reset(seed=seed)`."""
+    """Return the returns of each escapement on the same episodes, starting with the one of `reset(seed=seed)`."""
     env = make("tipping-v1", sigma=sigma, Tmax=100)
     years = int(env.params.horizon)
     policies = [control.escapement(env, left) for left in escapements]

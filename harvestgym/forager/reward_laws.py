@@ -114,7 +114,7 @@ class Fourier(Checked):
 
 @dataclass(frozen=True)
 class RewardSeries(Checked):
-    """A repeating series of rewards (weather, prices, any measurements), each of which applies for `every` steps."""
+    """A repeating series of rewards, each for `every` steps, such as weather, prices or any measurements."""
 
     values: Annotated[tuple[Reward, ...], Field(min_length=1)]
     every: Period = 1
