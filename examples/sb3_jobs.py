@@ -42,8 +42,8 @@ class Settings:
         learner: ppo or dqn.
         steps: number of jobs to choose in training, over all environments.
         num_envs: number of environments that are stepped together.
-        active: how much lower the initial weight of "stop" is than that of a job. Learners that stop as often as they
-            choose each job lose most days of a season, and rarely see the benefit of jobs.
+        active: how much lower the initial weight of "stop" is than the weight of a job. Learners that stop as often as
+            they choose each job lose most days of a season, and rarely see the benefit of jobs.
     """
 
     learner: str = "ppo"

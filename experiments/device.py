@@ -22,18 +22,18 @@ part has several rows, because JAX takes about ten seconds to start on a GPU, an
 Each row is added to device.json as soon as it is measured. Rows that are still missing at the part's deadline are
 skipped.
 
-    equality  Random actions on the CPU, and each step again from the same states on the GPU; without a GPU on the CPU,
-              in a batch twice as large. `flips` counts environment steps in which a whole number or a flag differs;
-              `difference` is the largest relative one of a float in all others.
-    step      The program of one step of a batch, without policy and restarts. `kernels` counts what its optimised HLO
-              launches, fusions and others, in the entry and in what that calls. A branch or the body of a loop counts
-              once. Operations and bytes are those of XLA's cost analysis.
-    speed     `harvestgym.rollout` with random actions and restarts. `peak_mib` is the largest memory of the process so
-              far, on the device, or on the host if JAX does not know it. The smallest batch comes first.
-    ppo       examples/ppo.py. All updates take the same time; `expert_s` and `expert_env_steps` are those of the first
-              ten updates whose seasons earn, with exploration, as much as the expert on the training split: at least
-              the lower end of the 95 % interval of its mean. They are null if none do. The test split is used at the
-              end.
+    equality  Takes random actions on the CPU, and repeats each step on the GPU from the same states; without a GPU, on the
+              CPU in a batch twice as large. `flips` counts environment steps in which an integer or a flag differs;
+              `difference` is the largest relative difference of a float in all other steps.
+    step      Compiles one step of a batch, without policy and restarts. `kernels` counts the launches in its optimised
+              HLO, fusions and others, in the entry and in the computations that it calls. A branch or the body of a
+              loop counts once. Operations and bytes are from XLA's cost analysis.
+    speed     Runs `harvestgym.rollout` with random actions and restarts. `peak_mib` is the peak memory of the process
+              so far, on the device, or on the host if JAX does not report it. The smallest batch comes first.
+    ppo       Runs examples/ppo.py. All updates take the same time. `expert_s` and `expert_env_steps` are the time and
+              the steps up to the first ten updates whose seasons, with exploration, earn as much as the expert on the
+              training split, or at least the lower end of the 95 % interval of its mean. They are null if no updates
+              do. The test split is used at the end.
 """
 
 from __future__ import annotations

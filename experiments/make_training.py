@@ -7,7 +7,7 @@ python examples/map_evolution.py --seeds 5 --out docs/training/evolution.json --
 python examples/sb3_jobs.py --learner ppo --seeds 3 --out docs/training/jobs-ppo.json --ids ...
 python examples/sb3_jobs.py --learner dqn --seeds 3 --out docs/training/jobs-dqn.json --ids ...
 python -m experiments.make_training             # curves and tables of everything in docs/training
-python -m experiments.make_training maps        # only those of maps
+python -m experiments.make_training maps        # only the agents on maps
 python -m experiments.make_training contexts    # also train an agent, and test it in unseen contexts
 """
 

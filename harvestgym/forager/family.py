@@ -219,8 +219,8 @@ def make_rule_families(env: Forager) -> dict[str, RuleFamily]:
 def make_oracle(env: Forager) -> tuple[Forager, Policy] | None:
     """Return the world with current rewards in its observations, and its navigator, with the expert's numbers.
 
-    None if no navigator can read the world. Also None if it has no random series, because the expert then knows the
-    current rewards anyway.
+    Return None if no navigator can read the world, or if it has no random series, because the expert then knows the
+    current rewards too.
     """
     if not (policies(env) and _hides_rewards(env)):
         return None

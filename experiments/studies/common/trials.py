@@ -144,7 +144,7 @@ def run_seasons(
 ) -> dict[str, np.ndarray]:
     """Return the daily records of `watch`, each (cases, replicates, days); ConfigError if farms differ in structure.
 
-    The seasons are the same episodes of `seed` as in every tool; the first is that of `reset(seed=seed)`.
+    The seasons are the same episodes of `seed` as in every tool, starting with the episode of `reset(seed=seed)`.
     """
     env = cases[0].env
     if any(case.env != env for case in cases):

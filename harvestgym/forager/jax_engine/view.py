@@ -152,7 +152,7 @@ def _encode_view(world: World, state: ForagerState, table: np.ndarray) -> jax.Ar
 
 
 def _draw_tints(world: World, state: ForagerState) -> jax.Array:
-    """Return int32 (rows, columns): the index of each cell's colour among those of its kind."""
+    """Return int32 (rows, columns): the index of each cell's colour among the colours of its kind."""
     x, y, _ = _view_cells(world, state)
     counts = jnp.array([1, *(max(1, len(k.colors)) for k in world.kinds), 1], jnp.uint32)
     number = counts[state.view.astype(jnp.int32) + 1]
