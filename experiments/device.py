@@ -22,8 +22,8 @@ part has several rows, because JAX takes about ten seconds to start on a GPU, an
 Each row is added to device.json as soon as it is measured. Rows that are still missing at the part's deadline are
 skipped.
 
-    equality  Takes random actions on the CPU, and repeats each step on the GPU from the same states; without a GPU, on the
-              CPU in a batch twice as large. `flips` counts environment steps in which an integer or a flag differs;
+    equality  Takes random actions on the CPU, and repeats each step on the GPU from the same states; without a GPU, on
+              the CPU in a batch twice as large. `flips` counts environment steps in which an integer or a flag differs;
               `difference` is the largest relative difference of a float in all other steps.
     step      Compiles one step of a batch, without policy and restarts. `kernels` counts the launches in its optimised
               HLO, fusions and others, in the entry and in the computations that it calls. A branch or the body of a

@@ -32,12 +32,13 @@ class ForagerConfig:
         observation_mode: `objects` is bool (rows, columns, kinds), with the channels in the order of the sorted names;
             `images` is the same as uint8, 0 and 255; `colors` is uint8 (rows, columns, 3); `world` is bool (height,
             width, kinds + 1), with the agent last; `compass` and `scalar` as in `observations`.
-        aperture: the numbers of rows (north to south) and columns (west to east) that the agent sees; odd.
+        aperture: the numbers of rows (north to south) and columns (west to east) that the agent sees, both odd.
         seed: an integer from 0 to 2^64 - 1.
         edge: `torus`, or `wall`, which stops the agent and adds a channel for the outside.
-        capacity: how many objects may be away from their original cells. At the limit, other objects stay and pay
-            nothing. An episode takes at most `memory["most_bytes"]`, about 180 bytes per object (0.75 GB by default),
-            and as many Python objects as `capacity`; a warning appears when the table grows to half the limit.
+        capacity: maximum number of objects that may be away from their original cells. At the limit, other objects stay
+            and pay nothing. An episode takes at most `memory["most_bytes"]`, about 180 bytes per object (0.75 GB by
+            default), and as many Python objects as `capacity`; a warning appears when the table grows to half the
+            limit.
         hint: (shown, every): the biome is shown in the first `shown` of `every` steps; observations are then
             dicts of `view` and `hint`.
     """

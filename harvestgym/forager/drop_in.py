@@ -80,7 +80,7 @@ class Palette:
 
 @dataclass(frozen=True)
 class ForagerConfig:
-    """The configuration of the Forager package: `aperture` is a side, or (columns, rows); even sides are rounded up.
+    """The configuration of the Forager package: `aperture` is a side length or (columns, rows); even ones are rounded up.
 
     Attributes:
         size: the side of the world, or (width, height).
@@ -137,7 +137,7 @@ def _find_class(target: Any, name: str, path: str | Path) -> Any:
 
 
 def _make_odd(side: Any) -> Any:
-    """Round an even side up to the next odd number, with a warning."""
+    """Round an even side length up to the next odd number, with a warning."""
     if not isinstance(side, int) or side % 2:
         return side
     warn_of_difference(f"aperture: {side} is even and becomes {side + 1}, so that the agent is in the centre")

@@ -83,7 +83,7 @@ def rotate(x: Word, by: Word, n: Word) -> Word:
 
 
 def permute_once(p: Word, q: Word, a: Word, b: Word, k0: Word, k1: Word) -> tuple[Word, Word, Word, Word]:
-    """Return one round of `permute`: the pair, and the keys of the next round."""
+    """Do one round of `permute`; return the pair and the keys for the next round."""
     p = rotate(p, scale_word(mix(q ^ k0), a), a)
     q = rotate(q, scale_word(mix(p ^ k1), b), b)
     return p, q, (k0 + GOLDEN) & MASK, (k1 + GOLDEN) & MASK

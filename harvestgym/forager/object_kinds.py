@@ -76,7 +76,7 @@ class Kind:
     """One kind of object.
 
     Attributes:
-        blocking: whether the agent cannot enter its cell; it pays on every bump.
+        blocking: whether it keeps the agent out of its cell; it pays on every bump.
         collectable: whether it is taken away at the collision; it returns after `delay`.
         reward: a callable that gives the expected reward as a function of time.
         noise: standard deviation of the noise added to the reward.

@@ -197,7 +197,7 @@ def make_space(
 
 
 def add_hint(world: World, hint: Hint, view: Any, phase: Any, region: Any) -> Any:
-    """Return a dict that adds bool (..., regions) to an observation: the agent's region, if shown now.
+    """Return a dict of an observation and a hint: the agent's region if it is shown now, bool (..., regions).
 
     Args:
         world: the agents' world.
@@ -243,7 +243,7 @@ def check_survey(world: World) -> None:
 
 
 def check_view_mode(name: str, interface: str) -> None:
-    """Raise ConfigError for a mode of the whole world in an interface that only shows views."""
+    """Raise ConfigError if a mode shows the whole world, for an interface that only shows views."""
     if MODES[name].whole:
         views = ", ".join(repr(n) for n, mode in MODES.items() if not mode.whole)
         where = f"observation_mode of {interface}"

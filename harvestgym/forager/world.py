@@ -34,7 +34,7 @@ MOVES = np.array([(0, 1), (1, 0), (0, -1), (-1, 0)], np.int64)
 """(dx, dy) of actions 0-3: north is y + 1, as in the Forager package."""
 
 VACANT, STANDING, AWAY, GONE = range(4)
-"""States of a changed object's slot: free; the object is elsewhere; it will return; it never will."""
+"""States of a changed object's slot: free, object in another cell, object that will return, object gone forever."""
 
 TRIES = 16
 """Number of cells drawn in one step to find a free one; if none is free, the object waits for the next step."""

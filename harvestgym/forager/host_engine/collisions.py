@@ -39,7 +39,7 @@ def collide(arrays: EpisodeArrays, x: int, y: int, kind: int) -> tuple[int, bool
 def take(arrays: EpisodeArrays, slot: int, cell: int, kind: int) -> int:
     """Take an object away; return its slot, or -1 if it must stay because the limit on changed objects is reached.
 
-    Its return is scheduled, unless it is a Python object, whose method gives the delay.
+    Its return is scheduled here, unless it is a Python object, whose own method gives the delay.
     """
     head = arrays.head
     if slot < 0:
