@@ -105,7 +105,7 @@ def inputs(env: MapFarm, words: tuple[str, ...] = Diary.words) -> dict[str, list
 
 
 def make_weights(key: jax.Array, env: MapFarm, settings: Settings, words: tuple[str, ...] = Diary.words) -> Weights:
-    """Initialise weights for the channels, numbers, orders and amounts of a farm."""
+    """Initialise weights for a farm's channels, numbers, orders and amounts."""
     width, (orders, _, amounts) = settings.width, env.table.shape
     keys = iter(jax.random.split(key, 10 + 3 * settings.blocks))
     names = inputs(env, words)

@@ -32,8 +32,8 @@ skipped.
               so far, on the device, or on the host if JAX does not report it. The smallest batch comes first.
     ppo       Runs examples/ppo.py. All updates take the same time. `expert_s` and `expert_env_steps` are the time and
               the steps up to the first ten updates whose seasons, with exploration, earn as much as the expert on the
-              training split, or at least the lower end of the 95 % interval of its mean. They are null if no updates
-              do. The test split is used at the end.
+              training split: at least the lower end of its mean's 95 % interval. They are null if no updates do. The
+              test split is used at the end.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ MOST_CHANGES = 3
 
 
 class Search(NamedTuple):
-    """The length of a search: `generations` times, it tries `trials` schedules.
+    """The length of a search, which tries `trials` schedules in each of `generations` rounds.
 
     New schedules are made from the `elites` best ones so far.
     """

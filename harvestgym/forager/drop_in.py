@@ -80,7 +80,7 @@ class Palette:
 
 @dataclass(frozen=True)
 class ForagerConfig:
-    """The configuration of the Forager package: `aperture` is a side length or (columns, rows); even ones are rounded up.
+    """The configuration of the Forager package: `aperture` is a side or (columns, rows); even sides are rounded up.
 
     Attributes:
         size: the side of the world, or (width, height).

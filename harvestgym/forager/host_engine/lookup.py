@@ -97,7 +97,7 @@ def find_slot(arrays: EpisodeArrays, x: int, y: int) -> int:
 
 @inlined
 def find_standing_kind(arrays: EpisodeArrays, x: int, y: int) -> int:
-    """Return the kind now in a cell, or EMPTY, including objects out of season."""
+    """Return the current kind in a cell, or EMPTY, including objects out of season."""
     slot = find_slot(arrays, x, y)
     if slot == -1:
         return generate_kind(arrays.regions, arrays.layers, x, y)
@@ -119,7 +119,7 @@ def is_in_season(arrays: EpisodeArrays, kind: int, home: int, cell: int) -> bool
 
 @inlined
 def find_kind(arrays: EpisodeArrays, x: int, y: int) -> int:
-    """Return the kind now in a cell, or EMPTY, excluding objects out of season."""
+    """Return the current kind in a cell, or EMPTY, excluding objects out of season."""
     cell, slot = x + y * arrays.head[col.WIDTH], find_slot(arrays, x, y)
     if slot == -2:
         return EMPTY

@@ -49,7 +49,7 @@ class Foragers(ForagerEnv):
 
     @property
     def position(self) -> tuple[np.ndarray, np.ndarray]:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """(x, y) of the agents."""
+        """The coordinates (x, y) of the agents."""
         return self.arrays.agents[:, col.AGENT_X].copy(), self.arrays.agents[:, col.AGENT_Y].copy()
 
     @property
@@ -92,5 +92,5 @@ class Foragers(ForagerEnv):
         return out
 
     def recipe(self) -> dict[str, Any]:
-        """Return the arguments to make it again, for `core.saving.checkpoint`."""
+        """Return the arguments that recreate it, for `core.saving.checkpoint`."""
         return super().recipe() | {"number": self._number}

@@ -1,7 +1,8 @@
 """The forager as a functional environment: the same world, rules and draws as the host engine, for `vmap` and GPUs.
 
-A step renews regions, returns objects, resolves the collision ahead, moves and counts. The key of a step is not used:
-every draw depends on the seed, the clock and the number of the collision, so both engines make the same draws.
+A step renews regions, returns objects, resolves the collision ahead, moves the agent and updates the counters. The key
+of a step is not used: every draw depends on the seed, the clock and the number of the collision, so both engines make
+the same draws.
 """
 
 from __future__ import annotations
@@ -52,7 +53,8 @@ def draw_seed(key: jax.Array) -> jax.Array:
 class Forager(Env[ForagerState, ForagerParams]):
     """A foraging world: the agent goes north, east, south or west and collides with objects.
 
-    Never terminates; a horizon truncates. Kinds define whether objects block, pay, are collected and return.
+    Episodes never terminate; a horizon truncates them. Kinds define whether objects block, pay, are collected and
+    return.
     """
 
     family: ClassVar[str | None] = "harvestgym.forager.family"
@@ -108,7 +110,7 @@ class Forager(Env[ForagerState, ForagerParams]):
     # -- the five parts ------------------------------------------------------------------------------------
 
     def initial(self, key: jax.Array, params: ForagerParams) -> ForagerState:
-        """Return an episode whose seed is 64 bits of the key."""
+        """Start an episode whose seed is 64 bits of the key."""
         return self.begin(draw_seed(key))
 
     def begin(self, words: Any) -> ForagerState:

@@ -50,7 +50,7 @@ def move(world: World, state: ForagerState, action: jax.Array, moved: jax.Array)
     x, y = find_cell_ahead(world, state, action)
     rows, cols = state.view.shape
     line = _find_line(world, replace(state, x=x, y=y), action).astype(jnp.int8)
-    # A window in the view framed by the new line: faster than selecting among four views.
+    # Take a window of the view framed by the new line, which is faster than selecting one of four views.
     row, col = np.ogrid[: rows + 2, : cols + 2]
     above, aside = (row == 0) | (row == rows + 1), (col == 0) | (col == cols + 1)
     framed = jnp.where(aside, jnp.pad(line[:rows], 1)[:, None], jnp.pad(state.view, 1))

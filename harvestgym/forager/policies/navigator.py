@@ -1,6 +1,6 @@
 """A forager that knows the laws and the time: it takes the best path in view, or else walks to the best biome.
 
-It plans with current rewards, and tracks its position by counting steps. It distinguishes foods of the same color by
+It plans with current rewards, and tracks its position by counting steps. It distinguishes foods of the same colour by
 the biome of their cell. If nothing in view pays enough, it walks to the biome that pays most now, so it crosses the
 world when the rewards of foods change sign. It values a food with a random reward series at its last reward, unless the
 observation reports current rewards (`InformedForager`). Its numbers are tuned for each world (`harvestgym tune`).
