@@ -1,7 +1,7 @@
 """Imitate a farm's expert on the map interface, in states that the agent reaches, and then improve with PPO.
 
     pip install '.[train]'
-    python examples/map_imitation.py                          # some minutes on two cores
+    python examples/map_imitation.py                          # a few minutes on two cores
     python examples/map_imitation.py --ids farm/full-3x4-v1 --seeds 5 --out results.json
     python examples/map_imitation.py --imitate 10 --updates 10 --num-envs 8 --seasons 8  # a quick test
 
@@ -66,7 +66,7 @@ class Notes(NamedTuple):
 
 
 class TaughtState(NamedTuple):
-    """The inner state, and the state of the expert's day."""
+    """The wrapped state, and the state of the expert's day."""
 
     inner: Any
     notes: Notes

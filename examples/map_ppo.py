@@ -1,7 +1,7 @@
 """PPO on the map interface in one file: a network with the same weights on every plot, trained in one jit.
 
     pip install '.[train]'
-    python examples/map_ppo.py                                          # some minutes on two cores
+    python examples/map_ppo.py                                          # a few minutes on two cores
     python examples/map_ppo.py --id farm/full-1x1-v1 farm/full-3x4-v1   # a curriculum: the weights are transferred
     python examples/map_ppo.py --updates 2 --num-envs 8 --seasons 8  # a quick test
 

@@ -1,7 +1,7 @@
 """Start from a farm's expert on the map interface, and learn with PPO when to deviate.
 
     pip install '.[train]'
-    python examples/map_residual.py                          # some minutes on two cores
+    python examples/map_residual.py                          # a few minutes on two cores
     python examples/map_residual.py --ids farm/full-3x4-v1 --seeds 5 --out results.json
     python examples/map_residual.py --updates 10 --num-envs 8 --seasons 8  # a quick test
 
@@ -102,7 +102,7 @@ def make_residual_task(id: str, args: argparse.Namespace) -> Task:
 
 
 def main() -> None:
-    """Learn on each id."""
+    """Train on each id."""
     args = read_options()
     run(args, lambda id: make_residual_task(id, args))
 

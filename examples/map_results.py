@@ -27,7 +27,7 @@ class Task(NamedTuple):
     """A farm, and how an agent is trained on it.
 
     Attributes:
-        test: the environment of the test split.
+        test: the environment on the test split.
         known: the policies "expert" and "none".
         train: trains the agent of a seed.
         parameters: number of learned parameters.

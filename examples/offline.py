@@ -1,4 +1,4 @@
-"""Learn from recorded seasons only, without interaction: behaviour cloning, and implicit Q-learning.
+"""Learn only from recorded seasons, without interaction: behaviour cloning and implicit Q-learning.
 
     pip install '.[train,data]'
     python examples/offline.py                                        # records seasons first
@@ -194,7 +194,7 @@ def get_data(id: str, name: str, episodes: int) -> Demonstrations:
 
 
 def main() -> None:
-    """Learn on each id."""
+    """Train on each id."""
     parser = make_parser(__doc__ or "", Settings())
     parser.set_defaults(ids=["farm/bean-1x1-v1"])
     parser.add_argument("--data", nargs="+", default=DATASETS, help="policies to record, or paths")

@@ -1,7 +1,7 @@
 """PPO with memory in one file, for partial observations: farms, learner and training are compiled once.
 
     pip install '.[train]'
-    python examples/recurrent_ppo.py                                       # some minutes on two cores
+    python examples/recurrent_ppo.py                                       # a few minutes on two cores
     python examples/recurrent_ppo.py --ids farm/bean-1x1-v1 --seeds 5 --out results.json
     python examples/recurrent_ppo.py --updates 4 --num-envs 16 --seasons 50  # a quick test
 
@@ -280,7 +280,7 @@ def make_task(id: str, settings: Settings) -> Task:
 
 
 def main() -> None:
-    """Learn on each id."""
+    """Train on each id."""
     parser = make_parser(__doc__ or "", Settings())
     parser.set_defaults(ids=["farm/paid-looks-1x1-v1"])
     args = parser.parse_args()

@@ -173,7 +173,7 @@ def make_task(id: str, settings: Settings) -> Task:
 
 
 def main() -> None:
-    """Learn on each id."""
+    """Train on each id."""
     args = make_parser(__doc__ or "", Settings()).parse_args()
     run(args, partial(make_task, settings=read_settings(Settings, args)))
 

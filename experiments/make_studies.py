@@ -1,7 +1,7 @@
 """Run the studies from scratch, and write their tables and pictures into the docs.
 
 python -m experiments.make_studies                       # all of them
-python -m experiments.make_studies watering calibration  # some
+python -m experiments.make_studies watering calibration  # only these
 
 Needs the extras plot, data and train, and sb3 for the long form of `fishing`.
 """

@@ -95,8 +95,8 @@ def tune_rule(
 ) -> tuple[tuple[float, ...], float]:
     """Tune a rule's numbers for the best mean return, by the cross-entropy method; return both.
 
-    `build(env, *numbers)` makes the policy. All candidates run on the same episodes, so their difference
-    comes from the rule. Returns the mean of the final elite, within [low, high].
+    `build(env, *numbers)` makes the policy. All candidates run on the same episodes, so only the rule makes a
+    difference. Returns the mean of the final elite, within [low, high].
     """
     ends = np.asarray([low, high], np.float64)
     rng = np.random.default_rng(int(jax.random.bits(key)))

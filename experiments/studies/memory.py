@@ -149,7 +149,7 @@ def _gated(weights: Any, memory: jax.Array, now: jax.Array) -> jax.Array:
 
 
 def train_agents(env: FishingModel, kind: str, updates: int, trainings: int) -> list[Policy]:
-    """Train an agent several times; return the policy of each training."""
+    """Train an agent several times; return the policy of each training run."""
     keys = jax.random.split(jax.random.key(TRAINING_SEED), trainings)
     trained = _train(env, Agent(kind), int(env.params.horizon), updates, env.params, keys)
     each = [jax.tree.map(lambda leaf, i=i: leaf[i], trained) for i in range(trainings)]

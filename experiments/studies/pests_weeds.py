@@ -36,7 +36,7 @@ PESTS: dict[str, Any] = {"without": {"extends": "agressive", "arrival_frequency#
 def run(
     replicates: int = 100, out: Path | None = None, progress: Progress = ignore_progress, seed: int = REPORTED
 ) -> list[Table]:
-    """Tabulate yield by days between sprayings, with and without pests, and the claims of the paper."""
+    """Tabulate yield with and without pests by the days between sprayings, and the paper's claims."""
     found = run_yields(map(_make_cases, PESTS), spray_regularly, replicates, seed, progress)
     if out is not None:
         write_yields(out / "pests-weeds.parquet", found)

@@ -38,7 +38,7 @@ class RegionMap(NamedTuple):
     """The results of a region, each (side, side), from the south.
 
     Attributes:
-        sowing: best day of sowing, by the mean return.
+        sowing: best sowing day, by mean return.
         kg, litres: yield and water in the season sown on that day.
         by_day: for each sowing day, mean yield and water over all cells, and the fraction of cells in which it is best.
     """
@@ -59,7 +59,7 @@ def run(
     work: Path | None = None,
     options: EngineOptions = LOCAL,
 ) -> Table:
-    """Tabulate yield and water by day of sowing over a region of `side` x `side` cells; 1000 makes a million cells.
+    """Tabulate yield and water by sowing day over a region of `side` x `side` cells; 1000 makes a million cells.
 
     Args:
         replicates: seasons per cell and sowing day.
