@@ -30,7 +30,7 @@ class SundayFarmer(Farmer):
     budget: jax.Array = par("budget", "money for wages and costs of orders in the season", low=0)
 
     def init(self) -> jax.Array:
-        """Return the initial memory: the money left."""
+        """Return the initial memory, the money left."""
         return jnp.float32(self.budget)
 
     def work(self, memory: jax.Array, work: Work) -> WorkResult:

@@ -44,7 +44,7 @@ WATER_LEVELS = {"moist": 0.75, "dry": 0.3}
 """Fraction of the extractable water below which the crop is watered."""
 
 MATTERS = 5.0
-"""Change of the yield, %, from which a parameter change by a fifth matters: a quarter of a proportional response."""
+"""Effect of a parameter change by a fifth on the yield, in %, from which the parameter matters: a quarter of 20 %."""
 
 
 class Effect(NamedTuple):

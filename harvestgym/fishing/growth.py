@@ -1,6 +1,6 @@
 """Growth laws for a single stock: small callables from the stock after harvest to next year's stock.
 
-A law gives the mean, which noise multiplies or is added to (`noise.py`). Biomass is in the same unit as K, and rates
+A law gives the mean; noise is a factor or a term on top of it (`noise.py`). Biomass is in the same unit as K, and rates
 are per year. Every law works elementwise on arrays of stocks, so a single call covers a grid of biomasses.
 
 To add a law, add a class here. Files refer to it by its class name in lower case with hyphens (`BevertonHolt` is

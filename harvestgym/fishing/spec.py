@@ -97,9 +97,9 @@ class FishingSpec(Exact):
 def read_spec(path: Path, overrides: Mapping[str, Any]) -> FishingSpec:
     """Read a file's spec, resolve its `extends:`, and apply `overrides`.
 
-    An override is an entry of the file or, for short, a law parameter (`r=0.5`) or the noise's `sigma`. Only without
-    overrides does the expert come from the tuned file, if there is one, since its numbers fit only the fishery as it is
-    in the catalogue.
+    An override is an entry of the file or, for short, a law parameter (`r=0.5`) or the noise's `sigma`. Without
+    overrides, the expert comes from the tuned file, if there is one; with overrides, its numbers would not fit the
+    fishery.
     """
     entries = {k: v for k, v in overrides.items() if k in FishingSpec.model_fields}
     data = override_entries(read_extended(path, "fishery", override_entries), entries)
