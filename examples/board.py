@@ -3,9 +3,9 @@
     pip install '.[train]'
     python -m experiments.leaderboard --ids farm/bean-1x1-v1 --policy ppo=examples/board.py:ppo --planned 0 --out docs
 
-The board is made from a clone, by `experiments/`. A function for an agent of your own looks like these: it takes an id
-and the environment of its reported split, trains on the training split, and returns a `Trained`, or None where the
-agent does not fit.
+The leaderboard is made from a clone, by `experiments/`. A function for your own agent looks like these: it takes an id
+and the environment of its reported split, trains on the training split, and returns a `Trained`, or None if the agent
+cannot handle the id.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ if TYPE_CHECKING:
     from experiments.leaderboard.run import Trained
 
 SEEDS = 5
-"""Trainings per agent, the minimum for the board."""
+"""Training runs per agent, the minimum for the leaderboard."""
 
 FEW_ORDERS = 0.4
-"""Orders per day that PPO initially gives if several are possible."""
+"""Number of orders per day that PPO initially gives if several are possible."""
 
 EPISODES = 500
 """Number of recorded episodes for agents of the "offline" track."""
 
 
 def ppo(id: str, env: Env[Any, Any]) -> Trained | None:
-    """PPO on the flat interface, a million days; if several orders per day are possible, it starts with few."""
+    """Train PPO on the flat interface for a million days; with several orders per day, it starts with few."""
     if not isinstance(env.action_space, spaces.Discrete | spaces.MultiDiscrete | spaces.Dict):
         return None
     settings, side = flat_ppo.Settings(num_envs=128, updates=122, idle=_find_idle(env)), splits.split(id, "train")
@@ -59,7 +59,7 @@ def ppo(id: str, env: Env[Any, Any]) -> Trained | None:
 
 
 def recurrent(id: str, env: Env[Any, Any]) -> Trained | None:
-    """PPO with memory on the flat interface, a million days; with several orders per day, it starts with few."""
+    """Train PPO with memory on the flat interface for a million days; with several orders a day, it starts with few."""
     if not isinstance(env.action_space, spaces.Discrete | spaces.MultiDiscrete | spaces.Dict):
         return None
     settings = recurrent_ppo.Settings(updates=122, idle=_find_idle(env))
@@ -76,7 +76,7 @@ def _find_idle(env: Env[Any, Any]) -> float:
 
 
 def dqn(id: str, env: Env[Any, Any]) -> Trained | None:
-    """Q-learning with masks on farms with one order per day, a million days."""
+    """Train Q-learning with masks for a million days, on farms with one order per day."""
     if not (_is_farm(id) and isinstance(env.action_space, spaces.Discrete)):
         return None
     settings = q_learning.Settings(updates=122)
@@ -85,7 +85,7 @@ def dqn(id: str, env: Env[Any, Any]) -> Trained | None:
 
 
 def residual(id: str, env: Env[Any, Any]) -> Trained | None:
-    """PPO that starts from the expert, on maps, a million orders."""
+    """Train PPO that starts from the expert, on maps, for a million orders."""
     if not _is_farm(id):
         return None
     options = map_residual.read_options(["--updates", "122"])
@@ -94,7 +94,7 @@ def residual(id: str, env: Env[Any, Any]) -> Trained | None:
 
 
 def evolution(id: str, env: Env[Any, Any]) -> Trained | None:
-    """Linear scores of orders that start from the expert, learned by evolution strategies."""
+    """Train linear scores of orders, starting from the expert, with evolution strategies."""
     if not _is_farm(id):
         return None
     settings = map_evolution.Settings()
@@ -104,7 +104,7 @@ def evolution(id: str, env: Env[Any, Any]) -> Trained | None:
 
 @cache
 def _learn_from(dataset: str, id: str) -> tuple[Task, list[dict[str, Policy]], int, float]:
-    """Return the task, the agents of each seed, and the steps and seconds of a training, for both methods."""
+    """Return the task, the agents of each seed, and the steps and seconds per training run, for both methods."""
     data = offline.get_data(id, dataset, EPISODES)
     task, start = offline.make_task(id, {dataset: data}, offline.Settings()), time.perf_counter()
     agents = [jax.block_until_ready(task.train(seed))[1] for seed in range(SEEDS)]
@@ -127,7 +127,7 @@ def _is_farm(id: str) -> bool:
 
 
 def _train_task(task: Task, agent: str, track: str, steps: int) -> Trained:
-    """Train the agents of a learner of this folder."""
+    """Train the agents of a learner in this folder."""
     return _train_all(
         task.own or task.test, lambda seed: jax.block_until_ready(task.train(seed))[1][agent], track, steps
     )

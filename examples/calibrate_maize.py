@@ -1,10 +1,10 @@
-"""Corn as it grew near Bonn in 1877: two parameters of the plant and one of the seed fitted to measured heights.
+"""Corn as it grew near Bonn in 1877: two parameters of the plant and one of the seed, fitted to measured heights.
 
     python examples/calibrate_maize.py               # a minute on two cores
     python examples/calibrate_maize.py --generations 3
 
 The heights and temperatures are from Kreusler, Prehn and Hornberger (see maize_heights.txt). The parameters fitted to
-1877 are then tested on 1878, which the fit has not used.
+1877 are then tested on 1878, which the fit did not use.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from harvestgym.farm.engine.model import FarmModel
 
 ID, HEIGHT = "farm/corn-1x1-v2", "Field-0/Plant-0/size#cm"
 DAYS = 145
-"""Days from sowing to the last height of 1877."""
+"""Days from sowing to the last measured height of 1877."""
 
 HEIGHTS = Path(__file__).with_name("maize_heights.csv")
 FREE = {
@@ -41,10 +41,10 @@ def read_rows(year: str) -> list[dict[str, str]]:
 
 
 def weather(year: str, path: Path) -> int:
-    """Write the weather of a year, as far as it is known; return the sowing day.
+    """Write the weather of a year, as far as it is known, to a file; return the sowing day.
 
-    Only mean temperatures were published. Nights and days 5 degC apart from them, 75 % humidity, wind of 2 m/s and
-    2 mm of rain a day are assumptions; the farmer waters, so that the last three hardly matter.
+    Only mean temperatures were published. The rest are assumptions: minima and maxima 5 degC from the mean, 75 %
+    humidity, a wind of 2 m/s and 2 mm of rain per day. The farmer waters, so the last three hardly matter.
     """
     rows = read_rows(year)
     days = [date.fromisoformat(row["date"]).timetuple().tm_yday for row in rows]
@@ -67,14 +67,14 @@ def farm(year: str) -> FarmModel:
 
 
 def height(year: str) -> Series:
-    """Return the heights of a year."""
+    """Return the measured heights of a year."""
     rows = [row for row in read_rows(year) if row["height_cm"]]
     day, value = ([float(row[name]) for row in rows] for name in ("day", "height_cm"))
     return Series(HEIGHT, np.asarray(day, int), np.asarray(value, np.float32))
 
 
 def error(env: FarmModel, params: object, series: Series) -> float:
-    """Return the root mean square error of a year, cm."""
+    """Return the root mean square error for a year, cm."""
     expert = policy_named(ID, env, "expert")
     curve = curves(env, params, [HEIGHT], expert, days=DAYS)[HEIGHT]
     return float(np.sqrt(np.mean((curve[series.day] - series.value) ** 2)))

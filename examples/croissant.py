@@ -1,10 +1,10 @@
-"""Croissant metadata of a file of demonstrations: its columns, origin, limits and intended uses.
+"""Croissant metadata for a file of demonstrations: its columns, origin, limits and intended uses.
 
     harvestgym record fishing/logistic-v0 --policy random --episodes 100 --out random.parquet
     python examples/croissant.py random.parquet
 
 Writes `random.croissant.json`: Croissant 1.0 with the RAI extension (MLCommons), as JSON-LD, derived from the file and
-the metadata of the id. `mlcroissant validate --jsonld random.croissant.json` checks it.
+the id's metadata. `mlcroissant validate --jsonld random.croissant.json` checks it.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ CROISSANT_TERMS = (
     "format", "includes", "isLiveDataset", "jsonPath", "key", "md5", "parentField", "path", "recordSet", "references",
     "regex", "repeated", "replace", "samplingRate", "separator", "source", "subField", "transform",
 )  # fmt: skip
-"""Terms of the standard context, written without a prefix."""
+"""Terms of the standard context, which are written without a prefix."""
 
 CONTEXT: dict[str, Any] = {
     "@language": "en", "@vocab": "https://schema.org/", "sc": "https://schema.org/", "dct": "http://purl.org/dc/terms/",
@@ -54,7 +54,7 @@ COLUMN_MEANINGS = {
 
 
 def write_metadata(path: str | Path) -> Path:
-    """Write the metadata of a Parquet file of demonstrations next to it, `NAME.croissant.json`; return its path."""
+    """Write the metadata for a Parquet file of demonstrations to `NAME.croissant.json` next to it; return the path."""
     path = Path(path)
     target = path.with_suffix(METADATA_SUFFIX)
     target.write_text(json.dumps(describe(path), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
@@ -118,7 +118,7 @@ def describe_responsibly(about: dict[str, Any]) -> dict[str, Any]:
 
 
 def _describe_recipe(about: dict[str, Any]) -> str:
-    """Return the command that records the file again; empty if a human or an unknown policy acted."""
+    """Return the command that reproduces the file; empty if a human or an unknown policy acted."""
     id, by, seeds = about["id"], about["by"], about["seeds"]
     if about["overrides"] or None in seeds or seeds != [*range(seeds[0], seeds[0] + len(seeds))]:
         return ""
@@ -140,7 +140,7 @@ def name_fields(columns: Iterable[str]) -> list[str]:
 
 
 def _describe_field(name: str, column: str, kind: str) -> dict[str, Any]:
-    """Describe a column; lists are repeated."""
+    """Describe a column; a list is a repeated field."""
     repeated = kind.startswith("fixed_size_list")
     scalar = kind.partition("<element: ")[2] or kind
     types = {"bool": "sc:Boolean", "float": "sc:Float", "double": "sc:Float", "halffloat": "sc:Float"}

@@ -24,13 +24,13 @@ ID, SEASONS = "farm/bean-1x1-v1", 64
 
 @pytree
 class EarlyMarket(Term):
-    """A premium at the end of the season on each kg, for each day before the market was full."""
+    """A premium at the end of the season, for each kg and each day before the market was full."""
 
     premium: jax.Array = par("premium#day-1.kg-1", "premium on a kg per day", low=0)
     full: jax.Array = par("full#day", "day of the game from which there is no premium", low=1)
 
     def final(self, context: RewardContext) -> jax.Array:
-        """`context.totals` has the tallies of the season, `context.read` every variable of every entity."""
+        """Return the premium; `context.totals` has the season's totals, `context.read` any variable of any entity."""
         return self.premium * context.totals["harvest#kg"] * jnp.maximum(self.full - context.day, 0.0)
 
 
@@ -39,7 +39,7 @@ TERMS = {"early": {"kind": f"{__name__}:EarlyMarket", "premium#day-1.kg-1": 0.02
 
 
 def main() -> None:
-    """Run the expert on the farm of the catalogue under a custom score; a farm file uses the same keys."""
+    """Run the expert on the catalogue farm with a custom score; a farm file uses the same keys."""
     env = harvestgym.make(ID, scoring={"terms": TERMS, "risk": RISK})
     seasons = evaluate(env, policy_named(ID, env, "expert"), jax.random.key(0), SEASONS, 220)
     returns = np.asarray(seasons.returns)

@@ -1,8 +1,8 @@
-"""Weather from a pandas DataFrame: the recorded summers of Seattle, and two degrees warmer with less rain.
+"""Weather from a pandas DataFrame: recorded summers in Seattle, and the same two degrees warmer with less rain.
 
     python examples/dataframe_weather.py
 
-Needs pandas (`pip install '.[data]'`). Prints the yield and the water of the expert under both.
+Needs pandas (`pip install '.[data]'`). Prints the expert's yield and water use in both.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ SITES = "harvestgym.farm.entities.weather.sites"
 
 
 def measured() -> pd.DataFrame:
-    """Return four years of days; any frame works that has these columns, and dates in its index or a column `Date`."""
+    """Return four years of days; any frame works if it has these columns, and dates in its index or a column `Date`."""
     with (files(SITES) / "seattle.csv").open(encoding="utf-8") as file:
         frame = pd.read_csv(file, index_col="Date", parse_dates=True)
     return frame.filter(["Tmin", "Tmax", "T", "RH", "U", "Rain"])  # degC, degC, degC, %, m/s, mm
 
 
 def warmer(frame: pd.DataFrame, degrees: float = 2.0, rain: float = 0.7) -> pd.DataFrame:
-    """Return the same days under another climate."""
+    """Return the same days in a warmer and drier climate."""
     changed = frame.copy()
     changed[["Tmin", "Tmax", "T"]] += degrees
     changed["Rain"] *= rain
@@ -38,7 +38,7 @@ def warmer(frame: pd.DataFrame, degrees: float = 2.0, rain: float = 0.7) -> pd.D
 
 
 def farm(frame: pd.DataFrame) -> Any:
-    """Build the bean farm of the catalogue with custom weather, at the altitude of the station."""
+    """Build the catalogue's bean farm with custom weather, at the station's altitude."""
     weather = {"extends": "seattle", "table": frame, "rain": "mm", "station_altitude#m": 132}
     return harvestgym.make(ID, entities={"Weather-0": weather})
 

@@ -5,9 +5,9 @@
     python examples/dqn.py --ids farm/full-1x1-v1 --seeds 5 --out results.json
     python examples/dqn.py --updates 4 --num-envs 16 --seasons 50  # a quick test
 
-For farms with one order per day. Hundreds of farms at a time replace a replay buffer, and returns over several days
-with normalised layers replace a target network (parallelised Q-learning: Gallici et al. 2024,
-https://arxiv.org/abs/2407.04811). Orders that the mask excludes are never chosen or counted as the best.
+For farms with one order per day. Hundreds of parallel farms replace a replay buffer, and multi-day returns with
+normalised layers replace a target network (parallelised Q-learning: Gallici et al. 2024,
+https://arxiv.org/abs/2407.04811). Orders that the mask excludes are never chosen and never count as the best.
 """
 
 from __future__ import annotations
@@ -45,9 +45,10 @@ class Settings:
 
     Attributes:
         num_envs, num_steps: number of farms, and of days per farm and update.
-        updates: number of updates; the step size decays to 0, and the share of random orders to a tenth of `explore`.
-        epochs, minibatches: passes over the days of an update, and parts of a pass.
-        trace: share of the values of later days in a target, lambda of Q(lambda).
+        updates: number of updates; the step size decays to 0, and the fraction of random orders to a tenth of
+            `explore`.
+        epochs, minibatches: number of passes over the days of an update, and of minibatches per pass.
+        trace: weight of later days' values in a target, the lambda of Q(lambda).
         hidden: width of the two layers.
     """
 
@@ -64,7 +65,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class Masked(Wrapper[Any]):
-    """A farm whose observation has "mask", the possible actions, and "features", the scaled observation."""
+    """A farm whose observation is a dict of "mask", the possible actions, and "features", the scaled observation."""
 
     env: FarmModel
 
@@ -103,21 +104,21 @@ class Masked(Wrapper[Any]):
 
 
 def make_layers(key: jax.Array, sizes: list[int]) -> Layers:
-    """Return fresh layers, the last of them small."""
+    """Return new layers, with small weights in the last one."""
     scales = [np.sqrt(2 / n) for n in sizes[:-2]] + [0.01]
     shapes = zip(jax.random.split(key, len(scales)), scales, sizes[:-1], sizes[1:], strict=True)
     return [(scale * jax.random.normal(k, (n, m)), jnp.zeros(m)) for k, scale, n, m in shapes]
 
 
 def apply_layers(layers: Layers, x: jax.Array) -> jax.Array:
-    """Apply layers, normalised and rectified between them, to features (..., features)."""
+    """Apply layers to features (..., features), with normalisation and rectification between them."""
     for weights, bias in layers[:-1]:
         x = jax.nn.relu(jax.nn.standardize(x @ weights + bias, epsilon=1e-5))
     return x @ layers[-1][0] + layers[-1][1]
 
 
 def find_values(layers: Layers, obs: Any) -> jax.Array:
-    """Return the value of each action, (..., actions); -inf for impossible ones."""
+    """Return the value of each action, (..., actions); -inf for impossible actions."""
     return jnp.where(obs["mask"], apply_layers(layers, obs["features"]), -jnp.inf)
 
 
@@ -126,12 +127,12 @@ def _take_best(layers: Layers, memory: Any, obs: Any, key: jax.Array) -> tuple[A
 
 
 def act_on_seen(act: Any, memory: Any, obs: Any, key: jax.Array) -> tuple[Any, Any]:
-    """Act as a policy of the farm without masks."""
+    """Act as a policy on the unwrapped farm."""
     return act(memory, obs["seen"], key)
 
 
 class Days(NamedTuple):
-    """Days of farms, with leading axes day and farm; `best` is the value of the next state."""
+    """Days on farms, with leading axes day and farm; `best` is the value of the next state."""
 
     obs: Any
     action: jax.Array
@@ -165,7 +166,7 @@ class Learner:
         return optax.chain(optax.clip_by_global_norm(10.0), optax.adam(rate))
 
     def start(self, key: jax.Array) -> Loop:
-        """Return the loop with fresh layers, and farms at the start of their first seasons."""
+        """Return the loop with new layers, and farms at the start of their first seasons."""
         s, (net, own) = self.settings, jax.random.split(key)
         runs, first = start_episode(self.env, jax.random.split(own, s.num_envs), self.env.params)
         width, choices = first.obs["features"].shape[-1], first.obs["mask"].shape[-1]
@@ -173,7 +174,7 @@ class Learner:
         return Loop(layers, self.optimiser.init(layers), runs, first.obs)
 
     def update(self, loop: Loop, now: tuple[jax.Array, jax.Array]) -> tuple[Loop, jax.Array]:
-        """Run all farms for some days, with a share of random actions, and learn from them."""
+        """Run all farms for some days, with a fraction of random actions, and learn from them."""
         key, explore = now
         day_key, learn_key = jax.random.split(key)
         day = partial(self._day, explore)
@@ -194,7 +195,7 @@ class Learner:
         return loop._replace(runs=runs, obs=shown.obs), days
 
     def _learn(self, loop: Loop, days: Days, key: jax.Array) -> Loop:
-        """Return the loop after epochs over the days in shuffled minibatches."""
+        """Return the loop after learning from the days for some epochs, in shuffled minibatches."""
         s, rows = self.settings, (days.obs, days.action, self.targets(days))
         rows = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), rows)
 
@@ -210,7 +211,7 @@ class Learner:
         return loop._replace(layers=layers, optimiser=optimiser)
 
     def targets(self, days: Days) -> jax.Array:
-        """Return lambda returns with lambda = `trace`; each bootstraps from the best value of the next day."""
+        """Return lambda returns with lambda = `trace`, each bootstrapped from the best value of the next day."""
 
         def back(later: jax.Array, day: Days) -> tuple[jax.Array, jax.Array]:
             mixed = jnp.where(day.ended, day.best, self.settings.trace * later + (1 - self.settings.trace) * day.best)
@@ -252,7 +253,7 @@ def make_task(id: str, settings: Settings) -> Task:
 
 
 def main() -> None:
-    """Learn on each id."""
+    """Train on each id."""
     parser = make_parser(__doc__ or "", Settings())
     parser.set_defaults(ids=["farm/bean-1x1-v1"])
     args = parser.parse_args()

@@ -1,9 +1,9 @@
-"""Custom entity: a fungus that harms beans and is stopped by a fungicide, without editing either.
+"""Custom entity: a fungus that harms beans and is stopped by a fungicide, without changes to either.
 
     python examples/fungus.py
 
-Its parameters are in fungus.yaml. Prints the largest share of infected leaves in a summer in Lille and the pods at its
-end, for healthy, infected and treated plants.
+Its parameters are in fungus.yaml. Prints the largest fraction of infected leaves during a summer in Lille and the pods
+at its end, for healthy, infected and treated plants.
 """
 
 from __future__ import annotations
@@ -68,12 +68,12 @@ class Fungus(Entity):
         return Strain(death=death, growth=growth, harvest=harvest)
 
     def draw(self, seen: DrawContext, place: Place) -> list[Mark]:
-        """Draw a spot on each infected plot, larger for a larger share of leaves."""
+        """Draw a spot on each infected plot, which grows with the fraction of infected leaves."""
         spots = seen.plots("infected#%")
         return [Mark("disc", (x + 0.5, y + 0.6), 0.3 * share, "#cc79a7", meaning="fungus") for x, y, share in spots]
 
     def update(self, state: FungusState, place: Place, board: Board, draws: Draws) -> tuple[FungusState, Ledger]:
-        """Spores come, leaves infect leaves, a fungicide heals; without leaves nothing is left."""
+        """Let spores arrive, the infection spread, and fungicide heal; without living plants, the infection ends."""
         air = board.read_one(Air)
         good = expglm(self.favour, humidity=air.humidity, temperature=air.t_mean)
         spores = bernoulli(draws["spores"], good * self.arrival) * self.first
@@ -100,14 +100,14 @@ def farm(arrival: float) -> Farm:
 
 
 def main() -> None:
-    """Compare the three cases on the same twenty seeds for seventy days; they share one compiled program."""
+    """Compare the three cases on the same twenty seeds over seventy days; they share one compiled program."""
     for name, arrival, treated in (("healthy", 0.0, ()), ("ill", 0.1, ()), ("treated", 0.1, (15, 45))):
         game, seasons = farm(arrival), []
         for seed in range(20):
             game.farmgym_reset(seed=seed)
             days = [game.farmgym_step([BAG] if day in treated else [])[0] for day in range(70)]
             seasons.append([[value for *_, value in items] for items in days])
-        seen = np.asarray(seasons)  # season, day, what is seen
+        seen = np.asarray(seasons)  # season, day, observed value
         infected, grams = seen[:, :, 0].max(1).mean(), seen[:, -1, 1:].prod(1).mean()
         print(f"{name}: infected {infected:.2f}, pods {grams / 1000:.2f} kg")
 

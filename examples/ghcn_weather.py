@@ -4,8 +4,8 @@
 
 Two layouts are read: `ID.dly` (a line per month and element), and `ID.csv` or `ID.csv.gz` from the folder `by_station`
 (a line per day and element). Values that failed a quality check are dropped. The table contains the longest run of
-complete calendar years with few missing days. Mean temperature is estimated as FAO-56 recommends, and so are humidity
-and wind where they are missing.
+complete calendar years with few missing days. Mean temperature, and humidity and wind where they are missing, are
+estimated as FAO-56 recommends.
 """
 
 from __future__ import annotations
@@ -63,11 +63,11 @@ class StationTable(NamedTuple):
 
 
 def read_station(path: Path, missing: int = MISSING_DAYS) -> StationTable:
-    """Return the longest run of complete years in a GHCN-Daily file, and the later of two equally long runs.
+    """Return the longest run of complete years in a GHCN-Daily file; of two equally long runs, the later one.
 
     Args:
         path: `ID.dly`, `ID.csv` or `ID.csv.gz`.
-        missing: largest number of days per year that lack a temperature or rain; missing temperatures are
+        missing: maximum number of days per year without a temperature or rain value; missing temperatures are
             interpolated, and missing rain is set to 0.
 
     Raises ConfigError if the file has no such year or has a different layout.
@@ -96,7 +96,7 @@ def read_records(path: Path) -> Records:
 
 
 def _monthly_cells(lines: Iterator[str], name: str) -> Iterator[tuple[str, datetime.date, float]]:
-    """Yield element, date and value from a `.dly` file: ID, year, month, element, 31 times a value and three flags."""
+    """Yield element, date and value from a `.dly` file: ID, year, month, element, 31 values with three flags each."""
     for number, line in enumerate(lines, 1):
         line = line.rstrip("\n").ljust(269)
         try:
@@ -139,7 +139,7 @@ def _count_days(values: Mapping[datetime.date, float]) -> dict[int, int]:
 
 
 def longest_run(years: list[int]) -> list[int]:
-    """Return the longest run of consecutive years, and the later of two equally long runs."""
+    """Return the longest run of consecutive years; of two equally long runs, the later one."""
     best: list[int] = []
     run: list[int] = []
     for year in years:

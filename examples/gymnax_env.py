@@ -1,4 +1,4 @@
-"""The interface of gymnax over any environment, without a dependency on gymnax, for learners that expect it.
+"""The gymnax interface for any environment, without a dependency on gymnax, for learners that expect it.
 
     from gymnax_env import GymnaxEnv
 
@@ -26,11 +26,11 @@ from harvestgym.core.wrappers import AutoReset, AutoResetState
 
 @dataclass(frozen=True)
 class GymnaxEnv:
-    """An environment with the interface of gymnax, hashable.
+    """A hashable environment with the gymnax interface.
 
-    `step` restarts an episode in the step that ends it; the info then contains the last observation of the old episode
-    as `final_observation`. It returns `(obs, state, reward, terminated, truncated, info)`, or after `legacy()`
-    `(obs, state, reward, done, info)` like gymnax up to 0.0.9.
+    The step that ends an episode also starts the next one; its info contains the last observation of the old episode as
+    `final_observation`. `step` returns `(obs, state, reward, terminated, truncated, info)`. After `legacy()`, it
+    returns `(obs, state, reward, done, info)`, as in gymnax up to 0.0.9.
     """
 
     env: Env[Any, Any]
@@ -57,16 +57,16 @@ class GymnaxEnv:
 
     @property
     def num_actions(self) -> int:
-        """The number of choices of a `Discrete` action space, else the number of action components."""
+        """The number of choices in a `Discrete` action space, or else the number of action components."""
         space = self.env.action_space
         return int(space.n) if isinstance(space, spaces.Discrete) else spaces.flatdim(space)
 
     def observation_space(self, params: Any = None) -> Any:
-        """Return the observation space, as a gymnax space if gymnax is installed, else a Gymnasium space."""
+        """Return the observation space: a gymnax space if gymnax is installed, otherwise a Gymnasium space."""
         return to_gymnax(self.env.observation_space)
 
     def action_space(self, params: Any = None) -> Any:
-        """Return the action space, as a gymnax space if gymnax is installed, else a Gymnasium space."""
+        """Return the action space: a gymnax space if gymnax is installed, otherwise a Gymnasium space."""
         return to_gymnax(self.env.action_space)
 
     def reset(self, key: jax.Array, params: Any = None) -> tuple[Any, Any]:
@@ -75,15 +75,15 @@ class GymnaxEnv:
         return first.obs, state
 
     def step(self, key: jax.Array, state: Any, action: Any, params: Any = None) -> tuple[Any, ...]:
-        """Do a step; begin a new episode if one has ended."""
+        """Take a step; begin a new episode if one has ended."""
         return self._step(AutoresetMode.SAME_STEP, key, state, action, params)
 
     def step_env(self, key: jax.Array, state: Any, action: Any, params: Any = None) -> tuple[Any, ...]:
-        """Do a step without reset."""
+        """Take a step without a reset."""
         return self._step(AutoresetMode.DISABLED, key, state, action, params)
 
     def reset_env(self, key: jax.Array, params: Any = None) -> tuple[Any, Any]:
-        """Do `reset`."""
+        """Call `reset`."""
         return self.reset(key, params)
 
     def _params(self, params: Any) -> Any:
@@ -101,7 +101,7 @@ class GymnaxEnv:
 
 
 def to_gymnax(space: gymnasium.Space[Any]) -> Any:
-    """Convert a Gymnasium space to gymnax; return it unchanged if gymnax is missing or has no such space."""
+    """Convert a Gymnasium space to a gymnax space; return it unchanged if gymnax is missing or has no such space."""
     try:
         from gymnax.environments import spaces as theirs  # pyright: ignore[reportMissingImports]
     except ImportError:

@@ -1,16 +1,17 @@
-"""Start from the expert of a farm, and learn better orders with evolution strategies.
+"""Start from a farm's expert, and learn better orders with evolution strategies.
 
     pip install '.[train]'
-    python examples/map_evolution.py                          # some minutes on two cores
+    python examples/map_evolution.py                          # a few minutes on two cores
     python examples/map_evolution.py --ids farm/full-3x4-v1 --seeds 5 --out results.json
     python examples/map_evolution.py --school farm/full-3x4-v1 --ids farm/full-10x10-v1  # train on few plots
     python examples/map_evolution.py --updates 2 --pairs 2 --train-seasons 4 --seasons 8  # a quick test
 
-Each possible order of a day has a score: `--trust` if the expert gives it, minus that if not, plus a linear function of
-the maps at its plot and of the farm, with the same weights on every plot. Those with the highest scores above 0 are
-given. The weights are learned from whole seasons: an update perturbs all of them at random, in pairs of opposite signs,
-runs the same seasons with each, and adds the perturbations weighted by their gains (evolution strategies: Salimans et
-al. 2017, https://arxiv.org/abs/1703.03864; linear policies: Mania et al. 2018, https://arxiv.org/abs/1803.07055).
+Each possible order of a day has a score: plus `--trust` if the expert gives it, otherwise minus `--trust`, plus a
+linear function of the maps at its plot and of the farm, with the same weights on every plot. The orders with the
+highest scores above 0 are given. The weights are learned from whole seasons: an update perturbs all of them at random,
+in pairs of opposite signs, runs the same seasons with each perturbation, and adds the perturbations weighted by their
+gains (evolution strategies: Salimans et al. 2017, https://arxiv.org/abs/1703.03864; linear policies: Mania et al. 2018,
+https://arxiv.org/abs/1803.07055).
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from harvestgym.evaluate import splits
 from harvestgym.evaluate.run import horizon, policy_named
 from harvestgym.farm import MapFarm
 
-LONG_AGO = 64.0  # days that mean never
+LONG_AGO = 64.0  # number of days that means never
 LIMIT = 4.0  # inputs are clipped to this many standard deviations
 CHUNK = 5  # updates per call of the compiled program
 Weights = dict[str, jax.Array]
@@ -49,7 +50,7 @@ class Settings:
         train_seasons: seasons per perturbation.
         noise: typical effect of a perturbation on a score.
         rate: step size, in perturbations.
-        momentum: share of the last step that is repeated.
+        momentum: fraction of the last step that is repeated.
         trust: score of the expert's orders; the score of other orders is minus this.
     """
 
@@ -68,8 +69,8 @@ class Memory(NamedTuple):
     Attributes:
         expert: the memory of the expert.
         days: float32 (orders, places), the days since each order was given at each place.
-        seen: the last value of each entry of the observation, and in "mask" whether there was one.
-        acting: bool, whether the next half-day is for interventions; always true if there are no requests.
+        seen: the last value of each entry of the observation; "mask" shows whether there was one.
+        acting: bool, whether the next half-day is for interventions; always true if observations cannot be requested.
     """
 
     expert: Any
@@ -86,7 +87,7 @@ class Scorer:
         farm: the farm with maps.
         expert: its expert.
         trust: the score of the expert's orders.
-        moments: mean and standard deviation of the maps, and of the vector of the farm, on the days of the expert.
+        moments: mean and standard deviation of the maps and of the farm's vector, over the expert's days.
     """
 
     farm: MapFarm
@@ -104,7 +105,7 @@ class Scorer:
 
     @cached_property
     def requests(self) -> np.ndarray:
-        """The order of each observation that can be requested, int (requests, 3)."""
+        """The order that requests each observation, int (requests, 3)."""
         orders = [self.farm.table.request_of(i) for i in range(self.farm.requests)]
         return np.asarray(orders, int).reshape(-1, 3)
 
@@ -118,7 +119,7 @@ class Scorer:
         return Memory(expert, days, {"values": entries, "mask": entries}, jnp.asarray(not self.farm.requests))
 
     def policy(self, weights: Weights) -> Policy:
-        """Return the agent with some weights, a policy of the farm without maps."""
+        """Return the agent with these weights as a policy for the farm without maps."""
         return Policy(self.begin, Partial(self.act, weights))
 
     def act(self, weights: Weights, memory: Memory, obs: Any, key: jax.Array) -> tuple[Memory, Any]:
@@ -148,7 +149,7 @@ class Scorer:
         return everywhere[..., None] + weights["amount"][:, None]
 
     def inputs(self, seen: Any, days: jax.Array) -> tuple[jax.Array, jax.Array]:
-        """Return the known features of each plot, (plots, channels), and of the farm, with a typical size of 1."""
+        """Return the known features of each plot, (plots, channels), and of the farm, scaled to a typical size of 1."""
         parts = self.encode(seen)
         if self.moments:
             parts = (jnp.clip((part - m) / s, -LIMIT, LIMIT) for part, (m, s) in zip(parts, self.moments, strict=True))
@@ -157,12 +158,12 @@ class Scorer:
         return jnp.concatenate([maps, since[1:]], 1), jnp.concatenate([vector, since[0]])
 
     def encode(self, seen: Any) -> tuple[jax.Array, jax.Array]:
-        """Return the maps, (plots, channels), and the vector of the farm."""
+        """Return the maps, (plots, channels), and the farm's vector."""
         found = self.farm.encode(seen, jnp.zeros(self.farm.table.shape[:2]), jnp.int32(0))
         return found["plots"].reshape(-1, found["plots"].shape[-1]), found["farm"]
 
     def advised(self, advice: Any) -> jax.Array:
-        """Return 1 for each order of the expert, slightly less for later ones, float32 in the shape of `numbers`."""
+        """Return 1 for each of the expert's orders, slightly less for later ones, as float32, shaped like `numbers`."""
         given = jnp.atleast_1d(advice["order"] if isinstance(advice, dict) else advice)
         marks = (self.numbers[..., None] == given) & (given > 0)
         marks = jnp.where(marks, 1 - 1e-3 * np.arange(len(given), dtype=np.float32), 0).max(-1)
@@ -170,7 +171,7 @@ class Scorer:
 
 
 def recall(before: dict[str, jax.Array], obs: Any) -> dict[str, jax.Array]:
-    """Return the last value of each entry of the observation, those of `obs` first."""
+    """Return the last known value of each entry of the observation, from `obs` if it has one."""
     if not isinstance(obs, dict):
         return {"values": obs, "mask": jnp.ones(obs.shape)}
     values = jnp.where(obs["mask"] > 0, obs["values"], before["values"])
@@ -178,7 +179,7 @@ def recall(before: dict[str, jax.Array], obs: Any) -> dict[str, jax.Array]:
 
 
 def make_scorer(farm: MapFarm, expert: Policy, trust: float, key: jax.Array) -> Scorer:
-    """Make a scorer whose inputs are standardised on seasons of the expert; inputs that never vary are 0."""
+    """Make a scorer whose inputs are standardised over the expert's seasons; inputs that never vary are 0."""
     plain = Scorer(farm, expert, trust)
     obs = rollout(farm.env, expert, key, 16, horizon(farm.env)).obs
     encode = jax.vmap(jax.vmap(plain.encode))
@@ -191,7 +192,7 @@ def make_scorer(farm: MapFarm, expert: Policy, trust: float, key: jax.Array) -> 
 
 
 def make_weights(scorer: Scorer) -> Weights:
-    """Return weights of 0, with which an agent acts like the expert."""
+    """Return zero weights, with which an agent acts like the expert."""
     orders, _, amounts = scorer.farm.table.shape
     maps, vector = (part.shape[-1] for part in scorer.inputs(scorer.begin.seen, scorer.begin.days))
     shapes = {"plots": (maps, orders), "farm": (vector, orders), "always": (orders,), "amount": (orders, amounts)}
@@ -207,7 +208,7 @@ class Learned(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Evolution:
-    """A learner of weights from the returns of whole seasons."""
+    """A learner that adapts the weights to the returns of whole seasons."""
 
     scorer: Scorer
     settings: Settings
@@ -238,11 +239,11 @@ class Evolution:
 
     @partial(jax.jit, static_argnums=0)
     def updates(self, learned: Learned, keys: jax.Array) -> tuple[Learned, jax.Array]:
-        """Make an update with each key."""
+        """Make one update per key."""
         return jax.lax.scan(self.update, learned, keys)
 
     def train(self, key: jax.Array) -> tuple[list[float], Weights]:
-        """Return the learning curve, on training seasons, and the weights."""
+        """Return the learning curve (on training seasons) and the weights."""
         learned, keys, curve = self.start(), jax.random.split(key, self.settings.updates), []
         for start in track(range(0, len(keys), CHUNK), "learning"):
             learned, returns = self.updates(learned, keys[start : start + CHUNK])
@@ -252,7 +253,7 @@ class Evolution:
 
 @cache
 def make_learner(id: str, settings: Settings) -> Evolution:
-    """Make the learner of a farm, on its training split."""
+    """Make the learner for a farm, on its training split."""
     env: Any = splits.make(id, "train")
     expert, side = policy_named(id, env, "expert"), splits.split(id, "train")
     return Evolution(make_scorer(MapFarm(env), expert, settings.trust, side.key(len(side.seeds) - 1)), settings)
@@ -260,7 +261,7 @@ def make_learner(id: str, settings: Settings) -> Evolution:
 
 @cache
 def learn(id: str, settings: Settings, seed: int) -> tuple[list[float], Weights]:
-    """Return the learning curve and the weights of a seed, trained once for any number of farms."""
+    """Return the learning curve and the weights for a seed, trained only once for any number of farms."""
     return make_learner(id, settings).train(splits.split(id, "train").key(seed))
 
 

@@ -1,13 +1,13 @@
-"""Imitate the expert of a farm on the map interface, on days that the agent reaches, then improve with PPO.
+"""Imitate a farm's expert on the map interface, in states that the agent reaches, and then improve with PPO.
 
     pip install '.[train]'
-    python examples/map_imitation.py                          # some minutes on two cores
+    python examples/map_imitation.py                          # a few minutes on two cores
     python examples/map_imitation.py --ids farm/full-3x4-v1 --seeds 5 --out results.json
     python examples/map_imitation.py --imitate 10 --updates 10 --num-envs 8 --seasons 8  # a quick test
 
-The network and PPO come from `map_ppo.py`. A wrapper asks the expert in every state which orders it would still give
-(DAgger: Ross et al. 2011); any of the remaining orders of its day is correct. In the second phase the weight of
-imitation falls to 0 (kickstarting: Schmitt et al. 2018).
+The network and PPO come from `map_ppo.py`. In every state, a wrapper asks the expert which orders it would still give
+(DAgger: Ross et al. 2011); any of the day's remaining orders is correct. In the second phase, the weight of imitation
+falls to 0 (kickstarting: Schmitt et al. 2018).
 """
 
 from __future__ import annotations
@@ -52,9 +52,9 @@ class Notes(NamedTuple):
 
     Attributes:
         start: the expert's memory when the day began.
-        asked: the expert's memory after its requests of this day.
-        wants: bool (offered,), the observations that it requests this day.
-        end: the expert's memory after its orders of this day.
+        asked: the expert's memory after its requests on this day.
+        wants: bool (offered,), the observations that it requests on this day.
+        end: the expert's memory after its orders on this day.
         dawn: bool, whether the day has just begun.
     """
 
@@ -66,7 +66,7 @@ class Notes(NamedTuple):
 
 
 class TaughtState(NamedTuple):
-    """The inner state, and the state of the expert's day."""
+    """The wrapped state, and the state of the expert's day."""
 
     inner: Any
     notes: Notes
@@ -77,7 +77,7 @@ class Taught(Wrapper[Any]):
     """A diary whose observation also has "lesson": the orders that the expert would still give on this day.
 
     They are "orders", int32 (n, 3), and "wanted", bool (n,); the first wanted order is the expert's next one. The
-    expert answers in any state, even after days on which it did not act.
+    expert answers in any state, even after days that it did not control.
     """
 
     env: Diary
@@ -127,7 +127,7 @@ class Taught(Wrapper[Any]):
 
 
 Learned = tuple[list[float], dict[str, Weights]]
-"""A learning curve, and the weights to evaluate by name of the agent."""
+"""A learning curve, and the weights to evaluate, by agent name."""
 PLAYERS = ("none", "expert", "agent", "drawing agent")
 
 
@@ -137,7 +137,7 @@ def _play(weights: Weights, player: jax.Array, memory: Any, obs: Any, key: jax.A
 
 
 def player_of(name: str, weights: Weights) -> Policy:
-    """Return one of the players as a policy of a taught farm; all of them are one compiled program."""
+    """Return one of the players as a policy for a taught farm; all players share one compiled program."""
     return Policy((), Partial(_play, weights, jnp.int32(PLAYERS.index(name))))
 
 
@@ -161,7 +161,7 @@ class Imitator(Learner):
 
 
 def miss(weights: Weights, obs: Any) -> jax.Array:
-    """Return the negative log probability that an order is one of those the expert wants."""
+    """Return the negative log probability that the order is one that the expert wants."""
     chances = jax.vmap(lambda order: given(weights, obs, order).chance)(obs["lesson"]["orders"])
     return -jax.nn.logsumexp(jnp.where(obs["lesson"]["wanted"], chances, -1e9))
 
@@ -183,13 +183,13 @@ def train_seed(id: str, env: Taught, settings: Settings, args: argparse.Namespac
 
 
 def make_taught(id: str, side: str) -> Taught:
-    """Make the environment of an id in one split, with its expert."""
+    """Make the environment for an id and split, with its expert."""
     plain: Any = splits.make(id, side)
     return Taught(Diary(MapFarm(plain)), policy_named(id, plain, "expert"))
 
 
 def make_task(id: str, args: argparse.Namespace, make: Any, train_seed: Any) -> Task:
-    """Return the task of a farm made by `make(id, side)`; agents are evaluated with likeliest and with drawn orders."""
+    """Return the task for a farm made by `make(id, side)`; agents are evaluated with likeliest and sampled orders."""
     env, test = (make(id, side) for side in ("train", "test"))
     settings = read_settings(Settings, args)
     fresh = make_weights(jax.random.key(0), env.farm, settings, env.words)
@@ -205,7 +205,7 @@ def make_task(id: str, args: argparse.Namespace, make: Any, train_seed: Any) -> 
 
 
 def main() -> None:
-    """Imitate and improve on each id."""
+    """Imitate, then improve, on each id."""
     parser = make_parser(__doc__ or "", Settings(rate=3e-4, entropy=0.0, num_envs=8, num_steps=512))
     parser.add_argument("--imitate", type=int, default=100, help="updates of imitation, before --updates of PPO")
     parser.add_argument("--imitation-rate", type=float, default=2e-3)

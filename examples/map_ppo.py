@@ -1,12 +1,12 @@
 """PPO on the map interface in one file: a network with the same weights on every plot, trained in one jit.
 
     pip install '.[train]'
-    python examples/map_ppo.py                                          # some minutes on two cores
-    python examples/map_ppo.py --id farm/full-1x1-v1 farm/full-3x4-v1   # a curriculum: the weights go along
+    python examples/map_ppo.py                                          # a few minutes on two cores
+    python examples/map_ppo.py --id farm/full-1x1-v1 farm/full-3x4-v1   # a curriculum: the weights are transferred
     python examples/map_ppo.py --updates 2 --num-envs 8 --seasons 8  # a quick test
 
-The trunk is a small convolution over the plots with a pooled summary. The order and the place come from one softmax,
-then the amount from another, each with its mask. Weights do not depend on the plot, so agents can run on larger farms.
+The trunk is a small convolution over the plots with a pooled summary. Order and place come from one softmax, and the
+amount from a second one, each with its mask. Weights do not depend on the plot, so agents can run on larger farms.
 Trains on the training split of the held-out protocol, and prints mean returns over seasons of the test split.
 """
 
@@ -35,8 +35,8 @@ from harvestgym.evaluate.run import horizon, policy_named
 from harvestgym.evaluate.statistics import summarise
 from harvestgym.farm import MapFarm
 
-HELD_OUT = 70_001  # index, within its split, of the seed of the reported seasons
-LONG_AGO = 96.0  # days that mean never
+HELD_OUT = 70_001  # index of the seed for the reported seasons, within its split
+LONG_AGO = 96.0  # number of days that means never
 OPTIMISER = optax.chain(optax.clip_by_global_norm(0.5), optax.scale_by_adam(eps=1e-5))
 
 
@@ -58,7 +58,7 @@ class Settings:
 
 
 class DiaryState(NamedTuple):
-    """The inner state, and the days since each order was given at each place, float32 (orders, places)."""
+    """The wrapped state, and the days since each order was given at each place, float32 (orders, places)."""
 
     inner: Any
     days: jax.Array
@@ -105,7 +105,7 @@ def inputs(env: MapFarm, words: tuple[str, ...] = Diary.words) -> dict[str, list
 
 
 def make_weights(key: jax.Array, env: MapFarm, settings: Settings, words: tuple[str, ...] = Diary.words) -> Weights:
-    """Initialise weights for the channels, numbers, orders and amounts of a farm."""
+    """Initialise weights for a farm's channels, numbers, orders and amounts."""
     width, (orders, _, amounts) = settings.width, env.table.shape
     keys = iter(jax.random.split(key, 10 + 3 * settings.blocks))
     names = inputs(env, words)
@@ -144,7 +144,7 @@ def neighbours(x: jax.Array) -> jax.Array:
 
 
 class Choice(NamedTuple):
-    """An order (3,), its log probability, the entropy of its parts, and the value of the state in units of a scale."""
+    """An order (3,), its log probability, the entropy of its parts, and the value of the state in units of `scale`."""
 
     order: jax.Array
     chance: jax.Array
@@ -165,7 +165,7 @@ def choose(weights: Weights, obs: Any, pick: Any) -> Choice:
     cells = plots.reshape(-1, plots.shape[-1])
     cells = jnp.concatenate([jnp.zeros((1, plots.shape[-1])), cells])  # the first place is "no plot"
     places = weights["query"] @ jax.nn.relu(cells @ weights["key"]).T
-    fitting = jax.nn.logsumexp(masked(places, mask["where"]), axis=1)  # what and where: one softmax
+    fitting = jax.nn.logsumexp(masked(places, mask["where"]), axis=1)  # one softmax for what and where
     what = part(jax.nn.relu(farm @ weights["actor"]) @ weights["what"] + fitting, mask["what"])
     where = part(jax.nn.one_hot(what, len(places)) @ places, mask["where"][what])
     here = jnp.concatenate([jax.nn.one_hot(where, len(cells)) @ cells, farm[: plots.shape[-1]]])  # gathers are slow
@@ -178,7 +178,7 @@ def choose(weights: Weights, obs: Any, pick: Any) -> Choice:
 
 
 def masked(logits: jax.Array, mask: jax.Array) -> jax.Array:
-    """Return masked logits; mask values other than 0 and 1 multiply the probabilities."""
+    """Return masked logits; mask values other than 0 and 1 scale the probabilities."""
     return jnp.where(mask > 0, logits + jnp.log(jnp.maximum(mask, 1e-9)), -1e9)
 
 
@@ -197,12 +197,12 @@ def _act(weights: Weights, memory: Any, obs: Any, key: jax.Array) -> tuple[Any, 
 
 
 def policy_of(weights: Weights) -> Policy:
-    """Return an agent as a policy of a `Diary`; it takes the likeliest parts instead of sampling as in training."""
+    """Return an agent as a policy for a `Diary`; it takes the likeliest parts, whereas training samples them."""
     return Policy((), Partial(_act, weights))
 
 
 def transfer(weights: Weights, old: MapFarm, new: MapFarm, fresh: Weights) -> Weights:
-    """Return the weights for another farm: inputs and orders are matched by name, and new names get 0."""
+    """Return the weights for a different farm: inputs and orders are matched by name, and new names get 0."""
     made, size = dict(weights), fresh["amount"].shape[-1]
     for part, axis in {"plots": 0, "farm": 0, "query": 0, "amount": 0, "what": 1}.items():
         before, after = (inputs(env).get(part, list(env.table.names)) for env in (old, new))
@@ -225,9 +225,10 @@ class Batch(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """Weights of an update; where the expert acts and imitation (`follow`, `copy`) are for `map_imitation.py`.
+    """Settings of an update; `follow` (where the expert acts) and `copy` (imitation) are for `map_imitation.py`.
 
-    `restart` is the share of the environments that begin again after it: all parts of a season are learned at once.
+    `restart` is the fraction of environments that restart after the update, so that all parts of a season are learned
+    at the same time.
     """
 
     rate: Any
@@ -239,7 +240,7 @@ class Plan(NamedTuple):
 
 
 class Loop(NamedTuple):
-    """The state of training between updates; `scale` is the size of returns."""
+    """The state of training between updates; `scale` is the typical size of returns."""
 
     weights: Weights
     optimiser: Any
@@ -251,7 +252,7 @@ class Loop(NamedTuple):
 
 @dataclass(frozen=True)
 class Learner:
-    """Proximal policy optimisation (Schulman et al. 2017); a season ends with value 0, also by its horizon."""
+    """Proximal policy optimisation (Schulman et al. 2017); the value after a season is 0, even after its horizon."""
 
     env: Env[Any, Any]
     settings: Settings
@@ -305,7 +306,7 @@ class Learner:
         return batch.value + advantage, advantage
 
     def _learn(self, loop: Loop, rows: Any, plan: Plan, key: jax.Array) -> tuple[Weights, Any]:
-        """Return weights and optimiser after epochs over the rows in shuffled minibatches."""
+        """Return weights and optimiser after learning from the rows for some epochs, in shuffled minibatches."""
         s = self.settings
 
         def part(now: Any, which: jax.Array) -> tuple[Any, None]:
@@ -342,9 +343,9 @@ def _learn(kind: type[Learner], env: Env[Any, Any], settings: Settings, params: 
 def train(
     kind: type[Learner], env: Env[Any, Any], settings: Settings, loop: Loop, plan: Plan, rows: int = 10
 ) -> tuple[Loop, list[float]]:
-    """Run an update for each row of a plan; also return the mean return of the seasons that ended in each.
+    """Run an update for each row of a plan; return the loop, and the mean return of seasons that ended in each update.
 
-    One compiled program runs `rows` of them at a time, so that it serves plans of any length.
+    A compiled program runs `rows` updates at a time, so it can be reused for plans of any length.
     """
     curve: list[float] = []
     for start in range(0, len(plan.rate), rows):
@@ -367,7 +368,7 @@ def returns_of(id: str, env: Env[Any, Any], policy: Policy, seasons: int, side: 
 
 
 def main() -> None:
-    """Train on each id in turn, then compare."""
+    """Train on each id in turn, then compare the results."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--id", nargs="+", default=["farm/bean-clay-weeds-3x4-v1"], help="curriculum of ids, in order")
     parser.add_argument("--seed", type=int, default=0)
@@ -376,7 +377,7 @@ def main() -> None:
         parser.add_argument(f"--{name.replace('_', '-')}", type=type(default), default=default)
     args = parser.parse_args()
     settings = Settings(**{name: getattr(args, name) for name in asdict(Settings())})
-    trained: Any = None  # weights, and the farm that they are of
+    trained: Any = None  # weights, and the farm to which they belong
     for id in args.id:
         farm: Any = MapFarm(splits.make(id, "train"))  # pyright: ignore[reportArgumentType]
         env, key = Diary(farm), splits.split(id, "train").key(args.seed)

@@ -1,13 +1,13 @@
-"""Start from the expert of a farm on the map interface, and learn with PPO when to deviate.
+"""Start from a farm's expert on the map interface, and learn with PPO when to deviate.
 
     pip install '.[train]'
-    python examples/map_residual.py                          # some minutes on two cores
+    python examples/map_residual.py                          # a few minutes on two cores
     python examples/map_residual.py --ids farm/full-3x4-v1 --seeds 5 --out results.json
     python examples/map_residual.py --updates 10 --num-envs 8 --seasons 8  # a quick test
 
 The agent observes the expert's next order, and initially gives it with probability `--trust`; the network learns a
-correction (residual learning: Silver et al. 2018, Johannink et al. 2019). So it starts as good as the expert, and needs
-the expert's rule at test time. The network and PPO come from `map_ppo.py`.
+correction (residual learning: Silver et al. 2018, Johannink et al. 2019). So the agent starts out as good as the
+expert, but needs the expert's rule at test time. The network and PPO come from `map_ppo.py`.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from harvestgym.evaluate import splits
 from harvestgym.farm import MapFarm
 
 SEASON = 8
-"""Updates that are about a season: during these, fewer and fewer environments restart, which moves them apart."""
+"""Number of updates in about a season; fewer and fewer environments restart in these, which spreads them out."""
 
 
 @dataclass(frozen=True, eq=False)
 class Advised(Wrapper[Any]):
     """A taught farm whose diary shows the expert's next order, and whose mask gives it the probability `trust`.
 
-    This holds for an untrained agent: other orders share the rest in proportion to the number of their places.
+    For an untrained agent, the other orders share the remaining probability in proportion to their number of places.
     """
 
     env: Taught
@@ -84,7 +84,7 @@ def train_seed(id: str, env: Advised, settings: Settings, args: argparse.Namespa
 
 
 def read_options(words: list[str] | None = None) -> argparse.Namespace:
-    """Return the options from words; from the command line by default."""
+    """Parse the options from `words`, by default from the command line."""
     defaults = Settings(num_steps=128, updates=150, minibatches=16, rate=2e-3, trace=0.99, entropy=0.0)
     parser = make_parser(__doc__ or "", defaults)
     parser.add_argument("--trust", type=float, default=0.9, help="initial probability of the expert's order")
@@ -102,7 +102,7 @@ def make_residual_task(id: str, args: argparse.Namespace) -> Task:
 
 
 def main() -> None:
-    """Learn on each id."""
+    """Train on each id."""
     args = read_options()
     run(args, lambda id: make_residual_task(id, args))
 

@@ -1,4 +1,4 @@
-"""Shared part of the learners: train several seeds, evaluate on held-out seasons, and store results as JSON."""
+"""Code shared by the learners: train several seeds, evaluate on held-out seasons, and store results as JSON."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from harvestgym.core.policy import Policy
 from harvestgym.evaluate.statistics import summarise
 
 Found = tuple[list[float], dict[str, Policy]]
-"""A learning curve, and the policies to evaluate by name of the agent."""
+"""A learning curve, and the policies to evaluate, by agent name."""
 
 
 class Task(NamedTuple):
-    """One farm and how an agent is trained on it.
+    """A farm, and how an agent is trained on it.
 
     Attributes:
-        test: the environment of the test split.
+        test: the environment on the test split.
         known: the policies "expert" and "none".
         train: trains the agent of a seed.
         parameters: number of learned parameters.
-        own: the same environment with the agents' wrappers, if there are any.
+        own: the test environment with the agents' wrappers, if there are any.
     """
 
     test: Env[Any, Any]
@@ -47,7 +47,7 @@ def count_parameters(sizes: Sequence[int]) -> int:
 
 
 def make_parser(text: str, defaults: Any) -> argparse.ArgumentParser:
-    """Return a parser of the options that all learners have, and of the fields of their settings."""
+    """Return a parser for the options that all learners have, and for the fields of their settings."""
     parser = argparse.ArgumentParser(description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--ids", nargs="+", default=["farm/bean-clay-weeds-3x4-v1"])
     parser.add_argument("--seeds", type=int, default=1, help="number of agents per id")
@@ -64,9 +64,9 @@ def read_settings(kind: type[Any], args: argparse.Namespace) -> Any:
 
 
 def run(args: argparse.Namespace, make_task: Callable[[str], Task]) -> None:
-    """Train on each id on its own, and write or update a file of results.
+    """Train on each id separately, and write or update a file of results.
 
-    Seeds already in the file with the same settings, expert and seasons are not trained again.
+    Seeds that are already in the file with the same settings, expert and seasons are not trained again.
     """
     for id in args.ids:
         before = json.loads(args.out.read_text(encoding="utf-8")) if args.out and args.out.exists() else {}
@@ -79,7 +79,7 @@ def run(args: argparse.Namespace, make_task: Callable[[str], Task]) -> None:
 def compare(
     id: str, task: Task, args: argparse.Namespace, command: dict[str, Any], before: dict[str, Any]
 ) -> dict[str, Any]:
-    """Train the seeds on one farm that are not in a matching report `before`, and evaluate on held-out seasons."""
+    """Train the seeds that a matching report `before` does not contain, and evaluate on held-out seasons."""
 
     def play(policy: Policy, env: Env[Any, Any] = task.test) -> dict[str, Any]:
         found = asdict(summarise(returns_of(id, env, policy, args.seasons)))
@@ -102,6 +102,6 @@ def compare(
 
 
 def describe(report: dict[str, Any]) -> dict[str, Any]:
-    """Return the part that two reports must share for their seeds to be merged: all but seeds and command."""
+    """Return the part of a report that must be equal for its seeds to be merged: all but seeds and command."""
     settings = {name: value for name, value in report.get("settings", {}).items() if name != "seeds"}
     return {name: value for name, value in report.items() if name not in ("command", "seeds")} | {"settings": settings}

@@ -1,9 +1,9 @@
-"""Custom kinds that act on the soil: a mulch that keeps it moist, and earthworms that drain it.
+"""Custom kinds that act on the soil: mulch, which keeps it moist, and earthworms, which drain it.
 
     python examples/mulch.py
 
-Neither needs an edit of the soil, which sums up what all kinds do to it (the message `Tilth`). Prints the water in a
-square metre of bare clay after a dry month, and the nitrogen that a month of heavy watering washes out.
+The soil needs no changes, because it sums the `Tilth` messages from all kinds. Prints the water in a square metre of
+bare clay after a dry month, and the nitrogen that a month of heavy watering washes out.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Mulch(Entity):
 
     @publishes(Tilth)
     def shield(self, state: MulchState, place: Place, board: Board, draws: Draws) -> Tilth:
-        """Cover the more of the surface, the more straw there is."""
+        """Cover a part of the surface that increases with the amount of straw."""
         return Tilth(cover=1 - jnp.exp(-state.straw / place.surface / self.thickness), drainage=0.0)
 
     @action("spread", Parameter("amount#kg", (0.5, 1.0, 2.0)))
@@ -64,7 +64,7 @@ class WormsState:
 
 @pytree
 class Earthworms(Entity):
-    """Worms that multiply in a healthy soil and drain what it cannot hold through their burrows."""
+    """Worms that multiply in healthy soil, and whose burrows drain water that the soil cannot hold."""
 
     State: ClassVar[type] = WormsState
     growth: jax.Array = par("growth#day-1", "growth in a soil of full life", low=0, high=1)
@@ -76,7 +76,7 @@ class Earthworms(Entity):
 
     @publishes(Tilth)
     def burrow(self, state: WormsState, place: Place, board: Board, draws: Draws) -> Tilth:
-        """Drain a share of the surplus."""
+        """Drain a fraction of the surplus water."""
         return Tilth(cover=0.0, drainage=state.worms / (state.worms + self.half))
 
     def update(self, state: WormsState, place: Place, board: Board, draws: Draws) -> tuple[WormsState, Ledger]:
@@ -96,7 +96,7 @@ DRIZZLE = (*SOAK[:-1], {"plot": (0, 0), "amount#L": 1, "duration#min": 60})
 
 
 def play(entities: list[Any], orders: list[Any]) -> list[float]:
-    """Return the water and the nitrogen of a bare soil after these orders, one a day."""
+    """Return the water and the nitrogen in a bare soil after these orders, one per day."""
     place = {"latitude#°": 47.6, "longitude#°": -122.3, "altitude#m": 20}
     field = Field(place, {"length#nb": 1, "width#nb": 1}, [(Weather, "seattle"), (Soil, "clay"), *entities])
     start = {"Field-0": {"Weather-0": {"day#int365": 190}, "Soil-0": {"available_Water#L": 150}}}
@@ -107,7 +107,7 @@ def play(entities: list[Any], orders: list[Any]) -> list[float]:
 
 
 def main() -> None:
-    """Compare a soil with and without straw in a dry month, and with and without worms in a wet one."""
+    """Compare soil with and without straw in a dry month, and with and without worms in a wet month."""
     sprinkled = [[DRIZZLE]] * 30
     for name, entities, first in (("bare", [], []), ("mulched", [STRAW], [[SPREAD]])):
         print(f"{name}: {play(entities, [*first, *sprinkled])[0]:.0f} L of water")

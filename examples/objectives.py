@@ -1,8 +1,8 @@
-"""Several objectives: a farm whose `step` returns a vector, each term of its score and each cost as a negative number.
+"""Several objectives: a farm whose `step` returns a vector of score terms and of costs, as negative numbers.
 
-The convention is that of MO-Gymnasium, an environment with a `reward_space`, so that its wrappers and learners accept
-this one; the library itself is not needed. The farm is made with weights of 1, so that each term keeps its unit (kg of
-yield, index of the soil). One season then has the reward under any weights.
+It follows the convention of MO-Gymnasium, an environment with a `reward_space`, so MO-Gymnasium's wrappers and learners
+accept it; the library itself is not needed. The farm is made with weights of 1, so that each term keeps its unit (kg of
+yield, soil index). The rewards of a season can then be computed for any weights.
 
     python examples/objectives.py
 """
@@ -18,10 +18,10 @@ import harvestgym
 
 ID = "farm/bean-1x1-v1"
 UNWEIGHTED = dict.fromkeys(("stage", "bio", "resource", "soil", "yield", "plant"), 1.0)
-"""The weights of a score that leave each term as it is."""
+"""Score weights that leave each term unchanged."""
 
 GAIN = "reward/"
-"""The beginning of the names of the terms in the info."""
+"""The prefix of the terms' names in the info."""
 
 COSTS = ("intervention cost", "observation cost", "wages")
 
@@ -30,8 +30,8 @@ class RewardVector(gymnasium.Wrapper):
     """A farm whose reward is a vector, float32.
 
     Attributes:
-        objectives: the names of the entries: terms of the score, then costs.
-        reward_space: the space of the vectors.
+        objectives: the names of the entries: score terms, then costs.
+        reward_space: the space of reward vectors.
     """
 
     def __init__(self, env: gymnasium.Env[Any, Any]) -> None:
@@ -42,14 +42,14 @@ class RewardVector(gymnasium.Wrapper):
         self.reward_space = gymnasium.spaces.Box(-np.inf, np.inf, (len(self.objectives),), np.float32)
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
-        """Do `action`; the reward is a vector of `reward_space`."""
+        """Take a step; the reward is a vector in `reward_space`."""
         obs, _, terminated, truncated, info = self.env.step(action)
         reward = [info[name] for name in self._terms] + [-info[name] for name in COSTS]
         return obs, np.asarray(reward, np.float32), terminated, truncated, info
 
 
 def play(env: gymnasium.Env[Any, Any], seed: int) -> Any:
-    """Return the sum of the rewards of a season of random actions."""
+    """Return the sum of rewards over a season of random actions."""
     env.reset(seed=seed)
     env.action_space.seed(seed)
     total, over = 0.0, False

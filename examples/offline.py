@@ -1,4 +1,4 @@
-"""Learn from recorded seasons only, without interaction: behaviour cloning, and implicit Q-learning.
+"""Learn only from recorded seasons, without interaction: behaviour cloning and implicit Q-learning.
 
     pip install '.[train,data]'
     python examples/offline.py                                        # records seasons first
@@ -8,7 +8,7 @@
 
 The seasons come from the expert, a random policy, or the expert with random actions ("mixed"). Cloning imitates all
 recorded actions. Implicit Q-learning (Kostrikov et al. 2021, https://arxiv.org/abs/2110.06169) learns the values of the
-recorded actions, and prefers better ones. For ids with integer actions.
+recorded actions, and prefers the better ones. For ids with integer actions.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ class Settings:
     Attributes:
         steps, batch: number of gradient steps, and recorded steps per batch.
         rate: step size, which falls to 0.
-        expectile: the expectile of action values that is the value of a state; 0.5 is their mean.
-        weight: how strongly a better action is preferred, per standard deviation of returns.
+        expectile: the expectile of action values that is used as the value of a state; 0.5 is the mean.
+        weight: how strongly better actions are preferred, per standard deviation of returns.
         trail: rate at which the target network follows the learned one.
         hidden: width of the two layers.
     """
@@ -103,7 +103,7 @@ def scale_features(scale: Scale, rows: Any) -> Any:
 
 
 class Nets(NamedTuple):
-    """The networks: action scores for cloning and for Q-learning; values of actions, of targets, and of states."""
+    """The networks: action scores for cloning and for Q-learning, action values, target values and state values."""
 
     clone: Layers
     actor: Layers
@@ -113,7 +113,7 @@ class Nets(NamedTuple):
 
 
 def make_nets(key: jax.Array, width: int, choices: int, hidden: int) -> Nets:
-    """Return fresh networks."""
+    """Return new networks."""
     clone, actor, actions, states = jax.random.split(key, 4)
     many, one = [width, hidden, hidden, choices], [width, hidden, hidden, 1]
     values = make_layers(actions, many)
@@ -121,7 +121,7 @@ def make_nets(key: jax.Array, width: int, choices: int, hidden: int) -> Nets:
 
 
 def _loss(learned: Nets, settings: Settings, batch: Any) -> jax.Array:
-    """Return the sum of the losses of the four networks; no loss has a gradient in another network."""
+    """Return the sum of the four networks' losses; no loss has a gradient in another network."""
     now, after, action, reward, terminated = batch
     pick = lambda rows: jnp.take_along_axis(rows, action[:, None], -1)[:, 0]  # noqa: E731
     state, later = (apply_layers(learned.states, seen)[:, 0] for seen in (now, after))
@@ -163,7 +163,7 @@ def _take_best(
 
 
 def make_task(id: str, datasets: dict[str, Demonstrations], settings: Settings) -> Task:
-    """Return the task of learning from each dataset of one id, by name."""
+    """Return the task of learning from each of an id's datasets, by name."""
     test = splits.make(id, "test")
     if not isinstance(test.action_space, spaces.Discrete):
         raise SystemExit(f"--ids: expected integer actions, got {test.action_space}")
@@ -194,7 +194,7 @@ def get_data(id: str, name: str, episodes: int) -> Demonstrations:
 
 
 def main() -> None:
-    """Learn on each id."""
+    """Train on each id."""
     parser = make_parser(__doc__ or "", Settings())
     parser.set_defaults(ids=["farm/bean-1x1-v1"])
     parser.add_argument("--data", nargs="+", default=DATASETS, help="policies to record, or paths")

@@ -42,14 +42,14 @@ from harvestgym.evaluate.run import horizon, policy_named
 from harvestgym.evaluate.statistics import summarise
 from harvestgym.farm.engine.model import FarmModel
 
-average = partial(jax.lax.pmean, axis_name=SHARDS)  # over the devices, of what each of them has
+average = partial(jax.lax.pmean, axis_name=SHARDS)  # mean over the devices
 LONG = 30.0  # limit of the age of observations, in days
-HELD_OUT = 70_001  # index, within its split, of the seed of the reported seasons
+HELD_OUT = 70_001  # index of the seed for the reported seasons, within its split
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Hyper-parameters; docs/training.md says which of them its curves change."""
+    """Hyper-parameters; docs/training.md lists the ones that its curves change."""
 
     num_envs: int = 512
     num_steps: int = 64
@@ -87,7 +87,7 @@ class Evening(Wrapper[Any]):
 
 def memory_of(space: gymnasium.Space[Any], stack: int) -> tuple[Any, Callable[[Any, Any], tuple[Any, jax.Array]]]:
     """Return the initial memory, and `see(memory, obs) -> (memory, features)`; features are the last `stack` of the
-    observations or, where they are masked, what was seen last, how long ago, and the time since the start."""
+    observations or, where they are masked, the last observed values, their age, and the time since the start."""
     if isinstance(space, gymnasium.spaces.Dict) and set(space.spaces) == {"values", "mask"}:
         return (jnp.zeros(space["values"].shape), jnp.full(space["mask"].shape, LONG), jnp.zeros(1)), _last_seen
     return jnp.zeros((stack, gymnasium.spaces.flatdim(space))), partial(_last_few, space)
@@ -106,7 +106,7 @@ def _last_few(space: gymnasium.Space[Any], memory: jax.Array, obs: Any) -> tuple
 
 
 class Moments(NamedTuple):
-    """Mean and variance of the features so far, and their number."""
+    """Mean, variance and number of the features so far."""
 
     mean: jax.Array
     var: jax.Array
@@ -118,7 +118,7 @@ class Moments(NamedTuple):
         return jnp.where(self.var > 1e-8 * (1 + self.mean**2), scaled, 0.0)
 
     def with_batch(self, features: jax.Array) -> Moments:
-        """Update with more features, (..., features), on each device."""
+        """Return the moments updated with more features, (..., features), from each device."""
         rows = features.reshape(-1, features.shape[-1])
         mean, number = average(rows.mean(0)), jax.lax.psum(len(rows), SHARDS)
         spread = average(jnp.square(rows - mean).mean(0))
@@ -128,7 +128,7 @@ class Moments(NamedTuple):
 
 
 def perceptron(key: jax.Array, sizes: list[int], last: float) -> list[Any]:
-    """Weights and biases of a perceptron, orthogonal, the last layer `last` times as large."""
+    """Return a perceptron's weights and biases, orthogonal, with the last layer scaled by `last`."""
     scales = [np.sqrt(2)] * (len(sizes) - 2) + [last]
     shapes = zip(jax.random.split(key, len(scales)), scales, sizes[:-1], sizes[1:], strict=True)
     return [(jax.nn.initializers.orthogonal(scale)(k, (n, m)), jnp.zeros(m)) for k, scale, n, m in shapes]
@@ -152,7 +152,7 @@ def chances(sizes: list[int], logits: jax.Array) -> list[jax.Array]:
 
 
 def drawn(key: jax.Array, logs: list[jax.Array]) -> jax.Array:
-    """Return a draw of each choice, (..., choices)."""
+    """Sample each choice, (..., choices)."""
     return jnp.stack([*map(jax.random.categorical, jax.random.split(key, len(logs)), logs)], -1)
 
 
@@ -163,7 +163,7 @@ def log_chance(logs: list[jax.Array], chosen: jax.Array) -> jax.Array:
 
 @dataclass(frozen=True)
 class Trained:
-    """Samples from the stochastic policy, as in training; `agent` goes first, as weights do."""
+    """Samples from the stochastic policy, as in training; `agent` is the first argument, as weights are."""
 
     env: Env[Any, Any]
     stack: int
@@ -209,7 +209,8 @@ class Loop(NamedTuple):
 def train(env: Env[Any, Any], settings: Settings, params: Any, key: jax.Array) -> tuple[Any, jax.Array]:
     """Train an agent; return it and the mean return of the seasons that ended in each update, with exploration.
 
-    Each device runs its share of the environments. Gradients and moments are averaged, so that all have the same nets.
+    Each device runs an equal part of the environments. Gradients and moments are averaged, so all devices have the same
+    networks.
     """
     (nets, moments), curve = train_on_devices(Learner, env, settings, params, key)
     return (nets[0], moments), curve
@@ -246,7 +247,7 @@ class Learner:
         return optax.chain(optax.clip_by_global_norm(0.5), optax.adam(rate, eps=1e-5))
 
     def start(self, key: jax.Array) -> Loop:
-        """Fresh nets, and environments at the start of their first seasons."""
+        """Return new networks, and environments at the start of their first seasons."""
         s = self.settings
         actor_key, critic_key, own = jax.random.split(key, 3)
         reset_key, later = jax.random.split(jax.random.fold_in(own, jax.lax.axis_index(SHARDS)))
@@ -288,7 +289,7 @@ class Learner:
         return jax.vmap(memory_of(self.env.observation_space, self.settings.stack)[1])(memory, obs)
 
     def _learnt(self, loop: Loop, batch: Batch, entropy: jax.Array, key: jax.Array) -> tuple[Any, Any]:
-        """Return the nets and the optimiser after some epochs over the batch in shuffled parts."""
+        """Return the networks and the optimiser after some epochs over the batch, in shuffled parts."""
         s = self.settings
         days = loop.moments.scaled(batch.features), batch.chosen, batch.log_chance, *self._advantages(loop, batch)
         rows = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), days)
@@ -330,12 +331,12 @@ class Learner:
 
 
 def task(env: Env[Any, Any]) -> Env[Any, Any]:
-    """Return the environment of an agent: where observations cost, with one choice per day."""
+    """Return the environment for an agent; if observations have a price, it has one choice per day."""
     return Evening(env) if isinstance(env, FarmModel) and env.asks else env
 
 
 def compare(id: str, settings: Settings, seeds: int, seasons: int, split: str) -> Iterator[dict[str, Any]]:
-    """Train an agent with each seed; after each of them, the report so far."""
+    """Train an agent with each seed; after each, yield the report so far."""
     env, plain = task(splits.make(id, "train")), splits.make(id, split)
     report: dict[str, Any] = {"id": id, "settings": asdict(settings), "seasons": seasons, "split": split}
 
@@ -354,7 +355,7 @@ def compare(id: str, settings: Settings, seeds: int, seasons: int, split: str) -
 
 
 def text(report: dict[str, Any]) -> str:
-    """Return the report, in lines."""
+    """Return the report as lines of text."""
     days = np.prod([report["settings"][name] for name in ("updates", "num_envs", "num_steps")])
     lines = [f"{report['id']}: {days} days of training; mean return (95 % interval) over {report['seasons']} seasons"]
     lines += [f"  {n}: {v['mean']:.3f} ({v['low']:.3f} to {v['high']:.3f})" for n, v in report["scores"].items()]

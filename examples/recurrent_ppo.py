@@ -1,13 +1,13 @@
-"""PPO with a memory in one file, for what cannot be seen at once: farms, learner and training compiled once.
+"""PPO with memory in one file, for partial observations: farms, learner and training are compiled once.
 
     pip install '.[train]'
-    python examples/recurrent_ppo.py                                       # some minutes on two cores
+    python examples/recurrent_ppo.py                                       # a few minutes on two cores
     python examples/recurrent_ppo.py --ids farm/bean-1x1-v1 --seeds 5 --out results.json
-    python examples/recurrent_ppo.py --updates 4 --num-envs 16 --seasons 50  # a quick look that everything works
+    python examples/recurrent_ppo.py --updates 4 --num-envs 16 --seasons 50  # a quick test
 
 A gated recurrent unit (Cho et al. 2014, https://arxiv.org/abs/1406.1078) reads each observation, and actor and critic
-read its memory too. Gradients go back through all steps of an update (truncated backpropagation through time), from the
-memory at its start. The rest is PPO as in `ppo.py`, which remembers only what it saw last.
+read the observation and its memory. Gradients go back through all steps of an update, to the memory at its start
+(truncated backpropagation through time). The rest is PPO as in `ppo.py`, which only remembers its last observations.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ class Settings:
     """Hyper-parameters.
 
     Attributes:
-        num_envs, num_steps: environments, and steps of each in an update, through which gradients go back.
-        updates: how many; the step size and the entropy bonus fall to 0 over them.
-        epochs, minibatches: how often, and in how many groups of environments, an update learns.
-        trace: share of later surprises in an advantage (Schulman et al. 2016).
+        num_envs, num_steps: number of environments, and of steps per update, through which gradients go back.
+        updates: number of updates, over which the step size and the entropy bonus fall to 0.
+        epochs, minibatches: number of passes over the data of an update, and of groups of environments per pass.
+        trace: weight of later surprises in an advantage, lambda (Schulman et al. 2016).
         hidden: width of the layers and of the memory.
-        idle: how much likelier the first choice, which does nothing, is at first, as a logarithm.
+        idle: initial log odds in favour of the first choice, which does nothing.
     """
 
     num_envs: int = 128
@@ -65,7 +65,7 @@ class Nets(NamedTuple):
     """Layers that read an observation, the gates of the memory, and the layers of actor and critic.
 
     Attributes:
-        gates: weights of the input and of the memory, and biases, of the gates "update" and "reset" and of what is new.
+        gates: input weights, memory weights and biases of the update gate, the reset gate and the candidate memory.
     """
 
     eye: list[Any]
@@ -75,7 +75,7 @@ class Nets(NamedTuple):
 
 
 def make_nets(key: jax.Array, width: int, sizes: list[int], settings: Settings) -> Nets:
-    """Return fresh networks."""
+    """Return new networks."""
     eye, inner, own, actor, critic = jax.random.split(key, 5)
     n = settings.hidden
     orthogonal = jax.nn.initializers.orthogonal(1.0)
@@ -91,7 +91,7 @@ def make_nets(key: jax.Array, width: int, sizes: list[int], settings: Settings) 
 
 
 def remember(nets: Nets, memory: jax.Array, features: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Return the next memory, and what actor and critic read: the observation and the memory."""
+    """Return the next memory, and the input of actor and critic: the observation and the memory."""
     seen = jnp.tanh(apply(nets.eye, features))
     into, along, bias = nets.gates
     update, reset, new = jnp.split(seen @ into + bias, 3, axis=-1)
@@ -102,7 +102,7 @@ def remember(nets: Nets, memory: jax.Array, features: jax.Array) -> tuple[jax.Ar
 
 
 def read_steps(nets: Nets, memory: jax.Array, features: jax.Array, begins: jax.Array) -> jax.Array:
-    """Return what actor and critic read in steps (time, environments, ...), from the memory before the first."""
+    """Return the input of actor and critic in steps (time, environments, ...), given the memory before the first."""
 
     def step(memory: jax.Array, now: Any) -> tuple[jax.Array, jax.Array]:
         begin, seen = now
@@ -113,7 +113,7 @@ def read_steps(nets: Nets, memory: jax.Array, features: jax.Array, begins: jax.A
 
 @dataclass(frozen=True)
 class Trained:
-    """Samples from the stochastic policy, as in training; `agent` goes first, as weights do."""
+    """Samples from the stochastic policy, as in training; `agent` is the first argument, as weights are."""
 
     env: Env[Any, Any]
 
@@ -130,7 +130,7 @@ def policy_of(env: Env[Any, Any], settings: Settings, agent: Any) -> Policy:
 
 
 class Batch(NamedTuple):
-    """Steps, with leading axes time and environment; `begins` says that an episode begins with the observation."""
+    """Steps, with leading axes time and environment; `begins` marks the first observations of episodes."""
 
     features: jax.Array
     begins: jax.Array
@@ -145,7 +145,7 @@ class Batch(NamedTuple):
 
 
 class Loop(NamedTuple):
-    """All that goes from one update to the next."""
+    """The state of training between updates."""
 
     nets: Nets
     optimiser: Any
@@ -159,7 +159,7 @@ class Loop(NamedTuple):
 
 @dataclass(frozen=True)
 class Learner:
-    """Proximal policy optimisation (Schulman et al. 2017) with a memory."""
+    """Proximal policy optimisation (Schulman et al. 2017) with memory."""
 
     env: Env[Any, Any]
     settings: Settings
@@ -172,7 +172,7 @@ class Learner:
         return optax.chain(optax.clip_by_global_norm(0.5), optax.adam(rate, eps=1e-5))
 
     def start(self, key: jax.Array) -> Loop:
-        """Return fresh networks, and environments at the start of their first episodes."""
+        """Return new networks, and environments at the start of their first episodes."""
         s, (own, nets_key) = self.settings, jax.random.split(key)
         reset_key, later = jax.random.split(jax.random.fold_in(own, jax.lax.axis_index(SHARDS)))
         runs, first = start_episode(self.env, jax.random.split(reset_key, s.num_envs), self.params)
@@ -218,7 +218,7 @@ class Learner:
         return loop._replace(runs=runs, memory=memory, features=features, begins=is_done(last)), done
 
     def _learn(self, loop: Loop, batch: Batch, bonus: jax.Array, key: jax.Array) -> tuple[Any, Any]:
-        """Return the networks and the optimiser after some epochs over groups of environments."""
+        """Return the networks and the optimiser after some epochs, in minibatches of environments."""
         s, advantage = self.settings, self._advantages(batch)
         features = loop.moments.scaled(batch.features)
         rows = features, batch.begins, batch.chosen, batch.log_chance, batch.value + advantage, advantage
@@ -260,7 +260,7 @@ class Learner:
 
 @partial(jax.jit, static_argnums=(0, 1))
 def train(env: Env[Any, Any], settings: Settings, params: Any, key: jax.Array) -> tuple[Any, jax.Array]:
-    """Train an agent, data-parallel over all devices; return it and the mean return of episodes in each update."""
+    """Train an agent, data-parallel over all devices; return it and the mean return of the episodes in each update."""
     return train_on_devices(Learner, env, settings, params, key)
 
 
@@ -280,7 +280,7 @@ def make_task(id: str, settings: Settings) -> Task:
 
 
 def main() -> None:
-    """Learn on each id."""
+    """Train on each id."""
     parser = make_parser(__doc__ or "", Settings())
     parser.set_defaults(ids=["farm/paid-looks-1x1-v1"])
     args = parser.parse_args()

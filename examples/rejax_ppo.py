@@ -1,6 +1,6 @@
-"""Train rejax's PPO on a farm: learner and farms on the device, through the signatures of gymnax.
+"""Train rejax's PPO on a farm through the gymnax interface, with learner and farms on the device.
 
-    pip install . rejax    # in an environment of its own: gymnax 1.0 wants Gymnasium below 1.4
+    pip install . rejax    # in a separate environment: gymnax 1.0 requires Gymnasium below 1.4
     python examples/rejax_ppo.py                    # a minute or two on two cores
     python examples/rejax_ppo.py --steps 65536      # a quick test
 
@@ -41,7 +41,7 @@ def train(id: str, steps: int, seed: int) -> tuple[PPO, Any]:
 
 
 def policy(algorithm: PPO, state: Any) -> Policy:
-    """Return the trained agent as a `Policy`; weights are an argument, so that new ones need no compilation."""
+    """Return the trained agent as a `Policy`; weights are an argument, so new weights need no compilation."""
     act = lambda state, carry, obs, key: (carry, algorithm.make_act(state)(obs, key))  # noqa: E731
     return Policy((), Partial(act, state))
 

@@ -29,7 +29,7 @@ EPISODES, TARGETS = 2_000, (0.3, 0.4, 0.5, 0.6, 0.7)
 class Exponential:
     """The exponential utility, (1 - exp(-aversion x)) / aversion: about x near 0, and at most 1 / aversion.
 
-    Maximising its mean maximises the entropic measure of the return (`core.risk.Entropic`).
+    Maximising its mean maximises the entropic risk measure of the return (`core.risk.Entropic`).
     """
 
     aversion: float
@@ -46,8 +46,8 @@ class Exponential:
 class Shortfall:
     """The utility threshold - max(threshold - x, 0) / level.
 
-    Its mean is at most the CVaR of that level, and equal to it if the threshold is the quantile: Rockafellar & Uryasev
-    (2000), eq. (4). So learn the threshold with the policy, from the quantile of past returns.
+    Its mean is at most the CVaR at that level, and equal to it if the threshold is the quantile (Rockafellar & Uryasev
+    2000, eq. 4). So adapt the threshold during training, to the quantile of past returns.
     """
 
     threshold: float
@@ -62,7 +62,7 @@ class Shortfall:
 
 
 class UtilityState(NamedTuple):
-    """The inner state, and the sum of its rewards since the reset."""
+    """The wrapped state, and the sum of rewards since the reset."""
 
     inner: Any
     total: jax.Array
@@ -70,11 +70,11 @@ class UtilityState(NamedTuple):
 
 @dataclass(frozen=True)
 class Utility(Wrapper[Any]):
-    """Rewards the change of the utility of the sum of rewards: u(return) - u(0) over an episode.
+    """Replaces rewards by changes in the utility of their sum, which add up to u(return) - u(0) over an episode.
 
     A learner that maximises the undiscounted mean return then maximises the mean utility. This works for any risk
-    measure that is the mean of a function of the return, so not for the variance. The best action may depend on the
-    sum so far, which is in the info as `return so far`, not in the observation.
+    measure that is the mean of a function of the return, which excludes the variance. The best action may depend on the
+    sum so far, which is not in the observation but in the info, as `return so far`.
     """
 
     utility: Callable[[jax.Array], jax.Array]

@@ -1,4 +1,4 @@
-"""Train PPO of Ray's RLlib directly on our vector environment: one compiled program steps all farms of a batch.
+"""Train RLlib's PPO directly on our vector environment: one compiled program steps all farms in a batch.
 
     python -m venv rllib && rllib/bin/pip install . 'ray[rllib]' torch
     rllib/bin/python examples/rllib_ppo.py
@@ -23,11 +23,11 @@ from harvestgym.evaluate.run import evaluate_id
 
 ID = "farm/bean-1x1-v1"
 STEPS = 64
-"""Days of a batch in each farm."""
+"""Days per farm in a batch."""
 
 
 def make_env(context: dict[str, Any]) -> Any:
-    """Make the vector environment of a split, which RLlib asks for by `VECTOR_ENTRY_POINT`."""
+    """Make the vector environment for a split, which RLlib requests by `VECTOR_ENTRY_POINT`."""
     overrides = dict(splits.split(ID, context["split"]).overrides)
     if "num_envs" in context:
         return harvestgym.make_vec(ID, context["num_envs"], **overrides)
@@ -35,7 +35,7 @@ def make_env(context: dict[str, Any]) -> Any:
 
 
 def make_algorithm(num_envs: int, episodes: int) -> Any:
-    """Make PPO with normalised observations, and an evaluation on the test split."""
+    """Make PPO with normalised observations and with evaluation on the test split."""
     register_env(ID, make_env)
     config = (
         PPOConfig()

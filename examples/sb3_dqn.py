@@ -1,4 +1,4 @@
-"""Train Stable-Baselines3's DQN on a farm: one learner with the experience of a batch of farms on the device.
+"""Train Stable-Baselines3's DQN on a farm: one learner collects experience from a batch of farms on the device.
 
     pip install '.[sb3]'
     python examples/sb3_dqn.py                   # a minute or two on two cores
@@ -22,7 +22,7 @@ from harvestgym.evaluate.run import evaluate_together
 
 
 def train(id: str, steps: int, num_envs: int, seed: int) -> tuple[DQN, VecNormalize]:
-    """Make DQN on a batch of `num_envs` farms on the device."""
+    """Train DQN on a batch of `num_envs` farms on the device."""
     side = splits.split(id, "train")
     farms = SB3VecEnv(side.make(), num_envs)
     farms.seed(side.seed(seed))

@@ -1,8 +1,8 @@
-"""Train Stable-Baselines3's PPO or DQN on a farm of many plots through macro jobs.
+"""Train Stable-Baselines3's PPO or DQN on a farm with many plots, through macro jobs.
 
     pip install '.[sb3,train]'
     python examples/sb3_jobs.py                              # two or three minutes on two cores
-    python examples/sb3_jobs.py --learner dqn                # needs Stable-Baselines3 2.7, for returns over three jobs
+    python examples/sb3_jobs.py --learner dqn                # needs Stable-Baselines3 2.7, for three-step returns
     python examples/sb3_jobs.py --ids farm/pollination-3x4-v1 --seeds 3 --out results.json
     python examples/sb3_jobs.py --steps 20000 --seasons 4    # a quick test
 
@@ -40,10 +40,10 @@ class Settings:
 
     Attributes:
         learner: ppo or dqn.
-        steps: jobs to choose in training, in all environments together.
-        num_envs: environments that are stepped together.
-        active: the initial weight of "stop" below that of a job. Learners that stop as often as they choose each job
-            lose most days of a season, and rarely see the benefit of jobs.
+        steps: number of jobs to choose in training, over all environments.
+        num_envs: number of environments that are stepped together.
+        active: how much lower the initial weight of "stop" is than the weight of a job. Learners that stop as often as
+            they choose each job lose most days of a season, and rarely see the benefit of jobs.
     """
 
     learner: str = "ppo"
@@ -53,7 +53,7 @@ class Settings:
 
 
 CURVE, CURVE_SEASONS = 20, 100
-"""Points of the learning curve, and seasons of the training side for each."""
+"""Number of points on the learning curve, and of training seasons for each."""
 
 
 DRY = "Soil-0.available_Water#L < 140"
@@ -88,12 +88,12 @@ JOBS: dict[str, dict[str, Any]] = {
 
 
 def make(id: str, side: str) -> MacroJobs:
-    """Make the environment of an id in one split, with its jobs."""
+    """Make the environment for an id and split, with its jobs."""
     return MacroJobs.of(splits.make(id, side), JOBS[id.rpartition("-v")[0]])
 
 
 def make_agent(id: str, env: MacroJobs, settings: Settings, seed: int) -> Any:
-    """Return an untrained agent with its environments; rewards are scaled, observations are scaled already."""
+    """Return an untrained agent with its environments; only rewards are scaled, since observations already are."""
     farms = SB3VecEnv(env, settings.num_envs)
     farms.seed(splits.split(id, "train").seed(seed))
     envs = VecNormalize(farms, norm_obs=False, clip_reward=100.0, gamma=1.0)
@@ -124,7 +124,7 @@ def train(id: str, env: MacroJobs, settings: Settings, seed: int) -> tuple[Any, 
 
 
 class Curve(BaseCallback):
-    """A callback that evaluates the agent on training seasons without exploration, and keeps the best."""
+    """A callback that evaluates the agent on training seasons without exploration, and keeps the best weights."""
 
     def __init__(self, id: str, env: MacroJobs, every: int) -> None:
         super().__init__()
@@ -173,7 +173,7 @@ def make_task(id: str, settings: Settings) -> Task:
 
 
 def main() -> None:
-    """Learn on each id."""
+    """Train on each id."""
     args = make_parser(__doc__ or "", Settings()).parse_args()
     run(args, partial(make_task, settings=read_settings(Settings, args)))
 

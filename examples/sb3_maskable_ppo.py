@@ -1,4 +1,4 @@
-"""Train sb3-contrib's maskable PPO on a farm whose action mask has an additional rule: harvest only with fruit.
+"""Train sb3-contrib's maskable PPO on a farm whose action mask has another rule: harvest only if there is fruit.
 
     pip install '.[sb3]' sb3-contrib
     python examples/sb3_maskable_ppo.py                  # a minute or two on two cores
@@ -30,7 +30,7 @@ from harvestgym.farm.entities.plant.stages import Stage
 
 @dataclass(frozen=True, eq=False)
 class Masked(FarmModel):
-    """A farm with a stricter mask of its integer actions; adapters find it by the name `action_mask`."""
+    """A farm with a stricter mask for its integer actions; adapters find it by the name `action_mask`."""
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Masked) and super().__eq__(other)
@@ -38,7 +38,7 @@ class Masked(FarmModel):
     __hash__ = FarmModel.__hash__
 
     def action_mask(self, state: Any, params: Any) -> jax.Array:
-        """Return for each action whether it is permitted, as on every farm, and can have an effect; bool."""
+        """Return for each action whether it is permitted, as on every farm, and can also have an effect; bool."""
         stages = [self.value(v, state, params).ravel() for v in self.variables if v.key == "stage"]
         has_fruit = jnp.isin(jnp.concatenate(stages), jnp.asarray([Stage.FRUIT, Stage.RIPE])).any()
         harvests = [order is not None and order.row.action.name == "harvest" for order in self.actions.list_orders()]
@@ -51,7 +51,7 @@ def masked(farm: Any) -> Masked:
 
 
 def train(id: str, steps: int, num_envs: int, seed: int) -> tuple[MaskablePPO, VecNormalize]:
-    """Make maskable PPO on a batch of `num_envs` farms on the device."""
+    """Train maskable PPO on a batch of `num_envs` farms on the device."""
     side = splits.split(id, "train")
     farms = SB3VecEnv(masked(side.make()), num_envs)
     farms.seed(side.seed(seed))

@@ -23,7 +23,7 @@ from harvestgym.evaluate.run import evaluate_together
 
 
 def train(id: str, steps: int, num_envs: int, seed: int) -> tuple[PPO, VecNormalize]:
-    """Make PPO on a batch of `num_envs` farms on the device."""
+    """Train PPO on a batch of `num_envs` farms on the device."""
     side = splits.split(id, "train")
     farms = SB3VecEnv(side.make(), num_envs)
     farms.seed(side.seed(seed))

@@ -2,8 +2,8 @@
 
     python examples/sunday_farmer.py
 
-Requests a watering every day for ten weeks, and prints how often it was done on each day of the week, the money paid,
-and the day on which the budget ran out.
+Requests watering every day for ten weeks, and prints how often it was done on each weekday, the money paid, and the day
+on which the budget ran out.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ WATER = ("SundayFarmer-0", "Field-0", "Soil-0", "watering_discrete",
 
 @pytree
 class SundayFarmer(Farmer):
-    """A farmer who rests on the seventh day, and works on the others as far as the money lasts."""
+    """A farmer who rests on Sundays, and works on other days as long as the money lasts."""
 
     wage: jax.Array = par("wage", "for each order", low=0)
     budget: jax.Array = par("budget", "money for wages and costs of orders in the season", low=0)
 
     def init(self) -> jax.Array:
-        """Return the money left."""
+        """Return the initial memory, the money left."""
         return jnp.float32(self.budget)
 
     def work(self, memory: jax.Array, work: Work) -> WorkResult:
-        """Return the first orders of the list that are not too dear, all prices added up."""
+        """Accept the first orders in the list, as long as their total price is within the budget."""
         price = work.price + self.wage
         spent = jnp.cumsum(jnp.where(work.wanted, price, 0.0))
         done = work.wanted & (work.day % 7 != WEEK.index("Sun")) & (spent <= memory)
@@ -42,7 +42,7 @@ class SundayFarmer(Farmer):
 
 
 def farm() -> Farm:
-    """Return a square metre of beans on sand; a watering costs 0.5, plus 0.5 for the farmer."""
+    """Return a square metre of beans on sand; watering costs 0.5, plus 0.5 for the farmer."""
     kinds = [(Weather, "lille"), (Soil, "sand"), (Plant, "bean")]
     field = Field({"latitude#°": 50.6, "longitude#°": 3.1, "altitude#m": 20}, {"length#nb": 1, "width#nb": 1}, kinds)
     start = {"Field-0": {"Weather-0": {"day#int365": 150}, "Plant-0": {"stage": "seed"}}}

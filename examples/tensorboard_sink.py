@@ -1,4 +1,4 @@
-"""A sink of your own: monitored variables in event files for TensorBoard.
+"""A custom sink: monitored variables in event files for TensorBoard.
 
     pip install tensorboardX
     python examples/tensorboard_sink.py runs/bean && tensorboard --logdir runs/bean
@@ -41,7 +41,7 @@ class TensorBoardSink(Sink):
 
 
 def scale_picture(reading: Reading) -> np.ndarray:
-    """Scale a matrix from 0 (the low end of its range, or its lowest entry) to 1; return an image unchanged."""
+    """Scale a matrix to [0, 1], where 0 is the low end of its range or its lowest entry; return an image unchanged."""
     picture = np.asarray(reading.picture)
     if picture.ndim == 3:
         return picture
@@ -50,7 +50,7 @@ def scale_picture(reading: Reading) -> np.ndarray:
 
 
 def main(folder: str) -> None:
-    """Log thirty days of a bean without any work on the field."""
+    """Log thirty days of a bean that nobody tends."""
     env: Any = gymnasium.make("farm/bean-1x1-v1").unwrapped
     with env.add_monitoring(VARIABLES, TensorBoardSink(folder)):
         env.reset(seed=0)

@@ -1,8 +1,8 @@
-"""Train PPO of TorchRL directly on our vector environment: one compiled program steps all farms of a batch.
+"""Train TorchRL's PPO directly on our vector environment: one compiled program steps all farms in a batch.
 
     pip install . torch torchrl
     python examples/torchrl_ppo.py                  # a minute or two on two cores
-    python examples/torchrl_ppo.py --steps 32768    # a quick test that everything works
+    python examples/torchrl_ppo.py --steps 32768    # a quick test
 
 Trains on the training split of the held-out protocol, and prints the mean returns of the expert, of the random policy
 and of the trained agent over seasons of the test split.
@@ -30,14 +30,14 @@ from harvestgym.evaluate.run import evaluate_together
 
 OBSERVATION = "observation"
 STEPS, EPOCHS, MINIBATCH = 64, 6, 1024
-"""Days of a batch in each farm, passes over it, and days of a gradient step."""
+"""Days per farm in a batch, passes over the batch, and days per gradient step."""
 
 HIDDEN = 64
 SEASONS = 200
 
 
 def make_env(id: str, split: str, num_envs: int, seed: int) -> GymWrapper:
-    """Make a batch of farms of a split; TorchRL requires restarts in the same step."""
+    """Make a batch of farms for a split; TorchRL requires restarts in the same step."""
     chosen = splits.split(id, split)
     farms = harvestgym.make_vec(id, num_envs, autoreset_mode="SameStep", **dict(chosen.overrides))
     farms.reset(seed=chosen.seed(seed))
@@ -51,7 +51,7 @@ def make_network(inputs: int, outputs: int) -> nn.Module:
 
 
 def train(id: str, steps: int, num_envs: int, seed: int) -> tuple[ProbabilisticActor, VecNormV2]:
-    """Train an actor; return it and the moments by which its observations are standardised."""
+    """Train an actor; return it with the moments that standardise its observations."""
     torch.manual_seed(seed)
     moments = VecNormV2(in_keys=[OBSERVATION], decay=0.9999, reduce_batch_dims=True)
     env = TransformedEnv(make_env(id, "train", num_envs, seed), moments)
@@ -78,7 +78,7 @@ def train(id: str, steps: int, num_envs: int, seed: int) -> tuple[ProbabilisticA
 
 
 def measure(id: str, actor: ProbabilisticActor, moments: VecNormV2, seed: int) -> float:
-    """Return the mean return of the actor over seasons of the test split, one in each farm."""
+    """Return the actor's mean return over seasons of the test split, one per farm."""
     env: Any = TransformedEnv(make_env(id, "test", SEASONS, seed), moments.to_observation_norm())
     total, alive, now = torch.zeros(SEASONS), torch.ones(SEASONS, dtype=torch.bool), env.reset()
     with torch.no_grad():

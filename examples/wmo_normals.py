@@ -1,4 +1,4 @@
-"""WMO climate normals: convert the station sheet of a 30-year period to a site with generated weather.
+"""WMO climate normals: convert a station's sheet for a 30-year period to a site with generated weather.
 
     python examples/wmo_normals.py Debrecen_12882.csv Debrecen --out debrecen.yaml
 
@@ -23,7 +23,7 @@ from harvestgym.core.errors import ConfigError
 
 MONTH_LENGTHS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 RAINY = 1.0
-"""mm from which the generator counts a day as rainy."""
+"""Rain, in mm, from which the generator counts a day as rainy."""
 TO_2_M = 4.87 / np.log(67.8 * 10.0 - 5.42)
 """Ratio of the wind at 2 m to the wind at 10 m (FAO-56 eq. 47)."""
 
@@ -37,28 +37,28 @@ NOT_PUBLISHED = {
 }
 HUMIDITY_SD = 12.2
 WIND_SD = 0.35
-"""Standard deviation as a share of the mean."""
+"""Standard deviation as a fraction of the mean."""
 T_MAX_SD = 3.8
-"""Standard deviation if no counts of warm or frosty days are published."""
+"""Standard deviation of t_max, used if no counts of warm or frosty days are published."""
 T_MIN_SD = 0.9
-"""Share of the standard deviation of t_max, if no counts are published."""
+"""Standard deviation of t_min relative to that of t_max, used if no counts are published."""
 RAIN_SHAPE = 1.1
-"""Gamma shape if no counts of days with 10 mm are published: the mean of the four sites in the United States."""
+"""Gamma shape, used if no counts of days with 10 mm are published: the mean of the four sites in the United States."""
 WET_PER_RAINY = 1.4
 """Ratio of days with 0.1 mm to days with 1 mm: the median of the six sites."""
 DRIZZLE = 0.39
-"""Mean amount, mm, of a day between 0.1 and 1 mm in the generator."""
+"""Mean rain, mm, on days with 0.1 to 1 mm in the generator."""
 
 CALCULATIONS = ("mean", "sum", "count")
 
 USEFUL_SHARES = (0.05, 0.95)
 MIDDLE = 0.2
-"""Counts outside these shares of a month, or this close to half of it, contain little information on the spread."""
+"""Counts outside these fractions of a month, or this close to half of it, contain little information on the spread."""
 TOLERANCE = 0.03
-"""Tolerance of the count of days with 10 mm; among the shapes that match it, the nearest to `RAIN_SHAPE` is used."""
+"""Tolerance for the count of days with 10 mm; of all shapes within it, the one nearest to `RAIN_SHAPE` is used."""
 
 Sheet = Mapping[tuple[str, str], np.ndarray]
-"""Twelve monthly values by parameter and calculation, both in lower case with single spaces."""
+"""Twelve monthly values by parameter and calculation, both names in lower case with single spaces."""
 
 
 class Station(NamedTuple):
@@ -74,7 +74,7 @@ class Station(NamedTuple):
 
 
 def read_sheet(path: Path) -> Station:
-    """Read a station sheet; ConfigError for another layout."""
+    """Read a station sheet; ConfigError for any other layout."""
     lines = path.read_text(encoding="utf-8", errors="replace").replace("\r", "\n").split("\n")
     rows = [[cell.strip() for cell in row] for row in csv.reader(lines) if any(row)]
     head = {row[0].lower(): row[1] for row in rows if row[0] in ("Country_Name", "Station_Name")}
@@ -130,7 +130,7 @@ def estimate_normals(station: Station) -> dict[str, Any]:
 
 
 def continue_rain(share: np.ndarray) -> np.ndarray:
-    """Return the chance of rain on the day after a rainy day, from the share of days with rain.
+    """Return the probability of rain on the day after a rainy day, from the fraction of rainy days.
 
     Geng, Penning de Vries and Supit (1986), Agricultural and Forest Meteorology 36, 363-376: 0.25 + 0.75 f.
     """
@@ -150,16 +150,16 @@ def _take(
 
 
 def _humidity_of_vapour(station: Station, t_mean: np.ndarray) -> np.ndarray:
-    """Return the humidity, %, from the mean vapour pressure at the mean temperature (FAO-56 eqs. 10 and 11)."""
+    """Return the humidity, %, from the mean vapour pressure and the mean temperature (FAO-56 eqs. 10 and 11)."""
     vapour = _take(station, "mean vapor pressure", "mean")
     saturated = 6.108 * np.exp(17.27 * t_mean / (t_mean + 237.3))
     return np.minimum(100 * vapour / saturated, 100.0)
 
 
 def _estimate_sd(sheet: Sheet, which: str, mean: np.ndarray) -> np.ndarray | None:
-    """Estimate the standard deviations of days from counts of days beyond thresholds, for a normal distribution.
+    """Estimate daily standard deviations from counts of days beyond thresholds, for a normal distribution.
 
-    A month without a usable count gets the mean of the other months; None if there is none.
+    A month without a usable count gets the mean of the other months; returns None if no month has one.
     """
     found = np.full((0, 12), np.nan)
     for (name, how), counts in sheet.items():
@@ -193,7 +193,7 @@ def _estimate_shape(sheet: Sheet, rainy_days: np.ndarray, per_day: np.ndarray) -
 
 
 def _share_above(shape: float, mean: float, level: float = 10.0) -> float:
-    """Return the share of rainy days with at least `level` mm: 1 mm plus a gamma variable, with this mean and shape."""
+    """Return the fraction of rainy days with `level` mm or more, if their rain is 1 mm plus a gamma variable."""
     above = mean - RAINY
     own = shape * (above / mean) ** 2
     return float(1 - gammainc(own, (level - RAINY) * own / above))

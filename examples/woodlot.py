@@ -1,10 +1,10 @@
-"""The contract in sixty lines: a custom environment, a thousand episodes in one call, Gymnasium, and PPO.
+"""The environment contract in sixty lines: a custom environment, a thousand episodes in one call, Gymnasium and PPO.
 
     pip install '.[train]'
     python examples/woodlot.py
 
-A wood grows, dry years kill a part of it, and each year a share of it is cut and sold. A wood below a tenth of the
-capacity of the land is lost.
+A wood grows, dry years kill part of it, and each year a fraction of it is cut and sold. A wood that falls below a tenth
+of the land's capacity is lost.
 """
 
 from __future__ import annotations

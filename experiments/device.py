@@ -4,35 +4,36 @@
     python experiments/device.py --small                # a minute or two on two cores, for CI
     python experiments/device.py --only "speed farm"    # the parts whose names contain this
 
-For a machine that has a copy of the clone, Python 3.12, JAX 0.11 and optax, and no network. What it lacks is carried as
-wheels in a folder that git ignores. In the clone, on a machine with a network and the same kind of processor:
+The machine needs a copy of the clone, Python 3.12, JAX 0.11 and optax, but no network: the other dependencies are
+copied as wheels in a folder that git ignores. In the clone, on a machine with a network and the same kind of processor:
 
     echo /.wheels/ >> "$(git rev-parse --git-common-dir)/info/exclude"
     python3 -m pip download --only-binary=:all: --python-version 3.12 --dest .wheels \
         gymnasium pydantic platformdirs pyyaml pillow rich typer
-    rm .wheels/numpy-*                                  # JAX keeps its own
+    rm .wheels/numpy-*                                  # keep the one that JAX came with
 
-On the machine with the GPU, in the copy, with that folder:
+On the machine with the GPU, in the copy of the clone with that folder:
 
     python3 -m pip install -q --no-index --no-deps --no-compile --target out/site .wheels/*.whl
     PYTHONPATH=.:out/site python3 experiments/device.py --out FOLDER
 
-Each part runs in a process, one after the other, since only a process can be stopped while XLA compiles. A part has
-several rows, because JAX takes about ten seconds to start on a GPU, and compiles their programs in threads. Each row is
-in device.json as soon as it is measured. Rows that are missing at the part's deadline are skipped.
+The parts run one after the other, each in its own process, since only a process can be stopped while XLA compiles. A
+part has several rows, because JAX takes about ten seconds to start on a GPU, and compiles their programs in threads.
+Each row is added to device.json as soon as it is measured. Rows that are still missing at the part's deadline are
+skipped.
 
-    equality  Random actions on the CPU, and each step again from the same states on the GPU; without a GPU on the CPU,
-              in a batch twice as large. `flips` counts environment steps in which a whole number or a flag differs;
-              `difference` is the largest relative one of a float in all others.
-    step      The program of one step of a batch, without policy and restarts. `kernels` counts what its optimised HLO
-              launches, fusions and others, in the entry and in what that calls. A branch or the body of a loop counts
-              once. Operations and bytes are those of XLA's cost analysis.
-    speed     `harvestgym.rollout` with random actions and restarts. `peak_mib` is the largest memory of the process so
-              far, on the device, or on the host if JAX does not know it. The smallest batch comes first.
-    ppo       examples/ppo.py. All updates take the same time; `expert_s` and `expert_env_steps` are those of the first
-              ten updates whose seasons earn, with exploration, as much as the expert on the training split: at least
-              the lower end of the 95 % interval of its mean. They are null if none do. The test split is used at the
-              end.
+    equality  Takes random actions on the CPU, and repeats each step on the GPU from the same states; without a GPU, on
+              the CPU in a batch twice as large. `flips` counts environment steps in which an integer or a flag differs;
+              `difference` is the largest relative difference of a float in all other steps.
+    step      Compiles one step of a batch, without policy and restarts. `kernels` counts the launches in its optimised
+              HLO, fusions and others, in the entry and in the computations that it calls. A branch or the body of a
+              loop counts once. Operations and bytes are from XLA's cost analysis.
+    speed     Runs `harvestgym.rollout` with random actions and restarts. `peak_mib` is the peak memory of the process
+              so far, on the device, or on the host if JAX does not report it. The smallest batch comes first.
+    ppo       Runs examples/ppo.py. All updates take the same time. `expert_s` and `expert_env_steps` are the time and
+              the steps up to the first ten updates whose seasons, with exploration, earn as much as the expert on the
+              training split: at least the lower end of its mean's 95 % interval. They are null if no updates do. The
+              test split is used at the end.
 """
 
 from __future__ import annotations
@@ -71,22 +72,21 @@ from harvestgym.evaluate.statistics import Summary, summarise
 
 ROOT = Path(__file__).resolve().parent.parent
 EQUALITY_SECONDS, PPO_SECONDS = 110.0, 60.0
-"""Deadlines of two parts, in seconds."""
+"""Deadlines of the parts "equality" and "ppo", in seconds."""
 COMPILE_SHARE = 0.85
-"""Share of the deadline of a speed part after which no batch that is still being compiled is waited for."""
+"""Fraction of a speed part's deadline after which it no longer waits for batches that are still being compiled."""
 ENVS, FLOOR = 64, 1e-3
-"""Environments that are compared, and the share of the largest number of an array to which differences of smaller
-numbers are relative."""
+"""Number of environments compared, and the floor of relative differences as a fraction of an array's largest number."""
 ROLLOUT_STEPS, RUNS, RUN_SECONDS = 64, 5, 4.0
-"""Steps of a rollout, the most runs that are timed, and the seconds after which no other begins."""
+"""Steps of a rollout, maximum number of timed runs, and seconds after which no further run starts."""
 WINDOW = 10
-"""Updates of PPO whose mean return is compared with the expert's."""
+"""Number of PPO updates whose mean return is compared with the expert's."""
 
 
 class Scale(NamedTuple):
-    """The ids, those that are timed with their deadlines, the sizes of batches and the length of a training.
+    """The ids to compare, the ids to time with their deadlines, the batch sizes, and the length of training.
 
-    `patience` is a factor of the deadlines.
+    `patience` is a factor for the deadlines.
     """
 
     equal_ids: tuple[str, ...]
@@ -108,18 +108,18 @@ TIMED = {
     "farm/full-1x1-v1": 75.0,
     "farm/full-3x4-v1": 115.0,
 }
-"""The ids that are timed, and the seconds after which the part of each ends; all parts together take eight minutes."""
+"""The ids that are timed, each with its part's deadline in seconds; all parts together take eight minutes."""
 FULL = Scale((*TIMED, "fishing/three-species-v0"), 100, TIMED, (2**10, 2**15, 2**19), BEAN, 200, 512, 1000, 1.0)
 FEW = ("fishing/may-v0", "fishing/three-species-v0")
 SMALL = Scale(FEW, 20, dict.fromkeys(FEW, 60.0), (2**4, 2**6), "fishing/logistic-levels-v0", WINDOW, 16, 20, 5.0)
 QUICK = {"JAX_DISABLE_MOST_OPTIMIZATIONS": "1"}
-"""Environment variables of `--small`: programs compile in half the time, and are slower."""
+"""Environment variables for `--small`: programs compile in half the time, but run more slowly."""
 
 Row = dict[str, Any]
 
 
 class Part(NamedTuple):
-    """The rows of one process, their names, and its deadline in seconds."""
+    """The rows that one process measures, with its name and its deadline in seconds."""
 
     name: str
     seconds: float
@@ -128,7 +128,7 @@ class Part(NamedTuple):
 
 
 def list_parts(scale: Scale, out: Path) -> list[Part]:
-    """List what is measured, the most important first."""
+    """List the parts to measure, the most important first."""
     equal, ppo = [f"equality {id}" for id in scale.equal_ids], [f"ppo {scale.ppo_id}"]
     parts = [
         Part("equality", EQUALITY_SECONDS * scale.patience, equal, partial(measure_equality, scale)),
@@ -142,7 +142,7 @@ def list_parts(scale: Scale, out: Path) -> list[Part]:
 
 
 def make_row(name: str, function: Callable[..., Row], *args: Any) -> Row:
-    """Return the row of what a function measures, or of its error."""
+    """Return a row with the function's measurements, or with its error."""
     row = {"row": name, "device": jax.devices()[0].device_kind}
     try:
         return row | function(*args)
@@ -151,7 +151,7 @@ def make_row(name: str, function: Callable[..., Row], *args: Any) -> Row:
 
 
 def measure_equality(scale: Scale) -> Iterator[Row]:
-    """Compare each id in a thread, as most of it is compiling."""
+    """Compare each id in a thread, since most of the time goes into compilation."""
     pool = ThreadPoolExecutor(os.cpu_count())
     compare_id = partial(compare_devices, steps=scale.equal_steps)
     rows = [pool.submit(make_row, f"equality {id}", compare_id, id) for id in scale.equal_ids]
@@ -159,7 +159,7 @@ def measure_equality(scale: Scale) -> Iterator[Row]:
 
 
 def compare_devices(id: str, steps: int) -> Row:
-    """Step some environments on the CPU, and each step again on the device from the same states."""
+    """Step some environments on the CPU, and repeat each step on the device from the same states."""
     env, cpu, device = harvestgym.make(id), jax.devices("cpu")[0], jax.devices()[0]
     here, there = jax.device_put(env.params, cpu), jax.device_put(env.params, device)
 
@@ -191,7 +191,7 @@ def to_numpy(tree: Any) -> Any:
 
 
 def compare(here: Any, there: Any) -> Row:
-    """Compare two trees row by row; a row with a flip is left out of the floats, which change with it."""
+    """Compare two trees row by row; the floats of a row with a flip are ignored, since they change with it."""
     names = [jax.tree_util.keystr(path) for path, _ in jax.tree_util.tree_leaves_with_path(here)]
     pairs = list(zip(names, jax.tree.leaves(here), jax.tree.leaves(there), strict=True))
     whole = {name: (a != b).any(tuple(range(1, a.ndim))) for name, a, b in pairs if a.dtype.kind != "f"}
@@ -226,7 +226,7 @@ def measure_speed(scale: Scale, id: str, deadline: float, out: Path) -> Iterator
 
 
 def describe_step(env: Any, batch: int, hlo: Path) -> Row:
-    """Compile one step of a batch, write its HLO and count what it has."""
+    """Compile one step of a batch, write its HLO, and count kernels, loops, operations and bytes."""
     start, keys = time.perf_counter(), jax.random.split(jax.random.key(0), batch)
     state, _ = jax.eval_shape(jax.vmap(env.reset, (0, None)), keys, env.params)
     action = jax.eval_shape(jax.vmap(partial(sample, env.action_space)), keys)
@@ -276,14 +276,14 @@ def count_kernels(text: str) -> tuple[int, int]:
 
 
 def compile_rollout(env: Any, batch: int) -> tuple[Any, float]:
-    """Return the compiled sum of rewards of a rollout, and the seconds that this took."""
+    """Return a compiled rollout that sums rewards, and the seconds of compilation."""
     start = time.perf_counter()
     rewards = jax.jit(lambda key: harvestgym.rollout(env, random_policy(env), key, batch, ROLLOUT_STEPS).reward.sum())
     return rewards.lower(jax.random.key(0)).compile(), time.perf_counter() - start
 
 
 def time_rollout(env: Any, batch: int, program: Future[tuple[Any, float]]) -> Row:
-    """Time some runs after a first one; the median counts."""
+    """Time some runs after an untimed first one; the median counts."""
     if not program.done():
         raise TimeoutError("not compiled in time")
     (rewards, compiling), seconds = program.result(), list[float]()
@@ -299,7 +299,7 @@ def time_rollout(env: Any, batch: int, program: Future[tuple[Any, float]]) -> Ro
 
 
 def find_peak() -> float:
-    """Return the largest memory of this process so far in MiB: on the device, or on the host if JAX does not know."""
+    """Return the peak memory of this process in MiB: on the device, or on the host if JAX does not report it."""
     host = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 2**10
     return (jax.devices()[0].memory_stats() or {}).get("peak_bytes_in_use", host) / 2**20
 
@@ -343,7 +343,7 @@ def read_report(file: Path) -> dict[str, Any]:
 
 
 def write_report(file: Path, report: dict[str, Any]) -> None:
-    """Replace the file as a whole. One process writes at a time: that of a part while it runs."""
+    """Replace the whole file. Only one process writes at a time: the part that is running."""
     new = file.with_suffix(".new")
     new.write_text(json.dumps(report, indent=1) + "\n")
     new.replace(file)
@@ -356,7 +356,7 @@ def add_row(file: Path, row: Row) -> None:
 
 
 def run_part(part: Part, seconds: float, file: Path, small: bool) -> None:
-    """Measure a part in a process of its own; rows that are missing at the end of it are skipped."""
+    """Measure a part in its own process; rows that are missing when it ends are recorded as skipped."""
     reason = call_child(part, seconds, file, small) if seconds > 0 else "no time left"
     written = {row["row"] for row in read_report(file)["rows"]}
     for name in part.rows:
@@ -368,7 +368,7 @@ def call_child(part: Part, seconds: float, file: Path, small: bool) -> str:
     """Run this program for one part; return why rows may be missing."""
     command = [sys.executable, __file__, "--child", part.name, "--out", str(file.parent), *["--small"] * small]
     variables = os.environ | {CACHE_VARIABLE: "off"} | (QUICK if small else {})
-    with file.with_suffix(".log").open("a") as log:  # a pipe could stay open after the process
+    with file.with_suffix(".log").open("a") as log:  # a pipe could outlive the process
         try:
             done = subprocess.run(command, timeout=seconds, stdout=log, stderr=log, env=variables)
         except subprocess.TimeoutExpired:
@@ -390,7 +390,7 @@ HIDDEN = ("row", "device", "batch", "runs", "hlo", "against", "most_different", 
 
 
 def format_row(row: Row) -> str:
-    """Return a line of the table: the name of a row and its numbers, or why there are none."""
+    """Return a line of the table: the row's name and numbers, or the reason why there are none."""
     shown = {key: value for key, value in row.items() if key not in HIDDEN}
     numbers = (f"{key} {value:.4g}" if isinstance(value, float) else f"{key} {value}" for key, value in shown.items())
     return f"{row['row']:<34}  {'  '.join(numbers)}"
@@ -410,7 +410,7 @@ def main() -> None:
     if args.child:
         for row in next(part for part in parts if part.name == args.child).measure():
             add_row(file, row)
-        os._exit(0)  # without waiting for a thread that still compiles
+        os._exit(0)  # without waiting for threads that are still compiling
     args.out.mkdir(parents=True, exist_ok=True)
     about = {"jax": jax.__version__, "python": sys.version.split()[0], "commit": find_commit(), "small": args.small}
     write_report(file, about | {"rows": []})

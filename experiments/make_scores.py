@@ -1,4 +1,4 @@
-"""Put the scores of the random search of rules into docs/heldout.md.
+"""Put the results of the random rule searches into docs/heldout.md.
 
 python -m experiments.make_scores    # after experiments.rule_search --out
 """
@@ -15,7 +15,7 @@ COLUMNS = ("id", "best of 400 rules", "its return", "expert", "gain", "standard 
 
 
 def make_search_table() -> Table:
-    """Make the table of the random searches that are kept."""
+    """Make the table of the stored random searches."""
     found = json.loads(RESULTS.read_text(encoding="utf-8"))["results"]
     rows = [(one["id"], one["rule"], f"{one['rule_mean']:.4g}", f"{one['expert_mean']:.4g}", f"{one['gain']:+.1%}",
              f"{one['error']:.1%}") for one in found]  # fmt: skip

@@ -1,9 +1,9 @@
-"""Run the studies and write their tables and pictures into the docs, all from scratch.
+"""Run the studies from scratch, and write their tables and pictures into the docs.
 
 python -m experiments.make_studies                       # all of them
-python -m experiments.make_studies watering calibration  # some
+python -m experiments.make_studies watering calibration  # only these
 
-Needs the extras plot, data and train, for the long form of `fishing` sb3, too.
+Needs the extras plot, data and train, and sb3 for the long form of `fishing`.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ LONG: dict[str, Any] = {
     "fishing": {"train_steps": 200_000},
     "region": {"side": 1000},
 }
-"""Arguments of a study in addition to its defaults."""
+"""Arguments that override a study's defaults, by study."""
 
 
 def study(name: str) -> None:
-    """Run a study, put its tables into their page and its picture with the others."""
+    """Run a study, put its tables into their page, and save its picture with the others."""
     with tempfile.TemporaryDirectory() as folder:
         found = studies.load_study(name)(out=Path(folder), **LONG.get(name, {}))
         shutil.copy(Path(folder) / f"{name}.png", PICTURES / f"study-{name}.png")
@@ -49,7 +49,7 @@ def study(name: str) -> None:
 
 
 def calibration() -> None:
-    """Fit the corn of the example, and put the table and the picture of what is found into docs/calibration.md."""
+    """Fit the corn of the example, and put the table and picture of the result into docs/calibration.md."""
     maize = import_file(Path(__file__).parent.parent / "examples" / "calibrate_maize.py")
     found = maize.calibrated()
     rows: list[tuple[str, ...]] = []

@@ -6,9 +6,9 @@ python examples/map_residual.py --seeds 5 --out docs/training/residual.json --id
 python examples/map_evolution.py --seeds 5 --out docs/training/evolution.json --ids ...
 python examples/sb3_jobs.py --learner ppo --seeds 3 --out docs/training/jobs-ppo.json --ids ...
 python examples/sb3_jobs.py --learner dqn --seeds 3 --out docs/training/jobs-dqn.json --ids ...
-python -m experiments.make_training             # curves and table of what is in docs/training
-python -m experiments.make_training maps        # only those of maps
-python -m experiments.make_training contexts    # and an agent in contexts that it was not trained in
+python -m experiments.make_training             # curves and tables of everything in docs/training
+python -m experiments.make_training maps        # only the agents on maps
+python -m experiments.make_training contexts    # also train an agent, and test it in unseen contexts
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ PAGE = "training.md"
 
 
 def agents() -> None:
-    """Write the table and the curves of all trainings that `examples/ppo.py --out docs/training` has left."""
+    """Write the table and the curves of all training runs saved by `examples/ppo.py --out docs/training`."""
     reports = [json.loads(path.read_text(encoding="utf-8")) for path in sorted((DOCS / "training").glob("ppo-*.json"))]
     runs = {report["id"]: _as_run(report) for report in reports}
     rows = [_row(id, "PPO", run, "agent", run["days"]) for id, run in runs.items()]
@@ -43,7 +43,7 @@ def agents() -> None:
 
 
 def _as_run(report: dict[str, Any]) -> dict[str, Any]:
-    """Return a report of `ppo.py` in the form of those of `map_imitation.py`."""
+    """Convert a report of `ppo.py` to the format of `map_imitation.py`."""
     scores = report["scores"]
     seeds = [report[f"seed {i}"] | {"seed": i, "agent": scores[f"agent {i}"]} for i in range(len(scores) - 3)]
     days = int(np.prod([report["settings"][name] for name in ("updates", "num_envs", "num_steps")]))
@@ -51,7 +51,7 @@ def _as_run(report: dict[str, Any]) -> dict[str, Any]:
 
 
 def draw(name: str, runs: dict[str, Any], label: str, total: Any, line: Any = None) -> str:
-    """Draw the learning curves up to `total(run)`, one panel for each game; return the markdown of the picture.
+    """Draw the learning curves up to `total(run)`, one panel per game; return the Markdown for the picture.
 
     A thin line marks `line(run)`. Updates in which no season ended are left out.
     """
@@ -86,7 +86,7 @@ def _describe(score: dict[str, float]) -> str:
 
 
 def maps() -> None:
-    """Write the table and the curves of the agents that imitate the expert first."""
+    """Write the table and the curves of the agents that start by imitating the expert."""
     runs = _read("maps")
     rows = [row for id, run in runs.items() for row in _clone_rows(id, run)]
     title = "imitation and PPO on maps: return of held-out seasons, mean of the seeds"
@@ -95,7 +95,7 @@ def maps() -> None:
 
 
 def jobs() -> None:
-    """Write the table and the curves of the learners of Stable-Baselines3 on macro jobs."""
+    """Write the table and the curves of the Stable-Baselines3 learners on macro jobs."""
     runs = {(id, name): run for name in ("PPO", "DQN") for id, run in _read(f"jobs-{name.lower()}").items()}
     rows = [_row(id, name, run, "agent", run["settings"]["steps"], run["parameters"])
             for (id, name), run in runs.items()]  # fmt: skip
@@ -107,7 +107,7 @@ def jobs() -> None:
 
 
 def residual() -> None:
-    """Write the table and the curves of the agents that begin with the expert."""
+    """Write the table and the curves of the agents that start from the expert."""
     runs = _read("residual")
     agents = {"likeliest": "agent", "drawn": "drawing agent"}
     rows = [_row(id, name, run, agent, _orders(run), run["parameters"])
@@ -118,7 +118,7 @@ def residual() -> None:
 
 
 def evolution() -> None:
-    """Write the table and the curves of the agents that evolution strategies train."""
+    """Write the table and the curves of the agents trained with evolution strategies."""
     runs = _read("evolution")
     taught = {id: run for id, run in runs.items() if run["settings"].get("school") not in (None, id)}
     rows = [_row(id, f"that of {run['settings']['school']}" if id in taught else "evolution", run, "agent",
@@ -131,7 +131,7 @@ def evolution() -> None:
 
 
 def _seasons(run: dict[str, Any]) -> int:
-    """Return the seasons that an agent of `map_evolution.py` learned from."""
+    """Return the number of seasons from which an agent of `map_evolution.py` learned."""
     settings = run["settings"]
     return settings["updates"] * settings["train_seasons"] * (2 * settings["pairs"] + 1)
 
@@ -141,7 +141,7 @@ def _read(name: str) -> dict[str, Any]:
 
 
 def _orders(run: dict[str, Any], updates: int | None = None) -> int:
-    """Return the orders of so many updates; of all of a run by default."""
+    """Return the number of orders in this many updates; by default, in all updates of the run."""
     settings = run["settings"]
     all_updates = settings.get("imitate", 0) + settings["updates"]
     return settings["num_envs"] * settings["num_steps"] * (all_updates if updates is None else updates)
@@ -171,7 +171,7 @@ def _clone_rows(id: str, run: dict[str, Any]) -> list[tuple[str, ...]]:
 
 
 def _row(id: str, name: str, run: dict[str, Any], agent: str, *sizes: int) -> tuple[str, ...]:
-    """Return a row of the table; the intervals resample the seeds, and each is the mean over its seasons."""
+    """Return a row of the table; intervals come from resampling the seeds, whose values are means over seasons."""
     scores = [seed[agent] for seed in run["seeds"]]
     means, share = (_over_seeds(values) for values in ([score["mean"] for score in scores], _shares(run, agent)))
     iqm, cvar = (f"{np.mean([score[key] for score in scores]):.3f}" for key in ("iqm", "cvar10"))
@@ -187,13 +187,13 @@ def _over_seeds(values: list[float]) -> str:
 
 
 def _shares(run: dict[str, Any], agent: str) -> list[float]:
-    """Return for each seed the share of what the expert earns above doing nothing."""
+    """Return each seed's gain over doing nothing, as a fraction of the expert's gain."""
     nothing, expert = run["none"]["mean"], run["expert"]["mean"]
     return [(seed[agent]["mean"] - nothing) / (expert - nothing) for seed in run["seeds"]]
 
 
 def draw_orders(name: str, runs: dict[str, Any]) -> str:
-    """Draw the learning curves over orders, with a line where PPO begins; return the markdown of the picture."""
+    """Draw the learning curves over orders, with a line where PPO begins; return the Markdown for the picture."""
 
     def before(run: dict[str, Any]) -> float:
         return _orders(run, run["settings"].get("imitate", run["settings"].get("settle"))) / 1000
@@ -211,7 +211,7 @@ HELD_OUT = {
 
 
 def contexts() -> None:
-    """Train an agent once, and put into the page what it makes of contexts that it was and was not trained in."""
+    """Train an agent once, and put its returns in contexts it was and was not trained in into the page."""
     ppo = import_file(DOCS.parent / "examples" / "ppo.py")
     side, settings = splits.split(ID, "train"), ppo.Settings()
     school = side.make()
@@ -224,7 +224,7 @@ def contexts() -> None:
 
 
 def _in_contexts(ppo: Any, which: tuple[str, ...], agents: Any) -> list[str]:
-    """Returns where some of the context is of the test side, the rest of the training side."""
+    """Return the cells of a row: returns where the parts `which` of the context are from the test side, others not."""
     sides = {False: splits.split(ID, "train").overrides, True: splits.split(ID, "test").overrides}
     only = {"Field-0": "site", "Field-0/Soil-0": "soil"}
     context = {"only": {path: sides[part in which]["context"]["only"][path] for path, part in only.items()}}

@@ -1,10 +1,11 @@
-"""Make the seasons of WOFOST with which the validation card compares rain-fed maize.
+"""Make the WOFOST seasons with which the validation card compares rain-fed maize.
 
     pip install '.[dev]'
     python -m experiments.make_wofost_reference
 
-The farm draws the days of `rainfed.RAINFED_SITES`; WOFOST 7.2 of pcse grows maize on the same days and soil, with the
-parameters of the European monitoring service that pcse brings, unchanged. Writes `wofost_maize.csv`.
+The farm draws the weather of each day at `rainfed.RAINFED_SITES`. WOFOST 7.2, as implemented in pcse, grows maize with
+the same weather and soil and with the unchanged parameters of the European monitoring service, which pcse includes.
+Writes `wofost_maize.csv`.
 """
 
 from __future__ import annotations

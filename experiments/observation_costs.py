@@ -19,7 +19,7 @@ TOTAL_COST = f"total/{OBSERVATION_COST}"
 
 
 class CostLogState(NamedTuple):
-    """The inner state, and the observation costs since the reset."""
+    """The state of the wrapped environment, and the observation costs since the reset."""
 
     inner: Any
     paid: jax.Array
@@ -27,7 +27,7 @@ class CostLogState(NamedTuple):
 
 @dataclass(frozen=True)
 class CostLog(Wrapper[Any]):
-    """Sums observation costs in `TOTAL_COST` of the info."""
+    """Adds the observation costs of the episode so far to the info, as `TOTAL_COST`."""
 
     def opened(self, state: Any, first: Timestep) -> tuple[CostLogState, Timestep]:
         return self._with_total(CostLogState(state, jnp.float32(0.0)), first)

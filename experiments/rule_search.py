@@ -1,12 +1,12 @@
-"""Search rules at random and compare the best with the expert of an id, on the held-out split.
+"""Draw rules at random, and compare the best one with the expert of an id on the held-out split.
 
-python -m experiments.rule_search fishing/patches-v0             # an id or more, or families
+python -m experiments.rule_search fishing/patches-v0             # one or more ids or families
 python -m experiments.rule_search fishing --out FILE.json        # add the results to a file
 
-For each id 400 rules are drawn from all its rule families, evenly, with numbers uniform in their ranges, on seasons of
-the training split that tuning has not seen: 32 seasons, or 4 if a season has more than 1,000 steps. The 16 best ones
-meet 16 times as many fresh training seasons, and the winner of those meets the expert on the test split. All seasons
-are whole. Experts are hard to beat if the winner earns at most 2 % more than the expert.
+For each id, 400 rules are drawn evenly from all its rule families, with numbers uniform in their ranges. They run on
+seasons of the training split that tuning has not used: 32 seasons, or 4 if a season has more than 1,000 steps. The 16
+best rules run on 16 times as many other training seasons, and the winner is compared with the expert on the test split.
+All seasons are complete. An expert counts as hard to beat if the winner earns at most 2 % more.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ from harvestgym.evaluate.run import horizon, policy_named
 from harvestgym.evaluate.tune import FINALISTS, Bench, find_rules, make_benches
 
 RULES, SEED = 400, 20_261_122
-"""Rules of a search, and its seed: that of the training seasons and of the draws. Tuning starts at seed 0."""
+"""Number of rules in a search, and the seed of its training seasons and draws. Tuning starts at seed 0."""
 
 TOLERANCE = 0.02
 
 SEASONS, LONG_SEASON, FEW_SEASONS = 32, 1_000, 4
-"""Training seasons of a rule, and the steps of a season above which they are few."""
+"""Training seasons per rule, and the steps per season above which there are only `FEW_SEASONS`."""
 
 
 class SearchResult(NamedTuple):
     """The best rule of a random search and the expert, on the same held-out seasons.
 
     Attributes:
-        gain: what the rule earns more than the expert, as a share of the expert's return; `error` its standard error.
+        gain: the rule's return minus the expert's, as a fraction of the expert's; `error` is its standard error.
         holds: whether the gain is at most the tolerance.
     """
 
@@ -58,7 +58,7 @@ class SearchResult(NamedTuple):
 
 
 def search(id: str, seasons: int | None, test_seasons: int) -> SearchResult:
-    """Search the rules of an id at random; on as many training seasons as their length says, unless they are given."""
+    """Search an id's rules at random; by default, the number of training seasons depends on their length."""
     start = time.perf_counter()
     seasons = seasons or (FEW_SEASONS if horizon(harvestgym.make(id)) > LONG_SEASON else SEASONS)
     bench, fresh = make_benches(id, SEED, seasons)
@@ -85,7 +85,7 @@ def search(id: str, seasons: int | None, test_seasons: int) -> SearchResult:
 def draw_best(
     name: str, family: RuleFamily, bench: Bench, families: int, rng: np.random.Generator
 ) -> list[tuple[str, dict[str, float], float]]:
-    """Draw rules of a family, its even share of all; return the best with their means."""
+    """Draw a family's equal share of the rules; return the best ones with their means."""
     shares = rng.random((-(-RULES // families), len(family.numbers)))
     rows = [family.decode(row) for row in shares]
     means = bench.run_rules(family, rows).mean(1)
@@ -113,7 +113,7 @@ def main() -> None:
 
 
 def add_result(path: Path, result: SearchResult) -> None:
-    """Write a result into a file, in place of an older one of the same id."""
+    """Write a result into a file, replacing an older result for the same id."""
     kept = json.loads(path.read_text(encoding="utf-8"))["results"] if path.is_file() else []
     rest = [one for one in kept if one["id"] != result.id]
     results = sorted([*rest, result._asdict()], key=lambda one: one["id"])

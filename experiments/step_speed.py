@@ -1,10 +1,10 @@
-"""Speed of a step through `gymnasium.make`, and of a start, by version of JAX and by setting of the process.
+"""Step speed and start-up time with `gymnasium.make`, by JAX version and process setting.
 
     python experiments/step_speed.py [PYTHON]... --out experiments/results/step_speed.json
 
-Each PYTHON is an interpreter of an environment with the package; without one, the one that runs. Every cell is a
-process of its own, with an empty cache of programs; the cells are run in turns, `--rounds` times, so that a busy
-machine is busy for all. A table has the best of the rounds: steps per second, and seconds from the import to the first
+Each PYTHON is the interpreter of an environment with the package; the default is the current interpreter. Every cell
+runs in its own process with an empty program cache. The cells take turns for `--rounds` rounds, so that load from other
+programs affects them all. A table shows the best round: steps per second, and seconds from the import to the first
 step.
 """
 
@@ -24,7 +24,7 @@ SETTINGS: dict[str, dict[str, str]] = {
     "default": {},
     "programs in a thread of XLA": {"JAX_CPU_ENABLE_ASYNC_DISPATCH": "1"},
     "HARVESTGYM_XLA=off": {"HARVESTGYM_XLA": "off"},
-    "second process": {},  # with the programs of the first in the cache
+    "second process": {},  # with the first one's programs in the cache
 }
 
 CHILD = """

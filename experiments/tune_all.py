@@ -3,7 +3,8 @@
 python -m experiments.tune_all                       # all ids: hours on two cores
 python -m experiments.tune_all fishing farm/game0-v2  # a family, an id
 
-An id that was tuned before is tuned by the command in its file again; delete the file for the default effort.
+An id that was tuned before is tuned again with the command in its file; delete the file to tune with the default
+effort.
 """
 
 from __future__ import annotations
@@ -21,15 +22,15 @@ from harvestgym.evaluate.tune import find_rules
 
 COMMAND = Path(sys.executable).with_name("harvestgym")
 WORK = 16_000_000
-"""Plots times steps that the candidates of a rule may cost."""
+"""Maximum cost of a rule's candidates, in plots times steps."""
 
 SEASONS = {"farm": 48, "fishing": 48, "forager": 8}
 FEWEST, MOST = 64, 480
-"""Candidates of a rule."""
+"""Minimum and maximum number of candidates for a rule."""
 
 
 def choose_options(id: str) -> list[str]:
-    """Return the arguments of `harvestgym` that tune an id; none if it has no rules."""
+    """Return the `harvestgym` arguments that tune an id; empty if it has no rules."""
     env = harvestgym.make(id)
     if not find_rules(id, env)[0]:
         return []
@@ -42,7 +43,7 @@ def choose_options(id: str) -> list[str]:
 
 
 def main() -> None:
-    """Tune the ids that are named, each in its own process, which frees its compiled programs."""
+    """Tune the given ids, each in its own process, so that its compiled programs are freed."""
     for id in expand_ids(sys.argv[1:]):
         if options := choose_options(id):
             subprocess.run([COMMAND, *options], check=True)

@@ -1,1 +1,1 @@
-"""The leaderboard: running entrants, storing rows, the foresight reference."""
+"""The leaderboard: it runs entrants, plans with foresight, and stores the rows."""

@@ -49,7 +49,7 @@ def board(
     check_engine(engine, work is not None)
     entrants = dict(map(_parse_entrant, policy or []))
     for target in entrants.values():
-        load_object(target)  # a mistake is one error here, not a failure of every id
+        load_object(target)  # a mistake raises one error here, instead of a failure for every id
     cases = list_cases(run.expand_ids(ids or []), seasons, entrants, planned)
     options, done, failures = EngineOptions(engine, address, num_cpus=num_cpus, num_gpus=num_gpus), {}, {}
     with progress_bars() as start_bar:

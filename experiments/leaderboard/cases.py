@@ -1,4 +1,4 @@
-"""The leaderboard as cases of a sweep: the policies of an id are a case, and so is each season of the planner."""
+"""The leaderboard as a sweep: all policies of an id are one case, and each season of the planner is a case."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ ROW, POLICY, MEAN = "row", "policy", "mean return"
 RETURN, EXPERT = "return", "expert return"
 
 SearchNumbers = tuple[int, int, int] | None
-"""Trials, generations and elites of a search; by default the larger the farm, the shorter."""
+"""Trials, generations and elites of a search; by default, searches are shorter for larger farms."""
 
 
 class PolicyRowsCase(SweepCase):
-    """The rows of an id except that of foresight, see `run.make_policy_rows`.
+    """The rows of an id other than foresight; see `run.make_policy_rows`.
 
     Attributes:
-        entrants: further policies, `file.py:function` or `module:function` by name.
-        planned: seasons of the blind schedule.
+        entrants: additional policies by name, each as `file.py:function` or `module:function`.
+        planned: number of seasons for the blind schedule.
         search: length of its search.
     """
 
@@ -66,7 +66,7 @@ class PolicyRowsCase(SweepCase):
 
 
 class ForesightCase(SweepCase):
-    """A season planned with foresight, see `run.plan_seasons`.
+    """A season planned with foresight; see `run.plan_seasons`.
 
     Attributes:
         season: number of the season in the split.
@@ -105,7 +105,7 @@ def list_cases(
     search: SearchNumbers = None,
     split: str = "test",
 ) -> list[SweepCase]:
-    """List the cases of some ids; ConfigError for one planned season, which has no interval."""
+    """List the cases of some ids; ConfigError for a single planned season, which gives no interval."""
     given = {"seasons": seasons, "entrants": dict(entrants), "planned": check_planned(planned)}
     common = {"search": search, "split": split}
     cases: list[SweepCase] = [PolicyRowsCase.model_validate({"id": id} | given | common) for id in ids]
@@ -117,7 +117,7 @@ def list_cases(
 
 
 def run_policy_rows_cases(cases: Sequence[PolicyRowsCase]) -> list[dict[str, np.ndarray]]:
-    """Return the rows of each case, as JSON text and by policy and mean."""
+    """Return the rows of each case as JSON text, with their policies and means."""
     return [_run_policy_rows(case) for case in cases]
 
 
@@ -132,7 +132,7 @@ def _run_policy_rows(case: PolicyRowsCase) -> dict[str, np.ndarray]:
 
 
 def _name_command(case: PolicyRowsCase, row: dict[str, Any]) -> dict[str, Any]:
-    """Return a row, of a learned agent with the command that trains it again."""
+    """Return a row; for a learned agent, add the command that trains it again."""
     if not row["training"]:
         return row
     words = ["python", "-m", "experiments.leaderboard", "--ids", case.id, "--planned", "0"]
@@ -153,7 +153,7 @@ def _find_search(case: PolicyRowsCase | ForesightCase) -> Search | None:
 
 
 def collect_rows(done: Mapping[SweepCase, Columns], cases: Sequence[SweepCase]) -> list[LeaderboardRow]:
-    """Return the rows of the cases that are done; that of foresight once all planned seasons of its id are."""
+    """Return the rows of finished cases; an id gets its foresight row once all its planned seasons are finished."""
     rows = [LeaderboardRow(**json.loads(text)) for case, columns in done.items()
             if isinstance(case, PolicyRowsCase) for text in columns[ROW]]  # fmt: skip
     planned: dict[str, list[ForesightCase]] = {}

@@ -1,8 +1,8 @@
-"""A clairvoyant planner as reference: the best schedule of interventions for seasons whose random events it knows.
+"""A clairvoyant planner as a reference: the best schedule for seasons whose random events it knows.
 
-The planner has the random keys of the seasons, so that it can try schedules on the very season that it plans for. It
-starts from the actions of the expert and of other rules and keeps what is better: by construction never less than
-these. Since it is a search, its return is a lower bound of the value of foresight.
+The planner has the random keys of the seasons, so it can try schedules on exactly the season that it plans for. It
+starts from the actions of the expert and of other rules and keeps only improvements, so it is never worse than these.
+Since it is a search, its return is a lower bound on the value of foresight.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from harvestgym.core.xla.compilation import jit_quickly
 from harvestgym.evaluate.run import horizon
 
 HABITS = 256
-"""The number of the expert's actions that new trials are drawn from."""
+"""Number of the expert's actions from which new trials are drawn."""
 
 MOST_CHANGES = 3
-"""The most actions that one trial replaces."""
+"""Maximum number of actions that a trial replaces."""
 
 
 class Search(NamedTuple):
-    """The length of a search: `trials` schedules at a time, `generations` times.
+    """The length of a search, which tries `trials` schedules in each of `generations` rounds.
 
-    New schedules are made of the `elites` best so far.
+    New schedules are made from the `elites` best ones so far.
     """
 
     trials: int = 48
@@ -44,7 +44,7 @@ class Search(NamedTuple):
 
     @property
     def tried(self) -> int:
-        """The schedules that are tried."""
+        """The number of schedules tried."""
         return self.trials * (1 + self.generations)
 
 
@@ -54,9 +54,9 @@ class Plans(NamedTuple):
     Attributes:
         returns: return of the best schedule of each season, float32 (seasons,).
         expert: return of the expert's schedule in the same seasons, float32 (seasons,).
-        schedules: actions of each step, integers (seasons, steps, ...); zeros once a season is over.
+        schedules: actions at each step, integers (seasons, steps, ...); zeros after the end of a season.
         keys: random key of each season, (seasons,).
-        tried: how many schedules were tried for each season, integers (seasons,).
+        tried: number of schedules tried for each season, integers (seasons,).
     """
 
     returns: np.ndarray
@@ -76,22 +76,22 @@ def plan_with_foresight(
     habit_keys: jax.Array | None = None,
     rules: Sequence[Batched] = (),
 ) -> Plans:
-    """Search the best schedule for the season of each key, all planned at once on the device.
+    """Search for the best schedule for each key's season; all seasons are planned at once on the device.
 
     The search of a season depends on its own key and on `habit_keys`, not on the other seasons.
 
     Args:
-        env: an environment with integer actions, in any structure.
-        keys: random key of each season, (seasons,); of `evaluation_keys`, those of the first episodes.
+        env: an environment with integer actions of any structure.
+        keys: random key of each season, (seasons,); with `evaluation_keys`, the keys of the first episodes.
         policy: the expert, from which the search starts.
         search: length of the search.
-        params: the environment's own by default.
-        progress: receives 1 for each generation.
+        params: parameters; by default, the environment's own.
+        progress: receives 1 after each generation.
         habit_keys: keys of the seasons in which the expert shows its habitual actions; by default `keys`.
-        rules: other traced policies from which the search starts, each with one for each season.
+        rules: other traced policies from which the search starts, each with one policy per season.
 
     Raises:
-        ConfigError: for actions other than integers from 0 on.
+        ConfigError: if actions are not integers that start at 0.
     """
     params, steps = env.params if params is None else params, horizon(env)
     sizes = tuple(map(tuple, count_choices(env.action_space)))
@@ -118,9 +118,10 @@ def plan_blind(
     search: Search = Search(),  # noqa: B008 (a tuple)
     progress: Progress = ignore_progress,
 ) -> Policy:
-    """Search the schedule that is best on the mean of all seasons, and return it as a policy that observes nothing.
+    """Search for the schedule with the best mean over all seasons; return it as a policy that observes nothing.
 
-    The search is that of `plan_with_foresight` with one schedule for all seasons, first those of the expert in each.
+    It is the search of `plan_with_foresight`, but with one schedule for all seasons. It starts from the expert's
+    schedules in the individual seasons.
     """
     steps, seasons = horizon(env), len(keys)
     sizes = tuple(map(tuple, count_choices(env.action_space)))
@@ -148,7 +149,7 @@ def _improve_schedules(
     search: Search,
     progress: Progress,
 ) -> tuple[jax.Array, jax.Array]:
-    """Search from first trials and their values, with a key for each row of trials.
+    """Run a search from the first trials and their values, with a key for each row of trials.
 
     Returns the best schedules found, best first, and their values.
     """
@@ -172,7 +173,7 @@ def _follow_schedule(schedule: Any, now: jax.Array, obs: Any, key: jax.Array) ->
 def _run_policy(
     env: Env[Any, Any], steps: int, policy: Policy | Batched, keys: jax.Array, params: Any
 ) -> tuple[jax.Array, jax.Array]:
-    """Return length and actions (seasons, steps, entries) of a policy, or of one for each, in the seasons of keys."""
+    """Return length and actions (seasons, steps, entries) of a policy, or of one per season, in the given seasons."""
     run, first, act_keys = start_batch(env, keys, params)
 
     def add(total: tuple[jax.Array, jax.Array], action: Any, last: Any, now: jax.Array) -> tuple[jax.Array, jax.Array]:
@@ -202,7 +203,7 @@ def _run_schedules(env: Env[Any, Any], steps: int, schedules: jax.Array, keys: j
 
 
 def _flat(actions: Any, axes: int) -> jax.Array:
-    """Flatten actions with some leading axes to one array (..., entries)."""
+    """Flatten actions into one array (..., entries) with `axes` leading axes."""
     leaves = [jnp.asarray(leaf, jnp.int32) for leaf in jax.tree.leaves(actions)]
     return jnp.concatenate([leaf.reshape(*leaf.shape[:axes], -1) for leaf in leaves], -1)
 
@@ -210,7 +211,7 @@ def _flat(actions: Any, axes: int) -> jax.Array:
 def _make_first_trials(
     done: jax.Array, others: Sequence[jax.Array], sizes: tuple[tuple[int, ...], ...], number: int
 ) -> jax.Array:
-    """Make the first trials (seasons, trials, steps, entries): the expert's, others, the expert's without one part."""
+    """Make the first trials (seasons, trials, steps, entries): the expert, others, and the expert without one part."""
     part = np.repeat(np.arange(len(sizes)), [len(of_part) for of_part in sizes])
     filled = [done, *others, *(done * (part != i) for i in range(len(sizes))), *[done] * number]
     return jnp.stack(filled[:number], 1)
@@ -218,14 +219,14 @@ def _make_first_trials(
 
 @partial(jax.jit, static_argnums=2)
 def _keep_best(schedules: jax.Array, values: jax.Array, number: int) -> tuple[jax.Array, jax.Array]:
-    """Return the best schedules of each season and their returns, the best first."""
+    """Return the best schedules of each season and their returns, best first."""
     order = jnp.argsort(-values, axis=1)[:, :number]
     rows = jnp.arange(len(values), dtype=jnp.int32)[:, None]
     return schedules[rows, order], values[rows, order]
 
 
 def _sample_habits(done: jax.Array, sizes: tuple[tuple[int, ...], ...]) -> jax.Array:
-    """Sample what the expert does with each entry, with its frequencies (256, entries)."""
+    """Sample the expert's values for each entry, as often as they occur, (256, entries)."""
     parts = np.split(np.asarray(done), np.cumsum([len(of_part) for of_part in sizes])[:-1], axis=-1)
     columns = []
     for part in parts:
@@ -240,7 +241,7 @@ def _sample_habits(done: jax.Array, sizes: tuple[tuple[int, ...], ...]) -> jax.A
 def _make_trials(
     sizes: tuple[int, ...], number: int, keys: jax.Array, found: jax.Array, habits: jax.Array, room: jax.Array
 ) -> jax.Array:
-    """Make new trials (seasons, trials, steps, entries) of the elites of each season."""
+    """Make new trials (seasons, trials, steps, entries) from each season's elites."""
     draws = jax.vmap(lambda key: jax.random.split(key, number))(keys)
     make = jax.vmap(partial(_make_trial, sizes), (0, None, None, None))
     return jax.vmap(make, (0, 0, None, 0))(draws, found, habits, room)
@@ -249,7 +250,7 @@ def _make_trials(
 def _make_trial(
     sizes: tuple[int, ...], key: jax.Array, elites: jax.Array, habits: jax.Array, room: jax.Array
 ) -> jax.Array:
-    """Make one schedule (steps, entries) of the elites (elites, steps, entries): cross, move, thin and replace."""
+    """Make one schedule (steps, entries) from the elites (elites, steps, entries): cross, move, thin and replace."""
     number, steps, width = elites.shape
     said = {"cross": 4, "only": 3, "move": 5, "thin": 2 + steps * width, "write": MOST_CHANGES * (3 + 2 * width)}
     drawn = uniforms(key, said)
@@ -265,19 +266,19 @@ def _make_trial(
 
 
 def _draw_integer(uniform: jax.Array, number: Any) -> jax.Array:
-    """Return an integer from 0 on, below `number`."""
+    """Return an integer from 0 to `number` - 1."""
     return (uniform * number).astype(jnp.int32)
 
 
 def _choose_actions(uniform: jax.Array, habits: jax.Array) -> Callable[[jax.Array], jax.Array]:
-    """Choose what to move and thin: all actions or, with probability 1/2, one habitual action only."""
+    """Choose which actions to move and thin: all or, with probability 1/2, only one habitual action."""
     whether, which, entry = uniform
     one = habits[_draw_integer(which, HABITS), _draw_integer(entry, habits.shape[1])]
     return lambda actions: (whether < 0.5) | (actions == one)
 
 
 def move_actions(uniform: jax.Array, trial: jax.Array, room: jax.Array, only: Any) -> jax.Array:
-    """Move the actions of a stretch of days by up to a week, with probability 1/2."""
+    """With probability 1/2, move the actions in a stretch of days by up to a week."""
     whether, where, long, by, back = uniform
     now, start = jnp.arange(len(trial), dtype=jnp.int32), _draw_integer(where, room + 10) - 10
     end = jnp.minimum(start + 4 + jnp.exp(long * jnp.log(room)).astype(jnp.int32), len(trial))
@@ -290,7 +291,7 @@ def move_actions(uniform: jax.Array, trial: jax.Array, room: jax.Array, only: An
 
 
 def thin_actions(uniform: jax.Array, trial: jax.Array, only: Any) -> jax.Array:
-    """Drop some actions with probability 1/2: from every second to every 64th of them."""
+    """With probability 1/2, drop some actions: between every second and every 64th."""
     share = jnp.where(uniform[0] < 0.5, 2.0 ** -(1 + 5 * uniform[1]), 0.0)
     return jnp.where((uniform[2:].reshape(trial.shape) < share) & only(trial), 0, trial)
 
@@ -298,7 +299,7 @@ def thin_actions(uniform: jax.Array, trial: jax.Array, only: Any) -> jax.Array:
 def _replace_actions(
     sizes: tuple[int, ...], uniform: jax.Array, trial: jax.Array, habits: jax.Array, room: jax.Array
 ) -> jax.Array:
-    """Replace actions of a day by those of the expert or by any, with probability 1/3."""
+    """With probability 1/3, replace a day's actions with habitual or arbitrary ones."""
     (whether, when, usual), (which, taken) = uniform[:3], uniform[3:].reshape(2, -1)
     habit = habits[_draw_integer(which, HABITS), jnp.arange(len(sizes), dtype=jnp.int32)]
     new = jnp.where(usual < 0.7, habit, _draw_integer(which, jnp.asarray(sizes, jnp.int32)))

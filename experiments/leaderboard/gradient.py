@@ -1,9 +1,9 @@
 """A clairvoyant planner for continuous actions: gradient ascent through seasons whose random events it knows.
 
 A plan corrects the action of a rule at each step. The rule still reacts to the stock, so a small change early in the
-season does not end the fishery later, as it would in a schedule of fixed catches. Only corrections that raise the
-return of their season are kept, so a plan is never worse than its rule. Like any search it finds a lower bound of the
-value of foresight.
+season does not make the fishery collapse later, as it would with a schedule of fixed catches. Only corrections that
+raise the return of their season are kept, so a plan is never worse than its rule. Like any search, it finds a lower
+bound on the value of foresight.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from harvestgym.core.episode import begin_batch, take_step
 from harvestgym.core.policy import Policy
 
 RATES = (0.1, 0.02, 0.004, 0.0008)
-"""Step sizes of the ascent, each tried in each season: an unstable fishery needs small ones."""
+"""Step sizes of the ascent. Each season tries all of them, because an unstable fishery needs small ones."""
 
 STEPS = 300
-"""Steps of the ascent for each rule and step size."""
+"""Number of gradient steps for each rule and step size."""
 
 
 def plan_by_gradient(
@@ -37,8 +37,8 @@ def plan_by_gradient(
     Args:
         env: an environment with one array of continuous actions.
         keys: random key of each season, (seasons,).
-        rules: the rules to correct, or one of them for each season.
-        steps: steps of a season.
+        rules: the rules to correct, each either one policy or one per season.
+        steps: number of steps in a season.
     """
     traced = [rule.traced() if isinstance(rule, Policy) else rule for rule in rules]
     found = [np.asarray(_correct_rule(env, steps, rule, keys)) for rule in traced]
@@ -47,7 +47,7 @@ def plan_by_gradient(
 
 @partial(jax.jit, static_argnums=(0, 1))
 def _correct_rule(env: Env[Any, Any], steps: int, rule: Policy | Batched, keys: jax.Array) -> jax.Array:
-    """Return the best return in each season of a rule with corrections, (seasons,)."""
+    """Return the best return of a rule with corrections in each season, (seasons,)."""
     space: Any = env.action_space
     low, high = jnp.asarray(space.low), jnp.asarray(space.high)
     player, step, start, _ = begin_batch(env, rule, keys, env.params)

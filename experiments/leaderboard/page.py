@@ -1,4 +1,4 @@
-"""The page of the leaderboard: a table of each family, scores over all ids, and results that speak against a policy."""
+"""The leaderboard page: a table for each family, scores over all ids, and negative results."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from .store import BLIND, FORESIGHT, HIGH_BY_YEAR, IQM, LOW_BY_YEAR, TRACKS, TRI
 PAGE = "leaderboard.md"
 
 PAGE_HEAD = Path(__file__).with_name("page_head.md")
-"""The text above the tables of the page."""
+"""The text above the tables."""
 
 Cell = Callable[[LeaderboardRow], str]
 
@@ -92,7 +92,7 @@ FAMILY_COLUMNS: dict[str, tuple[str, dict[str, Cell]]] = {
 
 
 def make_table(whole: Sequence[LeaderboardRow]) -> Table:
-    """Make one table of all rows, with the columns of farms."""
+    """Make a single table of all rows, with the columns for farms."""
     cells = {"id": lambda row: row.id} | COMMON_COLUMNS | FAMILY_COLUMNS["farm"][1] | SEASONS_COLUMN
     return Table("leaderboard", tuple(cells), [tuple(cell(row) for cell in cells.values()) for row in whole])
 
@@ -112,7 +112,7 @@ def _list_negative_results(whole: Sequence[LeaderboardRow]) -> list[str]:
 
 
 IDLE_SHARE = 0.2
-"""Share of the expert's return that doing nothing should not exceed."""
+"""Fraction of the expert's return that doing nothing should not exceed."""
 
 
 def _list_idle_ids(whole: Sequence[LeaderboardRow]) -> list[str]:
@@ -130,11 +130,11 @@ LEVELS = (0.0, 0.5, 1.0)
 """Scores of the performance profile."""
 
 LEAST_IDS = 5
-"""Scored ids from which on a policy is compared over all of them."""
+"""Minimum number of scored ids for a comparison of a policy over all of them."""
 
 
 def make_score_table(whole: Sequence[LeaderboardRow], family: str = "farm") -> Table:
-    """Make the table of scores over the ids of a family: a row for each policy with at least `LEAST_IDS` of them."""
+    """Make the table of scores over a family's ids, with a row for each policy with at least `LEAST_IDS` scored ids."""
     scored = [row for row in whole if row.id.startswith(f"{family}/") and row.score is not None]
     rows = []
     for policy in dict.fromkeys(row.policy for row in scored):
@@ -147,7 +147,7 @@ def make_score_table(whole: Sequence[LeaderboardRow], family: str = "farm") -> T
 
 
 def _score_runs(row: LeaderboardRow, scored: Sequence[LeaderboardRow]) -> list[float]:
-    """Return the score of each training of a row, of a rule its one score."""
+    """Return the scores of a row's training runs; for a rule, its single score."""
     if not row.runs:
         return [row.score or 0.0]
     means = {r.policy: r.mean for r in scored if r.id == row.id}
@@ -155,7 +155,7 @@ def _score_runs(row: LeaderboardRow, scored: Sequence[LeaderboardRow]) -> list[f
 
 
 def _compare_scores(strata: list[list[float]]) -> tuple[str, ...]:
-    """Return the cells of a policy; its interval needs several trainings on some id."""
+    """Return the cells of a policy; an interval requires several training runs on at least one id."""
     mean = interquartile_mean(strata)
     text = f"{mean:.2f}"
     if any(len(runs) > 1 for runs in strata):
@@ -166,14 +166,14 @@ def _compare_scores(strata: list[list[float]]) -> tuple[str, ...]:
 
 
 def _format_learned_score(row: LeaderboardRow, whole: Sequence[LeaderboardRow]) -> str:
-    """Return the score of a learned agent, with its interval over trainings."""
+    """Return the score of a learned agent, with its interval over training runs."""
     if row.score is None:
         return ""
     return str(bootstrap_strata([_score_runs(row, whole)], mean_of_all))
 
 
 def _list_learned_agents(whole: Sequence[LeaderboardRow]) -> list[str]:
-    """Return a table of learned agents for each track that has some: their scores, and what they cost."""
+    """Return a table for each track with learned agents: their scores and costs."""
     lines = []
     for track, meaning in TRACKS.items():
         cells: dict[str, Cell] = {

@@ -1,4 +1,4 @@
-"""Reference points from the rows of the leaderboard: `python -m experiments.leaderboard.reference_returns`."""
+"""Extract the reference points from the leaderboard: `python -m experiments.leaderboard.reference_returns`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 
 
 def make_text(rows: Sequence[LeaderboardRow]) -> str:
-    """Return the file of the package: for each id, on a line of its own, the rows that are no agents."""
+    """Return the text of the package's file: one line per id, with the rows that are not agents."""
     points: dict[str, dict[str, dict[str, float]]] = {}
     for row in rows:
         if row.policy in (*ORDER, *LAST):

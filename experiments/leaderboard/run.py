@@ -1,7 +1,7 @@
 """The leaderboard: the return of each baseline on each id, on held-out seasons.
 
-A score of 0 is the return of no action, 1 that of the expert; the foresight reference is that of a clairvoyant
-planner. Other policies are added by an `Entrant`, a function of the id and its test environment.
+A score of 0 is the return for doing nothing, and 1 the expert's return; a clairvoyant planner gives the foresight
+reference. Other policies are added as an `Entrant`, a function of the id and its test environment.
 """
 
 from __future__ import annotations
@@ -51,28 +51,28 @@ from .weather_years import find_weather_years
 
 SEASONS, FEW_SEASONS = 1000, 100
 LONG_EPISODE = 4000
-"""Plots times steps of an episode above which `FEW_SEASONS` are the default."""
+"""Plots times steps of an episode above which the default is `FEW_SEASONS`."""
 
 PLANNED_SEASONS = 16
-"""Seasons of the foresight planner."""
+"""Number of seasons that the foresight planner plans."""
 
 CORRECTED_SEASONS = 100
-"""Seasons of the foresight planner of continuous actions."""
+"""Number of seasons that the foresight planner plans for continuous actions."""
 
 PLANNED_TOGETHER = 8
-"""Seasons that are planned in one call: enough trials to fill a device, few enough to share seasons among workers."""
+"""Number of seasons planned in one call: enough to fill a device, few enough to share seasons among workers."""
 
 RULE_BUDGET, MOST_RULES = 40_000_000, 400
-"""Steps of all plots with all rules from which the best of each season are chosen by hindsight, and the most rules."""
+"""Budget for the rules from which hindsight chooses, in plot steps of all rules, and the maximum number of rules."""
 
 FIRST_RULES, RULES_OF_TRIAL = 8, 8
-"""The best rules of a season, from which its plan starts besides the expert; and rules drawn for each trial."""
+"""Best rules of a family from which a season's plan starts, in addition to the expert; rules drawn per trial."""
 
 SEARCH_BUDGET = 80_000
-"""Generations of the default search times plots times steps of an episode."""
+"""Budget of the default search: generations times plots times steps of an episode."""
 
 LEAST_TRAININGS = 5
-"""Trainings with different seeds that a row of a learned agent needs."""
+"""Minimum number of training runs, with different seeds, for the row of a learned agent."""
 
 
 class Trained(NamedTuple):
@@ -80,11 +80,11 @@ class Trained(NamedTuple):
 
     Attributes:
         env: the environment of the reported split as the agents see it, for example with wrappers.
-        policies: the agent of each seed, at least `LEAST_TRAININGS`.
+        policies: one agent per seed, at least `LEAST_TRAININGS`.
         track: one of `TRACKS`.
-        steps: environment steps of one training; on the track "offline" those of the dataset.
-        seconds: mean wall time of a training.
-        parameters: numbers that an agent learns.
+        steps: environment steps of one training run; on the track "offline", of the dataset.
+        seconds: mean wall time of a training run.
+        parameters: number of learned parameters of an agent.
     """
 
     env: Env[Any, Any]
@@ -95,7 +95,7 @@ class Trained(NamedTuple):
     parameters: int
 
     def describe(self, name: str) -> dict[str, Any]:
-        """Return all but the agents, for a row; ConfigError for few agents, an unknown track or too many steps."""
+        """Return all but the agents, for a row; ConfigError for too few agents, an unknown track or too many steps."""
         check_name("track", self.track, TRACKS, name)
         if len(self.policies) < LEAST_TRAININGS:
             raise ConfigError(f"{name}: expected at least {LEAST_TRAININGS} trainings, got {len(self.policies)}")
@@ -105,12 +105,12 @@ class Trained(NamedTuple):
 
 
 Entrant = Callable[[str, Env[Any, Any]], "Policy | tuple[Env[Any, Any], Policy] | Trained | None"]
-"""Returns a policy for an id and the environment of its reported split, or None; a pair of a wrapped environment and
-its policy; or trained agents. Agents train on the training split (`splits.make(id, "train")`)."""
+"""Function of an id and the environment of its reported split, which returns a policy, a pair of a wrapped environment
+and its policy, trained agents, or None. Agents train on the training split (`splits.make(id, "train")`)."""
 
 
 def expand_ids(names: Iterable[str]) -> list[str]:
-    """Expand names of families among ids; no name stands for all ids."""
+    """Expand the names of families among ids; without names, return all ids."""
     found = [id for name in names for id in (ids(name) if name in FAMILIES else [spec_of(name).id])]
     return found or ids()
 
@@ -123,19 +123,20 @@ def make_policy_rows(
     search: Search | None = None,
     split: str = "test",
 ) -> list[LeaderboardRow]:
-    """Make the rows of an id: none, random, expert, entrants and the references that the id has.
+    """Make the rows of an id: none, random, expert, entrants, and the references available for the id.
 
-    The references are the optimum over the horizon of a fishery and the informed oracle of a forager. Where planners
-    can search schedules, the best blind one is another, and foresight is that of `plan_seasons`; with continuous
-    actions it is that of `plan_by_gradient`, and elsewhere the rule that hindsight chooses in each season. Scores are
-    added by `store.merge_rows`.
+    The references are the optimum over the horizon for a fishery and the informed oracle for a forager. Where planners
+    can search schedules, there is also the best blind schedule, and `plan_seasons` gives the foresight row. For
+    continuous actions, foresight comes from `plan_by_gradient`; elsewhere, it is the best rule in hindsight for each
+    season. `store.merge_rows` adds the scores.
 
     Args:
         id: a registered id, or the path of a farm file.
-        seasons: number of seasons; by default 1000, or 100 where they are long.
-        entrants: further policies by name.
-        planned: seasons of the blind schedule, two or more; 0 for none, and for no choice by hindsight.
-        search: length of its search; by default the larger the farm, the shorter.
+        seasons: number of seasons; by default 1000, or 100 if they are long.
+        entrants: additional policies by name.
+        planned: number of seasons for the blind schedule, at least two; 0 for no blind schedule and no choice in
+            hindsight.
+        search: length of its search; by default, shorter for larger farms.
         split: split of the held-out protocol; results are reported on `"test"`.
     """
     check_planned(planned)
@@ -168,21 +169,21 @@ def make_policy_rows(
 
 
 def can_plan(id: str, env: Env[Any, Any]) -> bool:
-    """Return whether planners can search schedules of an id: integer actions, one that does nothing, and an expert."""
+    """Return whether planners can search schedules: an id needs integer actions, a no-op action and an expert."""
     whole = noop_action(env.action_space) is not None and _find_noop(id, env) is not None
     return whole and "expert" in family_function(id, "policies")(env)
 
 
 def choose_search(env: Env[Any, Any]) -> Search:
-    """Choose the length of a search: the larger the farm, the shorter."""
+    """Choose the length of a search, which is shorter for larger farms."""
     return Search(generations=int(np.clip(SEARCH_BUDGET // count_plot_steps(env), 4, 60)))
 
 
 def plan_seasons(id: str, numbers: Sequence[int], search: Search | None = None, split: str = "test") -> Plans:
     """Plan some seasons of a split with foresight; the plan of a season does not depend on the other seasons.
 
-    Habitual actions are those of the expert in the first seasons of the split. The search starts from the expert and
-    from rules drawn at random, the best of each season. All calls have one size.
+    Habitual actions are the expert's actions in the first seasons of the split. The search starts from the expert and
+    from the best of some random rules in each season. All calls have the same size.
     """
     chosen = splits.split(id, split)
     env, seed = chosen.make(), chosen.seed(0)
@@ -199,26 +200,26 @@ def plan_seasons(id: str, numbers: Sequence[int], search: Search | None = None, 
 
 
 def _choose_rules(family: RuleFamily, rules: list[dict[str, float]], returns: np.ndarray) -> list[Batched]:
-    """Choose the best rules of each season, the best of all first, by their returns (rules, seasons)."""
+    """Choose each season's best rules by their returns (rules, seasons), best first."""
     chosen = [[family.build(rules[i]).traced() for i in order] for order in np.argsort(-returns, axis=0)[:FIRST_RULES]]
     return [Batched(jax.tree.map(lambda *leaves: jnp.stack(leaves), *each)) for each in chosen]
 
 
 def check_planned(planned: int) -> int:
-    """Return the number of planned seasons; ConfigError for one, which has no interval."""
+    """Return the number of planned seasons; ConfigError for a single one, which gives no interval."""
     if planned == 1:
         raise ConfigError("planned: expected two or more seasons for a foresight reference, or 0 for none, got 1")
     return planned
 
 
 def count_plot_steps(env: Env[Any, Any]) -> int:
-    """Return the steps of an episode times its plots."""
+    """Return the number of steps in an episode times the number of plots."""
     plots = sum(int(np.prod(f.shape)) for f in getattr(env, "fields", ()))
     return horizon(env) * max(plots, 1)
 
 
 def _make_baselines(id: str, env: Env[Any, Any]) -> dict[str, Policy]:
-    """Make the baselines of an id: none, random, expert and the optimum over the horizon, as far as it has them."""
+    """Make the available baselines of an id: none, random, expert and the optimum over the horizon."""
     found = {} if (idle := _find_noop(id, env)) is None else {"none": constant_policy(idle)}
     found["random"] = random_policy(env)
     own = family_function(id, "policies")(env)
@@ -227,13 +228,13 @@ def _make_baselines(id: str, env: Env[Any, Any]) -> dict[str, Policy]:
 
 
 def _make_oracle(id: str, env: Env[Any, Any]) -> dict[str, tuple[Env[Any, Any], Policy]]:
-    """Make the informed policy of an id and the environment that informs it, if it has them."""
+    """Make the informed policy of an id, with the environment that informs it; empty if there is none."""
     oracle = family_function(id, "make_oracle", lambda env: None)(env)
     return {} if oracle is None else {ORACLE: oracle}
 
 
 def _plan_blind(id: str, expert: Policy, planned: int, search: Search) -> Policy:
-    """Find the best schedule of seasons of the training split."""
+    """Find the best schedule for seasons of the training split."""
     training = splits.split(id, "train")
     return plan_blind(training.make(), evaluation_keys(training.seed(0), range(planned)), expert, search)
 
@@ -241,7 +242,7 @@ def _plan_blind(id: str, expert: Policy, planned: int, search: Search) -> Policy
 def _choose_by_hindsight(
     id: str, env: Env[Any, Any], expert: LeaderboardRow, known: Mapping[str, np.ndarray], keys: jax.Array
 ) -> list[LeaderboardRow]:
-    """Make the row of the best rule of each season: one of those known, or one drawn at random."""
+    """Make the row of each season's best rule: a known one or one drawn at random."""
     tried = _try_rules(id, env, keys)
     if not tried:
         return []
@@ -252,7 +253,7 @@ def _choose_by_hindsight(
 def _correct_rules(
     id: str, env: Env[Any, Any], expert: LeaderboardRow, known: Mapping[str, np.ndarray], keys: jax.Array
 ) -> list[LeaderboardRow]:
-    """Make the row of the plans that correct the rules known and the rules that are best in hindsight."""
+    """Make the row of the plans that correct the known rules and the rules that are best in hindsight."""
     some, tried = keys[:CORRECTED_SEASONS], _try_rules(id, env, keys[:CORRECTED_SEASONS])
     best = max(tried, key=lambda family: family[2].max(0).mean())
     baselines = _make_baselines(id, env)
@@ -265,7 +266,7 @@ def _correct_rules(
 def _try_rules(
     id: str, env: Env[Any, Any], keys: jax.Array, most: int = MOST_RULES
 ) -> list[tuple[RuleFamily, list[dict[str, float]], np.ndarray]]:
-    """Draw rules at random, as many of each family; return their numbers and their returns (rules, seasons)."""
+    """Draw equally many random rules from each family; return their numbers and their returns (rules, seasons)."""
     families, bench, draws = find_rules(id, env)[0], Bench(env, keys), np.random.default_rng(0)
     number = int(np.clip(RULE_BUDGET // (len(keys) * count_plot_steps(env)), 1, most))
     tried = []
@@ -277,12 +278,12 @@ def _try_rules(
 
 
 def _find_noop(id: str, env: Env[Any, Any]) -> Any:
-    """Return the action that does nothing; a forager has none."""
+    """Return the action that does nothing; None for a forager, which has no such action."""
     return None if spec_of(id).family == "forager" else find_idle_action(id, env)
 
 
 class PolicyResult(NamedTuple):
-    """The returns of a policy, the means of its other columns, and the weather year of each season, if it has one."""
+    """The returns of a policy, the means of its other columns, and the weather year of each season, if known."""
 
     returns: np.ndarray
     columns: dict[str, float]
@@ -304,11 +305,11 @@ def _run_policy(id: str, env: Env[Any, Any], policy: Policy, seasons: int, seed:
 
 
 TRAINING = " training "
-"""Between the name of an agent and the number of its training."""
+"""Separator between an agent's name and the number of its training run."""
 
 
 def _group_trainings(results: Mapping[str, PolicyResult]) -> dict[str, list[PolicyResult]]:
-    """Group the results of the trainings of each agent."""
+    """Group the results of each agent's training runs."""
     found: dict[str, list[PolicyResult]] = {}
     for name, result in results.items():
         found.setdefault(name.partition(TRAINING)[0], []).append(result)
@@ -316,7 +317,7 @@ def _group_trainings(results: Mapping[str, PolicyResult]) -> dict[str, list[Poli
 
 
 def _make_row(id: str, policy: str, trainings: list[PolicyResult]) -> LeaderboardRow:
-    """Make the row of a policy; with several trainings its interval is that over trainings."""
+    """Make the row of a policy; if it has several training runs, its interval is over these."""
     returns = np.concatenate([each.returns for each in trainings])
     labels = np.repeat(np.arange(len(trainings)), [len(each.returns) for each in trainings])
     several = len(trainings) > 1

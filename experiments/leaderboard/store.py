@@ -17,7 +17,7 @@ from harvestgym.evaluate.score import scale_return
 FILE, TABLE = "leaderboard.json", "leaderboard.parquet"
 
 BLIND, OPTIMUM, ORACLE, FORESIGHT = "blind", "optimum", "oracle", "foresight"
-"""References with other information than an agent: none at all, the horizon, current rewards, the random events."""
+"""References that know less or more than an agent: nothing, the horizon, current rewards, the random events."""
 
 ORDER = ("none", "random", "expert")
 LAST = (BLIND, OPTIMUM, ORACLE, FORESIGHT)
@@ -25,31 +25,32 @@ TRIED = "schedules tried"
 """The column with the number of schedules tried by the foresight planner in each season."""
 
 IQM, YEARS, LOW_BY_YEAR, HIGH_BY_YEAR = "interquartile mean", "weather years", "low by year", "high by year"
-"""Columns with the middle half, and with the interval of the mean that is clustered by weather year."""
+"""Columns for the interquartile mean and for the interval of the mean, clustered by weather year."""
 
 
 STEP_BUDGET = 1_000_000
-"""Environment steps of a training on the track "steps"."""
+"""Maximum number of environment steps of a training run on the track "steps"."""
 
 TRACKS = {
     "free": "any number of steps",
     "steps": f"at most {STEP_BUDGET:,} steps",
     "offline": "only recorded episodes",
 }
-"""What learned agents may use, by the name of the track."""
+"""The tracks, each with the data that learned agents may use."""
 
 
 @dataclass(frozen=True)
 class LeaderboardRow:
-    """A policy on an id.
+    """The result of a policy on an id.
 
     Attributes:
         mean, low, high: mean return and its 95 % confidence interval.
         cvar10: mean of the worst tenth of the returns; None for the foresight planner.
-        score: 0 for no action, 1 for the expert; None without one of them.
-        columns: means of the family's columns, observation costs, interquartile mean and the interval by weather year.
-        runs: mean return of each training of a learned agent; empty for a rule.
-        training: of a learned agent the track, the steps, seconds and parameters of a training, and the command.
+        score: 0 for no action, 1 for the expert; None if either is missing.
+        columns: means of the family's columns, observation costs, the interquartile mean, and the interval by weather
+            year.
+        runs: mean return of each training run of a learned agent; empty for a rule.
+        training: for a learned agent, the track, the command, and the steps, seconds and parameters of a training run.
     """
 
     id: str
@@ -66,11 +67,11 @@ class LeaderboardRow:
 
 
 def merge_rows(old: Sequence[LeaderboardRow], new: Sequence[LeaderboardRow]) -> list[LeaderboardRow]:
-    """Merge rows: new rows replace old ones, other rows of the same id stay while its environment is unchanged.
+    """Merge rows: new rows replace old ones, and other rows of the same id stay if its environment is unchanged.
 
-    The environment has changed if the random policy has another return; then all old rows of the id are dropped. The
-    rows of planners, whose search starts from the expert, are also dropped if the expert has another return.
-    Scores are computed again.
+    If the return of the random policy differs, the environment has changed, and all old rows of the id are dropped. The
+    planners' search starts from the expert, so their rows are also dropped if the expert's return differs. All scores
+    are recomputed.
     """
     fresh, before = ({(row.id, row.policy): row for row in rows} for rows in (new, old))
     evaluated = {row.id for row in new}
@@ -91,7 +92,7 @@ def merge_rows(old: Sequence[LeaderboardRow], new: Sequence[LeaderboardRow]) -> 
 
 
 def _rank_policy(policy: str) -> int:
-    """Return the place of a policy: the baselines first, the references last."""
+    """Return the position of a policy: the baselines come first, the references last."""
     if policy in ORDER:
         return ORDER.index(policy)
     return len(ORDER) + (1 + LAST.index(policy) if policy in LAST else 0)
@@ -130,12 +131,12 @@ def write_rows(folder: Path, whole: Sequence[LeaderboardRow]) -> list[Path]:
 
 
 def _leave_out_empty(row: dict[str, Any]) -> dict[str, Any]:
-    """Return a row without what only learned agents have, if it has none."""
+    """Return a row without the entries for learned agents if they are empty."""
     return {name: value for name, value in row.items() if value or name not in ("runs", "training")}
 
 
 def _write_parquet(rows: Sequence[dict[str, Any]], path: Path) -> None:
-    """Write a row for each id and policy, a column for each number; null where a family or a policy has none."""
+    """Write a row for each id and policy, with a column for each number; null where it does not apply."""
     import pyarrow
     import pyarrow.parquet
 

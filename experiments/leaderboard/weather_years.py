@@ -1,4 +1,4 @@
-"""The year of the weather table in which each episode begins: episodes of one year resemble each other."""
+"""The weather-table year in which each episode begins, because episodes in the same year resemble each other."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from harvestgym.farm.weather_data.table import YEAR
 
 
 def find_weather_years(env: Env[Any, Any], keys: jax.Array) -> np.ndarray | None:
-    """Return the number of the table's year in which the episode of each key begins, from 0; None without a table.
+    """Return the number (from 0) of the table year in which each key's episode begins; None without a table.
 
-    On a farm with several tables it is the year in the first one.
+    On a farm with several tables, it is the year in the first one.
     """
     if not isinstance(env, FarmModel):
         return None
@@ -30,7 +30,7 @@ def find_weather_years(env: Env[Any, Any], keys: jax.Array) -> np.ndarray | None
 
 
 def _find_years(env: FarmModel, keys: jax.Array, f: int, e: int, ahead: int) -> np.ndarray:
-    """Return the years of an entity; its memory stands `ahead` rows after the first day."""
+    """Return the years for an entity whose memory is `ahead` rows past the first day."""
     params = env.params
 
     def find_row(key: jax.Array) -> jax.Array:

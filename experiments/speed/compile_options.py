@@ -1,8 +1,8 @@
-"""CPU seconds to compile a rollout, and microseconds that it takes a step, under some options of XLA's compiler.
+"""CPU seconds to compile a rollout, and microseconds per step, with various XLA compiler options.
 
     python -m experiments.speed.compile_options farm/full-1x1-v1 [--num-envs 1024] [--num-steps 200]
 
-The runs take turns, and each figure is the median of seven. `taskset -c 0` in front keeps them on one core.
+The runs take turns, and each figure is the median of seven runs. Put `taskset -c 0` in front to use only one core.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ RUNS = 7
 
 
 def main() -> None:
-    """Print a line for each of the options."""
+    """Print a line for each option."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("id")
     parser.add_argument("--num-envs", type=int, default=1024)

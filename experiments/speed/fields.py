@@ -1,9 +1,9 @@
-"""Seconds to compile a farm of equal fields for one environment, and microseconds of a day.
+"""Seconds to compile a farm of identical fields for one environment, and microseconds per day.
 
     python -m experiments.speed.fields [FIELDS ...]
 
-The fields are copies of the first one of `three-fields.yaml`. `together` is as `gymnasium.make` compiles them, once for
-all; `apart` is each field by itself.
+The fields are copies of the first one in `three-fields.yaml`. With `together`, they are compiled once for all, as in
+`gymnasium.make`; with `apart`, each field is compiled by itself.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ FILE = Path(__file__).with_name("three-fields.yaml")
 
 
 def write(number: int) -> str:
-    """Return the file of a farm with copies of the first field."""
+    """Return the text of a farm file with `number` copies of the first field."""
     data = yaml.safe_load(FILE.read_text(encoding="utf-8"))
     first = data["fields"]["Field-0"]
     data["fields"] = {f"Field-{i}": first for i in range(number)}
@@ -37,7 +37,7 @@ def write(number: int) -> str:
 
 
 def measure(text: str) -> dict[str, float]:
-    """Return the seconds of tracing and compiling `start` and then `step`, and the microseconds of a day."""
+    """Return the seconds to trace and compile `start` and then `step`, and the microseconds per day."""
     compile_functions.cache_clear()
     jax.clear_caches()
     env = build_text(text)

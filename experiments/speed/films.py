@@ -1,8 +1,8 @@
-"""CPU seconds to draw and write a film of a season, and as a ratio to what Pillow takes to write the drawn pictures.
+"""CPU seconds to draw and write a film of a season, also relative to the time that Pillow takes to write its pictures.
 
     python -m experiments.speed.films [ID]
 
-The season is recorded first, which is not counted.
+Recording the season is not counted.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Speed of the fisheries, as ratios within one run: rollouts, single steps, dynamic programming, a NumPy reference.
+"""Speed of the fisheries: rollouts, single steps, dynamic programming, and a NumPy reference in the same run.
 
     python -m experiments.speed.fishing > fishing.json
 
-On a busy machine wall-clock figures sink; `cpu ns/step` counts CPU time; two free cores have two seconds of it
-a second (`steps/s on two free cores` is computed from it). The reference is the same fishery as a NumPy
-batch of 4096 without noise.
+On a busy machine, wall-clock speeds are lower, so `cpu ns/step` counts CPU time. `steps/s on two free cores` is
+computed from it, since two free cores provide two CPU seconds per second. The reference is the same fishery as a NumPy
+batch of 4096, without noise.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ BATCH, YEARS, REPEATS = 4096, 1000, 7
 
 
 def timed(function: Callable[[], Any], steps: int) -> dict[str, float]:
-    """Steps per second of the best of several runs after one that compiles, by the wall and by processor time."""
+    """Return the steps per second of the best of several runs after compilation, by wall-clock and by CPU time."""
     start = time.perf_counter()
     jax.block_until_ready(function())
     first = time.perf_counter() - start
@@ -51,7 +51,7 @@ def timed(function: Callable[[], Any], steps: int) -> dict[str, float]:
 
 @partial(jax.jit, static_argnums=0)
 def scan(env: FishingModel, runs: jax.Array, params: Any, rule: Any) -> jax.Array:
-    """Sum of rewards of `BATCH` fisheries over `YEARS` years, with new episodes as they end."""
+    """Return the sum of rewards of `BATCH` fisheries over `YEARS` years; episodes restart when they end."""
     run, first = start_episode(env, runs, params)
 
     def year(loop: Any, _: None) -> tuple[Any, None]:
@@ -65,13 +65,13 @@ def scan(env: FishingModel, runs: jax.Array, params: Any, rule: Any) -> jax.Arra
 
 
 def rollout(env: FishingModel, key: jax.Array) -> dict[str, float]:
-    """Return a scan with the escapement rule."""
+    """Time a scan with the escapement rule."""
     rule, runs = control.escapement(env, 0.5).traced(), jax.random.split(key, BATCH)
     return timed(lambda: scan(env, runs, env.params, rule), BATCH * YEARS)
 
 
 def numpy_batch() -> dict[str, float]:
-    """Return the reference."""
+    """Time the reference."""
     stock = np.full(BATCH, 0.75)
 
     def run() -> float:
@@ -101,7 +101,7 @@ def single(steps: int = 5000) -> dict[str, float]:
 
 
 def main() -> None:
-    """Print all of it, as JSON."""
+    """Print all results as JSON."""
     noisy, calm = make("logistic-v0"), make("logistic-v0", noise={"kind": "none"})
     out: dict[str, Any] = {
         "numpy batch, no noise": numpy_batch(),

@@ -1,12 +1,12 @@
-"""Speed of a forager: microseconds a step on the host engine, steps a second in batches on both engines.
+"""Speed of a forager: microseconds per step on the host engine, and steps per second in batches on both engines.
 
     python -m experiments.speed.forager [--out FILE] [--against NAME]
 
-Machines differ and are shared: the result says how many cores there are and what fixed loops of Python and of NumPy
-took in the same run, so that figures of different days can be divided by them. `--against` times another
-implementation that you have installed, turn by turn with ours in the same world of 1000 x 1000 cells: `forager`, an
-import name, for one with the interface of continual-foragax (`NAME.Env` and `NAME.objects`), or `module:factory` for
-any other: `(size, aperture)` to an object with `start()` and `step(action)`.
+Machines differ and may be shared, so the result also contains the number of cores and the time of fixed Python and
+NumPy loops in the same run, by which figures of different days can be divided. `--against` times another installed
+implementation, in turns with ours, in the same world of 1000 x 1000 cells. NAME is the import name of a package with
+the interface of continual-foragax (`NAME.Env` and `NAME.objects`), such as `forager`, or `module:factory` for any
+other: a function of `(size, aperture)` that returns an object with `start()` and `step(action)`.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ Factory = Callable[[int, tuple[int, int]], Life]
 
 
 def best(run: Callable[[], Any], times: int = 7) -> float:
-    """Seconds of the fastest of some runs: the one that was disturbed least."""
+    """Return the seconds of the fastest of several runs, which was disturbed least."""
     seconds = []
     for _ in range(times):
         start = time.perf_counter()
@@ -56,7 +56,7 @@ def best(run: Callable[[], Any], times: int = 7) -> float:
 
 
 def machine() -> dict[str, float]:
-    """Cores, and microseconds of fixed loops: one of Python, one of NumPy over more than a cache holds."""
+    """Return the number of cores, and the microseconds of a Python loop and a NumPy loop that exceeds the cache."""
     words = np.arange(1_000_000, dtype=np.uint64)
     return {
         "cores": os.cpu_count() or 1,
@@ -72,7 +72,7 @@ def original_world(size: int, aperture: tuple[int, int]) -> ForagerEnv:
 
 
 def fill(env: Any) -> Any:
-    """Return the world of the measurements in an environment with the interface of continual-foragax."""
+    """Fill an environment that has the interface of continual-foragax with the measured world, and return it."""
     for name, freq in (("flower", 0.1), ("wall", 0.01), ("thorns", 0.1)):
         env.generate_objects(freq, name)
     return env
@@ -85,7 +85,7 @@ def begun(life: Any) -> Any:
 
 
 def per_step(step: Callable[[int], Any], number: int = 5000) -> float:
-    """Microseconds of one call of `step` under random actions."""
+    """Return the microseconds of one call of `step` with random actions."""
     actions = np.random.default_rng(0).integers(0, 4, number).tolist()
 
     def run() -> None:
@@ -96,7 +96,7 @@ def per_step(step: Callable[[int], Any], number: int = 5000) -> float:
 
 
 def of_the_original(package: str) -> Factory:
-    """Worlds of a package with the interface of continual-foragax: `Env.ForagerConfig`, `Env.ForagerEnv`, `objects`."""
+    """Return a factory for a package with `Env.ForagerConfig`, `Env.ForagerEnv` and `objects` (continual-foragax)."""
     env, objects = importlib.import_module(f"{package}.Env"), importlib.import_module(f"{package}.objects")
 
     def life(size: int, aperture: tuple[int, int]) -> Life:
@@ -120,7 +120,7 @@ def other_implementation(name: str) -> Factory:
 
 
 def compared(other: Factory, size: int = 1000) -> dict[str, dict[str, float]]:
-    """Microseconds a step of another implementation and of ours in worlds alike, and their ratio, by aperture."""
+    """Return microseconds per step of another implementation and ours in equal worlds, and the ratio, by aperture."""
     out = {}
     for aperture in APERTURES:
         lives = other(size, aperture), original_world(size, aperture)
@@ -130,7 +130,7 @@ def compared(other: Factory, size: int = 1000) -> dict[str, dict[str, float]]:
 
 
 def single() -> dict[str, float]:
-    """Microseconds a step of one life, from Python."""
+    """Return the microseconds per step of a single life, from Python."""
     out = {}
     for aperture in APERTURES:
         env = begun(original_world(SIZE, aperture))
@@ -156,7 +156,7 @@ FIELD = {
 
 
 def batched_vector(number: int = 64) -> float:
-    """Steps a second of many lives through Gymnasium, `harvestgym.make_vec`."""
+    """Return the steps per second of many lives through Gymnasium, `harvestgym.make_vec`."""
     many = harvestgym.make_vec("forager/two-biome-v1", number)
     many.reset(seed=0)
     actions = np.random.default_rng(0).integers(0, 4, (50, number))
@@ -169,7 +169,7 @@ def batched_vector(number: int = 64) -> float:
 
 
 def batched_jax(model: Any, number: int = 512, steps: int = 100) -> dict[str, float]:
-    """Steps a second under `jit(vmap(scan))`, seconds to compile, bytes of state of one life."""
+    """Return steps per second under `jit(vmap(scan))`, seconds to compile, and the bytes of one life's state."""
     params = model.params
 
     @jax.jit
@@ -197,7 +197,7 @@ def batched_jax(model: Any, number: int = 512, steps: int = 100) -> dict[str, fl
 
 
 def main() -> None:
-    """Measure and write one JSON object."""
+    """Measure everything, and write it as one JSON object."""
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--out", type=Path)
     options.add_argument("--against", help="an installed implementation to time next to ours: its import name, or "

@@ -1,9 +1,9 @@
-"""Cost of each interface of a farm: steps per second, as a ratio to integer actions.
+"""Cost of each interface of a farm: steps per second, relative to integer actions.
 
     python -m experiments.speed.interface_ratios [--out FILE]
 
-One farm in turn through integers, the action wrappers for learners, gym actions of `MultiUnion[m]` and the paper's
-tuples, in interleaved blocks, so that ratios hold on a busy machine. Compiling is not counted.
+One farm is stepped with integers, with the action wrappers for learners, with `MultiUnion[m]` gym actions and with the
+paper's tuples, in interleaved blocks, so that the ratios hold even on a busy machine. Compilation is not counted.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ FREE = [("Field-0", "Soil-0", "available_Water#L", []), ("Field-0", "Plant-0", "
 
 
 def farm(mode: str) -> Farm:
-    """Return a plot of bean on clay that lasts."""
+    """Return a plot of beans on clay that runs for a long time."""
     place = {"latitude#°": 43.6, "longitude#°": 3.9, "altitude#m": 30}
     shape = {"length#nb": 1, "width#nb": 1, "scale#m": 1.0}
     field = Field(place, shape, entities=[(Weather, "montpellier"), (Soil, "clay"), (Plant, "bean")])
@@ -35,7 +35,7 @@ def farm(mode: str) -> Farm:
 
 
 def ways(mode: str) -> dict[str, tuple[Any, Callable[[Any], Any], list[Any]]]:
-    """Return the environment, its step and the actions of all blocks, by interface."""
+    """Return the environment, its step function and the actions of all blocks, by interface."""
     game, farmgym = farm(mode), farm(mode)
     plain = GymEnv(game.model)
     out: dict[str, tuple[Any, Callable[[Any], Any], list[Any]]] = {"integers": (plain, plain.step, _draws(plain))}
@@ -54,7 +54,7 @@ def _draws(env: Any) -> list[Any]:
 
 
 def seconds(env: Any, step: Callable[[Any], Any], actions: list[Any], block: int) -> float:
-    """Seconds a step over a block."""
+    """Return the seconds per step over a block."""
     env.reset(seed=block)
     mine = actions[ACTIONS * block : ACTIONS * (block + 1)]
     start = time.perf_counter()
@@ -64,7 +64,7 @@ def seconds(env: Any, step: Callable[[Any], Any], actions: list[Any], block: int
 
 
 def measured(mode: str) -> dict[str, dict[str, float]]:
-    """Steps per second and ratio to integers, medians over interleaved blocks, the first one left out."""
+    """Return the steps per second and the ratio to integers, as medians over interleaved blocks except the first."""
     interfaces = ways(mode)
     runs = [{name: seconds(*way, block) for name, way in interfaces.items()} for block in range(BLOCKS)][1:]
     took = {name: float(np.median([run[name] for run in runs])) for name in interfaces}
@@ -73,7 +73,7 @@ def measured(mode: str) -> dict[str, dict[str, float]]:
 
 
 def main() -> None:
-    """Print the figures as JSON, or write them."""
+    """Print the figures as JSON, or write them to a file."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, help="a file for the JSON")
     out = parser.parse_args().out

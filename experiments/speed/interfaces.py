@@ -1,8 +1,8 @@
-"""The speed of an id on this machine: start, steps per second and memory by interface, and the parts of one step.
+"""The speed of an id on this machine: start-up, steps per second and memory by interface, and the parts of one step.
 
-Every row of the first table is measured in a process of its own without the cache of compiled programs, so that
-imports, compilation and memory are those of a fresh start. The parts of a step are measured in the process of
-`gymnasium.make`, together with Gymnasium's CartPole, whose speed says how fast the machine is.
+Every row of the first table is measured in its own process without the cache of compiled programs, so imports,
+compilation and memory are measured from a fresh start. The parts of a step are measured in the process for
+`gymnasium.make`, together with Gymnasium's CartPole as an indication of the machine's speed.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ from harvestgym.gym.vector_env import make_vec
 
 ROOT = Path(__file__).parents[2]
 SECONDS, PART_SECONDS = 1.0, 0.5
-"""Seconds for which the steps of one interface are counted, and those of one part of a step."""
+"""Seconds for which the steps of an interface are counted, and seconds for each part of a step."""
 TURNS = 10
-"""In how many turns the parts of a step are measured."""
+"""Number of turns in which the parts of a step are measured."""
 ROLLOUT_STEPS = 64
 SINGLE, VECTOR, ROLLOUT = "gymnasium.make", "make_vec", "rollout"
 DEFAULT_CASES = ((SINGLE, 1), (VECTOR, 256), (ROLLOUT, 1024))
@@ -62,11 +62,11 @@ class Speed(NamedTuple):
         interface: `gymnasium.make`, `make_vec` or `rollout`.
         num_envs: environments in the batch.
         import_seconds: seconds to import the package with JAX.
-        first_seconds: seconds from the first call to the first result: the environment is made and compiled.
-        steps_per_second: steps of all environments together; of a rollout the fastest run.
-        peak_mib: largest memory of the process in MiB; NaN on Windows.
+        first_seconds: seconds from the first call to the first result, while the environment is made and compiled.
+        steps_per_second: steps of all environments together; for a rollout, in the fastest run.
+        peak_mib: peak memory of the process in MiB; NaN on Windows.
         bytes_per_env: size of the state of one environment.
-        step_us: the parts of one step, by `measure_step`; empty but for `gymnasium.make`.
+        step_us: the parts of one step from `measure_step`; only for `gymnasium.make`, otherwise empty.
     """
 
     interface: str
@@ -107,7 +107,7 @@ def print_speed(id: str, interface: str, num_envs: int, import_seconds: float) -
 
 
 class _Call(NamedTuple):
-    """A function that is timed, and one that follows it each time and is not timed."""
+    """A timed function, and an untimed function that is called after it each time."""
 
     run: Callable[[], Any]
     after: Callable[[], Any] = lambda: None
@@ -142,11 +142,11 @@ def _prepare_rollout(id: str, num_envs: int) -> tuple[_Call, int]:
 
 
 PREPARE = {SINGLE: _prepare_single, VECTOR: _prepare_vector, ROLLOUT: _prepare_rollout}
-"""Makes what is measured for an id and a number of environments: a call, and its steps."""
+"""Functions of an id and a number of environments that return the call to measure and its number of steps."""
 
 
 def _idle_action(space: gymnasium.Space[Any]) -> Any:
-    """Return the action that does nothing, or the same random one every time in a space without it."""
+    """Return the action that does nothing or, in a space without one, always the same random action."""
     idle = noop_action(space)
     if idle is None:
         space.seed(0)
@@ -155,7 +155,7 @@ def _idle_action(space: gymnasium.Space[Any]) -> Any:
 
 
 def _step_of(env: Any) -> _Call:
-    """Return a step that does nothing, followed by a reset if the episode is over."""
+    """Return a step with the idle action, followed by a reset if the episode is over."""
     idle, over = _idle_action(env.action_space), False
 
     def step() -> None:
@@ -167,7 +167,7 @@ def _step_of(env: Any) -> _Call:
 
 
 def _time_calls(call: _Call, seconds: float) -> Iterator[float]:
-    """Yield how long each call takes, for about `seconds` and at least three calls."""
+    """Yield the duration of each call, for about `seconds` and at least three calls."""
     call.time()
     end, calls = time.perf_counter() + seconds, 0
     while time.perf_counter() < end or calls < 3:
@@ -198,7 +198,7 @@ class CompiledStep:
         self._empty = CompiledFunction(lambda run, params, action: (run, timestep), as_single_kernel=True)
 
     def text(self) -> str:
-        """Return the optimised program in XLA's language HLO; only without the cache of compiled programs."""
+        """Return the optimised program as XLA HLO; works only without the cache of compiled programs."""
         return self._step.text(*self._args)
 
     def call(self) -> None:
@@ -210,18 +210,18 @@ class CompiledStep:
         jax.block_until_ready(self._empty(*self._args))
 
     def measure(self, seconds: float = PART_SECONDS) -> tuple[float, float]:
-        """Return the median seconds of `call` and of `call_empty`; the difference is what the program takes."""
+        """Return the median seconds of `call` and of `call_empty`; the difference is the time of the program itself."""
         step, empty = _medians((_Call(self.call), _Call(self.call_empty)), seconds)
         return step, empty
 
 
 def measure_step(id: str, seconds: float = PART_SECONDS) -> dict[str, float]:
-    """Measure the parts of one step through `gymnasium.make`, in median microseconds of `seconds` of calls each.
+    """Measure the parts of one step through `gymnasium.make`, each as median microseconds over `seconds` of calls.
 
-    The parts sum to the whole but for the noise of the machine: wrappers of Gymnasium, Python of the package (checks
-    and conversion), the call with its transfers, and the compiled step. An environment that JAX does not compile, such
-    as a forager with numba, has one part for the last three. The last entry is the whole step of CartPole.
-    Resets are not counted.
+    Apart from measurement noise, the parts sum to the whole: Gymnasium's wrappers, the package's Python code (checks
+    and conversion), the call with its transfers, and the compiled step. If JAX does not compile the environment, as for
+    a forager with numba, the last three are one part. The last entry is a whole step of CartPole. Resets are not
+    counted.
     """
     env, reference = gymnasium.make(id), gymnasium.make(REFERENCE)
     for each in (env, reference):
@@ -240,7 +240,7 @@ def measure_step(id: str, seconds: float = PART_SECONDS) -> dict[str, float]:
 
 
 def _medians(calls: Sequence[_Call], seconds: float) -> list[float]:
-    """Return the median seconds of each; they take turns, as other programs slow the machine down now and then."""
+    """Return the median seconds of each call; calls take turns, because other programs sometimes slow the machine."""
     turns = [[list(_time_calls(call, seconds / TURNS)) for call in calls] for _ in range(TURNS)]
     return [float(np.median(np.concatenate(times))) for times in zip(*turns, strict=True)]
 
@@ -257,7 +257,7 @@ def make_speed_table(id: str, speeds: Sequence[Speed]) -> Table:
 
 
 def make_step_table(id: str, parts: Mapping[str, float]) -> Table:
-    """Tabulate the parts of one step as `measure_step` gives them, with their share of the whole."""
+    """Tabulate the parts of one step from `measure_step`, with their fraction of the whole."""
     whole = parts["whole step"]
     rows = [(name, f"{part:.1f}", f"{part / whole:.2f}") for name, part in parts.items()]
     return Table(f"One step of {id} through gymnasium.make", ("part", "us", "of the whole step"), rows)

@@ -1,10 +1,11 @@
-"""Count the kernels, fusions, loops and reductions of the compiled day of one environment, and their cost.
+"""Count the kernels, fusions, loops and reductions in one environment's compiled day, and time it.
 
     python -m experiments.speed.kernels [ID ...] > experiments/results/kernels.json
 
-A kernel is launched by itself, which costs about half a microsecond on a CPU; fusions inside one kernel are free.
-Reductions count too: each makes several allocations a call. `us a call` is the compiled step from Python, its
-buffers packed; `us a day` is that without what an empty call with the same buffers costs: the arithmetic.
+Each kernel is launched separately, which costs about half a microsecond on a CPU; fusions inside a kernel are free.
+Reductions matter too, because each makes several allocations per call. `us a call` is the time of the compiled step
+called from Python with packed buffers. `us a day` subtracts the time of an empty call with the same buffers, which
+leaves the arithmetic.
 """
 
 from __future__ import annotations
@@ -29,19 +30,19 @@ OPERATION = re.compile(r"^\s+(?:ROOT )?%?[\w.\-]+ = .*? ([a-z][\w\-]*)\(")
 
 
 def operations(text: str) -> Counter[str]:
-    """Return how often each operation stands in a piece of HLO."""
+    """Return how often each operation occurs in a piece of HLO."""
     return Counter(found[1] for line in text.splitlines() if (found := OPERATION.match(line)))
 
 
 def counts(text: str) -> dict[str, int]:
-    """Kernels that are launched one by one, and operations of the whole program."""
+    """Count the separately launched kernels, and the operations of the whole program."""
     launched = operations(text[text.index("\nENTRY ") :])
     inside = operations(text)
     return {"launched": sum(n for name, n in launched.items() if name not in FREE)} | {n: inside[n] for n in WITHIN}
 
 
 def measure(id: str) -> dict[str, Any]:
-    """Counts and times of the day of one environment, with an action that does nothing."""
+    """Return counts and times for one environment's day, with an action that does nothing."""
     start = time.perf_counter()
     step = CompiledStep(harvestgym.make(id))
     compiling = time.perf_counter() - start
@@ -52,7 +53,7 @@ def measure(id: str) -> dict[str, Any]:
 
 def main() -> None:
     """Print the figures as JSON."""
-    os.environ[CACHE_VARIABLE] = "off"  # what comes from a cache has no text
+    os.environ[CACHE_VARIABLE] = "off"  # a cached program has no text
     ids = sys.argv[1:] or ["farm/bean-1x1-v1", "farm/full-1x1-v1", "farm/full-3x4-v1", "farm/full-10x10-v1"]
     json.dump(
         {"jax": jax.__version__, "device": str(jax.devices()[0])} | {i: measure(i) for i in ids}, sys.stdout, indent=2

@@ -1,10 +1,10 @@
-"""The machine's own limit: a day's arithmetic of one plot as one scalar loop, compiled by numba, no engine around it.
+"""The limit set by the machine: a day's arithmetic for one plot as a scalar loop compiled by numba, without an engine.
 
     python -m experiments.speed.limit > experiments/results/limit.json
 
-It is comparable to a day of `farm/full-1x1-v1` in its costly parts, not in its meaning: as many exponentials,
-uniforms and binomials a day as there are in that farm (`DAY`), and as many numbers read and written. What the
-farm needs beyond it is what the engine costs. Binomials are drawn by inversion from 0, the fastest for few trials.
+It matches a day of `farm/full-1x1-v1` in cost, not in meaning: per day, it has as many exponentials, uniforms and
+binomials as that farm (`DAY`), and reads and writes as many numbers. The time that the farm takes beyond this is the
+cost of the engine. Binomials are drawn by inversion from 0, the fastest method for few trials.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy as np
 
 FARMS, DAYS = 4096, 64
 DAY = {"exponentials": 117, "uniforms": 54, "binomials": 12, "numbers": 174}
-"""Of a day of the full farm, counted in its jaxpr: powers, logarithms and sines are counted as exponentials."""
+"""Operations per day of the full farm, counted in its jaxpr; powers, logarithms and sines count as exponentials."""
 TRIALS, CHANCE = 20, 0.1
 GOLDEN = 0x9E3779B97F4A7C15
 
@@ -35,7 +35,7 @@ def uniform(word):
 
 @numba.njit(inline="always")
 def binomial(u, n, p):
-    """Successes in `n` trials, by inversion from 0."""
+    """Return the number of successes in `n` trials, by inversion from 0."""
     mass, odds, count = (1 - p) ** n, p / (1 - p), 0
     while u > mass and count < n:
         u -= mass
@@ -46,7 +46,7 @@ def binomial(u, n, p):
 
 @numba.njit(parallel=True, fastmath=True)
 def live(states, words, days):
-    """`days` days of every farm; `states` of shape (farms, numbers), one generator a farm."""
+    """Simulate `days` days of every farm; `states` has shape (farms, numbers), and each farm has its own generator."""
     for farm in numba.prange(states.shape[0]):
         state, word = states[farm], words[farm]
         for _ in range(days):
@@ -68,7 +68,7 @@ DAY_UNIFORMS, DAY_EXPONENTIALS, DAY_BINOMIALS = (DAY[name] for name in ("uniform
 
 
 def measure(farms: int) -> float:
-    """Days per second of the best of ten runs."""
+    """Return the days per second of the best of ten runs."""
     states, words = np.ones((farms, DAY["numbers"]), np.float32), np.arange(farms, dtype=np.uint64)
     live(states, words, 1)
     days, best = DAYS * FARMS // farms, math.inf

@@ -1,9 +1,9 @@
-"""Compare ways of drawing binomial and multinomial counts: JSON to stdout, times as ratios within one run.
+"""Compare ways to draw binomial and multinomial counts; prints JSON, with times as ratios within one run.
 
     python -m experiments.speed.samplers [--environments 4096] [--plots 12] [--rounds 15]
 
-Every sampler draws its own uniforms from one key per environment under `vmap`, as an entity does. Ratios are
-to `jax.random` on the same counts and probabilities: below one is faster.
+Every sampler draws its own uniforms from one key per environment under `vmap`, as an entity does. Times are relative to
+`jax.random` on the same counts and probabilities, so a ratio below one is faster.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def from_zero(u, n, p, n_max):
 
     def climb(state):
         k, mass, unspent, count = state
-        for _ in range(8):  # steps between checks whether all environments are done
+        for _ in range(8):  # steps before it checks again whether all environments are done
             count = count + (unspent > 0)
             mass = mass * (n - k) * (q / (1 - q)) / (k + 1)
             k, unspent = k + 1, unspent - mass
@@ -41,7 +41,7 @@ def from_zero(u, n, p, n_max):
 
 
 def by_table(u, n, p, n_max):
-    """Comparison of the uniform with the whole cumulative sum, n_max + 1 entries an environment."""
+    """Compare the uniform with the whole cumulative sum, n_max + 1 entries per environment."""
     k = jnp.arange(n_max + 1.0)
     n, p, log_factorial = n[..., None], p[..., None], lax.lgamma(k + 1)
     ways = lax.lgamma(n + 1.0) - log_factorial - lax.lgamma(jnp.maximum(n - k, 0) + 1)
@@ -50,7 +50,7 @@ def by_table(u, n, p, n_max):
 
 
 def by_trials(u, n, p, n_max):
-    """Return a Bernoulli draw per trial, from a hash of the uniform: integers only, entropy of one uniform."""
+    """Make a Bernoulli draw per trial from a hash of the uniform: only integers, with the entropy of one uniform."""
     seed = lax.bitcast_convert_type(u, jnp.uint32)
     threshold = (p * 2.0**24).astype(jnp.uint32)
 
@@ -64,7 +64,7 @@ def by_trials(u, n, p, n_max):
 
 
 def by_rounded_normal(u, n, p, n_max):
-    """Return the normal approximation, for the price of giving up exactness."""
+    """Use the normal approximation, which is not exact."""
     z = jax.scipy.special.ndtri(jnp.maximum(u, 2.0**-24))
     return jnp.clip(jnp.round(n * p + z * jnp.sqrt(n * p * (1 - p))), 0, n).astype(jnp.int32)
 
@@ -78,12 +78,12 @@ def jax_multinomial(key, n, p):
 
 
 def given_uniforms(sampler: Callable, n_max: int, slots: tuple[int, ...] = ()) -> Callable:
-    """Turn a sampler of given uniforms into one of a key; `slots` are the uniforms an environment needs."""
+    """Turn a sampler that takes uniforms into one that takes a key; `slots` is the shape of uniforms per count."""
     return lambda key, n, p: sampler(jax.random.uniform(key, n.shape + slots), n, p, n_max)
 
 
 def compare(samplers: dict[str, Callable], inputs: tuple, rounds: int) -> dict:
-    """Time every sampler once a round; give the median over rounds of its ratio to `jax` in that round."""
+    """Time every sampler once per round; return the median over rounds of its ratio to `jax` in the same round."""
     compiled = {name: jax.jit(jax.vmap(sampler)) for name, sampler in samplers.items()}
     first = {name: seconds(sampler, inputs) for name, sampler in compiled.items()}
     times = [{name: seconds(sampler, inputs) for name, sampler in compiled.items()} for _ in range(rounds)]
@@ -113,7 +113,7 @@ def measure(shape: tuple[int, int], n_max: int, p_max: float, rounds: int) -> di
 
 
 def measure_multinomial(shape: tuple[int, int], n_max: int, k: int, rounds: int) -> dict:
-    """Compare the multinomials on counts uniform in [0, n_max] and `k` random weights an environment."""
+    """Compare the multinomials on counts uniform in [0, n_max] and `k` random weights per environment."""
     keys = jax.random.split(jax.random.key(0), shape[0])
     n = jax.random.randint(jax.random.key(1), shape, 0, n_max + 1)
     p = jax.random.dirichlet(jax.random.key(2), jnp.ones(k), shape)

@@ -2,8 +2,8 @@
 
     python -m experiments.speed.start [ID or FILE.yaml ...] > start.json
 
-Each figure is the median of three processes; `import jax` is subtracted where the name says "beyond", and how long it
-took shows how fast the machine was. Bytecode is there in all of them, as `pip install` leaves it.
+Each figure is the median of three processes. Names with "beyond" mean that `import jax` is subtracted; its own time
+shows how fast the machine was. Bytecode is already compiled, as after `pip install`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ BYTECODE = os.path.join(tempfile.gettempdir(), "harvestgym-bytecode")
 
 
 def times(env: str, cache: str) -> list[float]:
-    """Seconds of: import gymnasium, harvestgym beyond it, jax; first step beyond all three, and its CPU seconds."""
+    """Return seconds: import gymnasium, harvestgym beyond it, jax; first step beyond all three, also as CPU seconds."""
     code = CODE.replace("{env}", env)
     environment = os.environ | {
         "HARVESTGYM_CACHE": cache,
@@ -45,7 +45,7 @@ def figures(id: str) -> dict[str, float]:
     cold, warm, many = [], [], []
     one = f"make_env({id!r})" if id.endswith(".yaml") else f"gymnasium.make({id!r})"
     vector = f"harvestgym.make_vec({id!r}, num_envs=64)"
-    times(one, "off")  # for its bytecode
+    times(one, "off")  # compiles its bytecode
     for _ in range(3):
         with tempfile.TemporaryDirectory() as cache:
             cold.append(times(one, cache))

@@ -1,11 +1,10 @@
-"""Seconds that the studies of the farm take in full, with their tables, tests and figures: a first run, which compiles,
-and a second one of other seasons, which does not.
+"""Seconds that farm studies take: a first run, which compiles, and a second run on other seasons, which does not.
 
     python -m experiments.speed.studies [STUDY ...] > studies.json
     python -m experiments.speed.studies --replicates 10 pollinators
 
-"cpus" of a run are CPU seconds divided by wall-clock seconds: well below the number of cores, other work was in
-the way, or the run is not spread over them.
+Studies run in full, with tables, tests and figures. The "cpus" of a run are CPU seconds divided by wall-clock seconds.
+If they are well below the number of cores, other programs were running, or the run does not use all cores.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Cost of a sweep: overhead of a case, time to resume, workers of Ray, and rollouts over virtual devices.
+"""Cost of a sweep: overhead per case, time to resume, Ray workers, and rollouts over virtual devices.
 
     python -m experiments.speed.sweep > sweep.json
 
-Overhead is CPU time in excess of that of the same episodes in the same compiled calls. Ray is left out where it is not
-installed. The load of the machine stands with the figures: a busy one gives less.
+Overhead is the CPU time beyond that of the same compiled calls alone. Ray is left out if it is not installed. The load
+of the machine is printed with the figures, since a busy machine is slower.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ DEVICES = (1, 2, 4, 8)
 
 
 def measure(function: Callable[[], Any]) -> tuple[float, float]:
-    """Return the wall and the CPU seconds of a call."""
+    """Return the wall-clock and CPU seconds of a call."""
     wall, cpu = time.perf_counter(), time.process_time()
     function()
     return time.perf_counter() - wall, time.process_time() - cpu
 
 
 def make_cases(first: int = 0, number: int = CASES) -> list[EpisodeCase]:
-    """Make cases that differ in the depth of the soil and in the seed."""
+    """Make cases that differ in soil depth and seed."""
     depths = np.linspace(0.4, 1.2, 8).round(2).tolist()
     return [EpisodeCase(id=ID, overrides={"entities": {"Soil-0/depth#m": depths[i % 8]}}, episodes=EPISODES, seed=i)
             for i in range(first, first + number)]  # fmt: skip
@@ -71,7 +71,7 @@ def measure_local(folder: Path) -> dict[str, float]:
 
 
 def measure_resume(folder: Path) -> dict[str, float]:
-    """Measure how long a finished sweep takes to find that nothing is left to do."""
+    """Measure how long a finished sweep takes to detect that nothing is left to do."""
     cases = [EpisodeCase(id=ID, episodes=1, seed=seed) for seed in range(FINISHED)]
     out, one = folder / "finished", make_cases()[0]
     out.mkdir()
@@ -83,7 +83,7 @@ def measure_resume(folder: Path) -> dict[str, float]:
 
 
 def measure_ray(folder: Path, workers: int) -> dict[str, float]:
-    """Measure a sweep on some Ray workers that have their programs; the start of Ray stands apart."""
+    """Measure a sweep on Ray workers whose programs are already compiled; the start of Ray is measured separately."""
     ray, start = import_module("ray"), time.perf_counter()
     ray.init(num_cpus=workers, include_dashboard=False, log_to_driver=False)
     started = time.perf_counter() - start
@@ -110,7 +110,7 @@ print(3 * 2048 * 64 / (time.perf_counter() - start))
 
 
 def measure_devices(number: int) -> float:
-    """Return the steps per second of a rollout over virtual devices of the CPU."""
+    """Return the steps per second of a rollout over virtual CPU devices."""
     flags = f"--xla_force_host_platform_device_count={number}"
     env = os.environ | {"XLA_FLAGS": flags, "JAX_PLATFORMS": "cpu"}
     done = subprocess.run([sys.executable, "-c", DEVICE_CODE], env=env, capture_output=True, text=True, check=True)

@@ -1,9 +1,9 @@
 """Studies: one module each, with a function `run(replicates, out, progress, ...)` that returns a `Table` or several.
 
-Arguments of every `run`: `replicates`, the seasons or episodes of each case, the same ones for all cases; `out`, a
-folder for a tidy Parquet file (extra `data`) and a picture; `progress`, which receives 1 for each part that is done;
-`seed`, that of the reported episodes.
-A study states its cases, its measures and its claims; `common` has the trials, the claims and the output.
+Arguments of every `run`: `replicates`, the number of seasons or episodes of each case, which are the same for all
+cases; `out`, a folder for a tidy Parquet file (extra `data`) and a picture; `progress`, which receives 1 when a part is
+done; `seed`, the seed of the reported episodes. A study states its cases, its measures and its claims; `common`
+contains the code for trials, claims and output.
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ def study(
         check_folder("--out", out)
         check_extras("--out", data="pyarrow", plot="matplotlib")
     if jobs is not None:
-        os.environ["NPROC"] = str(jobs)  # XLA sizes its thread pool by this when it starts
+        os.environ["NPROC"] = str(jobs)  # XLA sizes its thread pool by this at startup
     run_study = studies.load_study(name)
     options = {k: v for k, v in (("replicates", replicates), ("seed", seed)) if v is not None}
     options |= dict(_parse_argument(text, name, run_study) for text in more or [])
@@ -62,7 +62,7 @@ def study(
 
 
 def _place_cases(name: str, run_study: Callable[..., Any], work: Path | None, options: EngineOptions) -> dict[str, Any]:
-    """Return the arguments of a study that runs as a sweep; ConfigError if it runs in one batch."""
+    """Return the sweep arguments of a study; ConfigError if the study runs in a single batch."""
     if work is None and options == LOCAL:
         return {}
     if "options" not in inspect.signature(run_study).parameters:

@@ -1,10 +1,11 @@
 """The validation card: three crops on four soils, compared with published ranges.
 
-Each season starts near Montpellier at the end of April and lacks nothing: bees come, and a soil that has lost a quarter
-of its extractable water is watered. The card has means with 95 % intervals over seasons that ripen. It separates what
-was calibrated, whose ranges parameters were chosen to meet, from what is predicted: the water of a season, the yield
-response of a whole dry season, rain-fed maize as in WOFOST (`common/rainfed.py`) and experiments of others
-(`common/experiments.py`). The published ranges are frozen (`card.yaml`).
+Each season starts near Montpellier at the end of April, and crops lack nothing: bees come, and the soil is watered when
+it has lost a quarter of its extractable water. The card shows means with 95 % intervals over the seasons in which crops
+ripen. It separates calibrated measures, for which parameters were chosen to meet the published ranges, from
+predictions: the water used in a season, the yield response to a dry season, rain-fed maize compared with WOFOST
+(`common/rainfed.py`), and published experiments (`common/experiments.py`). The published ranges are frozen
+(`card.yaml`).
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ RANGED = {
 GROWTH = {"seed": Stage.SEED, "grow": Stage.GROW, "bloom": Stage.BLOOM, "fruit": Stage.FRUIT}
 SHARES = {"single": "evapotranspiration to K_c ET_0"}
 CALIBRATED = ("to_flowers", "total", "height", "yield")
-"""Measures whose ranges parameters were chosen to meet. The others are predicted, from K_cb of the same source."""
+"""Measures for which parameters were chosen to meet the ranges. The others are predicted, with K_cb of that source."""
 CALIBRATED_PERIODS = ("vegetative", "flowering", "yield formation")
 FIFTH = (0.8, 1.2)
 RANGES_FILE = Path(__file__).with_name("card.yaml")
@@ -73,7 +74,7 @@ RESPONSE_COLUMNS = (
 
 
 class CardLine(NamedTuple):
-    """A line of the card: a measure of a crop on a soil and the published range."""
+    """A line of the card: a measure for a crop on a soil, and its published range."""
 
     crop: str
     soil: str
@@ -97,13 +98,13 @@ def run(
     work: Path | None = None,
     options: EngineOptions = LOCAL,
 ) -> list[Table]:
-    """Tabulate what was calibrated, what is predicted, and the sources of what is published.
+    """Tabulate the calibrated and the predicted measures, and the sources of the published ranges.
 
     Args:
         replicates, out, progress: as in every study; progress counts crops.
         crops: parameter sets of the plant.
         seed: seed of the seasons.
-        work, options: folder and place of the cases, a crop each, see `harvestgym.sweep.engine.collect`.
+        work, options: where the cases (one per crop) are stored and run; see `harvestgym.sweep.engine.collect`.
     """
     common = {"replicates": replicates, "seed": seed}
     cases = [CallCase(function=f"{__name__}:run_crop", arguments={"crop": crop} | common) for crop in crops]
@@ -136,7 +137,7 @@ def run(
 
 
 def predict_elsewhere(crops: Sequence[str], replicates: int, seed: int) -> list[Table]:
-    """Compare rain-fed maize with WOFOST, and these crops with experiments of others."""
+    """Compare rain-fed maize with WOFOST, and these crops with published experiments."""
     found = [p for crop in crops if crop in read_experiments() for p in predict_experiment(crop, replicates, seed)]
     tables = [tabulate_predictions(found)] if found else []
     if "corn" not in crops:
@@ -145,7 +146,7 @@ def predict_elsewhere(crops: Sequence[str], replicates: int, seed: int) -> list[
 
 
 def run_crop(crop: str, replicates: int, seed: int) -> dict[str, np.ndarray]:
-    """Run the seasons of a crop on each soil; return what `watch_crop` keeps, (soils, seasons, days) each."""
+    """Run a crop's seasons on each soil; return the records of `watch_crop`, each (soils, seasons, days)."""
     cases = [_make_case(crop, soil) for soil in CARD_SOILS]
     return run_seasons(cases, water_when_dry, watch_crop, replicates, seed)
 
@@ -156,12 +157,12 @@ def read_published() -> Mapping[str, Any]:
 
 
 def water_when_dry(level: jax.Array, state: FarmState) -> list[TreatmentOrder]:
-    """Water a soil that has less than `level`, L."""
+    """Water the soil when it has less than `level`, L."""
     return tend(state, SHOWER, jnp.any(soil_of(state).water < level))
 
 
 def measure_seasons(record: Mapping[str, np.ndarray], ranges: Mapping[str, Any]) -> dict[str, np.ndarray]:
-    """Return the measures of each season, (soils, seasons) each; NaN where nothing ripened."""
+    """Return the measures of each season, each (soils, seasons); NaN where nothing ripened."""
     stands = find_standing_days(record)
     ripe = record["kg"].sum(-1) > 0
     lived, lost = stands.sum(-1), ((record["transpired"] + record["evaporated"])[..., 1:] * stands).sum(-1)
@@ -175,7 +176,7 @@ def measure_seasons(record: Mapping[str, np.ndarray], ranges: Mapping[str, Any])
 
 
 def _sum_demand(et0: np.ndarray, stands: np.ndarray, ranges: Mapping[str, Any]) -> np.ndarray:
-    """Return the water demand after FAO-56 over the days on which the crop stood, mm per season, at least 1."""
+    """Return the FAO-56 water demand over the days on which the crop stood, in mm per season, at least 1."""
     demand = np.ones(et0.shape[:-1])
     for at in np.ndindex(demand.shape):
         curve = fao56.coefficients(int(stands[at].sum()), ranges["stages"], ranges["kc"])
@@ -212,7 +213,7 @@ def _table(title: str, lines: Sequence[CardLine]) -> Table:
 
 
 def _stage_rows(crop: str, found: Mapping[str, np.ndarray]) -> list[tuple[str, ...]]:
-    """Return the days in each stage on each soil, with the stages of FAO-56 that end with it."""
+    """Return the days in each stage on each soil, with the FAO-56 stages that end with it."""
     first, second, third, last = read_published()[crop]["stages"]
     stages = {"grow": f"{first} + {second} from the seed", "fruit": f"{third} + {last} from the bloom"}
     mean = partial(np.nanmean, axis=-1)
@@ -222,7 +223,7 @@ def _stage_rows(crop: str, found: Mapping[str, np.ndarray]) -> list[tuple[str, .
 
 
 def _response_rows(crop: str, replicates: int, seed: int) -> list[tuple[str, ...]]:
-    """Return the yield response to a lack of water in the season and its periods; ! marks a K_y a fifth off FAO-33."""
+    """Return the yield response to water deficits, by period; ! marks a K_y that differs by a fifth from FAO-33."""
     published = read_published()[crop]["k_y"]
     rows = []
     for found in measure_yield_response(crop, RESPONSE_SOIL, replicates, seed):
@@ -258,7 +259,7 @@ def _draw(lines: Sequence[CardLine], path: Path) -> None:
 
 
 def _draw_measure(axes: Any, lines: Sequence[CardLine]) -> None:
-    """Draw the mean on each soil, in blue, or in red outside of the published range, which is green."""
+    """Draw the mean on each soil: blue inside the published range (green), red outside."""
     axes.axhspan(lines[0].low, lines[0].high, color="C2", alpha=0.25)
     for line in lines:
         at, found = CARD_SOILS.index(line.soil), line.found

@@ -1,8 +1,8 @@
-"""Yield by density: the yield of a square metre by the number of seeds sown on it and their spacing.
+"""Yield by density: the yield of a square metre by the number and spacing of the seeds sown on it.
 
-The law to meet is that of Shinozaki and Kira (1956): the reciprocal of a plant's yield rises linearly with the
-density, so that the yield of an area first rises and then stays constant. The farm is the catalogue's one-plot farm on
-loam under its expert, who waters and harvests.
+The farm should follow the law of Shinozaki and Kira (1956): the reciprocal of a plant's yield rises linearly with
+density, so the yield per area rises at low densities and levels off at high ones. The farm is the catalogue's one-plot
+farm on loam with its expert, who waters and harvests.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ from .common.trials import CROPS
 
 SOWN_CROPS = (*CROPS, "carrots")
 EVEN = 0.0
-"""Stands for the spacing at which the plants are spread evenly over the plot."""
+"""Code for the spacing at which plants are spread evenly over the plot."""
 
 SOWN_SPACINGS = (*SPACINGS, EVEN)
 PLANTS = np.asarray(SEEDS)
-"""The density: plants on the plot of 1 m2."""
+"""The densities: numbers of plants on the plot of 1 m2."""
 
 
 class Reciprocal(NamedTuple):
-    """The line 1 / w = a + b * density through the yields w of a plant, and the share r2 of variance it explains."""
+    """The line 1 / w = a + b * density fitted to the yields w per plant, and its fraction of explained variance, r2."""
 
     a: float
     b: float
@@ -58,13 +58,13 @@ def run(
     work: Path | None = None,
     options: EngineOptions = LOCAL,
 ) -> Table:
-    """Tabulate the yield by seeds and spacing, mean over `replicates` seasons.
+    """Tabulate the mean yield over `replicates` seasons, by seeds and spacing.
 
     Args:
         replicates, out, progress: as in every study; progress counts pairs of crop and spacing.
         crops: parameter sets of the plant.
         seed: seed of the seasons.
-        work, options: folder and place of the cases, see `harvestgym.sweep.engine.collect`.
+        work, options: where the cases are stored and run; see `harvestgym.sweep.engine.collect`.
     """
     common = {"replicates": replicates, "seed": seed}
     cases = [CallCase(function=f"{__name__}:run_spacing", arguments={"crop": crop, "spacing": spacing} | common)
@@ -80,7 +80,7 @@ def run(
 
 
 def make_sown_farm(crop: str) -> FarmModel:
-    """Make the one-plot farm of a crop on loam whose initial values hold the number of seeds and their spacing."""
+    """Make a crop's one-plot farm on loam, with the number and spacing of seeds among its initial values."""
     start = {"stage": ["seed"], "population#nb": [1], "spacing#cm": [0]}
     base = f"farm/{crop if crop in CROPS else 'bean'}-loam-1x1-"
     rules = {"init": {"Field-0": {"Plant-0": start}}}
@@ -96,12 +96,12 @@ def fit_reciprocal(density: np.ndarray, grams: np.ndarray) -> Reciprocal:
 
 
 def compute_grams(kg: np.ndarray) -> np.ndarray:
-    """Compute the yield of a plant, g, from those of the plot by the number of seeds."""
+    """Compute the yield per plant, g, from the yields of the plot by number of seeds."""
     return 1000 * kg / PLANTS
 
 
 def run_spacing(crop: str, spacing: float, replicates: int, seed: int) -> dict[str, np.ndarray]:
-    """Return the harvest of each season, kg, by number of seeds; all numbers share the seasons."""
+    """Return the harvest of each season, kg, by number of seeds; the seasons are the same for all numbers."""
     env = make_sown_farm(crop)
     policy = rule_policy(env)
     days = int(env.params.horizon)
@@ -142,7 +142,7 @@ def _write_seasons(crops: Sequence[str], kg: np.ndarray, path: Path) -> None:
 
 
 def _draw(crops: Sequence[str], kg: np.ndarray, path: Path) -> None:
-    """Draw the mean yields (crops, spacings, seeds) of the plot, and the reciprocal of those of a plant."""
+    """Draw the mean yields of the plot (crops, spacings, seeds), and the reciprocals of the yields per plant."""
     with open_figure(path, 3.2 * len(crops) + 1, 6) as figure:
         columns = figure.subplots(2, len(crops), sharex=True, squeeze=False).T
         for column, crop, of_crop in zip(columns, crops, kg, strict=True):

@@ -1,7 +1,8 @@
-"""Fertilizer: nothing, one slow shot, or several fast ones, for three crops on a living soil and on a sick one.
+"""Fertilizer: none, one slow dose, or several fast doses, for three crops on a living and a sick soil.
 
-The study announced in section 5.2 of the Farm-Gym paper. Both fertilizers have the same nutrients: the slow one
-is given with the seed, the fast one in two parts as growth begins and in two as fruiting begins, a week apart.
+Section 5.2 of the Farm-Gym paper announces this study. Both fertilizers contain the same nutrients. The slow one is
+given with the seed; the fast one is given in two doses when growth begins and two doses when fruiting begins, a week
+apart.
 """
 
 from __future__ import annotations
@@ -36,22 +37,22 @@ from .common.trials import (
 )
 
 FERTILIZER_KG, SHOTS = 0.04, 4
-"""Total fertilizer, with 10 g of nitrogen, and the number of parts of the fast one."""
+"""Total fertilizer, which contains 10 g of nitrogen, and the number of doses of the fast one."""
 
 SLOW, FAST = ("Fertilizer-0", "scatter"), ("Fertilizer-1", "scatter")
 DAYS_PER_WEEK = 7
 SHOWER_LITRES = 10.0
 MOIST = 0.7
-"""The share of the extractable water below which the crop is watered."""
+"""Fraction of the extractable water below which the crop is watered."""
 
 HEALTH = {"living": 90, "sick": 30}
-"""Microlife of the two soils, %."""
+"""Microlife in the two soils, %."""
 
 WORN = {
     "microlife_recovery#day-1": 0.005, "bedrocks_release_N#mg.day-1": 20, "bedrocks_release_P#mg.day-1": 4,
     "bedrocks_release_K#mg.day-1": 20, "bedrocks_release_C#mg.day-1": 5,
 }  # fmt: skip
-"""A loam with a quarter of its humus, whose life does not come back within a season."""
+"""A loam with only a quarter of its humus, whose microlife does not recover within a season."""
 
 STOCKS = {
     "available_N#g": "(1, 4)",
@@ -60,7 +61,7 @@ STOCKS = {
     "available_C#g": "(0.3, 1)",
 }
 PLANS = {"nothing": (0.0, 0.0), "one slow shot": (FERTILIZER_KG, 0.0), "four fast shots": (0.0, FERTILIZER_KG / SHOTS)}
-"""Kilograms of the slow fertilizer, and of the fast one at a time."""
+"""Kilograms of slow fertilizer, and kilograms per dose of fast fertilizer."""
 
 
 def run(
@@ -70,7 +71,7 @@ def run(
     crops: Sequence[str] = CROPS,
     seed: int = REPORTED,
 ) -> list[Table]:
-    """Tabulate yield by crop, health of the soil and fertilizer, and its claims; `progress` counts crops."""
+    """Tabulate yield by crop, soil health and fertilizer, and the claims; `progress` counts crops."""
     groups = ([case for soil in HEALTH for case in _make_cases(crop, soil)] for crop in crops)
     found = run_yields(groups, fertilize, replicates, seed, progress)
     if out is not None:
@@ -83,7 +84,7 @@ def run(
 
 
 def fertilize(treatment: tuple[jax.Array, ...], state: FarmState) -> list[TreatmentOrder]:
-    """Water when dry; give the slow fertilizer on the first day, the fast one weekly until its parts are given."""
+    """Water when dry; give slow fertilizer on the first day, and fast fertilizer weekly until all doses are given."""
     slow, fast, level = treatment
     stage, given = crop_of(state).stage, state.fields[0][4].total.sum()
     growth = jnp.any(stage == Stage.GROW) & (given < (SHOTS / 2 - 0.5) * fast)

@@ -1,9 +1,8 @@
 """The two results of the fisheries paper, with our numbers next to the published ones.
 
 Quotas: gym_fishing's `fishing-v1` with sigma 0.1, 99 harvests from 0.75. Tipping point: `conservation-v6`, 500 years.
-Published figures are means and standard deviations over replicates, from the paper's own result files
-(Lapeyrolerie et al. 2022); those marked "replica" were measured on a replica of the published code with the
-published agent's weights.
+Published figures are means and standard deviations over replicates, from the paper's own result files (Lapeyrolerie et
+al. 2022); figures marked "replica" were measured on a replica of the published code with the published agent's weights.
 """
 
 from __future__ import annotations
@@ -35,15 +34,15 @@ HARVESTS, YEARS = 99, 500
 TITLES = {"quota": "quota problem, 99 harvests", "tipping": "tipping point, 500 years"}
 
 TRAINING_SEED, TEST_SEED = 0, 70_001
-"""Seeds of the training of an agent and of the reported episodes, which were not used to choose its settings."""
+"""Seeds for training an agent and for the reported episodes, which were not used to choose its settings."""
 
 
 Rules = Mapping[tuple[str, str], Policy | None]
-"""Policies by their name and published return; None for an agent with a published return only."""
+"""Policies by name and published return; None for an agent that has only a published return."""
 
 
 class PolicyReturn(NamedTuple):
-    """A policy on a problem: the published return, if there is one, and ours."""
+    """A policy on a problem: the published return, if any, and ours."""
 
     problem: str
     policy: str
@@ -63,9 +62,9 @@ def run(
 
     Args:
         replicates, out, progress: as in every study; progress counts policies.
-        train_steps: years of training of a PPO agent on the quota problem (needs the extra `sb3`); 0 for none.
-            200 000 come close to the optimum; the published TD3 agent had 300 000.
-        seed: seed of the reported episodes, the same for all policies; an agent is trained on other ones.
+        train_steps: years of training of a PPO agent on the quota problem (needs the extra `sb3`); 0 for none. 200 000
+            years come close to the optimum; the published TD3 agent was trained for 300 000.
+        seed: seed of the reported episodes, which are the same for all policies; agents are trained on other episodes.
     """
     rows = []
     for row in (*_run_quotas(replicates, train_steps, seed), *_run_tipping(replicates, seed)):
@@ -79,7 +78,7 @@ def run(
 
 
 def _format_return(row: PolicyReturn) -> str:
-    """Format our figure, empty for an agent with a published figure only."""
+    """Format our figure; empty for an agent that has only a published figure."""
     return "" if np.isnan(row.mean) else f"{row.mean:.3f} ± {row.sd:.3f}"
 
 
@@ -96,8 +95,8 @@ def tune_rule(
 ) -> tuple[tuple[float, ...], float]:
     """Tune a rule's numbers for the best mean return, by the cross-entropy method; return both.
 
-    `build(env, *numbers)` makes the policy. All candidates run on the same episodes, so their difference
-    comes from the rule. Returns the mean of the final elite, within [low, high].
+    `build(env, *numbers)` makes the policy. All candidates run on the same episodes, so only the rule makes a
+    difference. Returns the mean of the final elite, within [low, high].
     """
     ends = np.asarray([low, high], np.float64)
     rng = np.random.default_rng(int(jax.random.bits(key)))
@@ -114,12 +113,12 @@ def tune_rule(
 
 
 def make_quota_problem(harvests: int = HARVESTS) -> FishingModel:
-    """Make the published quota problem: logistic growth, additive noise in proportion to the escapement."""
+    """Make the published quota problem: logistic growth, with additive noise proportional to the escapement."""
     return make("logistic-v0", noise={"kind": "proportional", "sigma": 0.1}, Tmax=harvests)
 
 
 def make_tipping_problem() -> DriverModel:
-    """Make the published tipping problem: a worth that saturates, noise of median one, the driver hidden."""
+    """Make the published tipping problem, with a saturating benefit, noise with median one, and a hidden driver."""
     env = make("driver-v1", satiation=1.0, noise={"kind": "median-lognormal", "sigma": 0.2}, Tmax=YEARS)
     assert isinstance(env, DriverModel)
     return env
@@ -143,7 +142,7 @@ def _run_quotas(replicates: int, train_steps: int, seed: int) -> Iterator[Policy
 
 
 def _solve_undiscounted(env: FishingModel) -> Solution:
-    """Solve for the optimal sum of rewards over the horizon, which is the reported return."""
+    """Solve for the optimal undiscounted sum of rewards over the horizon, since this is the reported return."""
     return solve(env, years=int(env.params.horizon), discount=1.0)
 
 
@@ -165,7 +164,7 @@ def _run_tipping(replicates: int, seed: int) -> Iterator[PolicyReturn]:
 
 
 def run_rules(problem: str, env: FishingModel, rules: Rules, seed: int, replicates: int) -> Iterator[PolicyReturn]:
-    """Run each policy in the same episodes, beginning with that of `reset(seed=seed)`."""
+    """Run each policy in the same episodes, starting with the episode of `reset(seed=seed)`."""
     for (name, published), rule in rules.items():
         found = evaluate(env, rule, seed_key(seed), replicates, int(env.params.horizon)).returns if rule else [np.nan]
         yield _make_row(problem, name, published, np.asarray(found))
@@ -176,7 +175,7 @@ def _make_row(problem: str, name: str, published: str, returns: np.ndarray) -> P
 
 
 def _train_and_run(env: FishingModel, steps: int, replicates: int, seed: int) -> np.ndarray:
-    """Train a PPO agent in 32 environments and return its returns; each replicate is one episode of its mean action."""
+    """Train a PPO agent in 32 environments; return its returns, one episode with its mean actions per replicate."""
     check_extras("train_steps", sb3="stable_baselines3")
     from stable_baselines3 import PPO
 
@@ -200,7 +199,7 @@ def _train_and_run(env: FishingModel, steps: int, replicates: int, seed: int) ->
 
 
 def _write_table(rows: list[PolicyReturn], path: Path) -> None:
-    """Write a row per policy; mean and sd are missing where only the published figure is known."""
+    """Write a row per policy; mean and sd are missing if only the published figure is known."""
     columns = zip(PolicyReturn._fields, zip(*rows, strict=True), strict=True)
     write_columns(path, {name: [None if value != value else value for value in values] for name, values in columns})
 

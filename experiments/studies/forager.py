@@ -1,7 +1,8 @@
-"""Continual learning in a changing world: a fixed agent and a learner through one long life each.
+"""Continual learning in a changing world: a fixed agent and a learner, each over one long life.
 
-The world is `relearning-v1` observed as objects, with foods that change sign every 10,000 steps. The fixed agent plans
-with the first reward of each food; the learner is linear Q-learning on the view, never stopped and never reset.
+The world is `relearning-v1` observed as objects, with foods whose rewards change sign every 10,000 steps. The fixed
+agent plans with the first reward of each food. The learner uses linear Q-learning on the view, without interruption or
+reset.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ PERIOD, WINDOW = 20_000, 2_500
 STEP_SIZE, DISCOUNT, EXPLORE = 1e-2, 0.9, 0.1
 
 STRAY = 0.1
-"""Share of steps that the greedy agent takes at random, around what hurts: else a wall would hold it for ever."""
+"""Fraction of steps that the greedy agent takes at random, so that it is not stuck behind a wall forever."""
 
 
 def run(
@@ -45,7 +46,7 @@ def run(
     steps: int = 100_000,
     seed: int = 0,
 ) -> Table:
-    """Tabulate the reward per step by half period, mean and standard error over `replicates` seeds.
+    """Tabulate the reward per step by half period, with mean and standard error over `replicates` seeds.
 
     Args:
         replicates, out, progress: as in every study; progress counts agents.
@@ -89,7 +90,7 @@ def make_agents(env: Forager) -> dict[str, Policy]:
 
 
 def run_lives(env: Forager, policy: Policy, replicates: int, steps: int, seed: int) -> np.ndarray:
-    """Return the rewards of each life, (replicates, steps); the first is the life of `reset(seed=seed)`."""
+    """Return the rewards of each life, (replicates, steps); the first life is the one of `reset(seed=seed)`."""
     return np.asarray(_live(env, steps, policy.traced(), evaluation_keys(seed, range(replicates)))).T
 
 
@@ -103,7 +104,7 @@ def _live(env: Forager, steps: int, policy: Policy, keys: jax.Array) -> jax.Arra
 
 @dataclass(frozen=True)
 class _Greedy:
-    """A step towards the nearest object in view that pays, around what hurts if another way is as short."""
+    """Goes towards the nearest rewarding object in view, around harmful ones if another way is equally short."""
 
     env: Forager
     worth: tuple[float, ...]
@@ -124,12 +125,12 @@ class _Greedy:
 
 
 def greedy(env: Forager) -> Policy:
-    """Towards the nearest object in view that pays; a random step where none is in view."""
+    """Return the policy that goes towards the nearest rewarding object in view, or at random if there is none."""
     return Policy((), _Greedy(env, find_first_worth(env)))
 
 
 class Learned(NamedTuple):
-    """The weights of each action, float32 (4, features), and the last features and action."""
+    """The weights for each action, float32 (4, features), and the last features and action."""
 
     weights: jax.Array
     features: jax.Array
@@ -137,7 +138,7 @@ class Learned(NamedTuple):
 
 
 def make_learner(env: Forager) -> Policy:
-    """Return Q-learning during its life, linear in the channels of the view (Watkins 1989, semi-gradient)."""
+    """Return a Q-learner that learns as it acts, linear in the view's channels (Watkins 1989, semi-gradient)."""
     features = 1 + gymnasium.spaces.flatdim(env.observation_space)
     weights = jnp.zeros((4, features), jnp.float32)
     return Policy(Learned(weights, weights[0], jnp.int32(0)), _choose, _learn)

@@ -1,13 +1,13 @@
-"""Corn and beans on one plot: what both yield together, relative to each crop alone, by when the corn is sown.
+"""Corn and beans on one plot: their joint yield relative to each crop alone, by the time at which corn is sown.
 
-The land equivalent ratio (Mead and Willey 1980) is the area that the crops alone need for the yield of one unit of the
-mixture: the sum of the relative yields, each to the best stand of its crop alone. Crops of different height that grow
-in the same weeks take light, water and nutrients from each other; sown one after the other (relay intercropping), each
-has them to itself for a part of its life. In experiments the ratio is 1.22 on average, and rises with that part where
-one crop is of the C3 and the other of the C4 kind, as beans and corn are (Yu et al. 2015, a meta-analysis).
+The land equivalent ratio (Mead and Willey 1980) is the area that the sole crops need to match the yield of one unit of
+the mixture: the sum of the crops' yields, each relative to its best stand alone. Crops of different heights that grow
+in the same weeks take light, water and nutrients from each other. If one is sown later (relay intercropping), each has
+them to itself for part of its life. In experiments, the ratio is 1.22 on average, and it rises with that part if one
+crop is C3 and the other C4, like beans and corn (Yu et al. 2015, a meta-analysis).
 
-Nothing was chosen for this study: the shade of a canopy on its neighbour by the height of both is the only coupling
-beyond the shared soil.
+No parameter was chosen for this study. Apart from the shared soil, the crops interact only through shade, which depends
+on the height of both canopies.
 """
 
 from __future__ import annotations
@@ -45,18 +45,18 @@ from .common.variants import Variant, variants_table
 CORN, BEANS = "Plant-0", "Plant-1"
 BEAN_SEEDS, CORN_SEEDS = (15, 20, 25), (10, 15, 20)
 LEADS = (0, 10, 20, 30, 40)
-"""Height of the beans, cm, at which the corn of a mixture is sown."""
+"""Heights of the beans, cm, at which the corn of a mixture is sown."""
 
 SHOWN_LEAD = 20
-"""The lead that the claims are about."""
+"""The lead for which the claims are stated."""
 
 SHARE = (20, 20)
-"""Seeds of corn and beans in a mixture: as many of each as in its best stand alone."""
+"""Seeds of corn and beans in a mixture: the same number of each as in its best stand alone."""
 
 SPACING = 20.0
 DRY_DAY_LITRES = 15.0
 LAST_SOWING, LAST_AGAIN = 60, 100
-"""Days from the start: the last ones for a first sowing, and for beans that follow beans."""
+"""Latest days, from the start, for a first sowing and for beans that follow beans."""
 
 VARIANTS = {
     "as in the study": Variant(weather="seattle"),
@@ -70,13 +70,13 @@ VARIANTS = {
 
 
 class Plan(NamedTuple):
-    """The sowing of both crops, and the water.
+    """The sowing of both crops, and the watering.
 
     Attributes:
         corn, beans: numbers of seeds.
         lead: height of the beans, cm, from which corn is sown.
-        again: whether beans follow beans that were harvested.
-        level: water of the plot, L, below which it is watered.
+        again: whether beans are sown again after a harvest of beans.
+        level: water in the plot, L, below which it is watered.
     """
 
     corn: Any
@@ -93,9 +93,9 @@ def run(
     seed: int = REPORTED,
     variants: bool = False,
 ) -> list[Table]:
-    """Tabulate the yields of both crops, alone and together, with the land equivalent ratio, and the claims.
+    """Tabulate the yields of both crops alone and together, the land equivalent ratio, and the claims.
 
-    `progress` counts farms. With `variants` also the first claim on other farms, `VARIANTS`.
+    `progress` counts farms. With `variants`, the first claim is also tested on other farms, `VARIANTS`.
     """
     cases = _make_cases("as in the study")
     kg = run_both(cases, replicates, seed)
@@ -122,7 +122,7 @@ def run_both(cases: Sequence[Case], replicates: int, seed: int) -> np.ndarray:
 
 
 def tend_both(plan: Plan, state: FarmState) -> list[TreatmentOrder]:
-    """Sow by the plan, water what stands on dry soil, and harvest what is ripe."""
+    """Sow by the plan, water crops on dry soil, and harvest ripe crops."""
     _, soil, corn, beans, *_ = state.fields[0]
     early, still = state.day < LAST_SOWING, state.day < LAST_AGAIN
     sow_corn = _is_free(corn) & ~_is_harvested(corn) & (plan.corn > 0) & (beans.size >= plan.lead).any() & early
@@ -139,15 +139,15 @@ def tend_both(plan: Plan, state: FarmState) -> list[TreatmentOrder]:
 
 
 def watch_harvests(state: FarmState, report: DayReport) -> dict[str, jax.Array]:
-    """Keep the harvest of each crop so far, kg."""
+    """Record the harvest of each crop so far, kg."""
     _, _, corn, beans, *_ = state.fields[0]
     return {"corn": corn.harvest_weight.sum(), "beans": beans.harvest_weight.sum()}
 
 
 def compute_ratio(corn: np.ndarray, beans: np.ndarray, sole_corn: np.ndarray, sole_beans: np.ndarray) -> np.ndarray:
-    """Return the land equivalent ratio of yields (..., seasons); those of the crops alone are (stands, seasons).
+    """Return the land equivalent ratio of yields (..., seasons); yields of sole crops are (stands, seasons).
 
-    The best stand alone is that with the largest mean.
+    The best stand alone is the one with the largest mean.
     """
     return corn.mean(-1) / sole_corn.mean(-1).max() + beans.mean(-1) / sole_beans.mean(-1).max()
 
@@ -172,7 +172,7 @@ def _make_farm(name: str) -> FarmModel:
 
 
 def _make_cases(name: str) -> list[Case]:
-    """Make the stands of each crop alone, beans twice, then the mixtures."""
+    """Make the stands of each crop alone (beans in two ways), then the mixtures."""
     env = _make_farm(name)
     level = find_water_level(env, 0.7)
     plans = [("corn alone", n, 0, 0, 0) for n in CORN_SEEDS]
@@ -190,7 +190,7 @@ def _name_stand(sown: str, lead: int, again: int) -> str:
 
 
 def _split(kg: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the yields of the stands of corn alone and of beans alone, and (leads, 2, seasons) of the mixtures."""
+    """Return the yields of the corn stands, of the bean stands, and of the mixtures, (leads, 2, seasons)."""
     corn = len(CORN_SEEDS)
     return kg[:corn, 0], kg[corn : -len(LEADS), 1], kg[-len(LEADS) :]
 
@@ -228,7 +228,7 @@ def _make_claims(kg: np.ndarray) -> list[Claim]:
 
 
 def _draw(kg: np.ndarray, path: Path) -> None:
-    """Draw the relative yields of both crops over the lead of the beans."""
+    """Draw the relative yields of both crops against the lead of the beans."""
     sole_corn, sole_beans, mixtures = _split(kg)
     relative = mixtures.mean(-1).T / np.asarray([[sole_corn.mean(-1).max()], [sole_beans.mean(-1).max()]])
     with open_figure(path, 6, 3.6) as figure:

@@ -1,8 +1,8 @@
-"""Observation costs: on farms where every observed number costs, how often is it best to observe?
+"""Observation costs: how often is it best to observe, if every observed number has a price?
 
-Each farmer follows the same rules on this morning's observations; they differ in how often they observe. At one end a
-farmer observes everything every day; at the other one waters and harvests by the calendar and the rain gauge, which are
-free. Observations do not depend on their price, so that all prices share one set of seasons.
+All farmers follow the same rules, based on the morning's observations, but differ in how often they observe. At one
+extreme, a farmer observes everything every day; at the other, a farmer waters and harvests by the calendar and the rain
+gauge, which are free. Observations do not depend on their price, so one set of seasons serves all prices.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ from .common.report import open_figure, write_seasons
 
 FREE = ("day#int365", "rain/amount#mm", "consecutive_dry#day")
 PRICE = 0.003
-"""The price of an observed number in `paid-looks-1x1-v1`, and here on the other farms."""
+"""The price of an observed number in `paid-looks-1x1-v1`, used here for the other farms too."""
 
 PRICES = (0.0, 0.0003, 0.001, PRICE, 0.01, 0.03)
 LOOK_INTERVALS = (1, 2, 3, 5, 7, 10, 14, 21, 28)
-"""Days between two observations."""
+"""Days from one observation to the next."""
 
 NO_DAY = 365
-"""A day of the year that no season reaches."""
+"""A day of the year that is after every season."""
 
 BLIND = tuple((every, harvest) for every in (3, 5, 8, 14) for harvest in (190, 205, 220, 235, 250))
-"""Farmers who observe the calendar and the rain only: days between waterings, and the day of the harvest."""
+"""Farmers who observe only the calendar and the rain: days between waterings, and day of harvest."""
 
 TUNING_SEED, TEST_SEED = 61, 8_061
-"""Seeds: the best farmer is chosen on seasons of the first, returns are from the second."""
+"""Seeds: the best farmer is chosen on seasons of the first seed; returns are from the second."""
 
 Ref = tuple[str, str]
 """An entity and a variable."""
@@ -54,13 +54,13 @@ Gate = tuple[int, int]
 
 
 class PaidFarm(NamedTuple):
-    """A farm of the catalogue, on which observations cost.
+    """A catalogue farm on which observations have a price.
 
     Attributes:
-        needed: variables in the rules, each with its gate.
-        other: other variables that can be observed.
-        water: litres of a watering by the calendar.
-        acts: rules of what to do on what was observed; None for the expert's rules.
+        needed: variables that the rules use, each with its gate.
+        other: other observable variables.
+        water: litres per watering by the calendar.
+        acts: rules that act on observations; None for the expert's rules.
     """
 
     needed: dict[Ref, Gate]
@@ -90,9 +90,9 @@ PAID_FARMS = {
 
 
 class Arm(NamedTuple):
-    """A farmer: days between observations of the needed and the other variables, and between waterings by the calendar.
+    """A farmer, with days between observations of needed variables, of other variables, and between calendar waterings.
 
-    `harvest` is the day of the year of a harvest by the calendar.
+    `harvest` is the day of the year on which the farmer harvests by the calendar.
     """
 
     name: str
@@ -103,7 +103,7 @@ class Arm(NamedTuple):
 
 
 class ArmSeasons(NamedTuple):
-    """The seasons of an arm: return before observation costs, and numbers observed; (replicates,) each."""
+    """The seasons of an arm: returns before observation costs, and counts of observed numbers, each (replicates,)."""
 
     game: str
     arm: Arm
@@ -111,7 +111,7 @@ class ArmSeasons(NamedTuple):
     seen: np.ndarray
 
     def at(self, price: float) -> np.ndarray:
-        """Return the returns where an observed number costs `price`."""
+        """Return the returns if each observed number costs `price`."""
         return self.gross - price * self.seen
 
 
@@ -124,14 +124,14 @@ def run(
     blind: Sequence[tuple[int, int]] = BLIND,
     seed: int = TEST_SEED,
 ) -> Table:
-    """Tabulate the best farmer at each price, with those who observe everything daily and nothing at all.
+    """Tabulate the best farmer at each price, and the farmers who observe everything daily or nothing.
 
     Args:
         replicates, out, progress: as in every study; progress counts farmers.
         games: names of farms.
-        days: days between two observations.
-        blind: days between waterings and the day of the harvest of farmers who observe nothing.
-        seed: seed of the reported seasons; the best farmer is chosen on other ones.
+        days: days from one observation to the next.
+        blind: days between waterings and day of harvest, for farmers who observe nothing.
+        seed: seed of the reported seasons; the best farmer is chosen on other seasons.
     """
     arms = [Arm("everything, daily", 1, 1), *(Arm(f"needed, every {n} days", n) for n in days)]
     arms += [Arm(f"nothing; water every {w} days, harvest on day {h}", water=w, harvest=h) for w, h in blind]
@@ -159,7 +159,7 @@ def find_best_blind_arm(tuned: Sequence[ArmSeasons]) -> int:
 
 
 def make_paid_farm(name: str) -> FarmModel:
-    """Make a farm of the catalogue on which observations cost."""
+    """Make a catalogue farm on which observations have a price."""
     game = PAID_FARMS[name]
     free, paid = (
         [f"{entity}.{key}" for entity, key in refs]
@@ -170,7 +170,7 @@ def make_paid_farm(name: str) -> FarmModel:
 
 
 def make_farmer(name: str, env: FarmModel, arm: Arm) -> Policy:
-    """Make a farmer: observations, then rules on them, those of the farm's expert by default, then the calendar."""
+    """Make a farmer: observations, rules that act on them (by default, the farm expert's), then the calendar."""
     game = PAID_FARMS[name]
     acts = [rule for rule in env.spec.expert if rule.do]
     if game.acts is not None:
@@ -191,18 +191,18 @@ def _observe(ref: Ref, every: int | None, day: int, dry: int) -> OrderRule:
 
 
 def _start_day(every: int | None, day: int = 1) -> int:
-    """Return the first day of the year of something regular, `NO_DAY` if it is never done."""
+    """Return the first day of the year for a regular action; `NO_DAY` if it is never done."""
     return NO_DAY if every is None else day
 
 
 def _make_rule(what: dict[str, Any], day: int, dry: int = 0, every: int = 1) -> OrderRule:
-    """Make a rule by calendar and rain gauge: from a day on, after so many dry days, every so many days."""
+    """Make a rule by calendar and rain gauge: from `day` on, after `dry` dry days, every `every` days."""
     when = f"Weather-0.day#int365 >= {day} and Weather-0.consecutive_dry#day >= {dry}"
     return OrderRule.model_validate({"when": when, "every#day": every, **what})
 
 
 def _run_arms(game: str, arms: Sequence[Arm], seed: int, replicates: int, progress: Progress) -> list[ArmSeasons]:
-    """Run the seasons of each arm, the same ones for all; their farms share one compiled program."""
+    """Run the same seasons with each arm; the farms share one compiled program."""
     env, found = make_paid_farm(game), []
     for arm in arms:
         seasons = evaluate(CostLog(env), make_farmer(game, env, arm), seed_key(seed), replicates, horizon(env))
@@ -234,7 +234,7 @@ def _draw(tuned: Sequence[Sequence[ArmSeasons]], found: Sequence[Sequence[ArmSea
 
 
 def _draw_arms(axes: Any, tuned: Sequence[ArmSeasons], found: Sequence[ArmSeasons]) -> None:
-    """Draw the return by the numbers observed, at some prices."""
+    """Draw the return against the count of observed numbers, at several prices."""
     looking = [i for i in range(len(found) - 1, 0, -1) if found[i].arm.needed]
     shown = [find_best_blind_arm(tuned), *looking, 0]
     seen = [found[i].seen.mean() for i in shown]
@@ -253,7 +253,7 @@ def _draw_arms(axes: Any, tuned: Sequence[ArmSeasons], found: Sequence[ArmSeason
 
 
 def _draw_prices(axes: Any, tuned: Sequence[ArmSeasons], found: Sequence[ArmSeasons]) -> None:
-    """Draw the numbers that the best farmer observes, by their price."""
+    """Draw how many numbers the best farmer observes, by price."""
     prices = np.geomspace(1e-4, 0.1, 61)
     best = [found[find_best_arm(tuned, price)].seen.mean() for price in prices]
     axes.step(prices, best, where="mid")

@@ -1,9 +1,10 @@
-"""The value of memory: agents that differ only in their memory, on partly observed fisheries.
+"""The value of memory: agents that differ only in their memory, on partially observed fisheries.
 
-In `logistic-survey-v0` a survey errs by a fifth and quotas are not kept; in `driver-v1` the driver of the
-tipping point is never observed. Each agent is a small network trained by the gradient of its return through the
-simulator, on the same episodes with the same step sizes. The memoryless one gets the last survey; the stacked one the
-last eight with its actions; the recurrent one the last survey and the memory of a gated unit.
+In `logistic-survey-v0`, surveys have an error of about a fifth and quotas are not kept exactly; in `driver-v1`, the
+driver of the tipping point is never observed. Each agent is a small network trained with the gradient of its return
+through the simulator, on the same episodes with the same step sizes. The memoryless agent gets the last survey, the
+stacked agent the last eight surveys and actions, and the recurrent agent the last survey and the memory of a gated
+recurrent unit.
 """
 
 from __future__ import annotations
@@ -32,16 +33,16 @@ from harvestgym.fishing.model import FishingModel
 from .common.report import open_figure, write_columns
 
 FISHERIES = {"logistic-survey-v0": "escapement", "driver-v1": "steady"}
-"""The fisheries, each with a rule without memory that does well there."""
+"""The fisheries, each with a memoryless rule that does well."""
 
 AGENTS = ("memoryless", "stacked", "recurrent")
 UNITS, DEPTH, TRAINING_EPISODES = 16, 8, 32
 TRAINING_SEED, TEST_SEED = 5, 80_001
-"""Seeds: agents learn on episodes of the first, results are from the second."""
+"""Seeds: agents learn on episodes of the first seed; results are from the second."""
 
 
 class AgentReturns(NamedTuple):
-    """The returns of an agent on a fishery; (trainings, episodes), the episodes being the same for all agents."""
+    """The returns of an agent on a fishery, (trainings, episodes); all agents have the same episodes."""
 
     fishery: str
     agent: str
@@ -57,14 +58,14 @@ def run(
     games: Sequence[str] = tuple(FISHERIES),
     seed: int = TEST_SEED,
 ) -> Table:
-    """Tabulate the return of each agent, and its gain over the memoryless one on the same episodes.
+    """Tabulate the return of each agent, and its gain over the memoryless agent on the same episodes.
 
     Args:
         replicates, out, progress: as in every study; progress counts agents and rules.
         updates: steps of gradient ascent (needs the extra `train`).
-        trainings: how often each agent is trained, from other weights and on other episodes.
+        trainings: number of training runs per agent, with different initial weights and episodes.
         games: names of fisheries.
-        seed: seed of the reported episodes; agents are trained on other ones.
+        seed: seed of the reported episodes; agents are trained on other episodes.
     """
     found = []
     for game in games:
@@ -87,14 +88,14 @@ def run(
 
 
 def find_gain(found: Sequence[AgentReturns], game: str, agent: str, than: str = "memoryless") -> np.ndarray:
-    """Return the gain of an agent over another in each episode, mean over trainings; (episodes,)."""
+    """Return the gain of one agent over another in each episode, as a mean over training runs; (episodes,)."""
     mine, other = (next(f for f in found if (f.fishery, f.agent) == (game, name)) for name in (agent, than))
     return mine.returns.mean(0) - other.returns.mean(0)
 
 
 @dataclass(frozen=True)
 class Agent:
-    """A network with one hidden layer on the features of an agent; the carry is its memory and its last action."""
+    """A network with one hidden layer on the agent's features; the carry is its memory and its last action."""
 
     kind: str
 
@@ -110,7 +111,7 @@ class Agent:
         return {"memoryless": 1, "stacked": 2 * DEPTH, "recurrent": 1 + UNITS}[self.kind]
 
     def weights(self, key: jax.Array) -> dict[str, jax.Array]:
-        """Draw weights with which the agent at first catches little, for any observation."""
+        """Draw initial weights with which the agent catches little for any observation."""
         shapes = {"in": (self.features, UNITS), "out": (UNITS, 1)}
         shapes |= {"gate": (2 + UNITS, 2 * UNITS), "new": (2 + UNITS, UNITS)} if self.kind == "recurrent" else {}
         pairs = zip(jax.random.split(key, len(shapes)), shapes.items(), strict=True)
@@ -141,14 +142,14 @@ def _layer(weights: Any, name: str, x: jax.Array) -> jax.Array:
 
 
 def _gated(weights: Any, memory: jax.Array, now: jax.Array) -> jax.Array:
-    """Return the gated recurrent unit of Cho et al. (2014)."""
+    """Apply the gated recurrent unit of Cho et al. (2014)."""
     keep, reset = jnp.split(jax.nn.sigmoid(_layer(weights, "gate", jnp.concatenate([now, memory]))), 2)
     new = jnp.tanh(_layer(weights, "new", jnp.concatenate([now, reset * memory])))
     return keep * memory + (1 - keep) * new
 
 
 def train_agents(env: FishingModel, kind: str, updates: int, trainings: int) -> list[Policy]:
-    """Train an agent several times; return the policy of each training."""
+    """Train an agent several times; return the policy of each training run."""
     keys = jax.random.split(jax.random.key(TRAINING_SEED), trainings)
     trained = _train(env, Agent(kind), int(env.params.horizon), updates, env.params, keys)
     each = [jax.tree.map(lambda leaf, i=i: leaf[i], trained) for i in range(trainings)]
@@ -156,13 +157,13 @@ def train_agents(env: FishingModel, kind: str, updates: int, trainings: int) -> 
 
 
 def run_policy(env: FishingModel, policy: Policy, replicates: int, seed: int) -> np.ndarray:
-    """Return the returns of a policy in episodes that begin with that of `reset(seed=seed)`; (episodes,)."""
+    """Return a policy's returns, (episodes,); the first episode is the one of `reset(seed=seed)`."""
     return np.asarray(evaluate(env, policy, seed_key(seed), replicates, int(env.params.horizon)).returns)
 
 
 @partial(jax.jit, static_argnums=(0, 1, 2, 3))
 def _train(env: FishingModel, agent: Agent, years: int, updates: int, params: Any, keys: jax.Array) -> Any:
-    """Return the weights after each training; all run in one batch."""
+    """Return the weights after each training run; all runs are one batch."""
     check_extras("updates", train="optax")
     import optax
 
@@ -185,7 +186,7 @@ def _train(env: FishingModel, agent: Agent, years: int, updates: int, params: An
 
 
 def _mean_return(env: FishingModel, agent: Agent, years: int, params: Any, weights: Any, key: jax.Array) -> jax.Array:
-    """Return the mean return of some episodes of `years`, a smooth function of the weights."""
+    """Return the mean return over some episodes of `years` years, a smooth function of the weights."""
 
     def episode(key: jax.Array) -> jax.Array:
         begin, later = jax.random.split(key)

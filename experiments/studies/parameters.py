@@ -1,7 +1,7 @@
-"""Parameters: how many have a source, and which of the others matter to the yield.
+"""Parameters: how many have a source, and which of the others affect the yield.
 
-The first table counts every number of the parameter files once, where it is stated. The second varies each number of a
-crop and its soil that has no source by a fifth, up and down, near Montpellier, in a moist and in a dry soil.
+The first table counts every number in the parameter files once, where it is stated. For the second, each number of a
+crop and its soil that has no source is raised and lowered by a fifth, near Montpellier, in moist and in dry soil.
 """
 
 from __future__ import annotations
@@ -31,24 +31,24 @@ from .common.report import open_figure, write_columns
 from .common.trials import APRIL, CROPS, REPORTED, Case, find_water_level, make_trial_farm, run_seasons, watch_harvest
 
 ORIGINS = ("published", "calibrated", "the paper", "reference implementation", "none")
-"""Kinds of source: the literature; a published number that the value was fitted to; the Farm-Gym paper; its reference
-implementation; none of a chosen value."""
+"""Kinds of source: the literature; a published number to which the value was fitted; the Farm-Gym paper; its reference
+implementation; none, if the value was chosen."""
 
 NOT_NUMBERS = ("source", "extends", "site", "table", "generate")
 CITED = ("FAO", "Monteith", "WMO")
-"""Begin sources that name the reference implementation besides."""
+"""Sources that begin with these words are published, even if they also name the reference implementation."""
 
 SENSITIVITY_SOIL = "loam"
 STEP = 0.2
 WATER_LEVELS = {"moist": 0.75, "dry": 0.3}
-"""Share of the extractable water below which the crop is watered."""
+"""Fraction of the extractable water below which the crop is watered."""
 
 MATTERS = 5.0
-"""% of the yield for a fifth of the parameter: less than a quarter of a proportional response."""
+"""Effect of a parameter change by a fifth on the yield, in %, from which the parameter matters: a quarter of 20 %."""
 
 
 class Effect(NamedTuple):
-    """The effect of a number without a source: relative change of the mean yield, (levels, lower and higher)."""
+    """The effect of a number without a source: relative change of the mean yield, (water levels, lower and higher)."""
 
     crop: str
     name: str
@@ -68,7 +68,7 @@ def run(
     crops: Sequence[str] = CROPS,
     seed: int = REPORTED,
 ) -> list[Table]:
-    """Tabulate the sources by kind of entity, and the effect of each number without one; progress counts crops."""
+    """Tabulate sources by kind of entity, and the effect of each number without a source; `progress` counts crops."""
     effects: list[Effect] = []
     for crop in crops:
         effects += measure_effects(crop, replicates, seed)
@@ -80,7 +80,7 @@ def run(
 
 
 def count_sources() -> dict[str, Counter[str]]:
-    """Count the numbers that each kind's parameter file states, by origin."""
+    """Count the numbers stated in each kind's parameter file, by origin."""
     folder = Path(harvestgym.farm.entities.__path__[0])
     files = sorted(path for path in folder.glob("*/*.yaml") if path.stem == path.parent.name)
     return {path.stem: Counter(_iterate_file(path)) for path in files}
@@ -93,12 +93,12 @@ def _iterate_file(path: Path) -> Iterator[str]:
 
 
 def iterate_origins(stated: Mapping[str, Any], inherited: Mapping[str, Any], source: str = "") -> Iterator[str]:
-    """Yield the origin of each number that a set states; a source may stand in a set that it extends.
+    """Yield the origin of each number in a set; its source may be in a set that it extends.
 
     Args:
         stated: a mapping of a parameter file.
-        inherited: the same with what it extends.
-        source: that of the mapping around it.
+        inherited: the same mapping merged with what it extends.
+        source: the source of the enclosing mapping.
     """
     source = str(inherited.get("source", source))
     for key, value in stated.items():
@@ -114,14 +114,14 @@ def iterate_origins(stated: Mapping[str, Any], inherited: Mapping[str, Any], sou
 
 
 def is_open_end(key: str, value: Any, window: Mapping[str, Any]) -> bool:
-    """Return whether this is the infinite end of a window, or the zero at which a load or a lack begins."""
+    """Return whether a value is the infinite end of a window, or the zero at which a load or deficit begins."""
     if isinstance(value, float) and math.isinf(value):
         return True
     return key == "high" and value == 0 and window.get("low") == -math.inf
 
 
 def find_origin(source: str) -> str:
-    """Return the origin that the text of a source names."""
+    """Return the origin that a source text names."""
     if source.startswith("calibrated"):
         return "calibrated"
     if not source or "chosen" in source:
@@ -132,7 +132,7 @@ def find_origin(source: str) -> str:
 
 
 def measure_effects(crop: str, replicates: int, seed: int, only: Sequence[str] | None = None) -> list[Effect]:
-    """Vary each number of a crop and its soil that has no source; `only` these paths."""
+    """Vary each number of a crop and its soil that has no source; `only` limits the paths."""
     entities = [("Weather", "montpellier"), ("Soil", SENSITIVITY_SOIL), ("Plant", crop), ("Pollinators", "bee")]
     env = make_trial_farm(entities, day=APRIL, days=SEASON_DAYS)
     numbers = {path: value for path, value in find_unsourced(env).items() if only is None or path in only}
@@ -148,7 +148,7 @@ def measure_effects(crop: str, replicates: int, seed: int, only: Sequence[str] |
 
 
 def change_numbers(env: FarmModel, changed: Mapping[str, float]) -> FarmModel:
-    """Return the farm with other numbers at some paths; unchanged if one is out of its range."""
+    """Return the farm with different numbers at some paths; unchanged if a number is out of range."""
     try:
         return replace(env, defaults=fitted(env, changed))
     except ConfigError:
@@ -156,7 +156,7 @@ def change_numbers(env: FarmModel, changed: Mapping[str, float]) -> FarmModel:
 
 
 def find_unsourced(env: FarmModel) -> dict[str, float]:
-    """Return the numbers of a trial farm's crop and soil that have no source, by path; those of 0 cannot be varied."""
+    """Return a trial farm's crop and soil numbers without a source, by path, except 0, which cannot be varied."""
     found = {}
     for table in parameter_tables(env):
         owner = table.title.removeprefix("Parameters of ")
@@ -200,7 +200,7 @@ def _write(effects: Sequence[Effect], path: Path) -> None:
 
 
 def _draw(effects: Sequence[Effect], path: Path) -> None:
-    """Draw the size of every effect, the largest first, and the limit of those that matter."""
+    """Draw the size of every effect, largest first, and the limit above which it matters."""
     with open_figure(path, 7, 3.2) as figure:
         axes = figure.subplots()
         for crop in dict.fromkeys(e.crop for e in effects):

@@ -1,6 +1,6 @@
-"""Pests and weeds: a little herbicide every few days on a tomato, where the last weeds draw the pests from the crop.
+"""Pests and weeds: a little herbicide every few days on a tomato, where the remaining weeds divert pests from the crop.
 
-Section 5.2 and figure 8 of the Farm-Gym paper. Without pests the farm is the same one, but no wave of them comes.
+Section 5.2 and figure 8 of the Farm-Gym paper. Without pests, the farm is the same, but no wave of pests arrives.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from .common.report import draw_boxes, format_quartiles, open_figure, write_yiel
 from .common.trials import REPORTED, Case, TreatmentOrder, is_growing, make_trial_farm, run_yields, tend
 
 SPRAY_INTERVALS = (2, 4, 6, 8, 10, 12, 15, 20)
-"""Days between two sprayings."""
+"""Days from one spraying to the next."""
 
 BETWEEN = SPRAY_INTERVALS.index(12)
-"""The inner optimum of the tuning seasons."""
+"""The position of the inner optimum, found in the tuning seasons."""
 
 SPRAY_GRAMS, WATER_LITRES = 0.3, 6.0
 SPRAY = ("Cide-0", "scatter")
@@ -36,7 +36,7 @@ PESTS: dict[str, Any] = {"without": {"extends": "agressive", "arrival_frequency#
 def run(
     replicates: int = 100, out: Path | None = None, progress: Progress = ignore_progress, seed: int = REPORTED
 ) -> list[Table]:
-    """Tabulate yield by days between sprayings, with and without pests, and the claims of the paper."""
+    """Tabulate yield with and without pests by the days between sprayings, and the paper's claims."""
     found = run_yields(map(_make_cases, PESTS), spray_regularly, replicates, seed, progress)
     if out is not None:
         write_yields(out / "pests-weeds.parquet", found)
@@ -45,13 +45,13 @@ def run(
 
 
 def spray_regularly(days: jax.Array, state: FarmState) -> list[TreatmentOrder]:
-    """Water every day, and spray a little herbicide on the first of every so many."""
+    """Water every day, and spray a little herbicide on the first of every `days` days."""
     due = is_growing(state) & (jnp.mod(state.day.astype(jnp.float32), days) == 0)
     return [*tend(state, WATER_LITRES), (SPRAY, due, (SPRAY_GRAMS / 1000,))]
 
 
 def _make_claims(kg: np.ndarray) -> list[Claim]:
-    """State the results of figure 8, from yields (without and with pests, intervals, seasons)."""
+    """State the results of figure 8 from yields, (without and with pests, intervals, seasons)."""
     clean, pests = kg
     alive = (pests > 0).astype(float)
     often, rarely = SPRAY_INTERVALS.index(4), len(SPRAY_INTERVALS) - 1
@@ -68,7 +68,7 @@ def _make_claims(kg: np.ndarray) -> list[Claim]:
 
 
 def _correlate_with_frequency(kg: np.ndarray) -> np.ndarray:
-    """Return Spearman's correlation of the mean yields with how often the crop is weeded."""
+    """Return Spearman's correlation between mean yield and weeding frequency."""
     ranks = np.argsort(np.argsort(kg.mean(-1)))
     return -np.corrcoef(ranks, np.arange(len(ranks)))[0, 1]
 

@@ -1,10 +1,10 @@
 """Pollinators: the effect of bees on the yield of three crops on clay where it never rains.
 
-Section 5.2 and figure 7 of the Farm-Gym paper. Without bees the farm is the same one, on which they never come.
+Section 5.2 and figure 7 of the Farm-Gym paper. Without bees, the farm is the same, but they never come.
 
-One parameter builds the effect on beans in: the daily chance that a flower pollinates itself
-(`auto_pollination_success#%`, 0.07; the reference implementation has 0.2). What follows from it is tested on farms that
-it was not chosen on (`BEE_VARIANTS`).
+One parameter implies the effect on beans: the daily probability that a flower pollinates itself
+(`auto_pollination_success#%`, 0.07; the reference implementation has 0.2). Its consequences are tested on farms for
+which it was not chosen (`BEE_VARIANTS`).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ BEE_VARIANTS = {
     "recorded summers of Seattle": Variant(weather="seattle"),
     "generated summers of Isparta": Variant(weather="isparta"),
 }
-"""The long form: farms on which the claim about beans is tested again."""
+"""Farms on which the long form tests the claim about beans again."""
 
 
 def run(
@@ -48,9 +48,9 @@ def run(
     seed: int = REPORTED,
     variants: bool = False,
 ) -> list[Table]:
-    """Tabulate yield with and without bees, by litres a day, and the claims of the paper; `progress` counts crops.
+    """Tabulate yield with and without bees by litres per day, and the paper's claims; `progress` counts crops.
 
-    With `variants` also the claim about beans on other farms, `BEE_VARIANTS`.
+    With `variants`, the claim about beans is also tested on other farms, `BEE_VARIANTS`.
     """
     groups = ([case for bees in BEES for case in _make_cases(crop, bees)] for crop in crops)
     found = run_yields(groups, water_daily, replicates, seed, progress)
@@ -65,7 +65,7 @@ def run(
 
 
 def claim_bee_variants(replicates: int, seed: int, progress: Progress) -> list[tuple[str, Claim]]:
-    """Return the claim about beans in every variant."""
+    """Return the claim about beans for every variant."""
     found = []
     for name, variant in BEE_VARIANTS.items():
         cases = [case for bees in BEES for case in _make_cases("bean", bees, variant)]

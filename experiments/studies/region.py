@@ -1,7 +1,7 @@
 """A region: yield, water and best sowing day of beans on a map of cells, each with its own soil.
 
-All cells are rows of parameters of one compiled program. They run as a sweep, chunk by chunk, so that the memory does
-not grow with the region, an interrupted map goes on, and Ray can share it among machines.
+All cells are rows of parameters for one compiled program. They run as a sweep, chunk by chunk, so memory does not grow
+with the region, an interrupted map can be resumed, and Ray can distribute it over machines.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ from .common.region_cells import SEED, list_region_cases
 from .common.report import open_figure
 
 SOWINGS = (100, 125, 150)
-"""Days of the year: 10 April, 5 May, 30 May."""
+"""Sowing days, as days of the year: 10 April, 5 May, 30 May."""
 
 CHUNK = 16_384
-"""Cells of a case: seconds of work, and a file of half a megabyte."""
+"""Cells per case, which take seconds to run and half a megabyte to store."""
 
 HTML_SIDE = 200
-"""Cells along a side of the interactive map, which are means of those of a finer one."""
+"""Cells along a side of the interactive map, whose cells are means over cells of finer maps."""
 
 
 class RegionMap(NamedTuple):
-    """The results of a region, (side, side) each, from the south.
+    """The results of a region, each (side, side), from the south.
 
     Attributes:
-        sowing: best day of sowing, by the mean return.
-        kg, litres: yield and water of the season sown on that day.
-        by_day: mean over all cells of yield and water, and the share of cells in which it is best, by day of sowing.
+        sowing: best sowing day, by mean return.
+        kg, litres: yield and water in the season sown on that day.
+        by_day: for each sowing day, mean yield and water over all cells, and the fraction of cells in which it is best.
     """
 
     sowing: np.ndarray
@@ -59,17 +59,17 @@ def run(
     work: Path | None = None,
     options: EngineOptions = LOCAL,
 ) -> Table:
-    """Tabulate yield and water by day of sowing over a region of `side` x `side` cells; 1000 makes a million cells.
+    """Tabulate yield and water by sowing day over a region of `side` x `side` cells; 1000 makes a million cells.
 
     Args:
-        replicates: seasons of each cell and day of sowing.
+        replicates: seasons per cell and sowing day.
         out: folder for `region.png` and `region.html`.
         progress: receives 1 for each chunk.
         side: cells along a side.
         sowings: days of the year.
         seed: seed of the seasons.
         work: folder for a Parquet file per chunk, from which it resumes; by default `region` in `out`.
-        options: place of the chunks, see `harvestgym.sweep.batches.EngineOptions`.
+        options: where the chunks run; see `harvestgym.sweep.batches.EngineOptions`.
     """
     if side < 1 or not sowings:
         raise ConfigError(f"region: expected a side of at least 1 and a sowing day, got {side} and {list(sowings)}")
@@ -97,7 +97,7 @@ def run(
 
 
 def make_map(rows: Any, side: int, sowings: Sequence[int]) -> RegionMap:
-    """Make the maps of an Arrow table with a row per cell and day of sowing."""
+    """Make the maps from an Arrow table with a row per cell and sowing day."""
     order = np.lexsort((rows["cell"].to_numpy(), rows["sowing"].to_numpy()))
     names = ("return", "yield kg", "water L")
     earned, kg, litres = (rows[name].to_numpy()[order].reshape(len(sowings), side, side) for name in names)
@@ -118,7 +118,7 @@ def draw_map(found: RegionMap, path: Path) -> None:
 
 
 def write_html(found: RegionMap, path: Path) -> None:
-    """Write the three maps as a page in which the numbers of each cell can be read; it needs no network."""
+    """Write the three maps as a web page that shows each cell's numbers and needs no network."""
     from plotly.subplots import make_subplots  # an optional extra
 
     panels = {"yield, kg per m²": found.kg, "water, L per m²": found.litres, "best day of sowing": found.sowing}
@@ -132,7 +132,7 @@ def write_html(found: RegionMap, path: Path) -> None:
 
 
 def coarsen(values: np.ndarray, side: int) -> np.ndarray:
-    """Return the means over blocks of a square map, so that it has at most `side` cells along a side."""
+    """Return a square map as means over blocks, so that it has at most `side` cells along a side."""
     block = -(-len(values) // side)
     edges = np.arange(0, len(values), block)
     sums = np.add.reduceat(np.add.reduceat(values.astype(float), edges, 0), edges, 1)

@@ -1,8 +1,8 @@
 """Risk: the policy with the best mean return is not the one with the best worst tenth.
 
-The fishery is `tipping-v1`, whose stock declines to zero once it is below half its capacity; the policies leave a
-constant escapement, and the noise of growth varies. To improve the worst tenth, a policy leaves more fish as long as
-that can keep the stock, and catches everything at once where no escapement can.
+The fishery is `tipping-v1`, whose stock declines to zero once it is below half its capacity. The policies leave a
+constant escapement, and the growth noise varies between cases. To improve the worst tenth, the best policy leaves more
+fish as long as this can preserve the stock, and catches everything at once if no escapement can.
 """
 
 from __future__ import annotations
@@ -26,26 +26,26 @@ from .common.findings import bootstrap
 from .common.report import open_figure, write_columns
 
 SIGMAS = (0.05, 0.06, 0.08, 0.1)
-"""Standard deviations of the logarithm of growth noise; the first is that of the registered id."""
+"""Standard deviations of the logarithm of growth noise; the first is the registered id's."""
 
 ESCAPEMENTS = tuple(np.linspace(0.5, 1.0, 26).round(2).tolist())
 COMPARED_MEASURES: dict[str, Measure] = {"mean": Expectation(), "CVaR 10 %": CVaR(level=0.1)}
 
 TUNING_SEED, TEST_SEED = 31, 90_001
-"""Seeds: the best escapement is chosen on episodes of the first and valued on those of the second."""
+"""Seeds: the best escapement is chosen on episodes of the first seed and evaluated on episodes of the second."""
 
 MEASURE_RESAMPLES = 1000
-"""Resamples of a bootstrap interval."""
+"""Number of resamples for a bootstrap interval."""
 
 
 class NoiseReturns(NamedTuple):
-    """Returns of each escapement under a noise; (escapements, episodes), the same episodes for each."""
+    """Returns of each escapement with one noise, (escapements, episodes), on the same episodes."""
 
     sigma: float
     returns: np.ndarray
 
     def value_by(self, measure: Measure) -> np.ndarray:
-        """Value each escapement by a measure; (escapements,)."""
+        """Return the value of each escapement by a measure, (escapements,)."""
         return np.asarray([measure(row) for row in self.returns])
 
 
@@ -57,13 +57,13 @@ def run(
     escapements: Sequence[float] = ESCAPEMENTS,
     seed: int = TEST_SEED,
 ) -> Table:
-    """Tabulate the best escapement by the mean and by the worst tenth, each with its value by both.
+    """Tabulate the best escapements by the mean and by the worst tenth, each with its value by both measures.
 
     Args:
-        replicates, out, progress: as in every study; progress counts noises.
+        replicates, out, progress: as in every study; progress counts values of `sigmas`.
         sigmas: standard deviations of growth noise.
-        escapements: stock that the policies leave.
-        seed: seed of the reported episodes; the escapements are tuned on other ones.
+        escapements: the stocks that the policies leave.
+        seed: seed of the reported episodes; the escapements are tuned on other episodes.
     """
     tuned, found = [], []
     for sigma in sigmas:
@@ -83,12 +83,12 @@ def run(
 
 
 def find_best(tuned: NoiseReturns, name: str) -> int:
-    """Find the position of the best escapement by a measure."""
+    """Find the position of the escapement that is best by a measure."""
     return int(np.argmax(tuned.value_by(COMPARED_MEASURES[name])))
 
 
 def run_escapements(sigma: float, escapements: Sequence[float], seed: int, replicates: int) -> NoiseReturns:
-    """Return the returns of each escapement, all in the same episodes, beginning with that of `reset(seed=seed)`."""
+    """Return the returns of each escapement on the same episodes, starting with the one of `reset(seed=seed)`."""
     env = make("tipping-v1", sigma=sigma, Tmax=100)
     years = int(env.params.horizon)
     policies = [control.escapement(env, left) for left in escapements]

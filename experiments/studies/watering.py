@@ -1,9 +1,10 @@
-"""Watering: the yield of a crop under a constant daily amount of water, on sand and on clay where it never rains.
+"""Watering: the yield of a crop with a constant daily amount of water, on sand and clay without rain.
 
-Section 5.2 and figure 6 of the Farm-Gym paper. The farmer waters every day from the seed on and harvests when ripe.
+Section 5.2 and figure 6 of the Farm-Gym paper. The farmer waters every day from sowing on, and harvests when the crop
+is ripe.
 
-One parameter builds the difference of the soils in: the share of water that runs past the roots of a dry sand
-(`watering_bypass#%`, 0.8). What follows from it is tested on farms that it was not chosen on (`WATERING_VARIANTS`): how
+One parameter implies the difference between the soils: the fraction of water that runs past the roots in dry sand
+(`watering_bypass#%`, 0.8). Its consequences are tested on farms for which it was not chosen (`WATERING_VARIANTS`): how
 much more water each crop needs on other soils, at other densities and in other weather.
 """
 
@@ -28,9 +29,9 @@ from .common.variants import Variant, variants_table
 SOIL_PAIR = ("clay", "sand")
 DAILY_LITRES = (0, 0.25, 0.5, 0.75, 1, 1.25, 1.5, 1.75, 2, 2.25, 2.5, 3, 4, 5, 10, 15, 20)
 LEAST_LITRES = DAILY_LITRES[1]
-"""Stands for less water than that, where soil and rain alone let half of the seasons ripen."""
+"""Used instead of a smaller amount, if half of the seasons ripen with soil water and rain alone."""
 SHOWN = (0, 0.25, 0.5, 1, 2, 5, 10, 20)
-"""Litres a day in the table and the figure, those of the paper and more."""
+"""Litres per day in the table and the figure: the paper's amounts and more."""
 
 WATERING_VARIANTS = {
     "as in the study": Variant(),
@@ -41,7 +42,7 @@ WATERING_VARIANTS = {
     "half as many plants again": Variant(density=1.5),
     "recorded summers of Seattle": Variant(weather="seattle"),
 }
-"""The long form: farms on which the claim about sand and clay is tested again."""
+"""Farms on which the long form tests the claim about sand and clay again."""
 
 
 def run(
@@ -52,9 +53,9 @@ def run(
     seed: int = REPORTED,
     variants: bool = False,
 ) -> list[Table]:
-    """Tabulate yield by litres a day, and the claims of the paper; `progress` counts pairs of crop and soil.
+    """Tabulate yield by litres per day, and the paper's claims; `progress` counts pairs of crop and soil.
 
-    With `variants` also the claim about sand and clay on other farms, `WATERING_VARIANTS`.
+    With `variants`, the claim about sand and clay is also tested on other farms, `WATERING_VARIANTS`.
     """
     groups = (_make_cases(crop, soil) for crop in crops for soil in SOIL_PAIR)
     found = run_yields(groups, water_daily, replicates, seed, progress)
@@ -69,7 +70,7 @@ def run(
 def claim_watering_variants(
     replicates: int, crops: Sequence[str], seed: int, progress: Progress
 ) -> list[tuple[str, Claim]]:
-    """Return the claim about sand and its partner in every variant, by crop."""
+    """Return the claim about sand and the other soil for every variant, by crop."""
     found = []
     for name, variant in WATERING_VARIANTS.items():
         pair = variant.soils or SOIL_PAIR
@@ -80,7 +81,7 @@ def claim_watering_variants(
 
 
 def water_daily(litres: jax.Array, state: FarmState) -> list[TreatmentOrder]:
-    """Give the same water every day."""
+    """Give the same amount of water every day."""
     return tend(state, litres)
 
 
@@ -110,9 +111,9 @@ def _claim_sand(crop: str, clay: np.ndarray, sand: np.ndarray) -> Claim:
 
 
 def litres_for_half(kg: np.ndarray) -> np.ndarray:
-    """Return the least litres a day at which half of the seasons yield anything, interpolated between two amounts.
+    """Return the litres per day with which half of the seasons yield anything, interpolated between two amounts.
 
-    `kg` has shape (amounts, seasons); the result is infinite where no amount suffices.
+    `kg` has shape (amounts, seasons); the result is infinite if no amount suffices.
     """
     ripe = (kg > 0).mean(-1)
     enough = np.flatnonzero(ripe >= 0.5)

@@ -1,10 +1,10 @@
 """Conservation problems in which an action adds to a stock or pushes a tipping point's driver.
 
-The driver problem uses May's law with consumption `a` that rises every year. An action A, at most the bound, lowers `a`
+The driver problem uses May's law with consumption `a` that rises every year. An action A (at most the bound) lowers `a`
 by A * effect before that year's rise; the reward is benefit x / (1 + satiation x) - A^exponent. The published figures
 use effect = 1/(100 bound) and satiation 1; the paper's text uses satiation 0.
 
-A `loss` removes a share of the stock each year before it grows. If it removes more than growth replaces, the stock
+A `loss` removes a fraction of the stock each year before it grows. If it removes more than growth replaces, the stock
 is a sink (Pulliam 1988, American Naturalist 132:652): it survives only as long as animals are added.
 """
 

@@ -1,7 +1,7 @@
 """Harvest control rules as policies, which map the observed biomass to a catch.
 
-A rule gets only the observation that an agent gets (a survey, clipped to the bound). With growth first, the harvest
-comes after growth, so rules use the expected stock after growth.
+A rule sees only what an agent sees: the survey, clipped to the bound. If growth comes before the harvest, rules use the
+expected stock after growth.
 """
 
 from __future__ import annotations
@@ -105,12 +105,12 @@ def take_quota(numbers: Any, there: jax.Array) -> jax.Array:
 
 
 def take_share(numbers: Any, there: jax.Array) -> jax.Array:
-    """Catch a share of the stock."""
+    """Catch a fraction of the stock."""
     return numbers[0] * there
 
 
 def take_share_above(numbers: Any, there: jax.Array) -> jax.Array:
-    """Catch a share of the stock above a threshold (proportional threshold harvesting; Engen, Lande, Saether 1997)."""
+    """Catch part of the excess over a threshold (proportional threshold harvesting; Engen, Lande, Saether 1997)."""
     share, threshold = numbers
     return share * jnp.maximum(there - threshold, 0.0)
 
@@ -132,7 +132,7 @@ def add_missing(numbers: Any, there: jax.Array) -> jax.Array:
 
 
 def add_share_of_missing(numbers: Any, there: jax.Array) -> jax.Array:
-    """Add a share of the gap between the stock and a target."""
+    """Add a fraction of the gap between the stock and a target."""
     share, target = numbers
     return share * jnp.maximum(target - there, 0.0)
 
@@ -148,16 +148,16 @@ def quota(env: FishingModel, catch: Any) -> Policy:
 
 
 def rate(env: FishingModel, share: Any) -> Policy:
-    """Take the same share of the stock every year (constant F, with share = 1 - exp(-F))."""
+    """Take the same fraction of the stock every year (constant F, with share = 1 - exp(-F))."""
     return policy(env, take_share, share)
 
 
 def ramp(env: FishingModel, share: Any, closed: Any, full: Any, on: str = "rate") -> Policy:
-    """Harvest at the rate `share` above the biomass `full`, at 0 below `closed`, and along a ramp in between.
+    """Harvest at rate `share` above biomass `full`, at rate 0 below `closed`, and along a ramp in between.
 
-    The rate is linear in between with `on="rate"`, the catch with `on="catch"`; these are two readings of the Pacific
-    40-10 rule. The 40-10 rule has closed = 0.1 K and full = 0.4 K; the rule of Fisheries and Oceans Canada has
-    closed = 0.4 B_MSY and full = 0.8 B_MSY.
+    On the ramp, the rate is linear if `on="rate"`, and the catch is linear if `on="catch"`: two interpretations of the
+    Pacific 40-10 rule. That rule has closed = 0.1 K and full = 0.4 K; the Fisheries and Oceans Canada rule has closed =
+    0.4 B_MSY and full = 0.8 B_MSY.
     """
     return policy(env, _ramp_rate if on == "rate" else _ramp_catch, share, closed, full)
 
@@ -169,7 +169,7 @@ def lift(env: FishingModel, target: Any) -> Policy:
 
 @dataclass(frozen=True)
 class _ByTable:
-    """Rule with a table for each year; the last table also applies to all later years; the carry is the year."""
+    """Rule with one table per year, the last of them also for all later years; the carry is the year."""
 
     env: FishingModel
 
@@ -203,7 +203,7 @@ def follow_solution(env: FishingModel, solution: Solution) -> Policy:
 # -- rule families for `harvestgym tune` -----------------------------------------------------------------------------
 
 Form = tuple[CatchRule, tuple[str, ...]]
-"""A rule and the names of its numbers, in order; each is a share of a stock (0 to 1) or a biomass (0 to the bound)."""
+"""A rule and the names of its numbers, in order, each a fraction of a stock (0 to 1) or a biomass (0 to the bound)."""
 
 HARVESTS: dict[str, Form] = {
     "quota": (take_quota, ("catch",)),
@@ -221,7 +221,7 @@ RECOVERIES: dict[str, Form] = {
 def make_rule_families(env: FishingModel) -> dict[str, RuleFamily]:
     """Make a fishery's rule families, by name.
 
-    If its law drifts, the numbers may change over the years; if a few stocks are fished, each may have separate
+    If its law drifts, the numbers may change over the years. If only a few stocks are fished, each may have its own
     numbers.
     """
     if isinstance(env, DriverModel):
@@ -238,7 +238,7 @@ def make_rule_families(env: FishingModel) -> dict[str, RuleFamily]:
 
 
 def _make_range(env: FishingModel, name: str) -> NumberRange:
-    """Return the range of a number; even if actions are rates, biomass is in the unit of the stock."""
+    """Return the range of a number; a biomass is in the unit of the stock, even if actions are rates."""
     high = 1.0 if name.startswith("share") else env.units.bound
     return NumberRange(0.0, high, high / 4)
 

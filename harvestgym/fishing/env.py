@@ -26,7 +26,7 @@ OVERRIDABLE = ("initial", "transition", "observation", "reward", "terminal")
 
 
 class FishingEnv(Savable, gymnasium.Env[Any, Any]):
-    """Gymnasium environment of a fish stock, a yearly quota and a horizon: `FishingEnv(r=0.3, K=1, s0=0.75, Tmax=100)`.
+    """Gymnasium environment of a stock that is fished by yearly quotas: `FishingEnv(r=0.3, K=1, s0=0.75, Tmax=100)`.
 
     This is a thin wrapper around the compiled `FishingModel`. An environment consists of five functions, `initial`,
     `transition`, `observation`, `reward` and `terminal`; override any of them in JAX:
@@ -47,9 +47,9 @@ class FishingEnv(Savable, gymnasium.Env[Any, Any]):
         law, noise, survey_error, quota_error, drift: small callables; see `growth`, `noise` and `parameter_drift`.
         order: "harvest first" or "growth first".
         scale: "symmetric" maps [0, 2 K] to [-1, 1]; "natural" keeps biomass, as the paper does.
-        control: "quota", or "rate" for the share of the stock to take.
+        control: "quota", or "rate" for the fraction of the stock to take.
         levels: number of discrete quotas; 0 for a continuous quota.
-        shows_year: whether the year is observed after the stock, as a share of `Tmax`.
+        shows_year: whether the year is observed after the stock, as a fraction of `Tmax`.
         price, cost, discount: price of catch, cost of effort, discount per year; see `info["discounted_return"]`.
     """
 
@@ -106,7 +106,7 @@ class FishingEnv(Savable, gymnasium.Env[Any, Any]):
 
     @cached_property
     def _shell(self) -> GymEnv:
-        """The compiled environment; it is created late, since a subclass may change the spaces."""
+        """The compiled environment, created on first use because a subclass may change the spaces."""
         return GymEnv(self.core, render_mode=self.render_mode)
 
     def __repr__(self) -> str:
@@ -123,7 +123,7 @@ class FishingEnv(Savable, gymnasium.Env[Any, Any]):
         return self.model.transition(key, state, action, params)
 
     def observation(self, key: jax.Array, state: FishingState, action: Any, params: FishingParams) -> Any:
-        """Return the observation of `state`, E(s, a); `action` led to it, and is None after a reset."""
+        """Return the observation of `state`, E(s, a); `action` is the action that led to it, None after a reset."""
         return self.model.observation(key, state, action, params)
 
     def reward(

@@ -57,7 +57,7 @@ def policies(env: FishingModel) -> dict[str, Policy]:
 
     The expert is the fishery's tuned rule (`env.expert`). Without a tuned rule, it is the dynamic-programming optimum
     if that can be computed and surveys are exact; otherwise it is constant escapement for patches and for laws that
-    vary between episodes, and the rule of Fisheries and Oceans Canada for all others.
+    vary between episodes, and the Fisheries and Oceans Canada rule for all other fisheries.
     """
     default, found = _make_policies(env)
     tuned = env.expert

@@ -1,7 +1,7 @@
 """Growth laws for a single stock: small callables from the stock after harvest to next year's stock.
 
-A law gives the mean; noise is multiplied by it or added to it (`noise.py`). Biomass is in the same unit as K, and rates
-are per year. Every law works elementwise on arrays of stocks, so a grid of biomasses takes one call.
+A law gives the mean; noise is a factor or a term on top of it (`noise.py`). Biomass is in the same unit as K, and rates
+are per year. Every law works elementwise on arrays of stocks, so a single call covers a grid of biomasses.
 
 To add a law, add a class here. Files refer to it by its class name in lower case with hyphens (`BevertonHolt` is
 `beverton-holt`), its `par` fields are its entries, and capacity and reference points have numeric fallbacks.
@@ -19,7 +19,7 @@ from harvestgym.core.checks import Checked
 from harvestgym.core.pytree import par, pytree
 
 MAX_RATE = 20.0
-"""Largest growth rate or factor per year; no fish grows faster, and stocks would leave the float32 range."""
+"""Largest growth rate or factor per year; no fish grows faster, and larger ones would exceed the float32 range."""
 
 MAX_BIOMASS = 1e9
 """Largest value for a biomass parameter, in its own unit."""
@@ -75,7 +75,7 @@ class GrowthLaw(Checked):
         return jax.eval_shape(part, jax.ShapeDtypeStruct((self.stocks,), jnp.float32)).shape[-1]
 
     def start(self, share: jax.Array) -> jax.Array:
-        """Return the state for a stock of `share`, in the unit of K, shape (stocks,)."""
+        """Return the state for a stock of size `share`, in the unit of K, shape (stocks,)."""
         return jnp.full((self.stocks,), share, jnp.float32)
 
     def available(self, stock: jax.Array) -> jax.Array:

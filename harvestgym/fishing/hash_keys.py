@@ -1,9 +1,10 @@
 """A cheap random generator for many short simulations: JAX keys whose bits come from a 32-bit mixing hash.
 
-JAX's default generator (threefry) takes longer than simulating a fishery for a year. `key(seed)` returns a typed key
-with a different implementation; every function that takes a key accepts it. The generator is a counter hash (murmur's
-finaliser with better constants, three rounds per word), suitable for simulation but not for cryptography. It is used
-only where such a key is passed; other keys are threefry keys, which give different numbers for the same seed.
+A draw from JAX's default generator (threefry) takes longer than the simulation of a fishery for a year. `key(seed)`
+returns a typed key with a different implementation; every function that takes a key accepts it. The generator is a
+counter hash (murmur's finaliser with better constants, three rounds per word), suitable for simulation but not for
+cryptography. It is used only where such a key is passed; other keys are threefry keys, which give different numbers for
+the same seed.
 """
 
 from __future__ import annotations

@@ -16,10 +16,10 @@ def summary(env: FishingModel, episodes: Episodes) -> dict[str, np.ndarray]:
 
     Conservation problems, in which nothing is caught, have only the stock metrics.
 
-    AAV is the sum of `abs(C_t - C_t-1)` divided by the sum of `C_t`, and "time" is a fraction of the years. `regret`
-    (for fisheries that can be solved) is the expected discounted return of the optimum, which knows the stock and the
-    law, minus this episode's discounted return. This optimum fishes down the stock in the last years; `stationary
-    regret` is relative to the best rule that ignores the year.
+    AAV is the sum of `abs(C_t - C_t-1)` divided by the sum of `C_t`, and each "time below" is a fraction of the years.
+    `regret` (for fisheries that can be solved) is the expected discounted return of the optimum, which knows the stock
+    and the law, minus this episode's discounted return. This optimum fishes down the stock in the last years;
+    `stationary regret` is relative to the best rule that ignores the year.
     """
     info = {name: np.asarray(value) for name, value in episodes.info.items()}
     years = np.maximum(np.asarray(episodes.length), 1)

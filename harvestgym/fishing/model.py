@@ -77,11 +77,11 @@ class FishingState:
 
 
 CLOSED = 1e-3
-"""A catch below this share of the bound counts as a closed year."""
+"""A year with a catch below this fraction of the bound counts as closed."""
 
 
 def find_effort(rate: Any) -> jax.Array:
-    """Return the effort that catches a share of a stock, -ln(1 - share) (Clark 1990), at most that of 99.9 %."""
+    """Return the effort that catches a fraction of a stock, -ln(1 - rate) (Clark 1990); rates are clipped at 99.9 %."""
     return -jnp.log(jnp.maximum(1 - rate, 1e-3))
 
 
@@ -92,7 +92,7 @@ class FishingModel(Checked, Env[FishingState, FishingParams]):
     Attributes:
         defaults: the default parameters (not part of the structure).
         units: the scale of actions and observations, and whether an action is a quota or a rate.
-        shows_year: whether the year is observed after the stock, as a share of the horizon.
+        shows_year: whether the year is observed after the stock, as a fraction of the horizon.
         order: "harvest first" (Clark, Reed: x' = z f(x - h)) or "growth first" (gym_fishing: x' = z f(x) - h).
         expert: the expert's tuned rule, or None (not part of the structure).
     """
@@ -151,7 +151,7 @@ class FishingModel(Checked, Env[FishingState, FishingParams]):
         return self._add_to_tally(law, state, after, params)
 
     def observation(self, key: jax.Array, state: FishingState, action: Any, params: FishingParams) -> Any:
-        """Survey the stock, with an error (E); `action` is for subclasses in which fishing gives information."""
+        """Survey the stock, with an error (E); `action` is for subclasses in which fishing reveals information."""
         survey = self.law(state, params).survey(state.stock)
         if params.survey_error.random:
             z = params.survey_error.draw(jax.random.uniform(key, survey.shape, jnp.float32))
@@ -188,7 +188,7 @@ class FishingModel(Checked, Env[FishingState, FishingParams]):
     def quota(
         self, law: GrowthLaw, stock: jax.Array, action: Any, keep: jax.Array | None, params: FishingParams
     ) -> jax.Array:
-        """Return the catch that an action allows, with the error of the quota, in biomass, shape (targets,)."""
+        """Return the catch that an action allows, as biomass with the quota error, shape (targets,)."""
         wanted = self.units.wanted(action)
         quota = wanted * law.available(stock) if self.units.control == "rate" else wanted
         return quota if keep is None else params.quota_error(keep, quota, quota)
@@ -196,7 +196,7 @@ class FishingModel(Checked, Env[FishingState, FishingParams]):
     def harvest(
         self, law: GrowthLaw, stock: jax.Array, action: Any, keep: jax.Array | None, params: FishingParams
     ) -> tuple[jax.Array, jax.Array, jax.Array]:
-        """Harvest a stock; return the remaining stock, the catch, and the catch as a share of the stock."""
+        """Harvest a stock; return the remaining stock, the catch, and the catch as a fraction of the stock."""
         quota = self.quota(law, stock, action, keep, params)
         there = law.available(stock)
         catch = jnp.minimum(quota, there)
@@ -241,7 +241,7 @@ class FishingModel(Checked, Env[FishingState, FishingParams]):
     def step(
         self, key: jax.Array, state: FishingState, action: Any, params: FishingParams | None = None
     ) -> tuple[FishingState, Timestep]:
-        """Simulate a year like `Env.step`, but split no keys for noiseless parts; tally the discounted reward."""
+        """Simulate a year like `Env.step`, but without keys for noiseless parts; tally the discounted reward."""
         params = self.given(params)
         after = self.transition(key, state, action, params)
         obs = self.observation(key_for(key, "observation"), after, action, params)

@@ -1,7 +1,7 @@
 """Noise in growth, surveys and quotas, as small callables.
 
-A noise converts one standard draw `z` and a value to the disturbed value. It defines the distribution of `z`, so the
-same object is used for simulation (one draw) and for integration (quadrature, in `analysis`).
+A noise turns a value and one standard draw `z` into the disturbed value. It also defines the distribution of `z`, so
+the same object is used for simulation (one draw) and for integration (quadrature, in `analysis`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from harvestgym.core.random import normal
 from .growth import MAX_BIOMASS
 
 MAX_SIGMA = 10.0
-"""Largest standard deviation of a logarithm or of a share."""
+"""Largest standard deviation, of a logarithm or of a relative change."""
 
 
 @pytree

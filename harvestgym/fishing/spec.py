@@ -1,4 +1,4 @@
-"""Schema of a fishery file, and the model built from it. All mistakes are reported together, with nearest names."""
+"""Schema of a fishery file, and the model built from it. It reports all mistakes together, with the nearest names."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ NOISY = ("noise", "survey_error", "quota_error")
 """Entries that define a noise."""
 
 LOW_SHARE = 0.2
-"""A stock below this share of its capacity counts as low."""
+"""A stock below this fraction of its capacity counts as low."""
 
 ProblemKind = Literal["harvest", "recovery", "driver"]
 
@@ -98,7 +98,8 @@ def read_spec(path: Path, overrides: Mapping[str, Any]) -> FishingSpec:
     """Read a file's spec, resolve its `extends:`, and apply `overrides`.
 
     An override is an entry of the file or, for short, a law parameter (`r=0.5`) or the noise's `sigma`. Without
-    overrides, the expert comes from the tuned file, if it exists, since its numbers fit only this fishery.
+    overrides, the expert comes from the tuned file, if there is one; with overrides, its numbers would not fit the
+    fishery.
     """
     entries = {k: v for k, v in overrides.items() if k in FishingSpec.model_fields}
     data = override_entries(read_extended(path, "fishery", override_entries), entries)
@@ -134,7 +135,7 @@ def _expand_short_name(data: Mapping[str, Any], name: str, value: Any) -> dict[s
 
 
 def _read_kind(data: Mapping[str, Any], group: str) -> Any:
-    """Return the `kind` of a group in a file that is not validated yet; None if it has none."""
+    """Return the `kind` of a group in a file that has not been validated yet; None if it has none."""
     entries = data.get(group)
     return entries.get("kind") if isinstance(entries, Mapping) else None
 
@@ -142,7 +143,7 @@ def _read_kind(data: Mapping[str, Any], group: str) -> Any:
 def build_fishery(spec: FishingSpec, where: str, **parts: Any) -> FishingModel:
     """Build the model for a spec; ConfigError with `where` if its parts are incompatible.
 
-    `parts` are a law, a noise, errors or a drift as objects; they replace the entries of the spec.
+    `parts` are objects (a law, a noise, errors or a drift) that replace entries of the spec.
     """
     law = parts.get("law") or build_law(spec.law, f"{where} > law")
     check_law(law, f"{where} > law")

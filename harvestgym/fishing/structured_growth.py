@@ -1,4 +1,4 @@
-"""Growth laws with several state variables: ages, interacting species, patches, with the interface in `growth.py`."""
+"""Growth laws with several state variables (ages, interacting species, patches); `growth.py` defines the interface."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class AgeStructured(GrowthLaw):
 
     @property
     def vulnerability(self) -> jax.Array:
-        """Share of each age class that a fleet can catch."""
+        """Fraction of each age class that a fleet can catch."""
         return jax.nn.sigmoid(self.caught_slope * (self.age - self.caught_age))
 
     def spawners(self, numbers: jax.Array) -> jax.Array:
@@ -151,9 +151,10 @@ class ThreeSpecies(GrowthLaw):
 
 @pytree
 class Patches(GrowthLaw):
-    """A row of patches with the same law; each year a share of every patch moves to its neighbours.
+    """A row of patches with the same law; each year a fraction of every patch moves to its neighbours.
 
-    Half of that share moves each way. At the ends of the row, the outward half stays, so dispersal conserves biomass.
+    Half of that fraction moves each way. At the ends of the row, the outward half stays, so dispersal conserves
+    biomass.
     """
 
     law: GrowthLaw

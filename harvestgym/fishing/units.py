@@ -26,7 +26,7 @@ def _check_levels(levels: int) -> int:
 MAX_LEVELS = 100_000
 
 LevelCount = Annotated[int, AfterValidator(_check_levels)]
-"""Number of choices of a discrete action; a single choice would always be a quota of 0."""
+"""Number of choices for a discrete action; with a single choice, the quota would always be 0."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Units(Checked):
         targets: number of quotas to set.
         seen: number of observed values.
         scale: "symmetric" maps [0, bound] to [-1, 1]; "natural" keeps biomass (or the rate).
-        control: "quota", a catch in biomass, at most `bound`; or "rate", a share of the stock, at most 1.
+        control: "quota", a catch in biomass, at most `bound`; or "rate", a fraction of the stock, at most 1.
         levels: 0 for a continuous action, otherwise the number of choices, evenly spaced from 0 to half the bound
             (the carrying capacity) or to a rate of 1, both ends included.
     """
@@ -73,7 +73,7 @@ class Units(Checked):
 
     @property
     def _top(self) -> float:
-        """Share of the full range that the highest level represents."""
+        """Fraction of the full range that the highest level represents."""
         return 0.5 if self.control == "quota" else 1.0
 
     def wanted(self, action: Any) -> jax.Array:

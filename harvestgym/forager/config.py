@@ -29,16 +29,16 @@ class ForagerConfig:
     Attributes:
         size: the side length of the world, or (width, height).
         object_types: the kinds by name: a class or function that makes an object, or a `Kind`.
-        observation_mode: `objects` bool (rows, columns, kinds), channels in the order of the sorted names;
-            `images` the same as uint8, 0 and 255;
-            `colors` uint8 (rows, columns, 3); `world` bool (height, width, kinds + 1), with the agent last;
-            `compass` and `scalar` as in `observations`.
-        aperture: the numbers of rows (north to south) and columns (west to east) that the agent sees; odd.
+        observation_mode: `objects` is bool (rows, columns, kinds), with the channels in the order of the sorted names;
+            `images` is the same as uint8, 0 and 255; `colors` is uint8 (rows, columns, 3); `world` is bool (height,
+            width, kinds + 1), with the agent last; `compass` and `scalar` as in `observations`.
+        aperture: the numbers of rows (north to south) and columns (west to east) that the agent sees, both odd.
         seed: an integer from 0 to 2^64 - 1.
         edge: `torus`, or `wall`, which stops the agent and adds a channel for the outside.
-        capacity: how many objects may be away from their original cells. At the limit, other objects stay and pay
-            nothing. An episode holds at most `memory["most_bytes"]`, about 180 bytes for each (0.75 GB by default), and
-            as many Python objects; a warning appears when the table grows to half of it.
+        capacity: maximum number of objects that may be away from their original cells. At the limit, other objects stay
+            and pay nothing. An episode takes at most `memory["most_bytes"]`, about 180 bytes per object (0.75 GB by
+            default), and as many Python objects as `capacity`; a warning appears when the table grows to half the
+            limit.
         hint: (shown, every): the biome is shown in the first `shown` of `every` steps; observations are then
             dicts of `view` and `hint`.
     """
@@ -60,14 +60,14 @@ class ForagerConfig:
 
 
 class TranslatedConfig(ForagerConfig):
-    """A configuration made by this package, without warnings about names that the Forager package uses differently."""
+    """A configuration made by this package; it does not warn about names that the Forager package uses differently."""
 
 
 WORLD_MODE = "observation_mode 'world' has its first row in the north and the agent as last channel"
 
 
 def _warn_of_look_alikes(config: ForagerConfig) -> None:
-    """Warn once about each entry that has a name from the Forager package but another meaning."""
+    """Warn once about each entry whose name also exists in the Forager package but with a different meaning."""
     if Thorns in config.object_types.values():
         warn_of_difference("thorns stay and cost 1 on every entry; those of harvestgym.forager.drop_in are collected")
     if isinstance(config.aperture, tuple) and config.aperture[0] != config.aperture[1]:

@@ -32,16 +32,16 @@ __all__ = ["Flower", "ForagerConfig", "ForagerEnv", "ForagerObject", "Palette", 
 
 
 class Thorns(TableObject):
-    """Objects that cost 1 and are collected, as in the Forager package; those of `harvestgym.forager` stay."""
+    """Objects that cost 1 and are collected, as in the Forager package; the thorns of `harvestgym.forager` stay."""
 
     name = "thorns"
     row = Kind("thorns", collectable=True, reward=Constant(-1.0))
 
 
 class Palette:
-    """Colours by label: registered colours, and for other labels hues spread over the colour circle.
+    """Colours by label: registered ones, and hues spread over the colour circle for all other labels.
 
-    Colours are uint8 RGB; `register` also takes shares from 0 to 1.
+    Colours are uint8 RGB; `register` also takes fractions from 0 to 1.
     """
 
     @check_arguments
@@ -51,7 +51,7 @@ class Palette:
         self._colors: dict[str, tuple[int, int, int]] = {}
 
     def register(self, label: str, color: Any) -> np.ndarray:
-        """Set the colour of a label: whole numbers from 0 to 255, or shares from 0.0 to 1.0."""
+        """Set the colour of a label: whole numbers from 0 to 255, or fractions from 0.0 to 1.0."""
         given = np.asarray(color)
         shares = given.dtype.kind == "f" and given.size == 3 and bool(np.all((given >= 0) & (given <= 1)))
         self._colors[label] = check_color(np.round(255 * given) if shares else given, label)
@@ -80,15 +80,15 @@ class Palette:
 
 @dataclass(frozen=True)
 class ForagerConfig:
-    """The configuration of the Forager package: `aperture` is a side, or (columns, rows); even sides are rounded up.
+    """The configuration of the Forager package: `aperture` is a side or (columns, rows); even sides are rounded up.
 
     Attributes:
         size: the side of the world, or (width, height).
-        object_types: a class or function that makes an object, by the name of the object.
+        object_types: classes or functions that make an object, by the name of the object.
         seed: the seed for everything random.
-        colors: a `Palette` for the objects without a colour.
+        colors: a `Palette` for objects without a colour.
         observation_mode: "objects", "colors" or "world".
-        aperture: how much the agent sees.
+        aperture: the size of the agent's view.
         translated: the same configuration in the terms of `harvestgym.forager`, which checks it.
     """
 
@@ -137,7 +137,7 @@ def _find_class(target: Any, name: str, path: str | Path) -> Any:
 
 
 def _make_odd(side: Any) -> Any:
-    """Round an even side up to the next odd number, with a warning."""
+    """Round an even side length up to the next odd number, with a warning."""
     if not isinstance(side, int) or side % 2:
         return side
     warn_of_difference(f"aperture: {side} is even and becomes {side + 1}, so that the agent is in the centre")

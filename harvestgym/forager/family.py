@@ -69,7 +69,7 @@ class RegionFile(Exact):
 
 
 Sides = Annotated[tuple[Side, Side], BeforeValidator(lambda given: (given, given) if isinstance(given, int) else given)]
-"""Two sides; a single integer sets both."""
+"""Two side lengths; a single integer sets both."""
 
 
 class WorldFile(Exact):
@@ -94,11 +94,11 @@ class WorldFile(Exact):
 
 
 def make(name: str, **overrides: Any) -> Forager:
-    """Return the functional environment of a catalogue file, with some of its keys changed.
+    """Return the functional environment of a catalogue file, with some entries changed.
 
     Args:
-        name: the file's name, `two-biome-v1`.
-        overrides: entries that replace those of the file, each as a whole (`size=(30, 30)`, `aperture=(5, 5)`,
+        name: the file's name, such as `two-biome-v1`.
+        overrides: entries that replace entries of the file as a whole (`size=(30, 30)`, `aperture=(5, 5)`,
             `density={"morel": 0.1}`, `observation_mode="world"`, `horizon=1000`).
 
     Raises:
@@ -110,12 +110,12 @@ def make(name: str, **overrides: Any) -> Forager:
 
 
 def from_yaml(path: str | Path, **overrides: Any) -> Forager:
-    """Return the functional environment of your own file, with some of its keys changed; ConfigError for mistakes."""
+    """Return the functional environment of your own file, with some entries changed; ConfigError for mistakes."""
     return build_forager(_read_world(Path(path)) | overrides, Path(path).stem)
 
 
 def _read_world(path: Path) -> dict[str, Any]:
-    """Return the data of a file and of the file that it extends, and the tuned rule of its expert."""
+    """Return the data of a file, merged with the file that it extends, and with the expert's tuned rule."""
     data = read_extended(path, "forager")
     tuned = read_tuned(path)
     return data if tuned is None else data | {"expert": tuned.model_dump()}
@@ -178,9 +178,9 @@ def make_gymnasium(env: Forager, render_mode: str | None = None) -> gymnasium.En
 
 
 def policies(env: Forager) -> dict[str, Policy]:
-    """Return the policies that can read a world's observations, with the navigator as "expert"; none with a hint.
+    """Return the policies that can read a world's observations, the navigator as "expert"; none if there is a hint.
 
-    A world observed in objects also has the planner, which only knows the rewards of the first step.
+    A world with `objects` observations also has the planner, which only knows the rewards of the first step.
     """
     if not _can_navigate(env) or (MODES[env.mode].has_colors and env.world.teleport_every):
         return {}
@@ -202,7 +202,7 @@ def _hides_rewards(env: Forager) -> bool:
 
 
 def make_rule_families(env: Forager) -> dict[str, RuleFamily]:
-    """Make the rules of a world for `harvestgym tune`: the navigator's numbers, with more for random series."""
+    """Make the rules of a world for `harvestgym tune`: the navigator's numbers, and more of them for random series."""
     if not _can_navigate(env):
         return {}
     numbers = {
@@ -219,7 +219,8 @@ def make_rule_families(env: Forager) -> dict[str, RuleFamily]:
 def make_oracle(env: Forager) -> tuple[Forager, Policy] | None:
     """Return the world with current rewards in its observations, and its navigator, with the expert's numbers.
 
-    None if no navigator can read the world, or if it has no random series: then the expert knows these rewards.
+    Return None if no navigator can read the world, or if it has no random series, because the expert then knows the
+    current rewards too.
     """
     if not (policies(env) and _hides_rewards(env)):
         return None
@@ -229,7 +230,7 @@ def make_oracle(env: Forager) -> tuple[Forager, Policy] | None:
 
 
 def summary(env: Forager, episodes: Any) -> dict[str, np.ndarray]:
-    """Return per episode the mean reward per step, the objects collected, the final running rate and last regret."""
+    """Return the mean reward per step, objects collected, final running rate and last regret of each episode."""
     length = np.maximum(np.asarray(episodes.length), 1)
     info = episodes.info
     return {

@@ -84,7 +84,7 @@ class ForagerGym(Savable, gymnasium.Env[Any, int]):
         return Forager(world, (rows, cols), config.observation_mode, self.horizon, config.hint)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, Info]:
-        """Start the episode of `seed`, or else the next; the episodes equal those of `GymEnv` of the functional env."""
+        """Start the episode of `seed`, or the next; `GymEnv` of the functional environment has the same episodes."""
         if options:
             other = "changing parameters with harvestgym.gym.env.GymEnv(harvestgym.make(id))"
             raise ConfigError(f"reset options: expected none, got {sorted(options)}; try {other}")
@@ -145,7 +145,7 @@ class ForagerGym(Savable, gymnasium.Env[Any, int]):
         }
 
     def render(self) -> Any:
-        """Return the agent's view, place and rewards in the chosen `render_mode`; None without a mode."""
+        """Return the agent's view, position and rewards in the chosen `render_mode`; None without a mode."""
         if self._frames is None:
             return None
         if not len(self._frames):
@@ -161,7 +161,7 @@ class ForagerGym(Savable, gymnasium.Env[Any, int]):
         return self._frames.record if self._frames is not None else {}
 
     def clone(self) -> Self:
-        """Return an independent copy in mid-episode, in about 0.1 ms; it shares the spaces."""
+        """Return an independent copy in mid-episode, in about 0.1 ms; only the spaces are shared."""
         twin = object.__new__(type(self))
         vars(twin).update(vars(self))
         twin.env, twin._frames = self.env.copy(), deepcopy(self._frames)

@@ -24,10 +24,10 @@ ROUNDS = 4
 """Rounds of the bijection; the quality tests use this number."""
 
 PLACE_0, PLACE_1, DELAY, RETURN, JUMP, NOISE, SERIES, SEASON, TINT = range(1, 10)
-"""Streams of `draw_word`: one for each use, so that no use changes another's draws."""
+"""Streams of `draw_word`, one for each purpose, so that draws for one purpose do not affect the others."""
 
 STREAMS = 16
-"""Distance between the streams of repeated draws for the same use, such as candidate cells or the kinds of a series."""
+"""Distance between the streams of repeated draws for one purpose, such as candidate cells or the kinds of a series."""
 
 
 def mix(x: Word) -> Word:
@@ -38,7 +38,7 @@ def mix(x: Word) -> Word:
 
 
 def scale_word(x: Word, n: Word) -> Word:
-    """Return floor(x * n / 2^32): a word scaled to 0 ... n - 1, with each value equally likely up to n / 2^32."""
+    """Return floor(x * n / 2^32): a word scaled to 0 ... n - 1, with all values equally likely up to n / 2^32."""
     x_low, x_high, n_low, n_high = x & LOW, x >> _16, n & LOW, n >> _16
     middle = (x_high * n_low + ((x_low * n_low) >> _16)) & MASK
     other = (x_low * n_high + (middle & LOW)) & MASK
@@ -46,7 +46,7 @@ def scale_word(x: Word, n: Word) -> Word:
 
 
 def draw_word(k0: Word, k1: Word, a: Word, b: Word, c: Word) -> Word:
-    """Return the word of stream `a`, at position `b`, `c`, of the world whose seed is (k0, k1)."""
+    """Return the word of stream `a` at position (`b`, `c`) in the world whose seed is (k0, k1)."""
     h = mix(k0 ^ mix((a * GOLDEN) & MASK))
     h = mix(((h ^ k1) + b) & MASK)
     return mix((h + ((c * GOLDEN) & MASK) + k0) & MASK)
@@ -83,7 +83,7 @@ def rotate(x: Word, by: Word, n: Word) -> Word:
 
 
 def permute_once(p: Word, q: Word, a: Word, b: Word, k0: Word, k1: Word) -> tuple[Word, Word, Word, Word]:
-    """Return one round of `permute`: the pair, and the keys of the next round."""
+    """Do one round of `permute`; return the pair and the keys for the next round."""
     p = rotate(p, scale_word(mix(q ^ k0), a), a)
     q = rotate(q, scale_word(mix(p ^ k1), b), b)
     return p, q, (k0 + GOLDEN) & MASK, (k1 + GOLDEN) & MASK

@@ -1,7 +1,7 @@
 """The objects of a world: kinds as data, and user-defined objects as subclasses.
 
-A `Kind` is a row of the table that the compiled step reads. A `ForagerObject` is a Python object instead: if it
-overrides `reward` or `regen_delay`, these are called when the agent hits it.
+A `Kind` is a row of the table that the compiled step reads. A `ForagerObject` is a Python object: if it overrides
+`reward` or `regen_delay`, these methods are called when the agent hits it.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ DelaySteps = Annotated[int, Field(ge=0, le=MAX_DELAY)]
 
 @dataclass(frozen=True)
 class Delay:
-    """Steps from the collision to the return: uniform on `a` ... `b`, or normal with mean `a` and deviation `b`.
+    """Steps from the collision to the return: uniform on `a` ... `b`, or normal with mean `a` and s.d. `b`.
 
     A normal delay is a sum of twelve uniforms, rounded down and clipped at 0. Delays 0 and 1 are equivalent:
     the object is back at the start of the next step, or as soon as the agent has left its cell.
@@ -76,14 +76,14 @@ class Kind:
     """One kind of object.
 
     Attributes:
-        blocking: the agent cannot enter its cell; it pays on every bump.
-        collectable: it is taken away at the collision, and returns after `delay`.
-        reward: a callable, the expected reward as a function of time.
-        noise: standard deviation of the noise added to it.
-        place, target: where it returns; `target` is the (x, y) for `ReturnPlace.FIXED`.
+        blocking: whether it keeps the agent out of its cell; it pays on every bump.
+        collectable: whether it is taken away at the collision; it returns after `delay`.
+        reward: a callable that gives the expected reward as a function of time.
+        noise: standard deviation of the noise added to the reward.
+        place, target: where it returns; `target` is the cell (x, y) for `ReturnPlace.FIXED`.
         pays_after: steps between the collision and its reward.
-        lasts, rests: it is present for `lasts` steps and absent for `rests`, repeatedly, with a phase that the
-            seed draws for each object; if both are 0, it never expires.
+        lasts, rests: it is alternately present for `lasts` steps and absent for `rests`, with a random phase for each
+            object; if both are 0, it never expires.
         colors: RGB 0-255; with several, the object in each cell shows one of them.
         python: whether its reward or delay is a method of a Python object.
     """
@@ -112,7 +112,7 @@ class Kind:
 
     @property
     def share(self) -> float:
-        """The share of time for which it is present, if it is not collected."""
+        """The fraction of time for which it is present, if it is not collected."""
         return self.lasts / (self.lasts + self.rests) if self.lasts else 1.0
 
     @property
@@ -143,15 +143,15 @@ def check_color(color: Any, name: str) -> Color:
 class ForagerObject:
     """An object of `ForagerEnv`; subclass it and override `reward` and, optionally, `regen_delay`.
 
-    Instances are made when the agent first hits them, because all objects of a world may not fit in memory.
+    An instance is made when the agent first hits the object, because the objects of a world may not all fit in memory.
 
     Attributes:
         name: its declared name, taken from `object_types`.
         blocking, collectable: what a collision does.
         color: RGB of the class; if set on an instance, it colours only that object from then on.
-        target_location: where it returns; None for a random free cell. `location` is the same.
-        current_location: its present cell, None while it is away.
-        last_collision: the clock of the previous collision; initially 0.
+        target_location: where it returns; None for a random free cell. `location` is an alias.
+        current_location: its current cell; None while it is away.
+        last_collision: the clock at the previous collision; initially 0.
         lasts, rests: steps for which it is alternately present and absent, as in `Kind`.
     """
 
@@ -185,7 +185,7 @@ class ForagerObject:
         raise NotImplementedError(f"{type(self).__name__}: expected a method reward(self, rng, clock), got none")
 
     def regen_delay(self, rng: np.random.Generator, clock: int) -> int | None:
-        """Return the steps until it returns, None for never; `rng` is for delays only."""
+        """Return the number of steps until it returns, None for never; `rng` is for delays only."""
         return int(rng.integers(10, 100))
 
     def to_kind(self) -> Kind:
@@ -200,7 +200,7 @@ class ForagerObject:
 
 
 class TableObject(ForagerObject):
-    """An object that consists of data only: the compiled step does not call Python for it.
+    """An object that is only data, so the compiled step does not call Python for it.
 
     `Wall((3, 4))` is a wall for that cell; pass it to `ForagerEnv.add_object`.
     """
@@ -214,11 +214,11 @@ class TableObject(ForagerObject):
         self.blocking, self.collectable = self.row.blocking, self.row.collectable
 
     def reward(self, rng: np.random.Generator, clock: int) -> float:
-        """Return the constant of the row."""
+        """Return the constant reward of the row."""
         return self.row.reward.value if isinstance(self.row.reward, Constant) else 0.0
 
     def to_kind(self) -> Kind:
-        """Return its row, or a general one if a subclass overrides methods or it has its own target location."""
+        """Return its row, or a general row if a subclass overrides methods or it has its own target location."""
         cls = type(self)
         own = cls.reward is not TableObject.reward or cls.regen_delay is not ForagerObject.regen_delay
         return super().to_kind() if own or self.target_location is not None else self._fill(self.row)
@@ -232,7 +232,7 @@ class Wall(TableObject):
 
 
 class Flower(TableObject):
-    """Object that is collected for +1 and returns after 10 to 99 steps in a random free cell."""
+    """Object that pays 1 when collected and returns after 10 to 99 steps in a random free cell."""
 
     name = "flower"
     row = Kind("flower", collectable=True, reward=Constant(1.0))

@@ -1,7 +1,7 @@
-"""Observation modes: how cells are encoded as bytes, and what an agent observes of them; one source for both engines.
+"""Observation modes: how cells are encoded as bytes and shown to an agent, with one source for both engines.
 
-`MODES` lists the modes. A new mode is one entry: both engines encode cells by its table and pass them to its function,
-and all interfaces take their spaces from it.
+`MODES` lists the modes. A new mode is one entry: both engines encode cells with its table and pass them to its
+function, and all interfaces derive their spaces from it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ PALETTE: tuple[Color, ...] = (
     (0, 158, 115), (230, 159, 0), (86, 180, 233), (204, 121, 167), (0, 114, 178), (213, 94, 0), (240, 228, 66),
     (120, 94, 60), (148, 103, 189), (96, 96, 96),
 )  # fmt: skip
-"""Colours that are distinct to colour-blind readers (Okabe and Ito 2008) and three more, in the order of the kinds."""
+"""Colours that colour-blind readers can distinguish (Okabe and Ito 2008) and three more, in the order of the kinds."""
 
 MAX_SURVEY = 2**22
 """Number of cells of the largest world that can be observed as a whole."""
@@ -95,7 +95,7 @@ def image_table(world: World) -> np.ndarray:
 
 
 def color_table(world: World) -> np.ndarray:
-    """Return a uint8 table of the colours of each kind; a kind with several shows one of them in each cell."""
+    """Return a uint8 table of the colours of each kind; a kind with several colours shows one of them in each cell."""
     colors = choose_colors(world.kinds)
     tints = max((len(c) for c in colors), default=1)
     table = np.zeros((len(colors) + 2, tints, 3), np.uint8)
@@ -128,7 +128,7 @@ def show_world(world: World, kinds: Any, x: Any, y: Any, xp: Any) -> Any:
 
 
 def point_to_nearest(cells: Any, xp: Any) -> Any:
-    """Return int16 (..., channels, 3): cells east and north to the nearest of each kind in view, and 1; or zeros.
+    """Return int16 (..., channels, 3): the offset (east, north) of the nearest object of each kind, and 1; or zeros.
 
     The agent's own cell is excluded.
     """
@@ -141,7 +141,7 @@ def point_to_nearest(cells: Any, xp: Any) -> Any:
 
 @lru_cache(maxsize=64)
 def _sort_by_distance(rows: int, cols: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return each cell's rank by distance, ties from north to south and west to east; and (east, north, 1) by rank."""
+    """Return each cell's rank by distance (ties north to south, then west to east), and (east, north, 1) by rank."""
     north, east = view_offsets(rows, cols)
     cells = np.stack([east.ravel(), north.ravel(), np.ones(rows * cols, int)], 1).astype(np.int16)
     nearest = np.argsort(np.abs(cells[:, :2]).sum(1), kind="stable")
@@ -150,7 +150,7 @@ def _sort_by_distance(rows: int, cols: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def count_in_view(cells: Any, xp: Any) -> Any:
-    """Return int32 (..., channels): how many of each kind are in view."""
+    """Return int32 (..., channels): the number of objects of each kind in view."""
     return cells.sum((-3, -2), dtype=xp.int32)
 
 
@@ -197,7 +197,7 @@ def make_space(
 
 
 def add_hint(world: World, hint: Hint, view: Any, phase: Any, region: Any) -> Any:
-    """Return a dict that adds bool (..., regions) to an observation: the agent's region, if shown now.
+    """Return a dict of an observation and a hint: the agent's region if it is shown now, bool (..., regions).
 
     Args:
         world: the agents' world.
@@ -243,7 +243,7 @@ def check_survey(world: World) -> None:
 
 
 def check_view_mode(name: str, interface: str) -> None:
-    """Raise ConfigError for a mode of the whole world in an interface that only shows views."""
+    """Raise ConfigError if a mode shows the whole world, for an interface that only shows views."""
     if MODES[name].whole:
         views = ", ".join(repr(n) for n, mode in MODES.items() if not mode.whole)
         where = f"observation_mode of {interface}"

@@ -1,7 +1,7 @@
 """Reward laws: callables that give the expected reward of a kind as a function of time.
 
-A law is any hashable callable `law(now) -> number` written with `now.xp`, so one definition serves both
-engines. `now.phase(period)` is the clock modulo a period, exact after any number of steps.
+A law is any hashable callable `law(now) -> number` written with `now.xp`, so one definition serves both engines.
+`now.phase(period)` is the clock modulo a period, which is exact after any number of steps.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Shift = Annotated[int, Field(ge=-(2**31), lt=2**31)]
 
 
 class LawContext(Protocol):
-    """The time of a collision, and the random draws for a kind's generation in its region.
+    """The time of a collision, and the random draws for one kind and generation in a region.
 
     Attributes:
         xp: the array module to compute with, `numpy` or `jax.numpy`.
@@ -114,7 +114,7 @@ class Fourier(Checked):
 
 @dataclass(frozen=True)
 class RewardSeries(Checked):
-    """A repeating series of rewards, each valid for `every` steps, such as weather, prices or any measured series."""
+    """A repeating series of rewards, each for `every` steps, such as weather, prices or any measurements."""
 
     values: Annotated[tuple[Reward, ...], Field(min_length=1)]
     every: Period = 1

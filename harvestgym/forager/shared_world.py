@@ -73,7 +73,7 @@ class SharedWorld:
 
 
 class SharedWorldGym(ForagerGym):
-    """The foragers of a shared world as one: actions, observations, rewards and infos are arrays over all foragers."""
+    """All foragers as one environment: actions, observations, rewards and infos are arrays over all foragers."""
 
     changes = (*ForagerGym.changes, "np_random")
 

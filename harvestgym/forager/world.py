@@ -1,10 +1,10 @@
-"""The world, defined once: the generated object of a cell is a pure function of the seed, so nothing is stored.
+"""The world, defined once for both engines: a cell's generated object is a pure function of the seed and is not stored.
 
-Each region (the whole world is the first) has a keyed bijection from its cells to ranks 0 ... n - 1. A layer
-of objects is an interval of ranks: counts are exact, no two objects share a cell, and a cell is looked up
-in about ten nanoseconds in a world of any size. Ranks are pairs (q, p), compared in that order, since a
-world of 1e12 cells has more ranks than a 32-bit word. The rank of the reserved cell (where the agent
-starts) is swapped with the last rank, which no layer may reach.
+Each region (the whole world is the first) has a keyed bijection from its cells to ranks 0 ... n - 1. A layer of objects
+is an interval of ranks, so counts are exact, no two objects share a cell, and looking up a cell takes about ten
+nanoseconds in a world of any size. Ranks are pairs (q, p), compared in that order, since a world of 1e12 cells has more
+ranks than a 32-bit word. The rank of the reserved cell (where the agent starts) is swapped with the last rank, which no
+layer may reach.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ MOVES = np.array([(0, 1), (1, 0), (0, -1), (-1, 0)], np.int64)
 """(dx, dy) of actions 0-3: north is y + 1, as in the Forager package."""
 
 VACANT, STANDING, AWAY, GONE = range(4)
-"""States of a changed object's slot: free; the object is elsewhere; it will return; it never will."""
+"""States of a changed object's slot: free, object in another cell, object that will return, object gone forever."""
 
 TRIES = 16
-"""Cells drawn in one step to find a free one; if none is free, the object waits for the next step."""
+"""Number of cells drawn in one step to find a free one; if none is free, the object waits for the next step."""
 
 NARROW, SQUARISH = 8, 6
 MAX_SIDE = 2**30
@@ -66,8 +66,8 @@ class Region:
     """A rectangle (a biome) with its own objects: `layers` are (kind index, count) in order of rank.
 
     Attributes:
-        renew_eaten: collections here after which a new generation of objects appears; 0 for never.
-        renew_every: steps after which all objects here expire and a new generation appears; 0 for never.
+        renew_eaten: number of objects collected here after which a new generation appears; 0 for never.
+        renew_every: number of steps after which all objects here expire and a new generation appears; 0 for never.
         name: the region's name.
     """
 
@@ -103,19 +103,19 @@ class Region:
         return (x >= self.x) & (x < self.x + self.width) & (y >= self.y) & (y < self.y + self.height)
 
     def count_room(self, start: tuple[int, int]) -> int:
-        """Return the most objects it may hold: one less if an agent may be here when they are placed."""
+        """Return the maximum number of objects: one fewer than cells if an agent may be here when they are placed."""
         return self.cells - bool(self.contains(*start) or self.renew_eaten or self.renew_every)
 
     @property
     def thresholds(self) -> list[tuple[int, int, int]]:
-        """(q, p, kind) per layer: the first rank beyond it, as a pair, and its kind."""
+        """(q, p, kind) per layer: the first rank (q, p) beyond the layer, and its kind."""
         totals = accumulate(count for _, count in self.layers)
         return [(*divmod(total, self.grid[0]), kind) for total, (kind, _) in zip(totals, self.layers, strict=True)]
 
 
 @lru_cache(maxsize=256)
 def _find_near_square(cells: int) -> tuple[int, int]:
-    """Return the sides (a, b) of a nearly square grid with as many cells if there is one, or a few more."""
+    """Return the sides (a, b) of a nearly square grid with exactly this many cells if there is one, or a few more."""
     root = math.isqrt(cells)
     exact = next((a for a in range(root, root // 2, -1) if a >= SQUARISH and cells % a == 0), 0)
     a = exact or (root if root * root == cells else root + 1)
@@ -123,7 +123,7 @@ def _find_near_square(cells: int) -> tuple[int, int]:
 
 
 def count_objects(freq: float, free: int, cells: int) -> int:
-    """Return the number of objects for a frequency: floor(freq * cells), or at 1.0 all cells that may be filled."""
+    """Return the number of objects for a frequency: floor(freq * cells), or all cells that may be filled for 1.0."""
     if isinstance(freq, bool) or not isinstance(freq, int | float | np.number) or not 0 <= freq <= 1:
         raise ConfigError(f"freq: expected a number from 0 to 1, got {freq!r}")
     count = free if freq == 1 else math.floor(float(freq) * cells + 1e-6)
@@ -168,7 +168,7 @@ class World:
 
     @property
     def summary(self) -> str:
-        """The size, the edge and the kinds in a few words."""
+        """The size, the edge and the kinds, in a few words."""
         kinds = textwrap.shorten(", ".join(self.names), 80, placeholder=" …")
         return f"{self.width} x {self.height} {self.edge}, {kinds}"
 
@@ -199,7 +199,7 @@ class World:
         return values
 
     def find_region(self, x: Any, y: Any, xp: Any = np) -> Any:
-        """Return int32: the region of each cell, the last one that contains it, with `numpy` or `jax.numpy`."""
+        """Return each cell's region as int32, the last region that contains it, with `numpy` or `jax.numpy`."""
         out = xp.zeros(xp.shape(x), xp.int32)
         for i, g in enumerate(self.regions[1:], 1):
             out = xp.where(g.contains(x, y), xp.int32(i), out)

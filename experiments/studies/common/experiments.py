@@ -1,4 +1,4 @@
-"""Field experiments predicted blind: what was published, what the farm says, and the error."""
+"""Blind predictions of field experiments: published values, the farm's predictions, and the errors."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from .yield_response import PERIODS, YieldResponse, measure_yield_response
 EXPERIMENTS_FILE = Path(__file__).parents[1] / "experiments.yaml"
 EXPERIMENT_SOIL = "loam"
 GRADIENT = {"whole season": (0.95, 0.85, 0.75, 0.65, 0.55, 0.45, 0.35)}
-"""The dry soils of the maize experiment, from mild to severe; see `yield_response.OPENINGS`."""
+"""Dryness of the soil in the maize experiment, from mild to severe; see `yield_response.OPENINGS`."""
 
 
 class Prediction(NamedTuple):
-    """A number of an experiment and what the farm predicts."""
+    """A number from an experiment, and the farm's prediction."""
 
     crop: str
     name: str
@@ -39,7 +39,7 @@ def read_experiments() -> Mapping[str, Any]:
 
 
 def predict_experiment(crop: str, replicates: int, seed: int) -> list[Prediction]:
-    """Predict the experiment of a crop, bean or corn."""
+    """Predict the experiment for a crop, bean or corn."""
     said = read_experiments()[crop]
     where = {"site": said["site"], "day": said["day"]}
     if "k_y" in said:
@@ -63,13 +63,13 @@ def average_factor(found: Sequence[YieldResponse], period: str) -> float:
 
 
 def interpolate_yield(deficit: np.ndarray, loss: np.ndarray, at: float) -> float:
-    """Return the relative yield at a deficit of water."""
+    """Return the relative yield at a water deficit."""
     order = np.argsort(deficit)
     return float(1 - np.interp(at, deficit[order], loss[order]))
 
 
 def find_last_water(deficit: np.ndarray, loss: np.ndarray) -> float:
-    """Return the share of the water at which the yield vanishes: where the line of the last yields meets zero."""
+    """Return the fraction of water at which the yield vanishes, by extrapolating the lowest yields linearly to zero."""
     order = np.argsort(deficit)
     water, kept = 1 - deficit[order], 1 - loss[order]
     some = kept > 0.1

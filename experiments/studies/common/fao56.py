@@ -1,7 +1,7 @@
-"""FAO-56 by itself: reference and crop evapotranspiration from a weather record, apart from the farm's own laws.
+"""FAO-56 on its own: reference and crop evapotranspiration from a weather record, independent of the farm's laws.
 
-Penman-Monteith (eq. 6) with the radiation of the temperatures (eq. 50), and the crop coefficients of chapters 6 and 7
-over the length of a season. Allen, Pereira, Raes and Smith (1998), FAO Irrigation and Drainage Paper 56. NumPy only.
+Penman-Monteith (eq. 6) with radiation estimated from temperatures (eq. 50), and the crop coefficients of chapters 6 and
+7 over a season. Allen, Pereira, Raes and Smith (1998), FAO Irrigation and Drainage Paper 56. NumPy only.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def vapour_pressure(temperature: np.ndarray) -> np.ndarray:
 
 
 def actual_vapour(t_min: np.ndarray, t_max: np.ndarray, humidity: np.ndarray) -> np.ndarray:
-    """Vapour pressure, kPa, of a mean relative humidity, % (eq. 19)."""
+    """Vapour pressure, kPa, at a mean relative humidity, % (eq. 19)."""
     return humidity / 100 * (vapour_pressure(t_min) + vapour_pressure(t_max)) / 2
 
 
@@ -37,7 +37,7 @@ def extraterrestrial(latitude: float, day: np.ndarray) -> np.ndarray:
 
 
 def solar(t_min: np.ndarray, t_max: np.ndarray, latitude: float, day: np.ndarray) -> np.ndarray:
-    """R_s, MJ.m-2.day-1, from the range of the temperatures (eq. 50), at most that of a clear sky near the sea."""
+    """R_s, MJ.m-2.day-1, from the temperature range (eq. 50), at most the radiation of a clear sky near sea level."""
     spread = np.sqrt(np.maximum(t_max - t_min, 0.0))
     return np.minimum(INLAND * spread, 0.75) * extraterrestrial(latitude, day)
 
@@ -46,15 +46,15 @@ def reference(
     t_min: np.ndarray, t_max: np.ndarray, humidity: np.ndarray, wind: np.ndarray, radiation: np.ndarray,
     clear: np.ndarray, pressure: float = 101.3,
 ) -> np.ndarray:  # fmt: skip
-    """ET_0, mm.day-1, of Penman-Monteith (eq. 6).
+    """ET_0, mm.day-1, by Penman-Monteith (eq. 6).
 
     Args:
         t_min, t_max: degC.
         humidity: mean, %.
         wind: m/s at 2 m.
         radiation: R_s, MJ.m-2.day-1.
-        clear: that of a clear sky, R_so.
-        pressure: of the air, kPa.
+        clear: radiation of a clear sky, R_so.
+        pressure: air pressure, kPa.
     """
     mean, actual = (t_min + t_max) / 2, actual_vapour(t_min, t_max, humidity)
     slope = 4098 * vapour_pressure(mean) / (mean + 237.3) ** 2
@@ -68,10 +68,10 @@ def reference(
 
 
 def coefficients(length: int, stages: Sequence[float], values: Sequence[float]) -> np.ndarray:
-    """Compute the crop coefficient of `length` days: the curve of figure 34 over stages that are stretched to it.
+    """Compute the crop coefficient for `length` days: the curve of figure 34, with its stages stretched to this length.
 
     Args:
-        length: days of the season.
+        length: number of days in the season.
         stages: lengths of the initial, development, mid-season and late stages.
         values: coefficients of the initial and mid-season stages and at the end.
     """

@@ -21,9 +21,9 @@ class Claim(NamedTuple):
 
 
 def bootstrap(statistic: Callable[..., Any], *samples: np.ndarray, resamples: int = RESAMPLES) -> ConfidenceInterval:
-    """Return a statistic with its 95 % percentile bootstrap interval over seasons, the last axis of every sample.
+    """Return a statistic with its 95 % percentile bootstrap interval over seasons (the last axis of every sample).
 
-    The seasons are drawn together for all samples, so that pairs stay pairs. `statistic` reduces the last axis.
+    All samples are resampled with the same seasons, so pairs stay pairs. `statistic` reduces the last axis.
     """
     seasons = samples[0].shape[-1]
     draws = np.random.default_rng(0).integers(0, seasons, (resamples, seasons))
@@ -33,12 +33,12 @@ def bootstrap(statistic: Callable[..., Any], *samples: np.ndarray, resamples: in
 
 
 def ratio(a: np.ndarray, b: np.ndarray) -> ConfidenceInterval:
-    """Return the mean of `a` over that of `b`."""
+    """Return the mean of `a` divided by the mean of `b`."""
     return bootstrap(lambda x, y: x.mean(-1) / np.maximum(y.mean(-1), 1e-9), a, b)
 
 
 def difference(a: np.ndarray, b: np.ndarray) -> ConfidenceInterval:
-    """Return the mean of `a` less that of `b`."""
+    """Return the mean of `a` minus the mean of `b`."""
     return bootstrap(lambda x, y: x.mean(-1) - y.mean(-1), a, b)
 
 
@@ -58,7 +58,7 @@ def claim_within(text: str, effect: ConfidenceInterval, low: float, high: float)
 
 
 def claims_table(claims: Sequence[Claim], replicates: int) -> Table:
-    """Make the table of the claims of a study."""
+    """Make the table of a study's claims."""
     title = f"claims, with 95 % intervals over {replicates} seasons"
     rows = [(c.text, str(c.effect), c.bound, "yes" if c.holds else "no") for c in claims]
     return Table(title, ("claim", "effect", "wanted", "holds"), rows)

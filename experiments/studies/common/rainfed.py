@@ -1,6 +1,6 @@
-"""Rain-fed maize in two models: twenty seasons here and in WOFOST 7.2 on the same days and the same soil.
+"""Rain-fed maize in two models: twenty seasons here and in WOFOST 7.2, with the same weather and soil.
 
-Nothing of WOFOST was used to choose a parameter of the farm. Its seasons are kept in `wofost_maize.csv`, made by
+No farm parameter was chosen with the help of WOFOST. The WOFOST seasons are stored in `wofost_maize.csv`, written by
 `experiments/make_wofost_reference.py`, which needs pcse; the comparison does not. Grain is dry mass in both.
 """
 
@@ -30,10 +30,10 @@ DEEP_SILT = {"extends": "silt", "depth#m": SOIL_DEPTH, "start": {"water_min#%": 
 """A deep soil for a crop without irrigation, at field capacity; WOFOST has the same water and depth."""
 
 ESTABLISHED = 20
-"""Days after which a stand counts as established."""
+"""Number of days after which a stand counts as established."""
 
 DRY_GRAIN = 0.885
-"""Dry mass in the farm's grain, that of FAO's crop information: 10 to 13 % of moisture."""
+"""Dry mass fraction of the farm's grain, from FAO's crop information: 10 to 13 % moisture."""
 
 RAINFED_MEASURES = {
     "to_flowers": "sowing to flowers, days", "total": "sowing to ripe, days", "grain": "grain, kg.m-2 of dry mass",
@@ -42,7 +42,7 @@ RAINFED_MEASURES = {
 
 
 class ModelPair(NamedTuple):
-    """A measure of the same seasons in both models, and how they agree.
+    """A measure of the same seasons in both models, and their agreement.
 
     Attributes:
         here, there: a value per season; NaN where the stage was not reached.
@@ -59,7 +59,7 @@ class ModelPair(NamedTuple):
 
     @property
     def bias(self) -> float:
-        """Return the mean difference, here less there."""
+        """Return the mean difference, `here` minus `there`."""
         return float((self.here - self.there)[self.known].mean())
 
     @property
@@ -74,7 +74,7 @@ class ModelPair(NamedTuple):
 
 
 def grow_rainfed_maize() -> SeasonRecord:
-    """Return the days of the seasons, (sites, seasons, days) each; nobody waters."""
+    """Return the daily records of the seasons, each (sites, seasons, days); nobody waters."""
     cases = [_make_case(site) for site in RAINFED_SITES]
     return run_seasons(cases, lambda litres, state: tend(state, litres), watch_crop, SEASONS_PER_SITE, RAINFED_SEED)
 
@@ -86,9 +86,10 @@ def _make_case(site: str) -> Case:
 
 
 def measure_rainfed(record: SeasonRecord) -> dict[str, np.ndarray]:
-    """Return the measures of each season, sites after one another.
+    """Return the measures of each season, one site after another.
 
-    Dates are NaN where the stage was not reached, and all measures where frost took the seedlings: WOFOST has no frost.
+    Dates are NaN if the stage was not reached. All measures are NaN if frost killed the seedlings, since WOFOST has no
+    frost.
     """
     stands = find_standing_days(record)
     lost = (record["transpired"] + record["evaporated"])[..., 1:]
@@ -104,13 +105,13 @@ def measure_rainfed(record: SeasonRecord) -> dict[str, np.ndarray]:
 
 
 def describe_weather(record: SeasonRecord) -> dict[str, np.ndarray]:
-    """Return the mean temperature and the rain of the days of each season, by which a reference is recognised."""
+    """Return the mean temperature and rain of each season, which identify the reference that belongs to it."""
     air = compute_air(record, 0.0)
     return {"t_mean": air["t_mean"].mean(-1).ravel(), "rain": air["rain"].sum(-1).ravel()}
 
 
 def read_reference() -> dict[str, np.ndarray]:
-    """Read the seasons of WOFOST, an array per column; an empty cell is NaN."""
+    """Read the WOFOST seasons as an array per column; empty cells are NaN."""
     with WOFOST_FILE.open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(line for line in file if not line.startswith("#")))
     numbers = {name: np.array([float(row[name] or "nan") for row in rows]) for name in rows[0] if name != "site"}
@@ -118,7 +119,7 @@ def read_reference() -> dict[str, np.ndarray]:
 
 
 def compare_models(found: Mapping[str, np.ndarray], reference: Mapping[str, np.ndarray]) -> list[ModelPair]:
-    """Pair the measures of both models."""
+    """Pair the measures from both models."""
     return [ModelPair(name, found[name], reference[name]) for name in RAINFED_MEASURES]
 
 

@@ -1,7 +1,7 @@
-"""Cells of a region: each has the parameters of its own soil, depth and climate, a mixture of a few corner farms.
+"""Cells of a region: each has its own soil, depth and climate, with parameters mixed from a few corner farms.
 
-The soil, its depth and the climate vary smoothly over a unit square, by formulas of the place alone. So any part of a
-grid of any fineness is computed by itself, on any worker.
+Soil, depth and climate vary smoothly over a unit square, by formulas that depend only on the position. So any part of a
+grid of any resolution can be computed separately, on any worker.
 """
 
 from __future__ import annotations
@@ -26,39 +26,39 @@ from harvestgym.sweep.cases import SweepCase
 
 FARM = "farm/bean-1x1-v1"
 SITES = ({"Weather-0": "montpellier", "Field-0/latitude#°": 43.62}, {"Weather-0": "lille", "Field-0/latitude#°": 50.62})
-"""The climates at the south and at the north end."""
+"""The climates at the southern and the northern edge."""
 
 SOILS = ("clay", "silt", "sand")
 DEPTHS = (0.3, 1.5)
-"""The ends of the depth of the soil, m."""
+"""Minimum and maximum soil depth, m."""
 
 EXPERT = [
     {"when": "Plant-0.stage == ripe", "do": "Plant-0.harvest"},
     {"when": "Weather-0.consecutive_dry#day >= 2", "do": "Soil-0.watering_discrete", "amount#L": 20,
      "duration#min": 60, "every#day": 3},
 ]  # fmt: skip
-"""The farmer of all cells, who does not know the soil: water every third day of a dry spell, harvest what is ripe."""
+"""The farmer of all cells, who does not know the soil: water every third day of a dry spell, harvest ripe crops."""
 
 CELL_ROWS = 1024
-"""Cells of one compiled call."""
+"""Number of cells per compiled call."""
 
 CELL_MEANS = ("return", "yield kg", "water L")
-"""Columns that are means over the seasons of a cell."""
+"""Columns that are means over a cell's seasons."""
 
 SEED = 2026
 WAVES = 6
-"""Waves in the sum that makes a map."""
+"""Number of waves summed to make a map."""
 
 
 class RegionCase(SweepCase):
-    """Seasons of some cells of a region, sown on one day.
+    """Seasons of some cells of a region, all sown on the same day.
 
     Attributes:
         side: cells along a side of the region.
         first: number of the first cell, row by row from the south-west.
         cells: number of cells.
-        sowing: day of the year on which they are sown.
-        seasons: seasons of each cell, the same random numbers in all cells.
+        sowing: day of the year on which the cells are sown.
+        seasons: seasons per cell, with the same random numbers in all cells.
         seed: seed of the seasons.
     """
 
@@ -98,7 +98,7 @@ def list_region_cases(
 
 
 def map_waves(x: np.ndarray, y: np.ndarray, name: str) -> np.ndarray:
-    """Return a smooth map in [0, 1] at places of the unit square: a sum of waves, drawn by the letters of its name."""
+    """Return a smooth map in [0, 1] at points of the unit square: a sum of random waves, seeded by its name."""
     random = np.random.default_rng(list(name.encode()))
     across, along = random.uniform(-14, 14, (2, WAVES, 1))
     total = np.sin(across * x + along * y + random.uniform(0, 2 * np.pi, (WAVES, 1))).sum(0)
@@ -106,7 +106,7 @@ def map_waves(x: np.ndarray, y: np.ndarray, name: str) -> np.ndarray:
 
 
 def describe_cells(numbers: np.ndarray, side: int) -> dict[str, np.ndarray]:
-    """Describe cells by number: their place, the share of the northern climate, of each soil, and of the depth."""
+    """Describe cells by number: position, and the fractions of the northern climate, of each soil and of the depth."""
     x, y = (numbers % side + 0.5) / side, (numbers // side + 0.5) / side
     soils = np.stack([map_waves(x, y, name) ** 3 for name in SOILS])
     shares = soils / soils.sum(0)
@@ -115,7 +115,7 @@ def describe_cells(numbers: np.ndarray, side: int) -> dict[str, np.ndarray]:
 
 
 def weigh_corners(cells: dict[str, np.ndarray]) -> np.ndarray:
-    """Return the share of each corner farm in each cell, (cells, corners) in the order of `make_corners`."""
+    """Return the weight of each corner farm in each cell, (cells, corners), in the order of `make_corners`."""
     climate = (1 - cells["north"], cells["north"])
     depth = (1 - cells["depth"], cells["depth"])
     weights = itertools.product(climate, (cells[name] for name in SOILS), depth)
@@ -124,7 +124,7 @@ def weigh_corners(cells: dict[str, np.ndarray]) -> np.ndarray:
 
 @lru_cache(maxsize=16)
 def make_corners(sowing: int) -> tuple[Env[Any, Any], Policy, Any]:
-    """Make the corner farms of a sowing day: their structure, their policy and their parameters, stacked."""
+    """Make the corner farms for a sowing day: their structure, their policy and their stacked parameters."""
     rules = {"init": {"Field-0": {"Weather-0": {"day#int365": [sowing]}}}}
     farms = [
         make(FARM, entities={**site, "Soil-0": soil, "Soil-0/depth#m": depth}, rules=rules, expert=EXPERT)
@@ -135,7 +135,7 @@ def make_corners(sowing: int) -> tuple[Env[Any, Any], Policy, Any]:
 
 
 def mix_corners(corners: Any, weights: jax.Array) -> Any:
-    """Return the parameters of each row of weights: the weighted mean of what differs between the corners."""
+    """Return the parameters for each row of weights: weighted means of the parameters that differ between corners."""
 
     def mix(leaf: np.ndarray) -> jax.Array:
         if (leaf == leaf[:1]).all():
@@ -146,7 +146,7 @@ def mix_corners(corners: Any, weights: jax.Array) -> Any:
 
 
 def run_region_cases(cases: Sequence[RegionCase]) -> list[dict[str, np.ndarray]]:
-    """Return the rows of each case: the place of each cell, its soil, and the means of its seasons."""
+    """Return the rows of each case: each cell's position, its soil, and the means over its seasons."""
     return [_run_case(case) for case in cases]
 
 

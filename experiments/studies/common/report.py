@@ -37,7 +37,7 @@ def write_seasons(path: Path, labels: Mapping[str, Sequence[Any]], measured: Map
 
 @contextmanager
 def open_figure(path: Path, width: float, height: float, dpi: int = 110) -> Iterator[Any]:
-    """Give a Matplotlib figure of this size, in inches, and save it at the end."""
+    """Yield a Matplotlib figure of this size, in inches, and save it at the end."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width, height), layout="constrained")
@@ -70,7 +70,7 @@ def draw_crops(
     width: float = 3.2,
     legend: tuple[int, str] = (-1, "lower right"),
 ) -> None:
-    """Draw box plots of yields, a panel of groups for each crop, with the legend in a panel at a place."""
+    """Draw box plots of yields, one panel per crop, with the legend at a position in one of the panels."""
     with open_figure(path, width * len(panels) + 1, 3.6) as figure:
         for axes, (crop, groups) in zip(figure.subplots(1, len(panels), squeeze=False)[0], panels.items(), strict=True):
             draw_boxes(axes, groups, ticks)
@@ -83,9 +83,9 @@ def quartile_table(title: str, found: Yields, shown: Mapping[Any, str]) -> Table
     """Make a table with a row for each combination of the first labels and a column for each shown level of the last.
 
     Args:
-        title: of the table.
+        title: title of the table.
         found: the yields.
-        shown: levels of the last label, with the head of their columns.
+        shown: levels of the last label, each with its column heading.
     """
     *names, last = found.levels
     at = [found.levels[last].index(level) for level in shown]

@@ -1,4 +1,4 @@
-"""Daily records of a season: the crop, its water and the air, with the radiation and ET_0 of FAO-56."""
+"""Daily records of a season: the crop, its water and the air, with FAO-56 radiation and ET_0."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SeasonRecord = Mapping[str, np.ndarray]
 
 
 def watch_crop(state: FarmState, report: DayReport) -> dict[str, jax.Array]:
-    """Keep the crop of the evening, the water of the day, and the air of tomorrow."""
+    """Record the crop in the evening, the water of the day, and tomorrow's air."""
     air, crop, flows = state.fields[0][0], crop_of(state), report.flows[0]
     return watch_harvest(state, report) | {
         "stage": crop.stage[0, 0], "size": crop.size[0, 0],
@@ -30,13 +30,13 @@ def watch_crop(state: FarmState, report: DayReport) -> dict[str, jax.Array]:
 
 
 def find_standing_days(record: SeasonRecord) -> np.ndarray:
-    """Return whether the crop stood in the morning, from the second day on."""
+    """Return whether the crop was standing in the morning, from the second day on."""
     stage = record["stage"][..., :-1]
     return (stage > Stage.NONE) & (stage < Stage.DEAD)
 
 
 def compute_air(record: SeasonRecord, latitude: float) -> dict[str, np.ndarray]:
-    """Return the air of each day from the second on, with the radiation and ET_0 of FAO-56; wind in m/s."""
+    """Return the air of each day from the second on, with FAO-56 radiation and ET_0; wind in m/s."""
     names = ("t_min", "t_mean", "t_max", "humidity", "wind", "rain", "day")
     air = {name: record[name][..., :-1].astype(float) for name in names}
     low, high, wind = air["t_min"], air["t_max"], air["wind"] / KMH

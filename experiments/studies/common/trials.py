@@ -1,7 +1,7 @@
-"""Trials: seasons of one farm under treatments that are numbers, all in one compiled program.
+"""Trials: seasons of a farm under numeric treatments, all in one compiled program.
 
-A case is a farm's parameters with a treatment. All cases run through the same seasons (the same random keys), so that
-two cases differ by their treatment only, and are compared season by season.
+A case is a farm's parameters with a treatment. All cases run through the same seasons (the same random keys), so two
+cases differ only in their treatment and can be compared season by season.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from harvestgym.farm.entities.weather.site import load_site
 from harvestgym.farm.schema import farm_spec
 
 TUNING, REPORTED = 11, 2026
-"""Seeds: parameters and treatments were chosen on seasons of the first; results are from the second."""
+"""Seeds: parameters and treatments were chosen on seasons of the first seed; results are from the second."""
 
 CROPS = ("bean", "corn", "tomato")
 WATER, HARVEST = ("Soil-0", "watering_continuous"), ("Plant-0", "harvest")
 WATERING_MINUTES = 60.0
 ORDERS = 5
-"""Orders of a day, at most."""
+"""Maximum number of orders per day."""
 
 APRIL = 115
 """The day of the year on which the seasons of the validation card begin, 25 April."""
@@ -46,22 +46,22 @@ MAY = 135
 """The day of the year on which a trial begins, 15 May."""
 
 TreatmentOrder = tuple[tuple[str, str], jax.Array, Sequence[Any]]
-"""An entity and its action, whether it is ordered today, and its values."""
+"""An entity and its action, whether the action is ordered today, and its values."""
 
 Treat = Callable[[Any, FarmState], Sequence[TreatmentOrder]]
-"""Returns the orders of a day from the treatment and the state of the farm."""
+"""Function that returns a day's orders, from the treatment and the state of the farm."""
 
 DailyMeasure = Callable[[FarmState, DayReport], dict[str, jax.Array]]
-"""Returns what to keep of a day, as scalars."""
+"""Function that returns the values to record for a day, as scalars."""
 
 
 class Case(NamedTuple):
-    """One of the cases of a trial.
+    """A case of a trial.
 
     Attributes:
-        labels: its columns in a table, different from those of the other cases.
+        labels: its columns in a table, which differ from the other cases' labels.
         env: its farm; the farms of all cases have the same structure.
-        treatment: the first argument of `Treat`, a pytree of numbers.
+        treatment: a pytree of numbers, the first argument of `Treat`.
     """
 
     labels: Mapping[str, Any]
@@ -77,13 +77,13 @@ def make_trial_farm(
     days: int = 200,
     site: str | None = None,
 ) -> FarmModel:
-    """Make a farm of one square metre, watered and harvested, that always runs for `days`.
+    """Make a farm of one square metre that can be watered and harvested, and always runs for `days`.
 
     Args:
-        entities: kinds and parameter sets: weather, soil and crop in this order, then others.
-        actions: of the others, as entity and name.
+        entities: kinds and parameter sets: weather, soil and crop, in this order, then others.
+        actions: actions of the others, as entity and name.
         init: initial values of entities, as in a farm file.
-        day: day of the year of the start.
+        day: day of the year on which the season starts.
         days: length of a season.
         site: the weather site where the farm lies; by default the south of France.
     """
@@ -123,28 +123,28 @@ def crop_of(state: FarmState) -> Any:
 
 
 def is_growing(state: FarmState) -> jax.Array:
-    """Return whether the crop stands, from the seed until it is ripe."""
+    """Return whether the crop is standing, from the seed until it is ripe."""
     stage = crop_of(state).stage
     return jnp.any((stage > Stage.NONE) & (stage < Stage.RIPE))
 
 
 def tend(state: FarmState, litres: Any, dry: Any = True) -> list[TreatmentOrder]:
-    """Order water for a crop that stands, if it is `dry`, and the harvest of one that is ripe."""
+    """Order water for a standing crop if it is `dry`, and the harvest of a ripe crop."""
     ripe = jnp.any(crop_of(state).stage == Stage.RIPE)
     return [(WATER, is_growing(state) & (litres > 0) & dry, (litres, WATERING_MINUTES)), (HARVEST, ripe, ())]
 
 
 def watch_harvest(state: FarmState, report: DayReport) -> dict[str, jax.Array]:
-    """Keep the harvest of a day, kg."""
+    """Record the harvest of a day, kg."""
     return {"kg": report.tally["harvest#kg"]}
 
 
 def run_seasons(
     cases: Sequence[Case], treat: Treat, watch: DailyMeasure, replicates: int, seed: int
 ) -> dict[str, np.ndarray]:
-    """Return what `watch` keeps of every day, (cases, replicates, days) each; ConfigError for unlike farms.
+    """Return the daily records of `watch`, each (cases, replicates, days); ConfigError if farms differ in structure.
 
-    The seasons are the episodes of `seed` in every tool, beginning with that of `reset(seed=seed)`.
+    The seasons are the same episodes of `seed` as in every tool, starting with the episode of `reset(seed=seed)`.
     """
     env = cases[0].env
     if any(case.env != env for case in cases):
@@ -156,11 +156,11 @@ def run_seasons(
 
 
 class Yields(NamedTuple):
-    """Harvests of a trial whose cases are all combinations of the levels of their labels.
+    """Harvests of a trial whose cases are all combinations of the label levels.
 
     Attributes:
         cases: in the order of the levels.
-        kg: harvest of the farm, (levels of the first label, ..., levels of the last, seasons).
+        kg: harvest of the farm, (levels of the first label, ..., levels of the last label, seasons).
     """
 
     cases: Sequence[Case]
@@ -180,7 +180,7 @@ class Yields(NamedTuple):
 def run_yields(
     groups: Iterable[Sequence[Case]], treat: Treat, replicates: int, seed: int, progress: Progress
 ) -> Yields:
-    """Run groups of cases, the farms of each group having one structure, and return their harvests."""
+    """Run groups of cases and return their harvests; the farms in a group have the same structure."""
     cases: list[Case] = []
     kg = []
     for group in groups:
@@ -192,7 +192,7 @@ def run_yields(
 
 
 def find_water_level(env: FarmModel, share: float) -> jax.Array:
-    """Return the water of a plot, L, at a share of the extractable water of its soil."""
+    """Return the water in a plot, L, at a fraction (`share`) of its soil's extractable water."""
     field = env.params.fields[0]
     bucket = field.entities[1].bucket(field.place)  # pyright: ignore[reportAttributeAccessIssue]
     return jnp.float32(bucket.wilting + share * (bucket.capacity - bucket.wilting))

@@ -1,4 +1,4 @@
-"""Variants of a study: the same claim on other soils, densities, years, and without the parameter that is built in."""
+"""Variants of a study: the same claim on other soils, at other densities, in other years, without a key parameter."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from .findings import Claim
 
 
 class Variant(NamedTuple):
-    """Changes of the farms of a study.
+    """Changes to the farms of a study.
 
     Attributes:
-        weather: parameter set of the weather; the studies have `dry`, the same day every day.
-        soils: other soils than those of the study.
-        soil: changes of the parameters of every soil.
-        crop: changes of the parameters of the crop.
-        density: plants per area, relative to the usual number.
+        weather: parameter set of the weather; the studies have `dry`, in which every day is the same.
+        soils: soils that replace the study's soils.
+        soil: changes to the parameters of every soil.
+        crop: changes to the parameters of the crop.
+        density: plants per area, relative to the usual density.
     """
 
     weather: str = "dry"
@@ -39,7 +39,7 @@ class Variant(NamedTuple):
 
 
 def variants_table(found: Sequence[tuple[str, Claim]]) -> Table:
-    """Tabulate a claim in each variant."""
+    """Tabulate a claim for each variant."""
     rows = [(name, claim.text, str(claim.effect), claim.bound, "yes" if claim.holds else "no") for name, claim in found]
     columns = ("farm", "claim", "effect", "wanted", "holds")
     return Table("built in and what follows: the claim on other farms", columns, rows)

@@ -1,7 +1,7 @@
-"""WOFOST 7.2, the crop model of Wageningen, on the water and weather of a season: needs pcse (extra `dev`).
+"""WOFOST 7.2, the Wageningen crop model, with the water and weather of a season; needs pcse (extra `dev`).
 
-The wheel of pcse brings a demonstration database with the crop parameters of the European monitoring service; so no
-network is needed. Grain maize is the one crop of ours that it knows (its field beans are faba beans, for dry seed).
+The pcse wheel includes a demonstration database with the crop parameters of the European monitoring service, so no
+network is needed. Grain maize is the only one of our crops in it (its field beans are faba beans, for dry seed).
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ import numpy as np
 
 MAIZE = 2
 GRID, YEAR = 31031, 2000
-"""The place and year of a campaign in the database."""
+"""The place and year of a campaign in the database, used to look up the crop."""
 
 VARIETY = 2619
-"""The maize variety of the database whose seasons are on the average as long as the farm's (chosen by dates alone)."""
+"""The maize variety in the database whose seasons are on average as long as the farm's (chosen by dates alone)."""
 
 AIR_FILLED = 0.2
-"""Water that a soil holds above field capacity until it drains, share of its volume."""
+"""Water that a soil holds above field capacity until it drains, as a fraction of its volume."""
 
 
 class Season(NamedTuple):
     """Days from sowing to flowers and to maturity, grain (kg dry mass), mm transpired and mm evaporated from the soil.
 
-    A stage that the days given do not reach is NaN.
+    A stage that is not reached within the given days is NaN.
     """
 
     to_flowers: float
@@ -45,8 +45,8 @@ class WofostSoil(NamedTuple):
     """A freely draining soil at field capacity.
 
     Attributes:
-        capacity, wilting: water at field capacity and at the wilting point, shares of the volume.
-        depth: of the soil that roots can reach, m.
+        capacity, wilting: water at field capacity and at the wilting point, as fractions of the volume.
+        depth: depth of soil that roots can reach, m.
     """
 
     capacity: float
@@ -55,30 +55,30 @@ class WofostSoil(NamedTuple):
 
     @property
     def soil(self) -> dict[str, float]:
-        """Return the soil parameters of WOFOST."""
+        """Return the WOFOST soil parameters."""
         fractions = {"SMFCF": self.capacity, "SMW": self.wilting, "SM0": self.capacity + AIR_FILLED, "CRAIRC": 0.06}
         return fractions | {"RDMSOL": 100 * self.depth, "K0": 10.0, "SOPE": 10.0, "KSUB": 10.0}
 
     @property
     def site(self) -> dict[str, float]:
-        """Return the site parameters of WOFOST: the water at the start, cm, and no run-off."""
+        """Return the WOFOST site parameters: the initial water, cm, and no run-off."""
         water = 100 * self.depth * (self.capacity - self.wilting)
         return {"WAV": water, "SMLIM": self.capacity, "IFUNRN": 0, "NOTINF": 0, "SSI": 0, "SSMAX": 0}
 
 
 def maize(days: Mapping[str, np.ndarray], first: int, latitude: float, ground: WofostSoil) -> Season:
-    """Return a season of grain maize that is sown on the first day and has the water of soil and rain.
+    """Return a season of grain maize that is sown on the first day and gets water from soil and rain.
 
     Args:
         days: a value per day: `t_min`, `t_max`, `t_mean` (degC), `wind` (m/s at 2 m), `vapour` (kPa), `radiation`
             (MJ.m-2), `et0` and `rain` (mm).
-        first: day of the year of the first.
+        first: day of the year of the first day.
         latitude: degrees, north positive.
         ground: the soil.
     """
     start = datetime.date(YEAR, 1, 1) + datetime.timedelta(first - 1)
     with warnings.catch_warnings():
-        for kind in (DeprecationWarning, ResourceWarning):  # pcse 6 calls traitlets the old way and leaves files open
+        for kind in (DeprecationWarning, ResourceWarning):  # pcse 6 uses an old traitlets API and leaves files open
             warnings.simplefilter("ignore", kind)
         model = _grown(days, start, latitude, ground)
     daily, found = model.get_output(), model.get_summary_output()[0]

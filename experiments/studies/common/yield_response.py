@@ -1,8 +1,8 @@
-"""Yield response to water: seasons in which the soil is kept as dry as a treatment says, measured after FAO-33.
+"""Yield response to water: seasons in which a treatment sets how dry the soil is kept, measured as in FAO-33.
 
-A farmer fills the soil every morning up to a level of its own for each period of the crop. The factor K_y is the
-relative loss of yield over the relative loss of evapotranspiration in the period that was dry (Doorenbos and Kassam
-1979, Yield response to water), each compared with the same seasons in full supply.
+Every morning, a farmer fills the soil up to a level that depends on the crop's period. The factor K_y is the relative
+loss of yield divided by the relative loss of evapotranspiration in the dry period (Doorenbos and Kassam 1979, Yield
+response to water), both compared with the same seasons at full supply.
 """
 
 from __future__ import annotations
@@ -32,29 +32,29 @@ from .trials import (
 
 DRY_SEASON_DAYS = 230
 FULL_SUPPLY = 0.8
-"""Share of the extractable water that the soil has in full supply, above every threshold of eq. (5)."""
+"""Fraction of the extractable water in the soil at full supply, above every threshold of eq. (5)."""
 
 MOST_LITRES = 20.0
-"""The most water that a farmer can give a plot in a day, L."""
+"""Maximum amount of water that a farmer can give a plot in a day, L."""
 
 PERIODS: dict[str, tuple[Stage, ...]] = {
     "whole season": (Stage.SEED, Stage.GROW, Stage.BLOOM, Stage.FRUIT), "vegetative": (Stage.SEED, Stage.GROW),
     "flowering": (Stage.BLOOM,), "yield formation": (Stage.FRUIT,),
 }  # fmt: skip
-"""The periods of FAO-33 and the stages of the farm's crops in them."""
+"""The FAO-33 periods, with the stages of the farm's crops in each."""
 
 OPENINGS = {"whole season": (0.93, 0.84, 0.72), "vegetative": (0.6,), "flowering": (0.4,), "yield formation": (0.7,)}
-"""Share of its transpiration (K_s) that the soil lets a crop keep in a dry period: deficits of about 10 to 40 %."""
+"""Fraction of its transpiration (K_s) that a crop keeps in a dry period, for deficits of about 10 to 40 %."""
 
 
 class YieldResponse(NamedTuple):
-    """Relative losses of evapotranspiration and of yield, means over seasons.
+    """Relative losses of evapotranspiration and yield, as means over seasons.
 
     Attributes:
-        period: which was dry, a key of `PERIODS`.
-        deficit: of the evapotranspiration of that period, 0 to 1.
-        loss: of the yield, 0 to 1.
-        died: share of the seasons in which the crop died.
+        period: the dry period, a key of `PERIODS`.
+        deficit: relative loss of evapotranspiration in that period, 0 to 1.
+        loss: relative loss of yield, 0 to 1.
+        died: fraction of seasons in which the crop died.
     """
 
     period: str
@@ -72,13 +72,13 @@ def measure_yield_response(
     crop: str, soil: str, replicates: int, seed: int, site: str = "montpellier", day: int = APRIL,
     openings: Mapping[str, Sequence[float]] = OPENINGS,
 ) -> list[YieldResponse]:  # fmt: skip
-    """Return the response of a crop to dry soil in the whole season and in each period.
+    """Return a crop's response to dry soil, in the whole season and in each period.
 
     Args:
         crop, soil: parameter sets.
-        replicates, seed: the seasons.
-        site: of the weather.
-        day: day of the year of sowing.
+        replicates, seed: number and seed of the seasons.
+        site: weather site.
+        day: day of the year on which the crop is sown.
         openings: see `OPENINGS`.
     """
     entities = [("Weather", site), ("Soil", soil), ("Plant", crop), ("Pollinators", "bee")]
@@ -95,19 +95,19 @@ def measure_yield_response(
 
 
 def fill_to_level(levels: jax.Array, state: FarmState) -> list[TreatmentOrder]:
-    """Fill the soil to the level of the crop's stage, L."""
+    """Fill the soil up to the level for the crop's stage, L."""
     lacking = levels[crop_of(state).stage[0, 0]] - soil_of(state).water[0, 0]
     return tend(state, jnp.clip(lacking, 0.0, MOST_LITRES))
 
 
 def watch_water(state: FarmState, report: DayReport) -> dict[str, jax.Array]:
-    """Keep the stage of the evening, the harvest, and the water that crop and soil have lost."""
+    """Record the stage in the evening, the harvest, and the water lost by crop and soil."""
     lost = report.flows[0]["water:transpiration"].sum() + report.flows[0]["water:evaporation"].sum()
     return watch_harvest(state, report) | {"stage": crop_of(state).stage[0, 0], "lost": -lost}
 
 
 def _compare(record: dict[str, np.ndarray], case: int, period: str) -> YieldResponse:
-    """Compare a case with the first, which has full supply."""
+    """Compare a case with the first one, which has full supply."""
     first = np.full_like(record["stage"][..., :1], Stage.SEED)
     morning = np.concatenate([first, record["stage"][..., :-1]], axis=-1)
     lost = (record["lost"] * np.isin(morning, PERIODS[period])).sum(-1).mean(-1)

@@ -22,7 +22,7 @@ MAX_POLICIES = 60
 """Maximum number of policy iterations; iteration stops early once the policy no longer changes."""
 
 POLICY_TOLERANCE = 1e-6
-"""Smallest relative gain that changes a choice; with less, float32 noise would make equal choices alternate."""
+"""Smallest relative gain that changes a choice; below it, float32 noise would make equal choices alternate."""
 
 
 class Backup(NamedTuple):

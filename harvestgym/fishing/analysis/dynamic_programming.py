@@ -1,8 +1,8 @@
 """Optimal harvest of a single stock by dynamic programming, the reference for all other rules.
 
 With harvest first, the problem has an escapement form: with G(x) = price x - cost ln x, harvesting from x down to s is
-worth G(x) - G(s), so V(x) = G(x) + max over s <= x of (discount E V(x'(s)) - G(s)). This is a running maximum along the
-grid, not a search per state.
+worth G(x) - G(s), so V(x) = G(x) + max over s <= x of (discount E V(x'(s)) - G(s)). The inner maximum is a running
+maximum along the grid, so it takes no search per state.
 
 With growth first, a quota is set before the year's noise is known, so the escapement depends on the noise. Every choice
 (each level of a discrete action; otherwise as many quotas or rates as grid points) is evaluated at every biomass:
@@ -55,8 +55,8 @@ class Solution(NamedTuple):
 
     Attributes:
         grid: biomass, (n,), from 0 to the bound of the grid.
-        there: harvestable stock at each biomass: that biomass with harvest first, the mean stock after growth with
-            growth first. Like the next two, (n,), or (years, n) for a finite horizon.
+        there: harvestable stock at each biomass: the biomass itself with harvest first, the mean stock after growth
+            with growth first. The shape of this and the next two is (n,), or (years, n) for a finite horizon.
         target: escapement, the stock to leave; its mean with growth first.
         value: expected discounted future reward.
         overflow: largest probability, over all escapements, that next year's stock exceeds the grid.
@@ -128,7 +128,7 @@ def solve_ahead(env: FishingModel) -> Solution:
 
 
 def find_obstacle(env: FishingModel, params: FishingParams) -> str | None:
-    """Return the unmet requirement for dynamic programming, `X, got Y`; None if all are met."""
+    """Return a requirement of dynamic programming that is not met, as `X, got Y`; None if all are met."""
     if isinstance(env, RecoveryModel):
         return f"an action that is a catch, got {type(env).__name__}"
     if params.law.stocks != 1:
@@ -257,7 +257,8 @@ def _compare_choices(
 ) -> DecisionProblem:
     """Return the problem in which each choice has a gain and leads to stocks `after` with probabilities `weight`.
 
-    `gain` and `excess`, the worth of the stock beyond the grid, are (n, choices), `after` is (n, choices, nodes).
+    `gain` and `excess` (the value of the stock beyond the grid) have shape (n, choices), and `after` has shape (n,
+    choices, nodes).
     """
     cell, part = locate_cells(after, grid)
 
@@ -276,14 +277,14 @@ def _compare_choices(
 def _harvest(
     env: FishingModel, params: FishingParams, wanted: jax.Array, there: jax.Array
 ) -> tuple[jax.Array, jax.Array]:
-    """Return what quotas or rates earn from each stock, and the stock that they leave."""
+    """Return the earnings from quotas or rates for each stock, and the stock that they leave."""
     catch = jnp.minimum(wanted * there if env.units.control == "rate" else wanted, there)
     effort = find_effort(catch / jnp.maximum(there, 1e-12))
     return params.price * catch - params.cost * effort, there - catch
 
 
 def _grow(env: FishingModel, params: FishingParams, left: jax.Array, when: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Return next year's stock from each stock that is left, at each node of the noise, and the nodes' weights."""
+    """Return next year's stock for each remaining stock and each node of the noise, and the nodes' weights."""
     law = params.drift(params.law, when) if params.drift else params.law
     z, weight = quadrature(params.noise, NODES_BY_ORDER[env.order])
     grown = params.noise(z, law(left)[..., None], left[..., None])
@@ -317,7 +318,7 @@ def _year_by_escapement(
 def _year_by_quota(
     env: FishingModel, params: FishingParams, grid: jax.Array, discount: jax.Array, when: jax.Array
 ) -> _Year:
-    """Build a year with growth first, in which a choice is a share of the highest quota, or of the stock."""
+    """Build a year with growth first, in which a choice is a fraction of the highest quota, or of the stock."""
     grown, weight = _grow(env, params, grid, when)
     wanted, there = _list_choices(env, grid)[:, None], grown[:, None, :]
     gain, left = _harvest(env, params, wanted, there)

@@ -1,8 +1,8 @@
 """Reference points, fixed points and folds of a growth law, computed without simulation.
 
-Convention: x' = z f(s), s = x - h, E z = 1. Without stock-dependent costs the best escapement S* maximises
-discount * f(S) - S (Clark 1973, doi 10.1086/260090); with sufficiently small shocks it stays the same (Reed 1979,
-doi 10.1016/0095-0696(79)90014-7).
+Convention: x' = z f(s), s = x - h, E z = 1. Without stock-dependent costs the best escapement S* maximises discount *
+f(S) - S (Clark 1973, doi 10.1086/260090); under sufficiently small shocks it stays the same (Reed 1979, doi
+10.1016/0095-0696(79)90014-7).
 """
 
 from __future__ import annotations

@@ -56,7 +56,7 @@ def _chart(env: FishingModel, title: str, unit: str, lines: list[Line], levels: 
 
 
 def _column_lines(env: FishingModel, values: np.ndarray, one: str, colour: str) -> list[Line]:
-    """Make a line for each column; the many similar patches are pale, drawn beneath their mean."""
+    """Make a line for each column; patches, which are many and similar, are pale and drawn beneath their mean."""
     if values.shape[1] == 1:
         return [Line(one, values[:, 0], colour)]
     if isinstance(env.params.law, Patches):
@@ -85,7 +85,7 @@ def _catch_charts(env: FishingModel, past: Record) -> list[Chart]:
     high = _find_top(caught, levels.catch)
     if (best := _optimal_catch(env, past)) is not None:
         caught.append(Line("what the optimum would take", best, BEST, style="dots"))
-        # Ignore the last years, in which it takes the whole stock.
+        # Ignore the last years, in which the optimum takes the whole stock.
         high = max(high, 1.1 * float(np.nanquantile(best[1:], 0.95)) if len(best) > 1 else 0.0)
     catches = _chart(env, "Catch of the year", _unit(env), caught, levels.catch)
     rates = _chart(env, "Harvest rate", "share", taken, levels.rate)

@@ -63,7 +63,7 @@ def _find_sprite(name: str) -> Sprite:
 
 
 def _fish_sizes(share: float, most: int) -> list[float]:
-    """Return the side length of each fish drawn for a share of K, with proportional areas; the last is a remainder."""
+    """Return the side length of each fish drawn for a stock of `share` times K; the last fish is the remainder."""
     parts = np.clip(FISH_PER_K * share - np.arange(most), 0.0, 1.0)
     return [float(np.sqrt(part)) for part in parts if part > 0.02]
 

@@ -1,7 +1,7 @@
-"""The state of an episode on the host as plain arrays: made from a `World`, a few kB at first, and grown when needed.
+"""The state of an episode on the host as plain arrays, which take a few kB at first and grow when needed.
 
 Every field is an array of 64-bit integers or bytes, so an episode can be copied, batched along a leading axis and
-passed to compiled code directly. The columns are named only here; other modules import this one as `col`.
+passed to compiled code directly. The columns are named only here; other modules import this module as `col`.
 """
 
 from __future__ import annotations
@@ -35,10 +35,11 @@ class EpisodeArrays(NamedTuple):
     Attributes:
         slots: one row for each changed object; all other objects are as generated.
         lookup: open addressing, (cell + 1, slot + 1 of the object from this cell, slot + 1 of the object in it).
-        taken: a bit for each row of `lookup` that holds a cell; for most cells one cache line shows that no row does.
+        taken: a bit for each row of `lookup`, set if the row holds a cell; for most cells, one cache line shows that no
+            row does.
         heap: (due, collision, slot) of the objects that are away.
-        codes: bytes of a cell, by kind + 1 and tint; the last kind is the outside of a walled world.
-        views: two copies of each agent's encoded view: a move copies from one to the other.
+        codes: the bytes that encode a cell, by kind + 1 and tint; the last kind is the outside of a walled world.
+        views: two buffers for each agent's encoded view; a move copies from one to the other.
     """
 
     head: np.ndarray

@@ -16,9 +16,9 @@ from harvestgym.forager.world import AWAY, EMPTY, GONE
 
 @compiled
 def collide(arrays: EpisodeArrays, x: int, y: int, kind: int) -> tuple[int, bool]:
-    """Collide with the object of a kind at (x, y); return the kind that counts, and whether its cell can be entered.
+    """Collide with an object of `kind` at (x, y); return the kind that counts, and whether its cell can be entered.
 
-    If the limit on changes is reached, a collectable object stays and counts as nothing.
+    If the limit on changed objects is reached, a collectable object stays and counts as nothing.
     """
     head, slot = arrays.head, find_slot(arrays, x, y)
     cell = x + y * head[col.WIDTH]
@@ -37,9 +37,9 @@ def collide(arrays: EpisodeArrays, x: int, y: int, kind: int) -> tuple[int, bool
 
 @compiled
 def take(arrays: EpisodeArrays, slot: int, cell: int, kind: int) -> int:
-    """Take an object away; return its slot, or -1 if it must stay because the limit on changes is reached.
+    """Take an object away; return its slot, or -1 if it must stay because the limit on changed objects is reached.
 
-    Its return is scheduled, unless it is a Python object, whose method gives the delay.
+    Its return is scheduled here, unless it is a Python object, whose own method gives the delay.
     """
     head = arrays.head
     if slot < 0:
@@ -55,7 +55,7 @@ def take(arrays: EpisodeArrays, slot: int, cell: int, kind: int) -> int:
         mark_cell(arrays, cell, 2, -1)
     row = arrays.slots[slot]
     row[col.BORN], row[col.AT], row[col.STATE], row[col.DUE] = head[col.EVENTS], cell, AWAY, head[col.CLOCK]
-    if row[col.HOME] >= 0 or row[col.WHERE] != ReturnPlace.FIXED:  # else it was placed alone, and returns there
+    if row[col.HOME] >= 0 or row[col.WHERE] != ReturnPlace.FIXED:  # else it was placed by itself, and returns there
         row[col.WHERE] = arrays.kinds[kind, col.PLACE]
         if row[col.WHERE] == ReturnPlace.FIXED:
             row[col.AT] = arrays.kinds[kind, col.TARGET]
@@ -68,7 +68,7 @@ def take(arrays: EpisodeArrays, slot: int, cell: int, kind: int) -> int:
 
 @compiled
 def draw_delay(arrays: EpisodeArrays, kind: int, event: int) -> int:
-    """Return the steps that the `event`-th collected object stays away; -1 for never."""
+    """Return the number of steps for which the `event`-th collected object stays away; -1 if it never returns."""
     if arrays.kinds[kind, col.DELAY_LAW] == DelayLaw.NEVER:
         return -1
     k0, k1, low, high = U64(arrays.head[col.KEY_0]), U64(arrays.head[col.KEY_1]), U64(event & WORD_MASK), U64(0)

@@ -1,4 +1,4 @@
-"""Placement of objects in an episode: layers, which take no memory, and single objects with target locations."""
+"""Placing objects in an episode: layers, which take no memory, and single objects with target locations."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class EditableEpisode(ReadableEpisode):
         self._advance: Callable[..., int] = _refuse_step
 
     def generate_objects(self, freq: float, name: str) -> None:
-        """Put floor(freq * cells) objects of a kind on free cells, never under the agent; instantly in any world."""
+        """Put floor(freq * cells) objects of a kind on free cells, never under the agent; instant in any world."""
         kind = self.world.index(name)
         ground = self.world.regions[0]
         count = count_objects(freq, ground.count_room(self.world.start), ground.cells)

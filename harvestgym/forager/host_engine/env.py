@@ -1,8 +1,8 @@
 """The stateful forager with the interface of the Forager package: `start()`, then `step(action)` indefinitely.
 
-The compiled host engine runs the world; an object that overrides `reward` or `regen_delay` is called when the agent
-hits it. Rewards and delays of such objects use separate random streams, so neither changes the map. Without numba the
-same code runs as plain Python, about a hundred times slower.
+The compiled host engine runs the world; if an object overrides `reward` or `regen_delay`, these methods are called when
+the agent hits it. They use separate random streams, so they do not change the map. Without numba, the same code runs as
+plain Python, about a hundred times slower.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from harvestgym.forager.object_kinds import MAX_DELAY, ForagerObject, ReturnPlac
 from harvestgym.forager.world import EMPTY, World
 
 _KEPT = ("_words", "_started", "_placed", "_tints", "met", "reward_rng", "delay_rng")
-"""Attributes that an episode saves, other than its arrays, objects and pending rewards."""
+"""Attributes that are saved, other than the arrays, objects and pending rewards."""
 
 _KEPT_ARRAYS = ("head", "regions", "agents", "slots")
-"""The arrays that cannot be computed from the others."""
+"""The arrays that cannot be recomputed from the others."""
 
 _CHANGING = ("_placed", "_things", "_tints", "_delayed", "reward_rng", "delay_rng")
-"""Attributes that change in an episode, other than its arrays and plain values."""
+"""Attributes that change during an episode, other than the arrays and plain values."""
 
 
 WARNED_OBJECTS = 1024
@@ -51,7 +51,7 @@ def check_action(action: Any) -> int:
 
 
 def check_delay(delay: Any, name: str) -> int | None:
-    """Return a delay as whole steps, or None for never; ConfigError for anything else."""
+    """Return a delay as a whole number of steps, or None for never; ConfigError for anything else."""
     if delay is None:
         return None
     whole = int(delay) if isinstance(delay, int | float | np.number) and math.isfinite(delay) else -1
@@ -120,7 +120,7 @@ class ForagerEnv(EditableEpisode):
             self._warn_of_capacity()
 
     def _warn_of_capacity(self) -> None:
-        """Warn once in an episode, when the number of changed objects reaches half of its limit."""
+        """Warn once per episode, when the number of changed objects reaches half the limit."""
         memory = self.memory
         if memory["changed"] < WARNED_OBJECTS or not 1 <= 2 * memory["changed"] / memory["capacity"] < 2:
             return
@@ -170,7 +170,7 @@ class ForagerEnv(EditableEpisode):
             self._grow()
 
     def _find_thing(self, home: int, kind: int, cell: tuple[int, int]) -> ForagerObject:
-        """Return the Python object from a cell; beyond `capacity` objects, the one encountered first is forgotten."""
+        """Return the Python object from a cell; beyond `capacity` objects, the earliest one is forgotten."""
         if home not in self._things:
             if len(self._things) >= self.config.capacity:
                 first = next((key for key in self._things if key >= 0), home)
@@ -180,7 +180,7 @@ class ForagerEnv(EditableEpisode):
         return self._things[home]
 
     def _schedule_return(self, thing: ForagerObject, slot: int, clock: int) -> None:
-        """Store when and where a taken object returns; after an error of its methods, it returns at once."""
+        """Store when and where a taken object returns; if its methods raise an error, it returns at once."""
         delay: int | None = 0
         try:
             delay = check_delay(thing.regen_delay(self.delay_rng, clock), thing.name)
@@ -201,7 +201,7 @@ class ForagerEnv(EditableEpisode):
     # -- saving ----------------------------------------------------------------------------------------------
 
     def recipe(self) -> dict[str, Any]:
-        """Return the arguments to make it again, for `core.saving.checkpoint`."""
+        """Return the arguments that recreate it, for `core.saving.checkpoint`."""
         return {"config": self.config, "world": self.world}
 
     def kept(self) -> dict[str, Any]:
@@ -212,7 +212,7 @@ class ForagerEnv(EditableEpisode):
         return own | {"things": things, "arrays": arrays, "owed": self._delayed.owed}
 
     def restore(self, kept: dict[str, Any]) -> ForagerEnv:
-        """Continue the saved episode; ConfigError, without any change, if it belongs to another world."""
+        """Continue the saved episode; ConfigError, with nothing changed, if it belongs to a different world."""
         arrays = self.arrays._replace(**{name: array.copy() for name, array in kept["arrays"].items()})
         if arrays.regions.shape != self.arrays.regions.shape:
             raise ConfigError(f"expected a world of {len(self.world.regions)} regions, got {len(arrays.regions)}")

@@ -91,7 +91,7 @@ class ReadableEpisode:
 
     @contextmanager
     def _as_observed(self) -> Iterator[None]:
-        """Set the clock back to the last observation, which a step makes before it advances the clock."""
+        """Set the clock back to the time of the last observation, which a step makes before it advances the clock."""
         now = int(self.arrays.head[col.CLOCK])
         self.arrays.head[col.CLOCK] = max(now - 1, 0)
         try:
@@ -100,7 +100,7 @@ class ReadableEpisode:
             self.arrays.head[col.CLOCK] = now
 
     def in_view(self) -> np.ndarray:
-        """Return int8 (rows, columns): the kind in each cell in view, -1 for none, the number of kinds outside."""
+        """Return int8 (rows, columns): each cell's kind in view; -1 for none, the number of kinds for the outside."""
         return self.in_view_of(*self.position)
 
     def in_view_of(self, x: int, y: int) -> np.ndarray:
@@ -189,9 +189,9 @@ class ReadableEpisode:
 
     @property
     def memory(self) -> dict[str, int]:
-        """Return the bytes held and their maximum, the changed objects and their limit, and the collections.
+        """Return the bytes held and their maximum, the changed objects and their limit, and the objects collected.
 
-        `refused` counts the objects that stayed because of the limit.
+        `refused` counts the objects that could not be collected because of the limit.
         """
         head = self.arrays.head
         return {

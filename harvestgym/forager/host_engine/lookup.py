@@ -97,7 +97,7 @@ def find_slot(arrays: EpisodeArrays, x: int, y: int) -> int:
 
 @inlined
 def find_standing_kind(arrays: EpisodeArrays, x: int, y: int) -> int:
-    """Return the kind now in a cell, or EMPTY, including objects out of season."""
+    """Return the current kind in a cell, or EMPTY, including objects out of season."""
     slot = find_slot(arrays, x, y)
     if slot == -1:
         return generate_kind(arrays.regions, arrays.layers, x, y)
@@ -106,7 +106,7 @@ def find_standing_kind(arrays: EpisodeArrays, x: int, y: int) -> int:
 
 @inlined
 def is_in_season(arrays: EpisodeArrays, kind: int, home: int, cell: int) -> bool:
-    """Return whether an object from the cell `home`, or in `cell` if it has no home, is in season now."""
+    """Return whether an object is in season now, by its cell `home` or, if it has none, by `cell`."""
     head, kinds = arrays.head, arrays.kinds
     period = kinds[kind, col.LASTS] + kinds[kind, col.RESTS]
     if period == 0:
@@ -119,7 +119,7 @@ def is_in_season(arrays: EpisodeArrays, kind: int, home: int, cell: int) -> bool
 
 @inlined
 def find_kind(arrays: EpisodeArrays, x: int, y: int) -> int:
-    """Return the kind now in a cell, or EMPTY, excluding objects out of season."""
+    """Return the current kind in a cell, or EMPTY, excluding objects out of season."""
     cell, slot = x + y * arrays.head[col.WIDTH], find_slot(arrays, x, y)
     if slot == -2:
         return EMPTY
@@ -227,7 +227,7 @@ def rebuild_index(arrays: EpisodeArrays) -> None:
 
 
 def grow_arrays(arrays: EpisodeArrays, room: int) -> EpisodeArrays:
-    """Return the same episode with tables for `room` changed objects; its slots keep their numbers."""
+    """Return the same episode with tables for `room` changed objects; slots keep their numbers."""
     tables = slot_tables(room)
     tables["slots"][: len(arrays.slots)] = arrays.slots
     bigger = arrays._replace(**tables)

@@ -32,12 +32,12 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile a function inlined in its callers, for code that runs once per cell."""
+    """Compile a function so that it is inlined in its callers, for code that runs once per cell."""
     return _compile(function, forceinline=True) if FAST else function
 
 
 def _compile(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
-    """Compile a function and cache it with the package, else under HARVESTGYM_CACHE, else for this process only."""
+    """Compile a function and cache it in the package, or else under HARVESTGYM_CACHE, or else only for this process."""
     compiler: Any = numba
     folder = os.environ.get("HARVESTGYM_CACHE")
     if folder and not compiler.config.CACHE_DIR and not os.access(Path(__file__).parent, os.W_OK):

@@ -1,4 +1,4 @@
-"""Rewards on the host: the context that a law reads, the reward of a collision, and when it is paid."""
+"""Rewards on the host: the context that a law reads, the reward of a collision, and the time at which it is paid."""
 
 from __future__ import annotations
 
@@ -62,12 +62,12 @@ def check_reward(reward: Any, name: str) -> float:
 
 
 def draw_reward(kind: Kind, now: HostContext) -> float:
-    """Return the reward of a collision with a kind, noise included; ConfigError if it is not finite."""
+    """Return the reward of a collision with a kind, including noise; ConfigError if it is not finite."""
     return check_reward(float(kind.reward(now)) + kind.noise * now.noise(), kind.name)
 
 
 class DelayedRewards:
-    """Ring buffers with the delayed rewards of some agents.
+    """Ring buffers of delayed rewards, one per agent.
 
     Attributes:
         owed: float64 (agents, length).
@@ -78,7 +78,7 @@ class DelayedRewards:
         self.owed = np.zeros((number, ring_length(kinds)))
 
     def settle(self, hits: np.ndarray, clocks: np.ndarray, rewards: np.ndarray) -> np.ndarray:
-        """Store `rewards` of the kinds `hits` (-1 for none); return the rewards that are due now, float64 (agents,)."""
+        """Store the `rewards` for hits on kinds `hits` (-1: none); return the rewards due now, float64 (agents,)."""
         length = self.owed.shape[1]
         if length == 1:
             return rewards

@@ -1,8 +1,8 @@
 """Several agents in one world on the host engine: each value that `ForagerEnv` has for its agent is an array.
 
-In a step the agents move in order; the first to arrive collects. They do not block each other and share one map;
-each sees the others as an additional kind, the last one, or in colours as a dark cell. Agents that collect in the same
-step share its reward noise.
+In a step the agents move in order; the first to arrive collects. They share one map and do not block each other. Each
+sees the others as an additional last kind or, in colours, as dark cells. Agents that collect in the same step get the
+same reward noise.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Foragers(ForagerEnv):
 
     @property
     def position(self) -> tuple[np.ndarray, np.ndarray]:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """(x, y) of the agents."""
+        """The coordinates (x, y) of the agents."""
         return self.arrays.agents[:, col.AGENT_X].copy(), self.arrays.agents[:, col.AGENT_Y].copy()
 
     @property
@@ -92,5 +92,5 @@ class Foragers(ForagerEnv):
         return out
 
     def recipe(self) -> dict[str, Any]:
-        """Return the arguments to make it again, for `core.saving.checkpoint`."""
+        """Return the arguments that recreate it, for `core.saving.checkpoint`."""
         return super().recipe() | {"number": self._number}

@@ -1,4 +1,4 @@
-"""The step of the compiled host engine for one episode, which takes well under two microseconds."""
+"""The compiled step of the host engine for one episode, which takes well under two microseconds."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def act(arrays: EpisodeArrays, agent: int, action: int) -> int:
 
 @compiled
 def prepare(arrays: EpisodeArrays) -> None:
-    """Change the world before the agents act: renewals and returns."""
+    """Change the world before the agents act: renew regions and return objects."""
     if arrays.head[col.RENEWS]:
         renew(arrays)
     return_objects(arrays)

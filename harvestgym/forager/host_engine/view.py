@@ -14,7 +14,7 @@ from harvestgym.forager.world import EAST, NORTH, SOUTH
 
 @inlined
 def wrap_cell(head: np.ndarray, x: int, y: int) -> tuple[int, int]:
-    """Return a cell, at most one world size off the map, wrapped onto the map if the world is a torus."""
+    """Wrap a cell, which is at most one world size off the map, onto the map if the world is a torus."""
     if head[col.WALL_EDGE]:
         return x, y
     x = x + head[col.WIDTH] if x < 0 else (x - head[col.WIDTH] if x >= head[col.WIDTH] else x)
@@ -64,7 +64,7 @@ def refresh_block(
 
 @compiled
 def refresh(arrays: EpisodeArrays) -> None:
-    """Look up all views."""
+    """Look up the views of all agents."""
     head = arrays.head
     for agent in range(len(arrays.agents)):
         x, y, view = arrays.agents[agent, col.AGENT_X], arrays.agents[agent, col.AGENT_Y], arrays.views[agent]

@@ -36,7 +36,7 @@ def collide(
 def _take(
     world: World, state: ForagerState, x: jax.Array, y: jax.Array, kind: jax.Array, slot: jax.Array, takes: jax.Array
 ) -> ForagerState:
-    """Take an object away, unless the limit on changes is reached."""
+    """Take an object away, unless the limit on changed objects is reached."""
     slots = state.slots
     vacant = unpack_state(slots) == VACANT
     i = jnp.where(slot >= 0, slot, jax.lax.argmax(vacant, 0, jnp.int32))

@@ -57,7 +57,8 @@ def _is_over(state: ForagerState, r: int, g: Region) -> jax.Array:
 def _change_if(needed: jax.Array, change: Callable[[ForagerState], ForagerState], state: ForagerState) -> ForagerState:
     """Return `change(state)` if it is needed, else `state`.
 
-    A loop of at most one iteration: under `vmap`, a `cond` would compute the change for every state in every step.
+    This is a loop of at most one iteration, because under `vmap` a `cond` would compute the change for every state in
+    every step.
     """
     once = lambda loop: (jnp.asarray(False), change(loop[1]))  # noqa: E731
     return jax.lax.while_loop(lambda loop: loop[0], once, (needed, state))[1]

@@ -71,7 +71,7 @@ def rank_cell(
 def permute(
     p: jax.Array, q: jax.Array, a: jax.Array, b: jax.Array, k0: jax.Array, k1: jax.Array
 ) -> tuple[jax.Array, jax.Array]:
-    """Run `hashing.permute` as a loop; if unrolled, XLA would compile it for every use of its result."""
+    """Run `hashing.permute` as a loop; if it were unrolled, XLA would compile it again for every use of its result."""
     p, q, k0, k1 = jnp.broadcast_arrays(p, q, k0, k1)
     once = lambda _, now: permute_once(now[0], now[1], a, b, now[2], now[3])  # noqa: E731
     return jax.lax.fori_loop(0, ROUNDS, once, (p, q, k0, k1))[:2]
@@ -144,7 +144,7 @@ def find_slot(slots: jax.Array, x: jax.Array, y: jax.Array) -> jax.Array:
 
 
 def is_in_season(world: World, state: ForagerState, kind: jax.Array, x: jax.Array, y: jax.Array) -> jax.Array:
-    """Return whether objects of a kind from the cells (x, y) are in season now, or never expire."""
+    """Return whether objects of a kind from the cells (x, y) are in season now; always true if they never expire."""
     out = jnp.ones(jnp.shape(kind), bool)
     for i, k in enumerate(world.kinds):
         if k.lasts:

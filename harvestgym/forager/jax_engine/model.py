@@ -1,7 +1,8 @@
 """The forager as a functional environment: the same world, rules and draws as the host engine, for `vmap` and GPUs.
 
-A step renews regions, returns objects, resolves the collision ahead, moves and counts. The key of a step is not used:
-every draw depends on the seed, the clock and the number of the collision, so both engines make the same draws.
+A step renews regions, returns objects, resolves the collision ahead, moves the agent and updates the counters. The key
+of a step is not used: every draw depends on the seed, the clock and the number of the collision, so both engines make
+the same draws.
 """
 
 from __future__ import annotations
@@ -40,11 +41,11 @@ from .view import encode, move, refresh, survey
 
 _ONE = np.uint32(1)
 BEGINNING = 5_000
-"""Number of steps of an endless episode that are evaluated."""
+"""Number of steps for which an endless episode is evaluated."""
 
 
 def draw_seed(key: jax.Array) -> jax.Array:
-    """Return uint32 (2,): the seed of the episode that starts with a key."""
+    """Return the seed of the episode that starts with a key, uint32 (2,)."""
     return jax.random.bits(key, (2,), jnp.uint32)
 
 
@@ -52,7 +53,8 @@ def draw_seed(key: jax.Array) -> jax.Array:
 class Forager(Env[ForagerState, ForagerParams]):
     """A foraging world: the agent goes north, east, south or west and collides with objects.
 
-    Never terminates; a horizon truncates. Kinds define whether objects block, pay, are collected and return.
+    Episodes never terminate; a horizon truncates them. Kinds define whether objects block, pay, are collected and
+    return.
     """
 
     family: ClassVar[str | None] = "harvestgym.forager.family"
@@ -108,11 +110,11 @@ class Forager(Env[ForagerState, ForagerParams]):
     # -- the five parts ------------------------------------------------------------------------------------
 
     def initial(self, key: jax.Array, params: ForagerParams) -> ForagerState:
-        """Return an episode whose seed is 64 bits of the key."""
+        """Start an episode whose seed is 64 bits of the key."""
         return self.begin(draw_seed(key))
 
     def begin(self, words: Any) -> ForagerState:
-        """Start the episode of a seed of two words (`hashing.seed_words`): the same map as the host engine's."""
+        """Start the episode for a seed of two words (`hashing.seed_words`), with the same map as on the host engine."""
         world, words, n = self.world, to_word(words), len(self.world.regions)
         x, y = to_word(world.start[0]), to_word(world.start[1])
         keyed = [key_region(world, words, r, jnp.uint32(0), x, y) for r in range(n)]

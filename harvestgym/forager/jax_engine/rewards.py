@@ -1,4 +1,4 @@
-"""Rewards under JAX: the reward of a collision, now or when it is due, and the expected reward of each region."""
+"""Rewards under JAX: the reward of a collision, paid now or when it is due, and the expected reward of each region."""
 
 from __future__ import annotations
 

@@ -45,8 +45,9 @@ class ForagerState:
 def put(array: jax.Array, index: Any, value: Any, where: Any = True, axis: int = 0) -> jax.Array:
     """Return `array` with `value` at an index of an axis, if `where` is true.
 
-    Under `vmap` this is a scatter, which a single kernel cannot contain, so all entries are compared there. Elsewhere
-    the comparison would take a third longer, because XLA recomputes the value for each entry.
+    Under `vmap`, an update would be a scatter, which does not fit into a single kernel, so all entries are compared
+    with the index. Elsewhere, the comparison would take a third longer, because XLA recomputes the value for each
+    entry.
     """
     index, value = jnp.where(where, index, array.shape[axis]), jnp.asarray(value, array.dtype)
     if traces_single_kernel():

@@ -1,4 +1,4 @@
-"""The view under JAX: part of the state; a move looks up one row or column only.
+"""The view under JAX, which is part of the state; a move looks up only one row or column.
 
 `state.view` holds kinds, (rows, columns) of the aperture; the number of kinds marks the outside of a walled world.
 """
@@ -50,7 +50,7 @@ def move(world: World, state: ForagerState, action: jax.Array, moved: jax.Array)
     x, y = find_cell_ahead(world, state, action)
     rows, cols = state.view.shape
     line = _find_line(world, replace(state, x=x, y=y), action).astype(jnp.int8)
-    # A window in the view framed by the new line: faster than selecting among four views.
+    # Take a window of the view framed by the new line, which is faster than selecting one of four views.
     row, col = np.ogrid[: rows + 2, : cols + 2]
     above, aside = (row == 0) | (row == rows + 1), (col == 0) | (col == cols + 1)
     framed = jnp.where(aside, jnp.pad(line[:rows], 1)[:, None], jnp.pad(state.view, 1))
@@ -76,7 +76,7 @@ def _find_line(world: World, state: ForagerState, action: jax.Array) -> jax.Arra
 
 
 def _offset_cells(world: World, state: ForagerState, dx: Any, dy: Any) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """Return (x, y, outside) of cells around the agent; wrapped, so that x and y are always in the world."""
+    """Return (x, y, outside) of cells around the agent; x and y are wrapped, so they are always in the world."""
     w, h = world.width, world.height
     x, y = state.x.astype(jnp.int32) + dx, state.y.astype(jnp.int32) + dy
     outside = (x < 0) | (x >= w) | (y < 0) | (y >= h)
@@ -152,7 +152,7 @@ def _encode_view(world: World, state: ForagerState, table: np.ndarray) -> jax.Ar
 
 
 def _draw_tints(world: World, state: ForagerState) -> jax.Array:
-    """Return int32 (rows, columns): the index of each cell's colour among those of its kind."""
+    """Return int32 (rows, columns): the index of each cell's colour among the colours of its kind."""
     x, y, _ = _view_cells(world, state)
     counts = jnp.array([1, *(max(1, len(k.colors)) for k in world.kinds), 1], jnp.uint32)
     number = counts[state.view.astype(jnp.int32) + 1]

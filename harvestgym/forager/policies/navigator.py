@@ -1,9 +1,9 @@
-"""A forager that knows the laws and the clock: it takes the best path in view, or else walks to the best biome.
+"""A forager that knows the laws and the time: it takes the best path in view, or else walks to the best biome.
 
-It plans with current rewards, and tracks its position by counting steps. It distinguishes foods of the same color by
+It plans with current rewards, and tracks its position by counting steps. It distinguishes foods of the same colour by
 the biome of their cell. If nothing in view pays enough, it walks to the biome that pays most now, so it crosses the
-world when foods change sign. It values a food with a random reward series at the last reward, unless the observation
-reports current rewards (`InformedForager`). Its numbers are tuned for each world (`harvestgym tune`).
+world when the rewards of foods change sign. It values a food with a random reward series at its last reward, unless the
+observation reports current rewards (`InformedForager`). Its numbers are tuned for each world (`harvestgym tune`).
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ from .planning import choose_best, find_free, is_closed, neighbours, plan, read_
 DISCOUNT = 0.9
 
 CLOSE = 0.7
-"""Weight of food one step away from other food; at n steps it is this number to the power n."""
+"""Weight of food that is one step away from other food; at n steps, the weight is this number to the power n."""
 
 NEVER_MET = -1
 
 
 @dataclass(frozen=True, repr=False)
 class InformedForager(Forager):
-    """A world whose observation is a dict of `view`, the original one, and `worth`, the current reward of each kind."""
+    """A world whose observation is a dict of `view` (the original) and `worth` (the current reward of each kind)."""
 
     @classmethod
     def inform(cls, env: Forager) -> InformedForager:
@@ -136,7 +136,7 @@ class _Navigator:
         return out
 
     def _find_worth(self, numbers: Numbers, carry: NavigatorMemory) -> jax.Array:
-        """Return float32 (kinds,): expected rewards now; for a random series the last one, increased over time."""
+        """Return float32 (kinds,): current expected rewards; for a random series, the last one, increased over time."""
         if self.worth is not None:
             return jnp.array(self.worth, jnp.float32)
         words, zero, now = jnp.zeros(2, jnp.uint32), jnp.uint32(0), to_word(carry.clock)
@@ -148,7 +148,7 @@ class _Navigator:
         return worth
 
     def _lead_to_biome(self, worth: jax.Array, x: jax.Array, y: jax.Array) -> jax.Array:
-        """Return (4,): 1 for each action that leads to the middle of the best biome; all 0 in it or with teleports."""
+        """Return (4,): 1 for each action towards the middle of the best biome; all 0 inside it or with teleports."""
         world = self.env.world
         if world.teleport_every:
             return jnp.zeros(4, jnp.float32)
@@ -171,7 +171,7 @@ def remember_reward(carry: NavigatorMemory, last: Timestep) -> NavigatorMemory:
 
 
 def add_near(pays: jax.Array) -> jax.Array:
-    """Return float32 (rows, columns): what the other cells of a view pay, weighted by distance, without costs."""
+    """Return float32 (rows, columns): the rewards of the other cells in view, weighted by distance, without costs."""
     food = jnp.maximum(pays, 0.0)
     steps = (np.abs(np.subtract.outer(np.arange(n), np.arange(n))) for n in food.shape)
     along, across = (jnp.asarray(np.float32(CLOSE) ** step, jnp.float32) for step in steps)
@@ -188,14 +188,14 @@ def navigator(
     doubt: float = 0.0,
     worth: tuple[float, ...] | None = None,
 ) -> Policy:
-    """Return the navigator for observations in objects or colors; it must act from the start of an episode.
+    """Return the navigator for `objects` or `colors` observations; it must act from the start of an episode.
 
     Args:
-        env: the world; with an `InformedForager`, rewards are read from the observation.
-        discount: discount per step of the path to a reward.
-        enough: discounted reward in view below which it walks on to the best biome.
-        crowd: share of the nearby food that is added to the value of a food, so that it prefers clusters.
-        straight: preference for the last direction while it walks on; the direction of the best biome has 1.
+        env: the world; for an `InformedForager`, rewards are read from the observation.
+        discount: discount per step on the path to a reward.
+        enough: if the best discounted reward in view is below this, it walks on to the best biome.
+        crowd: fraction of the nearby food that is added to the value of a food, so that it prefers clusters.
+        straight: preference for the last direction while it walks on; the direction of the best biome has preference 1.
         unknown: value of a food with a random reward series before its first encounter.
         doubt: increase in the value of such a food over its last reward, per 1,000 steps.
         worth: value of each kind, if it assumes constant rewards; by default, values follow the laws.

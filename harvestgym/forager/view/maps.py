@@ -15,13 +15,13 @@ from harvestgym.forager.object_kinds import Kind
 from harvestgym.forager.observations import OUTSIDE, PALETTE, Color, choose_colors
 
 SMALL_WORLD = 1024
-"""Largest number of cells of a world that is shown whole; more would not be legible."""
+"""Largest number of cells for which a world is shown whole; more would not be legible."""
 
 AROUND = 10
 """Cells shown on each side of the agent in a large world."""
 
 MEMORY, TRAIL, COARSE = 2000, 60, 24
-"""Number of remembered views; steps of the trail; cells across the map of visited cells."""
+"""Number of remembered views, number of steps in the trail, and number of cells across the map of visited cells."""
 
 UNSEEN, SEEN, NOW, BEEN, TRACK = "#d9d9d9", "#ffffff", "#fff0b3", "#0072b2", "#8a5a00"
 GROUNDS = ("#ffffff", "#e9f3e2", "#e3ecf8", "#f9e9e4", "#f1e8f8")
@@ -41,7 +41,7 @@ def aperture(env: Forager, past: Record) -> Map:
 
 
 def surroundings(env: Forager, past: Record) -> Map:
-    """Draw a small world as it is now; for a large world, draw the surroundings as the agent last saw them."""
+    """Draw a small world as it is now, or the surroundings in a large world as the agent last saw them."""
     world, x, y = env.world, past["x#cell"][-TRAIL:], past["y#cell"][-TRAIL:]
     if "world" in past:
         title, across, down, west, north = "The world as it is", world.width, world.height, 0, world.height - 1
@@ -111,7 +111,7 @@ def _outside(cell: tuple[float, float]) -> Mark:
 
 
 def _legend(env: Forager, colors: list[str], labels: list[str]) -> tuple[Mark, ...]:
-    """Return the legend entries, which are shown from the first step on, in view or not."""
+    """Return the legend entries, which are shown from the first step on, whether the kinds are in view or not."""
     known = [
         _thing(kind, (0, 0), color, text) for kind, color, text in zip(env.world.kinds, colors, labels, strict=True)
     ]

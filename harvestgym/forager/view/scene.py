@@ -1,6 +1,6 @@
 """The picture of an episode: the view, the world or the remembered part of it, the visited cells, and the rewards.
 
-The cost does not grow with the world: a large world is shown as the agent has seen it.
+The cost does not grow with the size of the world: a large world is shown as the agent has seen it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from harvestgym.forager.world import ACTION_NAMES, EMPTY
 from .maps import aperture, surroundings, visited
 
 NO_ACTION = -1
-"""The action in a record row that no action led to: the start, or where a saved episode continues."""
+"""The action in a record row without an action: at the start, or where a saved episode continues."""
 
 RECORDED_INFO = ("reward_rate", "collided", "collected", "biome", "biome_regret")
 """The entries of the info that are recorded."""

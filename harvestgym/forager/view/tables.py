@@ -1,4 +1,4 @@
-"""Tables that describe a world, and a recorded episode in words and tables: its path, collisions and rewards."""
+"""Tables that describe a world, and the timeline of a recorded episode: its path, collisions and rewards."""
 
 from __future__ import annotations
 
