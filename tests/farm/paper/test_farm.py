@@ -154,12 +154,12 @@ def test_an_entity_is_a_class_a_name_or_made_already() -> None:
         ({"entities": [("Sol", "clay")]}, "entities: expected a known entity, got 'Sol'; try 'Soil'"),
         ({"entities": [3]}, "entities > 0: expected .kind, set."),
         ({"entities": []}, "entities: "),
-        ({"shape": None}, "expected one shape"),
+        ({"shape": None}, "expected either shape or scale"),
         (
             {"shape": {"lenght#nb": 1, "width#nb": 1}},
             "shape > lenght#nb: expected a known key, got 'lenght#nb'; try 'length#nb'",
         ),
-        ({"scale": shape}, "expected one shape"),
+        ({"scale": shape}, "expected either shape or scale"),
         ({"localization": {"latitude#°": 91, "longitude#°": 0, "altitude#m": 0}}, "latitude#°: expected"),
     ):
         with pytest.raises(ConfigError, match=words):
