@@ -41,7 +41,7 @@ POLICIES = {
     "random": "draws from the action space",
     "expert": "is the rule that comes with the id",
     "blind": "is the best fixed schedule of actions, which observes nothing",
-    "foresight": "knows the random events: the best schedule of a planner, or rule by hindsight, in each season",
+    "foresight": "is the best season that a planner found, or the best rule in hindsight; it knows the random events",
     "optimum": "is dynamic programming that knows the year in which the episode ends",
     "oracle": "observes the current reward of every kind",
 }

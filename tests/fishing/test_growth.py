@@ -126,6 +126,8 @@ def test_special_cases_of_shape_parameters() -> None:
 def test_published_allee_is_a_slower_ricker() -> None:
     stock = jnp.linspace(0.0, 2.0, 21)
     np.testing.assert_allclose(AlleePublished()(stock), Ricker(r=0.15)(stock), rtol=1e-6)  # type: ignore[arg-type]
+    large: Any = AlleePublished(K=2.0), Ricker(r=0.075, K=2.0)  # type: ignore[arg-type]
+    np.testing.assert_allclose(large[0](stock), large[1](stock), rtol=1e-6)
 
 
 def test_beverton_holt_settles_as_its_closed_form() -> None:

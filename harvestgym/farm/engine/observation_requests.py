@@ -117,7 +117,7 @@ class RequestTable:
 
     @cached_property
     def _variables(self) -> np.ndarray:
-        """Return the variable number of each offered item, int32."""
+        """Return the index of the variable of each offered item, int32."""
         return np.asarray([self.variables.index(item.variable) for item in self.offered.items], np.int32)
 
     @cached_property

@@ -2,7 +2,7 @@
 
 With harvest first, the problem has an escapement form: with G(x) = price x - cost ln x, harvesting from x down to s is
 worth G(x) - G(s), so V(x) = G(x) + max over s <= x of (discount E V(x'(s)) - G(s)). The inner maximum is a running
-maximum along the grid, so it takes no search per state.
+maximum along the grid, so no search is needed for each state.
 
 With growth first, a quota is set before the year's noise is known, so the escapement depends on the noise. Every choice
 (each level of a discrete action; otherwise as many quotas or rates as grid points) is evaluated at every biomass:

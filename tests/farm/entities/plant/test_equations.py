@@ -269,6 +269,18 @@ def test_17_a_fruit_gains_weight_unless_the_rate_is_too_small() -> None:
     assert float(starved.fruit_weight[0, 0]) == 25.0 and int(starved.noweight[0, 0]) == 1
 
 
+def test_17_a_rate_at_its_minimum_adds_nothing_on_a_good_day() -> None:
+    slow = Plant.named({"extends": "tomato", "fruit": {"fruit_rate_sigma2": 0, "weight_rate_min#": 0.99}})
+    waits = growth.grow(slow, stand(1, Stage.FRUIT, fruit_weight=25.0), day(), grid(1))
+    assert float(waits.fruit_weight[0, 0]) == 25.0 and int(waits.noweight[0, 0]) == 1
+
+
+def test_a_ripe_plant_dies_when_its_last_fruit_is_gone() -> None:
+    fate = growth.PlantFate(*(jnp.full((1, 1), value) for value in (True, 0, 0.0)))
+    for fruits, stage in ((3, Stage.RIPE), (0, Stage.DEAD)):
+        assert int(growth.apply_deaths(stand(1, Stage.RIPE, fruits=fruits), fate).stage[0, 0]) == stage
+
+
 def test_18_fruit_ripens_with_its_weight() -> None:
     weights = (5.4, 5.34, 5.1)
     chances = [moves(Stage.FRUIT, state=stand(1, Stage.FRUIT, fruit_weight=w)) for w in weights]
