@@ -163,8 +163,10 @@ def make_policy_rows(
     if planned and "expert" in here and not can_plan(id, env):
         known = {name: results[name].returns for name in ("expert", OPTIMUM, ORACLE) if name in results}
         row, keys = rows[[*groups].index("expert")], evaluation_keys(seed, range(number))
-        continuous = isinstance(env.action_space, gymnasium.spaces.Box)
-        rows += (_correct_rules if continuous else _choose_by_hindsight)(id, env, row, known, keys)
+        if isinstance(env.action_space, gymnasium.spaces.Box):
+            rows += _correct_rules(id, env, row, [here[name] for name in known], known["expert"], keys)
+        else:
+            rows += _choose_by_hindsight(id, env, row, [*known.values()], keys)
     return rows
 
 
@@ -240,27 +242,36 @@ def _plan_blind(id: str, expert: Policy, planned: int, search: Search) -> Policy
 
 
 def _choose_by_hindsight(
-    id: str, env: Env[Any, Any], expert: LeaderboardRow, known: Mapping[str, np.ndarray], keys: jax.Array
+    id: str, env: Env[Any, Any], expert: LeaderboardRow, known: Sequence[np.ndarray], keys: jax.Array
 ) -> list[LeaderboardRow]:
-    """Make the row of each season's best rule: a known one or one drawn at random."""
+    """Make the row of each season's best rule: a known one, the expert first, or one drawn at random."""
     tried = _try_rules(id, env, keys)
     if not tried:
         return []
-    found = np.concatenate([[*known.values()], *(returns for *_, returns in tried)])
-    return [make_planned_row(expert, found.max(0) - known["expert"], len(found))]
+    found = np.concatenate([known, *(returns for *_, returns in tried)])
+    return [make_planned_row(expert, found.max(0) - known[0], len(found))]
 
 
 def _correct_rules(
-    id: str, env: Env[Any, Any], expert: LeaderboardRow, known: Mapping[str, np.ndarray], keys: jax.Array
+    id: str,
+    env: Env[Any, Any],
+    expert: LeaderboardRow,
+    known: Sequence[Policy],
+    earned: np.ndarray,
+    keys: jax.Array,
 ) -> list[LeaderboardRow]:
-    """Make the row of the plans that correct the known rules and the rules that are best in hindsight."""
-    some, tried = keys[:CORRECTED_SEASONS], _try_rules(id, env, keys[:CORRECTED_SEASONS])
+    """Make the row of the plans that correct the known rules and the rules that are best in hindsight.
+
+    `earned` are the expert's returns in the seasons of the keys.
+    """
+    some = keys[:CORRECTED_SEASONS]
+    tried = _try_rules(id, env, some)
+    if not tried:
+        return []
     best = max(tried, key=lambda family: family[2].max(0).mean())
-    baselines = _make_baselines(id, env)
-    rules = [*(baselines[name] for name in known), _choose_rules(*best)[0]]
-    returns, plans = plan_by_gradient(env, some, rules, horizon(env))
+    returns, plans = plan_by_gradient(env, some, [*known, _choose_rules(*best)[0]], horizon(env))
     number = plans + sum(len(each) for _, each, _ in tried)
-    return [make_planned_row(expert, returns - known["expert"][: len(some)], number)]
+    return [make_planned_row(expert, returns - earned[: len(some)], number)]
 
 
 def _try_rules(

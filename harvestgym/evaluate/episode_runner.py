@@ -89,7 +89,9 @@ def _run_alike(cases: Sequence[EpisodeCase], settings: Sequence[Setting]) -> lis
         return evaluation_keys(seed[rows], number[rows])
 
     whole = run_rows(env, policies, owner, make_keys, steps, EPISODE_ROWS, params)
-    return [jax.tree.map(lambda leaf: leaf[owner == i], whole) for i in range(len(cases))]  # noqa: B023
+    ends = np.cumsum([case.episodes for case in cases])
+    spans = [slice(end - case.episodes, end) for case, end in zip(cases, ends, strict=True)]
+    return [jax.tree.map(lambda leaf: leaf[span], whole) for span in spans]  # noqa: B023
 
 
 def find_first_seed(case: EpisodeCase) -> int:

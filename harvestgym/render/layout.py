@@ -92,15 +92,17 @@ def _draw_grid(shape: tuple[int, int], painter: Painter, x: float, y: float, uni
 def _draw_labelled_mark(mark: Mark, painter: Painter, x0: float, y0: float, unit: float, size: int) -> None:
     x, y, side = x0 + mark.at[0] * unit, y0 + mark.at[1] * unit, mark.size * unit
     draw_mark(mark, painter, x, y, side)
+    if not mark.text:
+        return
     if isinstance(mark.what, Sprite):
         most = min(round(0.75 * side), size)
-        if mark.text and most >= 8:
+        if most >= 8:
             painter.text(x + side / 2 + 1, y, mark.text, most)
         return
     plain = mark.what == "text"
     width, most = (0.98 * unit, min(side, 1.3 * size)) if plain else (0.9 * side, min(0.6 * side, size))
     room = fit_font_size(mark.text, width, round(most))
-    if mark.text and room:
+    if room:
         painter.text(x, y, mark.text, room, mark.colour if plain else INK, "mm")
 
 

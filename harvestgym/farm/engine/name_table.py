@@ -33,7 +33,7 @@ SYNONYMS = {
 """Alternative names of actions."""
 
 WHOLE = "*"
-"""The symbol for "all", in a path or in place of a plot."""
+"""The symbol for "all", in a path or as a plot."""
 
 EntityKey = tuple[str, str]
 """The names of a field and of an entity on it."""
