@@ -96,7 +96,6 @@ def compile_initial_values(
     out: list[tuple[InitialValue, Any]] = []
     for field, entity, key, values in walk_tree(init):
         where, variable = f"rules > init > {field} > {entity} > {key}", table[field, entity, key]
-        _check_free(variable, variables, where)
         of_field = fields[variable.field]
         limits = of_field.entities[variable.entity].limits(of_field.place)
         most = limits.get(variable.attr, variable.meta.high)
@@ -112,15 +111,6 @@ def _check_starts(starts: Sequence[tuple[InitialValue, Any]], fields: Sequence[F
         for attr, mistake in fields[f].entities[e].check_start({name: values for name, (_, values) in mine.items()}):
             variable = mine[attr][0]
             raise ConfigError(f"rules > init > {' > '.join(variable.where)} > {variable.key}: {mistake}")
-
-
-def _check_free(variable: Variable, variables: Sequence[Variable], where: str) -> None:
-    if variable.is_initial:
-        return
-    kind, _, _ = variable.where[1].rpartition("-")
-    free = ", ".join(v.key for v in variables if v.where == variable.where and v.is_initial)
-    raise ConfigError(f"{where}: expected no value, as {kind} computes it at the start of an episode, got one; try "
-                      f"one of {free}")  # fmt: skip
 
 
 def _compile_value(variable: Variable, value: Any, most: float, where: str) -> tuple[InitialValue, Any]:

@@ -112,12 +112,12 @@ class Plant(Crop, Entity):
         released = jnp.where(crumbs, state.nutrients, released)
         return Litter(nutrients=jnp.where(state.stage == Stage.DEAD, released, 0.0))
 
-    @action("sow", Parameter("amount#seed", SEEDS), Parameter("spacing#cm", SPACINGS))
+    @action("sow", Parameter("amount#seed", SEEDS, (0.0, 30.0)), Parameter("spacing#cm", SPACINGS, (5.0, 20.0)))
     def sow(
         self, state: PlantState, place: Place, where: jax.Array, seeds: jax.Array, spacing: jax.Array
     ) -> ActionResult:
         """Sow seeds per m2 on an empty plot; on other plots nothing happens."""
-        done = where & (state.stage == Stage.NONE)
+        done = where & (state.stage == Stage.NONE) & (seeds > 0)
         population = jnp.clip(jnp.round(seeds * place.surface), 1, PLANTS_MAX).astype(jnp.int32)
         sown = {
             "stage": Stage.SEED, "population": population, "spacing": spacing, "harvested": False,

@@ -162,6 +162,7 @@ def act(name: str, state: PlantState, where: jax.Array = ALL, *values: float) ->
 
 def test_sowing_is_for_empty_plots() -> None:
     before = row(EVERY, harvested=True, cause_of_death=3, harvest_weight=2.0)
+    assert not act("sow", before, ALL, 0, 15).done.any(), "no seeds, no plants"
     result = act("sow", before, ALL, 20, 15)
     assert result.done.tolist() == [[True] + [False] * 6]
     assert STAGES[int(result.state.stage[0, 0])] == "seed" and int(result.state.population[0, 0]) == 20
