@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
-from harvestgym.core.errors import ConfigError
+from harvestgym.core.errors import ConfigError, locate_errors
 from harvestgym.farm.build.components import load_kind
 from harvestgym.farm.engine.name_table import WHOLE, EntityKey, NameTable, list_leaves, put_once
 from harvestgym.farm.formula_parser import split_plots
@@ -24,6 +24,7 @@ from harvestgym.farm.schema import (
     ScoreSpec,
     parse_plot,
 )
+from harvestgym.farm.spelling import DAY_UNIT, read_day
 
 Resolve = Callable[[NameTable, EntityKey, str, Any, str], Mapping[str, Any]]
 """Function that resolves one entry, `name: value`, under an entity; the last argument is the path of the entity."""
@@ -72,6 +73,9 @@ def resolve_starts(names: NameTable, init: Mapping[str, Any], where: str) -> dic
             return {}
         found = list_leaves(names.below(entity, name.split("/"), where)[1])
         computed.extend(f"{where} > {variable.key}" for variable in found if not variable.is_initial)
+        if isinstance(value, list) and any(variable.meta.unit == DAY_UNIT for variable in found):
+            with locate_errors(f"{where} > {name}: "):
+                value = [read_day(day) for day in value]
         return {} if value == [None] else {variable.key: value for variable in found if variable.is_initial}
 
     resolved = _resolve_tree(names, init, resolve, where)

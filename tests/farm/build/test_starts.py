@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from typing import Any, cast
 
 import jax
@@ -145,3 +146,25 @@ def test_the_year_counts_new_years_and_may_be_given() -> None:
         years.append((int(state.day), int(state.year)))
         state = update(state)
     assert years == [(364, 5), (365, 5), (1, 6)]
+
+
+@pytest.mark.parametrize(
+    ("written", "days"),
+    [
+        (datetime.date(2024, 5, 1), [121]),
+        ("2024-05-01", [121]),
+        ("1 May", [121]),
+        (["May 1", "31 December", 5], [121, 365, 5]),
+        ("(1 May, 3 may)", [121, 122, 123]),
+        ("(30 Dec, 2 Jan)", [364, 365, 1, 2]),
+        ((datetime.date(2024, 2, 28), datetime.date(2024, 3, 1)), [59, 60]),
+    ],
+)
+def test_a_day_of_the_year_may_be_a_date(written: Any, days: list[int]) -> None:
+    model = bare({"Weather-0": {"day": written}})
+    assert model.spec.rules.init["Field-0"]["Weather-0"]["day#int365"] == days
+
+
+def test_a_condition_may_name_a_date() -> None:
+    (stop,) = bare({}, terminal_conditions="Weather-0.day >= '3 May'").params.stops
+    assert float(stop) == 123

@@ -17,9 +17,9 @@ from harvestgym.farm import BasicFarmer, Facility, Farm, Fertilizer
 from harvestgym.farm.build.action_compiler import compile_actions
 from harvestgym.farm.engine.actions import ActionTable
 from harvestgym.farm.engine.farmers import Farmer
-from harvestgym.farm.engine.name_table import resolve_spelling
 from harvestgym.farm.engine.variables import EntitySlot, FieldSlots, number_repeats
 from harvestgym.farm.learn.action_wrappers import ScheduleActions
+from harvestgym.farm.spelling import resolve_spelling
 from harvestgym.gym.env import GymEnv
 from tests.farm import kinds
 from tests.farm.ponds import CUT, STAGE, WATER, assert_same, farm, look, pour
