@@ -16,6 +16,8 @@ from harvestgym.farm.build.compile import build_text
 from harvestgym.farm.build.farm_writer import write_farm
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.entities.weather.generator import DRAWS
+from harvestgym.farm.schema import RulesSpec
+from harvestgym.farm.spelling import read_day
 from tests.farm.one_field import make_farm
 
 BARE = [("Weather", "lille"), ("Soil", "clay")]
@@ -161,10 +163,11 @@ def test_the_year_counts_new_years_and_may_be_given() -> None:
     ],
 )
 def test_a_day_of_the_year_may_be_a_date(written: Any, days: list[int]) -> None:
-    model = bare({"Weather-0": {"day": written}})
-    assert model.spec.rules.init["Field-0"]["Weather-0"]["day#int365"] == days
+    given = RulesSpec.model_validate({"init": {"f": {"w": {"day": written}}}}).init["f"]["w"]["day"]
+    assert isinstance(given, list) and [read_day(day) for day in given] == days
 
 
-def test_a_condition_may_name_a_date() -> None:
-    (stop,) = bare({}, terminal_conditions="Weather-0.day >= '3 May'").params.stops
-    assert float(stop) == 123
+def test_a_farm_may_start_on_a_date_and_end_on_one() -> None:
+    model = bare({"Weather-0": {"day": "(1 May, 2 May)"}}, terminal_conditions="Weather-0.day >= '3 May'")
+    assert model.spec.rules.init["Field-0"]["Weather-0"]["day#int365"] == [121, 122]
+    assert float(model.params.stops[0]) == 123
