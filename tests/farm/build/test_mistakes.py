@@ -62,7 +62,7 @@ WEATHER = [
     (weather(generate="yes"), "generate: expected a valid boolean, got 'yes'"),
     (weather(rain="mmm"), "rain: expected 'auto', 'mm' or 'occurrence', got 'mmm'"),
     (weather(**{"station_altitude#m": NAN}), "station_altitude#m: expected a finite number"),
-    (weather(table=5), "table: expected the path of a CSV file, or a data frame, got 5"),
+    (weather(table=5), "table: expected the path of a weather file, or a data frame, got 5"),
     (init(**{"day#int365": "(1)"}), "day#int365: expected an interval (low, high), inside {…} in quotes, got '(1)'"),
     (init(**{"humidity_index#%": [50]}), "rules > init > Field-0 > Weather-0 > humidity_index#%: expected no value, "
      "as Weather computes it at the start of an episode, got one; try one of day#int365"),
