@@ -62,7 +62,7 @@ WEATHER = [
     (weather(generate="yes"), "generate: expected a valid boolean, got 'yes'"),
     (weather(rain="mmm"), "rain: expected 'auto', 'mm' or 'occurrence', got 'mmm'"),
     (weather(**{"station_altitude#m": NAN}), "station_altitude#m: expected a finite number"),
-    (weather(table=5), "table: expected the path of a CSV file, or a data frame, got 5"),
+    (weather(table=5), "table: expected the path of a weather file, or a data frame, got 5"),
     (init(**{"day#int365": "(1)"}), "day#int365: expected an interval (low, high), inside {…} in quotes, got '(1)'"),
     ({"rules": {"init": {"Field-0": {"Soil-0": {"available_Water#L": 500}}}}}, "Soil-0 > available_Water#L: expected "
      "a number from 0 to 180, got 500"),
