@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import datetime
+from pathlib import Path
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from harvestgym.core.errors import ConfigError
+from harvestgym.farm.entities.weather.generator import DRAWS
 from harvestgym.gym.env import GymEnv
 from harvestgym.gym.vector_env import VecEnv
 from tests.farm.build.test_starts import bare
+from tests.farm.one_field import make_farm
 from tests.long_form import long
 
 INIT: dict[str, Any] = {"Weather-0": {"day": [100, 110]}, "Soil-0": {"available_Water#L": {"each": "(90, 100)"}}}
@@ -50,6 +55,34 @@ def test_a_start_that_the_file_lacks_compiles_another_first_day(env: GymEnv) -> 
 def test_all_of_a_batch_may_start_on_a_day(env: GymEnv) -> None:
     batch = VecEnv(env.core, 2)
     assert np.asarray(batch.reset(seed=0, options={"day": 200})[0])[:, 0].tolist() == [200, 200]
+
+
+def test_a_year_of_the_record_may_be_chosen(env: GymEnv, tmp_path: Path) -> None:
+    """A record from July 2000 to June 2004 has three whole years; their days are warm in 2001, 2002 and 2003."""
+    dates = [day for day in _list_dates(2000, 2004) if (2000, 7) <= (day.year, day.month) < (2004, 7)]
+    rows = [f"{day},0,{day.year - 1990},5,80,2,0" for day in dates]
+    (tmp_path / "record.csv").write_text("\n".join(["Date,Tmin,Tmax,T,RH,U,Rain", *rows]))
+    which = {"extends": "lille", "site": None, "table": str(tmp_path / "record.csv"), "air_temperature_noise#°C2": 0}
+    model = make_farm([("Weather", which), ("Soil", "clay")], init={"Weather-0": {"day": [10, 300]}})
+    weather = model.params.fields[0].entities[0]
+    for year in (2001, 2003):
+        _, params = model.set_options(model.params, {"year": year})
+        sky: Any = params.fields[0].entities[0].sky  # type: ignore[attr-defined]
+        for day in (1, 10, 181, 182, 365):
+            first = sky.first(jnp.int32(day), jnp.full(DRAWS, 0.5))
+            assert float(sky.next(first, None, None)[0].t_max) == year - 1990, (year, day)
+    with pytest.raises(
+        ConfigError, match=r"reset > year > Field-0 > Weather-0: expected one of 2001, 2002, 2003, "
+    ):
+        model.set_options(model.params, {"year": 2000})
+    with pytest.raises(ConfigError, match="expected weather recorded with dates, got 2001"):
+        env.reset(options={"year": 2001})
+    assert int(weather.sky.year) == -1  # type: ignore[attr-defined]
+
+
+def _list_dates(first: int, last: int) -> list[datetime.date]:
+    start, end = datetime.date(first, 1, 1), datetime.date(last, 12, 31)
+    return [start + datetime.timedelta(i) for i in range((end - start).days + 1)]
 
 
 @pytest.mark.parametrize(
