@@ -20,6 +20,9 @@ from harvestgym.farm.spelling import resolve_spelling
 from .observations import ObservedItem
 from .variables import EntitySlot, FieldSlots, Variable, check_plot
 
+FARMER = "farmer"
+"""The entry of an allowed intervention that names the farmers who may carry it out."""
+
 WHOLE = "*"
 """The symbol for "all", in a path or as a plot."""
 

@@ -71,9 +71,7 @@ def test_a_year_of_the_record_may_be_chosen(env: GymEnv, tmp_path: Path) -> None
         for day in (1, 10, 181, 182, 365):
             first = sky.first(jnp.int32(day), jnp.full(DRAWS, 0.5))
             assert float(sky.next(first, None, None)[0].t_max) == year - 1990, (year, day)
-    with pytest.raises(
-        ConfigError, match=r"reset > year > Field-0 > Weather-0: expected one of 2001, 2002, 2003, "
-    ):
+    with pytest.raises(ConfigError, match=r"reset > year > Field-0 > Weather-0: expected one of 2001, 2002, 2003, "):
         model.set_options(model.params, {"year": 2000})
     with pytest.raises(ConfigError, match="expected weather recorded with dates, got 2001"):
         env.reset(options={"year": 2001})
