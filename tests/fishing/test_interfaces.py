@@ -201,6 +201,7 @@ def test_fleets_share_what_one_fleet_would_take() -> None:
 # -- metrics and errors ------------------------------------------------------------------------------------
 
 
+@long
 def test_metrics_of_a_constant_catch() -> None:
     """A quota of K/20 from 0.75 for 12 calm years: no variation, no closed year, the catch as its mean."""
     env = make("logistic-v0", sigma=0.0, Tmax=YEARS)
