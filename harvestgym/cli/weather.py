@@ -58,4 +58,5 @@ def get_weather(
     path = download_record(name, folder)
     record = list_records()[name]
     typer.echo(f"{path}: {record.about}; licence: {record.licence}")
-    typer.echo(f"use it as [Weather, {{extends: base, {record.settings}}}]")
+    if record.settings:
+        typer.echo(f"use it as [Weather, {{extends: base, {record.settings}}}]")

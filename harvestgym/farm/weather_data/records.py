@@ -12,13 +12,13 @@ RECORDS_FILE = Path(__file__).with_name("records.yaml")
 
 
 class PublicRecord(NamedTuple):
-    """A record in `records.yaml`; `settings` are those of a Weather set that uses the file."""
+    """A record in `records.yaml`; `settings` are those of a Weather set that uses the file, if a farm can use it."""
 
     path: str
     sha256: str
     about: str
     licence: str
-    settings: str
+    settings: str = ""
 
 
 def list_records() -> dict[str, PublicRecord]:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import datetime
 import gzip
+import hashlib
 import json
 import random
+import re
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +16,9 @@ import pytest
 from harvestgym.core.errors import ConfigError
 from harvestgym.farm.entities.weather import Weather
 from harvestgym.farm.weather_data.formats import FORMATS
+from harvestgym.farm.weather_data.records import list_records
 from harvestgym.farm.weather_data.table import fill_record, read_record, read_table
+from harvestgym.farm.weather_data.units import COLUMNS
 from tests.load_script import ROOT
 from tests.long_form import ALL
 
@@ -34,6 +38,17 @@ def write(folder: Path, text: str, name: str = "days.txt") -> Path:
 
 def test_every_format_has_a_writer() -> None:
     assert {name.partition(" JSON")[0].partition(" by")[0] for name in files.WRITERS} == {"", *FORMATS}
+
+
+def test_the_page_lists_formats_and_columns_with_their_units() -> None:
+    page = (ROOT / "docs" / "weather.md").read_text(encoding="utf-8")
+    for name, format in FORMATS.items():
+        (row,) = re.findall(rf"^\| {re.escape(name)} .*$", page, re.MULTILINE)
+        if name not in ("Open-Meteo", "Farm-Gym"):  # their columns have long names
+            assert set(re.findall(r"`([A-Z]\w+)`", row)) - {"WNDHT"} == set(format.columns), name
+    rows = dict(re.findall(r"^\| `(Tmin|T|RH|U|Rain)`.*\| ([^|]+) \|$", page, re.MULTILINE))
+    units = {column.name: column.unit.replace("degC", "°C") for column in COLUMNS if column.name != "Tmax"}
+    assert rows == units
 
 
 @pytest.mark.parametrize("name", files.WRITERS)
@@ -125,6 +140,12 @@ def test_a_measured_record_of_eighteen_years() -> None:
     assert table.calendar_years == list(range(2003, 2021)) and table.altitude == 361
     first = [float(values[0]) for values in table.days]
     assert first == pytest.approx([-0.5, 17.5, 8.5, (95.4 + 24.9) / 2, 1.0 * 0.921, 0.0], abs=2e-3)
+
+
+@measured
+def test_the_checksums_are_those_of_the_measured_files() -> None:
+    for name, record in list_records().items():
+        assert hashlib.sha256((SHARED / f"{name}.wth").read_bytes()).hexdigest() == record.sha256
 
 
 @measured

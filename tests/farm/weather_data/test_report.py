@@ -110,9 +110,13 @@ def test_get_lists_the_records_and_says_the_licence(
 ) -> None:
     assert "maricopa-2003-2020 Maricopa, Arizona" in run_command("get")
     text = files.write_pyfao56(DAYS).encode()
-    monkeypatch.setattr(
-        "pooch.retrieve", lambda url, known, name, folder: (folder / name).write_bytes(text) and folder / name
-    )
-    said = run_command("get", "lirf-2022", "--folder", str(tmp_path))
-    assert "licence: CC0 1.0" in said and "[Weather, {extends: base, table: lirf-2022.wth, generate: true}]" in said
-    assert read_table(tmp_path / "lirf-2022.wth").format == "pyfao56"
+
+    def retrieve(url: str, known: str, name: str, folder: Path) -> Path:
+        (folder / name).write_bytes(text)
+        return folder / name
+
+    monkeypatch.setattr("pooch.retrieve", retrieve)
+    said = run_command("get", "maricopa-2003-2020", "--folder", str(tmp_path))
+    assert "licence: CC0 1.0" in said and "[Weather, {extends: base, table: maricopa-2003-2020.wth}]" in said
+    assert read_table(tmp_path / "maricopa-2003-2020.wth").format == "pyfao56"
+    assert "use it as" not in run_command("get", "lirf-2022", "--folder", str(tmp_path)), "shorter than a year"
