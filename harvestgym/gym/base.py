@@ -88,13 +88,16 @@ class GymBase(Savable):
         self._write = make_observation_writer(self.core.observation_space, self._batch)
         self._checker: Any = find_layer(self.core, "check_choice")
 
-    def _start(self, seeds: np.ndarray, seeded: np.ndarray, which: np.ndarray) -> Any:
+    def _start(self, seeds: np.ndarray, seeded: np.ndarray, which: np.ndarray, params: PackedTree | None = None) -> Any:
         """Start episodes for `which`, from `seeds` (uint32) where `seeded`, else from the environments' own keys.
+
+        `params` may replace the parameters until the first observation.
 
         Returns a Timestep with Python numbers (arrays for a batch), like `_step`.
         """
         check_process()
-        self._run, timestep = self._programs.start(self._run, self._packed_params, seeds, seeded, which)
+        given = self._packed_params if params is None else params
+        self._run, timestep = self._programs.start(self._run, given, seeds, seeded, which)
         self._begun = True
         return self._read_timestep(timestep)
 
@@ -212,12 +215,23 @@ class GymBase(Savable):
         if self.episode_log is not None:
             self.episode_log.start_at(run, self.params)
 
-    def _set_params(self, options: Options, valid: tuple[str, ...]) -> None:
-        """Set the parameters from reset options; ConfigError for an invalid option."""
+    def _set_params(self, options: Options, valid: tuple[str, ...]) -> PackedTree | None:
+        """Set the parameters from reset options; ConfigError for an invalid option, and nothing is changed.
+
+        Returns the parameters of one episode, if the environment has `set_options(params, options)` and there are any
+        of its `reset_options`.
+        """
+        inside: Any = unwrapped(self.core)
+        own = getattr(inside, "reset_options", ())
         for name in options or {}:
-            check_name("reset option", name, valid)
+            check_name("reset option", name, (*valid, *own))
+        given = {name: value for name, value in (options or {}).items() if name in own}
+        params = (options or {}).get("params", self._params)
+        _check_params(params, self._params, "params")
+        once = inside.set_options(params, given) if given else None
         if options and "params" in options:
-            self.params = options["params"]
+            self.params = params
+        return None if once is None else self._layout.put(once)
 
     def add_monitoring(self, variables: Sequence[Any], *sinks: Any) -> Monitor:
         """Monitor variables from now on, with a reading at each reset and each day (or year, or step).
