@@ -15,6 +15,7 @@ from harvestgym.core.errors import ConfigError
 from harvestgym.core.saving.state import Savable
 from harvestgym.gym.env import GymEnv
 
+from .fixed_attributes import fix_attributes
 from .growth import GrowthLaw
 from .model import FishingModel, FishingParams, FishingState, YearOrder, copy_fields
 from .noise import Noise
@@ -25,6 +26,7 @@ from .units import Control, Scale
 OVERRIDABLE = ("initial", "transition", "observation", "reward", "terminal")
 
 
+@fix_attributes
 class FishingEnv(Savable, gymnasium.Env[Any, Any]):
     """Gymnasium environment of a stock that is fished by yearly quotas: `FishingEnv(r=0.3, K=1, s0=0.75, Tmax=100)`.
 
@@ -36,7 +38,8 @@ class FishingEnv(Savable, gymnasium.Env[Any, Any]):
                 blurred = 0.0 if action is None else 0.1 * jax.random.normal(key, (1,))
                 return jnp.clip(super().observation(key, state, action, params) + blurred, -1, 1)
 
-    An action outside its space, including NaN, raises ConfigError and changes nothing. docs/fishing.md lists the
+    An action outside its space, including NaN, and an assignment to an argument (`env.K = 2`) raise ConfigError and
+    change nothing. docs/fishing.md lists the
     differences from the paper's listing.
 
     Args:

@@ -201,7 +201,13 @@ def _build_params(spec: FishingSpec, law: GrowthLaw, where: str, parts: Mapping[
     values: dict[str, Any] = {field.name: getattr(spec, field.name, None) for field in dataclasses.fields(cls)}
     values |= {name: _build_noise(values[name], f"{where} > {name}") for name in NOISY}
     values |= {"drift": _build_drift(spec.drift), "vary": _build_vary(spec.vary, law, where)}
-    values |= {"law": law, "horizon": spec.Tmax, "b_low": LOW_SHARE * float(law.capacity), **parts}
+    values |= {
+        "start": np.asarray(spec.start),
+        "law": law,
+        "horizon": spec.Tmax,
+        "b_low": LOW_SHARE * float(law.capacity),
+        **parts,
+    }
     if values["drift"] is not None:
         _check_drift(values["drift"], law, f"{where} > drift")
     if spec.correlation and (not values["noise"].random or type(values["noise"]).draw is not Noise.draw):
