@@ -87,12 +87,16 @@ def test_a_picture_is_drawn_before_the_first_step(id: str, mode: str) -> None:
     assert mode == "svg" or start.flags.writeable
 
 
-def test_the_drifting_fishery_starts_at_the_published_rate() -> None:
-    """Corresponding to fishing-v10, r is 0.793 in the first year."""
-    assert float(harvestgym.make("fishing/drifting-v1").params.law.r) == pytest.approx(0.793)
+@pytest.mark.parametrize(
+    ("id", "name", "first"), [("drifting-v1", "r", 0.793), ("three-species-drift-v1", "r_x", 0.995)]
+)
+def test_the_law_drifts_from_the_first_year(id: str, name: str, first: float) -> None:
+    """As in fishing-v10, whose growth rate changes before the first year's growth."""
+    env: Any = harvestgym.make(f"fishing/{id}")
+    assert float(getattr(env.law(env.reset(jax.random.key(0))[0], env.params), name)) == pytest.approx(first)
 
 
-@pytest.mark.parametrize("name", ["driver", "recovery-ricker"])
+@pytest.mark.parametrize("name", ["driver", "recovery-ricker", "three-species-drift"])
 def test_a_first_version_that_is_gone_is_answered_with_its_successor(name: str) -> None:
     """v0, in which doing nothing earned up to 69 % of the expert, is no id; its game is v1 with other arguments."""
     with pytest.raises(ConfigError, match=f"try 'fishing/{name}-v1'"):

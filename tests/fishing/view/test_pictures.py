@@ -69,7 +69,7 @@ def test_a_golden_picture_would_show_a_lower_stock() -> None:
     assert differs("fishing-patches", scene(env, record, 12))
 
 
-IDS = ("logistic-random-v0", "patches-v0", "three-species-drift-v0", "walleye-v0", "driver-v1")
+IDS = ("logistic-random-v0", "patches-v0", "three-species-drift-v1", "walleye-v0", "driver-v1")
 
 
 @pytest.mark.parametrize("name", IDS)
