@@ -207,11 +207,11 @@ def windowed(display: dict[str, str], picture: Path) -> subprocess.CompletedProc
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the display of another system cannot be taken away or made up")
-def test_where_there_is_no_display_the_window_is_refused(tmp_path: Path) -> None:
+def test_where_there_is_no_display_the_plot_stays_in_memory(tmp_path: Path) -> None:
     """Matplotlib then draws to nowhere without a word, for any requested backend."""
     pytest.importorskip("tkinter", reason="needs a Python with Tk")
     reported = windowed({}, tmp_path / "none.png")
-    assert reported.returncode and "expected a backend that opens windows" in reported.stderr, reported.stderr
+    assert "expected a backend that opens windows" in reported.stderr, reported.stderr
 
 
 def test_a_real_window_shows_what_is_monitored(tmp_path: Path) -> None:
@@ -289,8 +289,6 @@ GAME = farm()
 def test_sinks_that_are_none_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="expected a known kind of file, got '.xls'"):
         GAME.add_monitoring(VARIABLES, tmp_path / "a.xls")
-    with pytest.raises(ConfigError, match="expected a backend that opens windows, got .*; try a path"):
-        GAME.add_monitoring(VARIABLES)
     with pytest.raises(ConfigError, match="expected different titles"):
         GAME.add_monitoring([VARIABLES[0]] * 2, tmp_path / "a.csv")
     fishery = GymEnv(harvestgym.make("fishing/logistic-v0"))

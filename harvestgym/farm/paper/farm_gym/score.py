@@ -1,0 +1,88 @@
+"""The score in Farm-Gym's `*_score.yaml`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from harvestgym.core.errors import ConfigError
+from harvestgym.farm.engine.name_table import EntityKey, walk_tree
+from harvestgym.farm.paper.farm_gym.names import FarmNames, read_mapping
+from harvestgym.farm.paper.farm_gym.report import Report
+from harvestgym.farm.paper.files import read_init
+
+GRAMS = 1000
+"""Farm-Gym pays a harvest by the gram; here it is paid by the kilogram, so all other numbers are divided by this."""
+
+MIXES = ("reward-mix", "final-reward-mix")
+HARVEST = "weight_harvest"
+
+WEIGHTS = {
+    ("reward-mix", "weight_stagetransition"): "stage",
+    ("final-reward-mix", "weight_biodiversitycounts"): "bio",
+    ("final-reward-mix", "weight_resourceadded"): "resource",
+    ("final-reward-mix", "weight_harvest"): "yield",
+}
+"""The weights with a counterpart, by block and name."""
+
+COSTS = {"intervention-cost": "intervention_costs", "observation-cost": "observation_costs"}
+
+
+def read_score(data: Mapping[str, Any], names: FarmNames, report: Report, where: str) -> dict[str, Any]:
+    """Return the score, divided so that a harvest is paid by the kilogram with a weight of at most 1."""
+    mixes = {block: read_mapping(data.get(block) or {}, f"{where} > {block}") for block in MIXES}
+    weights = {
+        (block, name): _read_number(w, f"{where} > {block} > {name}")
+        for block in mixes
+        for name, w in mixes[block].items()
+    }
+    unit = GRAMS * max(1, weights.get((MIXES[1], HARVEST), 0))
+    report.change(where, f"rewards and costs are divided by {unit:g}, as a harvest is paid by the kilogram")
+    out: dict[str, Any] = {"intervention_cost": 1 / unit, "observation_cost": 1 / unit, "stage": 0, "yield": 0}
+    for key in sorted(data.keys() - {*MIXES, *COSTS}):
+        report.lose(f"{where} > {key}")
+    for block, key in COSTS.items():
+        out[key] = _read_costs(data.get(block) or {}, unit, names, report, f"{where} > {block}")
+    for (block, name), weight in weights.items():
+        out |= _read_weight((block, name), weight / unit, report, f"{where} > {block} > {name}")
+    return out
+
+
+def _read_costs(tree: Any, unit: float, names: FarmNames, report: Report, where: str) -> dict[str, Any]:
+    """Return the costs; those of names that do not exist here are left out, as nothing can cause them."""
+    out: dict[str, Any] = {}
+    for field, entity, key, cost in walk_tree(read_init(tree, where)):
+        path, at, key = f"{where} > {field} > {entity} > {key}", (field, entity), str(key)
+        if names.has(*at) and (known := _find(names, at, key, "intervention" in where)):
+            report.keep("costs")
+            out.setdefault(field, {}).setdefault(entity, {})[known] = _read_number(cost, path) / unit
+        else:
+            report.change(path, "is left out, as nothing can cost it here")
+    return out
+
+
+def _find(names: FarmNames, entity: EntityKey, key: str, acts: bool) -> str:
+    """Return the name here of an intervention or a variable; nothing if there is none."""
+    if acts:
+        action = names.action(entity, key)
+        return action.name if action else ""
+    return names.rename(entity, key) if names.find(entity, key) else ""
+
+
+def _read_weight(at: tuple[str, str], weight: float, report: Report, where: str) -> dict[str, Any]:
+    """Return the entries of the score for a weight."""
+    if at == (MIXES[0], HARVEST) and weight > 0:
+        report.lose(where, "a harvest is paid on its day only, not on every later day, too")
+        return {"terms": {"harvest_today": {"kind": "Tally", "prices": {"harvest#kg": weight * GRAMS}}}}
+    if at in WEIGHTS and weight >= 0:
+        report.keep("weights of the score")
+        return {WEIGHTS[at]: weight * (GRAMS if at[1] == HARVEST else 1)}
+    if weight:
+        report.lose(where)
+    return {}
+
+
+def _read_number(value: Any, where: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise ConfigError(f"{where}: expected a number, got {value!r}")
+    return value
