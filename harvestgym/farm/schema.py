@@ -72,7 +72,7 @@ def _parse_interval(value: Any) -> Any:
         if len(ends) != 2:
             raise ValueError("expected an interval (low, high), inside {…} in quotes")
         return dict(zip(("low", "high"), ends, strict=True))
-    return value if isinstance(value, (list, dict, Interval)) else [value]
+    return value if isinstance(value, (list, dict, Strict)) else [value]
 
 
 class Interval(Strict):
@@ -97,6 +97,21 @@ ValueSpec = Annotated[
     Interval | list[Any],
     BeforeValidator(_parse_interval),
     WithJsonSchema({"description": "a value, a list of values to choose from, or an interval '(low, high)'"}),
+]
+
+
+class EachPlot(Strict):
+    """Values, or an interval, from which a number is drawn for each plot."""
+
+    each: ValueSpec
+
+
+StartSpec = Annotated[
+    Interval | EachPlot | list[Any],
+    BeforeValidator(_parse_interval),
+    WithJsonSchema(
+        {"description": "a value, a list of choices, an interval '(low, high)', {each: choices}, or a value per plot"}
+    ),
 ]
 
 
@@ -176,7 +191,7 @@ class RulesSpec(Strict):
     """The rules of an episode: its start, its observations and actions, and its end."""
 
     horizon: Days = Field(alias="horizon#day", default=360, description="days of an episode, at most")
-    init: dict[str, dict[str, dict[str, ValueSpec]]] = Field({}, description="first values, drawn for each episode")
+    init: dict[str, dict[str, dict[str, StartSpec]]] = Field({}, description="first values, drawn for each episode")
     free_observations: list[Condition] = []
     observations: list[Condition] | None = None
     interventions: dict[str, dict[str, dict[str, dict[str, ValueSpec] | None]]] | None = None

@@ -71,7 +71,7 @@ def narrow_parameter(parameter: Parameter, limit: Any, where: str) -> Parameter:
     if not values:
         raise ConfigError(f"{where}: expected at least one value, got none")
     for value in values:
-        check_parameter(parameter, value, inside)
+        check_parameter(parameter.widest, value, inside)
     if not isinstance(limit, Interval):
         _check_distinct(values, where)
         return Parameter(parameter.key, tuple(values), parameter.range)

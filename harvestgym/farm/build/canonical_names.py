@@ -5,13 +5,16 @@ It runs once, as soon as a farm's entities are known; all later code compares ca
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
 from harvestgym.core.errors import ConfigError
+from harvestgym.farm.build.components import load_kind
 from harvestgym.farm.engine.name_table import WHOLE, EntityKey, NameTable, list_leaves, put_once
 from harvestgym.farm.formula_parser import split_plots
+from harvestgym.farm.public_names import KINDS
 from harvestgym.farm.schema import (
     ContextSpec,
     FarmSpec,
@@ -47,13 +50,46 @@ def _resolve_rules(names: NameTable, rules: RulesSpec) -> RulesSpec:
     where, limited, requested = "rules > interventions", rules.interventions, rules.observations
     free = _resolve_observations(names, rules.free_observations, "rules > free_observations")
     resolved = {
-        "init": _resolve_tree(names, rules.init, _resolve_variables, "rules > init"),
+        "init": resolve_starts(names, rules.init, "rules > init"),
         "interventions": None if limited is None else _resolve_tree(names, limited, _resolve_intervention, where),
         "free_observations": free,
         "observations": requested and _resolve_observations(names, requested, "rules > observations"),
         "terminal_conditions": _resolve_conditions(names, rules.terminal_conditions, "rules > terminal_conditions"),
     }
     return rules.model_copy(update=resolved)
+
+
+def resolve_starts(names: NameTable, init: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """Return start values in canonical spelling, without values that would not change anything.
+
+    A warning names the values that the entities compute themselves. A 0 for a target of cides that the field does not
+    have is dropped silently.
+    """
+    computed: list[str] = []
+
+    def resolve(names: NameTable, entity: EntityKey, name: str, value: Any, where: str) -> dict[str, Any]:
+        if isinstance(value, list) and not any(value) and _is_absent(names, entity, name):
+            return {}
+        found = list_leaves(names.below(entity, name.split("/"), where)[1])
+        computed.extend(f"{where} > {variable.key}" for variable in found if not variable.is_initial)
+        return {} if value == [None] else {variable.key: value for variable in found if variable.is_initial}
+
+    resolved = _resolve_tree(names, init, resolve, where)
+    if computed:
+        ignored = f"{', '.join(computed)}: expected no value, got one"
+        warnings.warn(f"{ignored}; it is ignored, as the entity computes it at the start of an episode", stacklevel=2)
+    return resolved
+
+
+def _is_absent(names: NameTable, entity: EntityKey, name: str) -> bool:
+    """Return whether a name is that of a known target of cides that the field does not have."""
+    group, _, target = name.rpartition("/")
+    present = dict(names.slots[entity].names).get("target", ())
+    known = {each for kind in KINDS for each in load_kind(kind).targets}
+    with suppress(ConfigError):
+        leaves = list_leaves(names.below(entity, group.split("/"), "")[1])
+        return target in known.difference(present) and all("target" in leaf.meta.axes for leaf in leaves)
+    return False
 
 
 def resolve_score(names: NameTable, score: ScoreSpec) -> ScoreSpec:

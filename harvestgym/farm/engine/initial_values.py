@@ -15,9 +15,9 @@ import numpy as np
 
 from harvestgym.core.checks import check_value
 from harvestgym.core.errors import ConfigError
-from harvestgym.core.pytree import replace
+from harvestgym.core.pytree import Meta, replace
 from harvestgym.core.random import keys_for
-from harvestgym.farm.schema import Interval
+from harvestgym.farm.schema import EachPlot, Interval
 
 from .field_day import map_fields
 from .name_table import walk_tree
@@ -27,19 +27,25 @@ from .variables import FieldSlots, Variable
 
 @dataclass(frozen=True)
 class InitialValue:
-    """A variable and the type of its initial value: one of several choices, or any number in an interval."""
+    """A variable and the type of its initial value: one of several choices, or any number in an interval.
+
+    A choice is a number or an array with a number for each plot. If `each` is True, each plot draws its own.
+    """
 
     variable: Variable
     between: bool
+    each: bool = False
 
     def draw(self, key: jax.Array, values: jax.Array) -> jax.Array:
         """Draw the value for an episode, broadcast to the plots; `values` are the choices or the two ends."""
+        shape = self.variable.shape if self.each else ()
         if self.between and self.variable.meta.dtype != "float":
-            drawn = jax.random.randint(key, (), jnp.int32(values[0]), jnp.int32(values[1]) + 1, jnp.int32)
+            drawn = jax.random.randint(key, shape, jnp.int32(values[0]), jnp.int32(values[1]) + 1, jnp.int32)
         elif self.between:
-            drawn = jax.random.uniform(key, (), jnp.float32, values[0], values[1])
+            drawn = jax.random.uniform(key, shape, jnp.float32, values[0], values[1])
         else:
-            drawn = jnp.asarray(values)[jax.random.randint(key, (), jnp.int32(0), jnp.int32(len(values)), jnp.int32)]
+            at = jax.random.randint(key, shape, jnp.int32(0), jnp.int32(len(values)), jnp.int32)
+            drawn = jnp.asarray(values)[at]
         return jnp.broadcast_to(drawn, self.variable.shape)
 
     @partial(jax.jit, static_argnums=0, inline=True)
@@ -96,7 +102,6 @@ def compile_initial_values(
     out: list[tuple[InitialValue, Any]] = []
     for field, entity, key, values in walk_tree(init):
         where, variable = f"rules > init > {field} > {entity} > {key}", table[field, entity, key]
-        _check_free(variable, variables, where)
         of_field = fields[variable.field]
         limits = of_field.entities[variable.entity].limits(of_field.place)
         most = limits.get(variable.attr, variable.meta.high)
@@ -114,20 +119,26 @@ def _check_starts(starts: Sequence[tuple[InitialValue, Any]], fields: Sequence[F
             raise ConfigError(f"rules > init > {' > '.join(variable.where)} > {variable.key}: {mistake}")
 
 
-def _check_free(variable: Variable, variables: Sequence[Variable], where: str) -> None:
-    if variable.is_initial:
-        return
-    kind, _, _ = variable.where[1].rpartition("-")
-    free = ", ".join(v.key for v in variables if v.where == variable.where and v.is_initial)
-    raise ConfigError(f"{where}: expected no value, as {kind} computes it at the start of an episode, got one; try "
-                      f"one of {free}")  # fmt: skip
-
-
 def _compile_value(variable: Variable, value: Any, most: float, where: str) -> tuple[InitialValue, Any]:
-    between = isinstance(value, Interval)
-    given = list(value.ends) if between else list(value)
+    each, between = isinstance(value, EachPlot), isinstance(getattr(value, "each", value), Interval)
+    given = getattr(value, "each", value)
+    given = list(given.ends) if between else [given] if any(isinstance(row, list) for row in given) else list(given)
+    if each and not variable.per_plot:
+        raise ConfigError(f"{where}: expected no `each`, as the variable has no plots, got one")
     allowed = dataclasses.replace(variable.meta, high=float(f"{most:.6g}"))  # a limit may be a rounded float32
-    drawn = np.asarray([check_value(allowed, each, where) for each in given], np.float32)
+    drawn = np.asarray([_read_choice(allowed, one, variable, each, where) for one in given], np.float32)
     if not drawn.size or (between and drawn[0] > drawn[1]):
         raise ConfigError(f"{where}: expected values, or an interval with low <= high, got {given}")
-    return InitialValue(variable, between), drawn
+    return InitialValue(variable, between, each), drawn
+
+
+def _read_choice(allowed: Meta, given: Any, variable: Variable, each: bool, where: str) -> Any:
+    """Return a number, or the number of each plot from lists of the field's shape."""
+    if not isinstance(given, list):
+        return check_value(allowed, given, where)
+    length, width = variable.shape if variable.per_plot and not each else (0, 0)
+    if [len(row) if isinstance(row, list) else 0 for row in given] != [width] * length:
+        hint = f"{length} lists (x) of {width} values (y), one for each plot" if length else "no list inside a list"
+        raise ConfigError(f"{where}: expected {hint}, got {given}")
+    rows = enumerate(given)
+    return [[check_value(allowed, one, f"{where} > {x} > {y}") for y, one in enumerate(row)] for x, row in rows]

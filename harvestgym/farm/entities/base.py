@@ -7,6 +7,7 @@ kinds are laid out in the same order: parameter groups, `State`, class.
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 import operator
 from collections.abc import Callable, Iterator, Mapping
@@ -90,7 +91,10 @@ class ActionResult(NamedTuple):
 
 @dataclass(frozen=True)
 class Parameter:
-    """A parameter of an action: `choices` (numbers or words), or a continuous `range`."""
+    """A parameter of an action: `choices` (numbers or words), or a continuous `range`.
+
+    A farm file may replace choices that are numbers by other numbers in the `range`, if there is one.
+    """
 
     key: str
     choices: tuple[float | str, ...] = ()
@@ -100,6 +104,11 @@ class Parameter:
     def continuous(self) -> bool:
         """Return whether the parameter takes any number in a range."""
         return not self.choices
+
+    @property
+    def widest(self) -> Parameter:
+        """The parameter with every value that a farm file may list."""
+        return self if self.range[0] == self.range[1] else dataclasses.replace(self, choices=())
 
 
 @dataclass(frozen=True)

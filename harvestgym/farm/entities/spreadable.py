@@ -58,7 +58,7 @@ class Spreadable(Entity):
         new = Pile(amount=pile.amount + given, total=pile.total + given)
         return ActionResult(new, given > 0, self.booked(given))
 
-    @action("scatter_bag", Parameter("amount#bag", BAGS))
+    @action("scatter_bag", Parameter("amount#bag", BAGS, (0.0, 4.0)))
     def scatter_bag(self, state: Pile, place: Place, where: jax.Array, bags: jax.Array) -> ActionResult:
         """Scatter a number of bags per m2 on a plot."""
         return self.lay(state, where, bags * self.bag * place.surface)

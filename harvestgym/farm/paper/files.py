@@ -80,7 +80,7 @@ def _join_keys(given: Mapping[str, Any], where: str) -> dict[str, Any]:
     out: dict[str, Any] = {}
     for key, value in given.items():
         inside = {key: value}
-        if isinstance(value, Mapping):
+        if isinstance(value, Mapping) and "each" not in value:
             inside = {f"{key}/{below}": leaf for below, leaf in _join_keys(value, f"{where} > {key}").items()}
         for name, leaf in inside.items():
             put_once(out, name, leaf, f"{where} > {key}")

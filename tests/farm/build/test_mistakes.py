@@ -64,8 +64,6 @@ WEATHER = [
     (weather(**{"station_altitude#m": NAN}), "station_altitude#m: expected a finite number"),
     (weather(table=5), "table: expected the path of a CSV file, or a data frame, got 5"),
     (init(**{"day#int365": "(1)"}), "day#int365: expected an interval (low, high), inside {…} in quotes, got '(1)'"),
-    (init(**{"humidity_index#%": [50]}), "rules > init > Field-0 > Weather-0 > humidity_index#%: expected no value, "
-     "as Weather computes it at the start of an episode, got one; try one of day#int365"),
     ({"rules": {"init": {"Field-0": {"Soil-0": {"available_Water#L": 500}}}}}, "Soil-0 > available_Water#L: expected "
      "a number from 0 to 180, got 500"),
     ({"rules": {"init": {"Field-0": {"Plant-0": {"size#cm": "(10, 61)"}}}}}, "Plant-0 > size#cm: expected a number "

@@ -22,7 +22,8 @@ SETS = {
 SCATTERED = ["amount#kg", "total_cumulated_scattered_amount#kg"]
 VARIABLES: dict[str, list[str]] = {
     "Weather": [
-        "day#int365", "air_temperature", "air_temperature/mean#°C", "air_temperature/min#°C", "air_temperature/max#°C",
+        "day#int365", "year#nb", "air_temperature", "air_temperature/mean#°C", "air_temperature/min#°C",
+        "air_temperature/max#°C",
         "humidity_index#%", "humidity_index%", "wind/speed#km.h-1", "wind/direction", "sun_exposure#int5",
         "rain_amount", "rain_intensity", "consecutive_dry#day", "consecutive_frost#day", "forecast/air_temperature",
     ],

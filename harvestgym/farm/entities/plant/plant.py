@@ -112,12 +112,12 @@ class Plant(Crop, Entity):
         released = jnp.where(crumbs, state.nutrients, released)
         return Litter(nutrients=jnp.where(state.stage == Stage.DEAD, released, 0.0))
 
-    @action("sow", Parameter("amount#seed", SEEDS), Parameter("spacing#cm", SPACINGS))
+    @action("sow", Parameter("amount#seed", SEEDS, (0.0, 30.0)), Parameter("spacing#cm", SPACINGS, (5.0, 20.0)))
     def sow(
         self, state: PlantState, place: Place, where: jax.Array, seeds: jax.Array, spacing: jax.Array
     ) -> ActionResult:
         """Sow seeds per m2 on an empty plot; on other plots nothing happens."""
-        done = where & (state.stage == Stage.NONE)
+        done = where & (state.stage == Stage.NONE) & (seeds > 0)
         population = jnp.clip(jnp.round(seeds * place.surface), 1, PLANTS_MAX).astype(jnp.int32)
         sown = {
             "stage": Stage.SEED, "population": population, "spacing": spacing, "harvested": False,
@@ -156,7 +156,10 @@ class Plant(Crop, Entity):
         return drawing.describe(seen)
 
     def update(self, state: PlantState, place: Place, board: Board, draws: Draws) -> tuple[PlantState, Ledger]:
-        """Simulate a day: decide all changes from the morning's state, then apply them."""
+        """Simulate a day: decide all changes from the morning's state, then apply them.
+
+        A move to a stage counts once per plot and calendar year, so that sowing a plot again earns nothing.
+        """
         light = unshaded_light(board)
         day = self._drivers(state, place, board, light)
         marks, fate = growth.compute_thresholds(self, day), growth.decide_survival(self, state, day, draws["survive"])
@@ -169,8 +172,11 @@ class Plant(Crop, Entity):
         new = growth.apply_deaths(new, fate)
         new = growth.enter_next_stage(self, new, moves)
         new, dried = _decayed(state, new, board.read_own(Litter))
+        reached = jnp.where(board.read_one(Air).day == 1, 0, state.reached)
+        ahead = moves & (state.stage >= reached)
+        new = replace(new, reached=jnp.where(ahead, state.stage + 1, reached))
         flows = {"water:transpiration": -lost, "water:drying": -dried}
-        return new, Ledger(flows, {"stages#nb": moves.sum(dtype=jnp.int32).astype(jnp.float32)})
+        return new, Ledger(flows, {"stages#nb": ahead.sum(dtype=jnp.int32).astype(jnp.float32)})
 
     def _drivers(self, state: PlantState, place: Place, board: Board, light: jax.Array | float) -> Drivers:
         asked, given = board.read_own(Need).nutrients, board.read_own(Share).nutrients

@@ -51,6 +51,9 @@ class PlantState:
     """Plants on each plot."""
 
     stage: jax.Array = var("stage", "stage of development", labels=STAGES)
+    reached: jax.Array = var(
+        "reached", "latest stage that this year's plants on the plot have entered, 0 if none", dtype="int", hidden=True
+    )
     harvested: jax.Array = var("harvested", "whether the plot was harvested and not sown since", dtype="bool")
     population: jax.Array = _count("population#nb", "plants on the plot", PLANTS_MAX)
     spacing: jax.Array = var("spacing#cm", "distance between plants")
@@ -86,7 +89,7 @@ class PlantState:
     limiting_exponent: jax.Array = var("limiting_exponent", "its exponent term in eq. (4) or (16)")
 
 
-KEPT_AFTER_HARVEST = ("harvested", "harvest_weight", "cause_of_death", "death_exponent")
+KEPT_AFTER_HARVEST = ("reached", "harvested", "harvest_weight", "cause_of_death", "death_exponent")
 """Variables that keep their values on a plot after its plants are gone."""
 
 GLOBAL_STAGE = Meta(

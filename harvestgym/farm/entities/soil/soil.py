@@ -36,7 +36,7 @@ from .equations import Bucket, Survival, WaterBalance
 NITROGEN = NUTRIENTS.index("N")
 MINUTES_A_DAY = 24 * 60
 LITRES = (1.0, 2.0, 3.0, 4.0, 5.0, 10.0, 15.0, 20.0)
-MINUTES = (30.0, 60.0)
+MINUTES = Parameter("duration#min", (30.0, 60.0), (1.0, float(MINUTES_A_DAY)))
 
 
 @pytree
@@ -139,7 +139,7 @@ class Soil(Entity):
             depth=jnp.broadcast_to(jnp.asarray(self.depth), place.shape),
         )  # fmt: skip
 
-    @action("watering_discrete", Parameter("amount#L", LITRES), Parameter("duration#min", MINUTES))
+    @action("watering_discrete", Parameter("amount#L", LITRES, (0.0, 20.0)), MINUTES)
     def watering_discrete(
         self, state: SoilState, place: Place, where: jax.Array, amount: jax.Array, minutes: jax.Array
     ) -> ActionResult:
@@ -152,7 +152,7 @@ class Soil(Entity):
         flows = {"water:watering": poured, "water:drainage": -lost}
         return ActionResult(new, done, Ledger(flows, {"water#L": poured.sum()}))
 
-    @action("watering_continuous", Parameter("amount#L", range=(0.0, 20.0)), Parameter("duration#min", MINUTES))
+    @action("watering_continuous", Parameter("amount#L", range=(0.0, 20.0)), MINUTES)
     def watering_continuous(
         self, state: SoilState, place: Place, where: jax.Array, amount: jax.Array, minutes: jax.Array
     ) -> ActionResult:

@@ -95,6 +95,7 @@ class WeatherState:
     """Today's air, the forecast, and (hidden) the future."""
 
     day: jax.Array = var("day#int365", "day of the year, 1 to 365", low=1, high=365, dtype="int", axes=())
+    year: jax.Array = var("year#nb", "years since the start: how often 1 January came", high=1000, dtype="int", axes=())
     temperature: jax.Array = air(TEMPERATURES, "air temperature of the day", low=-90, high=60)
     humidity: jax.Array = air("humidity_index#%", "mean relative humidity", high=100)
     wind: jax.Array = air("wind/speed#km.h-1", "mean wind speed 2 m above the ground", high=500)
@@ -212,7 +213,8 @@ class Weather(Entity):
         tomorrow = Day(*state.ahead[0])
         last, memory = self._next(state.memory, _later(state.day, self.lookahead + 1), draws["day"])
         ahead = jnp.concatenate([state.ahead[1:], self._noisy(last, draws["noise"], place)[None]])
-        new = replace(state, day=_later(state.day, 1), ahead=ahead, memory=memory)
+        year = state.year + (state.day == YEAR)
+        new = replace(state, day=_later(state.day, 1), year=year, ahead=ahead, memory=memory)
         new = self._forecast(new, draws["forecast"])
         dry = jnp.where(tomorrow.rain < WET, state.dry + 1, 0)
         frost = jnp.where(tomorrow.t_min < 0, state.frost + 1, 0)

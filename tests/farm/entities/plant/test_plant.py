@@ -60,6 +60,17 @@ def test_a_season_from_seed_to_dead_fruit_passes_every_stage_once() -> None:
     assert float(np.abs(state.nutrients).sum()) == 0.0 and int(state.population[0, 0]) == 0
 
 
+def test_a_stage_counts_once_a_year_on_a_plot() -> None:
+    """Sow, sprout, remove and sow again: the second sprout is worth nothing, until 1 January."""
+    counts, state = [], row(Stage.SEED, age_seed=10)
+    for day in (100, 120, 1):
+        (grown, _), (booked, _) = a_day(BEAN, (state, earth(LOAM, ROW)), air(day=day), draws(ROW.shape, 0.0))
+        assert stage(grown) == "grow"
+        counts.append(float(booked.tally["stages#nb"]))
+        state = replace(act("sow", act("remove", grown).state, ALL, 5, 10).state, age_seed=state.age_seed)
+    assert counts == [7.0, 0.0, 7.0]
+
+
 def test_who_dies_does_not_move_on_and_who_moves_does_so_once() -> None:
     assert stage(tomorrow(row(Stage.SEED, age_seed=30), u=0.9999)) == "dead"
     one = tomorrow(row(Stage.SEED, age_seed=10), u=0.0)
@@ -162,6 +173,7 @@ def act(name: str, state: PlantState, where: jax.Array = ALL, *values: float) ->
 
 def test_sowing_is_for_empty_plots() -> None:
     before = row(EVERY, harvested=True, cause_of_death=3, harvest_weight=2.0)
+    assert not act("sow", before, ALL, 0, 15).done.any(), "no seeds, no plants"
     result = act("sow", before, ALL, 20, 15)
     assert result.done.tolist() == [[True] + [False] * 6]
     assert STAGES[int(result.state.stage[0, 0])] == "seed" and int(result.state.population[0, 0]) == 20
