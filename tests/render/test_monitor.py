@@ -286,6 +286,14 @@ def test_a_mistake_is_refused_and_changes_nothing(entry: Any, says: str, tmp_pat
 GAME = farm()
 
 
+def test_without_a_display_the_plot_is_kept_in_memory() -> None:
+    sink = PlotSink()
+    with pytest.warns(UserWarning, match=r"expected a backend that opens windows, got .* kept in memory: try a path"):
+        sink.open("bean", "days")
+    assert sink.figure is not None
+    sink.close()
+
+
 def test_sinks_that_are_none_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="expected a known kind of file, got '.xls'"):
         GAME.add_monitoring(VARIABLES, tmp_path / "a.xls")

@@ -73,7 +73,8 @@ def read_farm_gym(path: Path) -> tuple[dict[str, Any], Report]:
     label = {key: _locate(path, data, key).name for key in ("initialization", "actions", "score")}
     rules = read_start(start, names, report, label["initialization"])
     rules |= read_actions(actions, names, report, label["actions"])
-    return farm | {"rules": rules, "scoring": read_score(score, names, report, label["score"])}, report
+    scoring = read_score(score, rules["interventions"], names, report, label["score"])
+    return farm | {"rules": rules, "scoring": scoring}, report
 
 
 def _locate(path: Path, data: Mapping[str, Any], key: str) -> Path:

@@ -93,6 +93,8 @@ def _read_paths(
             report.lose(f"{where} > {words}", note)
         yield write_variable((*entity, names.rename(entity, words), plots), where)
     for words, parts in lost.items():
+        if any(words.startswith(f"{above}/") for above in lost):
+            continue
         path = f"{where} > {words.replace('/', ' > ')}"
         report.lose(path, f"has no counterpart here{f' for {parts}' if parts else ''}")
 

@@ -28,8 +28,10 @@ WEIGHTS = {
 COSTS = {"intervention-cost": "intervention_costs", "observation-cost": "observation_costs"}
 
 
-def read_score(data: Mapping[str, Any], names: FarmNames, report: Report, where: str) -> dict[str, Any]:
-    """Return the score, divided so that a harvest is paid by the kilogram with a weight of at most 1."""
+def read_score(
+    data: Mapping[str, Any], interventions: Mapping[str, Any], names: FarmNames, report: Report, where: str
+) -> dict[str, Any]:
+    """Return the score of a farm with some interventions; a harvest is paid by the kilogram, with a weight up to 1."""
     mixes = {block: read_mapping(data.get(block) or {}, f"{where} > {block}") for block in MIXES}
     weights = {
         (block, name): _read_number(w, f"{where} > {block} > {name}")
@@ -42,18 +44,22 @@ def read_score(data: Mapping[str, Any], names: FarmNames, report: Report, where:
     for key in sorted(data.keys() - {*MIXES, *COSTS}):
         report.lose(f"{where} > {key}")
     for block, key in COSTS.items():
-        out[key] = _read_costs(data.get(block) or {}, unit, names, report, f"{where} > {block}")
+        tree, path = read_init(data.get(block) or {}, f"{where} > {block}"), f"{where} > {block}"
+        out[key] = _read_costs(tree, interventions if "intervention" in block else None, unit, names, report, path)
     for (block, name), weight in weights.items():
         out |= _read_weight((block, name), weight / unit, report, f"{where} > {block} > {name}")
     return out
 
 
-def _read_costs(tree: Any, unit: float, names: FarmNames, report: Report, where: str) -> dict[str, Any]:
-    """Return the costs; those of names that do not exist here are left out, as nothing can cause them."""
+def _read_costs(
+    tree: Any, allowed: Mapping[str, Any] | None, unit: float, names: FarmNames, report: Report, where: str
+) -> dict[str, Any]:
+    """Return the costs of the `allowed` interventions, or of variables (None); nothing can cause the others here."""
     out: dict[str, Any] = {}
-    for field, entity, key, cost in walk_tree(read_init(tree, where)):
-        path, at, key = f"{where} > {field} > {entity} > {key}", (field, entity), str(key)
-        if names.has(*at) and (known := _find(names, at, key, "intervention" in where)):
+    for field, entity, key, cost in walk_tree(tree):
+        path = f"{where} > {field} > {entity} > {key}"
+        known = _find(names, (field, entity), str(key), allowed) if names.has(field, entity) else ""
+        if known:
             report.keep("costs")
             out.setdefault(field, {}).setdefault(entity, {})[known] = _read_number(cost, path) / unit
         else:
@@ -61,12 +67,12 @@ def _read_costs(tree: Any, unit: float, names: FarmNames, report: Report, where:
     return out
 
 
-def _find(names: FarmNames, entity: EntityKey, key: str, acts: bool) -> str:
+def _find(names: FarmNames, entity: EntityKey, key: str, allowed: Mapping[str, Any] | None) -> str:
     """Return the name here of an intervention or a variable; nothing if there is none."""
-    if acts:
-        action = names.action(entity, key)
-        return action.name if action else ""
-    return names.rename(entity, key) if names.find(entity, key) else ""
+    if allowed is None:
+        return names.rename(entity, key) if names.find(entity, key) else ""
+    action, (field, name) = names.action(entity, key), entity
+    return action.name if action and action.name in allowed.get(field, {}).get(name, {}) else ""
 
 
 def _read_weight(at: tuple[str, str], weight: float, report: Report, where: str) -> dict[str, Any]:

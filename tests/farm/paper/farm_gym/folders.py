@@ -29,7 +29,7 @@ INIT = """
 Initial:
   Field-0:
     Weather-0:
-      year#century: 0
+      year#int100: 2
       day#int365: 99
       air_temperature: {max#°C: 22.0}
     Soil-0:

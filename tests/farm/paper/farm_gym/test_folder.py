@@ -31,6 +31,7 @@ plain_init.yaml > Initial > Field-0 > Soil-0 > depth#m: has no counterpart here
 {FREE} > Weather-0 > forecast > humidity#%: has no counterpart here for [0, 1]
 {FREE} > Weather-0 > forecast > clouds#%: has no counterpart here
 {MINE} > Bees-0: no such entity is on the farm
+{MINE} > Soil-0 > amount_cide#g > pests: has no counterpart here
 {MINE} > Soil-0 > amount_cide#g > weeds: has no counterpart here
 plain_actions.yaml > observations > Nobody-0: no such farmer is on the farm
 {ACTS} > Plant-0 > prune: has no counterpart here
@@ -51,10 +52,8 @@ def test_a_folder_is_read_as_it_is_and_each_loss_is_a_warning(tmp_path: Path) ->
         "max_daily_interventions": 2, "max_daily_observations": 3,
     }  # fmt: skip
     rules, init = spec.rules, spec.rules.init["Field-0"]
-    assert init["Weather-0"] == {"day#int365": [100]} and set(init["Soil-0"]) == {
-        "available_Water#L",
-        "amount_cide#g/pests",
-    }
+    assert init["Weather-0"] == {"year#nb": [2], "day#int365": [100]}
+    assert set(init["Soil-0"]) == {"available_Water#L"}
     assert init["Plant-0"] == {"stage": ["grow"], "population#nb": [1]}
     assert rules.terminal_conditions == [
         "Field-0.Weather-0.day#int365 >= 301",
@@ -140,7 +139,7 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"init": INIT.replace("Plant-0:", "Plant-1:")}, "Initial > Field-0: expected a known entity, got 'Plant-1'"),
     ({"init": INIT.replace("day#int365: 99", "day#int365: '(3, 9)'")}, "day#int365: expected a day from 0 to 364"),
     ({"init": INIT.replace('"mean"', '"max"')}, "Terminal > 4 > 0 > function: expected a known function, got 'max'"),
-    ({"init": INIT.replace('">", ref_value: 1', '"=>", ref_value: 1')}, "Terminal > 1 > 1 > operator: expected a known"),
+    ({"init": INIT.replace('">", ref_value: 1', '"=>", ref_value: 1')}, "1 > 1 > operator: expected a known"),
     ({"init": INIT.replace(", ref_value: 40", "")}, "Terminal > 4 > 0: expected ref_value, got none"),
     ({"actions": ACTIONS.replace("  max_action_schedule_size: 2\n", "")}, "params: expected max_action_schedule_size"),
     ({"actions": ACTIONS.replace("interventions:", "orders:")}, "plain_actions.yaml: expected interventions, got none"),
