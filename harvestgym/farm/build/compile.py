@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -16,6 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from harvestgym.core import yaml_io
+from harvestgym.core.config import read_sets
 from harvestgym.core.errors import ConfigError
 from harvestgym.farm.build.action_compiler import compile_actions
 from harvestgym.farm.build.canonical_names import resolve_names
@@ -190,7 +192,7 @@ def _list_missing(name: str, field: FieldSpec, entities: Entities, error: str) -
     missing, made = [], list[Entity]()
     while (kind := _find_sender(error)) and kind not in missing:
         made = made or list(entities.get(name) or compile_field(field).entities)
-        made.append(load_kind(kind).named({}))
+        made.append(_make_any(load_kind(kind)))
         missing.append(kind)
         try:
             _compile_farm(FarmSpec(fields={name: field}), {name: made}, ReadyComponents())
@@ -198,6 +200,14 @@ def _list_missing(name: str, field: FieldSpec, entities: Entities, error: str) -
         except ConfigError as next_error:
             error = str(next_error)
     return missing
+
+
+def _make_any(kind: type[Entity]) -> Entity:
+    """Return an entity with the first parameter set that is complete."""
+    for name in read_sets(kind.file()):
+        with suppress(ConfigError):
+            return kind.named(name)
+    raise ConfigError(f"{kind.__name__}: expected a complete parameter set, got none")
 
 
 def _find_sender(error: str) -> str | None:
