@@ -32,7 +32,7 @@ def convert(
         raise ConfigError(f"--out: expected an existing folder, got none; try creating {out.parent} first")
     report = write_converted(source, out)
     typer.echo(f"wrote {out}; try `harvestgym run {out} --policy random`")
-    typer.echo("kept     " + ", ".join(f"{number} {what}" for what, number in report.kept.items()))
+    typer.echo("kept     " + ", ".join(f"{what}: {number}" for what, number in report.kept.items()))
     for kind, lines in (("changed", report.changed), ("lost", report.lost)):
         typer.echo("".join(f"{kind:9}{line}\n" for line in lines), nl=False)
 

@@ -30,14 +30,17 @@ def test_a_folder_becomes_one_file_which_is_the_same_farm(tmp_path: Path) -> Non
     assert code == 0, said
     lines = said.splitlines()
     assert lines[0] == f"wrote {out}; try `harvestgym run {out} --policy random`"
-    assert lines[1].startswith("kept     1 fields, ") or lines[1].startswith("kept     3 entities, ")
+    assert lines[1].startswith("kept     entities: 3, fields: 1, farmers: 1, stopping conditions: 4, ")
     assert "changed  plain.yaml > Farm > Field-0 > entities > 0: the weather is the table valley.csv" in lines
     assert "lost     plain.yaml > author: has no counterpart here" in lines
     assert "table: mine/valley.csv" in out.read_text(encoding="utf-8"), "seen from the new file"
     spec = read_farm(out)
     assert spec.rules.init["Field-0"]["Weather-0"]["day#int365"] == [100]
     assert harvestgym.make(str(out)).spec.rules == spec.rules  # pyright: ignore[reportAttributeAccessIssue]
-    assert run(folder, "--out", out) == (2, f"harvestgym: {out}: expected a new file, got an existing one\n")
+    assert run(folder, "--out", out) == (
+        2,
+        f"harvestgym: {out}: expected a new file, got an existing one; try another name\n",
+    )
 
 
 def test_mistakes_write_nothing(tmp_path: Path) -> None:

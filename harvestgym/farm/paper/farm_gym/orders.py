@@ -100,20 +100,24 @@ def _read_paths(
 
 
 def _read_interventions(blocks: Any, names: FarmNames, report: Report, where: str) -> dict[str, Any]:
-    out: dict[str, Any] = {}
+    """Return what any farmer may do, and note each intervention that not every farmer may do in the same way."""
+    found: dict[tuple[str, str, str], dict[str, Any]] = {}
     for farmer, tree in read_mapping(blocks, where).items():
         if farmer not in names.farmers:
             report.lose(f"{where} > {farmer}", "no such farmer is on the farm")
             continue
-        for (field, entity), below, path in _each_entity(tree, names, report, f"{where} > {farmer}"):
-            actions = out.setdefault(field, {}).setdefault(entity, {})
+        for entity, below, path in _each_entity(tree, names, report, f"{where} > {farmer}"):
             for name, limits in below.items():
-                action, at = names.action((field, entity), name), f"{path} > {name}"
+                action, at = names.action(entity, name), f"{path} > {name}"
                 if action is None:
                     report.lose(at)
                 else:
-                    actions[action.name] = _read_limits(action, {} if limits is None else limits, report, at)
-    return out
+                    limits = _read_limits(action, {} if limits is None else limits, report, at)
+                    found.setdefault((*entity, action.name), {})[farmer] = limits
+    for at, by_farmer in found.items():
+        if len(by_farmer) < len(names.farmers) or len(set(map(str, by_farmer.values()))) > 1:
+            report.lose(" > ".join((where, next(iter(by_farmer)), *at)), "every farmer may do this here")
+    return build_tree((at, next(iter(by_farmer.values()))) for at, by_farmer in found.items())
 
 
 def _read_limits(action: Action, given: Any, report: Report, where: str) -> dict[str, Any] | None:

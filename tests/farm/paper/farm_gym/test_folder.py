@@ -183,3 +183,13 @@ def test_it_is_made_and_played_wherever_a_farm_is(tmp_path: Path) -> None:
     with pytest.raises(TypeError, match="unexpected keyword argument 'soil'"):
         harvestgym.make(str(path), soil="sand")
     assert yaml.safe_load(path.read_text(encoding="utf-8"))["interaction_mode"] == "POMDP", "left as it was"
+
+
+def test_what_only_one_farmer_may_do_is_told(tmp_path: Path) -> None:
+    second = FARM.replace("day_path", "  Farmer-1:\n    type: basic\n    parameters: {max_daily_interventions: 1, "
+                          "max_daily_observations: 1}\nday_path")  # fmt: skip
+    both = ACTIONS + "  BasicFarmer-1:\n    Field-0:\n      Plant-0:\n        harvest:\n"
+    data, report = read_farm_gym(write_folder(tmp_path, second, actions=both))
+    assert len(data["farmers"]) == 2 and data["rules"]["interventions"]["Field-0"]["Plant-0"] == {"harvest": None}
+    told = [line for line in report.lost if line.endswith("every farmer may do this here")]
+    assert [line.split(" > ")[-1].partition(":")[0] for line in told] == ["watering_discrete", "scatter"]
