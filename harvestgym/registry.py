@@ -119,7 +119,11 @@ def find_family(path: str | Path) -> str:
     from .core import yaml_io  # PyYAML, which a plain import does not need
 
     data = yaml_io.read_file(Path(path)) if Path(path).is_file() else {}
-    keys = set(data) if isinstance(data, dict) else set()
+    data = data if isinstance(data, dict) else {}
+    base, _, _ = str(data.get("extends")).partition("/")
+    if base in FAMILIES:
+        return base
+    keys = set(data)
     counts = {family: len(keys & known) for family, known in FAMILY_KEYS.items() if "fields" not in keys}
     return max(counts, key=lambda family: counts[family]) if any(counts.values()) else "farm"
 

@@ -28,7 +28,7 @@ refers to the code that runs its cases by name only, so that evaluations, in a h
 
 ORDERS = {
     "farm": (
-        ("public_names", "formula_parser", "schema", "weather_data"), ("entities",),
+        ("public_names", "formula_parser", "spelling", "schema", "weather_data"), ("entities",),
         ("engine",), ("policies",), ("build",), ("view",), ("learn", "paper"), ("shared_water", "family"),
     ),
     "fishing": (

@@ -10,7 +10,7 @@ from typer.core import TyperGroup
 
 from harvestgym.core.errors import ConfigError
 
-from . import cache, convert, environments, new, run, sweep
+from . import cache, convert, environments, new, run, sweep, weather
 
 
 class CommandGroup(TyperGroup):
@@ -42,6 +42,7 @@ app.add_typer(new.group, name="new")
 app.add_typer(convert.group)
 app.add_typer(cache.group, name="cache")
 app.add_typer(sweep.group, name="sweep")
+app.add_typer(weather.group, name="weather")
 
 
 @app.callback(invoke_without_command=True)

@@ -32,7 +32,7 @@ from pydantic_core import ErrorDetails
 from harvestgym.core.xla.tracing import is_traced
 
 from . import yaml_io
-from .errors import ConfigError, check_name, nearest, unknown
+from .errors import ConfigError, check_name, nearest
 
 if TYPE_CHECKING:
     from .pytree import Meta
@@ -323,8 +323,8 @@ def resolve_extends(
         seen: the names that extend this name.
     """
     if name in seen:
-        raise ConfigError(f"{' -> '.join((*seen, name))}: expected no cycle, got one; try removing one "
-                          "`extends`")  # fmt: skip
+        cycle = " -> ".join(Path(each).stem for each in (*seen, name))
+        raise ConfigError(f"{cycle}: expected no cycle, got one; try removing one `extends`")
     data = dict(read(name, seen[-1] if seen else ""))
     if "extends" not in data:
         return data
@@ -333,18 +333,29 @@ def resolve_extends(
 
 
 def read_extended(path: Path, what: str, combine: Combine | None = None) -> dict[str, Any]:
-    """Read a YAML file, merged into the file in its folder that it `extends:`, recursively; errors call it a `what`."""
+    """Read a YAML file, merged into the file that it `extends:`, recursively; errors call it a `what`.
 
-    def read(name: Any, child: str) -> dict[str, Any]:
-        file = path.with_name(f"{name}.yaml") if child else path
-        if child and not (isinstance(name, str) and file.is_file()):
-            raise unknown(what, name, (p.stem for p in path.parent.glob("*.yaml")), f"{child}.yaml > extends")
-        data = yaml_io.read_file(file)
+    A file extends another file in its folder, `base`, or a registered id of its family, `farm/corn-1x1-v2`.
+    """
+
+    def read(name: str, child: str) -> dict[str, Any]:
+        data, file = yaml_io.read_file(Path(name)), Path(name)
         if not isinstance(data, dict):
             raise ConfigError(f"{file}: expected a mapping, got {type(data).__name__}")
-        return data
+        if "extends" not in data:
+            return data
+        known = _list_bases(file.parent, what)
+        check_name(what, data["extends"], known, f"{file.name} > extends")
+        return data | {"extends": str(known[data["extends"]])}
 
-    return resolve_extends(path.stem, read, combine)
+    return resolve_extends(str(path), read, combine)
+
+
+def _list_bases(folder: Path, what: str) -> dict[str, Path]:
+    """Return the files that a file in a folder can extend, by name: those in the folder, and the registered ids."""
+    family = {"fishery": "fishing"}.get(what, what)
+    ids = (Path(__file__).parents[1] / family / "catalogue").glob("*-v[0-9]*.yaml")
+    return {path.stem: path for path in folder.glob("*.yaml")} | {f"{family}/{path.stem}": path for path in ids}
 
 
 def locate_tuned(path: Path) -> Path:

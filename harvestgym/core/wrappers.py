@@ -6,6 +6,7 @@ A wrapper is hashable and works under `vmap` and `scan`. It defines `reset` and 
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 from typing import Annotated, Any, Generic, NamedTuple
 
@@ -70,6 +71,11 @@ class Wrapper(Env[Any, Params], Generic[Params]):
 def unwrapped(env: Env[Any, Any]) -> Env[Any, Any]:
     """Return the environment inside all wrappers."""
     return unwrapped(env.env) if isinstance(env, Wrapper) else env
+
+
+def rewrap(env: Env[Any, Any], inside: Env[Any, Any]) -> Env[Any, Any]:
+    """Return the wrappers of an environment around another environment."""
+    return dataclasses.replace(env, env=rewrap(env.env, inside)) if isinstance(env, Wrapper) else inside
 
 
 def find_layer(env: Env[Any, Any], name: str) -> Env[Any, Any] | None:

@@ -1,12 +1,13 @@
 """The held-out protocol: a training and a test split of every id (`splits.yaml`).
 
-The splits hold out seeds of every id, years where weather is replayed from a table, whole decades where the table has
-thirty years, and sites and soils that an id draws at random. Weather generators, fisheries and foraging worlds have no
-years; for these, a different seed gives a different season.
+The splits hold out seeds of every id, blocks of years, up to whole decades, where weather is replayed from a table, and
+sites and soils that an id draws at random. Weather generators, fisheries and foraging worlds have no years; for these,
+a different seed gives a different season.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -22,8 +23,8 @@ from harvestgym.core.errors import ConfigError, check_name
 from harvestgym.registry import spec as spec_of
 
 FILE = Path(__file__).with_name("splits.yaml")
-DECADES = 3
-"""Minimum number of decades in a table that is split by decade; the file lists the decades of each split."""
+BLOCKS = 3
+"""Number of blocks of years before their numbers repeat; the file lists the blocks of each split."""
 
 
 class SplitFile(Strict):
@@ -32,7 +33,7 @@ class SplitFile(Strict):
     doc: str
     seeds: tuple[int, int]
     years: dict[str, list[int]] = {}
-    decades: list[int] = []
+    blocks: list[int] = []
     sites: list[str] = []
     ids: dict[str, dict[str, Any]] = {}
 
@@ -119,14 +120,13 @@ def _read_split(name: str) -> tuple[SplitFile, range]:
     return file, range(file.seeds[0], file.seeds[1] + 1)
 
 
-def select_decades(years: Sequence[int], decades: Sequence[int]) -> list[int]:
-    """Select the years in these decades, which are numbered 0, 1, 2, 0, 1, 2 … from the first year.
+def select_blocks(years: Sequence[int], blocks: Sequence[int]) -> list[int]:
+    """Select the years in these blocks, which are numbered 0, 1, 2, 0, 1, 2 … from the first year.
 
-    Fewer than thirty years are not split: the result is empty.
+    A block is a third of the years, at most a decade and at least a year.
     """
-    if len(years) < 10 * DECADES:
-        return []
-    return [year for year in years if (year - years[0]) // 10 % DECADES in decades]
+    size = min(max(len(years) // BLOCKS, 1), 10)
+    return [year for i, year in enumerate(years) if i // size % BLOCKS in blocks]
 
 
 def _select_years(id: str, file: SplitFile) -> dict[str, Any]:
@@ -134,27 +134,54 @@ def _select_years(id: str, file: SplitFile) -> dict[str, Any]:
     if not spec_of(id).entry_point.startswith("harvestgym.farm."):
         return {}
     from harvestgym.farm.engine.variables import number_repeats
-    from harvestgym.farm.entities.weather import Weather
+    from harvestgym.farm.entities.weather.weather import load_recorded_years
 
     farm: Any = spec_of(id).make()
     found = {}
     for field, of_field in farm.spec.fields.items():
         names = number_repeats([kind for kind, _ in of_field.entities])
         for name, (kind, which) in zip(names, of_field.entities, strict=True):
-            entry = Weather.written(which)["settings"] if kind == "Weather" else {}
-            if mine := _years_of_entry(entry, file):
+            if kind == "Weather" and (mine := _years_of_set(which, file, f"{id}: {field}/{name}")):
                 base = {"extends": which} if isinstance(which, str) else dict(which)
                 found[f"{field}/{name}"] = base | {"years": mine}
+    for path, options in (farm.spec.context.draws if farm.spec.context else {}).items():
+        for which in _list_drawn_weather(path, options):
+            if load_recorded_years(which)[0] is not None:
+                _warn_of_shared_days(f"{id}: context > draws > {path}", f"generated weather, got {which!r}")
     return found
 
 
-def _years_of_entry(entry: Mapping[str, Any], file: SplitFile) -> list[int]:
-    """Return the years of a weather entity in this split: those of its site, or decades of a thirty-year table."""
-    from harvestgym.farm.weather_data.table import read_table
-
-    if not entry or entry.get("generate"):
+def _list_drawn_weather(path: str, options: Any) -> list[Any]:
+    """List the weather sets that a context draws for an entity, or for an entity of a field."""
+    if not isinstance(options, list):
         return []
-    if "table" in entry:
-        years = entry.get("years") or read_table(entry["table"], rain=entry.get("rain", "auto")).calendar_years
-        return select_decades(sorted(years), file.decades)
-    return file.years.get(entry.get("site", ""), [])
+    if path.rpartition("/")[2].startswith("Weather"):
+        return options
+    fields = [option for option in options if isinstance(option, Mapping)]
+    return [which for option in fields for key, which in option.items() if key.startswith("Weather")]
+
+
+def _years_of_set(which: Any, file: SplitFile, where: str) -> list[int]:
+    """Return the recorded years of a weather set that are in this split; [] if it generates its days.
+
+    Warns if the recorded years cannot be divided among the splits; then all splits replay all of them.
+    """
+    from harvestgym.farm.entities.weather.weather import load_recorded_years
+
+    years, site = load_recorded_years(which)
+    if years is None:
+        return []
+    files = _read_splits().values()
+    listed = [year for of in files for year in of.years.get(site or "", [])]
+    sides = [[year for year in years if year in of.years.get(site or "", [])] for of in files]
+    if not set(years) <= set(listed) or not all(sides):
+        sides = [select_blocks(years, of.blocks) for of in files]
+    if not all(sides):
+        _warn_of_shared_days(where, f"two recorded years or more, with dates, to split, got {years or 'none'}")
+        return []
+    return sides[list(files).index(file)]
+
+
+def _warn_of_shared_days(where: str, expected: str) -> None:
+    said = f"{where}: expected {expected}; training and test replay the same days"
+    warnings.warn(f"{said}; try a table of more years, or `generate: true`", stacklevel=6)

@@ -26,6 +26,7 @@ from harvestgym.farm.build.compile import build
 from harvestgym.farm.build.compile import build_text as build_text
 from harvestgym.farm.build.context_compiler import replace_part
 from harvestgym.farm.build.farm_writer import write_farm as write_farm
+from harvestgym.farm.build.reset_options import set_options as set_options
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.entities.plant.plant import Plant
 from harvestgym.farm.learn.action_wrappers import WRAPPERS, wrap_actions

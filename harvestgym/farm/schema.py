@@ -21,12 +21,13 @@ from pydantic import (
     model_serializer,
 )
 
-from harvestgym.core.config import INT32, Hard, History, Strict, merge, read_extended, require_one_of, validate
+from harvestgym.core.config import INT32, Hard, History, Strict, read_extended, require_one_of, validate
 from harvestgym.core.errors import ConfigError, check_keywords, check_name
 from harvestgym.core.pytree import WIDE
 from harvestgym.core.risk import Risk
 
 from .formula_parser import parse_formula, split_plots
+from .spelling import list_days, merge_farms
 
 FILES = ("table",)
 """Keys in an entity's parameter set that name a file, looked up next to the farm file."""
@@ -65,13 +66,15 @@ def _parse_interval(value: Any) -> Any:
     if isinstance(value, range) or hasattr(value, "tolist"):  # a NumPy array
         value = list(value) if isinstance(value, range) else value.tolist()
     if isinstance(value, tuple):
+        if len(value) == 2 and (days := list_days(*value)):
+            return days
         pair = len(value) == 2 and not any(isinstance(end, (str, bool)) for end in value)
         return dict(zip(("low", "high"), value, strict=True)) if pair else list(value)
     if isinstance(value, str) and value.strip().startswith("("):
         ends = [end.strip() for end in value.strip(" ()").split(",")]
         if len(ends) != 2:
             raise ValueError("expected an interval (low, high), inside {…} in quotes")
-        return dict(zip(("low", "high"), ends, strict=True))
+        return list_days(*ends) or dict(zip(("low", "high"), ends, strict=True))
     return value if isinstance(value, (list, dict, Strict)) else [value]
 
 
@@ -342,7 +345,10 @@ _PARTS: dict[str, type[Strict]] = {"rules": RulesSpec, "scoring": ScoreSpec}
 def json_schema() -> dict[str, Any]:
     """Return the JSON Schema of a farm file, for editors; no entry is required, since a file may extend another."""
     schema = FarmSpec.model_json_schema(by_alias=True)
-    parent = {"type": "string", "description": "the name of a farm file of the same folder that this one changes"}
+    parent = {
+        "type": "string",
+        "description": "a farm file of the same folder, or an id such as farm/corn-1x1-v2, that this one changes",
+    }
     schema["properties"]["extends"] = parent
     for part in (schema, schema["$defs"]["FieldSpec"]):
         del part["required"]
@@ -359,10 +365,10 @@ def farm_spec(data: Any, where: str) -> FarmSpec:
 
 
 def read_farm(path: Path, overrides: dict[str, Any] | None = None) -> FarmSpec:
-    """Read a farm file, merge it into the file that it `extends:` (in the same folder), and apply `overrides`."""
-    data = read_extended(path, "farm")
+    """Read a farm file, merge it into the file or the id that it `extends:`, and apply `overrides`."""
+    data = read_extended(path, "farm", merge_farms)
     anchor(data, path.resolve().parent)
-    return farm_spec(merge(add_units(data), add_units(overrides or {})), path.name)
+    return farm_spec(merge_farms(add_units(data), add_units(overrides or {})), path.name)
 
 
 def expand_presets(presets: Mapping[str, Any], given: Mapping[str, Any], valid: Iterable[str]) -> dict[str, Any]:
@@ -380,8 +386,8 @@ def expand_presets(presets: Mapping[str, Any], given: Mapping[str, Any], valid: 
     meant: dict[str, Any] = {}
     for keyword in [name for name in presets if name in given]:
         check_name(keyword, given[keyword], presets[keyword])
-        meant = merge(meant, presets[keyword][given[keyword]])
-    return merge(meant, {name: value for name, value in given.items() if name not in presets})
+        meant = merge_farms(meant, presets[keyword][given[keyword]])
+    return merge_farms(meant, {name: value for name, value in given.items() if name not in presets})
 
 
 def nested_keys() -> dict[str, tuple[str, str]]:

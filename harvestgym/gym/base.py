@@ -16,17 +16,19 @@ from harvestgym.core.env import Env, check_core, make_env_table
 from harvestgym.core.errors import ConfigError, check_keywords, check_name, unknown
 from harvestgym.core.packed_tree import PackedTree, layout_of
 from harvestgym.core.saving.state import Savable, from_arrays, to_arrays
-from harvestgym.core.wrappers import find_layer, unwrapped, unwrapped_state
+from harvestgym.core.wrappers import find_layer, rewrap, unwrapped, unwrapped_state
 from harvestgym.core.xla.process_checks import check_process, note_use
 from harvestgym.render.monitor_sinks import make_sink
 
-from .compiled_env import compile_functions
+from .compiled_env import CompiledFunction, compile_functions
 from .conversion import make_action_reader, make_observation_writer
 from .episode_log import EpisodeLog, scene_modes
 from .monitoring import Monitor, make_watches
 
 Info = dict[str, Any]
 Options = dict[str, Any] | None
+Start = tuple[CompiledFunction, PackedTree]
+"""The program that starts an episode, and its parameters."""
 
 _NOT_KEPT = ("_layout", "_programs", "_packed_params", "_shown_mask", "_read", "_write", "_checker", "monitors")
 _SHARED = (*_NOT_KEPT, "_run", "_params")
@@ -89,13 +91,16 @@ class GymBase(Savable):
         self._write = make_observation_writer(self.core.observation_space, self._batch)
         self._checker: Any = find_layer(self.core, "check_choice")
 
-    def _start(self, seeds: np.ndarray, seeded: np.ndarray, which: np.ndarray) -> Any:
+    def _start(self, seeds: np.ndarray, seeded: np.ndarray, which: np.ndarray, other: Start | None = None) -> Any:
         """Start episodes for `which`, from `seeds` (uint32) where `seeded`, else from the environments' own keys.
+
+        `other` may replace the program and its parameters until the first observation.
 
         Returns a Timestep with Python numbers (arrays for a batch), like `_step`.
         """
         check_process()
-        self._run, timestep = self._programs.start(self._run, self._packed_params, seeds, seeded, which)
+        start, params = other or (self._programs.start, self._packed_params)
+        self._run, timestep = start(self._run, params, seeds, seeded, which)
         self._begun = True
         return self._read_timestep(timestep)
 
@@ -213,12 +218,30 @@ class GymBase(Savable):
         if self.episode_log is not None:
             self.episode_log.start_at(run, self.params)
 
-    def _set_params(self, options: Options, valid: tuple[str, ...]) -> None:
-        """Set the parameters from reset options; ConfigError for an invalid option."""
+    def _set_params(self, options: Options, valid: tuple[str, ...]) -> Start | None:
+        """Set the parameters from reset options; ConfigError for an invalid option, and nothing is changed.
+
+        Returns the start of one episode, if there are any of the environment's `reset_options`. The environment's
+        `set_options(params, options)` returns an environment with the same states, and the parameters that it starts
+        with; if it is the environment itself, nothing is compiled.
+        """
+        inside: Any = unwrapped(self.core)
+        own = getattr(inside, "reset_options", ())
         for name in options or {}:
-            check_name("reset option", name, valid)
+            check_name("reset option", name, (*valid, *own))
+        given = {name: value for name, value in (options or {}).items() if name in own}
+        params = (options or {}).get("params", self._params)
+        _check_params(params, self._params, "params")
+        start = self._make_start(*inside.set_options(params, given)) if given else None
         if options and "params" in options:
-            self.params = options["params"]
+            self.params = params
+        return start
+
+    def _make_start(self, inside: Env[Any, Any], params: Any) -> Start:
+        env, layout = rewrap(self.core, inside), layout_of(params)
+        same = (env, layout) == (self.core, self._layout)
+        programs = self._programs if same else compile_functions(env, layout, self._batch)
+        return programs.start, layout.put(params)
 
     def add_monitoring(self, variables: Sequence[Any], *sinks: Any) -> Monitor:
         """Monitor variables from now on, with a reading at each reset and each day (or year, or step).

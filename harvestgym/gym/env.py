@@ -29,7 +29,8 @@ class GymEnv(GymBase, gymnasium.Env[Any, Any]):
     """A single Gymnasium environment.
 
     `reset(seed=s)` starts with `jax.random.key(s)` (modulo 2^32); later resets without a seed continue with this key.
-    `reset(options={"params": p})` changes the parameters for this and all later episodes.
+    `reset(options={"params": p})` changes the parameters for this and all later episodes; other options, such as the
+    `start` of a fishery, concern one episode.
     """
 
     made_of = ("render_mode",)
@@ -55,12 +56,12 @@ class GymEnv(GymBase, gymnasium.Env[Any, Any]):
 
     def reset(self, *, seed: int | None = None, options: Options = None) -> tuple[Any, Info]:
         """Start an episode."""
-        self._set_params(options, ("params",))
+        own = self._set_params(options, ("params",))
         super().reset(seed=seed)
         if seed is None and not self._begun:
             seed = int(self.np_random.integers(2**32))
         word = np.asarray((seed or 0) % 2**32, np.uint32)
-        first = self._start(word, np.asarray(seed is not None), np.asarray(True))
+        first = self._start(word, np.asarray(seed is not None), np.asarray(True), own)
         self._over = False
         self._log(None, first)
         self._notify_reset()

@@ -55,10 +55,10 @@ class VecEnv(GymBase, gymnasium.vector.VectorEnv[Any, Any, Any]):
         """Start all episodes, or only those in `options["reset_mask"]`. An int seeds environment i with seed + i."""
         seed = int(seed) if isinstance(seed, np.integer) else seed
         which, seeds = self._which(options), self._seeds(seed)
-        self._set_params(options, ("params", "reset_mask"))
+        own = self._set_params(options, ("params", "reset_mask"))
         super().reset(seed=seed if isinstance(seed, int) else None)
         words = np.array([(s or 0) % 2**32 for s in seeds], np.uint32)
-        first = self._start(words, np.array([s is not None for s in seeds]), which)
+        first = self._start(words, np.array([s is not None for s in seeds]), which, own)
         self._obs = _merged(which, self._write(first.obs), self._obs)
         self._over = self._over & ~which
         self._log(None, first, which)

@@ -157,7 +157,9 @@ class FarmSession(Session):
         self.act(self.env.make_action(request, self.idle["order"]))
         return float(self.info["observation cost"])
 
-    def order(self, row: int, plot: Plot | None = None, values: tuple[int, ...] = (), farmer: int = 0) -> PlayerOrder:
+    def order(
+        self, row: int, plot: Plot | None = None, values: tuple[int, ...] = (), farmer: int | None = None
+    ) -> PlayerOrder:
         """Add an intervention to the list, given as a row of the action table, a plot and the index of each value."""
         if self.over:
             raise ConfigError("order: expected a running season, got an ended one")

@@ -8,7 +8,7 @@ from typing import Any
 
 from harvestgym.core.errors import ConfigError
 from harvestgym.farm.engine.actions import ActionRow, ActionTable, check_parameter
-from harvestgym.farm.engine.name_table import walk_tree
+from harvestgym.farm.engine.name_table import FARMER, walk_tree
 from harvestgym.farm.engine.variables import FieldSlots, check_plot
 from harvestgym.farm.entities.base import Parameter
 from harvestgym.farm.schema import Interval, parse_plot
@@ -18,11 +18,13 @@ def compile_actions(
     farmers: Sequence[str], fields: Sequence[FieldSlots], interventions: Mapping[str, Any] | None
 ) -> ActionTable:
     """Compile a farm's action table: all actions, or only the rules' `interventions`, in canonical names."""
-    every = {(*row.names, row.action.name): row for f, field in enumerate(fields) for row in _list_rows(f, field)}
+    all_rows = (row for f, field in enumerate(fields) for row in _list_rows(f, field, range(len(farmers))))
+    every = {(*row.names, row.action.name): row for row in all_rows}
     rows = list(every.values())
     if interventions is not None:
         listed = walk_tree(interventions)
-        rows = [_restrict(every[field, entity, name], limits or {}, fields) for field, entity, name, limits in listed]
+        rows = [_restrict(every[field, entity, name], dict(limits or {}), farmers, fields)
+                for field, entity, name, limits in listed]  # fmt: skip
     numbered = (dataclasses.replace(row, number=number) for number, row in enumerate(rows))
     table = ActionTable(tuple(farmers), tuple(numbered), tuple(fields))
     if table.size > MOST_ACTIONS:
@@ -37,16 +39,18 @@ MOST_ACTIONS = 10_000_000
 """The maximum number of actions on a farm, each with its own number."""
 
 
-def _list_rows(f: int, field: FieldSlots) -> list[ActionRow]:
+def _list_rows(f: int, field: FieldSlots, farmers: Sequence[int]) -> list[ActionRow]:
     plots = tuple((x, y) for x in range(field.shape[0]) for y in range(field.shape[1]))
     return [
-        ActionRow(0, f, e, (field.name, slot.name), action, plots, action.parameters)
+        ActionRow(0, f, e, (field.name, slot.name), action, plots, action.parameters, tuple(farmers))
         for e, slot in enumerate(field.slots)
         for action in slot.kind.actions
     ]
 
 
-def _restrict(row: ActionRow, limits: Mapping[str, Any], fields: Sequence[FieldSlots]) -> ActionRow:
+def _restrict(
+    row: ActionRow, limits: Mapping[str, Any], farmers: Sequence[str], fields: Sequence[FieldSlots]
+) -> ActionRow:
     where, plots = " > ".join(("rules > interventions", *row.names, row.action.name)), row.plots
     if "plot" in limits:
         shape = fields[row.field].shape
@@ -57,7 +61,8 @@ def _restrict(row: ActionRow, limits: Mapping[str, Any], fields: Sequence[FieldS
         plots = tuple(check_plot(parse_plot(p), shape, f"{where} > plot") for p in limits["plot"])
         _check_distinct(plots, f"{where} > plot")
     allowed = tuple(narrow_parameter(p, limits.get(p.key), where) for p in row.action.parameters)
-    return dataclasses.replace(row, plots=plots, allowed=allowed)
+    able = sorted(farmers.index(name) for name in limits[FARMER]) if FARMER in limits else row.farmers
+    return dataclasses.replace(row, plots=plots, allowed=allowed, farmers=tuple(able))
 
 
 def narrow_parameter(parameter: Parameter, limit: Any, where: str) -> Parameter:

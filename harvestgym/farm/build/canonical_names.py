@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
-from harvestgym.core.errors import ConfigError
+from harvestgym.core.errors import ConfigError, locate_errors
 from harvestgym.farm.build.components import load_kind
-from harvestgym.farm.engine.name_table import WHOLE, EntityKey, NameTable, list_leaves, put_once
+from harvestgym.farm.engine.name_table import FARMER, WHOLE, EntityKey, NameTable, list_leaves, put_once
 from harvestgym.farm.formula_parser import split_plots
 from harvestgym.farm.public_names import KINDS
 from harvestgym.farm.schema import (
@@ -24,6 +24,7 @@ from harvestgym.farm.schema import (
     ScoreSpec,
     parse_plot,
 )
+from harvestgym.farm.spelling import DAY_UNIT, read_day
 
 Resolve = Callable[[NameTable, EntityKey, str, Any, str], Mapping[str, Any]]
 """Function that resolves one entry, `name: value`, under an entity; the last argument is the path of the entity."""
@@ -72,6 +73,9 @@ def resolve_starts(names: NameTable, init: Mapping[str, Any], where: str) -> dic
             return {}
         found = list_leaves(names.below(entity, name.split("/"), where)[1])
         computed.extend(f"{where} > {variable.key}" for variable in found if not variable.is_initial)
+        if isinstance(value, list) and any(variable.meta.unit == DAY_UNIT for variable in found):
+            with locate_errors(f"{where} > {name}: "):
+                value = [read_day(day) for day in value]
         return {} if value == [None] else {variable.key: value for variable in found if variable.is_initial}
 
     resolved = _resolve_tree(names, init, resolve, where)
@@ -126,11 +130,21 @@ def _resolve_action(names: NameTable, entity: EntityKey, name: str, value: Any, 
 def _resolve_intervention(names: NameTable, entity: EntityKey, name: str, limits: Any, where: str) -> dict[str, Any]:
     """Resolve an intervention and its limits; plots are written `'(0, 1)'`, and `'*'` means no limit."""
     action = names.action(entity, name, where)
-    limits = names.parameters(action, limits or {}, f"{where} > {action.name}")
+    limits, where = dict(limits or {}), f"{where} > {action.name}"
+    who = {FARMER: _list_farmers(names, limits.pop(FARMER), where)} if FARMER in limits else {}
+    limits = names.parameters(action, limits, where) | who
     if "plot" in limits:
         plots = limits.pop("plot")
         limits |= {} if plots == [WHOLE] else {"plot": _list_plots(plots)}
     return {action.name: limits or None}
+
+
+def _list_farmers(names: NameTable, listed: Any, where: str) -> list[str]:
+    """Return the farmers who may carry out an intervention, each once; ConfigError for an unknown one, or for none."""
+    found = dict.fromkeys(names.farmers[names.farmer(name, f"{where} > {FARMER}")] for name in listed)
+    if not found:
+        raise ConfigError(f"{where} > {FARMER}: expected at least one farmer, got none; try leaving {FARMER} out")
+    return list(found)
 
 
 def _list_plots(listed: Interval | list[Any]) -> list[Any]:

@@ -25,7 +25,7 @@ from harvestgym.farm.build.components import ReadyComponents, build_component, c
 from harvestgym.farm.build.context_compiler import compile_context
 from harvestgym.farm.engine.farmers import Farmer, Rule
 from harvestgym.farm.engine.formula_compiler import FormulaCompiler, plan_observations
-from harvestgym.farm.engine.initial_values import InitialValue, compile_initial_values
+from harvestgym.farm.engine.initial_values import InitialValue, check_starts, compile_initial_values
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.engine.name_table import NameTable
 from harvestgym.farm.engine.observations import ObservationPlan, ObservedItem
@@ -41,7 +41,7 @@ from harvestgym.farm.schema import FarmSpec, FieldSpec, farm_spec
 Entities = Mapping[str, Sequence[Entity]]
 """The entities on some fields, by field name."""
 
-STOPS = "rules > terminal_conditions"
+STOPS, STARTS = "rules > terminal_conditions", "rules > init"
 
 DrawnStart = tuple[InitialValue, Any]
 
@@ -85,7 +85,8 @@ def _compile_farm(spec: FarmSpec, entities: Entities, ready: ReadyComponents) ->
     everything = ObservationPlan(tuple(map(ObservedItem, variables)))
     free = plan_observations(names, rules.free_observations, "rules > free_observations")
     plan = everything if spec.mode == "fo" else free
-    starts = share_starts(compile_initial_values(rules.init, variables, fields), names)
+    starts = share_starts(compile_initial_values(rules.init, variables, fields, STARTS), names)
+    check_starts(starts, fields, STARTS)
     formulas = FormulaCompiler(names, ready.functions)
     stops = formulas.compile_any(rules.terminal_conditions, STOPS)
     further = _build_named(rules.further, ready.rules, Rule, "rules > further")

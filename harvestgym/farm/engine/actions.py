@@ -61,7 +61,7 @@ class Orders(NamedTuple):
 
 @dataclass(frozen=True)
 class ActionRow:
-    """One intervention on one entity, with its row number and the plots and values that the rules allow."""
+    """One intervention on one entity, with its row number and the plots, values and farmers that the rules allow."""
 
     number: int
     field: int
@@ -70,6 +70,7 @@ class ActionRow:
     action: Action
     plots: tuple[tuple[int, int], ...]
     allowed: tuple[Parameter, ...]
+    farmers: tuple[int, ...]
 
     @cached_property
     def grids(self) -> tuple[Sequence[Any], ...]:
@@ -130,7 +131,7 @@ class ActionTable:
     @cached_property
     def size(self) -> int:
         """The number of actions in the integer form; action 0 does nothing."""
-        return 1 + len(self.farmers) * int(self.starts[-1])
+        return 1 + int(self.starts[-1])
 
     @property
     def width(self) -> int:
@@ -138,38 +139,44 @@ class ActionTable:
         return max((len(r.allowed) for r in self.rows), default=0)
 
     @cached_property
+    def jobs(self) -> dict[tuple[int, int], int]:
+        """The number of each pair of a farmer and a row that the farmer may carry out, farmer by farmer."""
+        pairs = ((f, row.number) for f in range(len(self.farmers)) for row in self.rows if f in row.farmers)
+        return {pair: number for number, pair in enumerate(pairs)}
+
+    @cached_property
     def starts(self) -> np.ndarray:
-        """The index of each row's first action among one farmer's actions, followed by the number of actions."""
-        return np.cumsum([0, *(r.count for r in self.rows)]).astype(np.int32)
+        """The index of each job's first action, followed by the number of actions."""
+        return np.cumsum([0, *(self.rows[row].count for _, row in self.jobs)]).astype(np.int32)
 
     @cached_property
     def rows_of_fields(self) -> tuple[tuple[ActionRow, ...], ...]:
         """The rows of each field."""
         return tuple(tuple(row for row in self.rows if row.field == f) for f in range(len(self.fields)))
 
-    def numbers(self, row: ActionRow, farmer: int = 0) -> range:
-        """Return the numbers of a row's actions in the integer form."""
-        first = 1 + farmer * int(self.starts[-1])
-        return range(*(first + int(end) for end in self.starts[row.number : row.number + 2]))
+    def numbers(self, row: ActionRow, farmer: int | None = None) -> range:
+        """Return the numbers of a row's actions in the integer form, by default for the first farmer who may do it."""
+        job = self.jobs[row.farmers[0] if farmer is None else farmer, row.number]
+        return range(*(1 + int(end) for end in self.starts[job : job + 2]))
 
     @cached_property
     def on_first_plot(self) -> np.ndarray:
         """For each action number, the number of the same action on its row's first plot; unchanged without a plot."""
         numbers = np.arange(self.size)
-        for farmer in range(len(self.farmers)):
-            for row in self.rows:
-                mine, values = self.numbers(row, farmer), row.count // len(row.grids[0])
-                numbers[mine.start : mine.stop] = mine.start + np.arange(row.count) % values
+        for farmer, number in self.jobs:
+            row = self.rows[number]
+            mine, values = self.numbers(row, farmer), row.count // len(row.grids[0])
+            numbers[mine.start : mine.stop] = mine.start + np.arange(row.count) % values
         return numbers
 
     def order(self, number: int) -> Order | None:
         """Return the order with a given number; None for 0, which does nothing."""
         if number == 0:
             return None
-        farmer, rest = divmod(number - 1, int(self.starts[-1]))
-        r = int(np.searchsorted(self.starts, rest, side="right")) - 1
-        row, rest = self.rows[r], rest - int(self.starts[r])
-        at = np.unravel_index(rest, [len(grid) for grid in row.grids])
+        job = int(np.searchsorted(self.starts, number - 1, side="right")) - 1
+        farmer, r = list(self.jobs)[job]
+        row = self.rows[r]
+        at = np.unravel_index(number - 1 - int(self.starts[job]), [len(grid) for grid in row.grids])
         plot, *values = (grid[int(i)] for grid, i in zip(row.grids, at, strict=True))
         return Order(row, farmer, plot, tuple(values))
 
@@ -202,9 +209,10 @@ class ActionTable:
             return index
         index = jnp.atleast_1d(index).astype(jnp.int32)
         acts = (index > 0) & (index < self.size)
-        farmer, rest = jnp.divmod(jnp.where(acts, index - 1, 0), self.starts[-1])
-        row = (rest[:, None] >= self.starts[1:-1]).sum(1, dtype=jnp.int32)
-        rest = rest - jnp.asarray(self.starts)[row]
+        rest = jnp.where(acts, index - 1, 0)
+        job = (rest[:, None] >= self.starts[1:-1]).sum(1, dtype=jnp.int32)
+        farmer, row = jnp.asarray([*self.jobs] or [(0, 0)], jnp.int32)[job].T
+        rest = rest - jnp.asarray(self.starts)[job]
         sizes, plots, values = map(jnp.asarray, self.tables)
         at = []
         for k in reversed(range(sizes.shape[1])):
@@ -267,15 +275,18 @@ class ActionTable:
         """The number of each row, by field, entity and action name."""
         return {(*row.names, row.action.name): row.number for row in self.rows}
 
-    def _filled(self, row: ActionRow, farmer: int, parameters: Mapping[str, Any]) -> Order:
+    def _filled(self, row: ActionRow, who: int, parameters: Mapping[str, Any]) -> Order:
         where = " > ".join((*row.names, row.action.name))
         given = self._names.parameters(row.action, parameters, where)
+        if who not in row.farmers:
+            able = [self.farmers[f] for f in row.farmers]
+            raise ConfigError(f"{where}: expected one of the farmers {', '.join(able)}, got {self.farmers[who]!r}")
         missing = [key for key in parameter_keys(row.action) if key not in given]
         if missing:
             raise ConfigError(f"{where}: expected {', '.join(missing)}, got nothing")
         plot = _allowed_plot(given.get("plot"), row, self.fields[row.field].shape, where)
         pairs = zip(row.allowed, row.action.parameters, strict=True)
-        return Order(row, farmer, plot, tuple(_encode(w, check_parameter(p, given[p.key], where)) for p, w in pairs))
+        return Order(row, who, plot, tuple(_encode(w, check_parameter(p, given[p.key], where)) for p, w in pairs))
 
     def write(self, order: Order) -> ActionTuple:
         """Return an order in the paper's form."""

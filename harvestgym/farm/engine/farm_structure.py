@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import textwrap
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -58,6 +59,7 @@ class FarmStructure(Env[FarmState, FarmParams]):
     """
 
     family: ClassVar[str | None] = "harvestgym.farm.family"
+    reset_options: ClassVar[tuple[str, ...]] = ("day", "year", "start")
     fields: tuple[FieldSlots, ...]
     actions: ActionTable
     variables: tuple[Variable, ...]
@@ -96,6 +98,10 @@ class FarmStructure(Env[FarmState, FarmParams]):
     def from_recipe(cls, text: str) -> FarmStructure:
         """Build the farm from a farm file's text."""
         return load_object(f"{cls.family}:build_text")(text)
+
+    def set_options(self, params: FarmParams, options: Mapping[str, Any]) -> tuple[FarmStructure, FarmParams]:
+        """Return the farm and the parameters with which an episode starts, given options of `reset`."""
+        return load_object(f"{self.family}:set_options")(self, params, options)
 
     def __hash__(self) -> int:
         return self._hash  # type: ignore[attr-defined]

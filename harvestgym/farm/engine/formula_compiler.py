@@ -20,9 +20,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from harvestgym.core.checks import check_value
-from harvestgym.core.errors import ConfigError, check_name, nearest
+from harvestgym.core.errors import ConfigError, check_name, locate_errors, nearest
 from harvestgym.core.pytree import Meta
 from harvestgym.farm.formula_parser import FUNCTIONS, is_variable, parse_formula, place, write_formula
+from harvestgym.farm.spelling import DAY_UNIT, read_day
 
 from .name_table import NameTable
 from .observations import ObservationPlan, ObservedItem
@@ -152,6 +153,9 @@ class FormulaCompiler:
             variable = find_one_item(self.names, of, where).variable
             inside = f"{where}: {self.names.shorten(variable.where, variable.key)}"
             allowed = _allow_comparison(variable.meta, function)
+            if variable.meta.unit == DAY_UNIT:
+                with locate_errors(f"{inside}: "):
+                    given = [read_day(value) for value in given]
             codes = [check_value(allowed, value, inside) for value in given]
         return np.asarray(codes if isinstance(node, ast.List) else codes[0], np.float32)
 

@@ -95,28 +95,27 @@ def _settle_field(field: FieldSlots, keys: list[jax.Array], params: FieldParams,
 
 
 def compile_initial_values(
-    init: Mapping[str, Any], variables: Sequence[Variable], fields: Sequence[FieldParams]
+    init: Mapping[str, Any], variables: Sequence[Variable], fields: Sequence[FieldParams], where: str
 ) -> list[tuple[InitialValue, Any]]:
-    """Compile a farm file's initial values `field: entity: variable: values`, given in canonical names."""
+    """Compile initial values `field: entity: variable: values`, given in canonical names; `where` is for errors."""
     table = {(*v.where, v.key): v for v in variables}
     out: list[tuple[InitialValue, Any]] = []
     for field, entity, key, values in walk_tree(init):
-        where, variable = f"rules > init > {field} > {entity} > {key}", table[field, entity, key]
+        variable = table[field, entity, key]
         of_field = fields[variable.field]
         limits = of_field.entities[variable.entity].limits(of_field.place)
         most = limits.get(variable.attr, variable.meta.high)
-        out.append(_compile_value(variable, values, most, where))
-    _check_starts(out, fields)
+        out.append(_compile_value(variable, values, most, f"{where} > {field} > {entity} > {key}"))
     return out
 
 
-def _check_starts(starts: Sequence[tuple[InitialValue, Any]], fields: Sequence[FieldParams]) -> None:
+def check_starts(starts: Sequence[tuple[InitialValue, Any]], fields: Sequence[FieldParams], where: str) -> None:
     """Raise ConfigError if an entity would discard an initial value because of its other initial values."""
     for f, e in dict.fromkeys((s.variable.field, s.variable.entity) for s, _ in starts):
         mine = {s.variable.attr: (s.variable, v) for s, v in starts if (s.variable.field, s.variable.entity) == (f, e)}
         for attr, mistake in fields[f].entities[e].check_start({name: values for name, (_, values) in mine.items()}):
             variable = mine[attr][0]
-            raise ConfigError(f"rules > init > {' > '.join(variable.where)} > {variable.key}: {mistake}")
+            raise ConfigError(f"{where} > {' > '.join(variable.where)} > {variable.key}: {mistake}")
 
 
 def _compile_value(variable: Variable, value: Any, most: float, where: str) -> tuple[InitialValue, Any]:

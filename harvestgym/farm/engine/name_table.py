@@ -12,48 +12,22 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from harvestgym.core.errors import ConfigError, unknown
+from harvestgym.core.errors import ConfigError
 from harvestgym.farm.entities.base import Action
 from harvestgym.farm.formula_parser import is_variable, parse_formula, place, write_formula
+from harvestgym.farm.spelling import resolve_spelling
 
 from .observations import ObservedItem
 from .variables import EntitySlot, FieldSlots, Variable, check_plot
 
-SYNONYMS = {
-    "scattering": "scatter",
-    "scattering_bag": "scatter_bag",
-    "scatter_continuous": "scatter",
-    "water_discrete": "watering_discrete",
-    "water_continuous": "watering_continuous",
-    "removing": "remove",
-    "sowing": "sow",
-    "harvesting": "harvest",
-    "micro-harvest": "micro_harvest",
-}
-"""Alternative names of actions."""
+FARMER = "farmer"
+"""The entry of an allowed intervention that names the farmers who may carry it out."""
 
 WHOLE = "*"
 """The symbol for "all", in a path or as a plot."""
 
 EntityKey = tuple[str, str]
 """The names of a field and of an entity on it."""
-
-_SHORT_FORMS: tuple[Callable[[str], str], ...] = (str, lambda v: v.replace("#", ""), lambda v: v.partition("#")[0])
-"""How a name may be written, in upper or lower case: in full, without its `#`, or without its unit."""
-
-
-def resolve_spelling(what: str, name: Any, valid: Iterable[str], where: str) -> str:
-    """Return the canonical form of `name`; if there is none, raise ConfigError with the nearest name."""
-    known = list(valid)
-    if name in known:
-        return name
-    for form in _SHORT_FORMS:
-        same = [v for v in known if form(v).casefold() == str(name).casefold()]
-        if len(same) == 1:
-            return same[0]
-    if SYNONYMS.get(str(name)) in known:
-        return SYNONYMS[str(name)]
-    raise unknown(what, name, known, where)
 
 
 def put_once(out: dict[Any, Any], name: Any, value: Any, where: str) -> None:

@@ -109,11 +109,11 @@ def build_map_table(model: FarmModel) -> MapTable:
         at = {index[cell] if cell else NOWHERE: item for cell, item in items.items()}
         rows.append((f"request {name}", dict.fromkeys(at, 0), at, 0, 1))
     table = model.actions
-    for farmer, who in enumerate(table.farmers):
-        for row in table.rows:
-            at = {index[row.field, *p]: i for i, p in enumerate(row.plots)} if row.action.plot else {NOWHERE: 0}
-            words = (*row.names, row.action.name) if len(table.farmers) == 1 else (who, *row.names, row.action.name)
-            rows.append(("/".join(words), at, {}, table.numbers(row, farmer).start, row.count // len(row.grids[0])))
+    for farmer, number in table.jobs:
+        row, who = table.rows[number], () if len(table.farmers) == 1 else (table.farmers[farmer],)
+        at = {index[row.field, *p]: i for i, p in enumerate(row.plots)} if row.action.plot else {NOWHERE: 0}
+        words = (*who, *row.names, row.action.name)
+        rows.append(("/".join(words), at, {}, table.numbers(row, farmer).start, row.count // len(row.grids[0])))
     position, item = (np.full((len(rows), 1 + len(cells)), -1, np.int32) for _ in range(2))
     for r, (_, places, items, _, _) in enumerate(rows):
         position[r, list(places)] = list(places.values())

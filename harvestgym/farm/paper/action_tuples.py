@@ -55,9 +55,9 @@ class Language:
         self.model, self._given = model, paths
         self.names = model.names
         self.paths = tuple(requestable_paths(model) if paths is None else paths)
-        farmers, rows = range(len(model.actions.farmers)), model.actions.rows
+        farmers = range(len(model.actions.farmers))
         self._requests = [Request(farmer, path) for farmer in farmers for path in self.paths]
-        self._rows = [(farmer, row) for farmer in farmers for row in rows]
+        self._rows = [(farmer, model.actions.rows[row]) for farmer, row in model.actions.jobs]
         self._numbers: dict[Any, int] = {request: i for i, request in enumerate(self._requests)}
         self._parsed: dict[str, FarmerAction] = {}
         self.is_free = cache(partial(is_free, model=model))
@@ -75,8 +75,7 @@ class Language:
     @cached_property
     def space(self) -> MultiUnion:
         """The space of gym actions: each farmer's observations, `Discrete(1)`, followed by the interventions."""
-        observe, of_rows = spaces.Discrete(1), [_row_space(row) for row in self.model.actions.rows]
-        each = [observe] * len(self._requests) + of_rows * len(self.model.actions.farmers)
+        each = [spaces.Discrete(1)] * len(self._requests) + [_row_space(row) for _, row in self._rows]
         return MultiUnion(each, self.model.schedule)
 
     def from_pair(self, pair: tuple[Any, Any]) -> FarmerAction:
@@ -99,14 +98,15 @@ class Language:
                 raise ConfigError(f"{action.path.group}: expected an observation that costs, got a free one; try "
                                   "leaving it out")  # fmt: skip
             return np.int64(self._numbers[action]), np.int64(0)
-        row, first = action.row, len(self._requests) + action.farmer * len(self.model.actions.rows)
+        row = action.row
+        number = np.int64(len(self._requests) + self.model.actions.jobs[action.farmer, row.number])
         if not parameter_keys(row.action):
-            return np.int64(first + row.number), np.int64(0)
+            return number, np.int64(0)
         member: dict[str, Any] = {} if action.plot is None else {"plot": np.int64(row.plots.index(action.plot))}
         for p, grid, value in zip(row.allowed, row.grids[1:], action.values, strict=True):
             nearest = np.int64(np.argmin(np.abs(np.asarray(grid) - value)))
             member[p.key] = np.asarray(value, np.float32) if p.continuous else nearest
-        return np.int64(first + row.number), {key: member[key] for key in sorted(member)}
+        return number, {key: member[key] for key in sorted(member)}
 
     # The paper's tuples.
 

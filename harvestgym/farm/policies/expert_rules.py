@@ -227,7 +227,7 @@ def _list_orders(env: FarmModel, rule: OrderRule) -> tuple[ActionRow, list[Actio
     entity, name = env.names.locate(rule.do or "", "do")
     row = env.actions.row(*entity, name)
     only = {p.key: next(iter(p.choices)) for p in row.allowed if len(p.choices) == 1}
-    action, plots = (rule.farmer or env.actions.farmers[0], *entity, name), [rule.plot]
+    action, plots = (rule.farmer or env.actions.farmers[row.farmers[0]], *entity, name), [rule.plot]
     if row.action.plot and (isinstance(rule.plot, str) or (rule.plot is None and len(row.plots) == 1)):
         plots = list(row.plots)
     return row, [(*action, ({} if plot is None else {"plot": plot}) | only | rule.amounts) for plot in plots]

@@ -1,32 +1,39 @@
-"""A weather table: consecutive days of observations, read from a CSV file or a data frame."""
+"""A weather table: days of observations, read from a file or a data frame."""
 
 from __future__ import annotations
 
-import csv
 import datetime
-import difflib
-import io
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from harvestgym.core.errors import ConfigError, check_name
-from harvestgym.core.yaml_io import read_text
+from harvestgym.core.errors import ConfigError, check_name, nearest
+
+from .dates import is_date, is_leap_day, read_dates
+from .estimates import derive_quantities, fill_days, longest_run
+from .formats import OWN, Sheet, read_sheet
+from .units import COLUMNS, IGNORE, QUANTITIES, Meaning, guess_unit, parse_meaning
 
 YEAR = 365
 """Days in a farm year: 29 February is left out, so that a day number is the same date every year."""
 
 RainKind = Literal["mm", "occurrence"]
-Body = list[list[Any]]
+RainOption = Literal["auto", "mm", "occurrence"]
 
 MISSING = frozenset({"", "na", "nan", "nat", "none", "null", "<na>"})
 CODES = (-9999, -999, -99, 999, 9999)  # codes often used for missing values
 ROUNDING = 0.051  # degC by which a mean may lie outside [Tmin, Tmax], because tables are rounded to a tenth
+NEEDED = ("Tmin", "Tmax", "Rain")
+"""The columns that every file has; the others can be computed or estimated."""
+
+NO_COLUMNS: Mapping[str, str] = MappingProxyType({})
 
 
 class Day(NamedTuple):
@@ -47,36 +54,20 @@ class Day(NamedTuple):
     rain: Any
 
 
-class Column(NamedTuple):
-    """A column of a table: its name in the paper, its unit and its range on Earth."""
-
-    name: str
-    unit: str
-    low: float
-    high: float
-
-
-COLUMNS = (
-    Column("Tmin", "degC", -90, 60),
-    Column("Tmax", "degC", -90, 60),
-    Column("T", "degC", -90, 60),
-    Column("RH", "%", 0, 100),
-    Column("U", "m/s, daily mean at 2 m", 0, 115),
-    Column("Rain", "mm/day, or 0/1", 0, 1900),
-)
-"""The columns in the order of `Day`."""
-
-
 @dataclass(frozen=True)
 class WeatherTable:
     """Consecutive days of observed weather, without 29 February.
 
     Attributes:
         name: origin of the table, for error messages.
-        days: arrays of shape (n,), float32, read-only.
+        days: arrays of shape (n,), float32, read-only; a record that was not filled has NaN where it lacks a value.
         start_day: day of the year of the first row, 1 to 365.
         start_year: calendar year of the first row; None for a table without dates.
         rain_kind: whether `days.rain` is an amount in mm or a flag (1 for rain, 0 for none).
+        altitude: altitude of the station in m; NaN if the file does not state it.
+        format: the format of the file; empty for our own tables.
+        origins: the columns of the file that were read, each with its quantity and unit.
+        unused: the other columns of the file.
     """
 
     name: str
@@ -84,6 +75,10 @@ class WeatherTable:
     start_day: int = 1
     start_year: int | None = None
     rain_kind: RainKind = "mm"
+    altitude: float = np.nan
+    format: str = ""
+    origins: Mapping[str, str] = NO_COLUMNS
+    unused: Sequence[str] = ()
 
     def __len__(self) -> int:
         return len(self.days.rain)
@@ -111,66 +106,142 @@ class WeatherTable:
         rows = (starts[:, None] + np.arange(YEAR)).ravel()
         return replace(self, days=Day(*(_frozen(v[rows]) for v in self.days)), start_day=1, start_year=min(years))
 
+    def find_date(self, row: int) -> datetime.date | None:
+        """Return the date of a row; None for a table without dates."""
+        if self.start_year is None:
+            return None
+        years, day = divmod(self.start_day - 1 + row, YEAR)
+        return (datetime.date(2001, 1, 1) + datetime.timedelta(day)).replace(year=self.start_year + years)
+
+    def describe_gaps(self, most: int = 3) -> list[str]:
+        """Describe the days without a value, with the columns that lack it and the dates of the first `most` gaps."""
+        found: dict[str, list[str]] = {}
+        for column, values in zip(COLUMNS, self.days, strict=True):
+            if len(rows := np.flatnonzero(np.isnan(values))):
+                text = f"on {len(rows)} of {len(self)} days ({self._list_gaps(rows, most)})"
+                found.setdefault(text, []).append(column.name)
+        return [f"no {', '.join(names)} {text}" for text, names in found.items()]
+
+    def _list_gaps(self, rows: np.ndarray, most: int) -> str:
+        gaps = np.split(rows, np.flatnonzero(np.diff(rows) > 1) + 1)
+        ends = [[str(self.find_date(int(row)) or f"row {row + 1}") for row in (gap[0], gap[-1])] for gap in gaps]
+        listed = [" to ".join(dict.fromkeys(pair)) for pair in ends[:most]]
+        return ", ".join([*listed, f"{len(gaps) - most} more gaps"] if len(gaps) > most else listed)
+
 
 def read_table(
-    source: str | os.PathLike[str] | Any, rain: RainKind | Literal["auto"] = "auto", name: str = ""
+    source: str | os.PathLike[str] | Any,
+    rain: RainOption = "auto",
+    name: str = "",
+    columns: Mapping[str, str] = NO_COLUMNS,
+    fill: int | None = None,
 ) -> WeatherTable:
-    """Read a table from a CSV file or a data frame with the paper's columns `Tmin,Tmax,T,RH,U,Rain`.
+    """Read days without gaps; see `read_record` for the files and for the other arguments.
 
-    A `Date` column (ISO), or a datetime index of the frame, is optional: without dates the first row is 1 January. Rows
-    for 29 February are skipped, because the farm's year has 365 days. Other columns are ignored. With `rain="auto"`, a
-    Rain column that contains only 0 and 1, with at least one 1, is taken as the paper's occurrence flag, and any other
-    Rain column as mm/day; "mm" and "occurrence" set this explicitly. A ConfigError names the file, row and column; rows
-    are counted from 1, without the header.
+    Args:
+        fill: None refuses a record that lacks a value. A number selects the longest run of calendar years that lack at
+            most this many days of temperature and of rain each, and fills their gaps with estimates (`fill_days`).
+    """
+    record = read_record(source, rain, name, columns)
+    if fill is not None:
+        return fill_record(record, fill)
+    if gaps := record.describe_gaps():
+        expected = f"{record.name}: expected values on every day, got {', '.join(gaps)}"
+        raise ConfigError(f"{expected}; try fill=10, which estimates up to 10 days a year, and RH and U")
+    return record
+
+
+def fill_record(record: WeatherTable, most: int) -> WeatherTable:
+    """Return the longest run of calendar years that lack at most `most` days of each needed column, without gaps."""
+    first, whole = (1 - record.start_day) % YEAR, record.calendar_years
+    rows = np.stack(record.days)[:, first : first + YEAR * len(whole)]
+    lacking = np.isnan(rows[[0, 1, 5]]).reshape(len(NEEDED), -1, YEAR).sum(axis=2).max(axis=0)
+    years = longest_run([year for year, count in zip(whole, lacking, strict=True) if count <= most])
+    if not years:
+        raise ConfigError(f"{record.name}: expected a calendar year that lacks at most {most} days of Tmin, Tmax and "
+                          f"of Rain each, got none; try a larger fill, or another station")  # fmt: skip
+    chosen = record.of_years(years)
+    return replace(chosen, days=Day(*map(_frozen, fill_days(np.stack(chosen.days).astype(float), 1))))
+
+
+def read_record(
+    source: str | os.PathLike[str] | Any,
+    rain: RainOption = "auto",
+    name: str = "",
+    columns: Mapping[str, str] = NO_COLUMNS,
+) -> WeatherTable:
+    """Read a file in one of `formats.FORMATS`, or a CSV file or a data frame with our columns; gaps are NaN.
+
+    Our columns are `Tmin,Tmax,T,RH,U,Rain`, in the units of `COLUMNS`. Dates are in one column (`Date`, `time` …) or
+    the index of the frame, in `YEAR` and `DOY`, or in `YEAR`, `MO` and `DY`; without dates the first row is 1 January.
+    A name may state another unit, as in `U (km/h at 10 m)`. Rows for 29 February are skipped, because the farm's year
+    has 365 days.
+
+    Args:
+        source: the path of the file, or the frame.
+        rain: with "auto", a Rain column that contains only 0 and 1, with at least one 1, is taken as the paper's
+            occurrence flag, and any other Rain column as mm/day; "mm" and "occurrence" set this explicitly.
+        name: replaces the name of the file in messages.
+        columns: meanings of columns by name, such as `{"wind": "U km/h at 10 m", "Clouds": "ignore"}`.
+
+    Raises:
+        ConfigError: names the file, row and column; rows are counted from 1, without the header.
     """
     check_name("kind of rain", rain, ("auto", "mm", "occurrence"))
-    if isinstance(source, str | os.PathLike):
-        name = name or Path(source).name
-        header, body = _from_csv(Path(source), name)
-    else:
-        name = name or "data frame"
-        header, body = _from_frame(source)
-    _check_header(name, header)
-    return _check_cells(name, dict(zip(header, body, strict=True)), rain)
+    name = name or ("data frame" if hasattr(source, "columns") else Path(source).name)
+    return _check_sheet(name, read_sheet(source, name), columns, rain)
 
 
 def constant_table(name: str, day: Mapping[str, float]) -> WeatherTable:
     """Return a one-year table in which every day has the values in `day`, by column."""
-    _check_header(name, list(day))
-    return _check_cells(name, {column: [value] * YEAR for column, value in day.items()}, "mm")
+    return _check_sheet(name, Sheet("", {column: [value] * YEAR for column, value in day.items()}, OWN), OWN, "mm")
 
 
-def _check_header(name: str, header: Sequence[str]) -> None:
-    """Raise ConfigError unless every column exists exactly once."""
-    for twice in sorted({h for h in header if list(header).count(h) > 1}):
-        raise ConfigError(f"{name}: expected column {twice!r} once, got it twice; try keeping one")
-    for column in COLUMNS:
-        if column.name not in header:
-            others = sorted(set(header) - {known.name for known in COLUMNS})
-            close = difflib.get_close_matches(column.name, others, n=1, cutoff=0.5)
-            hint = f"; try renaming {close[0]!r}" if close else ""
-            expected = f"expected a column {column.name!r} ({column.unit})"
-            raise ConfigError(f"{name}: {expected}, got {', '.join(header)}{hint}")
-
-
-def _check_cells(name: str, body: dict[str, list[Any]], rain: RainKind | Literal["auto"]) -> WeatherTable:
-    """Return the table with the columns in `body`; ConfigError for the first invalid cell."""
-    dates = _read_dates(name, body["Date"]) if "Date" in body else None
-    check = partial(_check_rows, name, dates)
-    low, high, mean, humidity, wind, wet = (_read_numbers(check, column, body[column.name]) for column in COLUMNS)
-    if not len(wet):
+def _check_sheet(name: str, sheet: Sheet, columns: Mapping[str, str], rain: RainOption) -> WeatherTable:
+    """Return the table with the cells of a sheet; ConfigError for the first invalid one."""
+    dated, meanings = _choose_columns(name, sheet, columns)
+    if not all(map(len, sheet.cells.values())):
         raise ConfigError(f"{name}: expected at least one row below the header, got none")
-    check("Tmin", low > high, lambda i: f"at most Tmax ({high[i]:g}), got {low[i]:g}; try swapping the columns")
-    beyond = (mean < low - ROUNDING) | (mean > high + ROUNDING)
-    check("T", beyond, lambda i: f"between Tmin ({low[i]:g}) and Tmax ({high[i]:g}), got {mean[i]:g}")
-    kind = _rain_kind(wet) if rain == "auto" else rain
-    if kind == "occurrence":
-        check("Rain", (wet != 0) & (wet != 1), lambda i: f"0 or 1 (rain='occurrence'), got {wet[i]:g}")
-    keep = np.array([not _is_leap_day(date) for date in dates] if dates else np.ones(len(wet), bool))
-    if not keep.any():
+    dates = read_dates(name, {column: sheet.cells[column] for column in dated})
+    check = partial(_check_rows, name, dates)
+    numbers = {m.quantity.name: _read_numbers(check, name, c, m, sheet, c in columns) for c, m in meanings.items()}
+    days = Day(*derive_quantities(numbers))
+    kind = _check_days(check, days, rain)
+    if dates is not None and all(map(is_leap_day, dates)):
         raise ConfigError(f"{name}: expected at least one day other than 29 February, got none")
-    days = Day(low, high, np.clip(mean, low, high), humidity, wind, wet)
-    return WeatherTable(name, Day(*(_frozen(values[keep]) for values in days)), *_start(dates), kind)
+    days = days._replace(t_mean=np.clip(days.t_mean, days.t_min, days.t_max))
+    origins = {column: str(meaning) for column, meaning in meanings.items()}
+    unused = [column for column in sheet.cells if column not in {*meanings, *dated}]
+    return WeatherTable(name, *_place_days(days, dates), kind, sheet.altitude, sheet.format, origins, unused)
+
+
+def _choose_columns(name: str, sheet: Sheet, columns: Mapping[str, str]) -> tuple[list[str], dict[str, Meaning]]:
+    """Return the columns with dates, and the meanings of the columns to read; ConfigError for an unknown column."""
+    for column in set(columns) - set(OWN):
+        check_name("column", column, sheet.cells, f"{name}: columns")
+    dated: list[str] = []
+    meanings: dict[str, Meaning] = {}
+    for column in sheet.cells:
+        plain, unit = re.fullmatch(r"(.*?)\s*(?:[(\[](.*)[)\]])?", column, re.DOTALL).groups("")  # pyright: ignore
+        text = columns.get(column, sheet.columns.get(plain))
+        if text is None and is_date(plain):
+            dated.append(column)
+        elif text is None and not sheet.format:
+            hint = f"{nearest(plain, [*OWN, 'Date'])}, or columns={{{column!r}: 'ignore'}}"
+            raise ConfigError(f"{name}: expected a known column, got {column!r}{hint}")
+        elif text not in (None, IGNORE):
+            meanings[column] = parse_meaning(text, f"{name}: column {column!r}", "" if column in columns else unit)
+    _check_quantities(name, sheet, [meaning.quantity.name for meaning in meanings.values()])
+    return dated, meanings
+
+
+def _check_quantities(name: str, sheet: Sheet, found: Sequence[str]) -> None:
+    """Raise ConfigError unless the needed quantities occur, and no quantity occurs twice."""
+    for quantity in (*NEEDED, *found):
+        if found.count(quantity) != 1:
+            column, number = QUANTITIES[quantity], "no" if quantity not in found else "several"
+            expected = f"expected a column {quantity!r} ({column.unit}{column.about}), got {number}"
+            raise ConfigError(f"{name}: {expected} among {', '.join(sheet.cells)}; try the option `columns`")
 
 
 def _check_rows(
@@ -182,18 +253,30 @@ def _check_rows(
         raise ConfigError(f"{name}: row {i + 1}{date}, column {column!r}: expected {expected(i)}")
 
 
-def _read_numbers(check: Callable[..., None], column: Column, cells: Sequence[Any]) -> np.ndarray:
-    """Return the cells of a column as float64, checking that each is in the column's range."""
-    values = np.array([_number(cell) for cell in cells], np.float64)
+def _read_numbers(
+    check: Callable[..., None], name: str, column: str, meaning: Meaning, sheet: Sheet, stated: bool
+) -> np.ndarray:
+    """Return the cells of a column in the unit of its quantity, as float64; ConfigError for a number out of range.
+
+    Numbers that look like another unit are refused, unless the caller has `stated` their unit or they were converted.
+    """
+    cells, of = sheet.cells[column], meaning.quantity
+    raw = np.array([_number(cell) for cell in cells], np.float64)
+    text = np.isnan(raw) & [str(cell).strip().lower() not in MISSING for cell in cells]
+    check(column, text, lambda i: f"a number ({meaning.unit}), got {cells[i]!r}")
+    values = meaning.convert(np.where(raw == sheet.missing, np.nan, raw))
+    likely = guess_unit(of, values) if meaning.unit == of.unit and not stated else of.unit
+    if likely != of.unit:
+        low, high = np.nanmin(values), np.nanmax(values)
+        got = f"expected {of.name} in {of.unit}, got {low:g} to {high:g}, probably in {likely}"
+        hint = f"try columns={{{column!r}: '{of.name} {likely}'}} to convert it, or '{meaning}' if it is correct"
+        raise ConfigError(f"{name}: column {column!r}: {got}; {hint}")
 
     def expected(i: int) -> str:
-        if np.isnan(values[i]):
-            empty = str(cells[i]).strip().lower() in MISSING
-            return f"a number ({column.unit}), got {'nothing; try filling every day' if empty else repr(cells[i])}"
-        hint = "; try replacing a code for a missing value" if values[i] in CODES else ""
-        return f"{column.unit} between {column.low:g} and {column.high:g}, got {values[i]:g}{hint}"
+        hint = "; try replacing a code for a missing value" if raw[i] in CODES else ""
+        return f"{of.unit}{of.about} between {of.low:g} and {of.high:g}, got {values[i]:g}{hint}"
 
-    check(column.name, ~((values >= column.low) & (values <= column.high)), expected)
+    check(column, ~(np.isnan(values) | (values >= of.low) & (values <= of.high)), expected)
     return values
 
 
@@ -205,66 +288,31 @@ def _number(cell: Any) -> float:
         return float("nan")
 
 
-def _read_dates(name: str, cells: Sequence[Any]) -> list[datetime.date]:
-    """Return the dates of the rows, which must be consecutive days; 29 February may be missing."""
-    dates: list[datetime.date] = []
-    for i, cell in enumerate(cells):
-        place, day = f"{name}: row {i + 1}, column 'Date'", datetime.timedelta(days=1)
-        try:
-            date = datetime.date.fromisoformat(str(cell).strip()[:10])  # a timestamp starts with its date
-        except ValueError:
-            raise ConfigError(f"{place}: expected YYYY-MM-DD, got {str(cell)!r}") from None
-        following = dates[-1] + day if dates else date
-        if date != following and not (_is_leap_day(following) and date == following + day):
-            expected = f"expected {following} after {dates[-1]}, got {date}"
-            raise ConfigError(f"{place}: {expected}; try every day once, in order")
-        dates.append(date)
-    return dates
+def _check_days(check: Callable[..., None], days: Day, rain: RainOption) -> RainKind:
+    """Return the kind of rain; ConfigError for the first day whose values contradict one another."""
+    low, high, mean, wet = days.t_min, days.t_max, days.t_mean, days.rain
+    check("Tmin", low > high, lambda i: f"at most Tmax ({high[i]:g}), got {low[i]:g}; try swapping the columns")
+    beyond = (mean < low - ROUNDING) | (mean > high + ROUNDING)
+    check("T", beyond, lambda i: f"between Tmin ({low[i]:g}) and Tmax ({high[i]:g}), got {mean[i]:g}")
+    flags = np.isin(wet, (0, 1)) | np.isnan(wet)
+    kind = ("occurrence" if flags.all() and (wet == 1).any() else "mm") if rain == "auto" else rain
+    if kind == "occurrence":
+        check("Rain", ~flags, lambda i: f"0 or 1 (rain='occurrence'), got {wet[i]:g}")
+    return kind
 
 
-def _is_leap_day(date: datetime.date) -> bool:
-    return (date.month, date.day) == (2, 29)
-
-
-def _start(dates: list[datetime.date] | None) -> tuple[int, int | None]:
+def _place_days(days: Day, dates: list[datetime.date] | None) -> tuple[Day, int, int | None]:
+    """Return consecutive days without 29 February, NaN where there is no row, and the first day and year."""
     if dates is None:
-        return 1, None
-    first = next(d for d in dates if not _is_leap_day(d))
-    return first.replace(year=2001).timetuple().tm_yday, first.year  # 2001 has no 29 February
-
-
-def _rain_kind(rain: np.ndarray) -> RainKind:
-    return "occurrence" if np.isin(rain, (0, 1)).all() and rain.any() else "mm"
+        return Day(*map(_frozen, days)), 1, None
+    kept = [i for i, date in enumerate(dates) if not is_leap_day(date)]
+    numbers = np.array([YEAR * dates[i].year + dates[i].replace(year=2001).timetuple().tm_yday for i in kept])
+    placed = np.full((len(days), numbers[-1] - numbers[0] + 1), np.nan)
+    placed[:, numbers - numbers[0]] = np.stack(days)[:, kept]
+    return Day(*map(_frozen, placed)), int(numbers[0] - 1) % YEAR + 1, dates[kept[0]].year
 
 
 def _frozen(values: np.ndarray) -> np.ndarray:
     out = values.astype(np.float32)
     out.setflags(write=False)
     return out
-
-
-def _from_csv(path: Path, name: str) -> tuple[list[str], Body]:
-    try:
-        lines = [line for line in csv.reader(io.StringIO(read_text(path, "utf-8-sig"))) if line]
-    except csv.Error as error:
-        raise ConfigError(f"{path}: expected a CSV file, got {error}") from None
-    if not lines:
-        raise ConfigError(f"{name}: expected a header and a row per day, got an empty file")
-    header, rows = [h.strip() for h in lines[0]], lines[1:]
-    if len(header) == 1 and (found := sorted(set(";\t|") & set(header[0]))):
-        raise ConfigError(f"{name}: expected commas between the cells, got {found[0]!r}; try saving with commas")
-    for i, row in enumerate(rows, 1):
-        if len(row) != len(header):
-            raise ConfigError(f"{name}: row {i}: expected {len(header)} cells, as in the header, got {len(row)}")
-    return header, [[row[j] for row in rows] for j in range(len(header))]
-
-
-def _from_frame(frame: Any) -> tuple[list[str], Body]:
-    header = [str(c) for c in frame.columns]
-    if len(set(header)) < len(header):  # _check_header will refuse it: a repeated name does not select a single column
-        return header, [[] for _ in header]
-    body = [list(frame[c]) for c in frame.columns]
-    index = getattr(frame, "index", None)
-    if index is not None and hasattr(index, "dayofyear") and "Date" not in header:
-        return [*header, "Date"], [*body, list(index)]
-    return header, body

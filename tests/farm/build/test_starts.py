@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from typing import Any, cast
 
 import jax
@@ -15,6 +16,8 @@ from harvestgym.farm.build.compile import build_text
 from harvestgym.farm.build.farm_writer import write_farm
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.entities.weather.generator import DRAWS
+from harvestgym.farm.schema import RulesSpec
+from harvestgym.farm.spelling import read_day
 from tests.farm.one_field import make_farm
 
 BARE = [("Weather", "lille"), ("Soil", "clay")]
@@ -145,3 +148,26 @@ def test_the_year_counts_new_years_and_may_be_given() -> None:
         years.append((int(state.day), int(state.year)))
         state = update(state)
     assert years == [(364, 5), (365, 5), (1, 6)]
+
+
+@pytest.mark.parametrize(
+    ("written", "days"),
+    [
+        (datetime.date(2024, 5, 1), [121]),
+        ("2024-05-01", [121]),
+        ("1 May", [121]),
+        (["May 1", "31 December", 5], [121, 365, 5]),
+        ("(1 May, 3 may)", [121, 122, 123]),
+        ("(30 Dec, 2 Jan)", [364, 365, 1, 2]),
+        ((datetime.date(2024, 2, 28), datetime.date(2024, 3, 1)), [59, 60]),
+    ],
+)
+def test_a_day_of_the_year_may_be_a_date(written: Any, days: list[int]) -> None:
+    given = RulesSpec.model_validate({"init": {"f": {"w": {"day": written}}}}).init["f"]["w"]["day"]
+    assert isinstance(given, list) and [read_day(day) for day in given] == days
+
+
+def test_a_farm_may_start_on_a_date_and_end_on_one() -> None:
+    model = bare({"Weather-0": {"day": "(1 May, 2 May)"}}, terminal_conditions="Weather-0.day >= '3 May'")
+    assert model.spec.rules.init["Field-0"]["Weather-0"]["day#int365"] == [121, 122]
+    assert float(model.params.stops[0]) == 123

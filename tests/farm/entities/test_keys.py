@@ -11,9 +11,10 @@ import pytest
 from harvestgym.core.pytree import iterate_metas
 from harvestgym.farm.build.compile import name_farm
 from harvestgym.farm.build.components import compile_field, load_kind
-from harvestgym.farm.engine.name_table import NameTable, resolve_spelling
+from harvestgym.farm.engine.name_table import NameTable
 from harvestgym.farm.entities.base import Entity
 from harvestgym.farm.schema import farm_spec
+from harvestgym.farm.spelling import resolve_spelling
 
 SETS = {
     "Weather": "montpellier", "Soil": "loam", "Plant": "bean", "Birds": "base_bird", "Weeds": "base_weed",

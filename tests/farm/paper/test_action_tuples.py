@@ -17,9 +17,12 @@ from harvestgym.farm import BasicFarmer, Facility, Farm, Fertilizer
 from harvestgym.farm.build.action_compiler import compile_actions
 from harvestgym.farm.engine.actions import ActionTable
 from harvestgym.farm.engine.farmers import Farmer
-from harvestgym.farm.engine.name_table import resolve_spelling
 from harvestgym.farm.engine.variables import EntitySlot, FieldSlots, number_repeats
-from harvestgym.farm.learn.action_wrappers import ScheduleActions
+from harvestgym.farm.learn.action_wrappers import BoxActions, ScheduleActions
+from harvestgym.farm.learn.map_orders import build_map_table
+from harvestgym.farm.policies.expert_rules import compile_rule
+from harvestgym.farm.schema import OrderRule
+from harvestgym.farm.spelling import resolve_spelling
 from harvestgym.gym.env import GymEnv
 from tests.farm import kinds
 from tests.farm.ponds import CUT, STAGE, WATER, assert_same, farm, look, pour
@@ -49,6 +52,7 @@ def tables(draw: st.DrawFn) -> ActionTable:
     """List the actions of one or two fields of kinds in any number, some left out by the rules, for some farmers."""
     fields: list[FieldSlots] = []
     allowed: dict[str, Any] = {}
+    farmers = [f"BasicFarmer-{i}" for i in range(draw(st.integers(1, 3)))]
     for f in range(draw(st.integers(1, 2))):
         shape = draw(st.integers(1, 3)), draw(st.integers(1, 3))
         of = draw(st.lists(st.sampled_from([kinds.Spring, kinds.Reed, Fertilizer, Facility]), min_size=1, max_size=4))
@@ -64,8 +68,9 @@ def tables(draw: st.DrawFn) -> ActionTable:
         for slot, action, limits in draw(st.lists(st.sampled_from(mine), min_size=1, unique_by=lambda one: one[:2])):
             some = {p.key: draw(st.lists(st.sampled_from(p.choices), min_size=1, unique=True))
                     for p in action.parameters if p.choices}  # fmt: skip
+            if draw(st.booleans()):
+                some["farmer"] = draw(st.lists(st.sampled_from(farmers), min_size=1, unique=True))
             allowed.setdefault(f"Field-{f}", {}).setdefault(slot.name, {})[action.name] = limits | some
-    farmers = [f"BasicFarmer-{i}" for i in range(draw(st.integers(1, 3)))]
     return compile_actions(farmers, fields, draw(st.sampled_from([None, allowed])))
 
 
@@ -168,6 +173,33 @@ def test_limits_hold_for_each_farmer() -> None:
     assert info["observation cost"] == 0.25 * 7
     info = game.farmgym_step([pour(0, 0), pour(0, 1), pour(1, 1, farmer=two)])[-1]
     assert info["refused"] == [pour(0, 1)] and info["accepted"].tolist() == [True, False, True]
+
+
+def test_an_action_may_belong_to_one_of_several_farmers() -> None:
+    """It is no member of the spaces for the others, and an expert gives it to the one who may do it."""
+    allowed = {"Field-0": {"Reed-0": {"cut": {"farmer": "farmer-1"}}, "Spring-0": {"pour": {"plot": ["(0, 0)"]}}}}
+    game = farm("po", farmers=[BasicFarmer(), BasicFarmer()], interventions=allowed, max_action_schedule_size=2)
+    model, cut = game.model, ("BasicFarmer-1", *CUT[1:])
+    assert model.actions.size == 1 + 2 * 11 + 1 and len(game.language.space) == 3
+    names = [order.row.action.name for order in model.actions.list_orders()[1:] if order]
+    assert names == ["pour"] * 11 + ["cut"] + ["pour"] * 11
+    with pytest.raises(ConfigError, match="cut: expected one of the farmers BasicFarmer-1, got 'BasicFarmer-0'"):
+        game.farmgymaction_to_gymaction([CUT])
+    assert game.gymaction_to_farmgymaction(game.farmgymaction_to_gymaction([cut])) == [cut]
+    assert model.spec.rules.interventions["Field-0"]["Reed-0"] == {"cut": {"farmer": ["BasicFarmer-1"]}}  # type: ignore[index]
+    rule = OrderRule.model_validate({"do": "Reed-0.cut"})
+    (number,) = compile_rule(model, rule, "expert")[2]
+    assert model.actions.write(model.actions.order(int(number)))[0] == "BasicFarmer-1"  # type: ignore[arg-type]
+    box = BoxActions(model)
+    each = [box.read(jnp.full(box.action_space.shape, x)) for x in (-0.4, 0.2, 0.9)]  # pyright: ignore[reportArgumentType]
+    assert [(int(orders.farmer[0]), int(orders.kind[0])) for orders in each] == [(0, 2), (1, 1), (1, 2)]
+    assert build_map_table(model).names == (
+        "stop", "BasicFarmer-0/Field-0/Spring-0/pour", "BasicFarmer-1/Field-0/Reed-0/cut",
+        "BasicFarmer-1/Field-0/Spring-0/pour",
+    )  # fmt: skip
+    for who, words in (("farmer-2", "expected a known farmer, got 'farmer-2'"), ([], "expected at least one farmer")):
+        with pytest.raises(ConfigError, match=words):
+            farm("po", interventions={"Field-0": {"Reed-0": {"cut": {"farmer": who}}}})
 
 
 def test_items_are_copies_of_plain_values() -> None:

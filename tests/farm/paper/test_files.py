@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import shutil
 from dataclasses import asdict
@@ -14,8 +15,10 @@ import pytest
 from typer.testing import CliRunner
 
 import harvestgym
+from harvestgym import registry
 from harvestgym.cli import app
 from harvestgym.core import yaml_io
+from harvestgym.core.config import read_extended
 from harvestgym.core.errors import ConfigError
 from harvestgym.farm.entities.weather.site import FOLDER
 from harvestgym.farm.family import CATALOGUE, from_yaml
@@ -43,6 +46,27 @@ def test_a_file_is_the_farm_that_it_says(folder: Path) -> None:
     assert mine == theirs, "the same structure"
     days = [env.params.fields[0].entities[0].sky.days for env in (mine, theirs)]  # pyright: ignore[reportAttributeAccessIssue]
     np.testing.assert_array_equal(*days)
+
+
+def test_a_file_may_extend_a_registered_id_in_other_spellings(folder: Path) -> None:
+    """Its own entries replace those of the id, also in another spelling."""
+    path = folder / "mine.yaml"
+    text = "extends: farm/bean-1x1-v1\nrules: {horizon: 50, init: {field-0: {weather-0: {day: 2024-05-01}}}}\n"
+    path.write_text(text + "scoring: {intervention_costs: {Field-0: {Plant-0: {harvesting: 0.5}}}}\n")
+    mine, theirs = (read_farm(each) for each in (path, CATALOGUE / "bean-1x1-v1.yaml"))
+    assert mine.fields == theirs.fields and mine.expert == theirs.expert
+    assert mine.rules.horizon == 50 and mine.scoring.intervention_costs == {"Field-0": {"Plant-0": {"harvest": 0.5}}}
+    (day,) = mine.rules.init["Field-0"]["Weather-0"].values()
+    assert day == [datetime.date(2024, 5, 1)] and theirs.rules.init["Field-0"]["Weather-0"].keys() == {"day#int365"}
+
+
+@pytest.mark.parametrize("id", ["fishing/logistic-v0", "forager/flowers-v1"])
+def test_files_of_other_families_may_extend_an_id(folder: Path, id: str) -> None:
+    path, family = folder / "mine.yaml", id.partition("/")[0]
+    path.write_text(f"extends: {id}\ndoc: mine\n")
+    assert harvestgym.spec(str(path)).family == family
+    what = {"fishing": "fishery"}.get(family, family)
+    assert read_extended(path, what) == yaml_io.read_file(registry.locate_file(id)) | {"doc": "mine"}
 
 
 def test_a_path_stands_wherever_an_id_does(folder: Path) -> None:
@@ -75,6 +99,11 @@ def test_show_explains_the_codes_of_labels() -> None:
         ("my.yaml", "fields: [1]", "my.yaml: 1 mistake\n  fields: expected a mapping {name: value}, got [1]"),
         ("my.yaml", "extends: [base]", "my.yaml > extends: expected a known farm, got ['base']; try 'base'"),
         ("my.yaml", "extends: bse", "my.yaml > extends: expected a known farm, got 'bse'; try 'base'"),
+        (
+            "my.yaml",
+            "extends: farm/bean-1x1-v0",
+            "my.yaml > extends: expected a known farm, got 'farm/bean-1x1-v0'",
+        ),
         ("my.yaml", "expert: []", "fields: expected a value, got nothing"),
     ],
 )

@@ -39,7 +39,7 @@ def test_values_and_calendar(write):
 
 def test_a_day_number_is_the_same_date_in_every_year(write):
     dates = [datetime.date(2012, 1, 1) + datetime.timedelta(days=i) for i in range(1461)]
-    table = read_table(write(*(f"{d},0,{d.month},0,50,{d.day},2" for d in dates)))
+    table = read_table(write(*(f"{d},0,{d.month},0,50,{d.day / 10},2" for d in dates)))
     assert len(table) == 4 * 365
     by_year = np.stack((table.days.t_max, table.days.wind)).reshape(2, 4, 365)
     assert (by_year == by_year[:, :1]).all()
@@ -54,9 +54,76 @@ def test_without_dates_the_first_row_is_1_january(write):
     assert (table.start_day, table.start_year) == (1, None)
 
 
-def test_other_columns_are_ignored_and_the_order_does_not_matter(write):
-    table = read_table(write("10,2.5,80,5,9,1,0.3", header="Clouds,U,RH,T,Tmax,Tmin,Rain"))
+def test_the_order_of_columns_does_not_matter_and_others_are_ignored_on_request_only(write):
+    path = write("10,2.5,80,5,9,1,0.3", header="Clouds,U,RH,T,Tmax,Tmin,Rain")
+    table = read_table(path, columns={"Clouds": "ignore"})
     assert float(table.days.t_max[0]) == 9 and float(table.days.wind[0]) == 2.5
+    with pytest.raises(ConfigError, match="expected a known column, got 'Clouds'.*columns={'Clouds': 'ignore'}"):
+        read_table(path)
+
+
+DATED = [
+    ("Date", "2012-02-28"), ("date", "2012/02/28"), ("time", "2012-02-28T00:00"), ("DATE", "20120228"),
+    ("timestamp", "2012-02-28 12:00:00"), ("day", "2012059"), ("Year-DOY", "2012-059"), ("YEAR,DOY", "2012,59"),
+    ("YEAR,MO,DY", "2012,2,28"), ("Year,Month,Day", "2012,02,28"), ("date", "12059"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("column", "cell"), DATED)
+def test_any_column_for_the_date(write, column, cell):
+    table = read_table(write(f"{cell},1,9,5,80,2,0.3", header=f"{column},Tmin,Tmax,T,RH,U,Rain"))
+    assert (table.start_day, table.start_year) == (59, 2012) and str(table.find_date(1)) == "2012-03-01"
+
+
+def test_a_column_that_counts_the_days_is_no_date(write):
+    rows = [f"{i},1,9,5,80,2,0.3" for i in (1, 2, 3)]
+    assert read_table(write(*rows, header="day,Tmin,Tmax,T,RH,U,Rain")).start_year is None
+    with pytest.raises(ConfigError, match="row 2, column 'day': expected 2, got 3; try a column with dates"):
+        read_table(write(rows[0], rows[2], header="day,Tmin,Tmax,T,RH,U,Rain"))
+
+
+def test_units_in_names_are_converted(write):
+    header = "time,Tmin (°F),Tmax [K],Tdew (C),U (km/h at 10 m),Rain (inch)"
+    table = read_table(write("2012-02-28,50,293.15,10,36,0.1", header=header))
+    found = [float(values[0]) for values in table.days]
+    assert found == pytest.approx([10, 20, 15, 100 * 1.2280 / ((1.2280 + 2.3383) / 2), 7.48, 2.54], rel=1e-3)
+    assert table.origins["U (km/h at 10 m)"] == "U km/h at 10 m"
+
+
+def make_year(**changes):
+    days = [datetime.date(2013, 1, 1) + datetime.timedelta(i) for i in range(365)]
+    frame = pd.DataFrame({"time": days, "Tmin": 5.0, "Tmax": 20.0, "T": 12.0, "RH": 60.0, "U": 2.0, "Rain": 1.5})
+    season = -np.cos(np.arange(365) / 58) * 8
+    frame[["Tmin", "Tmax", "T"]] += season[:, None]
+    frame["U"] += np.sin(np.arange(365))
+    for column, change in changes.items():
+        frame[column] = change(frame[column])
+    return frame
+
+
+UNITS = {
+    "fraction": {"RH": lambda v: v / 100}, "km/h": {"U": lambda v: v * 3.6}, "K": {"Tmin": lambda v: v + 273.15},
+    "degF": {"Tmax": lambda v: v * 1.8 + 32}, "0.1 degC": {"Tmax": lambda v: v * 10},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_another_unit_is_refused_with_the_cause_and_the_conversion(unit):
+    (column,), expected = UNITS[unit], read_table(make_year()).days
+    frame = make_year(**UNITS[unit])
+    with pytest.raises(ConfigError, match=f"probably in {unit}; try columns=") as caught:
+        read_table(frame)
+    said = f"columns={{'{column}': '{column} {unit}'}} to convert it"
+    assert said in str(caught.value)
+    for got, right in zip(read_table(frame, columns={column: f"{column} {unit}"}).days, expected, strict=True):
+        np.testing.assert_allclose(got, right, atol=1e-4)
+
+
+def test_a_unit_that_the_user_states_is_believed():
+    windy = make_year(U=lambda v: v + 6)
+    with pytest.raises(ConfigError, match="probably in km/h.*or 'U m/s' if it is correct"):
+        read_table(windy)
+    assert float(read_table(windy, columns={"U": "U m/s"}).days.wind.mean()) == pytest.approx(8, abs=0.1)
 
 
 def test_a_mean_rounded_past_an_end_is_put_on_it(write):
@@ -91,18 +158,23 @@ def test_a_data_frame_is_read_like_the_file(write):
 
 
 WRONG = [
-    (HEADER.replace("Rain", "Snow"), ROWS, "expected a column 'Rain' (mm/day, or 0/1), got Date"),
+    (HEADER.replace("Rain", "Snow"), ROWS, "expected a known column, got 'Snow'; try one of Date"),
+    (HEADER.replace(",Rain", ""), ("2013-01-01,1,9,5,80,2",), "expected a column 'Rain' (mm/day, or 0/1), got no"),
+    (HEADER.replace("T,", "Rain (mm),"), ROWS, "expected a column 'Rain' (mm/day, or 0/1), got several among Date"),
+    ("a,b,c", ROWS, "expected columns named Tmin, Tmax, T, RH, U, Rain"),
+    ("YEAR,DOY,MO,Tmin,Tmax,Rain", ("2013,1,1,1,9,5",), "expected one column with dates, or YEAR and DOY"),
     (HEADER.replace(",", ";"), ROWS, "expected commas between the cells, got ';'; try saving"),
-    (HEADER.replace("Tmax", "TMax"), ROWS, "U, Rain; try renaming 'TMax'"),
+    (HEADER.replace("Tmax", "TMax"), ROWS, "expected a known column, got 'TMax'; try 'Tmax'"),
     (HEADER.replace("RH", "Tmin"), ROWS, "expected column 'Tmin' once, got it twice"),
     (HEADER, (), "expected at least one row"),
     (HEADER, (ROWS[2],), "at least one day other than 29 February"),
-    (HEADER, (ROWS[0], ROWS[2]), "'Date': expected 2012-02-28 after 2012-02-27, got 2012-02-29"),
+    (HEADER, (ROWS[0], ROWS[3]), "got no Tmin, Tmax, T, RH, U, Rain on 1 of 3 days (2012-02-28); try fill=10"),
+    (HEADER, (ROWS[1], ROWS[0]), "'Date': expected a day after 2012-02-28, got 2012-02-27; try a row per day"),
     (HEADER, (ROWS[0], ROWS[0]), "after 2012-02-27, got 2012-02-27"),
-    (HEADER, ("27/02/2012,1,9,5,80,2,0",), "expected YYYY-MM-DD, got '27/02/2012'"),
+    (HEADER, ("27/02/2012,1,9,5,80,2,0",), "expected a date, YYYY-MM-DD, got '27/02/2012'"),
     (HEADER, ("2013-01-01,1,9,5,80,2",), "row 1: expected 7 cells, as in the header, got 6"),
-    (HEADER, ("2013-01-01,1,9,5,,2,0",), "row 1 (2013-01-01), column 'RH': expected a number"),
-    (HEADER, ("2013-01-01,1,9,5,nan,2,0",), "column 'RH': expected a number (%), got nothing"),
+    (HEADER, ("2013-01-01,1,9,5,,2,0",), "expected values on every day, got no RH on 1 of 1 days (2013-01-01)"),
+    (HEADER, ("2013-01-01,1,9,5,nan,2,0",), "no RH on 1 of 1 days"),
     (HEADER, ("2013-01-01,1,9,warm,80,2,0",), "column 'T': expected a number (degC), got 'warm'"),
     (HEADER, ("2013-01-01,9,1,5,80,2,0",), "column 'Tmin': expected at most Tmax (1), got 9; try"),
     (HEADER, ("2013-01-01,1,9,12,80,2,0",), "'T': expected between Tmin (1) and Tmax (9), got 12"),

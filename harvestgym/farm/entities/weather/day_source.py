@@ -26,6 +26,10 @@ class Replay:
     )  # fmt: skip
     start_day: jax.Array = par("start_day#int365", "day of the year of the first row", dtype="int", low=1, high=365)
     occurrence: bool = static("occurrence", "whether the table has only the occurrence of rain, not amounts")
+    year: jax.Array = par(
+        "year", "calendar year in which episodes start, counted from 0 in the table; -1 draws one", dtype="int", low=-1,
+        default=-1,
+    )  # fmt: skip
 
     def check(self) -> Iterator[str]:
         """Check that there is at least a year of days."""
@@ -35,10 +39,12 @@ class Replay:
             yield f"days: expected {expected}, got one of shape {shape}"
 
     def first(self, day: Any, draws: jax.Array) -> jax.Array:
-        """Return the memory before day `day` in a random year of the table; its first entry is the next row."""
+        """Return the memory before day `day` in the given or a random year; its first entry is the next row."""
         years = self.days.shape[0] // YEAR
         year = jnp.minimum((draws[0] * years).astype(jnp.int32), years - 1)
-        row = (jnp.asarray(day, jnp.int32) - self.start_day) % YEAR + YEAR * year
+        drawn = (jnp.asarray(day, jnp.int32) - self.start_day) % YEAR + YEAR * year
+        given = (1 - self.start_day) % YEAR + YEAR * self.year + jnp.asarray(day, jnp.int32) - 1
+        row = jnp.where(jnp.asarray(self.year) < 0, drawn, given)
         return jnp.zeros(MEMORY, jnp.float32).at[0].set(row)
 
     def next(self, memory: jax.Array, day: Any, draws: jax.Array) -> tuple[Day, jax.Array]:
@@ -63,5 +69,5 @@ def replay_table(table: WeatherTable) -> Replay:
             "`generate: true` to draw days from its climate"
         )
     days: Any = np.stack([np.asarray(v, np.float32) for v in table.days], axis=1)
-    start: Any = np.int32(table.start_day)
-    return Replay(days=days, start_day=start, occurrence=table.rain_kind == "occurrence")
+    start, year = np.int32(table.start_day), np.int32(-1)
+    return Replay(days=days, start_day=start, occurrence=table.rain_kind == "occurrence", year=year)  # pyright: ignore[reportArgumentType]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping
 from os import PathLike
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -25,7 +25,7 @@ from harvestgym.farm.entities.base import Board, Draws, Entity, Ledger, Place, p
 from harvestgym.farm.entities.drawing import DrawContext
 from harvestgym.farm.entities.messages import KMH, Air
 from harvestgym.farm.weather_data.normals import WET, measure_normals
-from harvestgym.farm.weather_data.table import YEAR, Day, read_table
+from harvestgym.farm.weather_data.table import YEAR, Day, RainOption, WeatherTable, read_table
 
 from . import drawing
 from .climate import compute_climate
@@ -73,7 +73,9 @@ class WeatherOptions(Strict):
     site: str | None = None
     table: Any = None
     years: list[StrictInt] | None = None
-    rain: Literal["auto", "mm", "occurrence"] = "auto"
+    rain: RainOption = "auto"
+    columns: dict[str, str] = {}
+    fill: StrictInt | None = Field(default=None, ge=0, le=365)
     generate: StrictBool = False
     station: float | None = Field(alias="station_altitude#m", default=None, ge=-430, le=8850)
     lookahead: StrictInt = Field(alias="forecast_lookahead#day", default=5, ge=1, le=30)
@@ -82,7 +84,7 @@ class WeatherOptions(Strict):
     @classmethod
     def _readable(cls, table: Any) -> Any:
         if not (table is None or isinstance(table, (str, PathLike)) or hasattr(table, "columns")):
-            raise ValueError("expected the path of a CSV file, or a data frame")
+            raise ValueError("expected the path of a weather file, or a data frame")
         return table
 
 
@@ -140,8 +142,9 @@ class Weather(Entity):
     def named(cls, which: str | Mapping[str, Any]) -> Weather:
         """Return a set from the file, possibly with changes.
 
-        A change is `site`, `table` (a CSV path or a DataFrame with the paper's columns), `years` to use only some of
-        its calendar years, `generate: true` to draw new days from the climate of a table, or any setting.
+        A change is `site`, `table` (a DataFrame or the path of a file, with `columns` and `fill` as in `read_table`),
+        `years` to use only some of its calendar years, `generate: true` to draw new days from the climate of a table,
+        or any setting.
         """
         name, data = choose_set(cls.file(), which, cls.__name__)
         where = f"Weather {which!r}" if isinstance(which, str) else f"Weather (extends {name})"
@@ -295,21 +298,36 @@ def _whole() -> Any:
     return create_model("Weather", __base__=(WeatherOptions, make_schema(Settings)))
 
 
+def load_table(own: WeatherOptions) -> WeatherTable | None:
+    """Return the table of days that a set replays or learns from, with all its years; None for monthly normals."""
+    if own.table is not None:
+        return read_table(own.table, own.rain, columns=own.columns, fill=own.fill)
+    return load_site(own.site).table if own.site is not None else None
+
+
+def load_recorded_years(which: str | Mapping[str, Any]) -> tuple[list[int] | None, str | None]:
+    """Return the calendar years of the recorded days that a set replays, None if it replays none, and its site."""
+    own = validate(_whole(), choose_set(Weather.file(), which, "Weather")[1], f"Weather {which!r}")
+    table = None if own.generate else load_table(own)
+    if table is None or not np.ptp(np.stack(table.days), axis=1).any():  # the same day throughout is no record
+        return None, None
+    return sorted(own.years or table.calendar_years), own.site if own.table is None else None
+
+
 def _sky(own: WeatherOptions, where: str) -> tuple[DaySource, Any, Any]:
     """Return the day source, the wind rose and the station altitude for a set."""
-    given, altitude = own.table, own.station
-    if given is None and own.site is None:
-        raise ConfigError(f"{where}: expected a `site` or a `table`, got neither")
+    if own.table is None and (own.site is None or own.columns or own.fill is not None):
+        raise ConfigError(f"{where}: expected a `table`, or a `site` without `columns` and `fill`, got no table")
     site: Site | None = load_site(own.site) if own.site is not None else None
     rose: Any = np.asarray(site.wind_rose if site else np.full(8, 1 / 8), np.float32)
-    if altitude is None:
-        altitude = site.about.altitude if site and site.about.altitude is not None else np.nan
-    table = read_table(given, rain=own.rain) if given is not None else site.table if site else None
+    table = load_table(own)
+    stated = (own.station, table.altitude if table else None, site.about.altitude if site else None)
+    altitude = np.float32(next((each for each in stated if each is not None and not np.isnan(each)), np.nan))
     if own.years is not None:
         if table is None:
             raise ConfigError(f"{where}: expected a site with a table of days for years {own.years}, got {own.site!r}")
         table = table.of_years(own.years)
     if table is not None and not own.generate:
-        return replay_table(table), rose, np.float32(altitude)
+        return replay_table(table), rose, altitude
     normals = site.normals if site and table is site.table else measure_normals(table.days, table.start_day)  # pyright: ignore
-    return compute_climate(normals), rose, np.float32(altitude)
+    return compute_climate(normals), rose, altitude

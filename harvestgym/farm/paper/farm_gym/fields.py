@@ -13,7 +13,7 @@ from harvestgym.farm.paper.farm_gym.report import Report
 from harvestgym.farm.public_names import KINDS
 from harvestgym.farm.schema import FieldSpec
 
-LIMITS = ("max_daily_interventions", "max_daily_observations")
+_LIMITS = ("max_daily_interventions", "max_daily_observations")
 
 
 def read_parts(
@@ -78,8 +78,8 @@ def _read_farmer(part: Mapping[str, Any], report: Report, where: str) -> Iterato
         return
     require(part, ("parameters",), where)
     limits = read_mapping(part["parameters"], f"{where} > parameters")
-    require(limits, LIMITS, f"{where} > parameters")
-    for key in limits.keys() - set(LIMITS):
+    require(limits, _LIMITS, f"{where} > parameters")
+    for key in limits.keys() - set(_LIMITS):
         report.lose(f"{where} > parameters > {key}")
     report.keep("farmers")
-    yield {"kind": "BasicFarmer"} | {key: limits[key] for key in LIMITS}
+    yield {"kind": "BasicFarmer"} | {key: limits[key] for key in _LIMITS}

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from harvestgym.core import yaml_io
-from harvestgym.core.config import merge, validate
+from harvestgym.core.config import validate
 from harvestgym.core.errors import ConfigError, check_name, locate_errors
 from harvestgym.farm.paper.farm_gym.fields import read_parts
 from harvestgym.farm.paper.farm_gym.names import DAY, FarmNames, read_mapping, read_terms, require
@@ -16,11 +16,11 @@ from harvestgym.farm.paper.farm_gym.orders import read_actions, write_missing_ac
 from harvestgym.farm.paper.farm_gym.report import Report
 from harvestgym.farm.paper.farm_gym.score import read_score
 from harvestgym.farm.paper.farm_gym.start import read_start, write_missing_start
-from harvestgym.farm.schema import FarmSpec, add_units, anchor, farm_spec, read_farm
+from harvestgym.farm.schema import FarmSpec, add_units, anchor, farm_spec, merge_farms, read_farm
 
-KEYS = ("Farm", "actions", "score", "initialization", "interaction_mode")
-DAY_PATH = {"field": "Field-0", "entity": "Weather-0", "variable": DAY}
-MODES = {"POMDP": "po", "AOMDP": "ao"}
+_KEYS = ("Farm", "actions", "score", "initialization", "interaction_mode")
+_DAY_PATH = {"field": "Field-0", "entity": "Weather-0", "variable": DAY}
+_MODES = {"POMDP": "po", "AOMDP": "ao"}
 
 
 def is_farm_gym(path: Path) -> bool:
@@ -35,7 +35,7 @@ def read_any_farm(path: Path, overrides: dict[str, Any] | None = None) -> FarmSp
         return read_farm(path, overrides)
     data, report = read_farm_gym(path)
     anchor(data, path.resolve().parent)
-    spec = farm_spec(merge(data, add_units(overrides or {})), path.name)
+    spec = farm_spec(merge_farms(data, add_units(overrides or {})), path.name)
     report.warn(path.parent)
     return spec
 
@@ -48,19 +48,19 @@ def read_farm_gym(path: Path) -> tuple[dict[str, Any], Report]:
     """
     report, name = Report(), path.name
     data = read_mapping(yaml_io.read_file(path), name)
-    require(data, KEYS, name)
-    check_name("mode", data["interaction_mode"], MODES, f"{name} > interaction_mode")
+    require(data, _KEYS, name)
+    check_name("mode", data["interaction_mode"], _MODES, f"{name} > interaction_mode")
     for key in data:
-        if key == "day_path" and data[key] == DAY_PATH:
+        if key == "day_path" and data[key] == _DAY_PATH:
             report.change(f"{name} > {key}", f"is left out, as the day is always Weather-0 {DAY}")
-        elif key not in KEYS:
+        elif key not in _KEYS:
             report.lose(f"{name} > {key}")
     fields, farmers = read_parts(data["Farm"], path.resolve().parent, report, f"{name} > Farm")
     farm = {
         "doc": f"Converted from {name} of Farm-Gym.",
         "fields": {f"Field-{i}": field for i, field in enumerate(fields)},
         "farmers": farmers,
-        "mode": MODES[data["interaction_mode"]],
+        "mode": _MODES[data["interaction_mode"]],
     }
     at_home = deepcopy(farm)
     anchor(at_home, path.resolve().parent)

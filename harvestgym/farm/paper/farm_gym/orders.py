@@ -8,7 +8,7 @@ from typing import Any
 from harvestgym.core.config import Strict, validate
 from harvestgym.core.errors import ConfigError
 from harvestgym.farm.engine.actions import BINS, DURATION
-from harvestgym.farm.engine.name_table import WHOLE, EntityKey, build_tree, parameter_keys
+from harvestgym.farm.engine.name_table import FARMER, WHOLE, EntityKey, build_tree, parameter_keys
 from harvestgym.farm.entities.base import Action, Parameter
 from harvestgym.farm.paper.farm_gym.names import FarmNames, read_mapping, read_terms, require
 from harvestgym.farm.paper.farm_gym.report import Report
@@ -16,9 +16,9 @@ from harvestgym.farm.paper.files import SIZE, by_entity, list_paths
 from harvestgym.farm.paper.observation_items import write_variable
 from harvestgym.farm.schema import Interval, ValueSpec
 
-BINS_KEY = "number_of_bins_to_discretize_continuous_actions"
-FREE = "Free"
-NO_ENTITY = "no such entity is on the farm"
+_BINS_KEY = "number_of_bins_to_discretize_continuous_actions"
+_FREE = "Free"
+_NO_ENTITY = "no such entity is on the farm"
 
 
 class _Limit(Strict):
@@ -31,7 +31,7 @@ def write_missing_actions(names: FarmNames) -> dict[str, Any]:
     mine = {at: missing["interventions"].get(slot.kind.__name__) for at, slot in names.table.slots.items()}
     tree = build_tree((at, actions) for at, actions in mine.items() if actions)
     interventions = dict.fromkeys(names.farmers, tree)
-    return {"params": {SIZE: 5}, "observations": {FREE: missing[FREE]}, "interventions": interventions}
+    return {"params": {SIZE: 5}, "observations": {_FREE: missing[_FREE]}, "interventions": interventions}
 
 
 def read_actions(data: Mapping[str, Any], names: FarmNames, report: Report, where: str) -> dict[str, Any]:
@@ -39,7 +39,7 @@ def read_actions(data: Mapping[str, Any], names: FarmNames, report: Report, wher
     require(data, ("params", "observations", "interventions"), where)
     params = read_mapping(data["params"], f"{where} > params")
     require(params, (SIZE,), f"{where} > params")
-    for key in [key for key in params if key != SIZE and (key, params[key]) != (BINS_KEY, BINS)]:
+    for key in [key for key in params if key != SIZE and (key, params[key]) != (_BINS_KEY, BINS)]:
         report.lose(f"{where} > params > {key}")
     return {
         SIZE: params[SIZE],
@@ -51,8 +51,8 @@ def read_actions(data: Mapping[str, Any], names: FarmNames, report: Report, wher
 def _read_observations(blocks: Any, names: FarmNames, report: Report, where: str) -> dict[str, Any]:
     out: dict[str, list[str]] = {}
     for farmer, tree in read_mapping(blocks, where).items():
-        path, key = f"{where} > {farmer}", "free_observations" if farmer == FREE else "observations"
-        if farmer not in (FREE, *names.farmers):
+        path, key = f"{where} > {farmer}", "free_observations" if farmer == _FREE else "observations"
+        if farmer not in (_FREE, *names.farmers):
             report.lose(path, "no such farmer is on the farm")
             continue
         texts = [text for at in _each_entity(tree, names, report, path) for text in _read_paths(*at, names, report)]
@@ -69,7 +69,7 @@ def _each_entity(
             if names.has(field, entity):
                 yield (field, entity), below, path
             else:
-                report.lose(path, NO_ENTITY)
+                report.lose(path, _NO_ENTITY)
 
 
 def _read_paths(
@@ -100,7 +100,7 @@ def _read_paths(
 
 
 def _read_interventions(blocks: Any, names: FarmNames, report: Report, where: str) -> dict[str, Any]:
-    """Return what any farmer may do, and note each intervention that not every farmer may do in the same way."""
+    """Return the interventions; farmers may have different ones, but with the same limits."""
     found: dict[tuple[str, str, str], dict[str, Any]] = {}
     for farmer, tree in read_mapping(blocks, where).items():
         if farmer not in names.farmers:
@@ -115,9 +115,15 @@ def _read_interventions(blocks: Any, names: FarmNames, report: Report, where: st
                     limits = _read_limits(action, {} if limits is None else limits, report, at)
                     found.setdefault((*entity, action.name), {})[farmer] = limits
     for at, by_farmer in found.items():
-        if len(by_farmer) < len(names.farmers) or len(set(map(str, by_farmer.values()))) > 1:
-            report.lose(" > ".join((where, next(iter(by_farmer)), *at)), "every farmer may do this here")
-    return build_tree((at, next(iter(by_farmer.values()))) for at, by_farmer in found.items())
+        if len(set(map(str, by_farmer.values()))) > 1:
+            report.lose(" > ".join((where, next(iter(by_farmer)), *at)), "every farmer has these limits here")
+    return build_tree((at, _add_farmers(by_farmer, names)) for at, by_farmer in found.items())
+
+
+def _add_farmers(by_farmer: Mapping[str, Any], names: FarmNames) -> dict[str, Any] | None:
+    """Return the limits of an intervention, with the farmers who may carry it out, unless all of them may."""
+    limits = next(iter(by_farmer.values()))
+    return limits if len(by_farmer) == len(names.farmers) else {FARMER: [*by_farmer], **(limits or {})}
 
 
 def _read_limits(action: Action, given: Any, report: Report, where: str) -> dict[str, Any] | None:

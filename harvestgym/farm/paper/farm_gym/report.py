@@ -1,4 +1,4 @@
-"""What a conversion kept, changed and lost."""
+"""The report of a conversion: entries that were kept, changed and lost."""
 
 from __future__ import annotations
 

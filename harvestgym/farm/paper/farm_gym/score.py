@@ -11,13 +11,13 @@ from harvestgym.farm.paper.farm_gym.names import FarmNames, read_mapping
 from harvestgym.farm.paper.farm_gym.report import Report
 from harvestgym.farm.paper.files import read_init
 
-GRAMS = 1000
+_GRAMS = 1000
 """Farm-Gym pays a harvest by the gram; here it is paid by the kilogram, so all other numbers are divided by this."""
 
-MIXES = ("reward-mix", "final-reward-mix")
-HARVEST = "weight_harvest"
+_MIXES = ("reward-mix", "final-reward-mix")
+_HARVEST = "weight_harvest"
 
-WEIGHTS = {
+_WEIGHTS = {
     ("reward-mix", "weight_stagetransition"): "stage",
     ("final-reward-mix", "weight_biodiversitycounts"): "bio",
     ("final-reward-mix", "weight_resourceadded"): "resource",
@@ -25,25 +25,25 @@ WEIGHTS = {
 }
 """The weights with a counterpart, by block and name."""
 
-COSTS = {"intervention-cost": "intervention_costs", "observation-cost": "observation_costs"}
+_COSTS = {"intervention-cost": "intervention_costs", "observation-cost": "observation_costs"}
 
 
 def read_score(
     data: Mapping[str, Any], interventions: Mapping[str, Any], names: FarmNames, report: Report, where: str
 ) -> dict[str, Any]:
     """Return the score of a farm with some interventions; a harvest is paid by the kilogram, with a weight up to 1."""
-    mixes = {block: read_mapping(data.get(block) or {}, f"{where} > {block}") for block in MIXES}
+    mixes = {block: read_mapping(data.get(block) or {}, f"{where} > {block}") for block in _MIXES}
     weights = {
         (block, name): _read_number(w, f"{where} > {block} > {name}")
         for block in mixes
         for name, w in mixes[block].items()
     }
-    unit = GRAMS * max(1, weights.get((MIXES[1], HARVEST), 0))
+    unit = _GRAMS * max(1, weights.get((_MIXES[1], _HARVEST), 0))
     report.change(where, f"rewards and costs are divided by {unit:g}, as a harvest is paid by the kilogram")
     out: dict[str, Any] = {"intervention_cost": 1 / unit, "observation_cost": 1 / unit, "stage": 0, "yield": 0}
-    for key in sorted(data.keys() - {*MIXES, *COSTS}):
+    for key in sorted(data.keys() - {*_MIXES, *_COSTS}):
         report.lose(f"{where} > {key}")
-    for block, key in COSTS.items():
+    for block, key in _COSTS.items():
         tree, path = read_init(data.get(block) or {}, f"{where} > {block}"), f"{where} > {block}"
         out[key] = _read_costs(tree, interventions if "intervention" in block else None, unit, names, report, path)
     for (block, name), weight in weights.items():
@@ -77,12 +77,12 @@ def _find(names: FarmNames, entity: EntityKey, key: str, allowed: Mapping[str, A
 
 def _read_weight(at: tuple[str, str], weight: float, report: Report, where: str) -> dict[str, Any]:
     """Return the entries of the score for a weight."""
-    if at == (MIXES[0], HARVEST) and weight > 0:
+    if at == (_MIXES[0], _HARVEST) and weight > 0:
         report.lose(where, "a harvest is paid on its day only, not on every later day, too")
-        return {"terms": {"harvest_today": {"kind": "Tally", "prices": {"harvest#kg": weight * GRAMS}}}}
-    if at in WEIGHTS and weight >= 0:
+        return {"terms": {"harvest_today": {"kind": "Tally", "prices": {"harvest#kg": weight * _GRAMS}}}}
+    if at in _WEIGHTS and weight >= 0:
         report.keep("weights of the score")
-        return {WEIGHTS[at]: weight * (GRAMS if at[1] == HARVEST else 1)}
+        return {_WEIGHTS[at]: weight * (_GRAMS if at[1] == _HARVEST else 1)}
     if weight:
         report.lose(where)
     return {}

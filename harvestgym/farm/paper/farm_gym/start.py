@@ -13,12 +13,12 @@ from harvestgym.farm.paper.farm_gym.names import DAY, FarmNames, read_mapping, r
 from harvestgym.farm.paper.farm_gym.report import Report
 from harvestgym.farm.paper.files import read_init
 
-LONGEST = 365
+_LONGEST = 365
 """Days of an episode: every stop on a day of the year is reached within them."""
 
-OPERATORS = (*SIGN_TEXTS, "ni", "not ni")
-FUNCTIONS = ("value", "sum", "mean")
-CONDITION = ("state_variable", "function", "operator", "ref_value")
+_OPERATORS = (*SIGN_TEXTS, "ni", "not ni")
+_FUNCTIONS = ("value", "sum", "mean")
+_CONDITION = ("state_variable", "function", "operator", "ref_value")
 TRUE_THERE = "cannot be computed; Farm-Gym counts it as true"
 
 
@@ -37,9 +37,9 @@ def read_start(data: Mapping[str, Any], names: FarmNames, report: Report, where:
     require(data, ("Initial", "Terminal"), where)
     stops = list(_read_stops(data["Terminal"], names, report, f"{where} > Terminal"))
     if not any(_ends_for_sure(stop) for stop in stops):
-        report.lose(f"{where} > Terminal", f"a game without end is truncated after {LONGEST} days here")
+        report.lose(f"{where} > Terminal", f"a game without end is truncated after {_LONGEST} days here")
     init = _read_values(data["Initial"], names, report, f"{where} > Initial")
-    return {"init": init, "terminal_conditions": stops, "horizon#day": LONGEST}
+    return {"init": init, "terminal_conditions": stops, "horizon#day": _LONGEST}
 
 
 def _ends_for_sure(stop: str) -> bool:
@@ -98,13 +98,13 @@ def _read_list(given: Any, where: str) -> list[Any]:
 def _read_stop(event: Any, names: FarmNames, report: Report, where: str) -> str:
     """Return a condition as text; nothing if Farm-Gym cannot compute it."""
     event = read_mapping(event, where)
-    require(event, CONDITION, where)
+    require(event, _CONDITION, where)
     path = event["state_variable"]
     if not isinstance(path, list) or len(path) != 4:
         raise ConfigError(f"{where} > state_variable: expected [field, entity, variable, path], got {path!r}")
     function, sign, value = event["function"], event["operator"], event["ref_value"]
-    check_name("function", function, FUNCTIONS, f"{where} > function")
-    check_name("operator", sign, OPERATORS, f"{where} > operator")
+    check_name("function", function, _FUNCTIONS, f"{where} > function")
+    check_name("operator", sign, _OPERATORS, f"{where} > operator")
     field, entity, key = map(str, path[:3])
     found = names.find((field, entity), key) if names.has(field, entity) else []
     if len(found) != 1 or sign not in SIGN_TEXTS or not _is_computable(found[0], function, sign):

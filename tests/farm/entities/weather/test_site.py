@@ -82,7 +82,7 @@ def test_the_nearest_site_is_offered():
         ("", "expected exactly one of table, normals and constant, got none"),
         ("tabel: x.csv", "tabel: expected a known key, got 'tabel'; try 'table'"),
         ("constant: {Tmin: 9, Tmax: 5, T: 7, RH: 50, U: 1, Rain: 0}", "'Tmin': expected at most Tmax (5), got 9"),
-        ("constant: {Tmin: 9, Tmax: 12, T: 10, humidity: 50, U: 1, Rain: 0}", "expected a column 'RH'"),
+        ("constant: {Tmin: 9, Tmax: 12, T: 10, humidity: 50, U: 1, Rain: 0}", "a known column, got 'humidity'"),
         ("normals: {t_min: [1, 2]}", "normals > t_min"),
     ],
 )

@@ -185,11 +185,16 @@ def test_it_is_made_and_played_wherever_a_farm_is(tmp_path: Path) -> None:
     assert yaml.safe_load(path.read_text(encoding="utf-8"))["interaction_mode"] == "POMDP", "left as it was"
 
 
-def test_what_only_one_farmer_may_do_is_told(tmp_path: Path) -> None:
+def test_farmers_may_have_interventions_of_their_own(tmp_path: Path) -> None:
     second = FARM.replace("day_path", "  Farmer-1:\n    type: basic\n    parameters: {max_daily_interventions: 1, "
                           "max_daily_observations: 1}\nday_path")  # fmt: skip
-    both = ACTIONS + "  BasicFarmer-1:\n    Field-0:\n      Plant-0:\n        harvest:\n"
+    both = ACTIONS + (
+        "  BasicFarmer-1:\n    Field-0:\n      Plant-0:\n        harvest:\n"
+        "      Soil-0:\n        water_discrete: {amount#L: [1]}\n"
+    )
     data, report = read_farm_gym(write_folder(tmp_path, second, actions=both))
-    assert len(data["farmers"]) == 2 and data["rules"]["interventions"]["Field-0"]["Plant-0"] == {"harvest": None}
-    told = [line for line in report.lost if line.endswith("every farmer may do this here")]
-    assert [line.split(" > ")[-1].partition(":")[0] for line in told] == ["watering_discrete", "scatter"]
+    allowed = data["rules"]["interventions"]["Field-0"]
+    assert len(data["farmers"]) == 2 and allowed["Plant-0"] == {"harvest": None}
+    assert allowed["Cide-0"]["scatter"]["farmer"] == ["BasicFarmer-0"]
+    lost = [line for line in report.lost if line.endswith("every farmer has these limits here")]
+    assert [line.split(" > ")[-1].partition(":")[0] for line in lost] == ["watering_discrete"]

@@ -1,0 +1,65 @@
+"""Commands for weather files: `weather show` and `weather get`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from harvestgym.core.errors import ConfigError, check_extras
+
+from .console import print_table
+
+group = typer.Typer(no_args_is_help=True, help="Show or convert a weather file, or download a public record.")
+
+
+@group.command("show")
+def show_weather(
+    file: Annotated[Path, typer.Argument(help="a weather file in any known format (docs/weather.md)")],
+    column: Annotated[list[str], typer.Option(help="meaning of a column, such as wind='U km/h at 10 m'")] = [],  # noqa: B006
+    rain: Annotated[str, typer.Option(help="rain in mm, occurrence (0/1), or auto")] = "auto",
+    fill: Annotated[int | None, typer.Option(min=0, max=365, help="estimate up to this many days a year")] = None,
+    picture: Annotated[Path | None, typer.Option(help="picture to write, *.png; needs the extra `plot`")] = None,
+    out: Annotated[Path | None, typer.Option(help="table to write with our columns, *.csv; never overwrites")] = None,
+) -> None:
+    """Report the format, period, gaps and ranges of a weather file."""
+    from harvestgym.evaluate.export import check_new
+    from harvestgym.farm.weather_data import report, table
+
+    if wrong := [each for each in column if "=" not in each]:
+        raise ConfigError(f"--column: expected NAME=MEANING, got {wrong[0]!r}; try wind='U km/h at 10 m'")
+    record = table.read_record(file, rain, columns=dict(each.split("=", 1) for each in column))  # pyright: ignore
+    notes = list(report.list_notes(record))
+    if fill is not None:
+        record = table.fill_record(record, fill)
+        notes.append("filled: the table above has estimates for the gaps of its years")
+    print_table(report.summarise_record(record))
+    typer.echo("\n".join(notes))
+    if picture is not None:
+        check_extras("--picture", plot="matplotlib")
+        from harvestgym.render.figure import draw_figure
+
+        draw_figure(list(report.make_charts(record)), "row", 1, record.name).savefig(picture, dpi=110)
+    if out is not None:
+        check_new(out)
+        report.write_table(record, out)
+
+
+@group.command("get")
+def get_weather(
+    name: Annotated[str, typer.Argument(help="name of the record; without it, all names are listed")] = "",
+    folder: Annotated[Path, typer.Option(help="folder for the file")] = Path(),
+) -> None:
+    """Download a public weather record and print its licence; needs the extra `download`. Never overwrites."""
+    from harvestgym.evaluate.export import check_folder
+    from harvestgym.farm.weather_data.records import download_record, list_records
+
+    if not name:
+        typer.echo("\n".join(f"{each}  {of.about}" for each, of in list_records().items()))
+        return
+    check_folder("--folder", folder)
+    path = download_record(name, folder)
+    record = list_records()[name]
+    typer.echo(f"{path}: {record.about}; licence: {record.licence}")
+    typer.echo(f"use it as [Weather, {{extends: base, {record.settings}}}]")

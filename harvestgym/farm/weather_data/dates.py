@@ -1,0 +1,88 @@
+"""Dates of the rows of a weather file, in one column or in several."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from harvestgym.core.errors import ConfigError
+
+DATES = {"date", "time", "datetime", "timestamp", "day", "year-doy", "yrday"}
+PARTS = {"year": "year", "yr": "year", "month": "month", "mo": "month", "day": "day", "dy": "day", "doy": "doy"}
+"""Names of columns, in small letters, with dates and with parts of dates."""
+
+CENTURY = 35
+"""Last year of two digits in this century, as in DSSAT."""
+
+LONGEST_GAP = 36525
+"""Number of days between two rows from which a date is a mistake."""
+
+
+def is_date(column: str) -> bool:
+    """Return whether a column contains dates or parts of dates, by its name."""
+    return column.lower() in DATES | set(PARTS)
+
+
+def is_leap_day(date: datetime.date) -> bool:
+    """Return whether a date is 29 February, which the farm's year does not have."""
+    return (date.month, date.day) == (2, 29)
+
+
+def read_dates(name: str, cells: Mapping[str, Sequence[Any]]) -> list[datetime.date] | None:
+    """Return the dates of the rows, in order; None if there are none or if a column `Day` only counts the rows."""
+    if not cells:
+        return None
+    if len(cells) == 1 and all(re.fullmatch(r"\d{1,4}", str(cell).strip()) for cell in next(iter(cells.values()))):
+        return _check_count(name, next(iter(cells.items())))
+    dates: list[datetime.date] = []
+    for i, text in enumerate(_join_parts(name, cells), 1):
+        place = f"{name}: row {i}, column {' '.join(map(repr, cells))}"
+        date = _parse_date(text)
+        if date is None:
+            raise ConfigError(
+                f"{place}: expected a date, YYYY-MM-DD, got {text!r}; try another form, or removing the row"
+            )
+        if dates and not 0 < (date - dates[-1]).days < LONGEST_GAP:
+            raise ConfigError(f"{place}: expected a day after {dates[-1]}, got {date}; try a row per day, in order")
+        dates.append(date)
+    return dates
+
+
+def _check_count(name: str, column: tuple[str, Sequence[Any]]) -> None:
+    """Raise ConfigError unless the cells count the rows from 0 or 1."""
+    numbers = np.array([int(cell) for cell in column[1]])
+    expected = min(numbers[0], 1) + np.arange(len(numbers))
+    for i in np.flatnonzero(numbers != expected)[:1]:
+        got = f"expected {expected[i]}, got {numbers[i]}; try a column with dates, YYYY-MM-DD"
+        raise ConfigError(f"{name}: row {i + 1}, column {column[0]!r}: {got}")
+
+
+def _join_parts(name: str, cells: Mapping[str, Sequence[Any]]) -> Iterator[str]:
+    """Yield a text such as 2012-02-28 or 2012-059 for each row."""
+    parts = {PARTS.get(column.lower(), "date"): [str(cell).strip() for cell in of] for column, of in cells.items()}
+    if len(cells) == 1:
+        return iter(next(iter(parts.values())))
+    if {"year", "doy"} == set(parts):
+        return (f"{year}-{day:0>3}" for year, day in zip(parts["year"], parts["doy"], strict=True))
+    if {"year", "month", "day"} == set(parts) and len(cells) == 3:
+        return (f"{y}-{m:0>2}-{d:0>2}" for y, m, d in zip(parts["year"], parts["month"], parts["day"], strict=True))
+    expected = "expected one column with dates, or YEAR and DOY, or YEAR, MO and DY"
+    raise ConfigError(f"{name}: {expected}, got {', '.join(cells)}; try removing one, or columns={{name: 'ignore'}}")
+
+
+def _parse_date(text: str) -> datetime.date | None:
+    """Return the date in YYYY-MM-DD, YYYYMMDD, YYYY-DDD, YYYYDDD or YYDDD, where DDD is a day of the year."""
+    try:
+        if found := re.fullmatch(r"(\d{4})([-/]?)(\d\d)\2(\d\d)(?:[T ].*)?", text):
+            return datetime.date(int(found[1]), int(found[3]), int(found[4]))
+        if found := re.fullmatch(r"(\d{4}|\d\d)-?(\d{3})", text):
+            year = int(found[1]) + (0 if len(found[1]) == 4 else 2000 if int(found[1]) <= CENTURY else 1900)
+            date = datetime.date(year, 1, 1) + datetime.timedelta(int(found[2]) - 1)
+            return date if date.year == year else None
+    except (ValueError, OverflowError):
+        pass
+    return None

@@ -1,0 +1,66 @@
+"""Quantities computed from others, gaps in a record, and estimates that fill them, as FAO-56 recommends."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from .units import QUANTITIES
+
+USUAL_WIND = 2.0
+"""Wind in m/s at 2 m for a station without a record (FAO-56, chapter 3: the mean of over 2000 stations)."""
+
+
+def derive_quantities(found: Mapping[str, np.ndarray]) -> tuple[np.ndarray, ...]:
+    """Return Tmin, Tmax, T, RH, U and Rain; NaN where they are neither measured nor follow from other quantities.
+
+    T is the mean of the extremes (FAO-56 eq. 9). RH is the mean of its extremes, or follows from the dew point or the
+    vapour pressure (eqs. 14 and 12).
+    """
+    of = dict.fromkeys(QUANTITIES, np.full_like(found["Tmin"], np.nan)) | dict(found)
+    low, high, humidity = of["Tmin"], of["Tmax"], of["RH"]
+    pressures = (compute_humidity(each, low, high) for each in (vapour_pressure(of["Tdew"]), of["VAP"]))
+    for other in ((of["RHmax"] + of["RHmin"]) / 2, *pressures):
+        humidity = np.where(np.isnan(humidity), other, humidity)
+    return low, high, np.where(np.isnan(of["T"]), (low + high) / 2, of["T"]), humidity, of["U"], of["Rain"]
+
+
+def compute_humidity(pressure: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """Return the relative humidity, in %, of air with this vapour pressure, in kPa, on a day with these extremes."""
+    return np.minimum(200 * pressure / (vapour_pressure(low) + vapour_pressure(high)), 100)
+
+
+def vapour_pressure(temperature: np.ndarray) -> np.ndarray:
+    """Return the saturation vapour pressure, in kPa (FAO-56 eq. 11)."""
+    return 0.6108 * np.exp(17.27 * temperature / (temperature + 237.3))
+
+
+def fill_days(days: np.ndarray, start: int) -> np.ndarray:
+    """Fill the missing values of (6, n) days, the first of which is day `start` of a year.
+
+    Temperatures are interpolated. A day without a value of rain is dry. Humidity is estimated with Tmin as the dew
+    point (eq. 48). Wind is the mean of the month, or `USUAL_WIND` without a record.
+    """
+    low, high, mean, humidity, wind, rain = days
+    both = np.isnan(low) | np.isnan(high)
+    low, high = (_interpolate(np.where(both, np.nan, values)) for values in (low, high))
+    mean = np.where(np.isnan(mean) | both, (low + high) / 2, mean)
+    humidity = np.where(np.isnan(humidity), compute_humidity(vapour_pressure(low), low, high), humidity)
+    month = (start - 1 + np.arange(len(rain))) % 365 * 12 // 365
+    means = [of[~np.isnan(of)] for of in (wind[month == m] for m in range(12))]
+    usual = np.array([of.mean() if len(of) else USUAL_WIND for of in means])[month]
+    return np.stack([low, high, mean, humidity, np.where(np.isnan(wind), usual, wind), np.nan_to_num(rain)])
+
+
+def _interpolate(values: np.ndarray) -> np.ndarray:
+    known = np.flatnonzero(~np.isnan(values))
+    return np.interp(np.arange(len(values)), known, values[known])
+
+
+def longest_run(years: list[int]) -> list[int]:
+    """Return the longest run of consecutive years; of two equally long runs, the later one."""
+    runs: list[list[int]] = [[]]
+    for year in years:
+        runs.append([*runs[-1], year] if year - 1 in runs[-1][-1:] else [year])
+    return max(reversed(runs), key=len)

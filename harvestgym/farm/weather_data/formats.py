@@ -1,0 +1,187 @@
+"""Formats of weather files, recognised by their content: where the column names stand, and what each name means."""
+
+from __future__ import annotations
+
+import csv
+import datetime
+import gzip
+import io
+import json
+import re
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from harvestgym.core.errors import ConfigError
+from harvestgym.core.yaml_io import read_text
+
+from .units import KNOWN, QUANTITIES
+
+Cells = dict[str, Sequence[Any]]
+
+
+class Sheet(NamedTuple):
+    """The cells of a weather file by column.
+
+    Attributes:
+        format: the name of its format.
+        columns: the meaning of each known column name, as in `units.parse_meaning`, or "ignore".
+        missing: the number that stands for a missing value.
+        altitude: altitude of the station in m; NaN if unknown.
+    """
+
+    format: str
+    cells: Cells
+    columns: Mapping[str, str]
+    missing: float = np.nan
+    altitude: float = np.nan
+
+
+def _split_table(name: str, text: str) -> Cells:
+    """Split a table with column names in its first line, separated by commas or blanks."""
+    lines = [line for line in text.splitlines() if line.strip() and line[0] not in "!*"]
+    try:
+        rows = list(csv.reader(lines)) if "," in lines[0] else [line.lstrip("@").split() for line in lines]
+    except csv.Error as error:
+        raise ConfigError(f"{name}: expected a CSV file, got {error}") from None
+    header = [cell.strip() for cell in rows[0]]
+    if len(header) == 1 and (found := sorted(set(";\t|") & set(lines[0]))):
+        raise ConfigError(f"{name}: expected commas between the cells, got {found[0]!r}; try saving with commas")
+    check_names(name, header)
+    for i, row in enumerate(rows[1:], 1):
+        if len(row) != len(header):
+            raise ConfigError(f"{name}: row {i}: expected {len(header)} cells, as in the header, got {len(row)}")
+    return {column: [row[j] for row in rows[1:]] for j, column in enumerate(header)}
+
+
+def check_names(name: str, header: Sequence[str]) -> None:
+    """Raise ConfigError for a column name that occurs twice."""
+    for twice in sorted({cell for cell in header if list(header).count(cell) > 1}):
+        raise ConfigError(f"{name}: expected column {twice!r} once, got it twice; try keeping one")
+
+
+def _split_station(name: str, text: str) -> Cells:
+    """Split a GHCN-Daily file into a column per element; values that failed a quality check are left out."""
+    read = _read_daily if re.match(r"[^,\n]*,", text) else _read_monthly
+    found: dict[str, dict[str, float]] = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        try:
+            for element, date, value in read(line):
+                found.setdefault(element, {})[str(date)] = value
+        except ValueError:
+            raise ConfigError(f"{name}: line {number}: expected a line of GHCN-Daily, got {line[:30]!r}; try the file "
+                              "as NOAA has it") from None  # fmt: skip
+    dates = sorted(set().union(*(found.get(element, {}) for element in ("TMIN", "TMAX", "PRCP"))))
+    return {"DATE": dates} | {e: [of_date.get(date, "") for date in dates] for e, of_date in found.items()}
+
+
+def _read_monthly(line: str) -> Iterator[tuple[str, datetime.date, float]]:
+    """Yield element, date and value of ID, year, month, element, 31 values with three flags each."""
+    line = line.ljust(269)
+    for day, at in enumerate(range(21, 269, 8), 1):
+        value, quality = int(line[at : at + 5]), line[at + 6]
+        if value != -9999 and quality == " ":
+            yield line[17:21], datetime.date(int(line[11:15]), int(line[15:17]), day), value
+
+
+def _read_daily(line: str) -> Iterator[tuple[str, datetime.date, float]]:
+    """Yield element, date and value of ID, date, element, value, three flags, hour."""
+    _, day, element, value, _, quality, *_ = line.split(",")
+    if not quality:
+        yield element, datetime.datetime.strptime(day, "%Y%m%d").date(), float(value)
+
+
+class Format(NamedTuple):
+    """A format of weather files, as described at the top of `formats.yaml`."""
+
+    header: str
+    columns: Mapping[str, str]
+    missing: float = np.nan
+    altitude: str = ""
+    height: str = ""
+    layout: str = "table"
+
+
+FORMATS: Mapping[str, Format] = {name: Format(**of) for name, of in KNOWN["formats"].items()}
+
+OWN = {name: name for name in QUANTITIES}
+"""The columns of our own tables; any other column is an error."""
+
+
+def read_sheet(source: Any, name: str) -> Sheet:
+    """Read the path of a file in one of `FORMATS` or of a CSV file with our own columns, or a data frame."""
+    if hasattr(source, "columns"):
+        return _read_frame(source, name)
+    text = _read_file(Path(source))
+    text = _join_json(name, text) if text.lstrip().startswith("{") else text
+    if not text.strip():
+        raise ConfigError(f"{name}: expected a header and a row per day, got an empty file")
+    for kind, format in FORMATS.items():
+        if found := re.search(format.header, text, re.MULTILINE):
+            return _read_known(kind, format, name, text[: found.start()], text[found.start() :])
+    line = text.strip().partition("\n")[0]
+    if not set(re.findall(r"\w+", line)) & set(OWN):
+        expected = f"expected columns named {', '.join(OWN)}, or a file of {', '.join(FORMATS)}"
+        raise ConfigError(f"{name}: {expected}, got {line[:60]!r}; try renaming the columns in the first line")
+    return Sheet("", _split_table(name, text), OWN)
+
+
+def _read_known(kind: str, format: Format, name: str, above: str, text: str) -> Sheet:
+    about = [_find_number(pattern, above) for pattern in (format.altitude, format.height)]
+    altitude, height = (np.nan if value == format.missing else value for value in about)
+    at = f" at {height:g} m" if height > 0 else ""
+    columns = {column: meaning + at * meaning.startswith("U") for column, meaning in format.columns.items()}
+    split = _split_station if format.layout == "station" else _split_table
+    return Sheet(kind, split(name, text), columns, format.missing, altitude)
+
+
+def _find_number(pattern: str, text: str) -> float:
+    found = re.search(pattern, text, re.MULTILINE) if pattern else None
+    try:
+        return float(found[1]) if found else np.nan
+    except ValueError:
+        return np.nan
+
+
+def _read_file(path: Path) -> str:
+    """Return the text of a file, which may be compressed with gzip."""
+    raw = path.read_bytes() if path.is_file() else b""
+    if raw[:2] != b"\x1f\x8b":
+        return read_text(path, "utf-8-sig")
+    try:
+        return gzip.decompress(raw).decode()
+    except (EOFError, OSError, zlib.error, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: expected text compressed with gzip, got {error}") from None
+
+
+def _join_json(name: str, text: str) -> str:
+    """Rewrite the JSON of NASA POWER or Open-Meteo as their CSV, with the units in the column names."""
+    try:
+        data = json.loads(text)
+        if "daily" in data:
+            units, above = data["daily_units"], f"latitude,longitude,elevation\n0,0,{data.get('elevation')}\n"
+            columns = {"time": data["daily"]["time"]} | data["daily"]
+        else:
+            units = {key: of.get("units", "") for key, of in data.get("parameters", {}).items()}
+            found, above = data["properties"]["parameter"], f"region = {data['geometry']['coordinates'][2]} meters\n"
+            dates = sorted(set().union(*found.values()))
+            columns = {"DATE": dates} | {key: [of.get(date) for date in dates] for key, of in found.items()}
+        names = [f"{key} ({units[key]})" if units.get(key) and i else key for i, key in enumerate(columns)]
+        rows = zip(*columns.values(), strict=True)
+        out = io.StringIO()
+        csv.writer(out, lineterminator="\n").writerows([names, *rows])
+        return above + out.getvalue()
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+        raise ConfigError(f"{name}: expected daily values of NASA POWER or Open-Meteo in JSON, got {error!r}") from None
+
+
+def _read_frame(frame: Any, name: str) -> Sheet:
+    header = [str(c) for c in frame.columns]
+    check_names(name, header)
+    cells: Cells = {column: list(frame[c]) for column, c in zip(header, frame.columns, strict=True)}
+    if hasattr(getattr(frame, "index", None), "dayofyear"):
+        cells = {"Date": list(frame.index)} | cells
+    return Sheet("", cells, OWN)

@@ -1,0 +1,45 @@
+"""Public weather records to download: where they are, their checksums and their licences (`records.yaml`)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+from harvestgym.core.errors import ConfigError, check_extras, check_name
+from harvestgym.core.yaml_io import read_file
+
+FILE = Path(__file__).with_name("records.yaml")
+
+
+class Record(NamedTuple):
+    """A record in `records.yaml`; `settings` are those of a Weather set that uses the file."""
+
+    path: str
+    sha256: str
+    about: str
+    licence: str
+    settings: str
+
+
+def list_records() -> dict[str, Record]:
+    """List the known records by name."""
+    return {name: Record(**of) for name, of in read_file(FILE)["records"].items()}
+
+
+def download_record(name: str, folder: Path, base_url: str = "") -> Path:
+    """Download a record into a folder, by default from its source, and return its path; needs the extra `download`.
+
+    Raises ConfigError if the record is unknown or cannot be reached, or if its content has changed; nothing is written.
+    """
+    check_name("record", name, list_records())
+    check_extras("weather record", download="pooch")
+    import pooch
+
+    record, url = list_records()[name], base_url or read_file(FILE)["url"]
+    file = folder / f"{name}{Path(record.path).suffix}"
+    if file.exists():
+        raise ConfigError(f"{file}: expected a new file, got an existing one; try another folder")
+    try:
+        return Path(pooch.retrieve(url + record.path, f"sha256:{record.sha256}", file.name, folder))
+    except (ValueError, OSError) as error:  # another checksum, or no answer
+        raise ConfigError(f"{name}: expected the record at {url}{record.path}, got {error}; try later") from None

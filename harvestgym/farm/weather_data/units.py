@@ -1,0 +1,102 @@
+"""Columns of weather files: quantities and their ranges, units and their conversion, and the likely unit of numbers."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from harvestgym.core.errors import ConfigError, check_name
+from harvestgym.core.yaml_io import read_file
+
+
+class Column(NamedTuple):
+    """A quantity in a weather file: its name, its unit in this package and its range on Earth."""
+
+    name: str
+    unit: str
+    low: float
+    high: float
+    about: str = ""
+
+
+COLUMNS = (
+    Column("Tmin", "degC", -90, 60),
+    Column("Tmax", "degC", -90, 60),
+    Column("T", "degC", -90, 60),
+    Column("RH", "%", 0, 100),
+    Column("U", "m/s", 0, 115, ", daily mean at 2 m"),
+    Column("Rain", "mm", 0, 1900, "/day, or 0/1"),
+)
+"""The columns of a weather table, in the order of `Day`."""
+
+OTHERS = (
+    Column("RHmax", "%", 0, 100),
+    Column("RHmin", "%", 0, 100),
+    Column("Tdew", "degC", -100, 60),
+    Column("VAP", "kPa", 0, 20),
+)
+QUANTITIES = {column.name: column for column in (*COLUMNS, *OTHERS)}
+"""All quantities that are read: the columns, and those from which T and RH are computed."""
+
+FILE = Path(__file__).with_name("formats.yaml")
+KNOWN: Mapping[str, Any] = read_file(FILE)
+UNITS: Mapping[str, Mapping[str, Sequence[float]]] = KNOWN["units"]
+"""Factor and offset of each unit, by the unit of the quantity."""
+
+IGNORE = "ignore"
+MEANING = re.compile(r"(\w+)(?: (?!at )(.+?))?(?: at (\d+\.?\d*) m)?")
+
+
+class Meaning(NamedTuple):
+    """The quantity in a column, its unit there, and the height of a wind in m."""
+
+    quantity: Column
+    unit: str
+    height: float
+
+    def __str__(self) -> str:
+        """Return the meaning as it is written in files."""
+        return f"{self.quantity.name} {self.unit}" + f" at {self.height:g} m" * (self.height != 2)
+
+    def convert(self, values: np.ndarray) -> np.ndarray:
+        """Convert to the unit of the quantity, and wind to a height of 2 m."""
+        factor, offset = UNITS[self.quantity.unit][self.unit]
+        return (values * factor + offset) * (1 if self.height == 2 else wind_at_2m(1.0, self.height))
+
+
+def parse_meaning(text: str, where: str, unit: str = "") -> Meaning:
+    """Read a meaning such as `U km/h at 10 m`; `unit` replaces its unit. ConfigError if it is unknown."""
+    found = MEANING.fullmatch(text.strip())
+    check_name("quantity", found[1] if found else text, QUANTITIES, where)
+    assert found is not None
+    stated = MEANING.fullmatch(f"{found[1]} {unit}".strip()) or found
+    quantity, unit = QUANTITIES[found[1]], stated[2] or found[2]
+    unit, height = KNOWN["spellings"].get(unit, unit) or quantity.unit, float(stated[3] or found[3] or 2)
+    check_name(f"unit of {quantity.name}", unit, UNITS[quantity.unit], where)
+    if not 0.5 <= height <= 200:
+        raise ConfigError(f"{where}: expected a wind between 0.5 and 200 m above the ground, got {text!r}")
+    return Meaning(quantity, unit, height)
+
+
+def wind_at_2m(speed: Any, height: float) -> Any:
+    """Return the wind speed at 2 m, given a `speed` measured `height` m above short grass (FAO-56 eq. 47)."""
+    return speed * (4.87 / math.log(67.8 * height - 5.42))
+
+
+def guess_unit(quantity: Column, values: np.ndarray) -> str:
+    """Return the unit that numbers, stated in the unit of their quantity, probably have."""
+    values = values[np.isfinite(values)]
+    if not values.size:
+        return quantity.unit
+    low, middle, high = np.percentile(values, [2, 50, 98])
+    likely = {
+        "degC": [(low > 200 and high - low < 75, "K"), (high > 140, "0.1 degC"), (high > 60 or middle > 40, "degF")],
+        "%": [(0 < values.max() <= 1, "fraction")],
+        "m/s": [(middle > 5.5 or high > 10, "km/h")],
+    }
+    return next((unit for fits, unit in likely.get(quantity.unit, []) if fits), quantity.unit)
