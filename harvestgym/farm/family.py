@@ -32,6 +32,7 @@ from harvestgym.farm.entities.plant.plant import Plant
 from harvestgym.farm.learn.action_wrappers import WRAPPERS, wrap_actions
 from harvestgym.farm.learn.map_farm import MapFarm
 from harvestgym.farm.learn.map_policies import translate_policy
+from harvestgym.farm.paper.farm_gym.folder import read_any_farm
 from harvestgym.farm.policies.expert_rules import rule_policy
 from harvestgym.farm.policies.rule_numbers import make_rule_families as make_rule_families
 from harvestgym.farm.policies.rule_numbers import replace_numbers
@@ -41,7 +42,7 @@ from harvestgym.farm.view.recorder import record as record
 from harvestgym.farm.view.scene import scene as scene
 from harvestgym.farm.view.timeline import timeline as timeline
 
-from .schema import FarmSpec, expand_presets, read_farm
+from .schema import FarmSpec, expand_presets
 
 CATALOGUE = Path(__file__).with_name("catalogue")
 
@@ -92,9 +93,11 @@ def from_yaml(
     working folder. The expert's rules use the numbers in the tuned file (`harvestgym tune`), if it exists.
     """
     given = overrides if entities is None else {**overrides, "entities": entities}
-    overrides = expand_presets(Path(path), given, ("entities", "interface", "render_mode", *FarmSpec.model_fields))
+    known = ("entities", "interface", "render_mode", *FarmSpec.model_fields)
+    presets = read_any_farm(Path(path)).presets if given.keys() - set(known) else {}
+    overrides = expand_presets(presets, given, known)
     entities = overrides.pop("entities", None)
-    spec = read_farm(Path(path), overrides)
+    spec = read_any_farm(Path(path), overrides)
     with nullcontext() if overrides or entities is not None else name_file(Path(path)):
         model = build(spec if entities is None else replace_sets(spec, entities))
     if "expert" not in overrides and (tuned := read_tuned(Path(path))) is not None:

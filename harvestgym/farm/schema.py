@@ -367,21 +367,20 @@ def farm_spec(data: Any, where: str) -> FarmSpec:
 def read_farm(path: Path, overrides: dict[str, Any] | None = None) -> FarmSpec:
     """Read a farm file, merge it into the file or the id that it `extends:`, and apply `overrides`."""
     data = read_extended(path, "farm", merge_farms)
-    _anchor(data, path.resolve().parent)
-    return farm_spec(merge_farms(_add_units(data), _add_units(overrides or {})), path.name)
+    anchor(data, path.resolve().parent)
+    return farm_spec(merge_farms(add_units(data), add_units(overrides or {})), path.name)
 
 
-def expand_presets(path: Path, given: Mapping[str, Any], valid: Iterable[str]) -> dict[str, Any]:
+def expand_presets(presets: Mapping[str, Any], given: Mapping[str, Any], valid: Iterable[str]) -> dict[str, Any]:
     """Return arguments for `make`, with each preset keyword replaced by the arguments that it stands for.
 
     For example, a farm may define `soil="sand"` as `entities={"Soil-0": "sand"}`. Explicit arguments take precedence.
 
     Args:
-        path: the farm file.
+        presets: the presets of the farm file.
         given: the arguments of `make`, by keyword.
         valid: the keywords that every farm accepts.
     """
-    presets = read_farm(path).presets if given.keys() - set(valid) else {}
     nested = {name: where for name, where in nested_keys().items() if name not in presets}
     check_keywords("make", given, (*valid, *presets), nested)
     meant: dict[str, Any] = {}
@@ -397,7 +396,7 @@ def nested_keys() -> dict[str, tuple[str, str]]:
     return {spelling: (part, key) for part, name, key in found for spelling in (name, key)}
 
 
-def _add_units(data: Mapping[str, Any]) -> dict[str, Any]:
+def add_units(data: Mapping[str, Any]) -> dict[str, Any]:
     """Add the units to the keys of a farm's rules and score, so that two farms can be merged."""
     out = dict(data)
     for part, spec in _PARTS.items():
@@ -407,10 +406,10 @@ def _add_units(data: Mapping[str, Any]) -> dict[str, Any]:
     return out
 
 
-def _anchor(data: Any, folder: Path) -> None:
+def anchor(data: Any, folder: Path) -> None:
     """Resolve every file path in the parameter sets of `data` relative to `folder`."""
     for key, value in data.items() if isinstance(data, dict) else enumerate(data):
         if isinstance(value, (dict, list)):
-            _anchor(value, folder)
+            anchor(value, folder)
         elif isinstance(value, str) and (key in FILES or (key in SITE_KEYS and value.endswith(".yaml"))):
             data[key] = str(folder / value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from typing import Any, Self
@@ -296,8 +297,10 @@ class GymBase(Savable):
             monitor.step()
 
     def render(self) -> Any:
-        """Render the environment, or each environment in a batch, in its `render_mode`; None if there is none."""
+        """Render the environment, or each in a batch, in its `render_mode`; None, with a warning, if there is none."""
         if self.render_mode is None:
+            hint = "try render_mode='rgb_array' when it is made"
+            warnings.warn(f"render: expected a render_mode, got none: nothing is drawn; {hint}", stacklevel=2)
             return None
         if not self._begun:
             raise ResetNeeded("render: expected an episode, got none; try reset() first")

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import csv
 import time
+import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from harvestgym.core.errors import ConfigError, check_extras, check_name
+from harvestgym.core.errors import check_extras, check_name
 from harvestgym.core.view.scene import Chart, Line
 
 from .figure import make_panels, plot_chart
@@ -37,7 +38,7 @@ class PlotSink(Sink):
     It needs the extra `plot`.
 
     Args:
-        path: the PNG file; None for a window, which needs an interactive Matplotlib backend.
+        path: the PNG file; None for a window or, without a display, for a `figure` in memory.
     """
 
     def __init__(self, path: str | Path | None = None) -> None:
@@ -62,7 +63,11 @@ class PlotSink(Sink):
 
         backend = matplotlib.get_backend()
         if backend.casefold() in FILE_BACKENDS:
-            raise ConfigError(f"PlotSink: expected a backend that opens windows, got {backend!r}; try a path")
+            hint = "try a path, or monitor.sinks[0].figure.savefig('monitor.png')"
+            expected = f"expected a backend that opens windows, got {backend!r}"
+            warnings.warn(f"monitoring: {expected}; the plot is kept in memory: {hint}", stacklevel=5)
+            self.figure = matplotlib.figure.Figure(layout="constrained")
+            return
         self.figure = matplotlib.pyplot.figure(layout="constrained")
         self.figure.show()
 

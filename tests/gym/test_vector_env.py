@@ -172,7 +172,8 @@ def test_masks_and_frames_come_one_per_environment() -> None:
     drawn = VecEnv(BoxStock(), N, render_mode="ansi")
     drawn.reset(seed=0)
     assert drawn.render() == ("year 0: 0.80",) * N
-    assert ours.render() is None
+    with pytest.warns(UserWarning, match="expected a render_mode, got none"):
+        assert ours.render() is None
 
 
 def test_environments_can_be_assigned() -> None:

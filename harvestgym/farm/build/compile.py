@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -16,6 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from harvestgym.core import yaml_io
+from harvestgym.core.config import read_sets
 from harvestgym.core.errors import ConfigError
 from harvestgym.farm.build.action_compiler import compile_actions
 from harvestgym.farm.build.canonical_names import resolve_names
@@ -34,7 +36,7 @@ from harvestgym.farm.engine.variables import build_slots, list_variables, number
 from harvestgym.farm.entities.base import Entity
 from harvestgym.farm.policies.expert_rules import rule_policy
 from harvestgym.farm.public_names import KINDS
-from harvestgym.farm.schema import FarmSpec, farm_spec
+from harvestgym.farm.schema import FarmSpec, FieldSpec, farm_spec
 
 Entities = Mapping[str, Sequence[Entity]]
 """The entities on some fields, by field name."""
@@ -176,21 +178,43 @@ def _offer(requested: ObservationPlan, free: ObservationPlan) -> ObservationPlan
 
 
 def _check_fields(spec: FarmSpec, entities: Entities) -> None:
-    """Build each field without rules or score, to report a missing entity before the unknown names that it causes."""
+    """Build each field without rules or score, to report missing entities before the unknown names that they cause."""
     for name, field in spec.fields.items():
         try:
             _compile_farm(FarmSpec(fields={name: field}), entities, ReadyComponents())
         except ConfigError as error:
-            raise ConfigError(f"fields > {name}: {error}{_advise(str(error))}") from None
+            missing = _list_missing(name, field, entities, str(error))
+            hint = f"; try adding a {' and a '.join(missing)} to its entities" if missing else ""
+            raise ConfigError(f"fields > {name}: {error}{hint}") from None
 
 
-def _advise(error: str) -> str:
-    """If an error says that no entity sends a message, suggest a kind that does."""
-    if "got 0" in error:
-        for name in KINDS:
-            if any(message.__name__ in error.split() for message, _ in load_kind(name).published):
-                return f"; try adding a {name} to its entities"
-    return ""
+def _list_missing(name: str, field: FieldSpec, entities: Entities, error: str) -> list[str]:
+    """Return the kinds that a field lacks, found by adding one after another."""
+    missing, made = [], list[Entity]()
+    while (kind := _find_sender(error)) and kind not in missing:
+        made = made or list(entities.get(name) or compile_field(field).entities)
+        made.append(_make_any(load_kind(kind)))
+        missing.append(kind)
+        try:
+            _compile_farm(FarmSpec(fields={name: field}), {name: made}, ReadyComponents())
+            break
+        except ConfigError as next_error:
+            error = str(next_error)
+    return missing
+
+
+def _make_any(kind: type[Entity]) -> Entity:
+    """Return an entity with the first parameter set that is complete."""
+    for name in read_sets(kind.file()):
+        with suppress(ConfigError):
+            return kind.named(name)
+    raise ConfigError(f"{kind.__name__}: expected a complete parameter set, got none")
+
+
+def _find_sender(error: str) -> str | None:
+    """Return the kind that sends a message, if an error says that no entity sends it."""
+    sent = {name: {message.__name__ for message, _ in load_kind(name).published} for name in KINDS}
+    return next((name for name in KINDS if "got 0" in error and not sent[name].isdisjoint(error.split())), None)
 
 
 def _key() -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,8 @@ from harvestgym.core.config import build_params, validate
 from harvestgym.core.errors import ConfigError, locate_errors
 from harvestgym.farm.build.canonical_names import resolve_score
 from harvestgym.farm.build.compile import build as build_farm
-from harvestgym.farm.build.components import KINDS, ReadyComponents, load_kind
+from harvestgym.farm.build.compile import name_farm
+from harvestgym.farm.build.components import KINDS, ReadyComponents, compile_field, load_kind
 from harvestgym.farm.build.farm_writer import name_kind, write_component, write_parameters, write_set
 from harvestgym.farm.engine.farmers import BasicFarmer, CostCap, Farmer, Rule
 from harvestgym.farm.engine.model import FarmModel
@@ -122,10 +123,10 @@ class BasicRule:
         self._numbers = {"horizon#day": horizon, "max_action_schedule_size": max_action_schedule_size}
         self.cap, self.further = max_action_schedule_cost, dict(further or {})
 
-    def read(self, actions: Collection[str]) -> dict[str, Any]:
-        """Return the rules in the form of a farm file, with names as given; `actions` are the farm's action names."""
+    def read(self, names: NameTable) -> dict[str, Any]:
+        """Return the rules in the form of a farm file, with names as given."""
         where = self._actions.label("rules")
-        data = paper_files.read_actions(self._actions.read(), actions, where)
+        data = paper_files.read_actions(self._actions.read(), names, where)
         validate(RulesSpec, data, where)
         data |= {name: value for name, value in self._numbers.items() if value is not None}
         data["init"] = paper_files.read_init(self._init.read(), self._init.label("rules > init"))
@@ -228,12 +229,12 @@ def build_farm_model(
         rules={name: _rebuild(r, Rule, f"rules > further > {name}") for name, r in further.items()},
         terms={name: _rebuild(t, Term, f"scoring > terms > {name}") for name, t in scoring.terms.items()},
     )
-    actions = {action.name for field in fields for entity in field.entities for action in entity.actions}
+    names = name_farm({f"Field-{i}": compile_field(field.spec, field.entities) for i, field in enumerate(fields)})
     score = scoring.read()
     data = {
         "fields": {f"Field-{i}": field.spec.model_dump(by_alias=True) for i, field in enumerate(fields)},
         "farmers": [write_component(f) for f in ready.farmers],
-        "rules": rules.read(actions) | {"further": {name: write_component(r) for name, r in ready.rules.items()}},
+        "rules": rules.read(names) | {"further": {name: write_component(r) for name, r in ready.rules.items()}},
         "scoring": score | {"terms": score.get("terms", {}) | {n: write_component(t) for n, t in ready.terms.items()}},
         "mode": mode, "context": context,
     }  # fmt: skip

@@ -23,9 +23,10 @@ from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.learn.action_wrappers import ScheduleActions
 from harvestgym.farm.paper.action_tuples import FarmerAction, Language, Request
 from harvestgym.farm.paper.builders import BasicRule, BasicScore, Field, build_farm_model
+from harvestgym.farm.paper.farm_gym.folder import read_any_farm
 from harvestgym.farm.paper.observation_items import Item
 from harvestgym.farm.paper.spaces import state_member, state_space
-from harvestgym.farm.schema import FarmSpec, read_farm
+from harvestgym.farm.schema import FarmSpec
 from harvestgym.farm.view.describe import describe
 from harvestgym.farm.view.events import find_last_event
 from harvestgym.farm.view.scene import scene
@@ -94,8 +95,11 @@ class Farm(GymEnv):
     def from_yaml(
         cls, path: str | Path, *, mode: str | None = None, seed: int | None = None, render_mode: str | None = None
     ) -> Farm:
-        """Build the farm from a declarative file, without generating files; ConfigError lists every mistake."""
-        spec = read_farm(Path(path), {} if mode is None else {"mode": mode})
+        """Build the farm from a declarative file or from Farm-Gym's files; ConfigError lists every mistake.
+
+        It generates no files. Each entry of Farm-Gym's files without a counterpart here is a warning.
+        """
+        spec = read_any_farm(Path(path), {} if mode is None else {"mode": mode})
         with name_file(Path(path)):
             return cls.from_recipe(build(spec), Path(path).stem, seed, render_mode)
 

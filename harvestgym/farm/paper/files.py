@@ -64,10 +64,10 @@ def _mapping(value: Any, where: str) -> Mapping[str, Any]:
 
 def read_init(tree: Any, where: str) -> dict[str, Any]:
     """Return starting conditions in the form of a farm file, with the keys of nested variables joined."""
-    return {f: {e: _join_keys(below, at) for e, below, at in of} for f, of in _by_entity(tree, where)}
+    return {f: {e: _join_keys(below, at) for e, below, at in of} for f, of in by_entity(tree, where)}
 
 
-def _by_entity(tree: Any, where: str) -> Iterator[tuple[str, list[tuple[str, Mapping[str, Any], str]]]]:
+def by_entity(tree: Any, where: str) -> Iterator[tuple[str, list[tuple[str, Mapping[str, Any], str]]]]:
     """Yield each field of a tree `field: entity: ...`, with its entities' names, contents and paths."""
     for field, entities in _mapping(tree, where).items():
         listed = _mapping(entities, f"{where} > {field}").items()
@@ -87,19 +87,17 @@ def _join_keys(given: Mapping[str, Any], where: str) -> dict[str, Any]:
     return out
 
 
-def read_actions(blocks: Mapping[str, Any], actions: Collection[str], where: str) -> dict[str, Any]:
-    """Return the allowed actions in the form of a farm file; a missing block restricts nothing.
-
-    `actions` are the names of all actions on the farm.
-    """
+def read_actions(blocks: Mapping[str, Any], names: NameTable, where: str) -> dict[str, Any]:
+    """Return the allowed actions in the form of a farm file; a missing block restricts nothing."""
+    actions = {action.name for slot in names.slots.values() for action in slot.kind.actions}
     for key in blocks:
         check_name("block", key, ACTION_BLOCKS, where)
     out: dict[str, Any] = {}
     if "interventions" in blocks:
-        listed = _by_entity(blocks["interventions"], f"{where} > interventions")
+        listed = by_entity(blocks["interventions"], f"{where} > interventions")
         out["interventions"] = {f: {e: _read_limits(below, actions, at) for e, below, at in of} for f, of in listed}
     if "observations" in blocks:
-        out["observations"] = _read_observations(blocks["observations"], f"{where} > observations")
+        out["observations"] = _read_observations(blocks["observations"], names, f"{where} > observations")
     for key, value in _mapping(blocks.get("params"), f"{where} > params").items():
         check_name("parameter", key, [SIZE], f"{where} > params")
         out[SIZE] = value
@@ -119,26 +117,48 @@ def _read_limits(given: Mapping[str, Any], actions: Collection[str], where: str)
     return out
 
 
-def _read_observations(tree: Any, where: str) -> list[str]:
+def _read_observations(tree: Any, names: NameTable, where: str) -> list[str]:
     """Return the requestable observations from a list of `(field, entity, name, path)` or from a tree in a file."""
     if isinstance(tree, (list, tuple)):
         return [write_variable(written, f"{where} > {i}") for i, written in enumerate(tree)]
     return [
         write_variable((field, entity, name, path), at)
-        for field, entities in _by_entity(tree, where)
+        for field, entities in by_entity(_add_field(tree, names, where), where)
         for entity, below, at in entities
         if below
-        for name, *path in _list_paths(below, (), at)
+        for name, *path in list_paths(_move_out(below, names.tree.get((field, entity), {}), at), (), at)
     ]
 
 
-def _list_paths(below: Any, above: tuple[Any, ...], where: str) -> Iterator[tuple[Any, ...]]:
+def _add_field(tree: Any, names: NameTable, where: str) -> dict[str, Any]:
+    """Return a tree in which an entity that stands alone, as printed in the paper, is on the only field."""
+    out = dict(_mapping(tree, where))
+    for entity in [name for name in out if len(names.shapes) == 1 and (*names.shapes, name) in names.slots]:
+        (field,) = names.shapes
+        out[field] = dict(_mapping(out.get(field), f"{where} > {field}"))
+        put_once(out[field], entity, out.pop(entity), f"{where} > {entity}")
+    return out
+
+
+def _move_out(below: Mapping[str, Any], known: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """Return an entity's observations; a variable nested in another, as printed in the paper, is moved out."""
+    out: dict[str, Any] = {}
+    for name, inside in below.items():
+        nested = dict(inside) if isinstance(inside, Mapping) and name in known else {}
+        own = known[name] if isinstance(known.get(name), Mapping) else ()
+        inner = {key: nested.pop(key) for key in [*nested] if key in known and key not in own}
+        for key, value in ({name: nested or None if inner else inside} | _move_out(inner, known, where)).items():
+            put_once(out, key, value, f"{where} > {name}")
+    return out
+
+
+def list_paths(below: Any, above: tuple[Any, ...], where: str) -> Iterator[tuple[Any, ...]]:
     """Yield every path in a tree of observations, including `'*'` and plots."""
     if below is None or below == {}:
         yield above
     elif isinstance(below, Mapping):
         for key, value in below.items():
-            yield from _list_paths(value, (*above, _parse_step(key, where)), f"{where} > {key}")
+            yield from list_paths(value, (*above, _parse_step(key, where)), f"{where} > {key}")
     else:
         for key in below if isinstance(below, (list, tuple)) else (below,):
             yield (*above, _parse_step(key, where))

@@ -3,9 +3,7 @@
 Not run, and why:
 - the loop of section 2 as printed: `step` gives five values (Gymnasium), not four; else the loop below is the same;
 - `self.variables["wind"] = {…Range…}` (3.1): inside an entity a variable is declared with `var()`, see docs/entity.md;
-- the stopping conditions of 3.1.3: the parentheses do not balance; below they do;
-- the observations file of 3.1.3: `Plant-0` stands outside its field and `size#cm` under `global_stage`; below they are
-  where the text says.
+- the stopping conditions of 3.1.3: the parentheses do not balance; below they do.
 """
 
 from __future__ import annotations
@@ -31,9 +29,10 @@ from harvestgym.farm import (
     Plant,
     Soil,
     Weather,
+    mat2d_value,
+    sum_value,
 )
 from harvestgym.farm.paper.spaces import MultiUnion
-from harvestgym.render.monitor_readings import mat2d_value, sum_value
 from tests.long_form import long
 
 free_observations = [ ('Field-0', 'Weather-0', 'rain_amount', []),
@@ -97,8 +96,8 @@ observations:
         '*':
     Soil-0:
       available_Water#L: ['*', '(0, 0)', '(1, 0)', '(2, 0)']
-    Plant-0:
-      global_stage:
+  Plant-0:
+    global_stage:
       size#cm: ['*', '(0, 0)', '(1, 0)', '(2, 0)']
 """
 
@@ -124,7 +123,7 @@ def test_3_1_a_field_with_a_single_plant() -> None:
                  scale={'length#nb': 8, 'width#nb': 4, 'scale#m': 1.},
                  entities=[(Plant,'bean')] )  # fmt: skip
     assert (field1.spec.shape.length, field1.spec.shape.width) == (8, 4)
-    with pytest.raises(ConfigError, match="got 0; try adding a"):
+    with pytest.raises(ConfigError, match="got 0; try adding a Soil and a Weather to its entities"):
         Farm(fields=[field1])
 
 
@@ -286,10 +285,13 @@ def test_3_1_5_and_3_2_pictures_films_and_monitored_variables(tmp_path: Path, ca
     var.append(
 ('Field-0', 'Pests-0', 'plot_population#nb', lambda x: mat2d_value(x, Y, x), "Plot population (nb)", 'range_auto')
     )  # fmt: skip
-    with farm.add_monitoring(var, tmp_path / "season.csv"):
+    with pytest.warns(UserWarning, match="the plot is kept in memory"):
+        shown = farm.add_monitoring(var)
+    with shown, farm.add_monitoring(var, tmp_path / "season.csv"):
         farm.reset(seed=0)
         for _ in range(3):
             farm.farmgym_step([])
+    assert len(shown.sinks[0].figure.axes) >= 3, "drawn without a window"
     assert farm.render().shape[2] == 3
     assert farm.generate_gif(tmp_path / "farm.gif").stat().st_size > 1000
     assert farm.generate_video(tmp_path / "farm.mp4").stat().st_size > 1000

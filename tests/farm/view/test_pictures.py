@@ -339,7 +339,8 @@ def test_a_farm_shows_itself_in_every_mode_and_keeps_nothing_without_one() -> No
     with pytest.raises(ConfigError, match="try 'rgb_array'"):
         Farm.from_yaml(path, render_mode="rgb")
     silent = Farm.from_yaml(path)
-    assert silent.episode_log is None and silent.render() is None
+    with pytest.warns(UserWarning, match="expected a render_mode, got none"):
+        assert silent.episode_log is None and silent.render() is None
 
 
 if __name__ == "__main__":

@@ -1,0 +1,55 @@
+"""The command `convert`: farms of Farm-Gym as a single file."""
+
+from __future__ import annotations
+
+import os
+from copy import deepcopy
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from harvestgym import registry
+from harvestgym.core.errors import ConfigError
+from harvestgym.evaluate.export import check_new
+
+if TYPE_CHECKING:
+    from harvestgym.farm.paper.farm_gym.report import Report
+
+group = typer.Typer()
+
+
+@group.command()
+def convert(
+    source: Annotated[Path, typer.Argument(help="a farm file of Farm-Gym, or the folder that contains it")],
+    out: Annotated[Path, typer.Option(help="the farm file to write, *.yaml; never overwritten")],
+) -> None:
+    """Convert Farm-Gym's files to one farm file, and list what was kept, changed and lost."""
+    if out.suffix not in registry.FARM_SUFFIXES:
+        raise ConfigError(f"--out: expected a name in .yaml, got {str(out)!r}")
+    check_new(out)
+    if not out.absolute().parent.is_dir():
+        raise ConfigError(f"--out: expected an existing folder, got none; try creating {out.parent} first")
+    report = write_converted(source, out)
+    typer.echo(f"wrote {out}; try `harvestgym run {out} --policy random`")
+    typer.echo("kept     " + ", ".join(f"{what}: {number}" for what, number in report.kept.items()))
+    for kind, lines in (("changed", report.changed), ("lost", report.lost)):
+        typer.echo("".join(f"{kind:9}{line}\n" for line in lines), nl=False)
+
+
+def write_converted(source: Path, out: Path) -> Report:
+    """Convert Farm-Gym's files at `source`, check the farm, and write it; weather tables stay where they are."""
+    from harvestgym.farm.build.compile import build
+    from harvestgym.farm.build.farm_writer import write_farm
+    from harvestgym.farm.paper.farm_gym.folder import find_farm_file, read_farm_gym
+    from harvestgym.farm.schema import anchor, farm_spec
+
+    path = find_farm_file(source)
+    data, report = read_farm_gym(path)
+    moved = deepcopy(data)
+    anchor(data, path.resolve().parent)
+    anchor(moved, Path(os.path.relpath(path.resolve().parent, out.resolve().parent)))
+    spec = build(farm_spec(data, path.name)).spec
+    fields = farm_spec(moved, path.name).fields
+    out.write_text(write_farm(spec.model_copy(update={"fields": fields})), encoding="utf-8")
+    return report

@@ -1,0 +1,76 @@
+"""The names in Farm-Gym files, found on the farm under their names here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from harvestgym.core import yaml_io
+from harvestgym.core.errors import ConfigError
+from harvestgym.farm.build.compile import name_farm
+from harvestgym.farm.build.components import compile_field
+from harvestgym.farm.engine.name_table import EntityKey, list_leaves
+from harvestgym.farm.engine.variables import Variable
+from harvestgym.farm.entities.base import Action
+from harvestgym.farm.schema import FieldSpec
+
+DAY = "day#int365"
+"""The day of the year, which starts at 0 in Farm-Gym and at 1 here."""
+
+
+@cache
+def read_terms() -> Mapping[str, Any]:
+    """Return the names that differ, and what Farm-Gym writes into missing files."""
+    return yaml_io.read_file(Path(__file__).with_name("names.yaml"))
+
+
+class FarmNames:
+    """The names on a farm.
+
+    Args:
+        fields: its fields.
+        farmers: the names of its farmers.
+    """
+
+    def __init__(self, fields: Mapping[str, FieldSpec], farmers: Sequence[str]) -> None:
+        self.table = name_farm({name: compile_field(field) for name, field in fields.items()})
+        self.fields, self.farmers = fields, farmers
+
+    def has(self, field: str, entity: str) -> bool:
+        """Return whether an entity exists."""
+        return (field, entity) in self.table.slots
+
+    def rename(self, entity: EntityKey, key: str) -> str:
+        """Return the key of a variable here."""
+        known = read_terms()["variables"].get(self.table.slots[entity].kind.__name__, {})
+        first, _, rest = key.partition("/")
+        return known.get(key) or "/".join(filter(None, (known.get(first, first), rest)))
+
+    def find(self, entity: EntityKey, key: str) -> list[Variable]:
+        """Return the variables under a key; none if there is no such key."""
+        try:
+            return list_leaves(self.table.below(entity, self.rename(entity, key).split("/"), "")[1])
+        except ConfigError:
+            return []
+
+    def action(self, entity: EntityKey, name: str) -> Action | None:
+        """Return an intervention, if it exists."""
+        try:
+            return self.table.action(entity, name, "")
+        except ConfigError:
+            return None
+
+
+def read_mapping(value: Any, where: str) -> Mapping[str, Any]:
+    """Return a mapping, with its keys as text; ConfigError for anything else."""
+    if not isinstance(value, Mapping):
+        raise ConfigError(f"{where}: expected a mapping, got {value!r}")
+    return {str(key): below for key, below in value.items()}
+
+
+def require(data: Mapping[str, Any], keys: Sequence[str], where: str) -> None:
+    """Raise ConfigError if one of some keys is missing."""
+    if missing := [key for key in keys if key not in data]:
+        raise ConfigError(f"{where}: expected {', '.join(missing)}, got none; try adding what is missing")

@@ -1,0 +1,128 @@
+"""The start and the end of the game, from Farm-Gym's `*_init.yaml`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from harvestgym.core.errors import ConfigError, check_name
+from harvestgym.farm.engine.name_table import walk_tree
+from harvestgym.farm.engine.variables import Variable
+from harvestgym.farm.paper.conditions import SEVERAL, SIGN_TEXTS, ConditionReader
+from harvestgym.farm.paper.farm_gym.names import DAY, FarmNames, read_mapping, read_terms, require
+from harvestgym.farm.paper.farm_gym.report import Report
+from harvestgym.farm.paper.files import read_init
+
+_LONGEST = 365
+"""Days of an episode: every stop on a day of the year is reached within them."""
+
+_OPERATORS = (*SIGN_TEXTS, "ni", "not ni")
+_FUNCTIONS = ("value", "sum", "mean")
+_CONDITION = ("state_variable", "function", "operator", "ref_value")
+TRUE_THERE = "cannot be computed; Farm-Gym counts it as true"
+
+
+def write_missing_start(names: FarmNames) -> dict[str, Any]:
+    """Return what Farm-Gym writes into a missing file."""
+    missing, initial = read_terms()["missing"], {}
+    for (field, entity), slot in names.table.slots.items():
+        kind, surface = slot.kind.__name__, names.fields[field].shape.scale ** 2
+        scaled = {key: amount * surface for key, amount in missing["start_per_m2"].get(kind, {}).items()}
+        initial.setdefault(field, {})[entity] = missing["start"].get(kind, {}) | scaled
+    return {"Initial": initial, "Terminal": missing["Terminal"]}
+
+
+def read_start(data: Mapping[str, Any], names: FarmNames, report: Report, where: str) -> dict[str, Any]:
+    """Return the rules' initial values, stopping conditions and horizon."""
+    require(data, ("Initial", "Terminal"), where)
+    stops = list(_read_stops(data["Terminal"], names, report, f"{where} > Terminal"))
+    if not any(_ends_for_sure(stop) for stop in stops):
+        report.lose(f"{where} > Terminal", f"a game without end is truncated after {_LONGEST} days here")
+    init = _read_values(data["Initial"], names, report, f"{where} > Initial")
+    return {"init": init, "terminal_conditions": stops, "horizon#day": _LONGEST}
+
+
+def _ends_for_sure(stop: str) -> bool:
+    return f".{DAY} >" in stop and " and " not in stop
+
+
+def _read_values(tree: Any, names: FarmNames, report: Report, where: str) -> dict[str, Any]:
+    out: dict[str, Any] = {}
+    for field, entity, key, value in walk_tree(read_init(tree, where)):
+        at, key = names.table.entity(field, entity, where), str(key)
+        path, found = f"{where} > {field} > {entity} > {key}", names.find(at, key)
+        if value is None or (not found and value == 0) or (found and not any(v.is_initial for v in found)):
+            report.change(path, "is left out, as it changes nothing")
+        elif not found:
+            report.lose(path)
+        else:
+            report.keep("initial values")
+            value = _convert(found[0], value, path)
+            each = {"each": value} if isinstance(value, list) and found[0].per_plot else value
+            out.setdefault(at[0], {}).setdefault(at[1], {})[names.rename(at, key)] = each
+    return out
+
+
+def _convert(variable: Variable, value: Any, where: str) -> Any:
+    """Return a value, or the values in a list, of a variable."""
+    if isinstance(value, list):
+        return [_convert(variable, each, where) for each in value]
+    if variable.meta.labels and isinstance(value, str):
+        return value.removeprefix("entered_")
+    if isinstance(value, float) and value.is_integer() and variable.meta.dtype == "int":
+        value = int(value)
+    if variable.key == DAY:
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise ConfigError(f"{where}: expected a day from 0 to 364, got {value!r}")
+        return value + 1
+    return value
+
+
+def _read_stops(groups: Any, names: FarmNames, report: Report, where: str) -> Iterator[str]:
+    for i, group in enumerate(_read_list(groups, where)):
+        path = f"{where} > {i}"
+        events = enumerate(_read_list(group, path))
+        texts = [text for j, event in events if (text := _read_stop(event, names, report, f"{path} > {j}"))]
+        if texts:
+            yield " and ".join(texts)
+        elif not group:
+            report.lose(path, TRUE_THERE)
+
+
+def _read_list(given: Any, where: str) -> list[Any]:
+    if not isinstance(given, list):
+        raise ConfigError(f"{where}: expected a list, got {given!r}")
+    return given
+
+
+def _read_stop(event: Any, names: FarmNames, report: Report, where: str) -> str:
+    """Return a condition as text; nothing if Farm-Gym cannot compute it."""
+    event = read_mapping(event, where)
+    require(event, _CONDITION, where)
+    path = event["state_variable"]
+    if not isinstance(path, list) or len(path) != 4:
+        raise ConfigError(f"{where} > state_variable: expected [field, entity, variable, path], got {path!r}")
+    function, sign, value = event["function"], event["operator"], event["ref_value"]
+    check_name("function", function, _FUNCTIONS, f"{where} > function")
+    check_name("operator", sign, _OPERATORS, f"{where} > operator")
+    field, entity, key = map(str, path[:3])
+    found = names.find((field, entity), key) if names.has(field, entity) else []
+    if len(found) != 1 or sign not in SIGN_TEXTS or not _is_computable(found[0], function, sign):
+        report.lose(where, TRUE_THERE)
+        return ""
+    variable = found[0]
+    value = _convert(variable, value, f"{where} > ref_value")
+    listed = value if isinstance(value, list) else [value]
+    if variable.meta.labels and not all(each in variable.meta.labels for each in listed):
+        report.lose(where, f"{value!r} is none of the labels here: {', '.join(variable.meta.labels)}")
+        return ""
+    report.keep("stopping conditions")
+    how = "sum" if key in read_terms()["whole"] else function
+    observed = (field, entity, names.rename((field, entity), key), [])
+    return ConditionReader().read([[(observed, how, sign, value)]], where)[0]
+
+
+def _is_computable(variable: Variable, function: str, sign: str) -> bool:
+    """Return whether Farm-Gym can compute a condition: `value` for one number or label, `sum` and `mean` for plots."""
+    single = not variable.per_plot or variable.key in read_terms()["whole"]
+    return (function == "value") is single and (not variable.meta.labels or sign in ("==", "!=", *SEVERAL))
