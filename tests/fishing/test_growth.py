@@ -123,6 +123,50 @@ def test_special_cases_of_shape_parameters() -> None:
     np.testing.assert_allclose(May(a=0.0, M=1.0, r=0.3)(stock), Logistic()(stock), rtol=1e-6)  # type: ignore[arg-type]
 
 
+def test_an_allee_effect_has_its_threshold_in_any_unit() -> None:
+    """f(c s; c K, c C) = c f(s; K, C); below C a stock declines, from C to K it grows."""
+    stock = jnp.linspace(0.0, 1.4, 29)
+    large = Allee(K=4.0, C=2.0)  # type: ignore[arg-type]
+    np.testing.assert_allclose(large(4 * stock), 4 * Allee()(stock), rtol=2e-6)
+    grows = np.asarray(large(4 * stock) > 4 * stock)
+    np.testing.assert_array_equal(grows, (np.asarray(stock) > 0.501) & (np.asarray(stock) < 0.999))
+
+
+def test_myers_settles_at_the_upper_root_beyond_its_threshold() -> None:
+    """theta = 2: s = A s^2 / (1 + s^2 / M) at M (A +- sqrt(A^2 - 4 / M)) / 2; below the lower root a stock dies out."""
+    law = Myers(A=2.0, M=25.0, theta=2.0)  # type: ignore[arg-type]
+    low, high = (25 * (2 + sign * np.sqrt(4 - 4 / 25)) / 2 for sign in (-1, 1))
+    assert float(law.capacity) == pytest.approx(high, rel=1e-5)
+    assert float(settle_stock(law, jnp.float32(0.95 * low))) == pytest.approx(0, abs=1e-6)
+    assert float(settle_stock(law, jnp.float32(1.05 * low))) == pytest.approx(high, rel=1e-5)
+
+
+def test_a_law_that_never_grows_has_no_capacity() -> None:
+    assert float(ThetaRicker(r=0.0).capacity) == 0.0  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("law", "name", "most"), [(Logistic, "r", 20.0), (Myers, "A", 20.0), (Myers, "theta", 20.0), (May, "q", 20.0)]
+)
+def test_no_law_is_steeper_or_faster_than_any_stock(law: type[GrowthLaw], name: str, most: float) -> None:
+    assert float(getattr(law(**{name: most}), name)) == most
+    with pytest.raises(ConfigError, match=f"{name}: expected"):
+        law(**{name: most + 0.5})
+
+
+def test_laws_to_choose_from_are_of_one_stock_and_one_of_them_is_chosen() -> None:
+    both = OneOf(laws=(Ricker(), Fox()), which=jnp.int32(1))
+    assert float(both.capacity) == 1.0 and both.biomass(jnp.asarray([3.0])) == 3.0
+    wrong = (
+        ((), 0, "at least one law"),
+        ((Fox(), ThreeSpecies()), 0, "of one stock"),
+        ((Ricker(), Fox()), 2, "below 2"),
+    )
+    for laws, which, words in wrong:
+        with pytest.raises(ConfigError, match=words):
+            OneOf(laws=laws, which=np.int32(which))  # pyright: ignore[reportArgumentType]
+
+
 def test_published_allee_is_a_slower_ricker() -> None:
     stock = jnp.linspace(0.0, 2.0, 21)
     np.testing.assert_allclose(AlleePublished()(stock), Ricker(r=0.15)(stock), rtol=1e-6)  # type: ignore[arg-type]

@@ -16,6 +16,7 @@ from harvestgym.core import yaml_io
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.risk import CVaR, Entropic
 from harvestgym.farm import BasicRule, BasicScore, Farm, Field, FilesWritten
+from harvestgym.farm.engine.actions import Orders
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.engine.reward_terms import Market, RewardContext, SoilHealth
 from harvestgym.farm.engine.scoring import SCORE_TERMS, Score
@@ -87,6 +88,38 @@ def test_what_a_unit_of_a_tally_is_worth(term: str, unit: str, worth: float) -> 
     score = Score(intervention_costs=none, observation_costs=none, stage=np.float32(0), weights=weights, terms={})
     context = RewardContext({}, {unit: jnp.float32(2.0)}, {}, lambda *_: jnp.zeros(()), jnp.int32(0))
     assert float(score.final(context)[term]) == pytest.approx(2 * worth)
+
+
+def score(terms: dict[str, Any] | None = None, **numbers: Any) -> Score:
+    """Return a score of numbers that differ, with two rows of actions."""
+    costs, weights = np.float32([2.0, 5.0]), np.float32([0.5, 0.25, 1.0, 0.75, 0.1])
+    plain = {"intervention_costs": costs, "observation_costs": np.zeros(0), "stage": np.float32(3), "weights": weights}
+    return Score(**(plain | numbers), terms=terms or {})
+
+
+def context(today: dict[str, float], totals: dict[str, float], indices: dict[str, float]) -> RewardContext:
+    numbers = [{name: jnp.float32(v) for name, v in part.items()} for part in (today, totals, indices)]
+    return RewardContext(*numbers, lambda *_: jnp.zeros(()), jnp.int32(0))
+
+
+def test_a_farm_on_which_nothing_happened_is_worth_nothing() -> None:
+    empty = context({}, {}, {})
+    assert {name: float(v) for name, v in score().final(empty).items()} == dict.fromkeys(SCORE_TERMS, 0.0)
+    assert {name: float(v) for name, v in score().daily(empty).items()} == {"stage": 0.0}
+
+
+def test_a_score_is_its_weights_times_what_happened() -> None:
+    """In the order biodiversity, resources, soil, yield, plants; two stages passed pay three each."""
+    happened = context({"stages#nb": 2}, {"birds#nb": 4, "water#L": 8, "harvest#kg": 6}, {"soil": 0.5, "plant": 0.2})
+    found = score({"health": SoilHealth(weight=np.float32(10.0), wanted=np.float32(0.25))}).final(happened)  # pyright: ignore
+    wanted = {"bio": 2.0, "resource": -2.0, "soil": 0.5, "yield": 4.5, "plant": 0.02, "health": 2.5}
+    assert {name: float(v) for name, v in found.items()} == pytest.approx(wanted)
+    assert float(score().daily(happened)["stage"]) == 6.0
+
+
+def test_an_order_costs_its_row_and_doing_nothing_is_free() -> None:
+    orders = Orders(kind=jnp.asarray([0, 1, 2, 0]), **{n: jnp.zeros(4) for n in Orders._fields if n != "kind"})
+    assert score().prices(orders).tolist() == [0, 2, 5, 0]
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,7 +11,8 @@ from hypothesis import strategies as st
 
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.pytree import pytree
-from harvestgym.farm.entities.response import Response, Window, distance, expglm, exponents
+from harvestgym.farm.entities.plant import Plant
+from harvestgym.farm.entities.response import Response, Window, distance, driver_names, expglm, exponents, power
 
 finite = st.floats(-100, 100, width=32, allow_subnormal=False)
 
@@ -50,3 +53,50 @@ def test_a_missing_or_misspelt_driver_is_refused() -> None:
     for drivers in ({"cold": 1.0}, {"cold": 1.0, "wett": 1.0}):
         with pytest.raises(ConfigError, match="Two: expected a driver for the window 'wet'"):
             expglm(response(0, 1, 1.0), **drivers)
+
+
+def test_the_distance_to_an_interval() -> None:
+    found = distance(jnp.asarray([-3.0, -1.0, 0.5, 2.0, 4.5]), -1.0, 2.0)
+    np.testing.assert_array_equal(found, [2.0, 0.0, 0.0, 0.0, 2.5])
+
+
+def test_a_strain_lowers_a_response_as_a_driver_does() -> None:
+    assert driver_names(Two) == ("cold", "wet")
+    plain, strained = (float(expglm(response(0, 1, 2.0), strain, cold=1.5, wet=0.5)) for strain in (0.0, 0.5))
+    assert plain == pytest.approx(np.exp(-0.25 - 1)) and strained == pytest.approx(plain * np.exp(-0.5))
+
+
+def test_a_power_is_that_of_positive_numbers_with_a_finite_slope_everywhere() -> None:
+    bases = jnp.asarray([-4.0, 0.0, 0.25, 1.0, 9.0])
+    np.testing.assert_allclose(power(bases, 0.5), [0, 0, 0.5, 1, 3])
+    slopes = jax.vmap(jax.grad(lambda base: power(base, 0.5)))(bases)
+    np.testing.assert_allclose(slopes, [0, 0, 1, 0.5, 1 / 6], rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("ends", "words"),
+    [
+        ({"low": 2, "high": 2}, None),
+        ({"low": -np.inf, "high": np.inf}, None),
+        ({"low": -1e6, "high": 1e6}, None),
+        ({"low": 3, "high": 2}, "low: expected at most high (2), got 3"),
+        ({"low": np.inf, "high": np.inf}, "low: expected a number, or -.inf for no bound, got inf"),
+        ({"low": -np.inf, "high": -np.inf}, "high: expected a number, or .inf for no bound, got -inf"),
+    ],
+)
+def test_a_window_is_an_interval(ends: dict[str, float], words: str | None) -> None:
+    window = Window(**{name: np.float32(end) for name, end in ends.items()}, sensitivity=np.float32(1))  # pyright: ignore
+    messages = list(window.check())
+    assert messages == ([] if words is None else [words])
+
+
+def test_the_end_of_a_window_is_within_a_million_or_infinite() -> None:
+    stress = {"low": -1e6, "high": 1e6, "sensitivity": 1}
+    assert float(bean(stress | {"low": -np.inf}).fruit.ripen.stress.high) == 1e6
+    for end, value in (("low", -1_000_000.5), ("high", 1_000_000.5)):
+        with pytest.raises(ConfigError, match=f"{end}: expected"):
+            bean(stress | {end: value})
+
+
+def bean(stress: dict[str, float]) -> Plant:
+    return Plant.named({"extends": "bean", "fruit": {"ripen": {"stress": stress}}})

@@ -92,6 +92,24 @@ def test_an_order_touches_its_plot_only(kind: Spreadable, bags: bool) -> None:
 
 
 @each_kind
+def test_an_order_is_an_amount_per_square_metre(kind: Spreadable) -> None:
+    """Of a plot of 4 m2; bags come by ones to fours, as in the reference implementation."""
+    place, here, empty = field(scale=2.0), jnp.asarray([[True]]), pile(0.0)
+    assert float(kind.scatter_bag(empty, place, here, jnp.float32(3)).state.total[0, 0]) == pytest.approx(
+        12 * float(kind.bag)
+    )
+    laid = kind.scatter(empty, place, here, jnp.float32(0.5))  # pyright: ignore[reportAttributeAccessIssue]
+    assert float(laid.state.amount[0, 0]) == 2.0
+    (bags,) = [action.parameters[0] for action in type(kind).actions if action.name == "scatter_bag"]
+    assert bags.choices == (1, 2, 3, 4)
+
+
+def test_a_kilogram_has_a_thousand_grams() -> None:
+    laid = KINDS["cide"].scatter_bag(pile(0.0), field(), jnp.asarray([[True]]), jnp.float32(1.0))
+    assert float(laid.ledger.tally["cide#g"]) == pytest.approx(1000 * float(KINDS["cide"].bag))
+
+
+@each_kind
 def test_an_order_of_nothing_has_no_effect(kind: Spreadable) -> None:
     before = pile(0.1)
     result = kind.scatter(before, field(), jnp.asarray([[True]]), jnp.float32(0.0))  # pyright: ignore[reportAttributeAccessIssue]

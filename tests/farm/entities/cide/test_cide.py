@@ -43,6 +43,11 @@ def test_who_feels_a_gram(which: Any, effects: dict[str, float]) -> None:
     np.testing.assert_allclose(dose_of(which), [grams * effects.get(t, 0) for t in TARGETS], rtol=1e-5)
 
 
+def test_any_amount_is_scattered_per_square_metre() -> None:
+    laid = Cide.named("herbicide").scatter(pile(0.0), field(scale=2.0), jnp.asarray([[True]]), jnp.float32(0.5))
+    assert float(laid.state.amount[0, 0]) == 2.0 and float(laid.ledger.tally["cide#g"]) == 2000.0
+
+
 def test_targets_are_an_open_set() -> None:
     """A name of the user's own is heard where some kind declares it; names that nobody declares are passed over."""
     own = {"extends": "herbicide", "effect": {"slugs": 2, "dragons": 9}}

@@ -41,6 +41,18 @@ def test_more_nutrients_than_mass_are_refused() -> None:
         Fertilizer.named({"extends": "basic_all", "N#%": 1})
 
 
+def test_a_rounding_of_the_sum_of_shares_is_forgiven() -> None:
+    """Up to a millionth of the mass."""
+    shares = np.asarray([1e-6, 0.0, 0.0, 1.0])
+    assert list(replace(Fertilizer.named("basic_all"), shares=shares).check()) == []
+
+
+def test_any_amount_is_scattered_per_square_metre() -> None:
+    kind = Fertilizer.named("urea")
+    laid = kind.scatter(pile(0.0), field(scale=2.0), jnp.asarray([[True]]), jnp.float32(0.5))
+    assert float(laid.state.amount[0, 0]) == 2.0 == float(laid.ledger.tally["fertilizer#kg"])
+
+
 def test_urea_is_what_chemistry_says() -> None:
     """CO(NH2)2 of C 12.011, O 15.999, N 14.007, H 1.008."""
     mass = 12.011 + 15.999 + 2 * (14.007 + 2 * 1.008)

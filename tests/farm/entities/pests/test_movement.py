@@ -70,6 +70,22 @@ def chances(push: tuple[float, ...]) -> np.ndarray:
     return (weights / weights.sum(1, keepdims=True)).mean(0)
 
 
+@pytest.mark.parametrize("shape", [(2, 3), (1, 1), (3, 1)])
+def test_only_steps_within_the_field_have_weight(shape: tuple[int, int]) -> None:
+    """North, south, east, west, stay: a way is open where the plot next to it exists."""
+    weights = movement.step_weights(jnp.ones((*shape, 5)), *map(jnp.float32, (0, 1, 0)))
+    for x, y in np.ndindex(shape):
+        next_to = [(x, y - 1), (x, y + 1), (x + 1, y), (x - 1, y), (x, y)]
+        inside = [0 <= i < shape[0] and 0 <= j < shape[1] for i, j in next_to]
+        assert (weights[x, y] > 0).tolist() == inside
+
+
+def test_a_wind_of_ten_weighs_as_much_as_the_largest_draw() -> None:
+    """Of 20 km/h to the north-east, by its components; it pushes nobody to the south or west, or to stay."""
+    weights = movement.step_weights(jnp.full((3, 3, 5), 0.5), *map(jnp.float32, (20, 0.6, -0.8)))
+    np.testing.assert_allclose(weights[1, 1], [0.5 + 1.6, 0.5, 0.5 + 1.2, 0.5, 0.5], rtol=1e-6)
+
+
 CENTRE = ((1, 0), (1, 2), (2, 1), (0, 1), (1, 1))
 """Around plot (1, 1): where one gets by each way; north is y - 1."""
 

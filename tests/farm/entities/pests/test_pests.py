@@ -143,6 +143,40 @@ def test_a_wave_brings_no_fewer_at_most_than_at_least() -> None:
 def test_a_negative_intercept_is_a_certainty() -> None:
     eager = replace(BASIC.stay, intercept=jnp.float32(-1.0))
     assert float(equations.p_stay(eager, drivers())) == 1.0
+    certain = replace(BASIC.appear, intercept=jnp.float32(-1.0))
+    assert float(equations.p_appear(certain, drivers())) == 1.0
+
+
+def test_a_plot_has_at_most_a_hundred_pests_a_square_metre() -> None:
+    """A tenth of the paper's limit, so that waves of more are refused."""
+    assert int(Pests.named({"extends": "basic", "max_population#nb": 100}).most) == PESTS_MAX
+    with pytest.raises(ConfigError, match="max_population#nb: expected"):
+        Pests.named({"extends": "basic", "max_population#nb": 101})
+
+
+def sure(**changes: Any) -> Pests:
+    """Return pests that all come and none of which leaves."""
+    certain = [replace(group, intercept=jnp.float32(-9.0)) for group in (BASIC.appear, BASIC.stay)]
+    return replace(BASIC, appear=certain[0], stay=certain[1], **changes)
+
+
+def test_the_first_of_the_coming_waves_arrives_and_is_tallied_for_the_whole_plot() -> None:
+    """Five pests on a square metre and seven more at the edge: 12 on each of 4 m2."""
+    place = field(scale=2.0, targets=("pests",))
+    state = sure().zero_state(place)
+    state = replace(state, population=state.population + 5, ahead=state.ahead.at[0].set(7).at[1].set(20))
+    said = [("Weather-0", air()), ("Soil-0", bare(place)), ("Pests-0", message(Load, place, pests=3))]
+    after, ledger = sure().update(state, place, board(place, "Pests-0", *said), drawn(BASIC, place))
+    assert int(after.population[0, 0]) == 12 and float(ledger.tally["pests#nb"]) == 48
+    assert after.ahead[:4, 0, 0].tolist() == [20, 0, 0, 0] and int(after.on_host[0, 0, 0]) == 3
+
+
+def test_a_forecast_is_a_share() -> None:
+    """However much it errs: of no wave, or of one on every plot."""
+    for frequency in (0.0, 1.0):
+        vague = sure(error=jnp.float32(100.0), frequency=jnp.float32(frequency), least=jnp.int32(1))
+        found = np.stack([vague.init(jax.random.key(k), PLACE).forecast for k in range(4)])
+        assert (found.min(), found.max()) == (0.0, 1.0)
 
 
 def drawn(pests: Pests, place: Place) -> Draws:
