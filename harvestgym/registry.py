@@ -9,7 +9,7 @@ import difflib
 import importlib
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +35,9 @@ same episodes (None if there is none), `risk(env)`, the risk measure for the env
 FARM_SUFFIXES = (".yaml", ".yml")
 """Suffixes of ids that are paths to your own files: a farm, a fishery or a forager."""
 
+FIRST_STEPS = 5_000
+"""Steps of an endless episode that are evaluated and recorded, and after which its twin id truncates it."""
+
 MAX_SEED = 2**32 - 1
 """The largest seed of an episode; larger seeds are taken modulo 2^32."""
 
@@ -46,7 +49,8 @@ FAMILY_KEYS = {"fishing": {"law", "noise", "problem", "Tmax"}, "forager": {"kind
 class EnvSpec:
     """Recipe for an environment: `entry_point(**kwargs)` returns an `Env`.
 
-    `kwargs` are JSON values, so that a spec can be sent to another process and stored with results.
+    `kwargs` are JSON values, so that a spec can be sent to another process and stored with results. A twin, which
+    truncates an endless environment, has the id of this environment.
     """
 
     id: str
@@ -83,14 +87,18 @@ def family_function(id: str, name: str, default: Callable[..., Any] | None = Non
 
 def register(id: str, entry_point: str, **kwargs: Any) -> EnvSpec:
     """Register your own id: `entry_point` is a `module:function` that returns an `Env`; `kwargs` are JSON values."""
-    known = EnvSpec(id, entry_point, kwargs)
     json.dumps(kwargs)
+    return _add(id, EnvSpec(id, entry_point, kwargs))
+
+
+def _add(id: str, known: EnvSpec, steps: int | None = None) -> EnvSpec:
     _SPECS[id] = known
     gymnasium.register(
         id=id,
         entry_point="harvestgym.gym.env:make_env",
         vector_entry_point="harvestgym.gym.vector_env:make_vec",
         kwargs={"harvest_id": id},
+        max_episode_steps=steps,
         order_enforce=True,
     )
     return known
@@ -109,7 +117,7 @@ def spec(id: str) -> EnvSpec:
         names = {known.rpartition("/")[2]: known for known in _SPECS}  # all ids of a family have the same prefix
         if close := difflib.get_close_matches(str(id).rpartition("/")[2], names, n=1, cutoff=0.5):
             raise ConfigError(f"environment: expected a known name, got {id!r}; try {names[close[0]]!r}")
-        hint = f"try `harvestgym list`, which prints all {len(_SPECS)} ids, or the path of a farm file, *.yaml"
+        hint = f"try `harvestgym list`, which prints all {len(ids())} ids, or the path of a farm file, *.yaml"
         raise ConfigError(f"environment: expected a known name, got {id!r}; {hint}")
     return _SPECS[id]
 
@@ -158,8 +166,8 @@ def _description(id: str) -> dict[str, Any]:
 
 
 def ids(family: str | None = None, tag: str | None = None) -> list[str]:
-    """Return all ids, or those in a family or with a tag. ConfigError if none of them has the tag."""
-    found = sorted(i for i in _SPECS if family is None or i.partition("/")[0] == family)
+    """Return all ids except twins, or those in a family or with a tag. ConfigError if none of them has the tag."""
+    found = sorted(i for i, known in _SPECS.items() if i == known.id and family in (None, i.partition("/")[0]))
     if tag is None:
         return found
     tagged = {id: tags(id) for id in found}
@@ -188,10 +196,16 @@ def make(id: str, **overrides: Any) -> Env[Any, Any]:
 
 
 def register_catalogues() -> None:
-    """Register every catalogue file `<family>/catalogue/<name>-v<N>.yaml` as `<family>/<name>-v<N>`."""
+    """Register every catalogue file `<family>/catalogue/<name>-v<N>.yaml` as `<family>/<name>-v<N>`.
+
+    Foragers are endless: each has a twin `forager/<name>-5000-v<N>` that truncates its episodes.
+    """
     for family in FAMILIES:
         for name in sorted(path.stem for path in _catalogue(family).glob("*-v[0-9]*.yaml")):
-            register(f"{family}/{name}", f"harvestgym.{family}.family:make", name=name)
+            known = register(f"{family}/{name}", f"harvestgym.{family}.family:make", name=name)
+            if family == "forager":
+                twin = replace(known, kwargs=known.kwargs | {"horizon": FIRST_STEPS})
+                _add(f"-{FIRST_STEPS}-v".join(known.id.rsplit("-v", 1)), twin, FIRST_STEPS)
 
 
 def _catalogue(family: str) -> Path:

@@ -55,6 +55,16 @@ def test_gymnasium_knows_every_id() -> None:
     env.close()
 
 
+def test_every_forager_has_a_twin_whose_episodes_end() -> None:
+    """It is not listed, so that tables do not have each world twice."""
+    twins = [id for id in gymnasium.registry if id.startswith("forager/") and id not in harvestgym.ids()]
+    assert len(twins) == len(harvestgym.ids("forager"))
+    assert all(gymnasium.spec(id).max_episode_steps == registry.FIRST_STEPS for id in twins)
+    assert registry.locate_file("forager/weather-5000-v1") == registry.locate_file("forager/weather-v1")
+    core, endless = (harvestgym.make(f"forager/weather{more}-v1") for more in ("-5000", ""))
+    assert int(core.params.horizon) == registry.FIRST_STEPS and int(endless.params.horizon) == 0
+
+
 def test_registered_id_makes_its_environment() -> None:
     harvestgym.register("farm/my-bean-v0", "harvestgym.farm.family:make", name="bean-1x1-v1", mode="fo")
     try:

@@ -16,7 +16,7 @@ from harvestgym.core.checks import check_fields
 from harvestgym.core.errors import ConfigError, check_name
 
 from .object_kinds import Factory, ForagerObject, Kind, Thorns
-from .observations import MODES, Hint
+from .observations import MODES, Hint, check_aperture, check_sides
 from .world import Capacity, Edge, Region, Side, World
 
 Observation = np.ndarray
@@ -30,8 +30,9 @@ class ForagerConfig:
         size: the side length of the world, or (width, height).
         object_types: the kinds by name: a class or function that makes an object, or a `Kind`.
         observation_mode: `objects` is bool (rows, columns, kinds), with the channels in the order of the sorted names;
-            `images` is the same as uint8, 0 and 255; `colors` is uint8 (rows, columns, 3); `world` is bool (height,
-            width, kinds + 1), with the agent last; `compass` and `scalar` as in `observations`.
+            `images` is the same enlarged to uint8 (84, 84, kinds), 0 and 255; `colors` is uint8 (rows, columns, 3);
+            `world` is bool (height, width, kinds + 1), with the agent last; `compass` and `scalar` as in
+            `observations`.
         aperture: the numbers of rows (north to south) and columns (west to east) that the agent sees, both odd.
         seed: an integer from 0 to 2^64 - 1.
         edge: `torus`, or `wall`, which stops the agent and adds a channel for the outside.
@@ -58,9 +59,20 @@ class ForagerConfig:
         if type(self) is ForagerConfig:
             _warn_of_look_alikes(self)
 
+    def find_aperture(self, world: World) -> tuple[int, int]:
+        """Return the aperture as (rows, columns); ConfigError unless both are odd and within the world."""
+        return check_aperture(self.aperture, world)
+
 
 class TranslatedConfig(ForagerConfig):
-    """A configuration made by this package; it does not warn about names that the Forager package uses differently."""
+    """A configuration made by this package; it does not warn about names that the Forager package uses differently.
+
+    Its view may be larger than the world, which it then shows several times.
+    """
+
+    def find_aperture(self, world: World) -> tuple[int, int]:
+        """Return the aperture as (rows, columns); ConfigError unless both are odd."""
+        return check_sides(self.aperture)
 
 
 WORLD_MODE = "observation_mode 'world' has its first row in the north and the agent as last channel"

@@ -10,7 +10,7 @@ import colorsys
 import dataclasses
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -78,9 +78,11 @@ class Palette:
         self.register(label, colorsys.hsv_to_rgb(hue, saturation, min(max(change(value), 0.0), 1.0)))
 
 
-@dataclass(frozen=True)
+@dataclass
 class ForagerConfig:
     """The configuration of the Forager package: `aperture` is a side or (columns, rows); even sides are rounded up.
+
+    It may be changed until a `ForagerEnv` is made of it.
 
     Attributes:
         size: the side of the world, or (width, height).
@@ -88,8 +90,7 @@ class ForagerConfig:
         seed: the seed for everything random.
         colors: a `Palette` for objects without a colour.
         observation_mode: "objects", "colors" or "world".
-        aperture: the size of the agent's view.
-        translated: the same configuration in the terms of `harvestgym.forager`, which checks it.
+        aperture: the size of the agent's view, which may exceed the world; None in the mode "world".
     """
 
     size: Any
@@ -98,15 +99,20 @@ class ForagerConfig:
     colors: Palette | None = None
     observation_mode: str = "objects"
     aperture: Any = 3
-    translated: TranslatedConfig = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
+        self.translate()
+
+    def translate(self) -> TranslatedConfig:
+        """Return the same configuration in the terms of `harvestgym.forager`, which checks it."""
         if not isinstance(self.colors, Palette | None):
             raise ConfigError(f"ForagerConfig > colors: expected a Palette, got {self.colors!r}")
-        sides = self.aperture
-        odd = tuple(map(_make_odd, reversed(sides))) if isinstance(sides, list | tuple) else _make_odd(sides)
-        translated = TranslatedConfig(self.size, self.object_types, self.observation_mode, odd, self.seed)
-        object.__setattr__(self, "translated", translated)
+        given = 1 if self.aperture is None and self.observation_mode == "world" else self.aperture
+        sides = tuple(reversed(given)) if isinstance(given, list | tuple) else (given, given)
+        for side in {side for side in sides if isinstance(side, int) and side % 2 == 0}:
+            warn_of_difference(f"aperture: {side} is even and becomes {side + 1}, so that the agent is in the centre")
+        odd = tuple(side + (side % 2 == 0) if isinstance(side, int) else side for side in sides)
+        return TranslatedConfig(self.size, self.object_types, self.observation_mode, odd, self.seed)
 
     @classmethod
     def from_file(cls, path: str | Path) -> ForagerConfig:
@@ -115,7 +121,7 @@ class ForagerConfig:
             data = json.loads(Path(path).read_text(encoding="utf-8"))
         except (OSError, TypeError, ValueError) as error:
             raise ConfigError(f"{path}: expected a JSON file: {error}") from None
-        known = [one.name for one in dataclasses.fields(cls) if one.init]
+        known = [one.name for one in dataclasses.fields(cls)]
         for name in data if isinstance(data, dict) else [data]:
             check_name("key", name, known, str(path))
         types = data.get("object_types")
@@ -136,14 +142,6 @@ def _find_class(target: Any, name: str, path: str | Path) -> Any:
     return _CLASSES[target]
 
 
-def _make_odd(side: Any) -> Any:
-    """Round an even side length up to the next odd number, with a warning."""
-    if not isinstance(side, int) or side % 2:
-        return side
-    warn_of_difference(f"aperture: {side} is even and becomes {side + 1}, so that the agent is in the centre")
-    return side + 1
-
-
 class ForagerEnv(host.ForagerEnv):
     """The environment of the Forager package: `start`, `step`, `add_object`, `remove_object`, `generate_objects`."""
 
@@ -159,7 +157,7 @@ class ForagerEnv(host.ForagerEnv):
         if config_path is not None:
             config = ForagerConfig.from_file(config_path)
         if isinstance(config, ForagerConfig):
-            config, palette = config.translated, config.colors
+            config, palette = config.translate(), config.colors
             world = world if world is not None else _color_world(build_world(config), palette)
         super().__init__(config, world)  # pyright: ignore[reportArgumentType]
         if MODES[self.config.observation_mode].whole:

@@ -32,10 +32,8 @@ from harvestgym.forager.view.scene import NO_ACTION, RECORDED_INFO, scene
 from harvestgym.forager.world import StepCount
 from harvestgym.gym.base import Info
 from harvestgym.gym.episode_log import FrameBuffer
+from harvestgym.registry import FIRST_STEPS
 from harvestgym.render import RENDER_MODES, render_scene
-
-RECORDED = 5000
-"""Minimum number of recorded steps of an endless episode."""
 
 
 @jax.jit
@@ -68,7 +66,7 @@ class ForagerGym(Savable, gymnasium.Env[Any, int]):
         self._key: jax.Array | None = None
         self._values: Any = None
         self._steady = all(isinstance(kind.reward, Constant) for kind in env.world.kinds)
-        self._frames = FrameBuffer(RECORDED) if render_mode else None
+        self._frames = FrameBuffer(FIRST_STEPS) if render_mode else None
 
     @classmethod
     def of(cls, model: Forager, render_mode: str | None = None) -> ForagerGym:

@@ -1,7 +1,7 @@
 """The objects of a world: kinds as data, and user-defined objects as subclasses.
 
 A `Kind` is a row of the table that the compiled step reads. A `ForagerObject` is a Python object: if it overrides
-`reward` or `regen_delay`, these methods are called when the agent hits it.
+`collision`, `reward` or `regen_delay`, these methods are called when the agent hits it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pydantic import Field
 from harvestgym.core.checks import check_arguments, check_fields
 from harvestgym.core.errors import ConfigError
 
-from .reward_laws import MAX_PERIOD, MAX_REWARD, Constant, RewardLaw
+from .reward_laws import LAWS, MAX_PERIOD, MAX_REWARD, Constant, LawContext, RewardLaw
 
 _Byte = Annotated[int, Field(ge=0, le=255)]
 Color = tuple[_Byte, _Byte, _Byte]
@@ -116,6 +116,19 @@ class Kind:
         return self.lasts / (self.lasts + self.rests) if self.lasts else 1.0
 
     @property
+    def asks(self) -> bool:
+        """Return whether a collision calls code from outside this package."""
+        return self.python or type(self.reward) not in LAWS.values()
+
+    def expect(self, now: LawContext) -> Any:
+        """Return the expected reward at a time; an error of its law names the kind."""
+        try:
+            return self.reward(now)
+        except Exception as error:
+            error.add_note(f"forager: raised by the reward of {self.name!r}")
+            raise
+
+    @property
     def constant(self) -> float | None:
         """The reward of every collision, paid immediately; None if it is not constant."""
         steady = isinstance(self.reward, Constant) and not (self.noise or self.pays_after or self.python)
@@ -141,16 +154,18 @@ def check_color(color: Any, name: str) -> Color:
 
 
 class ForagerObject:
-    """An object of `ForagerEnv`; subclass it and override `reward` and, optionally, `regen_delay`.
+    """An object of `ForagerEnv`; subclass it and override `reward` and, optionally, `regen_delay` or `collision`.
 
     An instance is made when the agent first hits the object, because the objects of a world may not all fit in memory.
+    An object that is given to `ForagerEnv.add_object` is in the world itself. If a method fails or gives a wrong value,
+    the step is not taken.
 
     Attributes:
         name: its declared name, taken from `object_types`.
         blocking, collectable: what a collision does.
         color: RGB of the class; if set on an instance, it colours only that object from then on.
         target_location: where it returns; None for a random free cell. `location` is an alias.
-        current_location: its current cell; None while it is away.
+        current_location: the cell in which it was placed, or in which the agent last met it; None before that.
         last_collision: the clock at the previous collision; initially 0.
         lasts, rests: steps for which it is alternately present and absent, as in `Kind`.
     """
@@ -180,6 +195,12 @@ class ForagerObject:
     def location(self, place: tuple[int, int] | None) -> None:
         self.target_location = place
 
+    def collision(self, rng: np.random.Generator, clock: int) -> float:
+        """Return what a collision at `clock` pays: the reward. It is called once for each collision."""
+        reward = self.reward(rng, clock)
+        self.last_collision = clock
+        return reward
+
     def reward(self, rng: np.random.Generator, clock: int) -> float:
         """Return the reward of a collision at `clock`; `rng` is for rewards only."""
         raise NotImplementedError(f"{type(self).__name__}: expected a method reward(self, rng, clock), got none")
@@ -197,6 +218,11 @@ class ForagerObject:
         colors = row.colors if self.color is None else (check_color(self.color, self.name),)
         flags = {"blocking": bool(self.blocking), "collectable": bool(self.collectable)}
         return replace(row, name=self.name, colors=colors, lasts=self.lasts, rests=self.rests, **flags)
+
+
+def overrides(thing: ForagerObject, base: type[ForagerObject], *names: str) -> bool:
+    """Return whether the class of an object defines some of the methods of `base` itself."""
+    return any(getattr(type(thing), name) is not getattr(base, name) for name in names)
 
 
 class TableObject(ForagerObject):
@@ -218,10 +244,9 @@ class TableObject(ForagerObject):
         return self.row.reward.value if isinstance(self.row.reward, Constant) else 0.0
 
     def to_kind(self) -> Kind:
-        """Return its row, or a general row if a subclass overrides methods or it has its own target location."""
-        cls = type(self)
-        own = cls.reward is not TableObject.reward or cls.regen_delay is not ForagerObject.regen_delay
-        return super().to_kind() if own or self.target_location is not None else self._fill(self.row)
+        """Return its row, or a general row if a subclass overrides methods."""
+        own = overrides(self, TableObject, "collision", "reward", "regen_delay")
+        return super().to_kind() if own else self._fill(self.row)
 
 
 class Wall(TableObject):

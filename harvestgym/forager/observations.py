@@ -39,7 +39,10 @@ PALETTE: tuple[Color, ...] = (
 """Colours that colour-blind readers can distinguish (Okabe and Ito 2008) and three more, in the order of the kinds."""
 
 MAX_SURVEY = 2**22
-"""Number of cells of the largest world that can be observed as a whole."""
+"""Number of cells of the largest view, and of the largest world that can be observed as a whole."""
+
+PIXELS = 84
+"""Side of an image; default image networks need at least 36 (Stable-Baselines3) or exactly 84 (RLlib)."""
 
 
 class ObservationMode(NamedTuple):
@@ -90,7 +93,7 @@ def channel_table(world: World) -> np.ndarray:
 
 
 def image_table(world: World) -> np.ndarray:
-    """Return a uint8 table with a channel for each kind, 255 where it is present, as image networks expect."""
+    """Return a uint8 table with a channel for each kind, 255 where it is present."""
     return channel_table(world).astype(np.uint8) * np.uint8(255)
 
 
@@ -118,6 +121,12 @@ def choose_colors(kinds: tuple[Kind, ...]) -> list[tuple[Color, ...]]:
 def show_cells(cells: Any, xp: Any) -> Any:
     """Return the encoded cells unchanged."""
     return cells
+
+
+def enlarge_cells(cells: Any, xp: Any) -> Any:
+    """Return the encoded cells as an image, (..., 84, 84, depth), in which each cell is a block of pixels."""
+    rows, cols = (np.arange(PIXELS) * side // PIXELS for side in cells.shape[-3:-1])
+    return cells[..., rows[:, None], cols, :]
 
 
 def show_world(world: World, kinds: Any, x: Any, y: Any, xp: Any) -> Any:
@@ -162,6 +171,12 @@ def _color_space(shape: tuple[int, int, int]) -> gymnasium.Space[Any]:
     return gymnasium.spaces.Box(0, 255, shape, np.uint8)
 
 
+def _image_space(shape: tuple[int, int, int]) -> gymnasium.Space[Any]:
+    if max(shape[:2]) > PIXELS:
+        raise ConfigError(f"aperture: expected sides of at most {PIXELS} for 'images', got {shape[:2]}")
+    return _color_space((PIXELS, PIXELS, shape[2]))
+
+
 def _compass_space(shape: tuple[int, int, int]) -> gymnasium.Space[Any]:
     rows, cols, depth = shape
     high = np.array([[cols // 2, rows // 2, 1]] * depth, np.int16).reshape(depth, 3)
@@ -174,7 +189,7 @@ def _count_space(shape: tuple[int, int, int]) -> gymnasium.Space[Any]:
 
 MODES: dict[str, ObservationMode] = {
     "objects": ObservationMode(channel_table, _flags_space, show_cells),
-    "images": ObservationMode(image_table, _color_space, show_cells),
+    "images": ObservationMode(image_table, _image_space, enlarge_cells),
     "colors": ObservationMode(color_table, _color_space, show_cells),
     "world": ObservationMode(channel_table, _flags_space, show_cells, whole=True),
     "compass": ObservationMode(channel_table, _compass_space, point_to_nearest),
@@ -215,16 +230,25 @@ def add_hint(world: World, hint: Hint, view: Any, phase: Any, region: Any) -> An
 
 def check_aperture(aperture: int | tuple[int, int], world: World) -> tuple[int, int]:
     """Return (rows, columns); ConfigError unless both are odd and within the world."""
-    rows, cols = (aperture, aperture) if isinstance(aperture, int | np.integer) else tuple(aperture)
+    rows, cols = check_sides(aperture)
     for name, side, most in (("rows", rows, world.height), ("columns", cols, world.width)):
+        if side > most:
+            odd = most - 1 + most % 2
+            raise ConfigError(f"aperture: expected {name} within the world ({most}), got {side}; try at most {odd}")
+    return rows, cols
+
+
+def check_sides(aperture: int | tuple[int, int]) -> tuple[int, int]:
+    """Return (rows, columns); ConfigError unless both are odd, with at most 2^22 cells."""
+    rows, cols = (aperture, aperture) if isinstance(aperture, int | np.integer) else tuple(aperture)
+    for name, side in (("rows", rows), ("columns", cols)):
         if isinstance(side, bool) or not isinstance(side, int | np.integer) or side < 1:
             raise ConfigError(f"aperture: expected whole sides of at least 1, got {aperture!r}")
         if side % 2 == 0:
             advice = f"try {side - 1} or {side + 1}, for an agent in the centre"
             raise ConfigError(f"aperture: expected odd {name}, got {side}; {advice}")
-        if side > most:
-            odd = most - 1 + most % 2
-            raise ConfigError(f"aperture: expected {name} within the world ({most}), got {side}; try at most {odd}")
+    if int(rows) * int(cols) > MAX_SURVEY:
+        raise ConfigError(f"aperture: expected at most {MAX_SURVEY} cells in view, got {rows} x {cols}")
     return int(rows), int(cols)
 
 

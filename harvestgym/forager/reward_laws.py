@@ -7,6 +7,7 @@ A law is any hashable callable `law(now) -> number` written with `now.xp`, so on
 from __future__ import annotations
 
 import math
+import reprlib
 from dataclasses import dataclass
 from typing import Annotated, Any, Protocol
 
@@ -129,6 +130,22 @@ class RewardSeries(Checked):
     def __call__(self, now: LawContext) -> Any:
         row = now.phase(len(self.values) * self.every) // self.every
         return now.xp.asarray(np.asarray(self.values, np.float32))[row]
+
+
+def read_number(given: Any) -> float:
+    """Return a single number as a float; nan for anything else, such as a text or several numbers."""
+    try:
+        return math.nan if isinstance(given, str | bytes) or np.ndim(given) else float(given)
+    except (TypeError, ValueError, OverflowError):
+        return math.nan
+
+
+def check_reward(reward: Any, name: str) -> float:
+    """Return a reward as a float; ConfigError if it is not a finite number."""
+    value = read_number(reward)
+    if not math.isfinite(value):
+        raise ConfigError(f"reward of {name!r}: expected a finite number, got {reprlib.repr(reward)}")
+    return value
 
 
 LAWS = {"constant": Constant, "sine": Sine, "square": Square, "fourier": Fourier, "series": RewardSeries}

@@ -99,7 +99,7 @@ def expand(data: Any, where: str = "sweep", folder: Path = Path()) -> list[Episo
 def _expand_ids(names: Sequence[str], folder: Path) -> list[str]:
     """Replace families by their ids, and resolve paths relative to a folder; ConfigError for an unknown id."""
     found = [id for name in names for id in (ids(name) if name in FAMILIES else [resolve_name(name, folder)])]
-    return [spec(id).id for id in found]
+    return [id for id in found if spec(id)]
 
 
 def _make_axis(name: str, values: list[Any] | dict[str, list[Any]], where: str) -> list[dict[str, Any]]:

@@ -12,8 +12,11 @@ import pytest
 pytest.importorskip("stable_baselines3")
 
 from stable_baselines3 import PPO
+from stable_baselines3.common.callbacks import EvalCallback
 from stable_baselines3.common.env_checker import check_env
 from stable_baselines3.common.env_util import make_vec_env
+from stable_baselines3.common.monitor import Monitor
+from stable_baselines3.common.preprocessing import is_image_space
 from stable_baselines3.common.vec_env import DummyVecEnv, VecMonitor
 
 import harvestgym
@@ -22,6 +25,7 @@ from harvestgym.adapters.sb3 import SB3VecEnv, info_rows
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.pytree import replace
 from harvestgym.gym.env import GymEnv
+from tests.long_form import long
 from tests.toy_env import BoxStock, Stock
 
 pytestmark = pytest.mark.torch
@@ -113,6 +117,21 @@ def test_an_algorithm_trains(core: Any, kind: str) -> None:
     model = PPO(kind, ours, n_steps=16, batch_size=16, n_epochs=1, seed=0, device="cpu")
     model.learn(48)
     assert len(model.ep_info_buffer or ()) >= 1
+
+
+@long
+def test_an_evaluation_of_a_forager_ends() -> None:
+    env, tested = (gymnasium.make("forager/weather-5000-v1") for _ in range(2))
+    ended = EvalCallback(Monitor(tested), n_eval_episodes=1, eval_freq=32, verbose=0)
+    PPO("MlpPolicy", env, n_steps=32, batch_size=32, n_epochs=1, seed=0, device="cpu").learn(32, ended)
+    assert ended.n_calls == 32 and np.isfinite(ended.last_mean_reward)
+    assert tested.spec is not None and tested.spec.max_episode_steps == 5000
+
+
+def test_a_default_image_network_trains_on_a_forager() -> None:
+    env = gymnasium.make("forager/two-biome-5000-v1", observation_mode="images")
+    assert is_image_space(env.observation_space)
+    PPO("CnnPolicy", env, n_steps=64, batch_size=64, n_epochs=1, seed=0, device="cpu").learn(64)
 
 
 @pytest.fixture

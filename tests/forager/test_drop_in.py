@@ -107,6 +107,40 @@ def test_a_pickled_world_with_single_objects_goes_on():
     assert (twin.start() == env.start()).all() and twin.kind_at(4, 6) == env.names.index("wall")
 
 
+@pytest.mark.parametrize("mode", ["objects", "colors"])
+def test_a_view_larger_than_the_world_shows_it_several_times(mode):
+    env = ForagerEnv(ForagerConfig((3, 2), {"flower": Flower}, aperture=(9, 7), observation_mode=mode))
+    env.add_object(Flower((0, 1)))
+    env.generate_objects(0.5, "flower")
+    obs, shown = env.start(), set()
+    assert obs.shape[:2] == env.in_view().shape == (7, 9)
+    for action in np.random.default_rng(0).integers(0, 4, 300).tolist():
+        obs, _ = env.step(action)
+        x, y = env.position
+        there = [[env.kind_at(x + across - 4, y + 3 - row) >= 0 for across in range(9)] for row in range(7)]
+        assert ((obs[..., 0] if mode == "objects" else obs[..., 0] < 255) == there).all()
+        shown.add(int(np.sum(there)))
+    assert len(shown) > 3
+    alone = ForagerEnv(ForagerConfig(1, {}))
+    assert alone.step(NORTH)[0].shape == (3, 3, 0) and alone.position == (0, 0)
+    with pytest.raises(ConfigError, match="aperture: expected at most 4194304 cells in view, got 3001 x 3001"):
+        ForagerEnv(ForagerConfig(5, {}, aperture=3001))
+
+
+def test_a_configuration_may_be_changed_until_it_is_used():
+    config = ForagerConfig(9, TYPES)
+    config.aperture, config.size = 5, 11
+    env = ForagerEnv(config)
+    assert env.get_observation_shape() == (5, 5, 3) and env.position == (5, 5), "in the middle before it starts"
+    config.aperture = None
+    with pytest.raises(ConfigError, match="aperture: expected"):
+        ForagerEnv(config)
+    config.observation_mode = "world"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert ForagerEnv(config).get_observation_shape() == (11, 11, 4)
+
+
 def test_a_palette_colors_what_has_no_color():
     palette = Palette(3, seed=1)
     red = palette.register("wall", (1.0, 0.0, 0.0))

@@ -130,20 +130,29 @@ def test_the_space_of_a_mode_contains_its_observations(mode, edge):
 
 
 def test_only_what_shows_the_view_itself_is_a_picture():
-    assert [name for name, mode in MODES.items() if mode.is_picture] == ["objects", "images", "colors"]
+    assert [name for name, mode in MODES.items() if mode.is_picture] == ["objects", "colors"]
 
 
-def test_images_are_the_objects_as_bytes_in_both_engines():
-    """Boxes of uint8 from 0 to 255 are what image policies of Stable-Baselines3 accept."""
+def shrink(image, rows=5, cols=7):
+    """Return the pixel in the middle of each cell of an image, divided by 255."""
+    assert image.shape[:2] == (84, 84) and image.dtype == np.uint8 and set(np.unique(image)) <= {0, 255}
+    middles = ((np.arange(side) + 0.5) * 84 / side for side in (rows, cols))
+    return np.asarray(image)[np.ix_(*(middle.astype(int) for middle in middles))] // 255
+
+
+def test_images_show_each_object_as_a_block_of_pixels_in_both_engines():
+    """Boxes of uint8 from 0 to 255 with sides of 84 are what default image networks accept."""
     flags, bytes_ = (build_forager(SMALL | {"observation_mode": mode}) for mode in ("objects", "images"))
     hosts = [host_twin(model) for model in (flags, bytes_)]
     pairs = [[env.start(seed=3) for env in hosts]]
     pairs += [[env.step(action)[0] for env in hosts] for action in (0, 0, 1, 2, 3) * 8]
-    assert any(one.any() for one, _ in pairs) and all(np.array_equal(255 * one, two) for one, two in pairs)
+    assert any(one.any() for one, _ in pairs) and all(np.array_equal(one, shrink(two)) for one, two in pairs)
     space = bytes_.observation_space
     assert space.dtype == np.uint8 and (space.low.min(), space.high.max()) == (0, 255)
     seen = [model.reset(jax.random.key(1))[1].obs for model in (flags, bytes_)]
-    assert seen[1].dtype == np.uint8 and np.array_equal(255 * np.asarray(seen[0]), seen[1])
+    assert np.array_equal(seen[0], shrink(seen[1]))
+    with pytest.raises(ConfigError, match="aperture: expected sides of at most 84 for 'images', got \\(85, 3\\)"):
+        make_space(world(), "images", (85, 3), (0, 0))
 
 
 # -- hints ---------------------------------------------------------------------------------------------------

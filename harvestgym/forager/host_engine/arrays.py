@@ -13,15 +13,18 @@ import numpy as np
 from harvestgym.forager.world import World
 
 (WIDTH, HEIGHT, WALL_EDGE, KEY_0, KEY_1, CLOCK, EVENTS, USED, FREE, BOUND, PENDING, ENTRIES, ROWS, COLS, DEPTH,
- SIDE, RENEWS, EVERY, HIT, HIT_SLOT, HIT_HOME, HIT_CELL, REFUSED, PERISHES, HEAD) = range(25)  # fmt: skip
-"""Columns of `head`: the world's sizes and keys, the clock, counts, and what the last step hit."""
+ SIDE, RENEWS, EVERY, HIT, HIT_SLOT, HIT_HOME, HIT_CELL, REFUSED, PERISHES, PREPARED, ANSWERED,
+ HEAD) = range(27)  # fmt: skip
+"""Columns of `head`: the world's sizes and keys, the clock, counts, what the last step hit, the clock + 1 of the last
+step that stopped before a collision to ask, and whether the next one goes on."""
 
 (X0, Y0, W, H, A, B, NARROW, KEY_P, KEY_Q, KEEP_P, KEEP_Q, EATEN, GENERATION, RENEW_EATEN, RENEW_EVERY,
  REGION) = range(16)  # fmt: skip
 """Columns of `regions`; (KEEP_P, KEEP_Q) is the rank swapped with the last one, or -1 for none."""
 
 LAYER_REGION, LAYER_Q, LAYER_P, LAYER_KIND, LAYER = range(5)
-BLOCKING, COLLECTABLE, DELAY_LAW, DELAY_A, DELAY_B, PLACE, TARGET, PYTHON, TINTS, LASTS, RESTS, KIND = range(12)
+(BLOCKING, COLLECTABLE, DELAY_LAW, DELAY_A, DELAY_B, PLACE, TARGET, PYTHON, TINTS, LASTS, RESTS, ASKS,
+ KIND) = range(13)  # fmt: skip
 HOME, AT, DUE, WHAT, BORN, STATE, WHERE, SLOT = range(8)
 """Columns of `slots`: the object's original cell (-2 or less: none), its present or next cell, when it returns,
 its kind, the number of the collision that took it, its state, and its `ReturnPlace`."""
@@ -78,7 +81,7 @@ def new_arrays(
         layers=layers,
         kinds=kinds,
         teleports=np.array(world.teleport_to or (0,), np.int64),
-        agents=np.zeros((agents, 2), np.int64),
+        agents=np.full((agents, 2), world.start, np.int64),
         codes=np.ascontiguousarray(codes, np.uint8),
         views=np.zeros((agents, 2, rows * cols * codes.shape[2]), np.uint8),
         **slot_tables(room),
@@ -120,7 +123,7 @@ def kind_table(world: World) -> np.ndarray:
     rows = [
         (
             k.blocking, k.collectable, k.delay.law, k.delay.a, k.delay.b, k.place,
-            k.target[0] + k.target[1] * world.width, k.python, max(1, len(k.colors)), k.lasts, k.rests,
+            k.target[0] + k.target[1] * world.width, k.python, max(1, len(k.colors)), k.lasts, k.rests, k.asks,
         )
         for k in world.kinds
     ]  # fmt: skip

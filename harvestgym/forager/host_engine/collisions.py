@@ -13,19 +13,27 @@ from harvestgym.forager.host_engine.view import patch
 from harvestgym.forager.object_kinds import DelayLaw, ReturnPlace
 from harvestgym.forager.world import AWAY, EMPTY, GONE
 
+ASK = EMPTY - 1
+"""The result of a collision on which code from outside the package decides first, less the kind."""
+
 
 @compiled
 def collide(arrays: EpisodeArrays, x: int, y: int, kind: int) -> tuple[int, bool]:
     """Collide with an object of `kind` at (x, y); return the kind that counts, and whether its cell can be entered.
 
-    If the limit on changed objects is reached, a collectable object stays and counts as nothing.
+    If the limit on changed objects is reached, a collectable object stays and counts as nothing. If code from outside
+    the package decides on the reward, nothing changes until `ANSWERED` is set, and the result is ASK - `kind`.
     """
     head, slot = arrays.head, find_slot(arrays, x, y)
     cell = x + y * head[col.WIDTH]
     head[col.HIT_SLOT], head[col.HIT_CELL] = -1, cell
     head[col.HIT_HOME] = arrays.slots[slot, col.HOME] if slot >= 0 else cell
-    free = arrays.kinds[kind, col.BLOCKING] == 0
-    if arrays.kinds[kind, col.COLLECTABLE] == 0:
+    free, taken = arrays.kinds[kind, col.BLOCKING] == 0, arrays.kinds[kind, col.COLLECTABLE] != 0
+    asks = arrays.kinds[kind, col.ASKS] or head[col.HIT_HOME] < -1  # which was placed by itself
+    if asks and not head[col.ANSWERED] and not (taken and is_full(arrays, slot)):
+        head[col.PREPARED] = head[col.CLOCK] + 1
+        return ASK - kind, False
+    if not taken:
         return kind, free
     slot = take(arrays, slot, cell, kind)
     head[col.HIT_SLOT] = slot
@@ -36,17 +44,23 @@ def collide(arrays: EpisodeArrays, x: int, y: int, kind: int) -> tuple[int, bool
 
 
 @compiled
+def is_full(arrays: EpisodeArrays, slot: int) -> bool:
+    """Return whether an object must stay because the limit on changed objects is reached."""
+    return slot < 0 and (arrays.head[col.FREE] < 0 or arrays.head[col.USED] >= arrays.head[col.BOUND])
+
+
+@compiled
 def take(arrays: EpisodeArrays, slot: int, cell: int, kind: int) -> int:
     """Take an object away; return its slot, or -1 if it must stay because the limit on changed objects is reached.
 
-    Its return is scheduled here, unless it is a Python object, whose own method gives the delay.
+    Its return is scheduled here, unless a Python object decides on it.
     """
     head = arrays.head
+    if is_full(arrays, slot):
+        head[col.REFUSED] += 1
+        return -1
     if slot < 0:
         slot = head[col.FREE]
-        if slot < 0 or head[col.USED] >= head[col.BOUND]:
-            head[col.REFUSED] += 1
-            return -1
         head[col.FREE] = arrays.slots[slot, col.AT]
         head[col.USED] += 1
         arrays.slots[slot, col.HOME], arrays.slots[slot, col.WHAT] = cell, kind
@@ -61,7 +75,7 @@ def take(arrays: EpisodeArrays, slot: int, cell: int, kind: int) -> int:
             row[col.AT] = arrays.kinds[kind, col.TARGET]
     head[col.EVENTS] += 1
     patch(arrays, cell, EMPTY)
-    if arrays.kinds[kind, col.PYTHON] == 0:
+    if arrays.kinds[kind, col.PYTHON] == 0 and row[col.HOME] >= 0:
         schedule_return(arrays, slot, draw_delay(arrays, kind, row[col.BORN]))
     return slot
 

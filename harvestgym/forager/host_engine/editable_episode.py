@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -17,17 +17,8 @@ from harvestgym.forager.host_engine.episode_view import ReadableEpisode
 from harvestgym.forager.object_kinds import ForagerObject, Kind, ReturnPlace, ring_length
 from harvestgym.forager.world import AWAY, EMPTY, STANDING, VACANT, World, check_cell, count_objects
 
-
-class PlacedObject(NamedTuple):
-    """A single object: its kind, its target location (None: any free cell), and its initial attributes."""
-
-    kind: int
-    target: tuple[int, int] | None
-    attributes: dict[str, Any]
-
-
-def _refuse_step(*_: object) -> int:
-    raise RuntimeError("step: expected a started world, got none; try obs = env.start() first")
+PlacedObject = tuple[ForagerObject, dict[str, Any]]
+"""A single object and its initial attributes."""
 
 
 class EditableEpisode(ReadableEpisode):
@@ -36,7 +27,6 @@ class EditableEpisode(ReadableEpisode):
     def __init__(self, config: ForagerConfig, world: World | None = None) -> None:
         super().__init__(config, world)
         self._placed: list[PlacedObject] = []
-        self._advance: Callable[..., int] = _refuse_step
 
     def generate_objects(self, freq: float, name: str) -> None:
         """Put floor(freq * cells) objects of a kind on free cells, never under the agent; instant in any world."""
@@ -44,7 +34,7 @@ class EditableEpisode(ReadableEpisode):
         ground = self.world.regions[0]
         count = count_objects(freq, ground.count_room(self.world.start), ground.cells)
         if self._make(kind, None).target_location is not None:
-            self._place([self._describe_object(kind, self._make(kind, None)) for _ in range(count)])
+            self._place([self._make(kind, None) for _ in range(count)])
             return
         layered = dataclasses.replace(ground, layers=(*ground.layers, (kind, count)))
         self.world = dataclasses.replace(self.world, regions=(layered, *self.world.regions[1:]))
@@ -57,38 +47,56 @@ class EditableEpisode(ReadableEpisode):
     def add_object(self, thing: ForagerObject) -> None:
         """Put one object with a declared name on its `target_location`, or on a random free cell if it has none.
 
-        If the cell is occupied, the object waits. It is placed again at each start.
+        The object itself is in the world: its own methods and counters are used. If the cell is occupied, it waits. At
+        each start it is placed again, with the attributes that it has now.
         """
         if not isinstance(thing, ForagerObject):
             raise ConfigError(f"add_object: expected a ForagerObject, got {thing!r}")
-        self._place([self._describe_object(self.world.index(thing.name), thing)])
+        self._place([thing])
 
-    def _describe_object(self, kind: int, thing: ForagerObject) -> PlacedObject:
-        target = thing.target_location
-        cell = None if target is None else self._check_cell(target, thing.name)
-        return PlacedObject(kind, cell, dict(vars(thing)))
-
-    def _place(self, new: list[PlacedObject]) -> None:
-        count = len(self._placed) + len(new)
+    def _place(self, things: Sequence[ForagerObject]) -> None:
+        count = len(self._placed) + len(things)
         if count > self.config.capacity:
             expected = f"at least {count}, one for each object with its own target location"
             raise ConfigError(f"capacity: expected {expected}, got {self.config.capacity}")
+        for thing in things:
+            self._check_object(thing)
+        for thing in things:
+            thing.current_location = thing.target_location
+        new = [(thing, dict(vars(thing))) for thing in things]
         self._placed += new
         if self._started:
             self._insert_all(new)
-            dynamics.return_objects(self.arrays)
-            self._bind()
+            self._settle()
+
+    def _check_object(self, thing: ForagerObject) -> None:
+        if thing.target_location is not None:
+            self._check_cell(thing.target_location, thing.name)
+        kind = self.world.kinds[self.world.index(thing.name)]
+        own, common = ({"blocking": one.blocking, "collectable": one.collectable} for one in (thing, kind))
+        if own != common:
+            raise ConfigError(f"add_object: expected {common} as for every {thing.name!r}, got {own}; try another name")
 
     def _insert_all(self, placed: Sequence[PlacedObject]) -> None:
         """Add objects that appear at their target locations as soon as these are free."""
         first = -2 - sum(home < 0 for home in self._things)
-        for i, (kind, target, attributes) in enumerate(placed):
-            self._things[first - i] = thing = self._make(kind, target)
-            vars(thing).update(attributes | {"current_location": target})
-            self._insert(first - i, kind, None if target is None else target[0] + target[1] * self.world.width)
+        for i, (thing, attributes) in enumerate(placed):
+            self._things[first - i] = thing
+            vars(thing).clear()
+            vars(thing).update(attributes)
+            self._insert(first - i, self.world.index(thing.name), thing.target_location)
 
-    def _insert(self, home: int, kind: int, cell: int | None) -> None:
+    def _settle(self) -> None:
+        """Let new objects appear in their cells."""
+        dynamics.return_objects(self.arrays)
+        self._bind()
+        slots, width = self.arrays.slots, self.world.width
+        for row in slots[(slots[:, col.HOME] < -1) & (slots[:, col.STATE] == STANDING)].tolist():
+            self._things[row[col.HOME]].current_location = row[col.AT] % width, row[col.AT] // width
+
+    def _insert(self, home: int, kind: int, target: tuple[int, int] | None) -> None:
         """Fill a slot with an absent object that is due now, in a given cell or anywhere."""
+        cell = None if target is None else target[0] + target[1] * self.world.width
         while self.arrays.head[col.USED] >= len(self.arrays.slots):
             self.arrays = lookup.grow_arrays(self.arrays, 2 * len(self.arrays.slots))
         slots = self.arrays.slots
@@ -105,8 +113,9 @@ class EditableEpisode(ReadableEpisode):
         taken = {here, *slots[slots[:, col.STATE] == STANDING, col.AT].tolist()}
         emptied = set(slots[slots[:, col.STATE] != VACANT, col.HOME].tolist())
         for cell in taken - emptied:
-            if self.generated_kind_at(cell % width, cell // width) != EMPTY:
-                self._insert(cell, kind, cell)
+            place = cell % width, cell // width
+            if self.generated_kind_at(*place) != EMPTY:
+                self._insert(cell, kind, place)
 
     def _make(self, kind: int, location: tuple[int, int] | None) -> ForagerObject:
         name = self.world.kinds[kind].name

@@ -1,15 +1,18 @@
 """The stateful forager with the interface of the Forager package: `start()`, then `step(action)` indefinitely.
 
-The compiled host engine runs the world; if an object overrides `reward` or `regen_delay`, these methods are called when
-the agent hits it. They use separate random streams, so they do not change the map. Without numba, the same code runs as
+The compiled host engine runs the world. Before the agent hits an object that overrides `collision`, `reward` or
+`regen_delay`, or that was added by itself, the step stops and these methods are called; if they fail, the step is not
+taken. They use separate random streams, so they do not change the map. Without numba, the same code runs as
 plain Python, about a hundred times slower.
 """
 
 from __future__ import annotations
 
 import copy
-import math
+import reprlib
 import warnings
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,13 +22,15 @@ from harvestgym.core.errors import ConfigError
 from harvestgym.forager.config import ForagerConfig, Observation, TranslatedConfig
 from harvestgym.forager.hashing import seed_words
 from harvestgym.forager.host_engine import arrays as col
-from harvestgym.forager.host_engine import collisions, dynamics, lookup, step, view
+from harvestgym.forager.host_engine import collisions, lookup, step, view
+from harvestgym.forager.host_engine.collisions import ASK
 from harvestgym.forager.host_engine.editable_episode import EditableEpisode
-from harvestgym.forager.host_engine.rewards import DelayedRewards, HostContext, check_reward, draw_reward
-from harvestgym.forager.object_kinds import MAX_DELAY, ForagerObject, ReturnPlace
+from harvestgym.forager.host_engine.rewards import DelayedRewards, HostContext, draw_reward
+from harvestgym.forager.object_kinds import MAX_DELAY, ForagerObject, ReturnPlace, overrides
+from harvestgym.forager.reward_laws import check_reward, read_number
 from harvestgym.forager.world import EMPTY, World
 
-_KEPT = ("_words", "_started", "_placed", "_tints", "met", "reward_rng", "delay_rng")
+_KEPT = ("_words", "_started", "_tints", "met", "reward_rng", "delay_rng")
 """Attributes that are saved, other than the arrays, objects and pending rewards."""
 
 _KEPT_ARRAYS = ("head", "regions", "agents", "slots")
@@ -54,11 +59,11 @@ def check_delay(delay: Any, name: str) -> int | None:
     """Return a delay as a whole number of steps, or None for never; ConfigError for anything else."""
     if delay is None:
         return None
-    whole = int(delay) if isinstance(delay, int | float | np.number) and math.isfinite(delay) else -1
-    if whole != delay or not 0 <= whole <= MAX_DELAY:
+    steps = read_number(delay)
+    if not (0 <= steps <= MAX_DELAY and steps.is_integer()):
         expected = "whole steps from 0 to 2^30, or None for never"
-        raise ConfigError(f"regen_delay of {name!r}: expected {expected}, got {delay!r}")
-    return whole
+        raise ConfigError(f"regen_delay of {name!r}: expected {expected}, got {reprlib.repr(delay)}")
+    return int(steps)
 
 
 class ForagerEnv(EditableEpisode):
@@ -75,15 +80,19 @@ class ForagerEnv(EditableEpisode):
     # -- stepping --------------------------------------------------------------------------------------------
 
     def start(self, seed: int | tuple[int, int] | None = None) -> Observation:
-        """Start again in the same world, or in a new one if `seed` is given; return the first observation."""
+        """Start again in the same world, or in a new one if `seed` is given; return the first observation.
+
+        Nothing changes in a world without a step so far, so that what was removed before the start stays away.
+        """
         if seed is not None:
             self.reseed(seed)
+        elif self._started and not self.clock and self._words == (*self.arrays.head[[col.KEY_0, col.KEY_1]].tolist(),):
+            return self.observe()
         self._forget()
         step.begin(self.arrays, *self._words, *self.world.start)
         self._started = True
         self._insert_all(self._placed)
-        dynamics.return_objects(self.arrays)
-        self._bind()
+        self._settle()
         return self.observe()
 
     def reseed(self, seed: int | tuple[int, int]) -> None:
@@ -97,21 +106,32 @@ class ForagerEnv(EditableEpisode):
         self.delay_rng = np.random.default_rng([*self._words, 2])
 
     def step(self, action: int) -> tuple[Observation, float]:
-        """Go north (0), east (1), south (2) or west (3); return the next observation and the reward."""
+        """Go north (0), east (1), south (2) or west (3); return the next observation and the reward.
+
+        The first step starts the world if `start` was not called.
+        """
         if action.__class__ is not int or action < 0 or action > 3:
             action = check_action(action)
         cells = np.empty(self._shape, np.uint8)
-        self.met = kind = self._advance(action, cells)
-        reward = 0.0
-        if kind >= 0:
-            reward = self._find_reward(kind)
+        kind, reward = self._advance(action, cells), 0.0
+        if kind != EMPTY:
+            if kind >= 0:
+                reward = self._find_reward(kind)
+            else:
+                kind, reward = self._ask(ASK - kind, action, cells)
             if self.arrays.head[col.USED] >= len(self.arrays.slots):
                 self._grow()
+        self.met = kind
         if not self._plain or self._tints:
             hits, clocks = np.array([kind]), np.array([self.clock - 1])
             due = self._delayed.settle(hits, clocks, np.array([reward]))
             return self._observe_cells(cells), float(due[0])
         return cells.view(self._table.dtype), reward
+
+    def _advance(self, action: int, cells: np.ndarray) -> int:
+        """Start the world at its first step; `_bind` replaces this method by the compiled step."""
+        self.start()
+        return self._advance(action, cells)
 
     def _grow(self) -> None:
         if self.arrays.head[col.USED] < self.arrays.head[col.BOUND]:
@@ -131,67 +151,109 @@ class ForagerEnv(EditableEpisode):
             stacklevel=4,
         )
 
-    def _find_reward(self, kind: int) -> float:
-        """Return the reward of a collision; call the methods of a Python object."""
+    def _find_reward(self, kind: int, clock: int | None = None) -> float:
+        """Return the reward of a collision by the law of its kind; `clock` defaults to the time of the last step."""
         constant = self._constants[kind]
         if constant is not None:
             return constant
-        row, clock = self.world.kinds[kind], self.clock - 1
-        if not row.python:
-            region = lookup.find_region(self.arrays.regions, *self._cell_ahead)
-            generation = int(self.arrays.regions[region, col.GENERATION])
-            return draw_reward(row, HostContext(clock, self._words, kind, generation))
-        home, slot = int(self.arrays.head[col.HIT_HOME]), int(self.arrays.head[col.HIT_SLOT])
-        thing = self._find_thing(home, kind, self._cell_ahead)
+        region = lookup.find_region(self.arrays.regions, *self._cell_ahead)
+        generation = int(self.arrays.regions[region, col.GENERATION])
+        now = HostContext(self.clock - 1 if clock is None else clock, self._words, kind, generation)
+        return draw_reward(self.world.kinds[kind], now)
+
+    def _ask(self, kind: int, action: int, cells: np.ndarray) -> tuple[int, float]:
+        """Ask the object ahead, or its law, for the reward, and then step; return the kind hit and the reward."""
+        home, cell = int(self.arrays.head[col.HIT_HOME]), self._cell_ahead
+        thing = self._find_thing(home, kind, cell)
+        reward, back = self._call(partial(self._meet, home, cell), kind, thing)
+        self.arrays.head[col.ANSWERED] = True
+        kind = self._advance(action, cells)
+        self.arrays.head[col.ANSWERED] = False
+        if back is not None:
+            self._schedule_return(int(self.arrays.head[col.HIT_SLOT]), kind, *back)
+        return kind, reward
+
+    def _meet(self, home: int, cell: tuple[int, int], kind: int, thing: Any) -> tuple[float, Any]:
+        """Call the methods of an object, or its law; return the reward, and the plan of its return if it is taken."""
+        row = self.world.kinds[kind]
+        if thing is None:
+            return self._find_reward(kind, self.clock), None
+        thing.current_location = cell
+        own = row.python or overrides(thing, ForagerObject, "collision", "reward")
+        given = thing.collision(self.reward_rng, self.clock) if own else self._find_reward(kind, self.clock)
+        met = check_reward(given, row.name), self._plan_return(kind, thing) if row.collectable else None
+        self._remember(home, thing)
+        return met
+
+    def _call(self, function: Callable[..., Any], kind: int, thing: ForagerObject | None) -> Any:
+        """Call a function of an object; an error names it, and undoes changes to it and to the random streams."""
+        attributes = {} if thing is None else vars(thing)
+        rewards, delays = self.reward_rng.bit_generator, self.delay_rng.bit_generator
+        before, states = dict(attributes), (rewards.state, delays.state)
         try:
-            reward = check_reward(thing.reward(self.reward_rng, clock), row.name)
-            thing.last_collision = clock
-        finally:
-            if slot >= 0:
-                self._schedule_return(thing, slot, clock)
-        self._recolor(home, thing)
-        return reward
+            return function(kind, thing)
+        except Exception as error:
+            attributes.clear()
+            attributes.update(before)
+            rewards.state, delays.state = states
+            error.add_note(f"forager: raised for the object {self.names[kind]!r}; nothing was changed")
+            raise
 
     def remove_object(self, location: tuple[int, int]) -> None:
         """Remove the object in a cell without a reward; it returns as if it had been collected."""
         x, y = self._check_cell(location, "remove_object")
+        if not self._started:
+            self.start()
         kind, cell = self.kind_at(x, y), x + y * self.world.width
-        if not self._started or kind == EMPTY:
-            raise ConfigError(f"remove_object: expected a cell with an object, got {location!r}; try after start()")
+        if kind == EMPTY:
+            raise ConfigError(f"remove_object: expected a cell with an object, got {location!r}")
         slot = lookup.find_slot(self.arrays, x, y)
         home = int(self.arrays.slots[slot, col.HOME]) if slot >= 0 else cell
+        thing = self._find_thing(home, kind, (x, y))
+        back = None if thing is None else self._call(self._plan_return, kind, thing)
         slot = collisions.take(self.arrays, slot, cell, kind)
         if slot < 0:
             bound = self.world.capacity
             raise ConfigError(f"remove_object: expected fewer than {bound} changed objects; try a higher capacity")
-        if self.world.kinds[kind].python:
-            self._schedule_return(self._find_thing(home, kind, (x, y)), slot, self.clock)
+        if thing is not None and back is not None:
+            self._remember(home, thing)
+            self._schedule_return(slot, kind, *back)
         if self.arrays.head[col.USED] >= len(self.arrays.slots):
             self._grow()
 
-    def _find_thing(self, home: int, kind: int, cell: tuple[int, int]) -> ForagerObject:
-        """Return the Python object from a cell; beyond `capacity` objects, the earliest one is forgotten."""
-        if home not in self._things:
-            if len(self._things) >= self.config.capacity:
-                first = next((key for key in self._things if key >= 0), home)
-                self._things.pop(first, None)
-                self._tints.pop(first, None)
-            self._things[home] = self._make(kind, cell)
-        return self._things[home]
+    def _find_thing(self, home: int, kind: int, cell: tuple[int, int]) -> ForagerObject | None:
+        """Return the Python object from a cell, or None for an object that is only data."""
+        if home in self._things:
+            return self._things[home]
+        return self._make(kind, cell) if self.world.kinds[kind].python else None
 
-    def _schedule_return(self, thing: ForagerObject, slot: int, clock: int) -> None:
-        """Store when and where a taken object returns; if its methods raise an error, it returns at once."""
-        delay: int | None = 0
-        try:
-            delay = check_delay(thing.regen_delay(self.delay_rng, clock), thing.name)
-            thing.current_location = None
-            row = self.arrays.slots[slot]
-            row[col.WHERE] = ReturnPlace.ANYWHERE
-            if thing.target_location is not None:
-                x, y = self._check_cell(thing.target_location, thing.name)
-                row[col.AT], row[col.WHERE] = x + y * self.world.width, ReturnPlace.FIXED
-        finally:
-            collisions.schedule_return(self.arrays, slot, -1 if delay is None else delay)
+    def _remember(self, home: int, thing: ForagerObject) -> None:
+        """Keep an object and its colour; beyond `capacity` objects, the earliest one is forgotten."""
+        self._recolor(home, thing)
+        if home not in self._things and len(self._things) >= self.config.capacity:
+            first = next((key for key in self._things if key >= 0), home)
+            self._things.pop(first, None)
+            self._tints.pop(first, None)
+        self._things[home] = thing
+
+    def _plan_return(self, kind: int, thing: ForagerObject) -> tuple[int, int]:
+        """Return the steps until an object returns, -1 for never, and its cell, -1 for the place of its kind."""
+        target = thing.target_location
+        if self.world.kinds[kind].python or overrides(thing, ForagerObject, "regen_delay"):
+            given, target = thing.regen_delay(self.delay_rng, self.clock), thing.target_location
+            delay = check_delay(given, thing.name)
+        else:
+            delay = collisions.draw_delay(self.arrays, kind, self.arrays.head[col.EVENTS])
+        x, y = (-1, 0) if target is None else self._check_cell(target, thing.name)
+        return -1 if delay is None else delay, x + y * self.world.width
+
+    def _schedule_return(self, slot: int, kind: int, delay: int, cell: int) -> None:
+        """Store when and where a taken object returns."""
+        row = self.arrays.slots[slot]
+        row[col.WHERE] = self.world.kinds[kind].place if cell < 0 else ReturnPlace.FIXED
+        if cell >= 0:
+            row[col.AT] = cell
+        collisions.schedule_return(self.arrays, slot, delay)
 
     @property
     def _cell_ahead(self) -> tuple[int, int]:
@@ -206,19 +268,20 @@ class ForagerEnv(EditableEpisode):
 
     def kept(self) -> dict[str, Any]:
         """Return the mutable state for `core.saving.checkpoint`."""
-        things = [[home, thing.name, dict(vars(thing))] for home, thing in self._things.items()]
+        things = [[home, type(thing), dict(vars(thing))] for home, thing in self._things.items()]
+        placed = [[type(thing), attributes] for thing, attributes in self._placed]
         arrays = {name: getattr(self.arrays, name) for name in _KEPT_ARRAYS}
         own = {name: vars(self)[name] for name in _KEPT}
-        return own | {"things": things, "arrays": arrays, "owed": self._delayed.owed}
+        return own | {"things": things, "placed": placed, "arrays": arrays, "owed": self._delayed.owed}
 
     def restore(self, kept: dict[str, Any]) -> ForagerEnv:
         """Continue the saved episode; ConfigError, with nothing changed, if it belongs to a different world."""
         arrays = self.arrays._replace(**{name: array.copy() for name, array in kept["arrays"].items()})
         if arrays.regions.shape != self.arrays.regions.shape:
             raise ConfigError(f"expected a world of {len(self.world.regions)} regions, got {len(arrays.regions)}")
-        things = {home: self._make(self.world.index(name), (0, 0)) for home, name, _ in kept["things"]}
-        for home, _, attributes in kept["things"]:
-            vars(things[home]).update(attributes)
+        things = {home: _remake_object(*thing) for home, *thing in kept["things"]}
+        placed = [(things.get(-2 - i, _remake_object(*thing)), thing[1]) for i, thing in enumerate(kept["placed"])]
+        self._placed = placed
         vars(self).update({name: kept[name] for name in _KEPT} | {"_things": things})
         self.arrays = lookup.grow_arrays(arrays, len(arrays.slots))
         self._delayed.owed[:] = kept["owed"]
@@ -233,12 +296,18 @@ class ForagerEnv(EditableEpisode):
     def copy(self) -> ForagerEnv:
         """Return a copy in mid-episode that shares no mutable state, in tens of microseconds."""
         twin = object.__new__(type(self))
-        changing = {name: copy.deepcopy(vars(self)[name]) for name in _CHANGING}
+        changing = copy.deepcopy({name: vars(self)[name] for name in _CHANGING})
         arrays = self.arrays._replace(**{name: getattr(self.arrays, name).copy() for name in col.CHANGING})
         vars(twin).update(vars(self) | changing | {"arrays": arrays})
         if self._started:
             twin._bind()
         return twin
+
+
+def _remake_object(cls: type[ForagerObject], attributes: dict[str, Any]) -> ForagerObject:
+    made = object.__new__(cls)
+    vars(made).update(attributes)
+    return made
 
 
 def _remake(cls: type[ForagerEnv], recipe: dict[str, Any], kept: dict[str, Any]) -> ForagerEnv:

@@ -18,13 +18,13 @@ from harvestgym.forager.object_kinds import Color, ForagerObject, check_color
 from harvestgym.forager.observations import (
     MODES,
     add_hint,
-    check_aperture,
     check_mode,
     check_survey,
     color_table,
     make_space,
     show_world,
 )
+from harvestgym.forager.reward_laws import check_reward
 from harvestgym.forager.world import EMPTY, STANDING, VACANT, World
 
 
@@ -41,7 +41,7 @@ class ReadableEpisode:
         self.world = world or build_world(config)
         check_mode(config.observation_mode, self.world)
         self._mode = MODES[config.observation_mode]
-        self._aperture = (1, 1) if self._mode.whole else check_aperture(config.aperture, self.world)
+        self._aperture = (1, 1) if self._mode.whole else config.find_aperture(self.world)
         self._table = self._mode.table(self.world)
         self._shape = (*self._aperture, self._table.shape[2])
         self._words = seed_words(config.seed)
@@ -105,7 +105,7 @@ class ReadableEpisode:
 
     def in_view_of(self, x: int, y: int) -> np.ndarray:
         """Return `in_view` for an agent at (x, y)."""
-        rows, cols = check_aperture(self.config.aperture, self.world)
+        rows, cols = self.config.find_aperture(self.world)
         seen = np.empty((rows, cols), np.int8)
         with self._as_observed():
             for row, across in np.ndindex(rows, cols):
@@ -139,9 +139,8 @@ class ReadableEpisode:
             across, down = cell_x - x + self._shape[1] // 2, y - cell_y + self._shape[0] // 2
             if self.world.edge == "torus":
                 across, down = across % self.world.width, down % self.world.height
-            in_view = 0 <= across < self._shape[1] and 0 <= down < self._shape[0]
-            if in_view and self.kind_at(cell_x, cell_y) >= 0:
-                encoded[down, across] = color
+            if across >= 0 and down >= 0 and self.kind_at(cell_x, cell_y) >= 0:
+                encoded[down :: self.world.height, across :: self.world.width] = color
 
     # -- numbers ---------------------------------------------------------------------------------------------
 
@@ -180,7 +179,8 @@ class ReadableEpisode:
         """Current expected reward per cell in each region, from its collectable objects before any are collected."""
         kinds, generations = self.world.kinds, self.arrays.regions[:, col.GENERATION].tolist()
         now = lambda kind, region: HostContext(self.clock, self._words, kind, generations[region])  # noqa: E731
-        return [float(v) for v in self.world.region_values(lambda kind, r: float(kinds[kind].reward(now(kind, r))))]
+        expect = lambda kind, r: check_reward(kinds[kind].expect(now(kind, r)), kinds[kind].name)  # noqa: E731
+        return [float(v) for v in self.world.region_values(expect)]
 
     @property
     def collided(self) -> str | None:

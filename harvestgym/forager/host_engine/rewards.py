@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from harvestgym.core.errors import ConfigError
 from harvestgym.forager import hashing
 from harvestgym.forager.hashing import NOISE, SERIES, STREAMS
 from harvestgym.forager.host_engine.numba_support import U64, WORD_MASK, compiled
 from harvestgym.forager.object_kinds import Kind, ring_length
+from harvestgym.forager.reward_laws import check_reward
 
 
 @compiled
@@ -53,17 +52,9 @@ class HostContext:
         return draw_noise(*self._words, NOISE, self._clock & WORD_MASK, (self._clock >> 32) & WORD_MASK)
 
 
-def check_reward(reward: Any, name: str) -> float:
-    """Return a reward as a float; ConfigError if it is not a finite number."""
-    value = float(reward)
-    if not math.isfinite(value):
-        raise ConfigError(f"reward of {name!r}: expected a finite number, got {reward!r}")
-    return value
-
-
 def draw_reward(kind: Kind, now: HostContext) -> float:
     """Return the reward of a collision with a kind, including noise; ConfigError if it is not finite."""
-    return check_reward(float(kind.reward(now)) + kind.noise * now.noise(), kind.name)
+    return check_reward(kind.expect(now), kind.name) + kind.noise * now.noise()
 
 
 class DelayedRewards:

@@ -24,7 +24,7 @@ from harvestgym.forager.world import EMPTY
 
 @inlined
 def act(arrays: EpisodeArrays, agent: int, action: int) -> int:
-    """Move one agent and its view; return the kind that it hit, or EMPTY."""
+    """Move one agent and its view; return the kind that it hit, or EMPTY, or what `collide` asks."""
     head, agents, views = arrays.head, arrays.agents, arrays.views
     x, y = find_cell_ahead(arrays, agent, action)
     head[col.HIT] = EMPTY
@@ -64,14 +64,18 @@ def step(head: np.ndarray, regions: np.ndarray, layers: np.ndarray, kinds: np.nd
          codes: np.ndarray, views: np.ndarray, action: int, out: np.ndarray) -> int:  # fmt: skip
     """Step the only agent and write its encoded view to `out`; return the kind that it hit, or EMPTY.
 
-    The arrays are separate arguments, because unpacking a tuple of them takes numba twice as long as the step itself.
+    If `collide` asks, its result is returned before the agent, the objects or the clock change. The arrays are separate
+    arguments, because unpacking a tuple of them takes numba twice as long as the step itself.
     """
     arrays = borrowed(
         EpisodeArrays(head, regions, layers, kinds, teleports, agents, slots, index, taken, heap, codes, views)
     )
-    if head[col.RENEWS] or (head[col.PENDING] and heap[0, 0] <= head[col.CLOCK]):
+    due = head[col.RENEWS] or (head[col.PENDING] and heap[0, 0] <= head[col.CLOCK])
+    if due and head[col.PREPARED] <= head[col.CLOCK]:
         prepare(arrays)
     kind = act(arrays, 0, action)
+    if kind < EMPTY:
+        return kind
     if head[col.EVERY]:
         teleport(arrays)
     if head[col.PERISHES]:
@@ -86,6 +90,7 @@ def step(head: np.ndarray, regions: np.ndarray, layers: np.ndarray, kinds: np.nd
 def step_together(arrays: EpisodeArrays, actions: np.ndarray, out: np.ndarray, hits: np.ndarray) -> None:
     """Step every agent once, in order; `out` is (agents, bytes of a view)."""
     head = arrays.head
+    head[col.ANSWERED] = True  # the rewards of several agents are paid after the step
     prepare(arrays)
     for agent in range(len(arrays.agents)):
         hits[agent] = act(arrays, agent, actions[agent])
@@ -101,6 +106,7 @@ def begin(arrays: EpisodeArrays, k0: int, k1: int, x: int, y: int) -> None:
     head = arrays.head
     head[col.KEY_0], head[col.KEY_1] = k0, k1
     head[col.CLOCK], head[col.EVENTS], head[col.REFUSED], head[col.SIDE] = 0, 0, 0, 0
+    head[col.PREPARED] = 0
     head[col.HIT], head[col.HIT_SLOT] = EMPTY, -1
     arrays.agents[:, col.AGENT_X], arrays.agents[:, col.AGENT_Y] = x, y
     arrays.slots[:] = 0

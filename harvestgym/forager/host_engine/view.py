@@ -14,11 +14,11 @@ from harvestgym.forager.world import EAST, NORTH, SOUTH
 
 @inlined
 def wrap_cell(head: np.ndarray, x: int, y: int) -> tuple[int, int]:
-    """Wrap a cell, which is at most one world size off the map, onto the map if the world is a torus."""
+    """Wrap a cell onto the map if the world is a torus."""
     if head[col.WALL_EDGE]:
         return x, y
-    x = x + head[col.WIDTH] if x < 0 else (x - head[col.WIDTH] if x >= head[col.WIDTH] else x)
-    return x, y + head[col.HEIGHT] if y < 0 else (y - head[col.HEIGHT] if y >= head[col.HEIGHT] else y)
+    x = x if 0 <= x < head[col.WIDTH] else x % head[col.WIDTH]  # most cells need no division
+    return x, y if 0 <= y < head[col.HEIGHT] else y % head[col.HEIGHT]
 
 
 @inlined
@@ -102,17 +102,20 @@ def slide(head: np.ndarray, action: int, old: np.ndarray, new: np.ndarray) -> No
 
 @compiled
 def patch(arrays: EpisodeArrays, cell: int, kind: int) -> None:
-    """Show a kind in one cell, in every view that contains the cell."""
-    head = arrays.head
-    x, y = cell % head[col.WIDTH], cell // head[col.WIDTH]
+    """Show a kind in one cell, in every view that contains the cell, wherever it does."""
+    head, width, height = arrays.head, arrays.head[col.WIDTH], arrays.head[col.HEIGHT]
+    x, y = cell % width, cell // width
     for agent in range(len(arrays.agents)):
         dx = x - arrays.agents[agent, col.AGENT_X] + head[col.COLS] // 2
         dy = arrays.agents[agent, col.AGENT_Y] - y + head[col.ROWS] // 2
         if not head[col.WALL_EDGE]:
-            dx, dy = dx % head[col.WIDTH], dy % head[col.HEIGHT]
-        if 0 <= dx < head[col.COLS] and 0 <= dy < head[col.ROWS]:
-            at = (dy * head[col.COLS] + dx) * head[col.DEPTH]
-            encode_cell(arrays, arrays.views[agent, head[col.SIDE]], at, x, y, kind)
+            dx, dy = dx % width, dy % height
+        elif dx < 0 or dy < 0:
+            continue
+        for row in range(dy, head[col.ROWS], height):
+            for across in range(dx, head[col.COLS], width):
+                at = (row * head[col.COLS] + across) * head[col.DEPTH]
+                encode_cell(arrays, arrays.views[agent, head[col.SIDE]], at, x, y, kind)
 
 
 @compiled

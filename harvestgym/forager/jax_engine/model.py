@@ -31,6 +31,7 @@ from harvestgym.forager.observations import (
     make_space,
 )
 from harvestgym.forager.world import EMPTY, VACANT, StepCount, World
+from harvestgym.registry import FIRST_STEPS
 
 from .collisions import collide
 from .dynamics import renew, return_objects, teleport
@@ -40,8 +41,6 @@ from .state import ForagerParams, ForagerState
 from .view import encode, move, refresh, survey
 
 _ONE = np.uint32(1)
-BEGINNING = 5_000
-"""Number of steps for which an endless episode is evaluated."""
 
 
 def draw_seed(key: jax.Array) -> jax.Array:
@@ -88,7 +87,7 @@ class Forager(Env[ForagerState, ForagerParams]):
     @property
     def evaluation_steps(self) -> int:
         """Number of steps in tables and pictures: the horizon, or the first steps of an endless episode."""
-        return self.horizon or BEGINNING
+        return self.horizon or FIRST_STEPS
 
     @property
     def observation_space(self) -> gymnasium.Space[Any]:

@@ -11,8 +11,8 @@ import numpy as np
 from harvestgym.core.pytree import replace
 from harvestgym.forager import hashing
 from harvestgym.forager.hashing import NOISE, SERIES, STREAMS
-from harvestgym.forager.object_kinds import ring_length
-from harvestgym.forager.reward_laws import RATE, Constant
+from harvestgym.forager.object_kinds import Kind, ring_length
+from harvestgym.forager.reward_laws import RATE, Constant, check_reward
 from harvestgym.forager.world import World
 
 from .state import ForagerParams, ForagerState, put
@@ -54,6 +54,12 @@ def clock_phase(state: ForagerState, period: int) -> jax.Array:
     return reward_context(state, 0, jnp.uint32(0)).phase(period)
 
 
+def expect_reward(kind: Kind, now: JaxContext) -> jax.Array:
+    """Return the expected reward of a kind, float32; ConfigError if its law does not give a single number."""
+    given = kind.expect(now)
+    return jnp.float32(given if isinstance(given, jax.Array) and not given.ndim else check_reward(given, kind.name))
+
+
 def pay(world: World, state: ForagerState, params: ForagerParams, region: jax.Array) -> ForagerState:
     """Pay for the collision with `state.hit` in `region`, now or when it is due."""
     generation = state.generation[region]
@@ -62,7 +68,7 @@ def pay(world: World, state: ForagerState, params: ForagerParams, region: jax.Ar
         if isinstance(kind.reward, Constant) and kind.reward.value == 0 and not kind.noise:
             continue
         now = reward_context(state, i, generation)
-        expected = jnp.float32(kind.reward(now)) * params.worth[i]
+        expected = expect_reward(kind, now) * params.worth[i]
         if kind.noise:
             expected = expected + np.float32(kind.noise) * now.noise()
         reward = jnp.where(state.hit == i, expected, reward)
@@ -82,6 +88,6 @@ def region_values(world: World, state: ForagerState, params: ForagerParams) -> j
 
     def expect(kind: int, region: int) -> jax.Array:
         now = reward_context(state, kind, state.generation[region])
-        return world.kinds[kind].reward(now) * params.worth[kind]
+        return expect_reward(world.kinds[kind], now) * params.worth[kind]
 
     return jnp.stack([jnp.float32(value) for value in world.region_values(expect)])

@@ -151,7 +151,7 @@ def test_where_it_has_been_holds_every_place_once_across_the_seam() -> None:
 
 
 def test_a_life_without_end_is_kept_in_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gym_env, "RECORDED", 50)
+    monkeypatch.setattr(gym_env, "FIRST_STEPS", 50)
     model = build_forager(EVERLASTING | {"size": [1_000_000, 1_000_000]})
     host = ForagerGym.of(model, "rgb_array")
     walked(host, 330)
