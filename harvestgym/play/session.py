@@ -106,7 +106,7 @@ class Session:
 
     @property
     def goal(self) -> tuple[str, ...]:
-        """How the score is computed and when an episode ends, one sentence each."""
+        """Sentences about how the score is computed and when an episode ends."""
         return family_function(self.id, "say_goal")(self.env)
 
     @property
@@ -126,7 +126,7 @@ class Session:
 
     @property
     def lessons(self) -> list[str]:
-        """What went wrong in the episode, one line each; it reads the true record."""
+        """Lines about what went wrong in the episode; they read the true record."""
         found = family_function(self.id, "find_events")(self.env, self.record, 0, self.steps)
         losses = [f"{self.when(event.step)}: {say_event(event)}" for event in found if event.severity == LOSS]
         return losses[:MOST_LOSSES] + family_function(self.id, "explain", explain_nothing)(self.env, self._row)

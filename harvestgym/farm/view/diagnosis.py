@@ -39,10 +39,10 @@ def count_orders(episodes: Episodes) -> dict[str, np.ndarray]:
 def _say_refusals(env: FarmModel, orders: np.ndarray) -> Iterator[str]:
     given, prices = int(orders[DONE:].sum()), np.asarray(env.params.score.intervention_costs)
     for (who, why), refused in zip(env.reasons, orders[REFUSED:].tolist(), strict=True):
-        if refused and refused == given:
-            yield f"every order was refused by {who}: {why}; an order costs {prices.min():g} to {prices.max():g}"
-        elif refused:
-            yield f"{refused} of {given} orders were refused by {who}: {why}"
+        if refused:
+            number = "every order was" if refused == given else f"{refused} of {given} orders were"
+            costs = f"; an order costs {prices.min():g} to {prices.max():g}" if 2 * refused > given else ""
+            yield f"{number} refused by {who}: {why}{costs}"
 
 
 def _say_turns(env: FarmModel, counts: Mapping[str, np.ndarray], days: int) -> Iterator[str]:

@@ -28,8 +28,6 @@ STARVED = ("no-growth days", "no-weight days")
 
 FROST = "consecutive_frost#day"
 
-Plot = tuple[int, ...]
-
 
 def find_events(env: FarmModel, record: Record, first: int, last: int) -> Iterator[Event]:
     """Yield each event after step `first`, up to step `last`.
@@ -56,7 +54,7 @@ def _stage_changes(env: FarmModel, record: Record, step: int, variable: Variable
     """Yield the stage changes of a plant, grouped by stage and cause of death."""
     labels, others = variable.meta.labels, {v.attr: v for v in env.variables if v.where == variable.where}
     before, now = (np.asarray(record[variable.name][at], float) for at in (step - 1, step))
-    groups: dict[tuple[str, str], list[Plot]] = {}
+    groups: dict[tuple[str, str], list[tuple[int, ...]]] = {}
     for plot in map(tuple, np.argwhere((now != before) & np.isfinite(before) & np.isfinite(now)).tolist()):
         stage = labels[int(now[plot])]
         cause = _find_cause(record, step, others, plot) if stage == "dead" else ""
@@ -69,14 +67,16 @@ def _stage_changes(env: FarmModel, record: Record, step: int, variable: Variable
         yield Event(step, kind, who, words, severity, cause, why, **where)
 
 
-def _find_cause(record: Record, step: int, others: dict[str, Variable], plot: Plot) -> str:
+def _find_cause(record: Record, step: int, others: dict[str, Variable], plot: tuple[int, ...]) -> str:
     """Return the label of a plant's cause of death; empty if it is unknown."""
     cause = others.get("cause_of_death")
     code = 0.0 if cause is None else float(record[cause.name][step][plot])
     return cause.meta.labels[int(code)] if cause is not None and code > 0 else ""
 
 
-def _explain_death(record: Record, step: int, others: dict[str, Variable], cause: str, plots: list[Plot]) -> str:
+def _explain_death(
+    record: Record, step: int, others: dict[str, Variable], cause: str, plots: list[tuple[int, ...]]
+) -> str:
     """Return the cause of deaths in words, with what slowed growth on most days of the last stage."""
     limits = [_count_limits(record, step, others, plot) for plot in plots]
     total = sum(limits, Counter[str]())
@@ -91,7 +91,7 @@ def _explain_death(record: Record, step: int, others: dict[str, Variable], cause
     return "; ".join(filter(None, (say_cause(cause), f"growth slowed by {say_cause(factor, count)}")))
 
 
-def _count_limits(record: Record, step: int, others: dict[str, Variable], plot: Plot) -> Counter[str]:
+def _count_limits(record: Record, step: int, others: dict[str, Variable], plot: tuple[int, ...]) -> Counter[str]:
     """Count the days of a plant's last stage by what slowed its growth most, as far as the record has it."""
     limit = others.get("limiting_factor")
     if limit is None:

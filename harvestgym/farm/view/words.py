@@ -28,7 +28,7 @@ FACTORS = {
 }
 """Words for causes of death and for what slows growth; other labels are words already."""
 
-STAGES = {"seed": "as seeds", "grow": "while growing", "bloom": "in bloom", "fruit": "while filling fruit"}
+TIMES = {"seed": "as seeds", "grow": "while growing", "bloom": "in bloom", "fruit": "while filling fruit"}
 """Words for the time of a death."""
 
 NO_UNITS = ("", "nb", "bin", "int5", "int365")
@@ -77,7 +77,7 @@ def value_text(value: Any, meta: Meta) -> str:
 def say_cause(label: str, detail: str = "") -> str:
     """Return a cause of death in words: `pests while growing` for `grow: pests`, with `detail` after the cause."""
     stage, _, factor = label.rpartition(": ")
-    return " ".join(filter(None, (FACTORS.get(factor, factor), detail, STAGES.get(stage, stage))))
+    return " ".join(filter(None, (FACTORS.get(factor, factor), detail, TIMES.get(stage, stage))))
 
 
 def date_words(day_of_year: float) -> str:
