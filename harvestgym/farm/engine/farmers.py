@@ -138,7 +138,7 @@ _limit = partial(par, low=0, dtype="int", default=2**31 - 1)
 class BasicFarmer(Farmer):
     """Farmer who is always available, with a maximum number of interventions and observations a day."""
 
-    reasons: ClassVar[tuple[str, ...]] = ("the farmer carries out at most {max_daily_interventions} orders a day",)
+    reasons: ClassVar[tuple[str, ...]] = ("the farmer's daily limit is {max_daily_interventions}",)
     max_daily_interventions: jax.Array = _limit("max_daily_interventions", "interventions a day")
     max_daily_observations: jax.Array = _limit("max_daily_observations", "observations a day")
 
@@ -163,7 +163,7 @@ class HourlyFarmer(Farmer):
     An order that needs more time or money than is left is refused; later orders may still be carried out.
     """
 
-    reasons: ClassVar[tuple[str, ...]] = ("too little is left of {hours} hours a day", "too little money is left")
+    reasons: ClassVar[tuple[str, ...]] = ("too little time is left of {hours} h a day", "too little money is left")
     hours: jax.Array = par("hours#h.day-1", "working time, including observations", low=0, high=24, default=8.0)
     intervention: jax.Array = par("intervention#min", "for one without a duration", low=0, high=1440, default=30.0)
     observation: jax.Array = par("observation#min", "for each number observed", low=0, high=1440, default=5.0)
