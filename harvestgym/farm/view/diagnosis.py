@@ -64,5 +64,6 @@ def _say_limits(env: FarmModel, counts: Mapping[str, np.ndarray]) -> Iterator[st
         name = f"{'/'.join(variable.where)}/{variable.attr}"
         if name in counts and (slowed := counts[name][1:]).any():
             most = [at for at in np.argsort(-slowed)[:MOST_LIMITS] if slowed[at]]
-            shares = (f"{say_cause(variable.meta.labels[1 + at])} {slowed[at] / slowed.sum():.0%}" for at in most)
+            words = {at: say_cause(variable.meta.labels[1 + at]) for at in most}
+            shares = (f"{text} ({100 * slowed[at] / slowed.sum():.0f} %)" for at, text in words.items())
             yield f"{entity_title(env, variable.where)}: growth was slowed most by {', '.join(shares)}"

@@ -20,7 +20,7 @@ FACTORS = {
         n: f"too little {name}"
         for n, name in zip("NPKC", ("nitrogen", "phosphorus", "potassium", "carbon"), strict=True)
     },
-    "birds": "birds",
+    "birds": "eaten by birds",
     "age": "old age",
     "no-growth days": "too many days without growth",
     "no-weight days": "too many days without a gain of weight",

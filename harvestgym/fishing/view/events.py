@@ -24,10 +24,10 @@ def find_events(env: FishingModel, record: Record, first: int, last: int) -> Ite
     for year in range(first + 1, last + 1):
         yield from _find_shortages(env, record, year)
         if biomass[year] <= floor:
-            end = "fell to its limit, the fishery is over" if floor else "is gone"
+            end = "at its limit, the fishery is over" if floor else "gone"
             yield Event(year, "collapsed", "the stock", end, LOSS)
         elif biomass[year] < low <= biomass[year - 1]:
-            yield Event(year, "low", "the stock", f"fell below {low:.3g}, a fifth of K", WARNING)
+            yield Event(year, "low", "the stock", f"below {low:.3g}, a fifth of K", WARNING)
 
 
 def _find_shortages(env: FishingModel, record: Record, year: int) -> Iterator[Event]:
