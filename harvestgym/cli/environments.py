@@ -29,6 +29,9 @@ SECTIONS = {
 }
 """The sections of `harvestgym show` and their contents."""
 
+CHECKED = 10
+"""Number of episodes that `check` runs to explain refused orders and slow growth."""
+
 MOST_ROWS = 12
 """Maximum number of rows per table in the overview of `show`."""
 
@@ -119,8 +122,18 @@ def check(id: Id) -> None:
     except AssertionError as error:
         raise ConfigError(f"{id}: {error}") from None
     typer.echo(f"{id}: meets the contract")
-    for note in registry.family_function(id, "list_notes", lambda env: [])(env):
+    for note in [*registry.family_function(id, "list_notes", lambda env: [])(env), *_explain_policy(id, env)]:
         typer.echo(f"{id}: {note}")
+
+
+def _explain_policy(id: str, env: Env[Any, Any]) -> list[str]:
+    """Return what went wrong in some seasons of the expert, or of random actions if there is none."""
+    from harvestgym.evaluate.run import evaluate_id, explain_nothing
+
+    if registry.family_function(id, "explain", explain_nothing) is explain_nothing:
+        return []
+    policy = "expert" if "expert" in registry.family_function(id, "policies")(env) else "random"
+    return [f"{policy}: {note}" for note in evaluate_id(id, policy, CHECKED, env=env).notes]
 
 
 @group.command()

@@ -9,6 +9,7 @@ parameters runs a thousand soils, and one `grad` calibrates a model.
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Mapping
 from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 
 import gymnasium
@@ -128,6 +129,10 @@ class Env(Generic[State, Params]):
 
     def info(self, state: State, params: Params) -> dict[str, Any]:
         """Return named arrays about `state`, for analysis; the names are the same after `reset` and `step`."""
+        return {}
+
+    def count(self, info: Mapping[str, Any]) -> dict[str, jax.Array]:
+        """Return named counts of what happened in a step, from its info; an evaluation adds them up."""
         return {}
 
     def given(self, params: Params | None) -> Params:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -32,6 +32,17 @@ from .view.tables import Table
 
 Devices = Sequence[Any]
 """Some of `jax.devices()`."""
+
+
+def add_counts(env: Env[Any, Any], infos: Any) -> dict[str, Any]:
+    """Return the counts of one episode, as in a row of `Episodes`, from its infos with a leading time axis."""
+    return jax.tree.map(lambda counts: np.asarray(counts).sum(0)[None], jax.vmap(env.count)(infos))
+
+
+def read_memory(memory: Any) -> dict[str, jax.Array]:
+    """Return the counts in a policy's memory: what the parts that have a method `report` return."""
+    parts = jax.tree.leaves(memory, is_leaf=lambda part: hasattr(part, "report"))
+    return {name: count for part in parts if hasattr(part, "report") for name, count in part.report().items()}
 
 
 class Trajectory(NamedTuple):
@@ -72,6 +83,8 @@ class Episodes(NamedTuple):
         terminated: bool, whether a condition of the environment ended the episode.
         truncated: bool, whether the time limit or `max_steps` ended the episode.
         info: the info of the last step.
+        counts: the sums over the steps of what `Env.count` returns, and what the policy's memory reports; empty unless
+            the evaluation counts.
     """
 
     returns: jax.Array
@@ -79,6 +92,7 @@ class Episodes(NamedTuple):
     terminated: jax.Array
     truncated: jax.Array
     info: dict[str, Any]
+    counts: Mapping[str, Any] = {}
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(episodes: {np.shape(self.returns)})"
@@ -131,15 +145,16 @@ def evaluate(
     max_steps: int,
     params: Any = None,
     devices: Devices | None = None,
+    counts: bool = False,
 ) -> Episodes:
     """Run `num_episodes` complete episodes of at most `max_steps` steps, stopping when all have ended.
 
-    The other arguments are as in `rollout`.
+    `counts` fills in `Episodes.counts`; the other arguments are as in `rollout`.
     """
     keys, params, chosen = _prepare("evaluate", env, key, check_count("num_episodes", num_episodes), params, devices)
     with announcing(env.describe(num_episodes)):
         most = check_count("max_steps", max_steps)
-        return _run_on_devices(_episodes, 0, env, most, chosen, _trace_policy(policy), keys, params)
+        return _run_on_devices(_episodes, 0, env, (most, counts), chosen, _trace_policy(policy), keys, params)
 
 
 def _prepare(
@@ -170,7 +185,7 @@ def _run_on_devices(
     function: Callable[..., Any],
     axis: int,
     env: Env[Any, Any],
-    most: int,
+    most: Any,
     devices: tuple[Any, ...],
     policy: Policy | Batched,
     keys: jax.Array,
@@ -214,14 +229,20 @@ def _roll(env: Env[Any, Any], num_steps: int, policy: Policy | Batched, keys: ja
     return jax.lax.scan(one, start, jnp.arange(num_steps, dtype=jnp.int32))[1]
 
 
-def _episodes(env: Env[Any, Any], max_steps: int, policy: Policy | Batched, keys: jax.Array, params: Any) -> Episodes:
+def _episodes(
+    env: Env[Any, Any], limit: tuple[int, bool], policy: Policy | Batched, keys: jax.Array, params: Any
+) -> Episodes:
     player, step, start, first = begin_batch(env, policy, keys, params)
+    max_steps, counts = limit
+    count = jax.vmap(env.count) if counts else lambda info: {}
 
     def add(sofar: Episodes, action: Any, last: Timestep, now: jax.Array) -> Episodes:
         returns, length = sofar.returns + last.reward, sofar.length + 1
-        return Episodes(returns, length, last.terminated, last.truncated, last.info)
+        sums = jax.tree.map(jnp.add, sofar.counts, count(last.info))
+        return Episodes(returns, length, last.terminated, last.truncated, last.info, sums)
 
-    none = jnp.zeros(keys.shape, bool)
-    none_yet = Episodes(jnp.zeros(keys.shape, jnp.float32), jnp.zeros(keys.shape, jnp.int32), none, none, first.info)
+    none, no_counts = jnp.zeros(keys.shape, bool), jax.tree.map(jnp.zeros_like, count(first.info))
+    none_yet = Episodes(none.astype(jnp.float32), none.astype(jnp.int32), none, none, first.info, no_counts)
     loop, episodes = run_to_end(player, step, start, max_steps, none_yet, add)
-    return episodes._replace(truncated=episodes.truncated | ~loop.world.over)
+    reported = read_memory(loop.carry) if counts else {}
+    return episodes._replace(truncated=episodes.truncated | ~loop.world.over, counts={**episodes.counts, **reported})

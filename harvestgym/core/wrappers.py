@@ -7,6 +7,7 @@ A wrapper is hashable and works under `vmap` and `scan`. It defines `reset` and 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Generic, NamedTuple
 
@@ -48,6 +49,9 @@ class Wrapper(Env[Any, Params], Generic[Params]):
     @property
     def action_space(self) -> gymnasium.Space[Any]:
         return self.env.action_space
+
+    def count(self, info: Mapping[str, Any]) -> dict[str, jax.Array]:
+        return self.env.count(info)
 
     def inner(self, state: Any) -> Any:
         """Return the state of the wrapped environment."""

@@ -14,7 +14,7 @@ from harvestgym.core.env import Env, Timestep
 from harvestgym.core.episode import Loop, make_frame, scan_steps, seed_key, step_with_advance
 from harvestgym.core.policy import Policy
 from harvestgym.core.random import key_for
-from harvestgym.core.rollout import Episodes
+from harvestgym.core.rollout import Episodes, add_counts, read_memory
 from harvestgym.core.view.timeline import Record
 from harvestgym.core.xla.compilation import jit_quickly
 from harvestgym.registry import family_function, spec
@@ -40,20 +40,23 @@ def record_episode(id: str, env: Env[Any, Any], policy: Policy, seed: int) -> Re
 
 def record_first(id: str, env: Env[Any, Any], policy: Policy, seed: int) -> tuple[Record, Episodes]:
     """Record the first episode of the evaluation with this seed; also return its row of the results, up to rounding."""
-    frames, terminated, truncated, infos = jax.device_get(
+    frames, terminated, truncated, infos, reported = jax.device_get(
         _record_steps(env, family_function(id, "record"), horizon(env), policy.traced(), seed_key(seed), env.params)
     )
     over = terminated | truncated
     last = int(np.argmax(over)) if over.any() else len(over) - 1
     record = {name: values[: last + 2] for name, values in frames.items()}
     returned = jnp.asarray(np.cumsum(record["reward"][1:])[-1:])  # summed one by one, as in an evaluation
-    ends = jax.tree.map(lambda values: values[last : last + 1], (terminated, truncated | ~over, infos))
-    return record, Episodes(returned, jnp.asarray([last + 1], jnp.int32), *ends)
+    *ends, memory = jax.tree.map(
+        lambda values: values[last : last + 1], (terminated, truncated | ~over, infos, reported)
+    )
+    counts = add_counts(env, jax.tree.map(lambda values: values[: last + 1], infos)) | memory
+    return record, Episodes(returned, jnp.asarray([last + 1], jnp.int32), *ends, counts)
 
 
 @partial(jit_quickly, what="the record of an episode", static_argnums=(0, 1, 2))
 def _record_steps(env: Env[Any, Any], keep: Any, steps: int, policy: Policy, key: jax.Array, params: Any) -> Any:
-    """Return the frames, including the start, and the end flags and info of each step."""
+    """Return the frames, including the start, and the end flags, the info and the policy's counts of each step."""
     run, first = start_episode(env, key, params)
     mind = key_for(key, "policy")
 
@@ -62,7 +65,7 @@ def _record_steps(env: Env[Any, Any], keep: Any, steps: int, policy: Policy, key
 
     def kept(loop: Loop, action: Any, last: Timestep) -> Any:
         frame = make_frame(keep, env, loop.world.state, action, last, params)
-        return frame, last.terminated, last.truncated, last.info
+        return frame, last.terminated, last.truncated, last.info, read_memory(loop.carry)
 
     player, times = Policy(policy.init, act, policy.learn), jnp.arange(steps, dtype=jnp.int32)
     later, *ends = scan_steps(player, step_with_advance(env, params), Loop(run, first.obs, policy.init), times, kept)

@@ -52,6 +52,7 @@ class Evaluation:
         summary: summary of the returns.
         unit: unit of a step (`days` on a farm, `steps` by default).
         risk: risk measure of the environment's score, if it has one.
+        notes: sentences about what went wrong: refused orders, rules that never acted, what limited growth.
     """
 
     id: str
@@ -63,6 +64,7 @@ class Evaluation:
     summary: Summary
     unit: str
     risk: Measure | None = None
+    notes: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         episodes = f"{len(self.returns)} episodes, seed {self.seed}"
@@ -77,7 +79,7 @@ class Evaluation:
         }  # fmt: skip
         if self.risk is not None:
             out["return"]["risk"] = self.risk.model_dump() | {"value": self.risk(self.returns)}
-        out[self.unit] = float(self.lengths.mean())
+        out |= {self.unit: float(self.lengths.mean()), "notes": list(self.notes)}
         return out | {name: _mean_or_counts(values) for name, values in self.columns.items()}
 
     def to_table(self) -> Table:
@@ -98,17 +100,21 @@ class Evaluation:
         return Table(f"{self.policy} on {self.id}, {episodes}, seed {self.seed}", columns, rows)
 
     def describe(self) -> list[str]:
-        """Return the lines below the table: the interval of the mean, and the counts of each label column.
+        """Return the lines below the table: the interval of the mean, the counts of each label column, and the notes.
 
         Example: `cause of death: none in 9, pests in 3`. A single episode has no interval.
         """
         interval = f"95 % interval of the mean return: {self.summary.low:.3f} to {self.summary.high:.3f}"
-        return [interval] * (len(self.returns) > 1) + [
-            f"{name}{f', over {values.shape[1]} plots' * (values.shape[1:] > (1,))}: "
-            f"{format_counts(count_labels(values))}"
-            for name, values in self.columns.items()
-            if not is_numeric(values)
-        ]
+        return (
+            [interval] * (len(self.returns) > 1)
+            + [
+                f"{name}{f', over {values.shape[1]} plots' * (values.shape[1:] > (1,))}: "
+                f"{format_counts(count_labels(values))}"
+                for name, values in self.columns.items()
+                if not is_numeric(values)
+            ]
+            + [*self.notes]
+        )
 
     def _repr_html_(self) -> str:
         """Return the table for notebooks, with the interval of the mean and the counts of labels below it."""
@@ -262,7 +268,13 @@ def summarise_episodes(id: str, env: Env[Any, Any], policy: str, seed: int, whol
     columns = family_function(id, "summary")(env, whole)
     returns, lengths = np.asarray(whole.returns), np.asarray(whole.length)
     risk = family_function(id, "risk", lambda env: None)(env)
-    return Evaluation(id, policy, seed, returns, lengths, columns, summarise(returns), env.step_unit, risk)
+    notes = tuple(family_function(id, "explain", explain_nothing)(env, whole))
+    return Evaluation(id, policy, seed, returns, lengths, columns, summarise(returns), env.step_unit, risk, notes)
+
+
+def explain_nothing(env: Env[Any, Any], whole: Episodes) -> list[str]:
+    """Return no notes; this replaces the function `explain` of a family without one."""
+    return []
 
 
 def run_episodes(
@@ -276,7 +288,8 @@ def run_episodes(
     """Run the episodes of an evaluation, at most `steps` steps long, in batches of one compiled size."""
     parts = []
     for start in range(0, episodes, BATCH):
-        part = evaluate(env, policy, evaluation_keys(seed, np.arange(start, start + BATCH)), BATCH, steps)
+        keys = evaluation_keys(seed, np.arange(start, start + BATCH))
+        part = evaluate(env, policy, keys, BATCH, steps, counts=True)
         parts.append(jax.device_get(part))
         progress(min(BATCH, episodes - start))
     return jax.tree.map(lambda *leaves: np.concatenate(leaves)[:episodes], *parts)

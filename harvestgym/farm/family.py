@@ -37,10 +37,15 @@ from harvestgym.farm.policies.expert_rules import rule_policy
 from harvestgym.farm.policies.rule_numbers import make_rule_families as make_rule_families
 from harvestgym.farm.policies.rule_numbers import replace_numbers
 from harvestgym.farm.view.describe import describe as describe
+from harvestgym.farm.view.describe import say_goal as say_goal
+from harvestgym.farm.view.diagnosis import count_orders
+from harvestgym.farm.view.diagnosis import explain as explain
+from harvestgym.farm.view.events import find_events as find_events
 from harvestgym.farm.view.figure import figure as figure
 from harvestgym.farm.view.recorder import record as record
 from harvestgym.farm.view.scene import scene as scene
 from harvestgym.farm.view.timeline import timeline as timeline
+from harvestgym.farm.view.words import say_cause
 
 from .schema import FarmSpec, expand_presets
 
@@ -171,15 +176,16 @@ def find_variable(
 
 
 def summary(env: FarmModel, episodes: Episodes) -> dict[str, np.ndarray]:
-    """Return, for each season, the yield, the water used, and the cause of death on each plot."""
+    """Return, for each season, the yield, the water used, its orders, and the cause of death on each plot."""
     info, unsown = episodes.info, find_unsown(env)
     out = {"yield kg": info["total/harvest#kg"]} if "total/harvest#kg" in info else {}
     out |= {"water used L": info["total/water#L"]} if "total/water#L" in info else {}
+    out |= count_orders(episodes)
     for variable in env.variables:
         name = f"{'/'.join(variable.where)}/{variable.attr}"
         if variable.attr == "cause_of_death" and name in info:
             entity = variable.where[1] if len(env.fields) == 1 else "/".join(variable.where)
             causes = np.asarray(info[name], int).reshape(len(episodes.returns), -1)
-            found = np.asarray(variable.meta.labels)[causes]
+            found = np.asarray([say_cause(label) for label in variable.meta.labels])[causes]
             out[f"{entity} cause of death"] = np.full(found.shape, NEVER_SOWN) if variable.where in unsown else found
     return {name: np.asarray(values) for name, values in out.items()}

@@ -16,6 +16,8 @@ from harvestgym.core.tuning.rule_family import build_rule
 from harvestgym.fishing.analysis.dynamic_programming import find_optimum, solve_ahead
 from harvestgym.fishing.analysis.reference_points import find_reference_point
 from harvestgym.fishing.view.describe import describe as describe
+from harvestgym.fishing.view.describe import say_goal as say_goal
+from harvestgym.fishing.view.events import find_events as find_events
 from harvestgym.fishing.view.figure import figure as figure
 from harvestgym.fishing.view.scene import scene as scene
 from harvestgym.fishing.view.timeline import timeline as timeline

@@ -19,6 +19,8 @@ from harvestgym.core.tuning.rule_family import NumberRange, RuleFamily, TunedRul
 from harvestgym.core.view.scene import Chart, Line
 from harvestgym.forager.jax_engine.model import Forager, ForagerParams, ForagerState
 from harvestgym.forager.policies.navigator import DISCOUNT, InformedForager, navigator, planner
+from harvestgym.forager.view.events import find_events as find_events
+from harvestgym.forager.view.events import say_goal as say_goal
 from harvestgym.forager.view.maps import SMALL_WORLD
 from harvestgym.forager.view.scene import RECORDED_INFO, chart_rewards
 from harvestgym.forager.view.scene import scene as scene

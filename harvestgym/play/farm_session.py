@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from harvestgym.core.errors import ConfigError
+from harvestgym.core.view.events import WARNING, say_event
 from harvestgym.core.view.scene import Scene
 from harvestgym.core.view.timeline import Record
-from harvestgym.farm.view.action_log import COST_NAMES, describe_order, find_gains
-from harvestgym.farm.view.describe import rules_table
-from harvestgym.farm.view.events import list_events
+from harvestgym.farm.view.action_log import COST_NAMES, find_gains, find_outcomes, say_order
+from harvestgym.farm.view.events import day_name
 from harvestgym.farm.view.recorder import LastObserved, known, last_observed
 from harvestgym.farm.view.words import code_labels, entity_titles, key_unit, key_words, unit_words, value_text
 
@@ -50,7 +50,8 @@ class FarmSession(Session):
         super().__init__(*episode)
         self.orders: list[PlayerOrder] = []
         self.yesterday: list[PlayerOrder] = []
-        self.refused: list[str] = []
+        self.setbacks: list[str] = []
+        """Yesterday's orders that were refused or had no effect, one line each."""
 
     def act(self, action: Any) -> float:
         for cached in ("known", "picture"):
@@ -59,16 +60,8 @@ class FarmSession(Session):
 
     # The game.
 
-    @cached_property
-    def goal(self) -> tuple[str, ...]:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """The goal of the game: how the score is computed and when a season ends, as printed by `harvestgym show`."""
-        rows = {name: f"{meaning}: {value}" for name, value, meaning in rules_table(self.env).rows}
-        scored = [text for name, text in rows.items() if name.startswith("score") and not name.endswith("costs")]
-        return (*scored, rows["horizon#day"], rows["terminal_conditions"])
-
-    def news(self, since: int) -> list[str]:
-        """Return the events after step `since` that the farmer knows about, one line each."""
-        return list_events(self.env, self.beliefs, since, self.steps)
+    def when(self, step: int) -> str:
+        return day_name(self.env, self.record, step)
 
     # Known values.
 
@@ -180,7 +173,7 @@ class FarmSession(Session):
             ) from None
         number = table.numbers(chosen, farmer)[at]
         cost = float(np.asarray(self.env.params.score.intervention_costs)[row])
-        order = PlayerOrder(number, describe_order(self.env, table.order(number)), chosen.field, plot, cost)
+        order = PlayerOrder(number, say_order(self.env, table.order(number)), chosen.field, plot, cost)
         self.orders.append(order)
         return order
 
@@ -203,8 +196,8 @@ class FarmSession(Session):
         numbers[: len(self.orders)] = [order.number for order in self.orders]
         order = numbers if self.env.schedule > 1 else numbers[0]
         self.act(self.env.make_action(np.zeros(len(self.prices), np.int8), order))
-        accepted = self.info["accepted"][: len(self.orders)]
-        self.refused = [order.words for order, done in zip(self.orders, accepted, strict=True) if not done]
+        outcomes = find_outcomes(self.env, self.record, self.steps)
+        self.setbacks = [say_event(event) for event in outcomes if event.severity == WARNING]
         self.yesterday, self.orders = self.orders, []
         return self.total - before
 

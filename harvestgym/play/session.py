@@ -18,19 +18,24 @@ from harvestgym.core.env import Env, Timestep
 from harvestgym.core.episode import seed_key
 from harvestgym.core.errors import ConfigError, check_extras
 from harvestgym.core.random import key_for
-from harvestgym.core.rollout import Episodes
+from harvestgym.core.rollout import Episodes, add_counts
 from harvestgym.core.spaces import noop_action
+from harvestgym.core.view.events import LOSS, say_event
 from harvestgym.core.view.scene import Scene
 from harvestgym.core.view.timeline import Record
 from harvestgym.evaluate.datasets.demonstration_files import SUFFIX, write_demonstrations
 from harvestgym.evaluate.datasets.episodes import Demonstrations, Episode
 from harvestgym.evaluate.export import RecordedEpisode
-from harvestgym.evaluate.run import count_labels, format_counts, horizon, is_numeric, policy_named
+from harvestgym.evaluate.run import count_labels, explain_nothing, format_counts, horizon, is_numeric, policy_named
 from harvestgym.gym.env import GymEnv
 from harvestgym.registry import family_function
 
 RIVALS = {"expert": "the expert", "sdp-finite": "the optimum", "none": "doing nothing"}
 """Policies to compare with, if available for an id, and their names on the page."""
+
+
+MOST_LOSSES = 12
+"""Maximum number of losses to list at the end of an episode."""
 
 
 class Rival(NamedTuple):
@@ -54,8 +59,6 @@ class Session:
     """
 
     unit = "step"
-    goal: tuple[str, ...] = ()
-    """How the score is computed and when an episode ends, one sentence each."""
 
     def __init__(self, id: str, env: Env[Any, Any], seed: int, overrides: Mapping[str, Any] | None = None) -> None:
         self.id, self.seed, self.overrides = id, seed, overrides or {}
@@ -102,6 +105,33 @@ class Session:
         return {name: values[-1] for name, values in self.record.items()}
 
     @property
+    def goal(self) -> tuple[str, ...]:
+        """Sentences about how the score is computed and when an episode ends."""
+        return family_function(self.id, "say_goal")(self.env)
+
+    @property
+    def beliefs(self) -> Record | None:
+        """The record as the user knows it; None if it cannot be drawn."""
+        return self.record
+
+    def news(self, since: int) -> list[str]:
+        """Return the events after step `since` that the user knows about, one line each; at the end, all of them."""
+        known = self.record if self.over else self.beliefs
+        events = () if known is None else family_function(self.id, "find_events")(self.env, known, since, self.steps)
+        return [f"{self.when(event.step)}: {say_event(event)}" for event in events]
+
+    def when(self, step: int) -> str:
+        """Return the name of a step."""
+        return f"{self.unit} {step}"
+
+    @property
+    def lessons(self) -> list[str]:
+        """Lines about what went wrong in the episode; they read the true record."""
+        found = family_function(self.id, "find_events")(self.env, self.record, 0, self.steps)
+        losses = [f"{self.when(event.step)}: {say_event(event)}" for event in found if event.severity == LOSS]
+        return losses[:MOST_LOSSES] + family_function(self.id, "explain", explain_nothing)(self.env, self._row)
+
+    @property
     def episode(self) -> Episode:
         """Observations, actions and rewards so far; ConfigError before the first step."""
         columns = zip(*self._transitions, strict=True) if self._transitions else ((), (), (), ())
@@ -111,13 +141,18 @@ class Session:
     @property
     def columns(self) -> dict[str, Any]:
         """The family's columns for this episode, as in the table printed by `harvestgym run`."""
-        row = self.total, self.steps, self.terminated, self.over and not self.terminated, self.info
-        episode = Episodes(*jax.tree.map(lambda value: np.asarray(value)[None], row))
-        columns = family_function(self.id, "summary")(self.env, episode)
+        columns = family_function(self.id, "summary")(self.env, self._row)
         cells = {name: np.asarray(values)[0] for name, values in columns.items()}
         return {
             name: cell.item() if is_numeric(cell) else format_counts(count_labels(cell)) for name, cell in cells.items()
         }
+
+    @property
+    def _row(self) -> Episodes:
+        """The episode so far as a row of an evaluation."""
+        row = self.total, self.steps, self.terminated, self.over and not self.terminated, self.info
+        counts = add_counts(self.env, jax.tree.map(lambda *infos: np.stack(infos), *self._infos))
+        return Episodes(*jax.tree.map(lambda value: np.asarray(value)[None], row), counts)
 
     @property
     def longest(self) -> int:

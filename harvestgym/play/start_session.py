@@ -34,20 +34,6 @@ class FishingSession(Session):
         return [name for name in super().rivals if exact or name != "sdp-finite"]
 
     @property
-    def goal(self) -> tuple[str, ...]:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """The goal of the game: how the score is computed, and when an episode ends."""
-        params = self.env.params
-        worth = "The score is the sum of the value of the stock each year, minus the cost of your actions."
-        if not self.protects:
-            price, cost = float(np.mean(params.price)), float(np.mean(params.cost))
-            effort = f", less {cost:g} for a unit of effort" if cost else ""
-            worth = f"The score is the sum of the catches of all years, {price:g} for a unit{effort}."
-        floor = float(np.min(params.collapse))
-        early = f", and ends early if the stock falls to {floor:g}" if floor > 0 else ""
-        ends = f"The fishery has {self.longest} years{early}."
-        return worth, ends, "What is not caught grows: a survey shows the stock before each decision."
-
-    @property
     def year(self) -> int:
         """Years since the start."""
         return int(self.info["year"])
@@ -104,18 +90,6 @@ class FishingSession(Session):
 
 class ForagerSession(Session):
     """A session for a forager, step by step."""
-
-    @property
-    def goal(self) -> tuple[str, ...]:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """The goal of the game: how the score is computed, and when an episode ends."""
-        ends = f"The episode has {self.longest} steps."
-        if self.longest == MOST_STEPS:
-            ends = "The episode has no end: stop when you like. The rivals then play as many steps as you did."
-        return (
-            "Walk, and find out what gives a reward: the score is the sum of the rewards of all steps.",
-            "Things that look different give different rewards, some negative. Collected things may grow back.",
-            ends,
-        )
 
     @property
     def idle(self) -> None:

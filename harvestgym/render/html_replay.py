@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from harvestgym.core.errors import ConfigError
+from harvestgym.core.view.events import say_event
 from harvestgym.core.view.scene import Chart, Map, Mark, Scene, Sprite, Words
 from harvestgym.core.view.timeline import Progress, Timeline, Track, ignore_progress
 
@@ -171,7 +172,7 @@ def _describe_episode(
         "actions": [[a.step, a.who, a.what, a.cost, a.note] for a in story.actions],
         "gains": {name: packed.put(values) for name, values in story.gains.items()},
         "costs": {name: packed.put(values) for name, values in story.costs.items()},
-        "events": story.events,
+        "events": [[event.step, say_event(event)] for event in story.events],
         "every": pictures.every,
         "legend": pictures.legend,
         "last": story.last_event,

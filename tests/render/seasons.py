@@ -41,6 +41,7 @@ def blank(env: FarmModel, steps: int = 3) -> Record:
     record |= {"orders/plot": np.zeros((*places, 2), np.int32), "orders/price": np.zeros(places)}
     record["orders/values"] = np.zeros((*places, env.actions.width))
     record |= {f"info/{name}": np.zeros(places, bool) for name in ("accepted", "effective")}
+    record["info/refusal"] = np.zeros(places, np.int32)
     costs = ("intervention cost", "observation cost", "wages")
     record |= {f"info/{name}": np.zeros(steps) for name in ("gain", "net", *costs)}
     record |= {f"info/total/{name}": np.zeros(steps) for name in env.tallies}

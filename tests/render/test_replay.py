@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 import harvestgym
 from harvestgym.cli import app
 from harvestgym.core.errors import ConfigError
+from harvestgym.core.view.events import Event, say_event
 from harvestgym.core.view.scene import Map, Mark, Scene, Sprite, Stroke, Words
 from harvestgym.core.view.timeline import DoneAction, Record, Timeline, Track
 from harvestgym.evaluate.export import RecordedEpisode
@@ -62,7 +63,7 @@ def toy() -> Timeline:
         actions=(DoneAction(2, EVIL, f"look {EVIL}", 0.5, EVIL), DoneAction(3, "B", "harvest", 0.25)),
         gains={f"yield {EVIL}": record["reward"] + np.float32(0.5)},
         costs={"looks": np.full(STEPS, 0.5, np.float32)},
-        events=((4, f"died of {EVIL}"),),
+        events=(Event(4, "dead", "", f"died of {EVIL}"),),
         known=record,
     )
 
@@ -210,7 +211,11 @@ def test_a_death_has_its_cause_and_what_went_before(farm: tuple[Any, Record]) ->
     died[stage.name][41:], died[limit.name][1:] = stage.meta.labels.index("dead"), limit.meta.labels.index("water")
     died[cause.name][41:] = cause.meta.labels.index("grow: strain")
     events = family_function(FARM, "timeline")(env, died).events
-    assert [event for event in events if "died" in event[1]] == [(41, "Plant: died (strain), slowed by water")]
+    (death,) = [event for event in events if event.kind == "dead"]
+    assert death.step == 41 and say_event(death).startswith(
+        "Plant: died: strain by other entities while growing; growth"
+    )
+    assert death.why.rpartition(" on ")[0].endswith("slowed by too little water")
 
 
 # -- the page in a browser --

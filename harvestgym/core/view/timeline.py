@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from .events import Event
+
 Progress = Callable[[int], None]
 """A callback for long jobs; its argument is the progress since the last call."""
 
@@ -69,7 +71,7 @@ class Timeline:
         watcher: the observer, such as `the farmer`; empty if the family has no separate observer view.
         first: the names of the tracks to show first.
         known: the record as known to the watcher, if it differs from the record.
-        events: what happened, as pairs of a step and a text.
+        events: what happened.
         gains, costs: the gains and costs at each step, by name; the reward of a step is its gains minus its costs.
         last_event: the last step before the end with an action or a gain; videos skip the idle steps after it.
     """
@@ -82,7 +84,7 @@ class Timeline:
     actions: tuple[DoneAction, ...]
     gains: Mapping[str, np.ndarray]
     costs: Mapping[str, np.ndarray]
-    events: tuple[tuple[int, str], ...] = ()
+    events: tuple[Event, ...] = ()
     known: Record | None = None
     last_event: int | None = None
 

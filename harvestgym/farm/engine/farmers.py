@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -23,7 +23,13 @@ from .reward_terms import RewardContext
 
 @pytree
 class Rule(Checked):
-    """Base class for additional rules; by default, it forbids no order and never ends the game."""
+    """Base class for additional rules; by default, it forbids no order and never ends the game.
+
+    Attributes:
+        reasons: text for an order that the rule refuses; a parameter's name in braces stands for its value.
+    """
+
+    reasons: ClassVar[tuple[str, ...]] = ("a rule of the farm forbids it",)
 
     def permits(self, orders: Orders, prices: jax.Array, context: RewardContext) -> jax.Array:
         """Return which of a day's orders are allowed, bool (m,).
@@ -41,6 +47,7 @@ class Rule(Checked):
 class CostCap(Rule):
     """Limit on the total cost of a day's orders over all farmers; orders beyond it are refused."""
 
+    reasons: ClassVar[tuple[str, ...]] = ("the orders of a day may cost at most {most}",)
     most: jax.Array = par("max_action_schedule_cost", "maximum cost of a day's orders", low=0, high=WIDE)
 
     def permits(self, orders: Orders, prices: jax.Array, context: RewardContext) -> jax.Array:
@@ -66,16 +73,30 @@ class Work(NamedTuple):
 
 
 class WorkResult(NamedTuple):
-    """The orders that a farmer carried out (bool (n,)), the farmer's new memory, and the wages."""
+    """The outcome of a farmer's work.
+
+    Attributes:
+        done: bool (n,), the orders that were carried out.
+        memory: the farmer's new memory.
+        wages: the wages.
+        reason: int32 (n,), the index in the farmer's `reasons` for each order that was not carried out.
+    """
 
     done: jax.Array
     memory: Any
     wages: jax.Array
+    reason: Any = 0
 
 
 @pytree
 class Farmer(Checked):
-    """Base class for farmers; it carries out every order, without wages."""
+    """Base class for farmers; it carries out every order, without wages.
+
+    Attributes:
+        reasons: texts for orders that the farmer does not carry out, as in `Rule`.
+    """
+
+    reasons: ClassVar[tuple[str, ...]] = ("the farmer did not carry it out",)
 
     def init(self) -> Any:
         """Return the farmer's memory on the first morning."""
@@ -95,15 +116,18 @@ def delegate(
 ) -> WorkResult:
     """Let each farmer carry out its own orders with the method `job`; `whose` (n,) is the farmer of each order.
 
-    Returns the orders that were carried out, all farmers' memories and the sum of their wages.
+    Returns the orders that were carried out, all farmers' memories and the sum of their wages. A `reason` counts the
+    reasons of all farmers from 1; it is 0 for other orders.
     """
     done, after, wages = jnp.zeros_like(request.wanted), [], jnp.float32(0.0)
+    reason, first = jnp.zeros(done.shape, jnp.int32), 1
     for i, (farmer, memory) in enumerate(zip(farmers, memories, strict=True)):
         mine = request.wanted & (whose == i)
         result: WorkResult = getattr(farmer, job)(memory, request._replace(wanted=mine))
         done, wages = done | (result.done & mine), wages + result.wages
+        reason, first = jnp.where(mine & ~result.done, first + result.reason, reason), first + len(farmer.reasons)
         after.append(result.memory)
-    return WorkResult(done, tuple(after), wages)
+    return WorkResult(done, tuple(after), wages, reason)
 
 
 _limit = partial(par, low=0, dtype="int", default=2**31 - 1)
@@ -114,6 +138,7 @@ _limit = partial(par, low=0, dtype="int", default=2**31 - 1)
 class BasicFarmer(Farmer):
     """Farmer who is always available, with a maximum number of interventions and observations a day."""
 
+    reasons: ClassVar[tuple[str, ...]] = ("the farmer's daily limit is {max_daily_interventions}",)
     max_daily_interventions: jax.Array = _limit("max_daily_interventions", "interventions a day")
     max_daily_observations: jax.Array = _limit("max_daily_observations", "observations a day")
 
@@ -138,6 +163,7 @@ class HourlyFarmer(Farmer):
     An order that needs more time or money than is left is refused; later orders may still be carried out.
     """
 
+    reasons: ClassVar[tuple[str, ...]] = ("too little time is left of {hours} h a day", "too little money is left")
     hours: jax.Array = par("hours#h.day-1", "working time, including observations", low=0, high=24, default=8.0)
     intervention: jax.Array = par("intervention#min", "for one without a duration", low=0, high=1440, default=30.0)
     observation: jax.Array = par("observation#min", "for each number observed", low=0, high=1440, default=5.0)
@@ -158,13 +184,14 @@ class HourlyFarmer(Farmer):
     def _accept(self, memory: HourlyMemory, work: Work, minutes: jax.Array) -> WorkResult:
         wages = self.wage * minutes / 60
 
-        def take(left: HourlyMemory, order: tuple[jax.Array, ...]) -> tuple[HourlyMemory, jax.Array]:
+        def take(left: HourlyMemory, order: tuple[jax.Array, ...]) -> tuple[HourlyMemory, tuple[jax.Array, ...]]:
             wanted, time, money = order
-            done = wanted & (left.minutes + time <= 60 * self.hours) & (money <= left.money)
-            return HourlyMemory(left.minutes + done * time, left.money - done * money), done
+            in_time = left.minutes + time <= 60 * self.hours
+            done = wanted & in_time & (money <= left.money)
+            return HourlyMemory(left.minutes + done * time, left.money - done * money), (done, in_time)
 
-        after, done = jax.lax.scan(take, memory, (work.wanted, minutes, work.price + wages))
-        return WorkResult(done, after, jnp.sum(done * wages))
+        after, (done, in_time) = jax.lax.scan(take, memory, (work.wanted, minutes, work.price + wages))
+        return WorkResult(done, after, jnp.sum(done * wages), in_time.astype(jnp.int32))
 
 
 def _first(wanted: jax.Array, limit: jax.Array) -> jax.Array:

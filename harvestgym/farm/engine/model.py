@@ -67,6 +67,7 @@ class FarmModel(FarmStructure):
             wages=jnp.float32(0.0),
             accepted=none,
             effective=none,
+            refusal=none.astype(jnp.int32),
             over=jnp.asarray(False),
             **self._morning,
         )
@@ -96,6 +97,7 @@ class FarmModel(FarmStructure):
             wages=answer.wages,
             accepted=none,
             effective=none,
+            refusal=jnp.zeros_like(state.refusal),
             over=self.ended(state, params),
         )
 
@@ -107,7 +109,7 @@ class FarmModel(FarmStructure):
         """
         now = self.in_force(state, params)
         prices = now.score.prices(orders)
-        accepted, farmers, wages = self._work(state, orders, prices, now)
+        accepted, farmers, wages, refusal = self._work(state, orders, prices, now)
         kinds = [jnp.asarray([row.number + 1 for row in rows], jnp.int32) for rows in self.actions.rows_of_fields]
         parts = (kinds, draw_day(key, self.fields), now.fields, state.fields)
         days = map_fields(partial(simulate_day, orders, accepted), self._field_structures, *parts)
@@ -122,6 +124,7 @@ class FarmModel(FarmStructure):
             cost=jnp.sum(jnp.where(accepted, prices, 0.0)),
             wages=wages,
             accepted=accepted,
+            refusal=refusal,
             effective=jnp.any(jnp.stack([effective for _, _, effective in days]), axis=0),
             over=self.ended(state, now),
             **self._morning,
@@ -178,13 +181,43 @@ class FarmModel(FarmStructure):
         return first if self.schedule == 1 else jnp.broadcast_to(first, (self.schedule, len(first)))
 
     def _work(self, state: FarmState, orders: Orders, prices: jax.Array, params: FarmParams) -> WorkResult:
-        """Let the farmers carry out the orders that the additional rules permit."""
-        asked = orders.kind > 0
-        for rule in params.rules.values():
-            asked = asked & rule.permits(orders, jnp.where(asked, prices, 0.0), self.reward_context(state, params))
+        """Let the farmers carry out the orders that the additional rules permit.
+
+        A `reason` counts the reasons of all rules and then of all farmers from 1, as in `reasons`; 0 is none.
+        """
+        asked, reason = orders.kind > 0, jnp.zeros(orders.kind.shape, jnp.int32)
+        for number, rule in enumerate(params.rules.values(), start=1):
+            allowed = rule.permits(orders, jnp.where(asked, prices, 0.0), self.reward_context(state, params))
+            asked, reason = asked & allowed, jnp.where(asked & ~allowed, number, reason)
         minutes, none = self.actions.parameter(DURATION, orders), jnp.zeros(orders.kind.shape, jnp.float32)
         request = Work(asked, minutes, prices, none, state.day)
-        return delegate("work", params.farmers, state.farmers, orders.farmer, request)
+        result = delegate("work", params.farmers, state.farmers, orders.farmer, request)
+        refused = asked & ~result.done
+        return result._replace(reason=jnp.where(refused, len(params.rules) + result.reason, reason))
+
+    @cached_property
+    def reasons(self) -> list[tuple[str, str]]:
+        """The reasons for which an order may be refused: the rule's or the farmer's name, and the reason in words."""
+        farmers = zip(self.actions.farmers, self.params.farmers, strict=True)
+        return [
+            (name, reason.format_map({key: f"{float(value):g}" for key, value in vars(one).items()}))
+            for name, one in (*self.params.rules.items(), *farmers)
+            for reason in one.reasons
+        ]
+
+    def count(self, info: Mapping[str, Any]) -> dict[str, jax.Array]:
+        """Count a step's orders by outcome, and the plots of each crop by the factor that limits growth.
+
+        The outcomes are: no order, carried out with an effect, carried out without, and refused for each reason.
+        """
+        done = jnp.where(info["effective"], 1, jnp.where(info["accepted"], 2, 0))
+        outcome = jnp.where(info["refusal"] > 0, 2 + info["refusal"], done)
+        counts = {"orders": _count_codes(outcome, 3 + len(self.reasons))}
+        for variable in self.variables:
+            name = f"{'/'.join(variable.where)}/{variable.attr}"
+            if variable.attr == "limiting_factor" and name in info:
+                counts[name] = _count_codes(info[name], len(variable.meta.labels))
+        return counts
 
     def _report(self, ledgers: Sequence[Sequence[Ledger]]) -> DayReport:
         flows = tuple(_add_up((ledger.flows for ledger in of_field), {}) for of_field in ledgers)
@@ -272,7 +305,7 @@ class FarmModel(FarmStructure):
         out = {"day": state.day, "gain": _sum(gains), "net": _net(gains, costs)} | costs
         out |= {f"reward/{name}": value for name, value in gains.items()}
         out |= {f"total/{name}": value for name, value in state.totals.items()}
-        out |= {"accepted": state.accepted, "effective": state.effective}
+        out |= {"accepted": state.accepted, "effective": state.effective, "refusal": state.refusal}
         out |= self._explanations(state)
         return out | ({"context": state.context.numbers} if self.contexts.draws else {})
 
@@ -283,6 +316,11 @@ class FarmModel(FarmStructure):
                 for attr in slot.kind.explains:
                     out[f"{field.name}/{slot.name}/{attr}"] = getattr(mine, attr)
         return out
+
+
+def _count_codes(codes: jax.Array, size: int) -> jax.Array:
+    """Count each of the codes 0 to `size` - 1 in an array."""
+    return jnp.sum(codes.reshape(-1, 1) == jnp.arange(size, dtype=jnp.int32), axis=0, dtype=jnp.int32)
 
 
 def _sum(terms: Mapping[str, jax.Array]) -> jax.Array:

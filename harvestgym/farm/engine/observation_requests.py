@@ -140,7 +140,7 @@ class RequestTable:
             prices, numbers = self.prices(params), jnp.asarray(self._sizes, jnp.float32)
             wanted, farmer, covered = jnp.asarray(request).astype(bool), 0, None
         work = Work(wanted, jnp.zeros(wanted.shape, jnp.float32), prices, numbers, state.day)
-        taken, memories, wages = delegate("look", params.farmers, state.farmers, farmer, work)
+        taken, memories, wages, _ = delegate("look", params.farmers, state.farmers, farmer, work)
         shown = taken[self._item] if covered is None else jnp.any(covered & taken[:, None], axis=0)
         return Answer(memories, wages, shown, jnp.sum(jnp.where(taken, prices, 0.0)))
 

@@ -72,6 +72,7 @@ class FarmState:
     accepted: jax.Array = var("accepted", "which of today's orders a farmer accepted", dtype="bool", axes=("order",))
     over: jax.Array = var("over", "whether the game had ended before today", dtype="bool", axes=())
     effective: jax.Array = var("effective", "which of today's orders had an effect", dtype="bool", axes=("order",))
+    refusal: jax.Array = var("refusal", "reason of each refused order, 0 if none", dtype="int", axes=("order",))
     acting: jax.Array = var("acting", "whether today's requests are answered", dtype="bool", axes=())
     asked: jax.Array = var("asked", "which offered entries were observed", dtype="bool", axes=("entry",))
     paid: jax.Array = var("observation_cost", "cost of today's observations", axes=())

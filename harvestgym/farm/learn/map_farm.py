@@ -25,8 +25,10 @@ from harvestgym.farm.learn.action_wrappers import ActionWrapper
 from harvestgym.farm.learn.map_channels import Channel, Encoding, list_entries, make_encoding
 from harvestgym.farm.learn.map_orders import MapSpace, MapTable, build_map_table, check_mask, plot_cells
 
-EARNED = ("gain", "net", "wages", "reward/", "intervention cost", "observation cost")
-"""Prefixes of the info entries for a step's gains and costs, which are 0 in a step in which no time passes."""
+EARNED = (
+    "gain", "net", "wages", "reward/", "intervention cost", "observation cost", "accepted", "effective", "refusal"
+)  # fmt: skip
+"""Prefixes of the info entries for a day's gains, costs and orders, which are 0 in a step in which no time passes."""
 
 
 class MapState(NamedTuple):

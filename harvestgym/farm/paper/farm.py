@@ -168,7 +168,8 @@ class Farm(GymEnv):
     def farmgym_step(self, schedule: Sequence[Any]) -> tuple[list[Item], float, bool, bool, Info]:
         """Carry out a list of `(farmer, field, entity, name, parameters)`; return the observations as items.
 
-        In mode "ao", each half-step carries out only its own kind of action; `info["refused"]` lists the others.
+        In mode "ao", each half-step carries out only its own kind of action. `info["refused"]` lists the actions that
+        were not carried out, and `info["reasons"]` says why.
         """
         _, gain, terminated, truncated, info = self._do(self.language.from_tuples(schedule))
         return self.observations(), gain, terminated, truncated, info
@@ -178,21 +179,24 @@ class Farm(GymEnv):
         orders = [action for action in actions if isinstance(action, Order)]
         obs, _, terminated, truncated, info = super().step(orders if self.acting else requests)
         self._obs, self._asked = obs, [] if self.acting else requests
-        info["refused"] = [self.language.to_tuple(action) for action in self._refused(actions, info)]
+        refused = list(self._refused(actions, info))
+        info["refused"] = [self.language.to_tuple(action) for action, _ in refused]
+        info["reasons"] = [reason for _, reason in refused]
         self._acting = not self.acting
         return obs, info["gain"], terminated, truncated, info
 
-    def _refused(self, actions: list[FarmerAction], info: Info) -> Iterator[FarmerAction]:
-        """Yield the actions that belong to the other half-step, or that a farmer or a rule did not permit."""
-        accepted = iter(info["accepted"])
+    def _refused(self, actions: list[FarmerAction], info: Info) -> Iterator[tuple[FarmerAction, str]]:
+        """Yield the actions that belong to the other half-step, or that a farmer or a rule did not permit, and why."""
+        refusals = iter(info["refusal"])
         for action in actions:
-            if isinstance(action, Order):
-                done = self.acting and bool(next(accepted))
-            else:
-                seen = not self.acting and not _has_none(self.language.item(action.path, self._obs)[4])
-                done = self.language.is_free(action.path) or seen
-            if not done:
-                yield action
+            if isinstance(action, Request) and self.language.is_free(action.path):
+                continue
+            if isinstance(action, Order) != self.acting:
+                yield action, "it belongs to the other half of the day"
+            elif isinstance(action, Request) and _has_none(self.language.item(action.path, self._obs)[4]):
+                yield action, "the farmer did not carry it out"
+            elif isinstance(action, Order) and (refusal := next(refusals)):
+                yield action, self._model.reasons[refusal - 1][1]
 
     def observations(self) -> list[Item]:
         """Return the last observations as items: free observations, then requested ones (None if refused)."""

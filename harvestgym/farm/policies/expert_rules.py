@@ -54,11 +54,19 @@ class RuleParams(NamedTuple):
 class ExpertMemory(NamedTuple):
     """The memory carried between steps.
 
-    It contains the days since each candidate was done, and whether the next half-step is for interventions.
+    Attributes:
+        since: int32 (candidates,), the days since each candidate was done.
+        acting: whether the next half-step is for interventions.
+        turns: int32 (rules,), the days on which each rule gave an order or made a request.
     """
 
     since: jax.Array
     acting: jax.Array
+    turns: jax.Array
+
+    def report(self) -> dict[str, jax.Array]:
+        """Return the counts for `core.rollout.Episodes`."""
+        return {"turns": self.turns}
 
 
 @dataclass(frozen=True)
@@ -149,7 +157,9 @@ class RuleSet:
         """Return the next memory; interventions and observations count days only in their own half-steps."""
         since = jnp.where(done, 1, jnp.minimum(carry.since + 1, LONG_AGO))
         due = jnp.where(carry.acting, ~self._asking, self._asking)
-        return ExpertMemory(jnp.where(due, since, carry.since), carry.acting ^ (self.offered is not None))
+        acted = jnp.any(done & (self._ranks == np.arange(len(self.rules))[:, None]), axis=1)
+        since, acting = jnp.where(due, since, carry.since), carry.acting ^ (self.offered is not None)
+        return ExpertMemory(since, acting, carry.turns + acted)
 
     def _request(self, wanted: jax.Array) -> dict[str, jax.Array]:
         """Return which of the offered observations are requested; an empty dict if none are offered."""
@@ -191,7 +201,9 @@ def compile_policy(env: FarmModel, written_rules: Sequence[OrderRule]) -> Policy
     offered = len(env.offered.items) if env.asks else None
     policy = RuleSet(env.full_plan, rules, env.schedule, offered)
     numbers = RuleParams(values, np.concatenate(actions), np.asarray(pauses, np.int32))  # pyright: ignore[reportArgumentType]
-    memory = ExpertMemory(np.full(len(pauses), LONG_AGO, np.int32), np.bool_(offered is None))  # pyright: ignore[reportArgumentType]
+    memory = ExpertMemory(
+        np.full(len(pauses), LONG_AGO, np.int32), np.bool_(offered is None), np.zeros(len(rules), np.int32)
+    )  # pyright: ignore[reportArgumentType]
     return Policy(memory, Partial(policy, numbers))
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
+from harvestgym.core.view.events import NEWS, WARNING, Event, say_plots
 from harvestgym.core.view.scene import Mark, Sprite, load_sprites
 from harvestgym.core.view.timeline import Record
 from harvestgym.farm.engine.actions import DURATION, ActionRow, Order
@@ -16,7 +17,7 @@ from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.engine.observations import ObservedItem
 from harvestgym.farm.engine.variables import Variable
 
-from .words import entity_titles, key_unit, key_words, number_text
+from .words import entity_title, key_unit, key_words, number_text
 
 COST_NAMES = ("intervention cost", "observation cost", "wages")
 TOOL_SIZE = 0.2
@@ -24,9 +25,6 @@ TOOL_SIZE = 0.2
 
 FORMS = {True: ", any amount", False: ", a set amount"}
 """Words that distinguish actions with the same name, by whether their amount is continuous."""
-
-MOST_NAMED = 4
-"""Largest number of plots that are listed by name; if there are more, only their number is given."""
 
 
 def find_gains(record: Record) -> dict[str, np.ndarray]:
@@ -41,23 +39,29 @@ class LoggedOrder(NamedTuple):
     Attributes:
         order: the action, its farmer, plot and values.
         price: its cost if it is carried out.
-        accepted, effective: whether a farmer carried it out, and whether it changed anything.
+        effective: whether it changed anything.
+        refused: the rule or farmer that refused it, and the reason in words; empty if it was carried out.
     """
 
     order: Order
     price: float
-    accepted: bool
     effective: bool
+    refused: tuple[str, ...]
 
     @property
     def cost(self) -> float:
         """The cost that was paid."""
-        return self.price if self.accepted else 0.0
+        return 0.0 if self.refused else self.price
+
+    @property
+    def kind(self) -> str:
+        """The outcome as a code."""
+        return "refused" if self.refused else "done" if self.effective else "no effect"
 
     @property
     def outcome(self) -> str:
         """The outcome in words; empty if it was as expected."""
-        return "refused" if not self.accepted else "" if self.effective else "no effect"
+        return f"refused: {self.refused[1]}" if self.refused else "" if self.effective else self.kind
 
 
 def is_morning(record: Record, step: int) -> bool:
@@ -74,8 +78,9 @@ def logged_orders(env: FarmModel, record: Record, step: int) -> Iterator[LoggedO
         x, y = map(int, record["orders/plot"][step][i])
         values = tuple(record["orders/values"][step][i].tolist()[: len(row.allowed)])
         order = Order(row, int(record["orders/farmer"][step][i]), (x, y) if x >= 0 else None, values)
-        outcome = (bool(record[f"info/{flag}"][step][i]) for flag in ("accepted", "effective"))
-        yield LoggedOrder(order, float(prices[i]), *outcome)
+        refusal = int(record["info/refusal"][step][i])
+        refused = env.reasons[refusal - 1] if refusal else ()
+        yield LoggedOrder(order, float(prices[i]), bool(record["info/effective"][step][i]), refused)
 
 
 def paid_observations(env: FarmModel, record: Record, step: int) -> list[tuple[ObservedItem, float]]:
@@ -111,7 +116,7 @@ def action_marks(env: FarmModel, record: Record, step: int, field: int, margin: 
     tools = [
         Mark(
             _tool(env, order), *_corner(plot, n, margin, crowded),
-            text=_amount(env, order) if plot and len(orders) == 1 and not crowded else "",
+            text=_say_values(env, order)[0] if plot and len(orders) == 1 and not crowded else "",
             meaning=f"done: {_entity_and_action(env, order)}",
         )
         for plot, orders in by_plot.items() for n, order in enumerate(orders)
@@ -148,28 +153,37 @@ def _own_sprite(name: str) -> Sprite:
 # Words.
 
 
-def describe_order(env: FarmModel, order: Order) -> str:
-    """Describe an order: `Soil: watering on plot (0, 0), amount 20 L`, with the field if there are several."""
-    plot = f" on plot {order.plot}" if order.plot is not None else ""
-    values = "".join(f", {key_words(key)} {text}" for key, text in _value_texts(env, order).items())
-    return f"{_entity_and_action(env, order)}{plot}{values}"
+def say_order(env: FarmModel, order: Order) -> str:
+    """Return an order in words: `Soil: watering 20 L at (0, 0)`, with the field if there are several."""
+    return _say_action(env, order) + say_plots([order.plot] if order.plot is not None else ())
+
+
+def _say_action(env: FarmModel, order: Order) -> str:
+    """Return the action with its amount and its other values."""
+    amount, others = _say_values(env, order)
+    return f"{_entity_and_action(env, order)} {amount}".strip() + others
 
 
 def _entity_and_action(env: FarmModel, order: Order) -> str:
     """Return `Soil: watering`, with the field if there are several."""
-    field = f"{order.row.names[0]} " if len(env.fields) > 1 else ""
-    return f"{field}{entity_titles(env)[order.row.names]}: {_words_of_name(order.row.action.name)}"
+    return f"{entity_title(env, order.row.names)}: {action_words(env, order.row)}"
 
 
-def action_lines(env: FarmModel, record: Record, step: int) -> Iterator[str]:
-    """Yield one line per group of similar interventions in a step: action, amount, plots, and cost or outcome."""
+def find_outcomes(env: FarmModel, record: Record, step: int) -> Iterator[Event]:
+    """Yield an event for each group of similar interventions in a step, with its cost or the reason of a refusal."""
     alike: dict[tuple[str, str], list[LoggedOrder]] = {}
     for action in logged_orders(env, record, step):
-        alike.setdefault((_brief(env, action.order), action.outcome), []).append(action)
-    for (words, outcome), actions in alike.items():
-        cost = f"cost {sum(action.cost for action in actions):.3g}" if actions[0].accepted else ""
-        end = ", ".join(filter(None, (cost, outcome)))
-        yield f"{words}{_plots_text([action.order.plot for action in actions])}: {end}"
+        farmer = f"{env.actions.farmers[action.order.farmer]} " * (len(env.actions.farmers) > 1)
+        alike.setdefault((farmer + _say_action(env, action.order), action.outcome), []).append(action)
+    for (who, _), actions in alike.items():
+        refused, kind = actions[0].refused, actions[0].kind
+        cost = f"cost {sum(action.cost for action in actions):.3g}"
+        words = {"done": cost, "no effect": f"{cost}, no effect"}.get(kind, kind)
+        severity, plots = (
+            NEWS if kind == "done" else WARNING,
+            [a.order.plot for a in actions if a.order.plot is not None],
+        )
+        yield Event(step, kind, who, words, severity, *(refused or ("", "")), plots)
 
 
 def observation_lines(env: FarmModel, record: Record, step: int) -> Iterator[str]:
@@ -179,14 +193,9 @@ def observation_lines(env: FarmModel, record: Record, step: int) -> Iterator[str
         alike.setdefault(item.variable, []).append((item, price))
     for variable, items in alike.items():
         where = variable.where if len(env.fields) > 1 else variable.where[1:]
-        plots, cost = _plots_text([item.plot for item, _ in items]), sum(price for _, price in items)
+        plots = say_plots([item.plot for item, _ in items if item.plot is not None])
+        cost = sum(price for _, price in items)
         yield f"looked at {' '.join(where)} {variable.key}{plots}: cost {cost:.3g}"
-
-
-def _brief(env: FarmModel, order: Order) -> str:
-    """Return the action and its amount, with the farmer if there are several."""
-    farmer = env.actions.farmers[order.farmer] if len(env.actions.farmers) > 1 else ""
-    return " ".join(filter(None, (farmer, _entity_and_action(env, order), _amount(env, order))))
 
 
 def _words_of_name(name: str) -> str:
@@ -202,21 +211,10 @@ def action_words(env: FarmModel, row: ActionRow) -> str:
     return words + (" bags" if row.action.name.endswith("_bag") else FORMS[row.action.parameters[0].continuous])
 
 
-def _value_texts(env: FarmModel, order: Order) -> dict[str, str]:
-    """Return the parameters of an order by key, without the plot: `20 L`, `15`, `basic`."""
-    _, _, _, _, values = env.actions.write(order)
-    return {key: number_text(value, key_unit(key)) for key, value in values.items() if key != "plot"}
-
-
-def _amount(env: FarmModel, order: Order) -> str:
-    """Return the first parameter that is neither a duration nor a spacing."""
-    texts = _value_texts(env, order).items()
-    return next((text for key, text in texts if key != DURATION and not key.startswith("spacing")), "")
-
-
-def _plots_text(plots: Sequence[tuple[int, int] | None]) -> str:
-    """Return the plots, or their number if there are many."""
-    named = [str(plot) for plot in plots if plot is not None]
-    if len(named) > MOST_NAMED:
-        return f" on {len(named)} plots"
-    return f" at {', '.join(named)}" if named else ""
+def _say_values(env: FarmModel, order: Order) -> tuple[str, str]:
+    """Return the amount of an order, `20 L`, and its other values if the rules allow several: `, spacing 5 cm`."""
+    *_, values = env.actions.write(order)
+    texts = {p.key: number_text(values[p.key], key_unit(p.key)) for p in order.row.allowed}
+    first = next((key for key in texts if key != DURATION and not key.startswith("spacing")), "")
+    free = (p.key for p in order.row.allowed if p.key != first and (p.continuous or len(p.choices) > 1))
+    return texts.get(first, ""), "".join(f", {key_words(key)} {texts[key]}" for key in free)

@@ -26,7 +26,14 @@ LONG_SOURCE = 80
 def describe(env: FarmModel) -> list[Table]:
     """Make the tables of a farm."""
     context = [context_table(env)] if env.contexts.draws else []
-    tables = [entities_table(env), rules_table(env), actions_table(env), _observation_table(env), *context]
+    tables = [
+        entities_table(env),
+        rules_table(env),
+        actions_table(env),
+        _observation_table(env),
+        *_request_table(env),
+        *context,
+    ]
     return [*tables, _variables_table(env), *map(_shorten_sources, parameter_tables(env))]
 
 
@@ -38,16 +45,24 @@ MEANINGS = {
 """The meaning of each rule and each part of the score."""
 
 
+def say_goal(env: FarmModel) -> tuple[str, ...]:
+    """Return the goal of a season: how the score is computed and when a season ends, a sentence each."""
+    rows = {name: f"{meaning}: {value}" for name, value, meaning in rules_table(env).rows}
+    scored = [text for name, text in rows.items() if name.startswith("score") and not name.endswith("costs")]
+    return (*scored, rows["horizon#day"], rows["terminal_conditions"])
+
+
 def rules_table(env: FarmModel) -> Table:
-    """Make the table of rules: mode, start, stopping conditions, farmers and nonzero parts of the score."""
+    """Make the table of rules: mode, start, stopping conditions, farmers, further rules, costs and score."""
     spec = env.spec
     entries = {f"{keyword}=": ", ".join(sets) for keyword, sets in spec.presets.items()} | {"mode": spec.mode}
     entries |= spec.rules.model_dump(by_alias=True, include={"horizon", "init", "max_action_schedule_size"})
     entries |= {"terminal_conditions": " or ".join(spec.rules.terminal_conditions) or "the horizon is reached"}
     entries |= {f"farmer {i}": f.model_dump(exclude_none=True) for i, f in enumerate(spec.farmers)}
+    entries |= {f"rule {name}": rule.model_dump() for name, rule in spec.rules.further.items()}
     free = {"observation_cost", "observation_costs"} if spec.mode != "ao" else set()
     scoring = spec.scoring.model_dump(by_alias=True, exclude={"kind", *free}, exclude_none=True)
-    entries |= {f"score: {name}": value for name, value in scoring.items() if value}
+    entries |= {f"score: {name}": value for name, value in scoring.items() if value or name.endswith("_cost")}
     known = MEANINGS | {f"{keyword}=": "presets, chosen by this argument of make" for keyword in spec.presets}
     meanings = (known.get(name.removeprefix("score: "), "accepts or refuses actions") for name in entries)
     texts = (value if isinstance(value, str) else to_line(value) for value in entries.values())
@@ -78,8 +93,9 @@ def actions_table(env: FarmModel) -> Table:
         plots = f"plot: {len(row.plots)}; " if row.action.plot else ""
         mine = env.actions.numbers(row)
         numbers = f"{mine[0]} to {mine[-1]}" if len(mine) > 1 else f"{mine[0]}"
-        rows.append((numbers, *row.names, row.action.name, plots + parameters, row.action.doc))
-    columns = ("numbers", "field", "entity", "name", "parameters, the last varying fastest", "what it does")
+        cost = f"{np.asarray(env.params.score.intervention_costs)[row.number]:g}"
+        rows.append((numbers, *row.names, row.action.name, cost, plots + parameters, row.action.doc))
+    columns = ("numbers", "field", "entity", "name", "cost", "parameters, the last varying fastest", "what it does")
     return Table("Actions (0 is to do nothing)", columns, rows, ("actions",))
 
 
@@ -94,6 +110,15 @@ def _observation_table(env: FarmModel) -> Table:
     entries = enumerate(zip(env.plan.labels, metas_of_entries, strict=True))
     rows = [(str(i), n, _codes_text(m)) for i, (n, m) in entries]
     return Table("Observation", ("entry", "name", "range"), rows, ("observations",))
+
+
+def _request_table(env: FarmModel) -> Iterator[Table]:
+    """Yield the table of the observations that can be requested, with their prices, if there are any."""
+    prices = np.asarray(env.requests.prices(env.params)) if env.asks else ()
+    names = (item.variable.name + f"/{item.plot}" * (item.plot is not None) for item in env.offered.items)
+    rows = [(name, f"{price:g}") for name, price in zip(names, prices, strict=False)]
+    if rows:
+        yield Table("Observations on request", ("name", "price"), rows, ("observations",))
 
 
 def context_table(env: FarmModel) -> Table:

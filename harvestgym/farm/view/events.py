@@ -1,88 +1,106 @@
-"""Events on a farm between two steps of a record, in words: stages, deaths, harvests, pests, weeds and frost."""
+"""Events on a farm between two steps of a record: stages, deaths, harvests, pests, weeds and frost."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
+from harvestgym.core.view.events import LOSS, NEWS, WARNING, Event
 from harvestgym.core.view.timeline import Record
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.engine.variables import Variable
 from harvestgym.farm.entities.plant.stages import Stage
 
 from .action_log import logged_orders
-from .words import date_of_step, entity_titles
+from .words import date_of_step, entity_title, say_cause
 
-ARRIVALS = {"plot_population#nb": "pests came", "grow#nb": "weeds came up", "flowers#nb": "weeds in bloom"}
+ARRIVALS = {"plot_population#nb": "arrived", "grow#nb": "came up", "flowers#nb": "in bloom"}
 """Descriptions of numbers per plot that count as an event when they rise from 0."""
+
+STAGE_WORDS = {"none": "gone", "seed": "sown", "grow": "sprouted", "ripe": "ripe", "dead": "died"}
+"""Descriptions of the change to a stage; others are `now in` a stage."""
+
+STARVED = ("no-growth days", "no-weight days")
+"""Causes of death that follow from slow growth."""
 
 FROST = "consecutive_frost#day"
 
 
-def list_events(env: FarmModel, record: Record, first: int, last: int) -> list[str]:
-    """Return a line for each event after step `first`, up to step `last`, with its day."""
-    return [f"{day_name(env, record, step)}: {text}" for step, text in find_events(env, record, first, last)]
-
-
-def find_events(env: FarmModel, record: Record, first: int, last: int) -> Iterator[tuple[int, str]]:
-    """Yield the step and description of each event after step `first`, up to step `last`.
+def find_events(env: FarmModel, record: Record, first: int, last: int) -> Iterator[Event]:
+    """Yield each event after step `first`, up to step `last`.
 
     The record may contain only what the farmer knows: numbers that were never observed cause no events.
     """
-    titles = entity_titles(env)
     for step in range(first + 1, last + 1):
         for variable in env.variables:
-            for text in _events_of_variable(env, record, step, variable):
-                yield step, f"{titles[variable.where]}: {text}"
+            yield from _events_of_variable(env, record, step, variable)
 
 
-def _events_of_variable(env: FarmModel, record: Record, step: int, variable: Variable) -> Iterator[str]:
+def _events_of_variable(env: FarmModel, record: Record, step: int, variable: Variable) -> Iterator[Event]:
     before, now = (np.asarray(record[variable.name][at], float) for at in (step - 1, step))
+    who = entity_title(env, variable.where)
     if variable.attr == "stage" and variable.meta.labels:
         yield from _stage_changes(env, record, step, variable)
-    elif variable.key in ARRIVALS and variable.per_plot:
-        if plots := int(np.sum((before == 0) & (now > 0))):
-            yield f"{ARRIVALS[variable.key]}{_on_plots(plots, variable)}"
+    elif variable.key in ARRIVALS and variable.per_plot and (came := (before == 0) & (now > 0)).any():
+        yield Event(step, "arrived", who, ARRIVALS[variable.key], WARNING, **_on_plots(np.argwhere(came), variable))
     elif variable.key == FROST and np.all((before == 0) & (now > 0)):
-        yield "frost"
+        yield Event(step, "frost", who, "frost", WARNING)
 
 
-def _stage_changes(env: FarmModel, record: Record, step: int, variable: Variable) -> Iterator[str]:
-    """Yield the stage changes of a plant, with similar ones grouped."""
+def _stage_changes(env: FarmModel, record: Record, step: int, variable: Variable) -> Iterator[Event]:
+    """Yield the stage changes of a plant, grouped by stage and cause of death."""
     labels, others = variable.meta.labels, {v.attr: v for v in env.variables if v.where == variable.where}
     before, now = (np.asarray(record[variable.name][at], float) for at in (step - 1, step))
-    changes: Counter[str] = Counter()
-    for plot in zip(*np.nonzero(now != before), strict=True):
-        if np.isfinite(before[plot]) and np.isfinite(now[plot]):
-            changes[_change_text(labels[int(now[plot])], record, step, others, plot)] += 1
-    if "gone" in changes and _is_harvested(env, record, step, variable):
-        changes["harvested"] = changes.pop("gone")
-    for text, plots in changes.items():
-        yield f"{text}{_on_plots(plots, variable)}"
+    groups: dict[tuple[str, str], list[tuple[int, ...]]] = {}
+    for plot in map(tuple, np.argwhere((now != before) & np.isfinite(before) & np.isfinite(now)).tolist()):
+        stage = labels[int(now[plot])]
+        cause = _find_cause(record, step, others, plot) if stage == "dead" else ""
+        groups.setdefault((stage, cause), []).append(plot)
+    for (stage, cause), plots in groups.items():
+        kind = "harvested" if stage == "none" and _is_harvested(env, record, step, variable) else stage
+        words, severity = STAGE_WORDS.get(kind, f"now in {kind}"), LOSS if kind == "dead" else NEWS
+        why = _explain_death(record, step, others, cause, plots) if kind == "dead" else ""
+        who, where = entity_title(env, variable.where), _on_plots(plots, variable)
+        yield Event(step, kind, who, words, severity, cause, why, **where)
 
 
-def _change_text(stage: str, record: Record, step: int, others: dict[str, Variable], plot: tuple[int, ...]) -> str:
-    """Describe a change of stage, with the cause of a death if it is known."""
-    if stage != "dead":
-        return {"none": "gone", "seed": "sown", "grow": "sprouted", "ripe": "ripe"}.get(stage, f"now in {stage}")
+def _find_cause(record: Record, step: int, others: dict[str, Variable], plot: tuple[int, ...]) -> str:
+    """Return the label of a plant's cause of death; empty if it is unknown."""
     cause = others.get("cause_of_death")
-    code = float("nan") if cause is None else float(record[cause.name][step][plot])
-    labels = () if cause is None else cause.meta.labels
-    slowed = _main_limits(record, step, others, plot)
-    return f"died ({labels[int(code)].partition(': ')[2]}){slowed}" if code > 0 else f"died{slowed}"
+    code = 0.0 if cause is None else float(record[cause.name][step][plot])
+    return cause.meta.labels[int(code)] if cause is not None and code > 0 else ""
 
 
-def _main_limits(record: Record, step: int, others: dict[str, Variable], plot: tuple[int, ...]) -> str:
-    """Return the causes that slowed a plant's growth on most of its days, most common first."""
+def _explain_death(
+    record: Record, step: int, others: dict[str, Variable], cause: str, plots: list[tuple[int, ...]]
+) -> str:
+    """Return the cause of deaths in words, with what slowed growth on most days of the last stage."""
+    limits = [_count_limits(record, step, others, plot) for plot in plots]
+    total = sum(limits, Counter[str]())
+    if not total:
+        return say_cause(cause)
+    factor = total.most_common(1)[0][0]
+    days = {limit[factor] for limit in limits}
+    count = f"on {' to '.join(map(str, sorted({min(days), max(days)})))} day{'s' * (max(days) > 1)}"
+    stage, _, what = cause.rpartition(": ")
+    if what in STARVED:
+        return say_cause(f"{stage}: {factor}", count)
+    return "; ".join(filter(None, (say_cause(cause), f"growth slowed by {say_cause(factor, count)}")))
+
+
+def _count_limits(record: Record, step: int, others: dict[str, Variable], plot: tuple[int, ...]) -> Counter[str]:
+    """Count the days of a plant's last stage by what slowed its growth most, as far as the record has it."""
     limit = others.get("limiting_factor")
     if limit is None:
-        return ""
-    stages, factors = (record[v.name][(slice(step), *plot)] for v in (others["stage"], limit))
-    born = np.flatnonzero(stages == Stage.NONE).max(initial=0)
-    causes = Counter(int(code) for code in factors[born:] if code > 0).most_common(3)
-    return f", slowed by {', '.join(limit.meta.labels[code] for code, _ in causes)}" if causes else ""
+        return Counter()
+    stages, factors = (np.asarray(record[v.name], float)[(slice(step), *plot)] for v in (others["stage"], limit))
+    since = np.flatnonzero(stages != stages[-1]).max(initial=-1) + 1
+    new_day = np.append(True, np.diff(record["info/day"][:step]) > 0)
+    codes = factors[since:][new_day[since:] & (factors[since:] > 0)]
+    return Counter(limit.meta.labels[int(code)] for code in codes)
 
 
 def _is_harvested(env: FarmModel, record: Record, step: int, variable: Variable) -> bool:
@@ -91,9 +109,10 @@ def _is_harvested(env: FarmModel, record: Record, step: int, variable: Variable)
     return any(row.names == variable.where and "harvest" in row.action.name for row in done)
 
 
-def _on_plots(plots: int, variable: Variable) -> str:
+def _on_plots(plots: Any, variable: Variable) -> dict[str, Any]:
+    """Return the plots of an event; none if the field has only one."""
     whole = int(np.prod(variable.shape))
-    return "" if whole == 1 else f" on {plots} of {whole} plots"
+    return {} if whole == 1 else {"plots": [tuple(map(int, plot)) for plot in plots], "of": whole}
 
 
 def day_name(env: FarmModel, record: Record, step: int) -> str:

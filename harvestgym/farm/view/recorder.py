@@ -42,6 +42,10 @@ def _orders(env: FarmModel, state: Any, action: Any, params: Any) -> dict[str, j
     return {f"orders/{name}": part for name, part in due._asdict().items()} | {"orders/price": params.score.prices(due)}
 
 
+OF_THE_DAY = ("limiting_factor", "limiting_exponent")
+"""Variables that describe only the day on which they are observed."""
+
+
 class LastObserved(NamedTuple):
     """For each step and number of a variable: its last observed value, or NaN, and when it was observed, or -1."""
 
@@ -60,8 +64,16 @@ def last_observed(record: Mapping[str, np.ndarray], variable: Variable) -> LastO
 
 
 def known(env: FarmModel, record: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Return the record as the farmer knows it: each number as last observed, and orders and info unchanged."""
-    return dict(record) | {v.name: last_observed(record, v).values for v in env.variables}
+    """Return the record as the farmer knows it: each number as last observed, and orders and info unchanged.
+
+    What slowed growth on a day is known only if it was observed on that day.
+    """
+    out = dict(record)
+    for variable in env.variables:
+        values, steps = last_observed(record, variable)
+        today = steps == np.arange(len(values)).reshape(-1, *[1] * (values.ndim - 1))
+        out[variable.name] = np.where(today, values, np.nan) if variable.attr in OF_THE_DAY else values
+    return out
 
 
 def drawn_numbers(record: Mapping[str, np.ndarray], step: int) -> np.ndarray:

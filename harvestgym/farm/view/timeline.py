@@ -10,7 +10,7 @@ from harvestgym.core.view.timeline import DoneAction, Record, Timeline, Track, n
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.engine.variables import Variable
 
-from .action_log import COST_NAMES, describe_order, find_gains, is_morning, logged_orders, paid_observations
+from .action_log import COST_NAMES, find_gains, is_morning, logged_orders, paid_observations, say_order
 from .events import day_name, find_events, find_last_event
 from .recorder import known
 from .words import code_labels, key_label, key_unit
@@ -63,7 +63,7 @@ def _actions(env: FarmModel, record: Record) -> Iterator[DoneAction]:
     for step in range(len(record["reward"])):
         for logged in logged_orders(env, record, step):
             farmer = env.actions.farmers[logged.order.farmer]
-            yield DoneAction(step, farmer, describe_order(env, logged.order), logged.cost, logged.outcome)
+            yield DoneAction(step, farmer, say_order(env, logged.order), logged.cost, logged.outcome)
         for item, price in paid_observations(env, record, step):
             plot = f" on plot {item.plot}" if item.plot is not None else ""
             yield DoneAction(step, env.actions.farmers[0], f"look at {item.variable.name}{plot}", price)

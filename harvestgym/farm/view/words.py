@@ -11,6 +11,26 @@ from harvestgym.core.pytree import Meta
 from harvestgym.core.view.timeline import Record
 from harvestgym.farm.engine.model import FarmModel
 
+FACTORS = {
+    "temperature": "unsuitable temperature",
+    "water": "too little water",
+    "light": "shade",
+    "radiation": "too little sunlight",
+    **{
+        n: f"too little {name}"
+        for n, name in zip("NPKC", ("nitrogen", "phosphorus", "potassium", "carbon"), strict=True)
+    },
+    "birds": "eaten by birds",
+    "age": "old age",
+    "no-growth days": "too many days without growth",
+    "no-weight days": "too many days without a gain of weight",
+    "strain": "strain by other entities",
+}
+"""Words for causes of death and for what slows growth; other labels are words already."""
+
+TIMES = {"seed": "as seeds", "grow": "while growing", "bloom": "in bloom", "fruit": "while filling fruit"}
+"""Words for the time of a death."""
+
 NO_UNITS = ("", "nb", "bin", "int5", "int365")
 """Suffixes after the # in the keys of counts and codes."""
 
@@ -54,6 +74,12 @@ def value_text(value: Any, meta: Meta) -> str:
     return labels[int(value)] if labels else f"{round(float(value), 2):g}"
 
 
+def say_cause(label: str, detail: str = "") -> str:
+    """Return a cause of death in words: `pests while growing` for `grow: pests`, with `detail` after the cause."""
+    stage, _, factor = label.rpartition(": ")
+    return " ".join(filter(None, (FACTORS.get(factor, factor), detail, TIMES.get(stage, stage))))
+
+
 def date_words(day_of_year: float) -> str:
     """Return the date for a day of the year (1 is 1 January); empty if the day is unknown."""
     if not math.isfinite(day_of_year):
@@ -66,6 +92,11 @@ def date_of_step(env: FarmModel, record: Record, step: int) -> str:
     """Return the date of a step in a record; empty if it is unknown."""
     calendar = (v.name for v in env.variables if v.key == "day#int365" and v.name in record)
     return next((date_words(float(record[name][step])) for name in calendar), "")
+
+
+def entity_title(env: FarmModel, where: tuple[str, str]) -> str:
+    """Return the title of an entity, with its field if there are several."""
+    return f"{where[0]} " * (len(env.fields) > 1) + entity_titles(env)[where]
 
 
 def entity_titles(env: FarmModel) -> dict[tuple[str, str], str]:

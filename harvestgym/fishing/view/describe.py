@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from harvestgym.core.pytree import iterate_metas
 from harvestgym.core.view.tables import Table, describe_range, make_fields_table
+from harvestgym.fishing.conservation import RecoveryModel
 from harvestgym.fishing.model import EpisodeTally, FishingModel, FishingState
 from harvestgym.fishing.noise import Noise
 from harvestgym.fishing.spec import USERS
@@ -21,6 +24,20 @@ def describe(env: FishingModel) -> list[Table]:
     state = make_fields_table("State", FishingState, "state")
     tally = make_fields_table("Tally of an episode (in info)", EpisodeTally, "state")
     return [_callables(env), state, tally, _spaces(env), _parameters(env)]
+
+
+def say_goal(env: FishingModel) -> tuple[str, ...]:
+    """Return the goal of the game: how the score is computed and when an episode ends, a sentence each."""
+    params = env.params
+    worth = "The score is the sum of the value of the stock each year, minus the cost of your actions."
+    if not isinstance(env, RecoveryModel):
+        price, cost = float(np.mean(params.price)), float(np.mean(params.cost))
+        effort = f", less {cost:g} for a unit of effort" if cost else ""
+        worth = f"The score is the sum of the catches of all years, {price:g} for a unit{effort}."
+    floor = float(np.min(params.collapse))
+    early = f", and ends early if the stock falls to {floor:g}" if floor > 0 else ""
+    ends = f"The fishery has {int(params.horizon)} years{early}."
+    return worth, ends, "What is not caught grows: a survey shows the stock before each decision."
 
 
 def _callables(env: FishingModel) -> Table:

@@ -14,7 +14,8 @@ from harvestgym.fishing.conservation import RecoveryModel
 from harvestgym.fishing.model import FishingModel
 from harvestgym.render.figure import draw_figure
 
-from .scene import BEST, STOCK_COLOURS, chart_years, find_requests
+from .levels import find_requests
+from .scene import BEST, STOCK_COLOURS, chart_years
 from .stock_maps import name_stocks
 
 

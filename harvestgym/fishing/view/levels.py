@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 import numpy as np
 
+from harvestgym.core.view.timeline import Record
 from harvestgym.fishing.analysis.dynamic_programming import cache_by_params
 from harvestgym.fishing.analysis.reference_points import find_fixed_points, find_folds, find_reference_point
 from harvestgym.fishing.conservation import ConservationParams, DriverModel, RecoveryModel
@@ -68,6 +69,15 @@ def _stock_levels(env: FishingModel, capacity: float) -> dict[str, float]:
     if params.law.stocks == 1 and params.vary is None and not isinstance(env, DriverModel):
         levels |= {_qualify(env, "tipping point"): p.stock for p in find_fixed_points(params.law) if p.slope > 1}
     return levels
+
+
+def find_requests(env: FishingModel, past: Record) -> np.ndarray:
+    """Return the requested catches, in biomass or as rates, shape (years, targets)."""
+    action = np.asarray(past["action"])
+    # Use a fixed number of rows; otherwise JAX would recompile this for every number of years.
+    rows = np.zeros((max(int(env.params.horizon) + 1, len(action)), env.units.targets), action.dtype)
+    rows[: len(action)] = action.reshape(len(action), -1)
+    return np.asarray(env.units.wanted(jnp.asarray(rows)))[: len(action)]
 
 
 def join_numbers(values: Any, form: str = "{:.2f}") -> str:

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from itertools import cycle
 
-import jax.numpy as jnp
 import numpy as np
 
+from harvestgym.core.view.events import say_event
 from harvestgym.core.view.scene import Chart, Line, Map, Scene, Words
 from harvestgym.core.view.timeline import Record
 from harvestgym.fishing.analysis.dynamic_programming import best_return, find_optimum
@@ -17,7 +17,8 @@ from harvestgym.fishing.model import FishingModel
 from harvestgym.fishing.shared_stock import CommonsModel
 from harvestgym.fishing.structured_growth import AgeStructured, Patches, ThreeSpecies
 
-from .levels import find_levels, join_numbers
+from .events import find_events
+from .levels import find_levels, find_requests, join_numbers
 from .stock_maps import draw_cohorts, draw_stocks, name_stocks
 
 STOCK_COLOURS = ("#0072b2", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
@@ -153,19 +154,9 @@ def _change_charts(env: FishingModel, past: Record) -> list[Chart]:
 # -- words -------------------------------------------------------------------------------------------------
 
 
-def find_requests(env: FishingModel, past: Record) -> np.ndarray:
-    """Return the requested catches, in biomass or as rates, shape (years, targets)."""
-    action = np.asarray(past["action"])
-    # Use a fixed number of rows; otherwise JAX would recompile this for every number of years.
-    rows = np.zeros((max(int(env.params.horizon) + 1, len(action)), env.units.targets), action.dtype)
-    rows[: len(action)] = action.reshape(len(action), -1)
-    return np.asarray(env.units.wanted(jnp.asarray(rows)))[: len(action)]
-
-
 def _describe_year(env: FishingModel, past: Record, step: int) -> Words:
     lines = ["the fishery begins"] if not step else _describe_action(env, past)
-    if step and float(past["biomass"][-1]) <= float(env.params.collapse):
-        lines.append("the fishery is over: a stock fell to its limit" if env.params.collapse else "the stock is gone")
+    lines += map(say_event, find_events(env, past, max(step - 1, 0), step))
     lines += [f"the survey sees {join_numbers(past['seen'][-1])}", _describe_stock(env, past)]
     lines.append(f"reward {past['reward'][-1]:+.3f}, since the start {past['reward'][1:].sum():.2f}")
     return Words("This year", tuple(lines))

@@ -10,8 +10,8 @@ from harvestgym.core.view.timeline import DoneAction, Record, Timeline, Track, n
 from harvestgym.fishing.conservation import DriverModel, RecoveryModel
 from harvestgym.fishing.model import FishingModel, find_effort
 
-from .levels import find_levels, join_numbers
-from .scene import find_requests
+from .events import find_events
+from .levels import find_levels, find_requests, join_numbers
 from .stock_maps import name_stocks
 
 UNITS = {"stock": "K", "biomass": "K", "catch": "K/year"}
@@ -42,6 +42,7 @@ def timeline(env: FishingModel, record: Record) -> Timeline:
         actions=tuple(_actions(env, record)),
         gains={"net worth": record["reward"]} if spent is None else {"catch": record["reward"] + spent},
         costs={"effort": spent} if spent is not None and spent.any() else {},
+        events=tuple(find_events(env, record, 0, len(record["reward"]) - 1)),
     )
 
 

@@ -9,12 +9,13 @@ import math
 
 import numpy as np
 
+from harvestgym.core.view.events import say_event
 from harvestgym.core.view.scene import Chart, Line, Panel, Scene, Words
 from harvestgym.core.view.timeline import Record
 from harvestgym.forager.jax_engine.model import Forager
 from harvestgym.forager.observations import MODES
-from harvestgym.forager.world import ACTION_NAMES, EMPTY
 
+from .events import find_events, say_move
 from .maps import aperture, surroundings, visited
 
 NO_ACTION = -1
@@ -74,6 +75,6 @@ def _met(env: Forager, past: Record) -> list[str]:
         return ["the life begins"]
     if int(past["action"][-1]) == NO_ACTION:
         return ["the life goes on from here"]
-    met, reward = int(past["collided"][-1]), float(past["reward"][-1])
-    what = f"met {env.world.names[met]}" if met != EMPTY else "met nothing"
-    return [f"went {ACTION_NAMES[int(past['action'][-1])]}: {what}, reward {reward:+.3g}"]
+    last = len(past["reward"]) - 1
+    said = [say_event(event) for event in find_events(env, past, last - 1, last)] or [say_move(past, last)]
+    return [f"{said[0]}, reward {float(past['reward'][-1]):+.3g}"]

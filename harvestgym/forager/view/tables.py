@@ -6,12 +6,15 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from harvestgym.core.view.events import say_event
 from harvestgym.core.view.tables import Table, make_fields_table
 from harvestgym.core.view.timeline import DoneAction, Record, Timeline, Track
 from harvestgym.forager.jax_engine.model import Forager
 from harvestgym.forager.jax_engine.state import ForagerParams, ForagerState
 from harvestgym.forager.object_kinds import DelayLaw, Kind
 from harvestgym.forager.world import ACTION_NAMES
+
+from .events import find_events
 
 DOCS = {
     "x#cell": "column of the forager, eastwards",
@@ -50,9 +53,8 @@ def _track(env: Forager, name: str) -> Track:
 
 
 def _meetings(env: Forager, record: Record) -> Iterator[DoneAction]:
-    for step in np.flatnonzero(record["collided"] >= 0):
-        what = f"went {ACTION_NAMES[int(record['action'][step])]}, met {env.world.names[int(record['collided'][step])]}"
-        yield DoneAction(int(step), "the forager", what, note=f"reward {record['reward'][step]:g}")
+    for event in find_events(env, record, 0, len(record["reward"]) - 1):
+        yield DoneAction(event.step, "the forager", say_event(event), note=f"reward {record['reward'][event.step]:g}")
 
 
 def _gains(env: Forager, record: Record) -> dict[str, np.ndarray]:

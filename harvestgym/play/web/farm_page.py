@@ -44,7 +44,6 @@ class FarmPage(Page):
         self.field, self.plot = 0, (0, 0)
         self.ticked: set[int] = set()
         self.picked: dict[tuple[int, int], int] = {}
-        self._news: list[str] = []
 
     @property
     def lasted(self) -> int:
@@ -59,9 +58,9 @@ class FarmPage(Page):
             if not self.session.over:
                 self.session.end_day()
                 self.ticked.clear()
-                for refused in self.session.refused:
-                    show_message(f"Not done, the farmer's day was over: {refused}", "warning")
-        self._news = self.session.news(since)
+                for setback in self.session.setbacks:
+                    show_message(setback, "warning")
+        self.happened = self.session.news(since)
 
     def pressed(self, key: str) -> None:
         if key in ARROW_STEPS:
@@ -265,19 +264,6 @@ class FarmPage(Page):
         chosen = self.session.env.actions.rows[row]
         values = tuple(self.picked.get((row, k), 0) for k in range(len(chosen.allowed)))
         self.session.order(row, self.plot if chosen.action.plot else None, values)
-
-    @ui.refreshable_method
-    def news(self) -> None:
-        """Show the events since the last click that the farmer knows about."""
-        if self.session.steps == 0:
-            self._news = []
-        if not self._news:
-            return
-        with box("section", "card news", "news"):
-            words("h2", "What happened")
-            with box("ul"):
-                for line in self._news:
-                    words("li", line)
 
     @ui.refreshable_method
     def today(self) -> None:

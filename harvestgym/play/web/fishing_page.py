@@ -32,9 +32,11 @@ class FishingPage(Page):
         return [("caught so far", f"{float(self.session.info['total_catch']):.2f}")]
 
     def advance(self, steps: int = 1) -> None:
+        since = self.session.steps
         for _ in range(steps):
             if not self.session.over:
                 self.session.fish(self.amounts)
+        self.happened = self.session.news(since)
 
     def body(self) -> None:
         self.year()
@@ -42,10 +44,11 @@ class FishingPage(Page):
             with box("div", "middle"):
                 self.course()
             with box("div", "side"):
+                self.news()
                 self.doing()
 
     def redraw(self) -> None:
-        for part in (self.year, self.course, self.doing):
+        for part in (self.year, self.course, self.news, self.doing):
             part.refresh()
 
     @ui.refreshable_method

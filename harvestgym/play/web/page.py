@@ -49,6 +49,7 @@ class Page:
         self.folder, self.scratch = folder, scratch
         self.rivals: list[Rival] | None = None
         self.replay = ""
+        self.happened: list[str] = []
 
     # Defined by the families.
 
@@ -134,10 +135,26 @@ class Page:
             with box("div", "side-by-side"):
                 self._standings([mine, *self.rivals])
                 chart(self._race([mine, *self.rivals]), "score over time, yours and theirs")
+            with box("ul", part="lessons"):
+                for line in self.session.lessons:
+                    words("li", line)
             if self.replay:
                 ui.link("Watch it again, in a new tab", self.replay, new_tab=True).props("data-part=replay")
             else:
                 button("Make a replay", self._make_replay, "quiet", "make-replay")
+
+    @ui.refreshable_method
+    def news(self) -> None:
+        """Show the events since the last click that the user knows about."""
+        if self.session.steps == 0:
+            self.happened = []
+        if not self.happened:
+            return
+        with box("section", "card news", "news"):
+            words("h2", "What happened")
+            with box("ul"):
+                for line in self.happened:
+                    words("li", line)
 
     @property
     def finished(self) -> bool:

@@ -88,13 +88,19 @@ def test_hourly_farmer_stops_after_its_hours_of_each_day() -> None:
     team = [pour("HourlyFarmer-0")] * 3
     for state, text in days(env, team, team):
         assert np.asarray(state.accepted).tolist() == [True, True, False]
+        assert np.asarray(text["refusal"]).tolist() == [0, 0, 1]
+        assert env.reasons[0] == ("HourlyFarmer-0", "too little time is left of 1 h a day")
         assert float(text["wages"]) == pytest.approx(12 * 50 / 60)
 
 
 def test_a_budget_is_spent_once() -> None:
     env = farm([{"kind": "HourlyFarmer", "budget": 1.2}])
-    spent = [np.asarray(state.accepted).tolist() for state, _ in days(env, *[[pour("HourlyFarmer-0")] * 2] * 2)]
+    seen = days(env, *[[pour("HourlyFarmer-0")] * 2] * 2)
+    spent = [np.asarray(state.accepted).tolist() for state, _ in seen]
     assert spent == [[True, True, False], [False] * 3], "an order costs 0.5"
+    assert np.asarray(seen[1][1]["refusal"]).tolist() == [2, 2, 0] and env.reasons[1][1] == "too little money is left"
+    counted = {name: np.asarray(counts).tolist() for name, counts in env.count(seen[1][1]).items()}
+    assert counted == {"orders": [1, 0, 0, 0, 2]}, "no order, done, no effect, no time, no money"
 
 
 def test_durations_and_observations_take_time_of_the_day() -> None:
@@ -153,6 +159,8 @@ def test_nobody_does_the_orders_of_others() -> None:
     (first, _), (second, _) = days(env, [pour("Zealot-0")], [pour("Zealot-0"), pour("BasicFarmer-0")])
     assert not np.asarray(first.accepted).any(), "a rule forbids the first day"
     assert np.asarray(second.accepted).tolist() == [True, False, False]
+    assert [np.asarray(state.refusal).tolist() for state in (first, second)] == [[1, 0, 0], [0, 3, 0]]
+    assert env.reasons[2] == ("BasicFarmer-0", "the farmer's daily limit is 0")
 
 
 def test_books_are_read_one_variable_at_a_time() -> None:
@@ -167,6 +175,8 @@ def test_the_cost_of_a_schedule_can_be_capped() -> None:
     env = farm(further={"cap": {"kind": "CostCap", "max_action_schedule_cost": 1.0}})
     ((state, _),) = days(env, [POUR] * 3)
     assert np.asarray(state.accepted).tolist() == [True, True, False] and float(state.cost) == 1.0
+    assert np.asarray(state.refusal).tolist() == [0, 0, 1]
+    assert env.reasons[0] == ("cap", "the orders of a day may cost at most 1")
 
 
 @pytest.mark.parametrize(

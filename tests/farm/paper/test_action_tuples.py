@@ -138,7 +138,7 @@ def test_a_day_is_a_half_step_of_observations_and_one_of_actions(asking: Farm) -
     assert [item[:4] for item in items] == [(*WATER, []), (*STAGE, [(1, 2)]), ("Field-0", "Reed-0", "N#g", [])]
     assert items[1][4] == "young" and items[2][4].shape == (2, 3) and info["day"] == 0
     assert info["observation cost"] == 0.25 * (1 + 6) and info["intervention cost"] == 0 == gain
-    assert info["refused"] == [pour(0, 0)], "it is not the time to pour"
+    assert info["refused"] == [pour(0, 0)] and info["reasons"] == ["it belongs to the other half of the day"]
     items, _, _, _, info = asking.farmgym_step([pour(0, 0), asked[0], CUT])
     assert info["day"] == 1 and info["intervention cost"] == 1.0 and info["refused"] == [asked[0]]
     assert [item[2] for item in items] == ["available_Water#L"], "what was asked for yesterday is not seen today"
@@ -173,6 +173,7 @@ def test_limits_hold_for_each_farmer() -> None:
     assert info["observation cost"] == 0.25 * 7
     info = game.farmgym_step([pour(0, 0), pour(0, 1), pour(1, 1, farmer=two)])[-1]
     assert info["refused"] == [pour(0, 1)] and info["accepted"].tolist() == [True, False, True]
+    assert info["reasons"] == ["the farmer's daily limit is 1"]
 
 
 def test_an_action_may_belong_to_one_of_several_farmers() -> None:

@@ -1,4 +1,4 @@
-"""Events of a season in words, and the last event of a season."""
+"""Events of a season and the words for them, orders included, and the last event of a season."""
 
 from __future__ import annotations
 
@@ -8,14 +8,19 @@ import numpy as np
 import pytest
 
 import harvestgym
+from harvestgym.core.view.events import LOSS, NEWS, WARNING, Event, say_event
 from harvestgym.evaluate.record import record_episode
 from harvestgym.evaluate.run import policy_named
-from harvestgym.farm.view.action_log import action_words
-from harvestgym.farm.view.events import find_last_event, list_events
+from harvestgym.farm.entities.plant.stages import Stage
+from harvestgym.farm.entities.plant.state import CAUSES, GROWTH_FACTORS
+from harvestgym.farm.view.action_log import action_words, find_outcomes, say_order
+from harvestgym.farm.view.events import find_events, find_last_event
 from harvestgym.farm.view.recorder import known
-from tests.long_form import long
+from tests.long_form import long, some
+from tests.render.seasons import blank, farm, full, order
 
 ID = "farm/full-3x4-v1"
+STAGE, CAUSE, LIMIT = (f"Field-0/Plant-0/{name}" for name in ("stage", "cause_of_death", "limiting_factor"))
 
 
 @pytest.fixture(scope="module")
@@ -29,24 +34,85 @@ def season() -> tuple[Any, dict[str, np.ndarray]]:
 def test_every_death_and_harvest_is_an_event(season: tuple[Any, dict[str, np.ndarray]]) -> None:
     env, record = season
     steps = len(record["reward"]) - 1
-    lines = list_events(env, record, 0, steps)
-    stage = record["Field-0/Plant-0/stage"]
-    died = int(np.sum((stage[1:] == 6) & (stage[:-1] != 6)))
-    counted = [int(line.split(" on ")[1].split()[0]) for line in lines if "died (" in line]
-    assert died > 0 and sum(counted) == died
-    assert any(line.endswith("of 12 plots") and ": harvested on" in line for line in lines)
-    assert any("pests came" in line for line in lines) and lines[0].startswith("day ")
-    assert list_events(env, record, 5, 5) == []
-    parts = [*list_events(env, record, 0, 20), *list_events(env, record, 20, steps)]
-    assert parts == lines
+    events = list(find_events(env, record, 0, steps))
+    stage = record[STAGE]
+    died = int(np.sum((stage[1:] == Stage.DEAD) & (stage[:-1] != Stage.DEAD)))
+    deaths = [event for event in events if event.kind == "dead"]
+    assert died > 0 and sum(len(event.plots) for event in deaths) == died
+    assert all(event.severity == LOSS and event.reason in CAUSES and event.why for event in deaths)
+    assert {"harvested", "arrived"} <= {event.kind for event in events}
+    assert list(find_events(env, record, 5, 5)) == []
+    assert [*find_events(env, record, 0, 20), *find_events(env, record, 20, steps)] == events
 
 
 def test_what_was_not_observed_is_no_event() -> None:
     id = "farm/paid-looks-1x1-v1"
     env = harvestgym.make(id)
     record = record_episode(id, env, policy_named(id, env, "none"), 0)
-    assert list_events(env, record, 0, 120)
-    assert not any("Plant" in line for line in list_events(env, known(env, record), 0, 120))
+    assert list(find_events(env, record, 0, 120))
+    assert not any("Plant" in event.who for event in find_events(env, known(env, record), 0, 120))
+
+
+def hungry(plots: tuple[int, int]) -> tuple[Any, dict[str, np.ndarray]]:
+    """Return a season in which plants fill fruit from step 2 on, lack water for four days, and die in step 9."""
+    env = farm("full-1x1-v1" if plots == (1, 1) else "full-3x4-v1")
+    record = blank(env, 10)
+    record[STAGE][:] = Stage.GROW
+    record[STAGE][2:], record[LIMIT][2:8] = Stage.FRUIT, GROWTH_FACTORS.index("water")
+    record[LIMIT][:4] = GROWTH_FACTORS.index("light")
+    record[STAGE][9:], record[CAUSE][9:] = Stage.DEAD, CAUSES.index("fruit: no-weight days")
+    return env, record
+
+
+def test_a_death_has_the_limit_of_growth_in_the_last_stage() -> None:
+    env, record = hungry((1, 1))
+    (death,) = find_events(env, record, 2, 9)
+    why = "too little water on 4 days while filling fruit"
+    assert death == Event(9, "dead", "Plant", "died", LOSS, "fruit: no-weight days", why)
+    assert say_event(death) == f"Plant: died: {why}"
+    record[CAUSE][9:] = CAUSES.index("fruit: pests")
+    (death,) = find_events(env, record, 2, 9)
+    assert death.why == "pests while filling fruit; growth slowed by too little water on 4 days"
+
+
+def test_deaths_of_one_cause_are_one_event() -> None:
+    env, record = hungry((3, 4))
+    record[LIMIT][4:8, 0, 0], record[STAGE][9:, 2] = 0, Stage.FRUIT
+    (death,) = find_events(env, record, 2, 9)
+    assert len(death.plots) == 8 and death.of == 12
+    assert say_event(death) == "Plant on 8 of 12 plots: died: too little water on 0 to 4 days while filling fruit"
+
+
+def test_a_farmer_who_did_not_look_knows_no_limit() -> None:
+    env, record = hungry((1, 1))
+    for name in (STAGE, LIMIT):
+        record[f"seen/{name}"] = np.ones(record[name].shape, bool)
+    record[f"seen/{LIMIT}"][5:] = False
+    (death,) = find_events(env, known(env, record), 2, 9)
+    assert (death.reason, death.why) == ("", "growth slowed by shade on 2 days"), "water is seen in one step only"
+
+
+def test_orders_have_costs_reasons_and_plots() -> None:
+    env, record = full((3, 4))
+    me = ("BasicFarmer-0", "Field-0")
+    harvests = [(*me, "Plant-0", "micro_harvest", {"plot": plot}) for plot in ((0, 0), (1, 1))]
+    order(env, record, 1, harvests, effective=False)
+    (futile,) = find_outcomes(env, record, 1)
+    assert (futile.kind, futile.severity) == ("no effect", WARNING)
+    assert say_event(futile) == "Plant: micro harvest at (0, 0), (1, 1): cost 0.02, no effect"
+    order(env, record, 1, harvests)
+    assert [event.severity for event in find_outcomes(env, record, 1)] == [NEWS]
+    record["info/refusal"][1, 1], record["info/accepted"][1, 1] = 1, False
+    done, refused = find_outcomes(env, record, 1)
+    assert (refused.kind, refused.reason, refused.why) == ("refused", *env.reasons[0]) and done.plots == [(0, 0)]
+
+
+@pytest.mark.parametrize("id", some(harvestgym.ids("farm"), "full-1x1-v1", "two-climates-v2"))
+def test_every_order_has_words_of_its_own(id: str) -> None:
+    env = harvestgym.make(id)
+    orders = [order for order in env.actions.list_orders() if order is not None]
+    said = {(order.farmer, say_order(env, order)) for order in orders}
+    assert len(said) == len(orders) and not any("_" in text for _, text in said)
 
 
 @long

@@ -159,9 +159,11 @@ def test_futile_and_refused_actions_are_only_described() -> None:
     sowing = ("BasicFarmer-0", "Field-0", "Plant-0", "sow", {"plot": (0, 0), "amount#seed": 15, "spacing#cm": 20})
     order(env, kept, 1, [sowing], effective=False)
     assert "sow 15 seed at (0, 0): cost 0.01, no effect" in words(scene(env, kept, 1))
-    kept["info/accepted"][1] = False
+    kept["info/accepted"][1], kept["info/refusal"][1] = False, 1
     seen = scene(env, kept, 1)
-    assert "sow 15 seed at (0, 0): refused" in words(seen) and not any("sow" in meaning for meaning in meanings(seen))
+    assert "sow 15 seed at (0, 0): refused: the farmer" in words(seen) and not any(
+        "sow" in meaning for meaning in meanings(seen)
+    )
 
 
 def test_fields_stand_side_by_side_each_with_its_own() -> None:

@@ -1,0 +1,51 @@
+"""Records of what happened in an episode, and the words for them; the families make the records."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+NEWS, WARNING, LOSS = range(3)
+"""Severities of events."""
+
+MOST_NAMED = 4
+"""Largest number of plots that are listed by name; if there are more, only their number is given."""
+
+
+class Event(NamedTuple):
+    """One thing that happened in a step: a change, an order that was refused or had no effect, a collision.
+
+    Attributes:
+        step: the step that it happened in.
+        kind: its code, such as `died`, `refused` or `collapsed`.
+        who: the entity, the order or the stock, in words.
+        words: what happened.
+        severity: `NEWS`, `WARNING` or `LOSS`.
+        reason: the code of its cause; empty if there is none or if it is unknown.
+        why: the cause in words.
+        plots: its plots; empty if there is only one.
+        of: the number of plots that it could have happened on; 0 if that is unknown.
+    """
+
+    step: int
+    kind: str
+    who: str
+    words: str
+    severity: int = NEWS
+    reason: str = ""
+    why: str = ""
+    plots: Sequence[Any] = ()
+    of: int = 0
+
+
+def say_event(event: Event) -> str:
+    """Describe an event in one line: `Plant on 5 of 12 plots: died: pests while growing`."""
+    where = f"{event.who}{say_plots(event.plots, event.of)}"
+    return ": ".join(filter(None, (where, event.words, event.why)))
+
+
+def say_plots(plots: Sequence[Any], of: int = 0) -> str:
+    """Return ` at (0, 1), (2, 3)`, or only a number of plots if there are many; empty without plots."""
+    if len(plots) > MOST_NAMED:
+        return f" on {len(plots)}{f' of {of}' if of else ''} plots"
+    return f" at {', '.join(str(tuple(map(int, plot))) for plot in plots)}" if plots else ""

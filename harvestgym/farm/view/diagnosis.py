@@ -1,0 +1,69 @@
+"""Sentences about what went wrong in some seasons: refused orders, rules that never acted, and what limited growth."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from harvestgym.core.rollout import Episodes
+from harvestgym.farm.engine.model import FarmModel
+
+from .words import entity_title, say_cause
+
+DONE, NO_EFFECT, REFUSED = 1, 2, 3
+"""Places of the outcomes in the counts of `FarmModel.count`; the refusals follow by reason."""
+
+MOST_LIMITS = 3
+"""Number of factors to name for a crop."""
+
+
+def explain(env: FarmModel, episodes: Episodes) -> list[str]:
+    """Return sentences about what went wrong in some seasons; none if they were not counted."""
+    counts = {name: np.asarray(values).sum(0) for name, values in episodes.counts.items()}
+    if "orders" not in counts:
+        return []
+    days = int(np.sum(episodes.info["day"]))
+    return [*_say_refusals(env, counts["orders"]), *_say_turns(env, counts, days), *_say_limits(env, counts)]
+
+
+def count_orders(episodes: Episodes) -> dict[str, np.ndarray]:
+    """Return the orders of each season: given, refused, and carried out without effect."""
+    if "orders" not in episodes.counts:
+        return {}
+    orders = np.asarray(episodes.counts["orders"])
+    given, refused = orders[:, DONE:].sum(1), orders[:, REFUSED:].sum(1)
+    return {"orders given": given, "orders refused": refused, "orders without effect": orders[:, NO_EFFECT]}
+
+
+def _say_refusals(env: FarmModel, orders: np.ndarray) -> Iterator[str]:
+    given, prices = int(orders[DONE:].sum()), np.asarray(env.params.score.intervention_costs)
+    for (who, why), refused in zip(env.reasons, orders[REFUSED:].tolist(), strict=True):
+        if refused:
+            number = "every order was" if refused == given else f"{refused} of {given} orders were"
+            costs = f"; an order costs {prices.min():g} to {prices.max():g}" if 2 * refused > given else ""
+            yield f"{number} refused by {who}: {why}{costs}"
+
+
+def _say_turns(env: FarmModel, counts: Mapping[str, np.ndarray], days: int) -> Iterator[str]:
+    """Say which of the expert's rules never acted or took every turn."""
+    turns = counts.get("turns", np.zeros(0))
+    if not turns.any() or len(turns) != len(env.spec.expert):
+        return
+    for number, (rule, acted) in enumerate(zip(env.spec.expert, turns.tolist(), strict=True), start=1):
+        name = f"rule {number} of the expert ({rule.do or f'observe {rule.observe}'})"
+        if not acted:
+            yield f"{name} never acted"
+        elif acted == days and rule.do and env.schedule == 1:
+            yield f"{name} took the only order of every day"
+
+
+def _say_limits(env: FarmModel, counts: Mapping[str, np.ndarray]) -> Iterator[str]:
+    """Say what slowed the growth of each crop most, as shares of the days on which something did."""
+    for variable in env.variables:
+        name = f"{'/'.join(variable.where)}/{variable.attr}"
+        if name in counts and (slowed := counts[name][1:]).any():
+            most = [at for at in np.argsort(-slowed)[:MOST_LIMITS] if slowed[at]]
+            words = {at: say_cause(variable.meta.labels[1 + at]) for at in most}
+            shares = (f"{text} ({100 * slowed[at] / slowed.sum():.0f} %)" for at, text in words.items())
+            yield f"{entity_title(env, variable.where)}: growth was slowed most by {', '.join(shares)}"

@@ -1,0 +1,41 @@
+"""Events of a fishery between two years of a record: catches below the quota, low stocks and collapses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from harvestgym.core.view.events import LOSS, WARNING, Event
+from harvestgym.core.view.timeline import Record
+from harvestgym.fishing.conservation import RecoveryModel
+from harvestgym.fishing.model import FishingModel
+
+from .levels import find_requests
+from .stock_maps import name_stocks
+
+
+def find_events(env: FishingModel, record: Record, first: int, last: int) -> Iterator[Event]:
+    """Yield each event after year `first`, up to year `last`; what the record has as NaN causes no events.
+
+    A catch below the quota is an event only if quotas have no error: otherwise nobody knows that fish were missing.
+    """
+    biomass, floor, low = np.asarray(record["biomass"]), float(env.params.collapse), float(env.params.b_low)
+    for year in range(first + 1, last + 1):
+        yield from _find_shortages(env, record, year)
+        if biomass[year] <= floor:
+            end = "at its limit, the fishery is over" if floor else "gone"
+            yield Event(year, "collapsed", "the stock", end, LOSS)
+        elif biomass[year] < low <= biomass[year - 1]:
+            yield Event(year, "low", "the stock", f"below {low:.3g}, a fifth of K", WARNING)
+
+
+def _find_shortages(env: FishingModel, record: Record, year: int) -> Iterator[Event]:
+    """Yield an event for each target from which less was caught than the quota allowed."""
+    if isinstance(env, RecoveryModel) or env.units.control == "rate" or env.params.quota_error.random:
+        return
+    names = name_stocks(env)
+    for at, (asked, caught) in enumerate(zip(find_requests(env, record)[year], record["catch"][year], strict=True)):
+        if caught < 0.999 * asked:
+            words = f"only {caught:.3g} of the quota of {asked:.3g} was caught"
+            yield Event(year, "cut", names[at] if len(names) > 1 else "", words, WARNING, "stock", "there was no more")

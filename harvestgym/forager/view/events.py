@@ -1,0 +1,34 @@
+"""Events of a forager between two steps of a record: the objects that it took or ran into."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from harvestgym.core.view.events import Event
+from harvestgym.core.view.timeline import Record
+from harvestgym.forager.jax_engine.model import Forager
+from harvestgym.forager.world import ACTION_NAMES, EMPTY
+
+
+def find_events(env: Forager, record: Record, first: int, last: int) -> Iterator[Event]:
+    """Yield each collision after step `first`, up to step `last`."""
+    for step in range(first + 1, last + 1):
+        if (met := int(record["collided"][step])) != EMPTY:
+            taken = record["collected"][step] > record["collected"][step - 1]
+            words = f"{'took' if taken else 'met'} {env.world.names[met]}"
+            yield Event(step, words.partition(" ")[0], say_move(record, step), words)
+
+
+def say_move(record: Record, step: int) -> str:
+    """Return the move of a step in words."""
+    return f"went {ACTION_NAMES[int(record['action'][step])]}"
+
+
+def say_goal(env: Forager) -> tuple[str, ...]:
+    """Return the goal of the game: how the score is computed and when an episode ends, a sentence each."""
+    ends = "The episode has no end: stop when you like. The rivals then play as many steps as you did."
+    return (
+        "Walk, and find out what gives a reward: the score is the sum of the rewards of all steps.",
+        "Things that look different give different rewards, some negative. Collected things may grow back.",
+        f"The episode has {env.horizon} steps." if env.horizon else ends,
+    )

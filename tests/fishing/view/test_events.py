@@ -1,0 +1,43 @@
+"""Events of a fishery: catches below the quota, low stocks and the collapse."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import harvestgym
+from harvestgym.core.view.events import LOSS, WARNING, say_event
+from harvestgym.fishing.family import find_events, say_goal
+
+
+def years(env: Any, biomass: list[float], asked: list[float], caught: list[float]) -> dict[str, np.ndarray]:
+    """Return a record of a fishery with one stock."""
+    action = np.asarray([env.units.action(np.asarray([a], np.float32)) for a in asked], np.float32)
+    columns = {"biomass": np.asarray(biomass), "catch": np.asarray(caught)[:, None]}
+    return columns | {"action": action, "reward": np.asarray(caught)}
+
+
+def test_a_quota_above_the_stock_is_cut_and_a_stock_collapses() -> None:
+    env = harvestgym.make("fishing/logistic-v0", collapse=0.01)
+    record = years(env, [0.8, 0.5, 0.15, 0.0], [0.0, 0.3, 0.3, 0.4], [0.0, 0.3, 0.3, 0.15])
+    low, cut, end = find_events(env, record, 0, 3)
+    assert (low.step, low.kind, low.severity) == (2, "low", WARNING)
+    assert say_event(low) == "the stock: below 0.2, a fifth of K"
+    assert (cut.step, cut.kind, cut.reason) == (3, "cut", "stock")
+    assert say_event(cut) == "only 0.15 of the quota of 0.4 was caught: there was no more"
+    assert (end.step, end.kind, end.severity) == (3, "collapsed", LOSS)
+    assert say_event(end) == "the stock: at its limit, the fishery is over"
+    assert list(find_events(env, record, 3, 3)) == []
+    hidden = record | {"biomass": np.full(4, np.nan)}
+    assert [event.kind for event in find_events(env, hidden, 0, 3)] == ["cut"], "nobody saw the stock"
+
+
+def test_nobody_knows_what_was_missing_if_quotas_have_an_error() -> None:
+    env = harvestgym.make("fishing/logistic-v0", quota_error={"kind": "lognormal", "sigma": 0.1})
+    record = years(env, [0.8, 0.5], [0.0, 0.3], [0.0, 0.2])
+    assert list(find_events(env, record, 0, 1)) == []
+
+
+def test_the_goal_has_the_end_of_the_fishery() -> None:
+    assert "ends early if the stock falls to 0.01" in say_goal(harvestgym.make("fishing/logistic-v0", collapse=0.01))[1]

@@ -1,0 +1,24 @@
+"""Events of a forager: what it took, and what it only ran into."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import harvestgym
+from harvestgym.core.view.events import say_event
+from harvestgym.forager.family import find_events, say_goal
+
+
+def test_a_collision_takes_an_object_or_not() -> None:
+    env = harvestgym.make("forager/two-biome-v1")
+    steps = {"action": [-1, 0, 1, 2], "collided": [-1, 0, -1, 1], "collected": [0, 1, 1, 1]}
+    record = {name: np.asarray(values) for name, values in steps.items()}
+    took, met = find_events(env, record, 0, 3)
+    first, second = env.world.names[:2]
+    assert (took.step, took.kind) == (1, "took") and say_event(took) == f"went north: took {first}"
+    assert (met.step, met.kind) == (3, "met") and say_event(met) == f"went south: met {second}"
+    assert list(find_events(env, record, 1, 2)) == []
+
+
+def test_the_goal_has_the_length_of_an_episode() -> None:
+    assert say_goal(harvestgym.make("forager/two-biome-v1", horizon=50))[-1] == "The episode has 50 steps."
