@@ -30,12 +30,12 @@ def train(id: str, steps: int, seed: int) -> tuple[PPO, Any]:
     side = splits.split(id, "train")
     env = side.make()
     algorithm = PPO.create(
-        env=GymnaxEnv(env).legacy(), env_params=env.params, total_timesteps=steps, eval_freq=steps,
+        env=GymnaxEnv(env).legacy(), total_timesteps=steps, eval_freq=steps,
         num_envs=256, num_steps=64, num_epochs=3, num_minibatches=16, learning_rate=1.5e-3, gamma=1.0, gae_lambda=0.98,
         ent_coef=0.003, max_grad_norm=0.5, normalize_observations=True,
         agent_kwargs={"hidden_layer_sizes": (64, 64), "activation": "tanh"},
         skip_initial_evaluation=True,
-    ).replace(eval_callback=lambda algorithm, state, key: ())  # fmt: skip
+    )  # fmt: skip
     state, _ = jax.jit(algorithm.train)(side.key(seed))
     return algorithm, state
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import gymnasium
 
 from harvestgym.core.errors import ConfigError, UnknownKeywordError, check_name
-from harvestgym.core.loading import load_object
+from harvestgym.core.loading import allow_modules, load_object
 from harvestgym.core.xla.process_checks import check_process
 
 if TYPE_CHECKING:
@@ -66,12 +66,15 @@ class EnvSpec:
         """Make the functional environment, with some keyword arguments overridden.
 
         Sets up JAX as described in `harvestgym.core.xla.setup`: a persistent cache and the thread for calls on the CPU.
+        The argument `allow` imports modules (`harvestgym.core.loading.allow_modules`).
         """
         from harvestgym.core.xla.setup import set_up_jax
 
         check_process()
         set_up_jax()
-        return load_object(self.entry_point)(**(self.kwargs | overrides))
+        arguments = self.kwargs | overrides
+        allow_modules(arguments.pop("allow", ()))
+        return load_object(self.entry_point)(**arguments)
 
 
 _SPECS: dict[str, EnvSpec] = {}
@@ -184,7 +187,8 @@ def make(id: str, **overrides: Any) -> Env[Any, Any]:
     Args:
         id: a registered id or a path.
         overrides: arguments of its family's `make` (in `farm.family`, `fishing.family`, `forager.family`) except
-            `name`: entries that replace those in the file and, for farms, `entities` and `interface`.
+            `name`: entries that replace those in the file and, for farms, `entities` and `interface`. In addition,
+            `allow` is a list of modules to import (`["mine"]`, `["mine.py"]`), so that a file may name their classes.
 
     Raises:
         ConfigError: for an unknown id or argument, with the nearest valid name, or for an invalid value.

@@ -24,7 +24,7 @@ VIEW = GymnaxEnv(Stock())
 
 
 def test_steps_are_the_cores_with_a_restart_at_the_end() -> None:
-    params, core = VIEW.default_params, Stock()
+    params, core = VIEW.default_params.inner, Stock()
     step, legacy = jax.jit(VIEW.step), jax.jit(VIEW.legacy().step)
     move, again = jax.jit(core.step), jax.jit(core.reset)
     obs, state = VIEW.reset(jax.random.key(0), params)
@@ -50,7 +50,7 @@ def test_steps_are_the_cores_with_a_restart_at_the_end() -> None:
 
 def test_a_step_without_reset_stays_at_the_end() -> None:
     view = GymnaxEnv(Stock())
-    ended = replace(view.default_params, collapse=jnp.float32(2.0))
+    ended = replace(view.default_params.inner, collapse=jnp.float32(2.0))
     _, state = jax.jit(view.reset_env)(jax.random.key(0))
     step = jax.jit(view.step_env)
     obs, after, _, terminated, truncated, info = step(jax.random.key(1), state, jnp.int32(0), ended)

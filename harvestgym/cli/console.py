@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Protocol
 import typer
 
 from harvestgym.core.errors import check_extras
+from harvestgym.core.loading import allow_modules
 from harvestgym.registry import MAX_SEED
 
 if TYPE_CHECKING:
@@ -21,6 +22,14 @@ PIPE_WIDTH = 200
 
 Id = Annotated[str, typer.Argument(help="an id from `harvestgym list`, or the path of your own file, my-farm.yaml")]
 PolicyName = Annotated[str, typer.Option(help="expert, random, mixed, none, or another policy for the id")]
+Allow = Annotated[
+    list[str] | None,
+    typer.Option(
+        callback=lambda names: allow_modules(names or ()) or names,
+        help="a module or file.py that you trust, whose classes a file may name; repeat for several",
+    ),
+]
+"""Modules to import before the command runs."""
 SEED_LIMITS: dict[str, Any] = {"min": 0, "max": MAX_SEED}
 """Limits of seed options."""
 

@@ -11,7 +11,7 @@ import typer
 from harvestgym import registry
 from harvestgym.core.errors import ConfigError, check_name
 
-from .console import PIPE_WIDTH, Id, make_console, print_table
+from .console import PIPE_WIDTH, Allow, Id, make_console, print_table
 
 if TYPE_CHECKING:
     from harvestgym.core.env import Env
@@ -79,6 +79,7 @@ def print_ids(docs: dict[str, str]) -> None:
 def show(
     id: Id,
     sections: Annotated[list[str] | None, typer.Argument(help=f"all, or some of {', '.join(SECTIONS)}")] = None,
+    allow: Allow = None,
 ) -> None:
     """Show the contents of an id: an overview, or the requested sections with units, ranges and sources."""
     env, console = registry.make(id), make_console()
@@ -112,7 +113,7 @@ def _make_overview(env: Env[Any, Any], tables: list[Table], offered: list[str]) 
 
 
 @group.command()
-def check(id: Id) -> None:
+def check(id: Id, allow: Allow = None) -> None:
     """Check an environment against the environment contract and report violations."""
     from harvestgym.testing import check_env
 

@@ -12,7 +12,7 @@ from harvestgym import registry
 from harvestgym.core.errors import check_extras
 from harvestgym.evaluate.export import Exporter, RecordedEpisode, check_folder, check_new
 
-from .console import COMPILING, SEED_LIMITS, Id, PolicyName, StartBar, make_console, print_table, progress_bars
+from .console import COMPILING, SEED_LIMITS, Allow, Id, PolicyName, StartBar, make_console, print_table, progress_bars
 
 if TYPE_CHECKING:
     from harvestgym.evaluate.run import Evaluation
@@ -33,6 +33,7 @@ def run(
     mp4: Annotated[Path | None, typer.Option(help="file for the first episode as an MP4 video")] = None,
     width: Annotated[int, typer.Option(min=320, max=3840, help="width of GIF and MP4, in pixels")] = 960,
     fps: Annotated[float, typer.Option(min=0.1, max=50, help="frames per second of GIF and MP4")] = 10,
+    allow: Allow = None,
 ) -> None:
     """Run a policy for some episodes and print a table of the results."""
     from harvestgym.evaluate.run import evaluate_id
@@ -80,6 +81,7 @@ def score(
     episodes: Annotated[
         int | None, typer.Option(min=2, help="held-out seasons; default: as many as for the references")
     ] = None,
+    allow: Allow = None,
 ) -> None:
     """Score a policy on held-out seasons; doing nothing scores 0 and the expert scores 1."""
     from harvestgym.evaluate.score import score as score_policy
@@ -97,6 +99,7 @@ def record(
     episodes: Annotated[int, typer.Option(min=1, help="number of episodes")] = 10,
     seed: Annotated[int, typer.Option(**SEED_LIMITS, help="seed of the first episode, then consecutive seeds")] = 0,
     split: Annotated[str | None, typer.Option(help="train or test: use only seeds and years of this split")] = None,
+    allow: Allow = None,
 ) -> None:
     """Record episodes of a policy as a demonstration dataset."""
     from harvestgym.evaluate.datasets import demonstration_files
@@ -121,6 +124,7 @@ def tune_expert(
     candidates: Annotated[int, typer.Option(min=32, help="number of candidates for each rule")] = 480,
     seasons: Annotated[int, typer.Option(min=2, help="training seasons for each candidate")] = 48,
     out: Annotated[Path | None, typer.Option(help="file; default: tuned/NAME.yaml next to the id's file")] = None,
+    allow: Allow = None,
 ) -> None:
     """Tune the rules of an id on its training split; the best rule becomes its expert.
 
@@ -149,6 +153,7 @@ def play(
     seed: Annotated[int, typer.Option(**SEED_LIMITS, help="seed of the first episode in a tab")] = 0,
     horizon: Annotated[int | None, typer.Option(min=1, help="days, years or steps; default: those of the id")] = None,
     out: Annotated[Path, typer.Option(help="folder for saved episodes")] = Path(),
+    allow: Allow = None,
 ) -> None:
     """Play an environment yourself in the browser."""
     from harvestgym import play as game

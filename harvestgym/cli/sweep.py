@@ -14,6 +14,7 @@ from harvestgym.evaluate.export import check_folder
 from .console import (
     COMPILING,
     Address,
+    Allow,
     Engine,
     NumCpus,
     NumGpus,
@@ -47,6 +48,7 @@ def run_sweep(
     num_cpus: NumCpus = 1,
     num_gpus: NumGpus = 0,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="only count cases and compilations, run nothing")] = False,
+    allow: Allow = None,
 ) -> None:
     """Run the cases in a file that are not in the folder yet."""
     from harvestgym.sweep.batches import EngineOptions
@@ -54,7 +56,7 @@ def run_sweep(
     from harvestgym.sweep.grid import read_sweep_file
     from harvestgym.sweep.result_folder import find_status
 
-    cases = read_sweep_file(file)
+    cases = read_sweep_file(file, allow or ())
     if dry_run:
         _print_plan(cases, out)
         return
@@ -65,7 +67,8 @@ def run_sweep(
     with progress_bars() as start_bar:
         bar = start_bar("sweep", len(cases), COMPILING)
         try:
-            report = sweep(cases, out, EngineOptions(engine, address, max_retries, num_cpus, num_gpus), bar)
+            options = EngineOptions(engine, address, max_retries, num_cpus, num_gpus, tuple(allow or ()))
+            report = sweep(cases, out, options, bar)
         except KeyboardInterrupt:
             found = find_status(out)
             typer.echo(f"interrupted: {found.done} of {found.total} cases are done; run it again to continue", err=True)

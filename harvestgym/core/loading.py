@@ -1,10 +1,17 @@
-"""Load objects named by a string: `package.module:name` or `path/to/file.py:name`."""
+"""Load objects named by a string: `package.module:name` or `path/to/file.py:name`.
+
+A string that the caller writes may name anything. A string from a file, which may come from a stranger, may only name a
+class in a module that the program has imported.
+"""
 
 from __future__ import annotations
 
 import importlib
 import importlib.util
+import inspect
 import sys
+from collections.abc import Mapping, Sequence
+from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -12,6 +19,9 @@ from typing import Any
 from .errors import ConfigError, unknown
 
 TARGET_FORM = "package.module:name"
+
+PLUGINS = "harvestgym.files"
+"""The group of entry points with which an installed package lists modules whose classes files may name."""
 
 
 def load_object(target: str, base: type | None = None, where: str = "") -> Any:
@@ -34,6 +44,48 @@ def load_object(target: str, base: type | None = None, where: str = "") -> Any:
     return found
 
 
+def load_class_of_file(target: str, base: type, where: str) -> Any:
+    """Return the class that a file names, a subclass of `base`, without importing or calling what the file names.
+
+    The module must be one that the program has imported, `allow_modules` has imported, or an installed package lists
+    in its entry points `PLUGINS`; otherwise this raises ConfigError.
+    """
+    module, _, name = target.rpartition(":")
+    key = _module_key(module)
+    if key not in sys.modules and module in {point.value for point in entry_points(group=PLUGINS)}:
+        _import_module(module, where)
+    found: Any = sys.modules.get(key)
+    if found is None:
+        raise ConfigError(
+            f"{where}: expected a class of a module that you have imported or allowed, got {target!r}; "
+            f"try allow=[{module!r}], or --allow {module}, if you trust its code"
+        )
+    for part in name.split("."):
+        found = inspect.getattr_static(found, part, None)  # no module's `__getattr__` runs
+    if not (isinstance(found, type) and issubclass(found, base)):
+        raise ConfigError(f"{where}: expected a subclass of {base.__name__}, got {target!r}")
+    return found
+
+
+def allow_modules(names: Sequence[str]) -> None:
+    """Import modules, `package.module` or `path/to/file.py`, so that files may name their classes."""
+    for name in [None] if isinstance(names, str) else names:
+        if not isinstance(name, str) or not (name.endswith(".py") or all(map(str.isidentifier, name.split(".")))):
+            raise ConfigError(f"allow: expected a list of modules, got {names!r}; try allow=['mine'] or ['mine.py']")
+        if _module_key(name) not in sys.modules:
+            import_file(Path(name)) if name.endswith(".py") else _import_module(name, "allow")
+
+
+def without_allow(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return arguments of `make` that a file holds, without `allow`, because only the caller can allow code."""
+    return {name: value for name, value in arguments.items() if name != "allow"}
+
+
+def _module_key(name: str) -> str:
+    """Return the key of a module or of a Python file in `sys.modules`."""
+    return str(Path(name).resolve()) if name.endswith(".py") else name
+
+
 def _import_module(name: str, path: str) -> ModuleType:
     try:
         return importlib.import_module(name)
@@ -48,13 +100,16 @@ def import_file(path: Path) -> ModuleType:
 
     As with `python FILE`, it may import modules from its folder; installed modules with the same name take priority.
     """
-    spec = importlib.util.spec_from_file_location(str(path.resolve()), path)
+    spec = importlib.util.spec_from_file_location(_module_key(str(path)), path)
     if spec is None or spec.loader is None or not path.is_file():
         raise ConfigError(f"{path}: expected path/to/file.py:name or {TARGET_FORM}, got no such file")
     module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)  # needed by dataclasses
     sys.path.append(str(path.resolve().parent))
     try:
         spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[spec.name]
+        raise
     finally:
         sys.path.pop()
     return module

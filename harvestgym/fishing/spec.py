@@ -15,7 +15,7 @@ from pydantic import Field
 from harvestgym.core.checks import check_data, make_plain
 from harvestgym.core.config import Exact, Hard, History, build_params, merge, read_extended, validate
 from harvestgym.core.errors import ConfigError, check_keywords, check_name, locate_errors
-from harvestgym.core.loading import load_object
+from harvestgym.core.loading import load_class_of_file
 from harvestgym.core.pytree import Meta, iterate_metas
 from harvestgym.core.tuning.rule_family import TunedRule, read_tuned
 from harvestgym.fishing.analysis.reference_points import find_reference_point
@@ -255,7 +255,7 @@ def check_law(law: GrowthLaw, where: str) -> None:
 def find_law(kind: Any, where: str) -> type[GrowthLaw]:
     """Find a law's class by its name in files or as `module:Class`; ConfigError if it does not exist."""
     if isinstance(kind, str) and ":" in kind:
-        return load_object(kind, GrowthLaw, where)
+        return load_class_of_file(kind, GrowthLaw, where)
     check_name("law", kind, GROWTH_LAWS, where)
     return GROWTH_LAWS[kind]
 

@@ -33,7 +33,7 @@ from harvestgym.forager.world import StepCount
 from harvestgym.gym.base import Info
 from harvestgym.gym.episode_log import FrameBuffer
 from harvestgym.registry import FIRST_STEPS
-from harvestgym.render import RENDER_MODES, render_scene
+from harvestgym.render import DEFAULT_WIDTH, RENDER_MODES, render_scene
 
 
 @jax.jit
@@ -54,6 +54,7 @@ class ForagerGym(Savable, gymnasium.Env[Any, int]):
     made_of = ("env", "horizon", "render_mode")
     changes = ("env", "_rate", "_steps", "_over", "_values", "_key")
     metadata = {"render_modes": list(RENDER_MODES), "render_fps": 10}
+    render_width: int = DEFAULT_WIDTH
 
     @check_arguments
     def __init__(self, env: ForagerEnv, horizon: StepCount = 0, render_mode: str | None = None) -> None:
@@ -148,7 +149,7 @@ class ForagerGym(Savable, gymnasium.Env[Any, int]):
             return None
         if not len(self._frames):
             raise ResetNeeded("render: expected an episode, got none; try reset() first")
-        return render_scene(self._draw(self._frames.record), str(self.render_mode))
+        return render_scene(self._draw(self._frames.record), str(self.render_mode), self.render_width)
 
     def _draw(self, record: dict[str, np.ndarray]) -> Scene:
         return scene(self._make_model(), record, len(record["reward"]) - 1)

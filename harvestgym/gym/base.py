@@ -18,6 +18,7 @@ from harvestgym.core.packed_tree import PackedTree, layout_of
 from harvestgym.core.saving.state import Savable, from_arrays, to_arrays
 from harvestgym.core.wrappers import find_layer, rewrap, unwrapped, unwrapped_state
 from harvestgym.core.xla.process_checks import check_process, note_use
+from harvestgym.render import DEFAULT_WIDTH
 from harvestgym.render.monitor_sinks import make_sink
 
 from .compiled_env import CompiledFunction, compile_functions
@@ -41,6 +42,7 @@ class GymBase(Savable):
     Attributes:
         core: the functional environment.
         episode_log: the frames of the episode; None unless the `render_mode` draws episodes.
+        render_width: the width of "rgb_array", px; below 320, a square picture without text.
     """
 
     core: Env[Any, Any]
@@ -48,6 +50,7 @@ class GymBase(Savable):
     metadata: Info
     monitors: tuple[Monitor, ...] = ()
     render_mode: str | None
+    render_width: int = DEFAULT_WIDTH
 
     def __repr__(self) -> str:
         """Return the id, if there is one, and the wrapped environment."""
@@ -306,7 +309,7 @@ class GymBase(Savable):
             raise ResetNeeded("render: expected an episode, got none; try reset() first")
         if self.episode_log is None:
             return self._draw(self.run_state.state)
-        return self.episode_log.render(self.render_mode)
+        return self.episode_log.render(self.render_mode, self.render_width)
 
     def _draw(self, state: Any) -> Any:
         """Draw a state with the wrapped environment."""

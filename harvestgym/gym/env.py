@@ -19,8 +19,9 @@ from gymnasium.wrappers import HumanRendering
 from harvestgym import registry
 from harvestgym.core.autoreset import RunState
 from harvestgym.core.env import Env
-from harvestgym.core.errors import check_extras
+from harvestgym.core.errors import check_count, check_extras
 from harvestgym.core.wrappers import find_layer
+from harvestgym.render import DEFAULT_WIDTH
 
 from .base import GymBase, Info, Options
 
@@ -84,14 +85,20 @@ class GymEnv(GymBase, gymnasium.Env[Any, Any]):
         self._over = bool(run.over)
 
 
-def make_env(harvest_id: str, render_mode: str | None = None, **overrides: Any) -> gymnasium.Env[Any, Any]:
+def make_env(
+    harvest_id: str, render_mode: str | None = None, render_width: int = DEFAULT_WIDTH, **overrides: Any
+) -> gymnasium.Env[Any, Any]:
     """Make the environment that `gymnasium.make` returns for an id: the family's faster implementation if it has one.
 
     `render_mode="human"` draws every step in a window with Gymnasium's `HumanRendering` and needs the extra `window`.
+    `render_width` is the width of "rgb_array", px; below 320, pictures are squares without text, for agents that learn
+    from pixels.
     """
     if render_mode == "human":
         check_extras("render_mode 'human'", window="pygame")
-        return HumanRendering(make_env(harvest_id, "rgb_array", **overrides))
+        return HumanRendering(make_env(harvest_id, "rgb_array", render_width, **overrides))
     env = registry.make(harvest_id, **overrides)
     faster = registry.family_function(harvest_id, "make_gymnasium", lambda env, render_mode: None)(env, render_mode)
-    return GymEnv(env, render_mode=render_mode) if faster is None else faster
+    made: Any = GymEnv(env, render_mode=render_mode) if faster is None else faster
+    made.render_width = check_count("render_width", render_width)
+    return made

@@ -115,11 +115,11 @@ class EpisodeLog:
         look = partial(_look, self._env, params)
         self.add(run.state, None, jax.vmap(look)(run) if self._in_batch else look(run), params)
 
-    def render(self, mode: str) -> Any:
+    def render(self, mode: str, width: int) -> Any:
         """Draw the last step in one of the `RENDER_MODES`; return a tuple for a batch."""
         env = unwrapped(self._env)
         shown, draw = _with_params(env, self._params), cast(Any, family_of(type(env))).scene
-        drawn = tuple(render_scene(draw(shown, kept.record, len(kept) - 1), mode) for kept in self._frames)
+        drawn = tuple(render_scene(draw(shown, kept.record, len(kept) - 1), mode, width) for kept in self._frames)
         return drawn if self._in_batch else drawn[0]
 
 

@@ -17,6 +17,7 @@ from harvestgym.core.autoreset import RunState
 from harvestgym.core.env import Env
 from harvestgym.core.errors import ConfigError, check_count, check_name
 from harvestgym.core.wrappers import TimeLimit
+from harvestgym.render import DEFAULT_WIDTH
 
 from .base import GymBase, Info, Options
 
@@ -161,6 +162,7 @@ def make_vec(
     num_envs: int = 1,
     autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
     render_mode: str | None = None,
+    render_width: int = DEFAULT_WIDTH,
     max_episode_steps: int | None = None,
     wrappers: Sequence[Callable[[Env[Any, Any]], Env[Any, Any]]] = (),
     **overrides: Any,
@@ -170,6 +172,7 @@ def make_vec(
     Other arguments are those of `harvestgym.make`.
 
     Args:
+        render_width: the width of "rgb_array", px; below 320, pictures are squares without text.
         max_episode_steps: steps after which an episode is truncated, in addition to the environment's limit.
         wrappers: functional wrappers, such as those in `core.wrappers`, from the inside out.
     """
@@ -178,7 +181,9 @@ def make_vec(
         env = TimeLimit(env, max_episode_steps)
     for wrapper in wrappers:
         env = wrapper(env)
-    return VecEnv(env, num_envs, None, autoreset_mode, render_mode)
+    made = VecEnv(env, num_envs, None, autoreset_mode, render_mode)
+    made.render_width = check_count("render_width", render_width)
+    return made
 
 
 def _check_seed(seed: Any) -> int:

@@ -19,7 +19,10 @@ RENDERERS = {
 
 RENDER_MODES = tuple(RENDERERS)
 
+DEFAULT_WIDTH = 960
+"""Width of "rgb_array" unless `render_width` is given, px."""
 
-def render_scene(scene: Scene, mode: str) -> Any:
-    """Draw a scene in one of the `RENDER_MODES`."""
-    return load_object(RENDERERS[mode])(scene)
+
+def render_scene(scene: Scene, mode: str, width: int) -> Any:
+    """Draw a scene in one of the `RENDER_MODES`; `width` is the width of "rgb_array", px."""
+    return load_object(RENDERERS[mode])(scene, *((width,) if mode == "rgb_array" else ()))

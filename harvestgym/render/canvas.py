@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
@@ -30,7 +31,7 @@ class ImagePainter(Painter):
     """A painter on a Pillow image."""
 
     def __init__(self, image: Image.Image) -> None:
-        self.image = image
+        self.image, self._draw = image, ImageDraw.Draw(image)
 
     def rect(self, box: Box, colour: str, opacity: float = 1.0) -> None:
         x, y, right, down = (round(v) for v in (box.x, box.y, box.x + box.w, box.y + box.h))
@@ -52,7 +53,7 @@ class ImagePainter(Painter):
             return
         straight = len({x for x, _ in points}) == 1 or len({y for _, y in points}) == 1
         if straight or len(points) < 2:
-            ImageDraw.Draw(self.image).line([(round(x), round(y)) for x, y in points], colour, max(1, round(width)))
+            self._draw.line([(round(x), round(y)) for x, y in points], colour, max(1, round(width)))
             return
         self._smooth(points, colour, width)
 
@@ -144,8 +145,8 @@ def draw_glyph_masks(sign: str, size: int) -> np.ndarray:
 
 def _split_dashes(points: Sequence[tuple[float, float]], on: float = 5.0, off: float = 4.0) -> list[list[Any]]:
     """Split a dashed line between two points into its dashes."""
-    first, last = np.asarray(points[0], float), np.asarray(points[-1], float)
-    length = float(np.hypot(*(last - first))) or 1.0
-    starts = np.arange(0.0, length, on + off)
-    ends = np.minimum(starts + on, length)
-    return [[tuple(first + at * (last - first) / length) for at in dash] for dash in zip(starts, ends, strict=True)]
+    (x, y), (right, down) = points[0], points[-1]
+    length = math.hypot(right - x, down - y) or 1.0
+    step = complex(right - x, down - y) / length
+    ends = [(at, min(at + on, length)) for at in np.arange(0.0, length, on + off).tolist()]
+    return [[(x + step.real * at, y + step.imag * at) for at in dash] for dash in ends]

@@ -29,10 +29,15 @@ def draw_chart(chart: Chart, painter: Painter, box: Box, size: int) -> None:
         painter.text(frame.x - 5, y, _format(tick), small, INK, "rm")
     for tick in _make_ticks(0, chart.steps, 6):
         painter.text(_to_x(tick, chart, frame), frame.y + frame.h + small, _format(tick), small, INK, "mm")
-    painter.line([(frame.x, frame.y + frame.h), (frame.x + frame.w, frame.y + frame.h)], PALE)
     _draw_levels(chart, painter, frame, (low, high), small)
+    draw_lines(chart, painter, frame)
+
+
+def draw_lines(chart: Chart, painter: Painter, frame: Box) -> None:
+    """Draw the horizontal axis and the lines of a chart."""
+    painter.line([(frame.x, frame.y + frame.h), (frame.x + frame.w, frame.y + frame.h)], PALE)
     for line in chart.lines:
-        _draw_line(line, chart, painter, frame, (low, high))
+        _draw_line(line, chart, painter, frame, chart.ends or find_range(chart))
 
 
 def _draw_names(chart: Chart, painter: Painter, box: Box, size: int, small: int) -> float:

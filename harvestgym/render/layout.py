@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
 from harvestgym.core.view.scene import Chart, Map, Mark, Scene, Sprite, Words
 
 from . import chart
@@ -16,8 +20,14 @@ TWO_COLUMN_LEGEND = 7
 """Number of entries from which a legend has two columns, with a smaller font if necessary."""
 
 
+SMALL_PAGE = 320
+"""Width, px, below which a page is a square with maps only, or with lines of charts: its text would be illegible."""
+
+
 def page_height(scene: Scene, width: int) -> int:
     """Return the even height of a page, px. It depends only on the kinds of panels, so video frames have one size."""
+    if width < SMALL_PAGE:
+        return width
     share = 0.62 + 0.24 * bool(scene.select(Chart)) if scene.select(Map) else 0.62
     return round(width * share / 2) * 2
 
@@ -25,6 +35,8 @@ def page_height(scene: Scene, width: int) -> int:
 def draw_scene(scene: Scene, painter: Painter, width: int) -> list[Box]:
     """Draw a scene on a page `width` pixels wide; return the box of each map's plots."""
     maps, charts, words = scene.select(Map), scene.select(Chart), scene.select(Words)
+    if width < SMALL_PAGE:
+        return _draw_small(maps or charts, painter, width)
     size, pad = font_size(width), width // 80
     tall, top = page_height(scene, width), 2.4 * font_size(width)
     painter.text(pad, top / 2, scene.title, fit_font_size(scene.title, width - 2 * pad, round(1.4 * size)) or size)
@@ -39,6 +51,18 @@ def draw_scene(scene: Scene, painter: Painter, width: int) -> list[Box]:
         chart.draw_chart(panel, painter, box, size)
     if side:
         _draw_sidebar(scene.legend, words, painter, Box(width - side, top, side - pad, main.h), size)
+    return plots
+
+
+def _draw_small(panels: Sequence[Map | Chart], painter: Painter, width: int) -> list[Box]:
+    """Draw panels without text on a square page."""
+    boxes = _split_box(Box(0, 0, width, width), len(panels), math.ceil(math.sqrt(len(panels))))
+    plots = []
+    for panel, box in zip(panels, boxes, strict=True):
+        if isinstance(panel, Map):
+            plots.append(_draw_map(replace(panel, title=""), painter, box, 0))
+        else:
+            chart.draw_lines(panel, painter, Box(box.x + 4, box.y + 4, box.w - 8, box.h - 8))
     return plots
 
 

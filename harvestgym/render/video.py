@@ -18,13 +18,11 @@ from harvestgym.core.errors import ConfigError, check_extras
 from harvestgym.core.view.scene import Scene
 from harvestgym.core.view.timeline import Progress, ignore_progress
 
+from . import DEFAULT_WIDTH
 from .canvas import to_rgb
 
 FPS = 10
 """Frames per second."""
-
-DEFAULT_WIDTH = 960
-"""Width of a frame, px."""
 
 MAX_FRAMES = 600
 """Maximum number of frames; for longer episodes, every n-th step and the last one are shown."""

@@ -29,6 +29,7 @@ class EngineOptions(NamedTuple):
         address: address of a Ray cluster, `"auto"` or `"HOST:PORT"`; by default Ray starts on this machine.
         max_retries: retries of a case that fails and of a batch whose worker dies; a `ConfigError` is not retried.
         num_cpus, num_gpus: resources of a batch on Ray.
+        allow: modules that each worker imports, so that files may name their classes.
     """
 
     engine: str = "local"
@@ -36,6 +37,7 @@ class EngineOptions(NamedTuple):
     max_retries: int = 3
     num_cpus: float = 1
     num_gpus: float = 0
+    allow: tuple[str, ...] = ()
 
 
 LOCAL = EngineOptions()

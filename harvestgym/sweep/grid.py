@@ -56,10 +56,21 @@ class SweepFile(Strict):
     cases: list[dict[str, Any]] = Field(default=[], description="additional cases, by the fields of an EpisodeCase")
 
 
-def read_sweep_file(path: str | Path) -> list[EpisodeCase]:
-    """Read the cases from a YAML file; ConfigError lists every mistake."""
-    data = read_file(Path(path))
-    return expand(data, str(path), Path(path).parent)
+def read_sweep_file(path: str | Path, allow: Sequence[str] = ()) -> list[EpisodeCase]:
+    """Read the cases from a YAML file; ConfigError lists every mistake.
+
+    The file may name policies only in the modules `allow`, because whoever wrote it chooses the code that runs.
+    """
+    found = expand(read_file(Path(path)), str(path), Path(path).parent)
+    known = {str(Path(name).resolve()) for name in allow}
+    for case in found:
+        module = case.policy.rpartition(":")[0]
+        if module and str(Path(module).resolve()) not in known:
+            hint = f"try allow=[{module!r}], or --allow {module}, if you trust its code"
+            raise ConfigError(f"{path} > policies: expected a module that you allow, got {case.policy!r}; {hint}")
+        if "allow" in case.overrides:
+            raise ConfigError(f"{path} > overrides: expected no `allow`, which only the caller can give, got one")
+    return found
 
 
 def expand(data: Any, where: str = "sweep", folder: Path = Path()) -> list[EpisodeCase]:

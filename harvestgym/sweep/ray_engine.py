@@ -15,6 +15,7 @@ from importlib import import_module
 from typing import Any
 
 from harvestgym.core.errors import ConfigError, check_extras
+from harvestgym.core.loading import allow_modules
 
 from .batches import EngineOptions, Outcome, format_failure, run_batch
 from .cases import SweepCase
@@ -77,4 +78,5 @@ def _get_outcomes(ray: Any, done: Any, batch: Batch) -> list[Outcome]:
 def _run_task(texts: Sequence[str], options: EngineOptions) -> list[Outcome]:
     """Run a batch on a worker; XLA uses only the CPUs of the task."""
     os.environ.setdefault("NPROC", str(max(1, int(options.num_cpus))))
+    allow_modules(options.allow)
     return run_batch(texts, options.max_retries)

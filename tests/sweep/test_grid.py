@@ -57,7 +57,7 @@ def test_equal_cases_appear_once() -> None:
 def test_paths_are_relative_to_the_file(tmp_path: Path) -> None:
     (tmp_path / "farm.yaml").write_text("fields: {}")
     (tmp_path / "sweep.yaml").write_text("ids: [farm.yaml]\npolicies: ['agent.py:make', 'package.agent:make']\n")
-    first, second = read_sweep_file(tmp_path / "sweep.yaml")
+    first, second = read_sweep_file(tmp_path / "sweep.yaml", [str(tmp_path / "agent.py"), "package.agent"])
     assert first.id == str(tmp_path / "farm.yaml") and first.policy == f"{tmp_path / 'agent.py'}:make"
     assert second.policy == "package.agent:make"
 

@@ -13,6 +13,7 @@ import gzip
 import json
 import os
 import zlib
+from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,6 +24,7 @@ from gymnasium.envs.registration import EnvSpec
 
 from harvestgym.core.env import Env
 from harvestgym.core.errors import ConfigError, locate_errors
+from harvestgym.core.loading import allow_modules, without_allow
 from harvestgym.core.xla.setup import set_up_jax
 
 from .encoding import class_name, decode_value, encode_value, find_class
@@ -31,6 +33,9 @@ from .state import from_arrays, to_arrays
 FORMAT = "harvestgym checkpoint"
 FORMAT_VERSION = 5
 """Incremented whenever the format of the file, or of an environment's data in it, changes."""
+
+ENTRY_POINTS = ("harvestgym.gym.env:make_env", "harvestgym.gym.vector_env:make_vec")
+"""The entry points of every registered id in Gymnasium."""
 
 
 class Snapshot(NamedTuple):
@@ -94,7 +99,7 @@ def save(env: Any, path: str | Path) -> None:
     _write(Path(path), gzip.compress(json.dumps(head).encode(), mtime=0))
 
 
-def load(path: str | Path, env: Any = None) -> Any:
+def load(path: str | Path, env: Any = None, allow: Sequence[str] = ()) -> Any:
     """Load an environment from a file, ready to continue where it was saved.
 
     Sets up JAX like `make`.
@@ -103,11 +108,13 @@ def load(path: str | Path, env: Any = None) -> Any:
         path: the file.
         env: an environment made like the saved one, which receives the saved state; only needed if a part of it (a
             subclass, a law, a custom wrapper) is Python code. By default the environment is rebuilt.
+        allow: modules to import, so that the farm file in a checkpoint may name their classes.
 
     Raises:
         ConfigError: if the file is damaged or belongs to another version or environment; nothing is changed.
     """
     set_up_jax()
+    allow_modules(allow)
     try:
         return _restore(_read(Path(path)), env)
     except ConfigError as error:
@@ -131,11 +138,19 @@ def _restore(head: dict[str, Any], env: Any) -> Any:
     if rng is not None:
         inner.np_random = rng
     if env is None and head["spec"] is not None:
-        inner.spec = EnvSpec.from_json(head["spec"])
+        inner.spec = _read_spec(head["spec"])
     for wrapper, memory in reversed([*zip(wrappers, memories, strict=True)]):
         vars(wrapper).update(memory, env=inner)
         inner = wrapper
     return inner
+
+
+def _read_spec(text: str) -> EnvSpec | None:
+    """Return the spec in a file, without `allow`; None if `gymnasium.make(spec)` would run code of others."""
+    spec = EnvSpec.from_json(text)
+    spec.kwargs = without_allow(spec.kwargs)
+    ours = (spec.entry_point, spec.vector_entry_point) == ENTRY_POINTS and not spec.additional_wrappers
+    return spec if ours else None
 
 
 def _describe(env: Any) -> tuple[Any, str]:

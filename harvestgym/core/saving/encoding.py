@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import dataclasses
 import io
+import re
 from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import Any
@@ -24,7 +25,12 @@ from harvestgym.core.loading import load_object
 from harvestgym.core.random import is_key
 
 PACKAGES = ("harvestgym", "gymnasium")
-"""Packages whose classes a file may name; for the second package, only enumerations and wrappers."""
+"""Packages whose classes can be encoded; for the second package, only enumerations and wrappers."""
+
+READ_FROM = re.compile(
+    r"harvestgym\.(core|gym|farm|fishing|forager)(\.\w+)*|gymnasium\.(wrappers\.common|vector\.vector_env)"
+)
+"""Modules whose classes a file may name; none of them starts a program, or writes files, when a class is made."""
 
 
 def encode_value(value: Any, where: str = "value") -> Any:
@@ -90,8 +96,14 @@ def _find_arguments(value: Any) -> dict[str, Any] | None:
     return None
 
 
+MADE_BY = ("recipe", "model_dump", "_asdict", "__dataclass_fields__")
+"""Attributes of classes that `_find_arguments` can describe, of which a class in a file has one."""
+
+
 def _make_object(content: dict[str, Any]) -> Any:
     cls = find_class(content.pop("class"))
+    if not any(hasattr(cls, name) for name in MADE_BY):
+        raise ConfigError(f"{class_name(cls)}: expected a class that a file can describe, got another one")
     return getattr(cls, "from_recipe", cls)(**content)
 
 
@@ -119,8 +131,7 @@ def class_name(cls: type) -> str:
 def find_class(name: str, base: type = object) -> Any:
     """Return the class that a file names: a harvestgym class, or a Gymnasium subclass of `base`."""
     module, package = name.partition(":")[0], name.partition(".")[0]
-    named = package in PACKAGES and all(map(str.isidentifier, module.split("."))) and not module.endswith(".py")
-    found = load_object(name) if named else None
+    found = load_object(name) if READ_FROM.fullmatch(module) else None
     ours = isinstance(found, type) and found.__module__ == module and issubclass(found, base)
     if not ours or (package != PACKAGES[0] and base is object):
         raise ConfigError(f"{name!r}: expected a {PACKAGES[0]} class, got none; try an intact file from this "

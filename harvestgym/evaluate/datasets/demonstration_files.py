@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ import jax
 import numpy as np
 
 from harvestgym.core.errors import ConfigError, check_extras
+from harvestgym.core.loading import without_allow
 from harvestgym.core.saving.parquet import read_column, read_parquet, write_parquet
 from harvestgym.evaluate.export import check_new
 
@@ -51,7 +53,8 @@ def read_demonstrations(path: str | Path) -> Demonstrations:
     path = Path(path)
     if not path.exists():
         raise ConfigError(f"{path}: expected a file *{SUFFIX} or the folder of a Minari dataset, got nothing")
-    return _read_table(path) if path.suffix == SUFFIX else _import_minari().read(path)
+    found = _read_table(path) if path.suffix == SUFFIX else _import_minari().read(path)
+    return replace(found, overrides=without_allow(found.overrides))
 
 
 def read_about(schema: Any, path: Path) -> dict[str, Any]:

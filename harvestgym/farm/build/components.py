@@ -12,7 +12,7 @@ import numpy as np
 
 from harvestgym.core.config import build_params
 from harvestgym.core.errors import unknown
-from harvestgym.core.loading import load_object
+from harvestgym.core.loading import load_class_of_file, load_object
 from harvestgym.farm.engine.farmers import Farmer, Rule
 from harvestgym.farm.engine.reward_terms import Term
 from harvestgym.farm.engine.state import FieldParams
@@ -43,10 +43,11 @@ BUILT_IN: Mapping[type, Mapping[str, str]] = {Entity: KINDS, Farmer: FARMERS, Ru
 def load_class(name: str, base: type[P], where: str) -> type[P]:
     """Return the class of a component given by its built-in name or as `module:Class`; ConfigError otherwise."""
     known = BUILT_IN[base]
-    target = name if ":" in name else known.get(name)
-    if target is None:
+    if ":" in name:
+        return load_class_of_file(name, base, where)
+    if name not in known:
         raise unknown(base.__name__.lower(), name, known, where)
-    return load_object(target, base, where)
+    return load_object(known[name], base, where)
 
 
 def load_kind(name: str) -> type[Entity]:

@@ -75,7 +75,8 @@ def crowded(shape: tuple[int, int]) -> bool:
 
 def _params_of_day(env: FarmModel, record: Record, step: int) -> FarmParams:
     """Return the day's parameters; a context may have drawn some of them."""
-    return jax.device_get(env.contexts.apply(env.params, drawn_numbers(record, step)))
+    params = env.contexts.apply(env.params, drawn_numbers(record, step))
+    return params if params is env.params else jax.device_get(params)  # hundreds of arrays
 
 
 def _entities(

@@ -304,8 +304,8 @@ def test_a_file_names_no_class_but_ours(name: str, fish: Path, tmp_path: Path) -
         ("kept", {"is": "array", "of": 99}, "expected a checkpoint of this version"),
         (
             "made",
-            {"is": "object", "of": {"class": "harvestgym.nowhere:Env"}},
-            "no module 'harvestgym.nowhere'",
+            {"is": "object", "of": {"class": "harvestgym.core.nowhere:Env"}},
+            "no module 'harvestgym.core.nowhere'",
         ),
     ],
 )

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+import examples.fungus  # noqa: F401 (a file may name the classes of modules that are imported)
 from harvestgym.core import autoreset
 from harvestgym.core.env import Env
 from harvestgym.core.episode import make_frame
