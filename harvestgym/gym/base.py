@@ -28,7 +28,7 @@ from .monitoring import Monitor, make_watches
 
 Info = dict[str, Any]
 Options = dict[str, Any] | None
-Start = tuple[CompiledFunction, PackedTree]
+EpisodeStart = tuple[CompiledFunction, PackedTree]
 """The program that starts an episode, and its parameters."""
 
 _NOT_KEPT = ("_layout", "_programs", "_packed_params", "_shown_mask", "_read", "_write", "_checker", "monitors")
@@ -94,7 +94,9 @@ class GymBase(Savable):
         self._write = make_observation_writer(self.core.observation_space, self._batch)
         self._checker: Any = find_layer(self.core, "check_choice")
 
-    def _start(self, seeds: np.ndarray, seeded: np.ndarray, which: np.ndarray, other: Start | None = None) -> Any:
+    def _start(
+        self, seeds: np.ndarray, seeded: np.ndarray, which: np.ndarray, other: EpisodeStart | None = None
+    ) -> Any:
         """Start episodes for `which`, from `seeds` (uint32) where `seeded`, else from the environments' own keys.
 
         `other` may replace the program and its parameters until the first observation.
@@ -221,7 +223,7 @@ class GymBase(Savable):
         if self.episode_log is not None:
             self.episode_log.start_at(run, self.params)
 
-    def _set_params(self, options: Options, valid: tuple[str, ...]) -> Start | None:
+    def _set_params(self, options: Options, valid: tuple[str, ...]) -> EpisodeStart | None:
         """Set the parameters from reset options; ConfigError for an invalid option, and nothing is changed.
 
         Returns the start of one episode, if there are any of the environment's `reset_options`. The environment's
@@ -240,7 +242,7 @@ class GymBase(Savable):
             self.params = params
         return start
 
-    def _make_start(self, inside: Env[Any, Any], params: Any) -> Start:
+    def _make_start(self, inside: Env[Any, Any], params: Any) -> EpisodeStart:
         env, layout = rewrap(self.core, inside), layout_of(params)
         same = (env, layout) == (self.core, self._layout)
         programs = self._programs if same else compile_functions(env, layout, self._batch)

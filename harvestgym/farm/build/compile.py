@@ -41,7 +41,7 @@ from harvestgym.farm.schema import FarmSpec, FieldSpec, farm_spec
 Entities = Mapping[str, Sequence[Entity]]
 """The entities on some fields, by field name."""
 
-STOPS, STARTS = "rules > terminal_conditions", "rules > init"
+STOPS, START_VALUES = "rules > terminal_conditions", "rules > init"
 
 DrawnStart = tuple[InitialValue, Any]
 
@@ -85,8 +85,8 @@ def _compile_farm(spec: FarmSpec, entities: Entities, ready: ReadyComponents) ->
     everything = ObservationPlan(tuple(map(ObservedItem, variables)))
     free = plan_observations(names, rules.free_observations, "rules > free_observations")
     plan = everything if spec.mode == "fo" else free
-    starts = share_starts(compile_initial_values(rules.init, variables, fields, STARTS), names)
-    check_starts(starts, fields, STARTS)
+    starts = share_starts(compile_initial_values(rules.init, variables, fields, START_VALUES), names)
+    check_starts(starts, fields, START_VALUES)
     formulas = FormulaCompiler(names, ready.functions)
     stops = formulas.compile_any(rules.terminal_conditions, STOPS)
     further = _build_named(rules.further, ready.rules, Rule, "rules > further")

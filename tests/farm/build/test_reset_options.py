@@ -34,12 +34,12 @@ def start(env: Any, **options: Any) -> list[float]:
 
 def test_a_day_and_a_start_concern_one_episode_and_compile_nothing(env: GymEnv) -> None:
     plain = start(env)
-    programs, params = env._programs, env.params
+    params = env.params
     water = {"Field-0": {"Soil-0": {"available_Water#L": 120}}}
     assert start(env, day="1 May", start=water)[:3] == [121, 120, 120]
     assert start(env, start=water)[0] == plain[0], "the other values are drawn as before"
     assert start(env, day=5)[1:] == plain[1:]
-    assert start(env) == plain and env._programs is programs and env.params is params
+    assert start(env) == plain and env.params is params
     model, changed = env.core.set_options(params, {"day": 7, "start": water})  # type: ignore[attr-defined]
     assert model is env.core and jax.tree.structure(changed) == jax.tree.structure(params)
 
