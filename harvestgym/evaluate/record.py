@@ -51,7 +51,7 @@ def record_first(id: str, env: Env[Any, Any], policy: Policy, seed: int) -> tupl
         lambda values: values[last : last + 1], (terminated, truncated | ~over, infos, reported)
     )
     counts = add_counts(env, jax.tree.map(lambda values: values[: last + 1], infos)) | memory
-    return record, Episodes(returned, jnp.asarray([last + 1], jnp.int32), *ends, counts)
+    return record, Episodes(returned, jnp.asarray([last + 1], jnp.int32), *ends, counts=counts)
 
 
 @partial(jit_quickly, what="the record of an episode", static_argnums=(0, 1, 2))

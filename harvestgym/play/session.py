@@ -152,7 +152,7 @@ class Session:
         """The episode so far as a row of an evaluation."""
         row = self.total, self.steps, self.terminated, self.over and not self.terminated, self.info
         counts = add_counts(self.env, jax.tree.map(lambda *infos: np.stack(infos), *self._infos))
-        return Episodes(*jax.tree.map(lambda value: np.asarray(value)[None], row), counts)
+        return Episodes(*jax.tree.map(lambda value: np.asarray(value)[None], row), counts=counts)
 
     @property
     def longest(self) -> int:

@@ -201,9 +201,8 @@ def compile_policy(env: FarmModel, written_rules: Sequence[OrderRule]) -> Policy
     offered = len(env.offered.items) if env.asks else None
     policy = RuleSet(env.full_plan, rules, env.schedule, offered)
     numbers = RuleParams(values, np.concatenate(actions), np.asarray(pauses, np.int32))  # pyright: ignore[reportArgumentType]
-    memory = ExpertMemory(
-        np.full(len(pauses), LONG_AGO, np.int32), np.bool_(offered is None), np.zeros(len(rules), np.int32)
-    )  # pyright: ignore[reportArgumentType]
+    since, turns = np.full(len(pauses), LONG_AGO, np.int32), np.zeros(len(rules), np.int32)
+    memory = ExpertMemory(since, np.bool_(offered is None), turns)  # pyright: ignore[reportArgumentType]
     return Policy(memory, Partial(policy, numbers))
 
 

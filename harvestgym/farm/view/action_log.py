@@ -40,13 +40,13 @@ class LoggedOrder(NamedTuple):
         order: the action, its farmer, plot and values.
         price: its cost if it is carried out.
         effective: whether it changed anything.
-        refused: the rule or farmer that refused it, and the reason in words; empty if it was carried out.
+        refused: the rule or farmer that refused it, and the reason in words; None if it was carried out.
     """
 
     order: Order
     price: float
     effective: bool
-    refused: tuple[str, ...]
+    refused: tuple[str, str] | None
 
     @property
     def cost(self) -> float:
@@ -79,7 +79,7 @@ def logged_orders(env: FarmModel, record: Record, step: int) -> Iterator[LoggedO
         values = tuple(record["orders/values"][step][i].tolist()[: len(row.allowed)])
         order = Order(row, int(record["orders/farmer"][step][i]), (x, y) if x >= 0 else None, values)
         refusal = int(record["info/refusal"][step][i])
-        refused = env.reasons[refusal - 1] if refusal else ()
+        refused = env.reasons[refusal - 1] if refusal else None
         yield LoggedOrder(order, float(prices[i]), bool(record["info/effective"][step][i]), refused)
 
 
@@ -176,14 +176,11 @@ def find_outcomes(env: FarmModel, record: Record, step: int) -> Iterator[Event]:
         farmer = f"{env.actions.farmers[action.order.farmer]} " * (len(env.actions.farmers) > 1)
         alike.setdefault((farmer + _say_action(env, action.order), action.outcome), []).append(action)
     for (who, _), actions in alike.items():
-        refused, kind = actions[0].refused, actions[0].kind
+        kind, (reason, why) = actions[0].kind, actions[0].refused or ("", "")
         cost = f"cost {sum(action.cost for action in actions):.3g}"
         words = {"done": cost, "no effect": f"{cost}, no effect"}.get(kind, kind)
-        severity, plots = (
-            NEWS if kind == "done" else WARNING,
-            [a.order.plot for a in actions if a.order.plot is not None],
-        )
-        yield Event(step, kind, who, words, severity, *(refused or ("", "")), plots)
+        plots = [action.order.plot for action in actions if action.order.plot is not None]
+        yield Event(step, kind, who, words, NEWS if kind == "done" else WARNING, reason, why, plots)
 
 
 def observation_lines(env: FarmModel, record: Record, step: int) -> Iterator[str]:

@@ -32,7 +32,7 @@ def seasons(**counts: Any) -> Episodes:
     """Return two seasons of 50 days with these counts."""
     info = {"day": np.asarray([50, 50])}
     arrays = {name.replace("limits", "Field-0/Plant-0/limiting_factor"): np.asarray(c) for name, c in counts.items()}
-    return Episodes(*np.zeros((4, 2)), info, arrays)  # pyright: ignore[reportArgumentType]
+    return Episodes(*np.zeros((4, 2)), info=info, counts=arrays)  # pyright: ignore[reportArgumentType]
 
 
 def test_orders_are_counted_by_outcome(env: Any) -> None:

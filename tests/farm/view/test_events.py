@@ -26,7 +26,7 @@ STAGE, CAUSE, LIMIT = (f"Field-0/Plant-0/{name}" for name in ("stage", "cause_of
 @pytest.fixture(scope="module")
 def season() -> tuple[Any, dict[str, np.ndarray]]:
     """Return a farm with all kinds on twelve plots and a season of its expert."""
-    env = harvestgym.make(ID)
+    env: Any = harvestgym.make(ID)
     return env, dict(record_episode(ID, env, policy_named(ID, env, "expert"), 0))
 
 
@@ -47,7 +47,7 @@ def test_every_death_and_harvest_is_an_event(season: tuple[Any, dict[str, np.nda
 
 def test_what_was_not_observed_is_no_event() -> None:
     id = "farm/paid-looks-1x1-v1"
-    env = harvestgym.make(id)
+    env: Any = harvestgym.make(id)
     record = record_episode(id, env, policy_named(id, env, "none"), 0)
     assert list(find_events(env, record, 0, 120))
     assert not any("Plant" in event.who for event in find_events(env, known(env, record), 0, 120))
@@ -109,7 +109,7 @@ def test_orders_have_costs_reasons_and_plots() -> None:
 
 @pytest.mark.parametrize("id", some(harvestgym.ids("farm"), "full-1x1-v1", "two-climates-v2"))
 def test_every_order_has_words_of_its_own(id: str) -> None:
-    env = harvestgym.make(id)
+    env: Any = harvestgym.make(id)
     orders = [order for order in env.actions.list_orders() if order is not None]
     said = {(order.farmer, say_order(env, order)) for order in orders}
     assert len(said) == len(orders) and not any("_" in text for _, text in said)
@@ -119,7 +119,7 @@ def test_every_order_has_words_of_its_own(id: str) -> None:
 def test_last_event_is_followed_by_nothing_but_the_final_reward() -> None:
     """A crop that nobody sows again lives for a third of the season."""
     id = "farm/full-1x1-v1"
-    env = harvestgym.make(id)
+    env: Any = harvestgym.make(id)
     record = record_episode(id, env, policy_named(id, env, "none"), 0)
     last = find_last_event(record)
     assert 0 < last < len(record["reward"]) - 10
@@ -131,6 +131,6 @@ def test_last_event_is_followed_by_nothing_but_the_final_reward() -> None:
 
 
 def test_action_words_differ_within_an_entity() -> None:
-    env = harvestgym.make("farm/full-1x1-v1")
+    env: Any = harvestgym.make("farm/full-1x1-v1")
     words = [(row.names, action_words(env, row)) for row in env.actions.rows]
     assert len(set(words)) == len(words) and all("_" not in text for _, text in words)

@@ -19,7 +19,7 @@ def years(env: Any, biomass: list[float], asked: list[float], caught: list[float
 
 
 def test_a_quota_above_the_stock_is_cut_and_a_stock_collapses() -> None:
-    env = harvestgym.make("fishing/logistic-v0", collapse=0.01)
+    env: Any = harvestgym.make("fishing/logistic-v0", collapse=0.01)
     record = years(env, [0.8, 0.5, 0.15, 0.0], [0.0, 0.3, 0.3, 0.4], [0.0, 0.3, 0.3, 0.15])
     low, cut, end = find_events(env, record, 0, 3)
     assert (low.step, low.kind, low.severity) == (2, "low", WARNING)
@@ -34,10 +34,11 @@ def test_a_quota_above_the_stock_is_cut_and_a_stock_collapses() -> None:
 
 
 def test_nobody_knows_what_was_missing_if_quotas_have_an_error() -> None:
-    env = harvestgym.make("fishing/logistic-v0", quota_error={"kind": "lognormal", "sigma": 0.1})
+    env: Any = harvestgym.make("fishing/logistic-v0", quota_error={"kind": "lognormal", "sigma": 0.1})
     record = years(env, [0.8, 0.5], [0.0, 0.3], [0.0, 0.2])
     assert list(find_events(env, record, 0, 1)) == []
 
 
 def test_the_goal_has_the_end_of_the_fishery() -> None:
-    assert "ends early if the stock falls to 0.01" in say_goal(harvestgym.make("fishing/logistic-v0", collapse=0.01))[1]
+    fishery: Any = harvestgym.make("fishing/logistic-v0", collapse=0.01)
+    assert "ends early if the stock falls to 0.01" in say_goal(fishery)[1]

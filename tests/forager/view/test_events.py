@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 import harvestgym
@@ -10,7 +12,7 @@ from harvestgym.forager.family import find_events, say_goal
 
 
 def test_a_collision_takes_an_object_or_not() -> None:
-    env = harvestgym.make("forager/two-biome-v1")
+    env: Any = harvestgym.make("forager/two-biome-v1")
     steps = {"action": [-1, 0, 1, 2], "collided": [-1, 0, -1, 1], "collected": [0, 1, 1, 1]}
     record = {name: np.asarray(values) for name, values in steps.items()}
     took, met = find_events(env, record, 0, 3)
@@ -21,4 +23,5 @@ def test_a_collision_takes_an_object_or_not() -> None:
 
 
 def test_the_goal_has_the_length_of_an_episode() -> None:
-    assert say_goal(harvestgym.make("forager/two-biome-v1", horizon=50))[-1] == "The episode has 50 steps."
+    env: Any = harvestgym.make("forager/two-biome-v1", horizon=50)
+    assert say_goal(env)[-1] == "The episode has 50 steps."
