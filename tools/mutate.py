@@ -1,28 +1,37 @@
 """Change one number or operator at a time, and count the changes that the nearest tests notice.
 
-    python tools/mutate.py --number 300 --workers 2 --out out/mutants.json      # an hour or two
+    python tools/mutate.py --number 300 --minutes 60 --workers 2 --out out/mutants.json
 
-The mutants are a seeded sample from the entities, the scoring and the growth laws. For each, the tests of its module
-run in a copy of the clone, in a new process that does not fork, until one fails. (Mutation libraries fork after JAX has
-started threads, or import the package again for each test.) Prints each mutant and whether a test detected it.
+The mutants are a seeded sample from the entities, the scoring and the growth laws. For each, the test files of its
+module run in a copy of the clone, the quickest first, until one fails. A worker is one process that imports
+the changed package again for each mutant and does not fork: starting Python and JAX takes longer than most of these
+tests. Prints each mutant and whether a test noticed it.
+
+Not among the mutants is what no test can notice: what draws or describes, numbers that are the same in float32, and
+the number in the inner of two `jnp.where` of one condition, which replaces a value that the outer one does not use.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
+import contextlib
 import json
+import multiprocessing
 import os
 import random
 import shutil
-import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from multiprocessing.connection import Connection
 from pathlib import Path
 from queue import Queue
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
 
 ROOT = Path(__file__).parent.parent
 SOURCES = ("harvestgym/farm/entities/**/*.py", "harvestgym/farm/engine/scoring.py", "harvestgym/fishing/growth.py")
@@ -32,6 +41,10 @@ SWAPPED = {
     ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd,
 }  # fmt: skip
 NOT_MODELS = ("drawing.py", "__init__.py")
+OURS = ("harvestgym", "tests", "examples")
+"""Packages that a worker imports again for each mutant."""
+LIFETIME = 40
+"""Mutants that a worker tests before a new one takes its place: what JAX keeps of former classes fills the memory."""
 
 
 class Mutant(NamedTuple):
@@ -47,19 +60,37 @@ class Mutant(NamedTuple):
 def find_mutants(path: Path) -> Iterator[Mutant]:
     """Yield every mutant of a file: an operator is swapped, a number increases by one, or a minus sign is dropped."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    for function in (n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.Assign)):
-        if isinstance(function, ast.Assign) and function not in tree.body:
-            continue
-        if isinstance(function, ast.FunctionDef) and any(arg.arg == "seen" for arg in function.args.args):
-            continue  # it draws or describes, which the tests of pictures check
-        body = function.body if isinstance(function, ast.FunctionDef) else [function.value]
-        for node in (n for part in body for n in ast.walk(part)):
-            for change, undo in _changes(node):
-                old = ast.unparse(node)
-                change()
-                text, new = ast.unparse(tree), ast.unparse(node)
-                undo()
-                yield Mutant(str(path.relative_to(ROOT)), getattr(node, "lineno", 0), old, new, text)
+    fallbacks = {id(node) for node in find_unused_fallbacks(tree)}
+    for node in _list_nodes(tree):
+        for change, undo in () if id(node) in fallbacks else _changes(node):
+            old = ast.unparse(node)
+            change()
+            text, new = ast.unparse(tree), ast.unparse(node)
+            undo()
+            yield Mutant(str(path.relative_to(ROOT)), getattr(node, "lineno", 0), old, new, text)
+
+
+def _list_nodes(tree: ast.Module) -> list[ast.AST]:
+    """Return the nodes of all functions and constants of a module, each once, except those of drawings."""
+    bodies: list[ast.AST] = []
+    for part in ast.walk(tree):
+        if isinstance(part, ast.Assign) and part in tree.body:
+            bodies.append(part.value)
+        elif isinstance(part, ast.FunctionDef) and all(arg.arg != "seen" for arg in part.args.args):
+            bodies += part.body
+    return list({id(node): node for body in bodies for node in ast.walk(body)}.values())
+
+
+def find_unused_fallbacks(tree: ast.AST) -> Iterator[ast.AST]:
+    """Yield the numbers in `jnp.where(c, ... jnp.where(c, x, number) ..., y)`, which only keep gradients finite."""
+    for outer in filter(_is_where, ast.walk(tree)):
+        for inner in filter(_is_where, ast.walk(outer.args[1])):
+            if ast.unparse(inner.args[0]) == ast.unparse(outer.args[0]):
+                yield inner.args[2]
+
+
+def _is_where(node: Any) -> bool:
+    return isinstance(node, ast.Call) and ast.unparse(node.func) == "jnp.where"
 
 
 def _changes(node: ast.AST) -> Iterator[tuple]:
@@ -74,7 +105,8 @@ def _changes(node: ast.AST) -> Iterator[tuple]:
     elif isinstance(node, ast.Compare) and type(node.ops[0]) in SWAPPED:
         yield setting("ops", [SWAPPED[type(node.ops[0])](), *node.ops[1:]])
     elif isinstance(node, ast.Constant) and type(node.value) in (int, float):
-        yield setting("value", node.value + 1)
+        if np.float32(node.value) != np.float32(node.value + 1):
+            yield setting("value", node.value + 1)
     elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
         yield setting("op", ast.UAdd())
     elif isinstance(node, ast.Attribute) and node.attr in ("minimum", "maximum"):
@@ -82,41 +114,130 @@ def _changes(node: ast.AST) -> Iterator[tuple]:
 
 
 def find_tests(path: str) -> list[str]:
-    """Return the tests that mirror a module: the folder of a kind of entity, or the file with its name."""
+    """Return the test files that mirror a module, of its kind of entity or its name."""
     mirrored = Path("tests", *Path(path).parts[1:])
     kind = mirrored.parent
     if path.endswith("scoring.py"):
-        return ["tests/farm/engine/test_reward_terms.py", "tests/farm/engine/test_engine.py"]
-    if kind.name == "entities":
-        return [str(p.relative_to(ROOT)) for p in (ROOT / kind).glob("test_*.py")]
-    return [str(kind)] if kind.parent.name == "entities" else [str(mirrored.with_name(f"test_{mirrored.name}"))]
+        files = [Path("tests/farm/engine", f"test_{name}.py") for name in ("reward_terms", "engine")]
+    elif "entities" in (kind.name, kind.parent.name):
+        files = [file.relative_to(ROOT) for file in (ROOT / kind).glob("test_*.py")]
+    else:
+        files = [mirrored.with_name(f"test_{mirrored.name}")]
+    return [str(file) for file in files]
 
 
-def survives(mutant: Mutant, clone: Path, seconds: float) -> bool:
-    """Return whether the nearest tests still pass in a copy of the clone that contains the change."""
-    file = clone / mutant.path
-    kept = file.read_text(encoding="utf-8")
-    file.write_text(mutant.source, encoding="utf-8")
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-q",
-        "-x",
-        "-n",
-        "0",
-        "-p",
-        "no:cacheprovider",
-        *find_tests(mutant.path),
-    ]
-    variables = os.environ | {"PYTHONPATH": str(clone), "JAX_PLATFORMS": "cpu"}
-    try:
-        done = subprocess.run(command, cwd=clone, env=variables, capture_output=True, timeout=seconds)
-        return done.returncode == 0
-    except subprocess.TimeoutExpired:
+def serve(clone: Path, pipe: Connection) -> None:
+    """Run the test files that come through the pipe, in a copy of the clone, and send whether all passed."""
+    import gymnasium
+    import pytest
+
+    os.chdir(clone)
+    sys.path.insert(0, str(clone))
+    sys.dont_write_bytecode = True  # two changes within a second would share their compiled file
+    os.environ |= {"PYTHONPATH": str(clone), "JAX_PLATFORMS": "cpu"}
+    quiet = ["-q", "-x", "-n", "0", "-p", "no:cacheprovider"]
+    while True:
+        files = pipe.recv()
+        for name in [name for name in sys.modules if name.partition(".")[0] in OURS]:
+            del sys.modules[name]
+        gymnasium.registry.clear()  # importing the package registers its ids
+        with open(os.devnull, "w") as null, contextlib.redirect_stdout(null), contextlib.redirect_stderr(null):
+            pipe.send(all(pytest.main([*quiet, file]) in (0, 5) for file in files))
+
+
+class Worker:
+    """A process that tests mutants in a copy of the clone of its own."""
+
+    def __init__(self, clone: Path):
+        shutil.copytree(ROOT, clone, ignore=shutil.ignore_patterns(".git", "__pycache__", "out", ".venv"))
+        self.clone = clone
+        self.start()
+
+    def start(self) -> None:
+        """Start the process."""
+        self.age = 0
+        context = multiprocessing.get_context("spawn")
+        self.pipe, other = context.Pipe()
+        self.process = context.Process(target=serve, args=(self.clone, other), daemon=True)
+        self.process.start()
+        other.close()
+
+    def stop(self) -> None:
+        """End the process."""
+        self.process.kill()
+        self.process.join()
+
+    def passes(self, files: list[str], seconds: float) -> bool:
+        """Return whether the test files pass in time; afterwards, a process that did not answer is replaced."""
+        self.age += 1
+        with contextlib.suppress(EOFError, OSError):
+            self.pipe.send(files)
+            if self.pipe.poll(seconds):
+                passed = self.pipe.recv()
+                if self.age >= LIFETIME:
+                    self.restart()
+                return passed
+        self.restart()
         return False
-    finally:
-        file.write_text(kept, encoding="utf-8")
+
+    def restart(self) -> None:
+        """Replace the process by a new one."""
+        self.stop()
+        self.start()
+
+    def survives(self, mutant: Mutant, files: list[str], seconds: float) -> bool:
+        """Return whether the test files still pass with the change."""
+        file = self.clone / mutant.path
+        kept = file.read_text(encoding="utf-8")
+        file.write_text(mutant.source, encoding="utf-8")
+        try:
+            return self.passes(files, seconds)
+        finally:
+            file.write_text(kept, encoding="utf-8")
+
+
+def sample_mutants(number: int, seed: int) -> tuple[list[Mutant], int]:
+    """Return a seeded sample of the mutants, and how many there are."""
+    files = sorted({p for pattern in SOURCES for p in ROOT.glob(pattern) if p.name not in NOT_MODELS})
+    every = [mutant for file in files for mutant in find_mutants(file)]
+    return random.Random(seed).sample(every, min(number, len(every))), len(every)
+
+
+def test_mutants(
+    chosen: list[Mutant], workers: list[Worker], costs: dict[str, float], minutes: float, seconds: float
+) -> list[bool | None]:
+    """Return which mutants survive, None for those that the time did not suffice for; print each."""
+    free: Queue[Worker] = Queue()
+    for worker in workers:
+        free.put(worker)
+    end = time.monotonic() + 60 * minutes
+
+    def attempt(mutant: Mutant) -> bool | None:
+        worker = free.get()
+        try:
+            if time.monotonic() > end:
+                return None
+            files = sorted(find_tests(mutant.path), key=costs.__getitem__)
+            survived = worker.survives(mutant, files, seconds)
+        finally:
+            free.put(worker)
+        where = f"{mutant.path}:{mutant.line}: {mutant.old}  ->  {mutant.new}"
+        print("survived" if survived else "noticed ", where, flush=True)
+        return survived
+
+    with ThreadPoolExecutor(len(workers)) as pool:
+        return list(pool.map(attempt, chosen))
+
+
+def measure_costs(chosen: list[Mutant], worker: Worker, seconds: float) -> dict[str, float]:
+    """Return the time of each test file without any change; a file that fails would seem to notice every mutant."""
+    costs = {}
+    for file in sorted({file for mutant in chosen for file in find_tests(mutant.path)}):
+        start = time.monotonic()
+        if not worker.passes([file], seconds):
+            raise SystemExit(f"{file}: expected tests that pass without a change, got a failure; try running them")
+        costs[file] = time.monotonic() - start
+    return costs
 
 
 def main() -> None:
@@ -125,39 +246,27 @@ def main() -> None:
     parser.add_argument("--number", type=int, default=300)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--workers", type=int, default=os.cpu_count())
+    parser.add_argument("--minutes", type=float, default=60, help="start no further mutant after this time")
     parser.add_argument("--seconds", type=float, default=600, help="a mutant that takes longer counts as noticed")
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
-    files = sorted({p for pattern in SOURCES for p in ROOT.glob(pattern) if p.name not in NOT_MODELS})
-    every = [mutant for file in files for mutant in find_mutants(file)]
-    chosen = random.Random(options.seed).sample(every, min(options.number, len(every)))
+    chosen, total = sample_mutants(options.number, options.seed)
     with tempfile.TemporaryDirectory() as folder:
-        clones: Queue[Path] = Queue()
-        for number in range(options.workers):
-            clone = Path(folder, str(number))
-            shutil.copytree(ROOT, clone, ignore=shutil.ignore_patterns(".git", "__pycache__", "out", ".venv"))
-            clones.put(clone)
-
-        def attempt(mutant: Mutant) -> bool:
-            clone = clones.get()
-            try:
-                survived = survives(mutant, clone, options.seconds)
-            finally:
-                clones.put(clone)
-            where = f"{mutant.path}:{mutant.line}: {mutant.old}  ->  {mutant.new}"
-            print("survived" if survived else "noticed ", where, flush=True)
-            return survived
-
-        with ThreadPoolExecutor(options.workers) as pool:
-            survived = list(pool.map(attempt, chosen))
-    killed = 1 - sum(survived) / len(chosen)
-    print(f"{len(chosen)} of {len(every)} mutants, {killed:.0%} noticed")
+        workers = [Worker(Path(folder, str(number))) for number in range(options.workers)]
+        try:
+            costs = measure_costs(chosen, workers[0], options.seconds)
+            survived = test_mutants(chosen, workers, costs, options.minutes, options.seconds)
+        finally:
+            for worker in workers:
+                worker.stop()
+    tried = [(mutant, survives) for mutant, survives in zip(chosen, survived, strict=True) if survives is not None]
+    noticed = sum(not survives for _, survives in tried)
+    print(f"{len(tried)} of {total} mutants tried, {noticed} noticed ({noticed / max(len(tried), 1):.0%})")
     if options.out:
-        rows = [m._asdict() | {"survived": s} for m, s in zip(chosen, survived, strict=True)]
+        rows = [m._asdict() | {"survived": survives} for m, survives in tried]
         options.out.parent.mkdir(parents=True, exist_ok=True)
-        options.out.write_text(
-            json.dumps([{k: v for k, v in r.items() if k != "source"} for r in rows], indent=1) + "\n"
-        )
+        text = json.dumps([{k: v for k, v in row.items() if k != "source"} for row in rows], indent=1)
+        options.out.write_text(text + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

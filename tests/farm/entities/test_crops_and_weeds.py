@@ -39,6 +39,8 @@ def test_shortages_are_grams_a_plant_and_a_share_of_the_water_for_plants() -> No
     found = compute_shortages(jnp.full((4, 1, 1), 20.0), jnp.full((1, 1), 4), jnp.full((1, 1), 145.0), soil)
     assert list(found) == ["N", "P", "K", "C", "water"]
     assert [float(value[0, 0]) for value in found.values()] == pytest.approx([3, 0, -5, 5, 0.2])
+    half = compute_shortages(jnp.full((4, 1, 1), 20.0), jnp.full((1, 1), 0.5), jnp.full((1, 1), 145.0), soil)
+    assert float(half["N"][0, 0]) == pytest.approx(24), "2 weeds a square metre are half of one on a quarter of it"
 
 
 def test_where_nothing_stands_the_surplus_is_that_of_the_plot() -> None:
