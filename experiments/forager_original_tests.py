@@ -37,7 +37,7 @@ PUBLIC = {
 
 REMARKS = {
     "test_init": "reads `_ap_size`, which has no public name; and expects (5, 1, n) for 5 columns and 1 row",
-    "test_respawn": "passes by chance: with the seed 1 both draw a return after 52 steps",
+    "test_respawn": "a coincidence: with the seed 1 both draw a return after 52 steps",
 }
 """What the results alone do not say."""
 
@@ -66,7 +66,7 @@ def run_test(test: Callable[[], None], source: str) -> str:
             test()
     except Exception as error:
         lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == "test_Env.py"]
-        place = source.splitlines()[lines[-1] - 1].strip() if lines else ""
+        place = source.splitlines()[(lines[-1] or 1) - 1].strip() if lines else ""
         return f"{type(error).__name__}: {str(error) or place}"
     return "passes"
 

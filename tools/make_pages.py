@@ -47,6 +47,11 @@ POLICIES = {
 }
 """Explanations of the policies in the table of scores."""
 
+TWINS = (
+    "Foragers are endless. Each has a twin that truncates its episodes after 5,000 steps, "
+    "such as `forager/weather-5000-v1` ([why](forager.md#training-with-other-libraries))."
+)
+
 SEVERAL = (
     "These ids are PettingZoo parallel environments (`pip install '.[multi]'`). `harvestgym.make_parallel(id)` makes "
     "them; `gymnasium.make` does not. `harvestgym list --multi-agent` prints them. "
@@ -252,6 +257,7 @@ def index() -> str:
     lines = ["# All environments", "", NOTE, ""]
     for family in FAMILIES:
         lines += [f"## {TITLES[family]}", "", f"The [gallery]({family}/index.md) shows a picture of each.", ""]
+        lines += [TWINS, ""] * (family == "forager")
         lines += [*(f"- [{id}]({id}.md) {doc(id)}" for id in harvestgym.ids(family)), ""]
     lines += ["## Environments of several agents", "", SEVERAL, ""]
     return "\n".join([*lines, *(f"- `{id}`: {what}" for id, what in describe_parallel().items()), ""])

@@ -59,8 +59,9 @@ def list_ids(
         print_ids(found)
         if not multi_agent:
             if family in (None, "forager"):
-                twin = f"with {registry.FIRST_STEPS} in the id: forager/weather-{registry.FIRST_STEPS}-v1"
-                typer.echo(f"\nForagers are endless. Each has a twin whose episodes are truncated, {twin}")
+                typer.echo(
+                    f"\nForagers are endless; their twins are truncated: forager/weather-{registry.FIRST_STEPS}-v1"
+                )
             typer.echo("\nSeveral agents play other ids: harvestgym list --multi-agent")
     else:
         typer.echo("\n".join(found))

@@ -111,7 +111,7 @@ class ForagerConfig:
         sides = tuple(reversed(given)) if isinstance(given, list | tuple) else (given, given)
         for side in {side for side in sides if isinstance(side, int) and side % 2 == 0}:
             warn_of_difference(f"aperture: {side} is even and becomes {side + 1}, so that the agent is in the centre")
-        odd = tuple(side + (side % 2 == 0) if isinstance(side, int) else side for side in sides)
+        odd: Any = tuple(side + (side % 2 == 0) if isinstance(side, int) else side for side in sides)
         return TranslatedConfig(self.size, self.object_types, self.observation_mode, odd, self.seed)
 
     @classmethod

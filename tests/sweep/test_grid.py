@@ -37,6 +37,8 @@ def test_lists_under_one_name_belong_together() -> None:
 
 def test_a_family_stands_for_its_ids() -> None:
     assert [case.id for case in expand({"ids": ["fishing"]})] == registry.ids("fishing")
+    twin = "forager/weather-5000-v1"
+    assert [case.id for case in expand({"ids": [twin]})] == [twin], "not the endless environment"
 
 
 def test_seeds_may_be_counted() -> None:

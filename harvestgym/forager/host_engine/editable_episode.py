@@ -17,8 +17,8 @@ from harvestgym.forager.host_engine.episode_view import ReadableEpisode
 from harvestgym.forager.object_kinds import ForagerObject, Kind, ReturnPlace, ring_length
 from harvestgym.forager.world import AWAY, EMPTY, STANDING, VACANT, World, check_cell, count_objects
 
-PlacedObject = tuple[ForagerObject, dict[str, Any]]
-"""A single object and its initial attributes."""
+PlacedObject = tuple[ForagerObject, type[ForagerObject] | None, dict[str, Any]]
+"""A single object, its class unless it is the one in `object_types`, and its initial attributes."""
 
 
 class EditableEpisode(ReadableEpisode):
@@ -52,9 +52,10 @@ class EditableEpisode(ReadableEpisode):
         """
         if not isinstance(thing, ForagerObject):
             raise ConfigError(f"add_object: expected a ForagerObject, got {thing!r}")
-        self._place([thing])
+        cls = type(thing)
+        self._place([thing], None if self.config.object_types.get(thing.name) is cls else cls)
 
-    def _place(self, things: Sequence[ForagerObject]) -> None:
+    def _place(self, things: Sequence[ForagerObject], cls: type[ForagerObject] | None = None) -> None:
         count = len(self._placed) + len(things)
         if count > self.config.capacity:
             expected = f"at least {count}, one for each object with its own target location"
@@ -63,7 +64,7 @@ class EditableEpisode(ReadableEpisode):
             self._check_object(thing)
         for thing in things:
             thing.current_location = thing.target_location
-        new = [(thing, dict(vars(thing))) for thing in things]
+        new = [(thing, cls, dict(vars(thing))) for thing in things]
         self._placed += new
         if self._started:
             self._insert_all(new)
@@ -80,7 +81,7 @@ class EditableEpisode(ReadableEpisode):
     def _insert_all(self, placed: Sequence[PlacedObject]) -> None:
         """Add objects that appear at their target locations as soon as these are free."""
         first = -2 - sum(home < 0 for home in self._things)
-        for i, (thing, attributes) in enumerate(placed):
+        for i, (thing, _, attributes) in enumerate(placed):
             self._things[first - i] = thing
             vars(thing).clear()
             vars(thing).update(attributes)

@@ -181,9 +181,10 @@ class ForagerEnv(EditableEpisode):
         thing.current_location = cell
         own = row.python or overrides(thing, ForagerObject, "collision", "reward")
         given = thing.collision(self.reward_rng, self.clock) if own else self._find_reward(kind, self.clock)
-        met = check_reward(given, row.name), self._plan_return(kind, thing) if row.collectable else None
+        reward = check_reward(given, row.name)
+        back = self._plan_return(kind, thing) if row.collectable else None
         self._remember(home, thing)
-        return met
+        return reward, back
 
     def _call(self, function: Callable[..., Any], kind: int, thing: ForagerObject | None) -> Any:
         """Call a function of an object; an error names it, and undoes changes to it and to the random streams."""
@@ -249,10 +250,9 @@ class ForagerEnv(EditableEpisode):
 
     def _schedule_return(self, slot: int, kind: int, delay: int, cell: int) -> None:
         """Store when and where a taken object returns."""
-        row = self.arrays.slots[slot]
-        row[col.WHERE] = self.world.kinds[kind].place if cell < 0 else ReturnPlace.FIXED
         if cell >= 0:
-            row[col.AT] = cell
+            self.arrays.slots[slot, col.AT] = cell
+        self.arrays.slots[slot, col.WHERE] = self.world.kinds[kind].place if cell < 0 else ReturnPlace.FIXED
         collisions.schedule_return(self.arrays, slot, delay)
 
     @property
@@ -268,8 +268,8 @@ class ForagerEnv(EditableEpisode):
 
     def kept(self) -> dict[str, Any]:
         """Return the mutable state for `core.saving.checkpoint`."""
-        things = [[home, type(thing), dict(vars(thing))] for home, thing in self._things.items()]
-        placed = [[type(thing), attributes] for thing, attributes in self._placed]
+        things = [[home, thing.name, dict(vars(thing))] for home, thing in self._things.items()]
+        placed = [[thing.name, *more] for thing, *more in self._placed]
         arrays = {name: getattr(self.arrays, name) for name in _KEPT_ARRAYS}
         own = {name: vars(self)[name] for name in _KEPT}
         return own | {"things": things, "placed": placed, "arrays": arrays, "owed": self._delayed.owed}
@@ -279,9 +279,11 @@ class ForagerEnv(EditableEpisode):
         arrays = self.arrays._replace(**{name: array.copy() for name, array in kept["arrays"].items()})
         if arrays.regions.shape != self.arrays.regions.shape:
             raise ConfigError(f"expected a world of {len(self.world.regions)} regions, got {len(arrays.regions)}")
-        things = {home: _remake_object(*thing) for home, *thing in kept["things"]}
-        placed = [(things.get(-2 - i, _remake_object(*thing)), thing[1]) for i, thing in enumerate(kept["placed"])]
-        self._placed = placed
+        self._placed = [(self._remake_object(*one), *one[1:]) for one in kept["placed"]]
+        things: dict[int, ForagerObject] = {}
+        for home, name, attributes in kept["things"]:
+            things[home] = self._placed[-2 - home][0] if home < -1 else self._remake_object(name, None, {})
+            vars(things[home]).update(attributes)
         vars(self).update({name: kept[name] for name in _KEPT} | {"_things": things})
         self.arrays = lookup.grow_arrays(arrays, len(arrays.slots))
         self._delayed.owed[:] = kept["owed"]
@@ -289,6 +291,11 @@ class ForagerEnv(EditableEpisode):
             view.refresh(self.arrays)
             self._bind()
         return self
+
+    def _remake_object(self, name: str, cls: type[ForagerObject] | None, attributes: dict[str, Any]) -> ForagerObject:
+        thing = self._make(self.world.index(name), None) if cls is None else object.__new__(cls)
+        vars(thing).update(attributes)
+        return thing
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _remake, (type(self), self.recipe(), self.kept())
@@ -302,12 +309,6 @@ class ForagerEnv(EditableEpisode):
         if self._started:
             twin._bind()
         return twin
-
-
-def _remake_object(cls: type[ForagerObject], attributes: dict[str, Any]) -> ForagerObject:
-    made = object.__new__(cls)
-    vars(made).update(attributes)
-    return made
 
 
 def _remake(cls: type[ForagerEnv], recipe: dict[str, Any], kept: dict[str, Any]) -> ForagerEnv:
