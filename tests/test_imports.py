@@ -36,7 +36,18 @@ LATE = {
 FOLDERS = ("harvestgym.cli",)
 """Entries of `LATE` that hold for all modules below them."""
 
-OPTIONAL = {"matplotlib", "stable_baselines3", "pyarrow", "pandas", "numba", "pettingzoo", "torch", "nicegui", "minari"}
+OPTIONAL = {
+    "matplotlib",
+    "stable_baselines3",
+    "pyarrow",
+    "pandas",
+    "numba",
+    "pettingzoo",
+    "torch",
+    "nicegui",
+    "minari",
+    "pooch",
+}
 NEEDS_OPTIONAL = {
     "harvestgym.adapters": "an adapter is imported by users of its library only",
     "harvestgym.evaluate.datasets.minari": "imported when a Minari dataset is read or written",

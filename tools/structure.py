@@ -33,7 +33,8 @@ ORDERS = {
     ),
     "fishing": (
         ("hash_keys", "growth", "noise", "structured_growth", "parameter_drift", "units", "model", "conservation"),
-        ("analysis",), ("control", "metrics", "spec", "env", "shared_stock"), ("view",), ("family",),
+        ("analysis",), ("control", "metrics", "spec", "shared_stock"), ("fixed_attributes", "env", "gym_env"),
+        ("view",), ("family", "drop_in"),
     ),
     "forager": (
         ("hashing", "object_kinds", "world", "reward_laws", "observations", "config"),

@@ -11,7 +11,7 @@ from harvestgym.core.errors import ConfigError, check_extras
 
 from .console import print_table
 
-group = typer.Typer(no_args_is_help=True, help="Show or convert a weather file, or download a public record.")
+group = typer.Typer(no_args_is_help=True, help="Show a weather file, or download a public record.")
 
 
 @group.command("show")
@@ -21,29 +21,25 @@ def show_weather(
     rain: Annotated[str, typer.Option(help="rain in mm, occurrence (0/1), or auto")] = "auto",
     fill: Annotated[int | None, typer.Option(min=0, max=365, help="estimate up to this many days a year")] = None,
     picture: Annotated[Path | None, typer.Option(help="picture to write, *.png; needs the extra `plot`")] = None,
-    out: Annotated[Path | None, typer.Option(help="table to write with our columns, *.csv; never overwrites")] = None,
 ) -> None:
     """Report the format, period, gaps and ranges of a weather file."""
-    from harvestgym.evaluate.export import check_new
     from harvestgym.farm.weather_data import report, table
 
     if wrong := [each for each in column if "=" not in each]:
         raise ConfigError(f"--column: expected NAME=MEANING, got {wrong[0]!r}; try wind='U km/h at 10 m'")
+    if picture is not None:
+        check_extras("--picture", plot="matplotlib")
+        if picture.suffix != ".png":
+            raise ConfigError(f"--picture: expected a file name in .png, got {picture}")
     record = table.read_record(file, rain, columns=dict(each.split("=", 1) for each in column))  # pyright: ignore
-    notes = list(report.list_notes(record))
+    notes = list(report.list_findings(record))
     if fill is not None:
         record = table.fill_record(record, fill)
         notes.append("filled: the table above has estimates for the gaps of its years")
     print_table(report.summarise_record(record))
     typer.echo("\n".join(notes))
     if picture is not None:
-        check_extras("--picture", plot="matplotlib")
-        from harvestgym.render.figure import draw_figure
-
-        draw_figure(list(report.make_charts(record)), "row", 1, record.name).savefig(picture, dpi=110)
-    if out is not None:
-        check_new(out)
-        report.write_table(record, out)
+        report.draw_record(record, picture)
 
 
 @group.command("get")
@@ -62,4 +58,5 @@ def get_weather(
     path = download_record(name, folder)
     record = list_records()[name]
     typer.echo(f"{path}: {record.about}; licence: {record.licence}")
-    typer.echo(f"use it as [Weather, {{extends: base, {record.settings}}}]")
+    if record.settings:
+        typer.echo(f"use it as [Weather, {{extends: base, {record.settings}}}]")

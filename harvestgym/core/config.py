@@ -324,7 +324,7 @@ def resolve_extends(
     """
     if name in seen:
         cycle = " -> ".join(Path(each).stem for each in (*seen, name))
-        raise ConfigError(f"{cycle}: expected no cycle, got one; try removing one `extends`")
+        raise ConfigError(f"extends: expected names that do not lead back, got {cycle}; try removing one `extends`")
     data = dict(read(name, seen[-1] if seen else ""))
     if "extends" not in data:
         return data

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from .model import FishingModel
 
 _CLASSES = {"FishingEnv": "env", "FishingModel": "model"}
-_MODULES = ("analysis", "control", "hash_keys", "metrics", "shared_stock")
+_MODULES = ("analysis", "control", "drop_in", "hash_keys", "metrics", "shared_stock")
 """Modules that need JAX or an extra; like the classes, they are loaded on first use."""
 
 __all__ = ["FishingEnv", "FishingModel"]

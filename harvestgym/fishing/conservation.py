@@ -44,13 +44,16 @@ class RecoveryModel(FishingModel):
     x' = z f((1 - loss) (x + A)).
     """
 
+    problem = "recovery"
+
     def transition(self, key: jax.Array, state: FishingState, action: Any, params: FishingParams) -> FishingState:
         assert isinstance(params, ConservationParams)
         treated = self.intervene(state, self.units.wanted(action), params)
         law = self.law(treated, params)
-        grow, _ = self._draws(key, law, params)
-        stock = self.grow(law, (1 - params.loss) * treated.stock, grow, params)
-        return self._add_to_tally(law, state, replace(treated, stock=stock, year=state.year + 1), params)
+        shock, _ = self._draws(key, law, state, params)
+        stock = self.grow(law, (1 - params.loss) * treated.stock, shock, params)
+        after = replace(treated, stock=stock, quota=self.units.wanted(action), shock=shock, year=state.year + 1)
+        return self._add_to_tally(law, state, after, params)
 
     def intervene(self, state: FishingState, action: jax.Array, params: ConservationParams) -> FishingState:
         """Return the state after an action, before losses and growth."""
@@ -75,6 +78,8 @@ class DriverModel(RecoveryModel):
     """
 
     shows_driver: bool = False
+
+    problem = "driver"
 
     def initial(self, key: jax.Array, params: FishingParams) -> FishingState:
         state = super().initial(key, params)

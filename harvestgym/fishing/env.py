@@ -4,27 +4,29 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import gymnasium
 import jax
-from pydantic import Field
 
 from harvestgym.core.checks import check_arguments, make_plain
 from harvestgym.core.config import validate
+from harvestgym.core.errors import ConfigError
 from harvestgym.core.saving.state import Savable
 from harvestgym.gym.env import GymEnv
 
-from .growth import MAX_BIOMASS, GrowthLaw
-from .model import FishingModel, FishingParams, FishingState, YearOrder
+from .fixed_attributes import fix_attributes
+from .growth import GrowthLaw
+from .model import FishingModel, FishingParams, FishingState, YearOrder, copy_fields
 from .noise import Noise
 from .parameter_drift import Drift
-from .spec import FishingSpec, build_fishery
+from .spec import FishingSpec, Start, build_fishery
 from .units import Control, Scale
 
 OVERRIDABLE = ("initial", "transition", "observation", "reward", "terminal")
 
 
+@fix_attributes
 class FishingEnv(Savable, gymnasium.Env[Any, Any]):
     """Gymnasium environment of a stock that is fished by yearly quotas: `FishingEnv(r=0.3, K=1, s0=0.75, Tmax=100)`.
 
@@ -36,14 +38,15 @@ class FishingEnv(Savable, gymnasium.Env[Any, Any]):
                 blurred = 0.0 if action is None else 0.1 * jax.random.normal(key, (1,))
                 return jnp.clip(super().observation(key, state, action, params) + blurred, -1, 1)
 
-    An action outside its space, including NaN, raises ConfigError and changes nothing. docs/fishing.md lists the
+    An action outside its space, including NaN, and an assignment to an argument (`env.K = 2`) raise ConfigError and
+    change nothing. docs/fishing.md lists the
     differences from the paper's listing.
 
     Args:
-        r, K: growth rate per year and carrying capacity of logistic growth; ignored if `law` is given.
-        s0: stock at the start.
+        r, K: growth rate per year and carrying capacity of logistic growth; without `law`.
+        s0: stock at the start, or two stocks between which each episode draws its start.
         Tmax: number of years in an episode.
-        sigma: standard deviation of lognormal growth noise with mean one; ignored if `noise` is given.
+        sigma: standard deviation of lognormal growth noise with mean one; without `noise`.
         law, noise, survey_error, quota_error, drift: small callables; see `growth`, `noise` and `parameter_drift`.
         order: "harvest first" or "growth first".
         scale: "symmetric" maps [0, 2 K] to [-1, 1]; "natural" keeps biomass, as the paper does.
@@ -51,6 +54,9 @@ class FishingEnv(Savable, gymnasium.Env[Any, Any]):
         levels: number of discrete quotas; 0 for a continuous quota.
         shows_year: whether the year is observed after the stock, as a fraction of `Tmax`.
         price, cost, discount: price of catch, cost of effort, discount per year; see `info["discounted_return"]`.
+        correlation: correlation of the growth noise with last year's.
+        assessment_interval: years for which an action sets the quota; actions in between have no effect.
+        catch_constraint: the largest change of a quota, as a fraction of the last quota; None for no limit.
     """
 
     made_of = ("model", "render_mode")
@@ -62,7 +68,7 @@ class FishingEnv(Savable, gymnasium.Env[Any, Any]):
         self,
         r: float = 0.3,
         K: float = 1.0,
-        s0: Annotated[float, Field(ge=0, le=MAX_BIOMASS)] = 0.75,
+        s0: Start = 0.75,
         Tmax: int = 100,
         sigma: float = 0.0,
         *,
@@ -79,6 +85,9 @@ class FishingEnv(Savable, gymnasium.Env[Any, Any]):
         price: float = 1.0,
         cost: float = 0.0,
         discount: float = 0.99,
+        correlation: float = 0.0,
+        assessment_interval: int = 1,
+        catch_constraint: float | None = None,
         render_mode: Literal["ansi", "rgb_array", "svg"] | None = None,
     ) -> None:
         entries = {
@@ -86,8 +95,16 @@ class FishingEnv(Savable, gymnasium.Env[Any, Any]):
             "noise": {"kind": "lognormal", "sigma": sigma} if sigma else {"kind": "none"},
             "start": s0, "Tmax": Tmax, "order": order, "scale": scale, "control": control, "levels": levels,
             "shows_year": shows_year,
-            "price": price, "cost": cost, "discount": discount,
+            "price": price, "cost": cost, "discount": discount, "correlation": correlation,
+            "assessment_interval": assessment_interval, "catch_constraint": catch_constraint,
         }  # fmt: skip
+        if law is not None and (r, K) != (0.3, 1.0):
+            raise ConfigError(
+                f"FishingEnv > law: expected no r and K besides, got r={r}, K={K}; try {type(law).__name__}(...)"
+            )
+        if noise is not None and sigma:
+            raise ConfigError(f"FishingEnv > noise: expected no sigma besides, got sigma={sigma}; "
+                              f"try {type(noise).__name__}(sigma={sigma})")  # fmt: skip
         parts = {"law": law, "noise": noise, "survey_error": survey_error, "quota_error": quota_error, "drift": drift}
         spec = validate(FishingSpec, make_plain(entries), "FishingEnv")
         given = {name: part for name, part in parts.items() if part is not None}
@@ -143,7 +160,7 @@ class FishingEnv(Savable, gymnasium.Env[Any, Any]):
         """Functional environment: the model, or the model with the parts that a subclass overrides."""
         changed = any(getattr(type(self), part) is not getattr(FishingEnv, part) for part in OVERRIDABLE)
         model = self.model
-        return _Overridden(model.defaults, model.units, model.order, model.shows_year, owner=self) if changed else model
+        return _Overridden(**copy_fields(model), owner=self) if changed else model
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Start an episode; the same seed gives the same episode."""

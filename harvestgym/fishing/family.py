@@ -24,6 +24,7 @@ from . import control
 from .analysis import tipping
 from .conservation import ConservationParams, DriverModel, RecoveryModel
 from .control import make_rule_families as make_rule_families
+from .gym_env import FisheryGym
 from .metrics import summary as summary
 from .model import FishingModel, FishingParams, FishingState
 from .spec import build_fishery, read_spec
@@ -50,6 +51,11 @@ def make(name: str, **overrides: Any) -> FishingModel:
 def from_yaml(path: str | Path, **overrides: Any) -> FishingModel:
     """Make a fishery from your own file; ConfigError if it is missing or has mistakes."""
     return build_fishery(read_spec(Path(path), overrides), Path(path).stem)
+
+
+def make_gymnasium(env: FishingModel, render_mode: str | None = None) -> FisheryGym:
+    """Make the Gymnasium environment, which refuses assignments to the fishery's numbers."""
+    return FisheryGym(env, render_mode=render_mode)
 
 
 def policies(env: FishingModel) -> dict[str, Policy]:

@@ -6,15 +6,19 @@ the rest grows, with noise; and the stock is surveyed.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Annotated, Any, ClassVar, Literal
 
 import gymnasium
 import jax
 import jax.numpy as jnp
+import numpy as np
+from pydantic import Field
 
 from harvestgym.core.checks import Checked
 from harvestgym.core.env import Env, Timestep
+from harvestgym.core.errors import ConfigError
 from harvestgym.core.pytree import iterate_metas, par, pytree, replace, var
 from harvestgym.core.random import key_for
 from harvestgym.core.tuning.rule_family import TunedRule
@@ -26,9 +30,14 @@ from .parameter_drift import AnyLaw, Drift, Spread
 from .units import Units
 
 YearOrder = Literal["harvest first", "growth first"]
+ProblemKind = Literal["harvest", "recovery", "driver"]
 
 MAX_YEARS = 2**24
 """Longest episode in years; float32 counts exactly up to this number."""
+
+
+MAX_CORRELATION = 0.99
+"""Largest correlation of growth noise; at 1, every year would have the same noise."""
 
 
 @pytree
@@ -41,7 +50,9 @@ class FishingParams(Checked):
     quota_error: Noise
     drift: Drift | None
     vary: Spread | AnyLaw | None
-    start: Any = par("start", "stock at the start, in the unit of K", low=0.0, high=MAX_BIOMASS)
+    start: Any = par(
+        "start", "stock at the start, in the unit of K; two numbers: drawn between them", low=0.0, high=MAX_BIOMASS
+    )
     horizon: Any = par("Tmax", "years after which an episode is truncated", low=1, high=MAX_YEARS, dtype="int")
     price: Any = par("price", "price of a unit of catch", low=0.0, high=MAX_BIOMASS)
     cost: Any = par("cost", "cost of a unit of effort, effort being -ln(1 - catch/stock)", low=0.0, high=MAX_BIOMASS)
@@ -49,6 +60,9 @@ class FishingParams(Checked):
     collapse: Any = par("collapse", "biomass at or below which the fishery ends", low=0.0)
     b_low: Any = par("b_low", "biomass below which a stock is counted as low (0.2 K)", low=0.0)
     b_msy: Any = par("b_msy", "biomass before harvest that gives the maximum sustainable yield", low=0.0)
+    correlation: Any = par(
+        "correlation", "correlation of the growth noise with last year's", low=0.0, high=MAX_CORRELATION, default=0.0
+    )
 
 
 @pytree
@@ -72,12 +86,40 @@ class FishingState:
     tally: EpisodeTally
     stock: jax.Array = var("stock", "biomass of each stock, at the start of the year", axes=("stock",))
     catch: jax.Array = var("catch", "last year's actual catch, by target", axes=("target",))
+    quota: jax.Array = var("quota", "quota that was set last year, before errors, or amount added", axes=("target",))
+    shock: jax.Array | None = var("shock", "standard draw of growth noise", low=-jnp.inf, axes=(), hidden=True)
     rate: jax.Array = var("rate", "catch as a share of the stock", high=1.0, axes=("target",))
     year: jax.Array = var("year", "years since the start", dtype="int", axes=())
 
 
+def copy_fields(env: FishingModel, **changes: Any) -> dict[str, Any]:
+    """Return the constructor arguments of a fishery, some of them changed, for a subclass; without its expert."""
+    names = [field.name for field in fields(FishingModel) if field.name != "expert"]
+    return {name: getattr(env, name) for name in names} | changes
+
+
 CLOSED = 1e-3
 """A year with a catch below this fraction of the bound counts as closed."""
+
+
+def check_start(law: GrowthLaw, start: Any, collapse: float, where: str) -> None:
+    """Raise ConfigError unless `start` is a possible stock, or a range, above the biomass at which a fishery ends."""
+    numbers = np.asarray(start)
+    known = numbers.dtype.kind in "iuf" and numbers.shape in ((), (2,))
+    if not known or not np.all((numbers >= 0) & (numbers <= MAX_BIOMASS)) or numbers.flat[0] > numbers.flat[-1]:
+        expected = f"a stock from 0 to {MAX_BIOMASS:g}, or two in ascending order"
+        raise ConfigError(f"{where}: expected {expected}, got {start!r}")
+    least = float(law.biomass(law.start(jnp.float32(numbers.flat[0]))))
+    if collapse > 0 and least <= collapse:
+        raise ConfigError(f"{where}: expected a stock above `collapse`, {collapse:g}, got {least:g}")
+
+
+def _draw_start(key: jax.Array, start: Any) -> jax.Array:
+    """Return the stock at the start; a pair of numbers is a range from which it is drawn."""
+    if jnp.ndim(start) == 0:
+        return start
+    low, high = start[0], start[1]
+    return low + (high - low) * jax.random.uniform(key, dtype=jnp.float32)
 
 
 def find_effort(rate: Any) -> jax.Array:
@@ -93,6 +135,8 @@ class FishingModel(Checked, Env[FishingState, FishingParams]):
         defaults: the default parameters (not part of the structure).
         units: the scale of actions and observations, and whether an action is a quota or a rate.
         shows_year: whether the year is observed after the stock, as a fraction of the horizon.
+        assessment_interval: years between assessments; an action sets the quota for all of them.
+        catch_constraint: the largest change of a quota, as a fraction of the last quota; None for no limit.
         order: "harvest first" (Clark, Reed: x' = z f(x - h)) or "growth first" (gym_fishing: x' = z f(x) - h).
         expert: the expert's tuned rule, or None (not part of the structure).
     """
@@ -101,8 +145,12 @@ class FishingModel(Checked, Env[FishingState, FishingParams]):
     units: Units
     order: YearOrder = "harvest first"
     shows_year: bool = False
+    assessment_interval: Annotated[int, Field(ge=1, le=MAX_YEARS)] = 1
+    catch_constraint: Annotated[float, Field(gt=0, le=MAX_BIOMASS)] | None = None
     expert: TunedRule | None = field(default=None, compare=False, kw_only=True)
 
+    problem: ClassVar[ProblemKind] = "harvest"
+    reset_options: ClassVar[tuple[str, ...]] = ("start",)
     step_unit: ClassVar[str] = "years"
     family: ClassVar[str | None] = "harvestgym.fishing.family"
     render_modes = ("ansi",)
@@ -130,24 +178,26 @@ class FishingModel(Checked, Env[FishingState, FishingParams]):
 
     def initial(self, key: jax.Array, params: FishingParams) -> FishingState:
         law = params.vary(key, params.law) if params.vary else None
-        stock = (law or params.law).start(params.start)
+        stock = (law or params.law).start(_draw_start(key_for(key, "start"), params.start))
         none = jnp.zeros(self.units.targets, jnp.float32)
         zero, count = jnp.float32(0.0), jnp.int32(0)
         lowest = jnp.float32((law or params.law).biomass(stock))
         tally = EpisodeTally(catch=zero, change=zero, worth=zero, lowest=lowest, low=count, under=count, closed=count)
-        return FishingState(law=law, tally=tally, stock=stock, catch=none, rate=none, year=count)
+        shock = self._draw_shock(key_for(key, "shock"), law or params.law, params)
+        return FishingState(
+            law=law, tally=tally, stock=stock, catch=none, quota=none, shock=shock, rate=none, year=count
+        )
 
     def transition(self, key: jax.Array, state: FishingState, action: Any, params: FishingParams) -> FishingState:
         """Apply harvest and growth in this model's order (f); the catch never exceeds the stock."""
         law = self.law(state, params)
-        grow, keep = self._draws(key, law, params)
-        if self.order == "harvest first":
-            left, catch, rate = self.harvest(law, state.stock, action, keep, params)
-            stock = self.grow(law, left, grow, params)
-        else:
-            grown = self.grow(law, state.stock, grow, params)
-            stock, catch, rate = self.harvest(law, grown, action, keep, params)
-        after = FishingState(law=state.law, tally=state.tally, stock=stock, catch=catch, rate=rate, year=state.year + 1)
+        shock, keep = self._draws(key, law, state, params)
+        harvest_first = self.order == "harvest first"
+        stock = state.stock if harvest_first else self.grow(law, state.stock, shock, params)
+        quota = self.set_quota(law, stock, action, state)
+        stock, catch, rate = self.harvest(law, stock, self.quota(quota, keep, params))
+        stock = self.grow(law, stock, shock, params) if harvest_first else stock
+        after = replace(state, stock=stock, catch=catch, quota=quota, shock=shock, rate=rate, year=state.year + 1)
         return self._add_to_tally(law, state, after, params)
 
     def observation(self, key: jax.Array, state: FishingState, action: Any, params: FishingParams) -> Any:
@@ -185,19 +235,25 @@ class FishingModel(Checked, Env[FishingState, FishingParams]):
         law = params.law if state.law is None else state.law
         return params.drift(law, state.year) if params.drift else law
 
-    def quota(
-        self, law: GrowthLaw, stock: jax.Array, action: Any, keep: jax.Array | None, params: FishingParams
-    ) -> jax.Array:
-        """Return the catch that an action allows, as biomass with the quota error, shape (targets,)."""
-        wanted = self.units.wanted(action)
+    def set_quota(self, law: GrowthLaw, stock: jax.Array, action: Any, state: FishingState) -> jax.Array:
+        """Return the year's quota as biomass, shape (targets,): what the action asks for, within the constraint.
+
+        Between assessments it is last year's quota. After a quota of 0, the constraint allows any quota.
+        """
+        wanted, last = self.units.wanted(action), state.quota
         quota = wanted * law.available(stock) if self.units.control == "rate" else wanted
+        if self.catch_constraint is not None:
+            limit = self.catch_constraint
+            quota = jnp.where(last > 0, jnp.clip(quota, (1 - limit) * last, (1 + limit) * last), quota)
+        held = state.year % self.assessment_interval > 0
+        return quota if self.assessment_interval == 1 else jnp.where(held, last, quota)
+
+    def quota(self, quota: jax.Array, keep: jax.Array | None, params: FishingParams) -> jax.Array:
+        """Return the catch that the fleet attempts: the quota with its error."""
         return quota if keep is None else params.quota_error(keep, quota, quota)
 
-    def harvest(
-        self, law: GrowthLaw, stock: jax.Array, action: Any, keep: jax.Array | None, params: FishingParams
-    ) -> tuple[jax.Array, jax.Array, jax.Array]:
+    def harvest(self, law: GrowthLaw, stock: jax.Array, quota: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
         """Harvest a stock; return the remaining stock, the catch, and the catch as a fraction of the stock."""
-        quota = self.quota(law, stock, action, keep, params)
         there = law.available(stock)
         catch = jnp.minimum(quota, there)
         return law.harvest(stock, catch), catch, catch / jnp.maximum(there, 1e-12)
@@ -210,16 +266,23 @@ class FishingModel(Checked, Env[FishingState, FishingParams]):
         noisy = law.noisy
         return mean.at[noisy].set(params.noise(z, mean[noisy], left[noisy])) if noisy else params.noise(z, mean, left)
 
+    def _draw_shock(self, key: jax.Array, law: GrowthLaw, params: FishingParams) -> jax.Array | None:
+        """Draw the growth noise of the year before the first; None without noise."""
+        return params.noise.draw(jax.random.uniform(key, (law.shocks,), jnp.float32)) if params.noise.random else None
+
     def _draws(
-        self, key: jax.Array, law: GrowthLaw, params: FishingParams
+        self, key: jax.Array, law: GrowthLaw, state: FishingState, params: FishingParams
     ) -> tuple[jax.Array | None, jax.Array | None]:
-        """Draw standard noise for growth and for quota errors, in one call to the generator."""
+        """Draw standard noise for growth, correlated with last year's, and for quota errors, in one generator call."""
         shocks = law.shocks if params.noise.random else 0
         slips = self.units.targets if params.quota_error.random else 0
         u = jax.random.uniform(key, (shocks + slips,), jnp.float32) if shocks + slips else None
-        grow = params.noise.draw(u[:shocks]) if u is not None and shocks else None
+        shock = params.noise.draw(u[:shocks]) if u is not None and shocks else None
+        if shock is not None and state.shock is not None:
+            fresh = jnp.sqrt(1 - params.correlation**2)  # the variance stays 1
+            shock = params.correlation * state.shock + fresh * shock
         keep = params.quota_error.draw(u[shocks:]) if u is not None and slips else None
-        return grow, keep
+        return shock, keep
 
     def _add_to_tally(
         self, law: GrowthLaw, before: FishingState, after: FishingState, params: FishingParams
@@ -254,10 +317,26 @@ class FishingModel(Checked, Env[FishingState, FishingParams]):
         year = {
             "biomass": self.law(state, params).biomass(state.stock),
             "catch": add_up(state.catch),
+            "quota": add_up(state.quota),
             "rate": find_highest(state.rate),
             "year": state.year,
         }
         return year | {meta.keys[0]: getattr(state.tally, name) for name, meta in iterate_metas(EpisodeTally)}
+
+    def set_options(self, params: FishingParams, options: Mapping[str, Any]) -> tuple[FishingModel, FishingParams]:
+        """Return the model, and the parameters of an episode that starts with the stock `start`.
+
+        Raises ConfigError for a wrong value.
+        """
+        if "start" not in options:
+            return self, params
+        start = options["start"]
+        check_start(params.law, start, float(params.collapse), "reset option 'start'")
+        if np.ndim(start) > np.ndim(params.start):
+            raise ConfigError(
+                f"reset option 'start': expected one stock, got {start!r}; try make(..., start={start!r})"
+            )
+        return self, replace(params, start=np.broadcast_to(np.float32(start), np.shape(params.start)))
 
     def render(self, state: FishingState, params: FishingParams, mode: str) -> str:
         """Describe the year in one line of text (mode "ansi")."""

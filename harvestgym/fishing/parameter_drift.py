@@ -18,7 +18,10 @@ from .noise import MAX_SIGMA
 
 @pytree
 class Drift(Checked):
-    """Parameters that change by `rate` a year up to `limit`. They depend only on the year, so a reset restarts them."""
+    """Parameters that change by `rate` a year up to `limit`, before the stock grows, from the first year on.
+
+    They depend only on the year, so a reset restarts them.
+    """
 
     names: tuple[str, ...] = static("names", "the parameters that change")
     rate: Any = par("rate", "change per year, one for each name")
@@ -29,12 +32,12 @@ class Drift(Checked):
         yield from _find_mismatches(self.names, rate=self.rate, limit=self.limit)
 
     def __call__(self, law: GrowthLaw, year: jax.Array) -> GrowthLaw:
-        """Return the law in `year`."""
+        """Return the law in `year`, which counts from 0."""
         return replace(law, **{n: self._moved(i, getattr(law, n), year) for i, n in enumerate(self.names)})
 
     def _moved(self, i: int, value: Any, year: jax.Array) -> jax.Array:
         rate, limit = jnp.float32(self.rate[i]), jnp.float32(self.limit[i])
-        moved = value + rate * year
+        moved = value + rate * (year + 1)
         return jnp.where(rate < 0, jnp.maximum(moved, limit), jnp.minimum(moved, limit))
 
 

@@ -14,7 +14,7 @@ from harvestgym.core.checks import check_arguments
 from harvestgym.core.errors import ConfigError
 
 from .growth import GrowthLaw
-from .model import FishingModel, FishingParams, FishingState
+from .model import FishingModel, FishingParams, FishingState, copy_fields
 
 FleetCount = Annotated[int, Field(ge=1, le=10_000)]
 
@@ -45,12 +45,9 @@ class CommonsModel(FishingModel):
         own = {"reward": self.worth(state, params), "catch": state.catch}
         return super().info(state, params) | {"own": own}
 
-    def harvest(
-        self, law: GrowthLaw, stock: jax.Array, action: Any, keep: jax.Array | None, params: FishingParams
-    ) -> tuple[jax.Array, jax.Array, jax.Array]:
-        quotas = self.quota(law, stock, action, keep, params)
+    def harvest(self, law: GrowthLaw, stock: jax.Array, quota: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
         there = law.available(stock)[0]
-        catch = quotas * jnp.minimum(1.0, there / jnp.maximum(quotas.sum(), 1e-12))
+        catch = quota * jnp.minimum(1.0, there / jnp.maximum(quota.sum(), 1e-12))
         total = jnp.minimum(catch.sum(), there)
         return law.harvest(stock, total[None]), catch, catch / jnp.maximum(there, 1e-12)
 
@@ -58,6 +55,8 @@ class CommonsModel(FishingModel):
 @check_arguments
 def share_stock(env: FishingModel, fleets: FleetCount = 2) -> CommonsModel:
     """Share the fishery `env` between several fleets; ConfigError unless it has one stock and one target."""
+    if env.problem != "harvest":
+        raise ConfigError(f"fleets: expected a fishery with a harvest, got problem {env.problem!r}")
     if env.units.targets != 1 or env.params.law.stocks != 1:
         raise ConfigError(f"fleets: expected a fishery with one stock, got {env.params.law.stocks} stocks")
-    return CommonsModel(env.params, replace(env.units, targets=fleets), env.order, env.shows_year)
+    return CommonsModel(**copy_fields(env, units=replace(env.units, targets=fleets)))

@@ -14,7 +14,7 @@ from pydantic import Field
 
 from harvestgym.core.checks import check_data, make_plain
 from harvestgym.core.config import Exact, Hard, History, build_params, merge, read_extended, validate
-from harvestgym.core.errors import ConfigError, check_keywords, check_name
+from harvestgym.core.errors import ConfigError, check_keywords, check_name, locate_errors
 from harvestgym.core.loading import load_object
 from harvestgym.core.pytree import Meta, iterate_metas
 from harvestgym.core.tuning.rule_family import TunedRule, read_tuned
@@ -23,7 +23,7 @@ from harvestgym.fishing.analysis.reference_points import find_reference_point
 from . import growth, noise, structured_growth
 from .conservation import ConservationParams, DriverModel, RecoveryModel
 from .growth import MAX_BIOMASS, MAX_STEEPNESS, GrowthLaw, May, OneOf
-from .model import MAX_YEARS, FishingModel, FishingParams, YearOrder
+from .model import MAX_CORRELATION, MAX_YEARS, FishingModel, FishingParams, ProblemKind, YearOrder, check_start
 from .noise import MAX_SIGMA, Noise
 from .parameter_drift import AnyLaw, Drift, Spread
 from .structured_growth import Patches
@@ -43,13 +43,31 @@ def _name_classes(base: type, *modules: Any) -> dict[str, Any]:
 GROWTH_LAWS: dict[str, type[GrowthLaw]] = _name_classes(GrowthLaw, growth, structured_growth)
 NOISES: dict[str, type[Noise]] = {"none": Noise} | _name_classes(Noise, noise)
 
+NO_NOISE = {"kind": "none"}
+
 NOISY = ("noise", "survey_error", "quota_error")
 """Entries that define a noise."""
 
 LOW_SHARE = 0.2
 """A stock below this fraction of its capacity counts as low."""
 
-ProblemKind = Literal["harvest", "recovery", "driver"]
+Stock = Annotated[float, Field(ge=0, le=MAX_BIOMASS)]
+Start = Stock | tuple[Stock, Stock]
+"""A stock, or two between which each episode draws its start."""
+
+ONLY_HARVEST = ("price", "cost", "quota_error", "order", "control", "assessment_interval", "catch_constraint")
+ONLY_CONSERVATION = ("benefit", "satiation", "exponent", "loss")
+USERS: dict[str, tuple[ProblemKind, ...]] = {
+    **dict.fromkeys(ONLY_HARVEST, ("harvest",)),
+    **dict.fromkeys(ONLY_CONSERVATION, ("recovery", "driver")),
+    **dict.fromkeys(("vary", "drift"), ("harvest", "recovery")),
+    **dict.fromkeys(("effect", "rise", "shows_driver"), ("driver",)),
+}
+"""The problems in which an entry has an effect; all, for other entries."""
+
+MODELS: dict[ProblemKind, type[FishingModel]] = {
+    model.problem: model for model in (FishingModel, RecoveryModel, DriverModel)
+}
 
 
 class DriftEntry(Exact):
@@ -67,12 +85,12 @@ class FishingSpec(Exact):
     history: History = {}
     problem: ProblemKind = "harvest"
     law: dict[str, Any]
-    noise: dict[str, Any] = {"kind": "none"}
-    survey_error: dict[str, Any] = {"kind": "none"}
-    quota_error: dict[str, Any] = {"kind": "none"}
+    noise: dict[str, Any] = NO_NOISE
+    survey_error: dict[str, Any] = NO_NOISE
+    quota_error: dict[str, Any] = NO_NOISE
     drift: dict[str, DriftEntry] = {}
     vary: dict[str, Annotated[float, Field(ge=0, le=MAX_SIGMA)]] | Literal["law"] = {}
-    start: float = Field(0.75, ge=0, le=MAX_BIOMASS)
+    start: Start = 0.75
     bound: float | None = Field(None, gt=0, le=2 * MAX_BIOMASS)
     Tmax: int = Field(100, ge=1, le=MAX_YEARS)
     order: YearOrder = "harvest first"
@@ -83,6 +101,9 @@ class FishingSpec(Exact):
     cost: float = Field(0.0, ge=0, le=MAX_BIOMASS)
     discount: float = Field(0.99, ge=0, le=1)
     collapse: float = Field(0.0, ge=0, le=MAX_BIOMASS)
+    correlation: float = Field(0.0, ge=0, le=MAX_CORRELATION)
+    assessment_interval: int = Field(1, ge=1, le=MAX_YEARS)
+    catch_constraint: float | None = Field(None, gt=0, le=MAX_BIOMASS)
     shows_driver: bool = False
     shows_year: bool = False
     benefit: float = Field(1.0, ge=-MAX_BIOMASS, le=MAX_BIOMASS)
@@ -129,7 +150,8 @@ def _expand_short_name(data: Mapping[str, Any], name: str, value: Any) -> dict[s
         return {"noise": {"kind": "lognormal" if known == "none" else known, "sigma": value}}
     if name == "s0":  # the name in `FishingEnv` and the paper
         return {"start": value}
-    names = [field.name for field in dataclasses.fields(find_law(_read_kind(data, "law"), "law"))]
+    fields = dataclasses.fields(find_law(_read_kind(data, "law"), "law"))
+    names = [field.metadata["meta"].keys[0] if "meta" in field.metadata else field.name for field in fields]
     check_keywords("make", [name], [*FishingSpec.model_fields, *names, "sigma"])
     return {"law": {name: value}}
 
@@ -147,17 +169,31 @@ def build_fishery(spec: FishingSpec, where: str, **parts: Any) -> FishingModel:
     """
     law = parts.get("law") or build_law(spec.law, f"{where} > law")
     check_law(law, f"{where} > law")
-    if spec.problem == "driver" and not isinstance(law, May):
-        raise ConfigError(f"{where}: problem 'driver': expected law 'may', got {spec.law.get('kind')!r}")
+    _check_entries(spec, law, where)
     bound = 2 * float(law.capacity) if spec.bound is None else spec.bound
     units = Units(
         bound, law.targets, law.seen + spec.shows_driver + spec.shows_year, spec.scale, spec.control, spec.levels
     )
     params = _build_params(spec, law, where, parts)
-    given = params, units, spec.order, spec.shows_year
-    if spec.problem == "driver":
-        return DriverModel(*given, shows_driver=spec.shows_driver, expert=spec.expert)
-    return (FishingModel if spec.problem == "harvest" else RecoveryModel)(*given, expert=spec.expert)
+    names = ("order", "shows_year", "assessment_interval", "catch_constraint", "expert")
+    given: dict[str, Any] = {name: getattr(spec, name) for name in names}
+    given |= {"shows_driver": spec.shows_driver} if spec.problem == "driver" else {}
+    return MODELS[spec.problem](params, units, **given)
+
+
+def _check_entries(spec: FishingSpec, law: GrowthLaw, where: str) -> None:
+    """Raise ConfigError for an entry that has no effect on the problem, or for a law that does not fit it."""
+    for name in [name for name in USERS if name in spec.model_fields_set]:
+        users, value = USERS[name], getattr(spec, name)
+        if spec.problem not in users and value and value != NO_NOISE:
+            hint = " or ".join(f"problem: {user}" for user in users)
+            raise ConfigError(f"{where} > {name}: expected none, as it has no effect on problem {spec.problem!r}, "
+                              f"got {value!r}; try {hint}")  # fmt: skip
+    if spec.problem == "driver" and not isinstance(law, May):
+        raise ConfigError(f"{where}: problem 'driver': expected law 'may', got {spec.law.get('kind')!r}")
+    if spec.problem == "recovery" and law.stocks != 1:
+        raise ConfigError(f"{where}: problem 'recovery': expected a law of one stock, got {law.stocks}")
+    check_start(law, spec.start, spec.collapse, f"{where} > start")
 
 
 def _build_params(spec: FishingSpec, law: GrowthLaw, where: str, parts: Mapping[str, Any]) -> FishingParams:
@@ -165,9 +201,18 @@ def _build_params(spec: FishingSpec, law: GrowthLaw, where: str, parts: Mapping[
     values: dict[str, Any] = {field.name: getattr(spec, field.name, None) for field in dataclasses.fields(cls)}
     values |= {name: _build_noise(values[name], f"{where} > {name}") for name in NOISY}
     values |= {"drift": _build_drift(spec.drift), "vary": _build_vary(spec.vary, law, where)}
-    values |= {"law": law, "horizon": spec.Tmax, "b_low": LOW_SHARE * float(law.capacity), **parts}
+    values |= {
+        "start": np.asarray(spec.start),
+        "law": law,
+        "horizon": spec.Tmax,
+        "b_low": LOW_SHARE * float(law.capacity),
+        **parts,
+    }
     if values["drift"] is not None:
         _check_drift(values["drift"], law, f"{where} > drift")
+    if spec.correlation and (not values["noise"].random or type(values["noise"]).draw is not Noise.draw):
+        raise ConfigError(f"{where} > correlation: expected a noise with normal draws, got "
+                          f"{type(values['noise']).__name__}; try noise: {{kind: lognormal}}")  # fmt: skip
     values["b_msy"] = find_reference_point(law).stock
     return jax.tree.map(_narrow, cls(**values))
 
@@ -182,7 +227,12 @@ def build_law(data: Any, where: str) -> GrowthLaw:
     entries = dict(data) if isinstance(data, Mapping) else {}
     cls = find_law(entries.pop("kind", None), where)
     if cls not in (OneOf, Patches):
-        return build_params(cls, entries, where)
+        fixed = {
+            name: entries.pop(name) for name, meta in iterate_metas(cls) if meta.kind == "static" and name in entries
+        }
+        law = build_params(cls, entries, where)
+        with locate_errors(f"{where} > "):
+            return dataclasses.replace(law, **fixed) if fixed else law
     if "law" in entries:
         entries["law"] = build_law(entries["law"], f"{where} > law")
     if isinstance(entries.get("laws"), list | tuple):

@@ -16,7 +16,7 @@ import harvestgym
 from harvestgym.core.errors import ConfigError
 from harvestgym.evaluate import splits
 from harvestgym.evaluate.run import evaluate_id, evaluate_together
-from tests.long_form import long
+from tests.long_form import long, some
 
 IDS = ("farm/bean-1x1-v1", "fishing/ricker-v0", "forager/flowers-v1")
 SITES = "harvestgym.farm.entities.weather.sites"
@@ -57,7 +57,7 @@ def write_farm(folder: Path, first: int, last: int) -> str:
     """Write a farm on a table whose rain, in tenths of a mm, counts the years from the first; return its path."""
     day, rows = datetime.date(first, 1, 1), ["Date,Tmin,Tmax,T,RH,U,Rain"]
     while day.year <= last:
-        rows.append(f"{day},10,20,15,60,2,{(day.year - first) / 10:g}")
+        rows.append(f"{day},{10 - day.day % 3},20,15,60,2,{(day.year - first) / 10:g}")
         day += datetime.timedelta(1)
     (folder / "days.csv").write_text("\n".join(rows))
     (folder / "farm.yaml").write_text(FARM.format(table=folder / "days.csv"))
@@ -72,10 +72,49 @@ def test_the_middle_of_three_decades_is_held_out(tmp_path: Path) -> None:
     assert test == set(range(10, 20)) and train == {*range(10), *range(20, 32)}
 
 
-def test_a_table_of_fewer_than_thirty_years_is_not_split(tmp_path: Path) -> None:
-    path = write_farm(tmp_path, 1990, 2018)
-    assert splits.split(path, "test").overrides == {}
-    assert splits.select_decades(range(1990, 2019), [1]) == []
+def test_shorter_tables_are_split_by_thirds_and_single_years() -> None:
+    for years, test in ((range(2000, 2030), range(2010, 2020)), (range(2003, 2021), range(2009, 2015)),
+                        ([2001, 2004, 2009], [2004]), ([2012, 2013], [2013]), ([2012], [])):  # fmt: skip
+        assert splits.select_blocks(years, [1]) == [*test]
+        assert splits.select_blocks(years, [0, 2]) == [year for year in years if year not in test]
+
+
+def test_what_cannot_be_split_is_said(tmp_path: Path) -> None:
+    path = Path(write_farm(tmp_path, 1990, 1990))
+    farm = path.read_text()
+    undated = "\n".join(line.partition(",")[2] for line in (tmp_path / "days.csv").read_text().splitlines())
+    two = f"table: {tmp_path / 'days.csv'}, rain: mm"
+    path.write_text(farm.replace("extends: base, " + two, "extends: seattle_generated"))
+    assert splits.split(str(path), "train").overrides == {}, "generated days are different in every season"
+    path.write_text(farm.replace("extends: base, " + two, "extends: dry"))
+    assert splits.split(str(path), "train").overrides == {}, "a constant day is no record"
+    path.write_text(farm.replace("extends: base, " + two, "extends: seattle, years: [2013, 2015]"))
+    sides = [splits.split(str(path), name).overrides["entities"]["Field-0/Weather-0"] for name in ("train", "test")]
+    assert [side["years"] for side in sides] == [[2013], [2015]], "only years of the farm"
+    context = "context: {draws: {Field-0/Weather-0: [newark, new_york_jfk]}}\n"
+    (tmp_path / "undated.csv").write_text(undated)
+    for text, said in (
+        (farm, r"Field-0/Weather-0: expected two recorded years.*got \[1990\].*replay the same days; try"),
+        (farm.replace("days.csv", "undated.csv"), "with dates, to split, got none"),
+        (farm.replace("extends: base, " + two, "extends: dry") + context, "context > draws > Field-0"),
+    ):
+        path.write_text(text)
+        with pytest.warns(UserWarning, match=said):
+            assert splits.split(str(path), "test").overrides == {}
+
+
+def find_recorded_seasons(env: Any) -> set[bytes]:
+    """Return the years of days that a farm replays, each as one value."""
+    skies = [entity.sky for field in env.params.fields for entity in field.entities if hasattr(entity, "sky")]
+    tables = [np.asarray(sky.days) for sky in skies if hasattr(sky, "days")]
+    return {days[at : at + 365].tobytes() for days in tables for at in range(0, len(days), 365)}
+
+
+@pytest.mark.parametrize("id", some(harvestgym.ids("farm"), "corn-1x1-v2", "two-climates-v2"))
+def test_no_recorded_season_is_in_both_splits_of_a_farm(id: str) -> None:
+    train, test = (find_recorded_seasons(splits.make(id, name)) for name in ("train", "test"))
+    every = find_recorded_seasons(harvestgym.make(id))
+    assert not train & test and train | test == every and bool(train) == bool(test) == bool(every)
 
 
 def test_training_never_sees_a_site_of_a_test() -> None:

@@ -50,7 +50,6 @@ def test_every_file_is_registered() -> None:
 
 STEPPED = some(
     IDS,
-    "any-law-v0",
     "levels-v0",
     "patches-v0",
     "recovery-ricker-v1",
@@ -67,14 +66,14 @@ def test_contract_and_checker(id: str) -> None:
 
 
 @pytest.mark.torch
-@pytest.mark.parametrize("id", some(STEPPED, "levels-v0", "patches-v0", "driver-v1"))
+@pytest.mark.parametrize("id", some(STEPPED, "levels-v0", "patches-v0"))
 def test_stable_baselines3_checker_passes(id: str) -> None:
     checker = pytest.importorskip("stable_baselines3.common.env_checker")
     checker.check_env(gymnasium.make(id, Tmax=YEARS, render_mode="ansi").unwrapped, warn=True)
 
 
 @pytest.mark.parametrize("mode", ["rgb_array", "svg"])
-@pytest.mark.parametrize("id", ["fishing/driver-v1", "fishing/recovery-ricker-v1", "fishing/logistic-v0"])
+@pytest.mark.parametrize("id", ["fishing/recovery-ricker-v1", "fishing/logistic-v0"])
 def test_a_picture_is_drawn_before_the_first_step(id: str, mode: str) -> None:
     """The picture of the start, alone and in a vector environment, then that of a year."""
     env, envs = gymnasium.make(id, Tmax=4, render_mode=mode), harvestgym.make_vec(id, 2, render_mode=mode, Tmax=4)
@@ -88,12 +87,16 @@ def test_a_picture_is_drawn_before_the_first_step(id: str, mode: str) -> None:
     assert mode == "svg" or start.flags.writeable
 
 
-def test_the_drifting_fishery_starts_at_the_published_rate() -> None:
-    """Corresponding to fishing-v10, r is 0.793 in the first year."""
-    assert float(harvestgym.make("fishing/drifting-v1").params.law.r) == pytest.approx(0.793)
+@pytest.mark.parametrize(
+    ("id", "name", "first"), [("drifting-v1", "r", 0.793), ("three-species-drift-v1", "r_x", 0.995)]
+)
+def test_the_law_drifts_from_the_first_year(id: str, name: str, first: float) -> None:
+    """As in fishing-v10, whose growth rate changes before the first year's growth."""
+    env: Any = harvestgym.make(f"fishing/{id}")
+    assert float(getattr(env.law(env.reset(jax.random.key(0))[0], env.params), name)) == pytest.approx(first)
 
 
-@pytest.mark.parametrize("name", ["driver", "recovery-ricker"])
+@pytest.mark.parametrize("name", ["driver", "recovery-ricker", "three-species-drift"])
 def test_a_first_version_that_is_gone_is_answered_with_its_successor(name: str) -> None:
     """v0, in which doing nothing earned up to 69 % of the expert, is no id; its game is v1 with other arguments."""
     with pytest.raises(ConfigError, match=f"try 'fishing/{name}-v1'"):

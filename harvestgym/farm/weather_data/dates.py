@@ -12,7 +12,7 @@ import numpy as np
 from harvestgym.core.errors import ConfigError
 
 DATES = {"date", "time", "datetime", "timestamp", "day", "year-doy", "yrday"}
-PARTS = {"year": "year", "yr": "year", "month": "month", "mo": "month", "day": "day", "dy": "day", "doy": "doy"}
+DATE_PARTS = {"year": "year", "yr": "year", "month": "month", "mo": "month", "day": "day", "dy": "day", "doy": "doy"}
 """Names of columns, in small letters, with dates and with parts of dates."""
 
 CENTURY = 35
@@ -24,7 +24,7 @@ LONGEST_GAP = 36525
 
 def is_date(column: str) -> bool:
     """Return whether a column contains dates or parts of dates, by its name."""
-    return column.lower() in DATES | set(PARTS)
+    return column.lower() in DATES | set(DATE_PARTS)
 
 
 def is_leap_day(date: datetime.date) -> bool:
@@ -63,7 +63,7 @@ def _check_count(name: str, column: tuple[str, Sequence[Any]]) -> None:
 
 def _join_parts(name: str, cells: Mapping[str, Sequence[Any]]) -> Iterator[str]:
     """Yield a text such as 2012-02-28 or 2012-059 for each row."""
-    parts = {PARTS.get(column.lower(), "date"): [str(cell).strip() for cell in of] for column, of in cells.items()}
+    parts = {DATE_PARTS.get(column.lower(), "date"): [str(cell).strip() for cell in of] for column, of in cells.items()}
     if len(cells) == 1:
         return iter(next(iter(parts.values())))
     if {"year", "doy"} == set(parts):

@@ -20,7 +20,7 @@ def derive_quantities(found: Mapping[str, np.ndarray]) -> tuple[np.ndarray, ...]
     """
     of = dict.fromkeys(QUANTITIES, np.full_like(found["Tmin"], np.nan)) | dict(found)
     low, high, humidity = of["Tmin"], of["Tmax"], of["RH"]
-    pressures = (compute_humidity(each, low, high) for each in (vapour_pressure(of["Tdew"]), of["VAP"]))
+    pressures = (compute_humidity(each, low, high) for each in (saturation_pressure(of["Tdew"]), of["VAP"]))
     for other in ((of["RHmax"] + of["RHmin"]) / 2, *pressures):
         humidity = np.where(np.isnan(humidity), other, humidity)
     return low, high, np.where(np.isnan(of["T"]), (low + high) / 2, of["T"]), humidity, of["U"], of["Rain"]
@@ -28,16 +28,16 @@ def derive_quantities(found: Mapping[str, np.ndarray]) -> tuple[np.ndarray, ...]
 
 def compute_humidity(pressure: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
     """Return the relative humidity, in %, of air with this vapour pressure, in kPa, on a day with these extremes."""
-    return np.minimum(200 * pressure / (vapour_pressure(low) + vapour_pressure(high)), 100)
+    return np.minimum(200 * pressure / (saturation_pressure(low) + saturation_pressure(high)), 100)
 
 
-def vapour_pressure(temperature: np.ndarray) -> np.ndarray:
+def saturation_pressure(temperature: np.ndarray) -> np.ndarray:
     """Return the saturation vapour pressure, in kPa (FAO-56 eq. 11)."""
     return 0.6108 * np.exp(17.27 * temperature / (temperature + 237.3))
 
 
 def fill_days(days: np.ndarray, start: int) -> np.ndarray:
-    """Fill the missing values of (6, n) days, the first of which is day `start` of a year.
+    """Fill the missing values of (6, n) days, the first one being day `start` of a year.
 
     Temperatures are interpolated. A day without a value of rain is dry. Humidity is estimated with Tmin as the dew
     point (eq. 48). Wind is the mean of the month, or `USUAL_WIND` without a record.
@@ -46,7 +46,7 @@ def fill_days(days: np.ndarray, start: int) -> np.ndarray:
     both = np.isnan(low) | np.isnan(high)
     low, high = (_interpolate(np.where(both, np.nan, values)) for values in (low, high))
     mean = np.where(np.isnan(mean) | both, (low + high) / 2, mean)
-    humidity = np.where(np.isnan(humidity), compute_humidity(vapour_pressure(low), low, high), humidity)
+    humidity = np.where(np.isnan(humidity), compute_humidity(saturation_pressure(low), low, high), humidity)
     month = (start - 1 + np.arange(len(rain))) % 365 * 12 // 365
     means = [of[~np.isnan(of)] for of in (wind[month == m] for m in range(12))]
     usual = np.array([of.mean() if len(of) else USUAL_WIND for of in means])[month]

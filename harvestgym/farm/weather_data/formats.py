@@ -20,7 +20,7 @@ from harvestgym.core.yaml_io import read_text
 
 from .units import KNOWN, QUANTITIES
 
-Cells = dict[str, Sequence[Any]]
+CellColumns = Mapping[str, Sequence[Any]]
 
 
 class Sheet(NamedTuple):
@@ -34,13 +34,13 @@ class Sheet(NamedTuple):
     """
 
     format: str
-    cells: Cells
+    cells: CellColumns
     columns: Mapping[str, str]
     missing: float = np.nan
     altitude: float = np.nan
 
 
-def _split_table(name: str, text: str) -> Cells:
+def _split_table(name: str, text: str) -> CellColumns:
     """Split a table with column names in its first line, separated by commas or blanks."""
     lines = [line for line in text.splitlines() if line.strip() and line[0] not in "!*"]
     try:
@@ -63,8 +63,11 @@ def check_names(name: str, header: Sequence[str]) -> None:
         raise ConfigError(f"{name}: expected column {twice!r} once, got it twice; try keeping one")
 
 
-def _split_station(name: str, text: str) -> Cells:
-    """Split a GHCN-Daily file into a column per element; values that failed a quality check are left out."""
+def _split_station(name: str, text: str) -> CellColumns:
+    """Split a GHCN-Daily file into a column per element.
+
+    Values that failed a quality check are left out, and extremes of temperature that are in the wrong order.
+    """
     read = _read_daily if re.match(r"[^,\n]*,", text) else _read_monthly
     found: dict[str, dict[str, float]] = {}
     for number, line in enumerate(text.splitlines(), 1):
@@ -74,6 +77,9 @@ def _split_station(name: str, text: str) -> Cells:
         except ValueError:
             raise ConfigError(f"{name}: line {number}: expected a line of GHCN-Daily, got {line[:30]!r}; try the file "
                               "as NOAA has it") from None  # fmt: skip
+    low, high = found.get("TMIN", {}), found.get("TMAX", {})
+    for date in [date for date in low if low[date] > high.get(date, np.inf)]:  # one of them is wrong
+        del low[date], high[date]
     dates = sorted(set().union(*(found.get(element, {}) for element in ("TMIN", "TMAX", "PRCP"))))
     return {"DATE": dates} | {e: [of_date.get(date, "") for date in dates] for e, of_date in found.items()}
 
@@ -175,13 +181,14 @@ def _join_json(name: str, text: str) -> str:
         csv.writer(out, lineterminator="\n").writerows([names, *rows])
         return above + out.getvalue()
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
-        raise ConfigError(f"{name}: expected daily values of NASA POWER or Open-Meteo in JSON, got {error!r}") from None
+        expected = f"{name}: expected daily values of NASA POWER or Open-Meteo in JSON, got another layout ({error})"
+        raise ConfigError(f"{expected}; try the file as it was downloaded") from None
 
 
 def _read_frame(frame: Any, name: str) -> Sheet:
     header = [str(c) for c in frame.columns]
     check_names(name, header)
-    cells: Cells = {column: list(frame[c]) for column, c in zip(header, frame.columns, strict=True)}
+    cells: dict[str, Sequence[Any]] = {column: list(frame[c]) for column, c in zip(header, frame.columns, strict=True)}
     if hasattr(getattr(frame, "index", None), "dayofyear"):
         cells = {"Date": list(frame.index)} | cells
     return Sheet("", cells, OWN)

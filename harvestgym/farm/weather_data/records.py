@@ -8,22 +8,22 @@ from typing import NamedTuple
 from harvestgym.core.errors import ConfigError, check_extras, check_name
 from harvestgym.core.yaml_io import read_file
 
-FILE = Path(__file__).with_name("records.yaml")
+RECORDS_FILE = Path(__file__).with_name("records.yaml")
 
 
-class Record(NamedTuple):
-    """A record in `records.yaml`; `settings` are those of a Weather set that uses the file."""
+class PublicRecord(NamedTuple):
+    """A record in `records.yaml`; `settings` are those of a Weather set that uses the file, if a farm can use it."""
 
     path: str
     sha256: str
     about: str
     licence: str
-    settings: str
+    settings: str = ""
 
 
-def list_records() -> dict[str, Record]:
+def list_records() -> dict[str, PublicRecord]:
     """List the known records by name."""
-    return {name: Record(**of) for name, of in read_file(FILE)["records"].items()}
+    return {name: PublicRecord(**of) for name, of in read_file(RECORDS_FILE)["records"].items()}
 
 
 def download_record(name: str, folder: Path, base_url: str = "") -> Path:
@@ -35,7 +35,7 @@ def download_record(name: str, folder: Path, base_url: str = "") -> Path:
     check_extras("weather record", download="pooch")
     import pooch
 
-    record, url = list_records()[name], base_url or read_file(FILE)["url"]
+    record, url = list_records()[name], base_url or read_file(RECORDS_FILE)["url"]
     file = folder / f"{name}{Path(record.path).suffix}"
     if file.exists():
         raise ConfigError(f"{file}: expected a new file, got an existing one; try another folder")

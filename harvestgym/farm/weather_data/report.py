@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,11 +9,12 @@ import numpy as np
 
 from harvestgym.core.view.scene import Chart, Line
 from harvestgym.core.view.tables import Table
+from harvestgym.render.figure import draw_figure
 
 from .table import YEAR, WeatherTable
 from .units import COLUMNS
 
-COLOURS = ("#3b76b0", "#c44e4e", "#8c6bb1", "#5b8f6b", "#8a8a8a", "#2f5d8a")
+CHART_COLOURS = ("#3b76b0", "#c44e4e", "#8c6bb1", "#5b8f6b", "#8a8a8a", "#2f5d8a")
 
 
 def summarise_record(table: WeatherTable) -> Table:
@@ -32,7 +32,7 @@ def summarise_record(table: WeatherTable) -> Table:
                  ("column", "unit", "missing days", "lowest", "mean", "highest"), rows)  # fmt: skip
 
 
-def list_notes(table: WeatherTable) -> Iterator[str]:
+def list_findings(table: WeatherTable) -> Iterator[str]:
     """Yield what was read from which column, what was not used, and the gaps."""
     yield f"read: {', '.join(f'{meaning} from {column}' for column, meaning in table.origins.items())}"
     if table.unused:
@@ -42,19 +42,9 @@ def list_notes(table: WeatherTable) -> Iterator[str]:
     yield from (f"gap: {gap}" for gap in table.describe_gaps(10))
 
 
-def make_charts(table: WeatherTable) -> Iterator[Chart]:
-    """Yield a chart of each column over the dates, or over the rows, with gaps where values are missing."""
+def draw_record(table: WeatherTable, path: Path) -> None:
+    """Draw each column over the dates, or over the rows, with gaps where values are missing; needs the extra `plot`."""
     dates = np.array([table.find_date(row) or row for row in range(len(table))])
-    for column, values, colour in zip(COLUMNS, table.days, COLOURS, strict=True):
-        line = Line("", values, colour, x=dates)
-        yield Chart(column.name, column.unit, 0, (line,), {}, across="date" if table.start_year else "row")
-
-
-def write_table(table: WeatherTable, path: Path) -> None:
-    """Write a table as a CSV file with our columns, and dates if it has them."""
-    with path.open("w", newline="", encoding="utf-8") as file:
-        rows = csv.writer(file, lineterminator="\n")
-        rows.writerow([*["Date"][: table.start_year is not None], *(column.name for column in COLUMNS)])
-        for i, day in enumerate(zip(*table.days, strict=True)):
-            date = table.find_date(i)
-            rows.writerow([*([date] if date else []), *(f"{round(float(v), 2) + 0.0:g}" for v in day)])
+    charts = [Chart(column.name, column.unit, 0, (Line("", values, colour, x=dates),), {})
+              for column, values, colour in zip(COLUMNS, table.days, CHART_COLOURS, strict=True)]  # fmt: skip
+    draw_figure(charts, "date" if table.start_year else "row", 1, table.name).savefig(path, dpi=110)

@@ -194,7 +194,8 @@ def read_record(
 
 def constant_table(name: str, day: Mapping[str, float]) -> WeatherTable:
     """Return a one-year table in which every day has the values in `day`, by column."""
-    return _check_sheet(name, Sheet("", {column: [value] * YEAR for column, value in day.items()}, OWN), OWN, "mm")
+    stated = {column: OWN[column] for column in day if column in OWN}
+    return _check_sheet(name, Sheet("", {column: [value] * YEAR for column, value in day.items()}, OWN), stated, "mm")
 
 
 def _check_sheet(name: str, sheet: Sheet, columns: Mapping[str, str], rain: RainOption) -> WeatherTable:
@@ -217,7 +218,7 @@ def _check_sheet(name: str, sheet: Sheet, columns: Mapping[str, str], rain: Rain
 
 def _choose_columns(name: str, sheet: Sheet, columns: Mapping[str, str]) -> tuple[list[str], dict[str, Meaning]]:
     """Return the columns with dates, and the meanings of the columns to read; ConfigError for an unknown column."""
-    for column in set(columns) - set(OWN):
+    for column in columns:
         check_name("column", column, sheet.cells, f"{name}: columns")
     dated: list[str] = []
     meanings: dict[str, Meaning] = {}

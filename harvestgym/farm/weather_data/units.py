@@ -43,9 +43,9 @@ OTHERS = (
 QUANTITIES = {column.name: column for column in (*COLUMNS, *OTHERS)}
 """All quantities that are read: the columns, and those from which T and RH are computed."""
 
-FILE = Path(__file__).with_name("formats.yaml")
-KNOWN: Mapping[str, Any] = read_file(FILE)
-UNITS: Mapping[str, Mapping[str, Sequence[float]]] = KNOWN["units"]
+FORMATS_FILE = Path(__file__).with_name("formats.yaml")
+KNOWN: Mapping[str, Any] = read_file(FORMATS_FILE)
+CONVERSIONS: Mapping[str, Mapping[str, Sequence[float]]] = KNOWN["units"]
 """Factor and offset of each unit, by the unit of the quantity."""
 
 IGNORE = "ignore"
@@ -65,7 +65,7 @@ class Meaning(NamedTuple):
 
     def convert(self, values: np.ndarray) -> np.ndarray:
         """Convert to the unit of the quantity, and wind to a height of 2 m."""
-        factor, offset = UNITS[self.quantity.unit][self.unit]
+        factor, offset = CONVERSIONS[self.quantity.unit][self.unit]
         return (values * factor + offset) * (1 if self.height == 2 else wind_at_2m(1.0, self.height))
 
 
@@ -77,9 +77,11 @@ def parse_meaning(text: str, where: str, unit: str = "") -> Meaning:
     stated = MEANING.fullmatch(f"{found[1]} {unit}".strip()) or found
     quantity, unit = QUANTITIES[found[1]], stated[2] or found[2]
     unit, height = KNOWN["spellings"].get(unit, unit) or quantity.unit, float(stated[3] or found[3] or 2)
-    check_name(f"unit of {quantity.name}", unit, UNITS[quantity.unit], where)
-    if not 0.5 <= height <= 200:
-        raise ConfigError(f"{where}: expected a wind between 0.5 and 200 m above the ground, got {text!r}")
+    check_name(f"unit of {quantity.name}", unit, CONVERSIONS[quantity.unit], where)
+    if not 0.5 <= height <= 200 or (height != 2 and quantity.name != "U"):
+        raise ConfigError(
+            f"{where}: expected a height for U only, from 0.5 to 200 m, got {text!r}; try 'U m/s at 10 m'"
+        )
     return Meaning(quantity, unit, height)
 
 

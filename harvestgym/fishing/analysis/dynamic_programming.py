@@ -43,6 +43,9 @@ GRID_POINTS = 401
 ENDLESS_DISCOUNT = 0.999
 """Largest discount factor for an infinite horizon; at 1, the return would not be finite."""
 
+STARTS = 101
+"""Number of stocks over which the value of a range of starts is averaged."""
+
 YEARS_AHEAD = 400
 """Number of years that `solve_ahead` adds after the horizon; with a discount of 0.99, later years contribute 2 %."""
 
@@ -135,6 +138,10 @@ def find_obstacle(env: FishingModel, params: FishingParams) -> str | None:
         return f"one stock, got {params.law.stocks}"
     if params.vary is not None:
         return f"one law for all episodes, got one drawn for each ({type(params.vary).__name__})"
+    if float(params.correlation):
+        return f"growth noise without correlation, got {float(params.correlation):g}"
+    if env.assessment_interval > 1 or env.catch_constraint is not None:
+        return f"a free quota each year, got an interval of {env.assessment_interval}, limit {env.catch_constraint}"
     return None
 
 
@@ -162,7 +169,13 @@ def find_optimum(env: FishingModel) -> Solution | None:
 def best_return(env: FishingModel) -> float | None:
     """Return the expected discounted return of the optimum; None if it cannot be computed."""
     found = find_optimum(env)
-    return None if found is None else float(np.interp(float(env.params.start), found.grid, found.value[0]))
+    return None if found is None else _value_at_start(env.params, found.grid, found.value[0])
+
+
+def _value_at_start(params: FishingParams, grid: Any, value: Any) -> float:
+    """Return the value of the stock at the start, or its mean over a range of starts."""
+    low, high = np.broadcast_to(np.asarray(params.start), 2)
+    return float(np.mean(np.interp(np.linspace(low, high, STARTS), grid, value)))
 
 
 @cache_by_params
@@ -176,7 +189,7 @@ def stationary_return(env: FishingModel) -> float | None:
         return None
     grid = jnp.float32(env.units.bound) * jnp.linspace(0.0, 1.0, GRID_POINTS, dtype=jnp.float32)
     value = _value_stationary(env, params, grid, jnp.float32(params.discount), int(params.horizon))
-    return float(np.interp(float(params.start), grid, value))
+    return _value_at_start(params, grid, value)
 
 
 @partial(jax.jit, static_argnums=(0, 4))

@@ -8,6 +8,7 @@ from harvestgym.core.pytree import iterate_metas
 from harvestgym.core.view.tables import Table, describe_range, make_fields_table
 from harvestgym.fishing.model import EpisodeTally, FishingModel, FishingState
 from harvestgym.fishing.noise import Noise
+from harvestgym.fishing.spec import USERS
 
 from .levels import join_numbers
 
@@ -52,6 +53,7 @@ def _parameters(env: FishingModel) -> Table:
         for prefix, part in parts.items()
         if part is not None
         for name, meta in iterate_metas(part)
+        if env.problem in USERS.get(meta.keys[0], (env.problem,))
     ]
     return Table("Parameters", ("name", "value", "range", "meaning"), rows, ("parameters",))
 

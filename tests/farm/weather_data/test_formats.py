@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import datetime
 import gzip
+import hashlib
 import json
 import random
+import re
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +16,9 @@ import pytest
 from harvestgym.core.errors import ConfigError
 from harvestgym.farm.entities.weather import Weather
 from harvestgym.farm.weather_data.formats import FORMATS
+from harvestgym.farm.weather_data.records import list_records
 from harvestgym.farm.weather_data.table import fill_record, read_record, read_table
+from harvestgym.farm.weather_data.units import COLUMNS
 from tests.load_script import ROOT
 from tests.long_form import ALL
 
@@ -34,6 +38,17 @@ def write(folder: Path, text: str, name: str = "days.txt") -> Path:
 
 def test_every_format_has_a_writer() -> None:
     assert {name.partition(" JSON")[0].partition(" by")[0] for name in files.WRITERS} == {"", *FORMATS}
+
+
+def test_the_page_lists_formats_and_columns_with_their_units() -> None:
+    page = (ROOT / "docs" / "weather.md").read_text(encoding="utf-8")
+    for name, format in FORMATS.items():
+        (row,) = re.findall(rf"^\| {re.escape(name)} .*$", page, re.MULTILINE)
+        if name not in ("Open-Meteo", "Farm-Gym"):  # their columns have long names
+            assert set(re.findall(r"`([A-Z]\w+)`", row)) - {"WNDHT"} == set(format.columns), name
+    rows = dict(re.findall(r"^\| `(Tmin|T|RH|U|Rain)`.*\| ([^|]+) \|$", page, re.MULTILINE))
+    units = {column.name: column.unit.replace("degC", "°C") for column in COLUMNS if column.name != "Tmax"}
+    assert rows == units
 
 
 @pytest.mark.parametrize("name", files.WRITERS)
@@ -78,6 +93,8 @@ def test_codes_and_flags_of_missing_values(tmp_path: Path) -> None:
     wrong = datetime.date(2019, 3, 4)
     ghcn = files.write_ghcn(DAYS, lambda day, name, v: (v, "X" if (day, name) == (wrong, "TMAX") else " "))
     assert read_record(write(tmp_path, ghcn)).describe_gaps() == ["no Tmax, T on 1 of 730 days (2019-03-04)"]
+    ghcn = files.write_ghcn(DAYS, lambda day, name, v: (990 if (day, name) == (wrong, "TMIN") else v, " "))
+    assert read_record(write(tmp_path, ghcn)).describe_gaps() == ["no Tmin, Tmax, T on 1 of 730 days (2019-03-04)"]
     low, high = fill_record(read_record(write(tmp_path, ghcn)), 1).days[:2]
     assert high[62] == pytest.approx((high[61] + high[63]) / 2) and low[62] <= high[62]
 
@@ -108,7 +125,8 @@ def test_a_farm_takes_the_altitude_the_columns_and_the_gaps_of_a_file(tmp_path: 
     assert float(weather.station) == pytest.approx(123.45) and weather.sky.days.shape == (365, 6)
     assert float(weather.sky.days[0, 4]) == pytest.approx(DAYS[0].wind * files.TO_2_M, rel=1e-4)
     for extra, said in (({}, "try fill=10"), ({"fill": -1}, "fill"), ({"columns": {"WINDS": "U"}}, "try 'WIND'"),
-                        ({"columns": {"WIND": "U kmh at 99999 m"}}, "between 0.5 and 200 m")):  # fmt: skip
+                        ({"columns": {"WIND": "U kmh at 99999 m"}}, "from 0.5 to 200 m"),
+        ({"columns": {"TMIN": "Tmin at 3 m"}}, "expected a height for U only")):  # fmt: skip
         with pytest.raises(ConfigError, match=said):
             Weather.named(base | extra)
     with pytest.raises(ConfigError, match="expected a `table`, or a `site` without `columns` and `fill`"):
@@ -122,6 +140,12 @@ def test_a_measured_record_of_eighteen_years() -> None:
     assert table.calendar_years == list(range(2003, 2021)) and table.altitude == 361
     first = [float(values[0]) for values in table.days]
     assert first == pytest.approx([-0.5, 17.5, 8.5, (95.4 + 24.9) / 2, 1.0 * 0.921, 0.0], abs=2e-3)
+
+
+@measured
+def test_the_checksums_are_those_of_the_measured_files() -> None:
+    for name, record in list_records().items():
+        assert hashlib.sha256((SHARED / f"{name}.wth").read_bytes()).hexdigest() == record.sha256
 
 
 @measured
@@ -163,8 +187,28 @@ def test_what_is_wrong_is_named(text: str, said: str, tmp_path: Path) -> None:
     assert str(caught.value).startswith("days.txt") and said in str(caught.value)
 
 
+ODD = ("", "-99", "-999", "nan", "1e400", "inf", "9" * 30, "x", "\0", '"', "2019-02-30", "0", "٣", "-1", "(")
+
+
+def mutate_json(rng: random.Random, text: str) -> str:
+    """Replace or remove a part of a JSON text."""
+    whole = part = json.loads(text)
+    while True:
+        key = rng.choice(list(part) if isinstance(part, dict) else range(len(part)))
+        if not (isinstance(part[key], (dict, list)) and part[key] and rng.random() < 0.8):
+            break
+        part = part[key]
+    if rng.random() < 0.3:
+        del part[key]
+    else:
+        part[key] = rng.choice((*ODD, None, 0, -999, 1e300, [], {}, [1], {"a": 1}, True, [[]], "2019-01-05"))
+    return json.dumps(whole)
+
+
 def mutate(rng: random.Random, text: str) -> str:
     """Change a text as people and programs do: delete, repeat and swap lines and cells, change numbers, cut it off."""
+    if text.startswith("{") and rng.random() < 0.8:
+        return mutate_json(rng, text)
     lines = text.splitlines(keepends=True)
     for _ in range(rng.choice((1, 1, 2, 5))):
         i, j = rng.randrange(len(lines)), rng.randrange(len(lines))

@@ -24,6 +24,7 @@ from harvestgym.render.svg import to_svg
 from harvestgym.render.text import to_text
 from tests.fishing.recovery import make_recovery
 from tests.load_script import script
+from tests.long_form import long
 from tests.render.golden import differs
 from tests.render.test_canvas import overlaps
 
@@ -68,7 +69,7 @@ def test_a_golden_picture_would_show_a_lower_stock() -> None:
     assert differs("fishing-patches", scene(env, record, 12))
 
 
-IDS = ("logistic-random-v0", "patches-v0", "three-species-drift-v0", "walleye-v0", "driver-v1")
+IDS = ("logistic-random-v0", "patches-v0", "three-species-drift-v1", "walleye-v0", "driver-v1")
 
 
 @pytest.mark.parametrize("name", IDS)
@@ -123,6 +124,7 @@ def test_the_zones_are_those_of_fisheries_and_oceans_canada(share: float, zone: 
     assert f"{share:.2f} B_MSY: {zone} zone" in words_of(scene(env, record, 5))
 
 
+@long
 def test_tipping_points_and_folds_are_where_the_law_has_them() -> None:
     may, driver, hidden = (
         make("may-v0"),

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 from harvestgym.farm.entities.weather import evapotranspiration
 from harvestgym.farm.entities.weather.site import load_site
-from tests.load_script import script
+from harvestgym.farm.weather_data.units import wind_at_2m
 
-wind_at_2m = script("examples/ghcn_weather.py").wind_at_2m
 OBSERVED = ("seattle", "new_york_jfk", "new_york_lga", "newark")
 radiation = jax.jit(evapotranspiration.extraterrestrial_radiation)
 et0 = jax.jit(evapotranspiration.reference_evapotranspiration)

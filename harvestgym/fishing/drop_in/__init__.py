@@ -1,0 +1,50 @@
+"""Stand-ins for gym_fishing and gym_conservation: their names, arguments, defaults and tools, on this engine.
+
+Change `from gym_fishing.envs import FishingCtsEnv` to `from harvestgym.fishing.drop_in import FishingCtsEnv`, and
+`gym.make("fishing-v1", sigma=0.1)` to `drop_in.make("fishing-v1", sigma=0.1)`. The classes of gym_conservation are in
+`harvestgym.fishing.drop_in.conservation`. docs/fishing.md lists the differences.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from harvestgym.core.errors import check_name
+
+from . import conservation
+from .base import StandIn
+from .policies import BMSY, escapement, msy, user_action
+from .published import (
+    Allen,
+    BevertonHolt,
+    FishingCtsEnv,
+    FishingEnv,
+    FishingModelError,
+    FishingTippingEnv,
+    May,
+    ModelUncertainty,
+    Myers,
+    NonStationary,
+    Ricker,
+)
+
+__all__ = [
+    "BMSY", "Allen", "BevertonHolt", "FishingCtsEnv", "FishingEnv", "FishingModelError", "FishingTippingEnv", "May",
+    "ModelUncertainty", "Myers", "NonStationary", "Ricker", "conservation", "escapement", "make", "msy", "user_action",
+]  # fmt: skip
+
+IDS: dict[str, type[StandIn]] = {
+    "fishing-v0": FishingEnv, "fishing-v1": FishingCtsEnv, "fishing-v2": FishingTippingEnv,
+    "fishing-v4": FishingModelError, "fishing-v5": Allen, "fishing-v6": BevertonHolt, "fishing-v7": May,
+    "fishing-v8": Myers, "fishing-v9": Ricker, "fishing-v10": NonStationary, "fishing-v11": ModelUncertainty,
+    "conservation-v0": conservation.Ricker, "conservation-v2": conservation.May,
+    "conservation-v3": conservation.NonStationaryV3, "conservation-v5": conservation.NonStationaryV5,
+    "conservation-v6": conservation.NonStationaryV6,
+}  # fmt: skip
+"""The published ids and their classes."""
+
+
+def make(id: str, **arguments: Any) -> StandIn:
+    """Make the stand-in for a published id, with its published arguments."""
+    check_name("id", id, IDS, "drop_in.make")
+    return IDS[id](**arguments)

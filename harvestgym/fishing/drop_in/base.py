@@ -1,0 +1,205 @@
+"""The common part of the stand-ins: their arguments are attributes, and they have the published tools."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+
+from harvestgym.core.checks import make_plain
+from harvestgym.core.config import validate
+from harvestgym.core.errors import ConfigError, check_extras, check_keywords
+from harvestgym.fishing.conservation import RecoveryModel
+from harvestgym.fishing.env import FishingEnv
+from harvestgym.fishing.model import FishingModel
+from harvestgym.fishing.spec import FishingSpec, build_fishery
+
+Numbers = Mapping[str, Any]
+
+READINGS: dict[str, Callable[[Any], Any]] = {
+    "fish_population": lambda env: env._info.get("biomass", env.init_state),
+    "unscaled_state": lambda env: env._info.get("biomass", env.init_state),
+    "harvest": lambda env: env._info.get("catch", 0.0),
+    "unscaled_action": lambda env: env._info.get("quota", 0.0),
+    "years_passed": lambda env: env._info.get("year", 0),
+    "state": lambda env: env.get_state(env.init_state) if env._obs is None else env._obs,
+}
+"""Attributes that describe the year; they cannot be set."""
+
+
+class StandIn(FishingEnv):
+    """An environment with the published arguments, attributes and tools, on the dynamics of `FishingModel`.
+
+    An assignment to an argument (`env.init_state = 0.3`) rebuilds the environment and ends its episode; `reset` then
+    starts one. Readings such as `fish_population` cannot be set.
+
+    Attributes:
+        arguments: the arguments in their published order, with their defaults.
+        constants: published attributes that are not arguments.
+    """
+
+    changes = ("_shell", "_obs", "_reward", "_info")
+    arguments: ClassVar[dict[str, Any]] = {}
+    constants: ClassVar[dict[str, Any]] = {}
+    noise_kind: ClassVar[str] = "median-lognormal"
+
+    def __init__(self, *args: Any, **given: Any) -> None:
+        name = type(self).__name__
+        if len(args) > len(self.arguments):
+            raise TypeError(f"{name}() takes {len(self.arguments)} positional arguments, got {len(args)}")
+        given = dict(zip(self.arguments, args, strict=False)) | given
+        check_keywords(name, given, self.arguments)
+        self._build(self.arguments | given)
+
+    def entries(self, numbers: Numbers) -> dict[str, Any]:
+        """Return the entries of a fishery file for the arguments, at least its `law`."""
+        raise NotImplementedError
+
+    def make_model(self, numbers: Numbers) -> FishingModel:
+        """Make the model for the arguments."""
+        common = {
+            "noise": {"kind": self.noise_kind, "sigma": numbers["sigma"]},
+            "start": numbers["init_state"],
+            "bound": 2 * numbers["K"],
+            "Tmax": numbers["Tmax"],
+        }
+        name = type(self).__name__
+        return build_fishery(validate(FishingSpec, make_plain(common | self.entries(numbers)), name), name)
+
+    def _build(self, numbers: Numbers) -> None:
+        model = self.make_model({**numbers, **self.constants})
+        vars(self).pop("_shell", None)
+        vars(self).update(_numbers=dict(numbers), _obs=None, _reward=0.0, _info={})
+        self._set_up(model, None)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in READINGS and "_info" in vars(self):
+            return READINGS[name](self)
+        numbers = vars(self).get("_numbers", {}) | self.constants
+        if name in numbers:
+            return numbers[name]
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in READINGS:
+            raise ConfigError(f"{name}: expected no assignment, got {value!r}; try init_state = {value!r} and reset()")
+        if name in self.arguments:
+            self._build(self._numbers | {name: value})
+        else:
+            super().__setattr__(name, value)
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """The arguments by name, with the start as `x0` and a driver's present value."""
+        own = {name: value for name, value in self._numbers.items() if name not in ("init_state", "Tmax", "file")}
+        driver = {"a": self._info["driver"]} if "driver" in self._info else {}
+        return own | {"x0": self.init_state} | driver
+
+    def recipe(self) -> dict[str, Any]:
+        return self._numbers
+
+    @classmethod
+    def from_recipe(cls, **numbers: Any) -> StandIn:  # type: ignore[override]
+        """Make an environment from its arguments."""
+        return cls(**numbers)
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        obs, info = super().reset(seed=seed, options=options)
+        vars(self).update(_obs=obs, _reward=0.0, _info=info)
+        return obs, info
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """Fish for a year; a single number is also an action of a continuous space."""
+        shape = self.action_space.shape
+        shown = super().step(np.reshape(np.float32(action), shape) if shape and np.ndim(action) == 0 else action)
+        vars(self).update(_obs=shown[0], _reward=shown[1], _info=shown[4])
+        return shown
+
+    # -- units ----------------------------------------------------------------------------------------------------
+
+    def get_quota(self, action: Any) -> float:
+        """Convert an action to a quota, in biomass."""
+        return float(np.ravel(self.model.units.wanted(np.atleast_1d(np.float32(action))))[0])
+
+    def get_action(self, quota: Any) -> Any:
+        """Convert a quota to the nearest action: an array of one number, or an integer."""
+        action = np.asarray(self.model.units.action(np.float32(np.reshape(quota, (1,)))))
+        return action if action.ndim else min(int(action), int(self.action_space.n) - 1)  # type: ignore[attr-defined]
+
+    def get_fish_population(self, state: Any) -> float:
+        """Convert an observation to biomass."""
+        return float(np.ravel(self.model.units.survey(np.float32(state)))[0])
+
+    def get_state(self, fish_population: Any) -> np.ndarray:
+        """Convert biomass to an observation."""
+        return np.reshape(np.asarray(self.model.units.observation(np.float32(fish_population))), (1,))
+
+    get_unscaled_action, get_unscaled_state = get_quota, get_fish_population
+
+    # -- tools ----------------------------------------------------------------------------------------------------
+
+    def simulate(self, model: Any, reps: int = 1) -> Any:
+        """Run a model with `predict` for `reps` episodes; return a data frame with a row per year, from year 0 on.
+
+        Its columns are time, state (the biomass), action (the quota of the year before), reward and rep.
+        """
+        check_extras("simulate", data="pandas")
+        from pandas import DataFrame
+
+        rows: list[Any] = []
+        for rep in range(reps):
+            obs, done = self.reset()[0], False
+            while not done:
+                rows.append([self.years_passed, self.get_fish_population(obs), self.unscaled_action, self._reward, rep])
+                obs, _, terminated, truncated, _ = self.step(model.predict(obs)[0])
+                done = terminated or truncated
+            rows.append([self.years_passed, self.get_fish_population(obs), self.unscaled_action, self._reward, rep])
+        return DataFrame(rows, columns=["time", "state", "action", "reward", "rep"])
+
+    def policyfn(self, model: Any, reps: int = 1, n: int = 50) -> Any:
+        """Ask a model for its action at `n` observations; return a data frame of state, action and rep."""
+        check_extras("policyfn", data="pandas")
+        from pandas import DataFrame
+
+        seen = [np.float32([value]) for value in np.linspace(-1, 1, n)]
+        rows = [
+            [self.get_fish_population(obs), self.get_quota(model.predict(obs)[0]), rep]
+            for rep in range(reps)
+            for obs in seen
+        ]
+        return DataFrame(rows, columns=["state", "action", "rep"])
+
+    def plot(self, df: Any, output: str = "results.png") -> None:
+        """Draw the state, the action and the sum of rewards over time from `simulate`, a line per episode."""
+        totals = df.assign(reward=df.groupby("rep").reward.cumsum())
+        _draw_lines(totals, "time", ["state", "action", "reward"], output)
+
+    def plot_policy(self, df: Any, output: str = "results.png") -> None:
+        """Draw the result of `policyfn`: the stock left by each quota or, for conservation, the action."""
+        recovers = isinstance(self.model, RecoveryModel)
+        left = df.assign(escapement=df.state - df.action)
+        _draw_lines(left, "state", ["action" if recovers else "escapement"], output)
+
+    def render(self, mode: str = "human") -> list[Any]:
+        """Return year, state, action and reward, and append them to the CSV file `file`, if there is one."""
+        row = [self.years_passed, float(self.state[0]), self.unscaled_action, self._reward]
+        if self.file is not None:
+            with open(self.file, "a", newline="") as out:
+                csv.writer(out).writerow(row)
+        return row
+
+
+def _draw_lines(df: Any, across: str, columns: list[str], output: str) -> None:
+    check_extras("plot", plot="matplotlib")
+    from matplotlib.figure import Figure
+
+    figure = Figure(layout="constrained")
+    panels = figure.subplots(len(columns), 1, squeeze=False)[:, 0]
+    for panel, column in zip(panels, columns, strict=True):
+        for _, episode in df.groupby("rep"):
+            panel.plot(episode[across], episode[column], color="#0072b2", alpha=0.5)
+        panel.set_ylabel(column)
+    panels[-1].set_xlabel(across)
+    figure.savefig(output)
