@@ -19,7 +19,7 @@ def show_weather(
     file: Annotated[Path, typer.Argument(help="a weather file in any known format (docs/weather.md)")],
     column: Annotated[list[str], typer.Option(help="meaning of a column, such as wind='U km/h at 10 m'")] = [],  # noqa: B006
     rain: Annotated[str, typer.Option(help="rain in mm, occurrence (0/1), or auto")] = "auto",
-    fill: Annotated[int | None, typer.Option(min=0, max=365, help="estimate up to this many days a year")] = None,
+    fill: Annotated[int | None, typer.Option(help="estimate up to this many days a year")] = None,
     picture: Annotated[Path | None, typer.Option(help="picture to write, *.png; needs the extra `plot`")] = None,
 ) -> None:
     """Report the format, period, gaps and ranges of a weather file."""

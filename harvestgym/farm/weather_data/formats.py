@@ -75,8 +75,8 @@ def _split_station(name: str, text: str) -> CellColumns:
             for element, date, value in read(line):
                 found.setdefault(element, {})[str(date)] = value
         except ValueError:
-            raise ConfigError(f"{name}: line {number}: expected a line of GHCN-Daily, got {line[:30]!r}; try the file "
-                              "as NOAA has it") from None  # fmt: skip
+            got = f"expected a line of GHCN-Daily, got {line[:30]!r}"
+            raise ConfigError(f"{name}: line {number}: {got}; try the file as NOAA has it") from None
     low, high = found.get("TMIN", {}), found.get("TMAX", {})
     for date in [date for date in low if low[date] > high.get(date, np.inf)]:  # one of them is wrong
         del low[date], high[date]

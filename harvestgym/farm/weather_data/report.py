@@ -27,9 +27,9 @@ def summarise_record(table: WeatherTable) -> Table:
         rows.append((column.name, column.unit, str(len(values) - len(known)), *cells))
     period = f"{table.find_date(0)} to {table.find_date(len(table) - 1)}" if table.start_year else "no dates"
     title = f"{table.name}: {table.format or 'our columns'}, {period}, {len(table)} days without 29 February"
-    rain = f"{YEAR * np.nanmean(table.days.rain):.0f} mm of rain a year"
-    return Table(f"{title}, {rain}" if table.rain_kind == "mm" else title,
-                 ("column", "unit", "missing days", "lowest", "mean", "highest"), rows)  # fmt: skip
+    if table.rain_kind == "mm" and not np.isnan(table.days.rain).all():
+        title += f", {YEAR * np.nanmean(table.days.rain):.0f} mm of rain a year"
+    return Table(title, ("column", "unit", "missing days", "lowest", "mean", "highest"), rows)
 
 
 def list_findings(table: WeatherTable) -> Iterator[str]:
@@ -45,6 +45,6 @@ def list_findings(table: WeatherTable) -> Iterator[str]:
 def draw_record(table: WeatherTable, path: Path) -> None:
     """Draw each column over the dates, or over the rows, with gaps where values are missing; needs the extra `plot`."""
     dates = np.array([table.find_date(row) or row for row in range(len(table))])
-    charts = [Chart(column.name, column.unit, 0, (Line("", values, colour, x=dates),), {})
-              for column, values, colour in zip(COLUMNS, table.days, CHART_COLOURS, strict=True)]  # fmt: skip
+    lines = [Line("", values, colour, x=dates) for values, colour in zip(table.days, CHART_COLOURS, strict=True)]
+    charts = [Chart(of.name, of.unit, 0, (line,), {}) for of, line in zip(COLUMNS, lines, strict=True)]
     draw_figure(charts, "date" if table.start_year else "row", 1, table.name).savefig(path, dpi=110)

@@ -32,6 +32,8 @@ CODES = (-9999, -999, -99, 999, 9999)  # codes often used for missing values
 ROUNDING = 0.051  # degC by which a mean may lie outside [Tmin, Tmax], because tables are rounded to a tenth
 NEEDED = ("Tmin", "Tmax", "Rain")
 """The columns that every file has; the others can be computed or estimated."""
+MOST_FILLED = 100
+"""Most days of a year that may be estimated."""
 
 NO_COLUMNS: Mapping[str, str] = MappingProxyType({})
 
@@ -153,13 +155,15 @@ def read_table(
 
 def fill_record(record: WeatherTable, most: int) -> WeatherTable:
     """Return the longest run of calendar years that lack at most `most` days of each needed column, without gaps."""
+    if not 0 <= most <= MOST_FILLED:
+        raise ConfigError(f"fill: expected days a year from 0 to {MOST_FILLED}, got {most}")
     first, whole = (1 - record.start_day) % YEAR, record.calendar_years
     rows = np.stack(record.days)[:, first : first + YEAR * len(whole)]
     lacking = np.isnan(rows[[0, 1, 5]]).reshape(len(NEEDED), -1, YEAR).sum(axis=2).max(axis=0)
     years = longest_run([year for year, count in zip(whole, lacking, strict=True) if count <= most])
     if not years:
-        raise ConfigError(f"{record.name}: expected a calendar year that lacks at most {most} days of Tmin, Tmax and "
-                          f"of Rain each, got none; try a larger fill, or another station")  # fmt: skip
+        expected = f"expected a calendar year that lacks at most {most} days of Tmin, Tmax and of Rain each, got none"
+        raise ConfigError(f"{record.name}: {expected}; try a larger fill, or another station")
     chosen = record.of_years(years)
     return replace(chosen, days=Day(*map(_frozen, fill_days(np.stack(chosen.days).astype(float), 1))))
 
@@ -182,7 +186,7 @@ def read_record(
         rain: with "auto", a Rain column that contains only 0 and 1, with at least one 1, is taken as the paper's
             occurrence flag, and any other Rain column as mm/day; "mm" and "occurrence" set this explicitly.
         name: replaces the name of the file in messages.
-        columns: meanings of columns by name, such as `{"wind": "U km/h at 10 m", "Clouds": "ignore"}`.
+        columns: meanings of columns by name, such as `{"wind": "U km/h at 10 m", "Clouds": "ignore", "when": "Date"}`.
 
     Raises:
         ConfigError: names the file, row and column; rows are counted from 1, without the header.
@@ -225,7 +229,7 @@ def _choose_columns(name: str, sheet: Sheet, columns: Mapping[str, str]) -> tupl
     for column in sheet.cells:
         plain, unit = re.fullmatch(r"(.*?)\s*(?:[(\[](.*)[)\]])?", column, re.DOTALL).groups("")  # pyright: ignore
         text = columns.get(column, sheet.columns.get(plain))
-        if text is None and is_date(plain):
+        if text == "Date" or (text is None and is_date(plain)):
             dated.append(column)
         elif text is None and not sheet.format:
             hint = f"{nearest(plain, [*OWN, 'Date'])}, or columns={{{column!r}: 'ignore'}}"

@@ -47,6 +47,15 @@ def test_a_report_names_units_gaps_and_ranges(gappy: Path) -> None:
     assert "altitude of the station: 123.45 m" in said
 
 
+def test_a_file_without_any_value_of_a_column_is_reported(tmp_path: Path) -> None:
+    path = tmp_path / "days.WTH"
+    path.write_text("".join(line[:24] + " -99.0" + line[30:] if line[:2] in ("19", "20") else line
+                            for line in files.write_dssat(DAYS).splitlines(keepends=True)))  # fmt: skip
+    said = run_command("show", str(path))
+    assert "gap: no Rain on 730 of 730 days" in said and "of rain a year" not in said
+    assert "got none; try a larger fill" in run_command("show", str(path), "--fill", "100", code=2)
+
+
 def test_a_picture_is_drawn_and_gaps_are_filled(gappy: Path, tmp_path: Path) -> None:
     picture = tmp_path / "days.png"
     said = run_command("show", str(gappy), "--fill", "5", "--picture", str(picture))

@@ -75,6 +75,13 @@ def test_any_column_for_the_date(write, column, cell):
     assert (table.start_day, table.start_year) == (59, 2012) and str(table.find_date(1)) == "2012-03-01"
 
 
+def test_a_column_of_dates_may_have_any_name_if_it_is_stated(write):
+    path = write("2012-02-28,1,9,5,80,2,0.3", header="wann,Tmin,Tmax,T,RH,U,Rain")
+    assert read_table(path, columns={"wann": "Date"}).start_year == 2012
+    with pytest.raises(ConfigError, match="expected a known column, got 'wann'; try"):
+        read_table(path)
+
+
 def test_a_column_that_counts_the_days_is_no_date(write):
     rows = [f"{i},1,9,5,80,2,0.3" for i in (1, 2, 3)]
     assert read_table(write(*rows, header="day,Tmin,Tmax,T,RH,U,Rain")).start_year is None

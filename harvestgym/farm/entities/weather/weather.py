@@ -75,7 +75,7 @@ class WeatherOptions(Strict):
     years: list[StrictInt] | None = None
     rain: RainOption = "auto"
     columns: dict[str, str] = {}
-    fill: StrictInt | None = Field(default=None, ge=0, le=365)
+    fill: StrictInt | None = None
     generate: StrictBool = False
     station: float | None = Field(alias="station_altitude#m", default=None, ge=-430, le=8850)
     lookahead: StrictInt = Field(alias="forecast_lookahead#day", default=5, ge=1, le=30)
