@@ -76,7 +76,7 @@ def test_growth_noise_is_correlated_as_asked_and_has_the_same_spread() -> None:
 
 
 def test_no_correlation_is_the_noise_without_it_bit_for_bit() -> None:
-    """The noise is the draw itself, whatever last year's was."""
+    """The noise is the draw itself, independent of last year's."""
     env = make("logistic-v0")
     state, _ = env.reset(jax.random.key(0))
     replace = harvestgym.core.pytree.replace

@@ -36,7 +36,7 @@ CHOICES: dict[str, tuple[Any, ...]] = {
     "Tmax": (1, 2, 50), "discount": (0.0, 1.0), "correlation": (0.0, 0.6),
     "assessment_interval": (1, 3), "catch_constraint": (0.15, None),
 }  # fmt: skip
-"""Arguments, each of which is right in some fisheries."""
+"""Arguments, each right in some fisheries."""
 
 
 def draw_case(rng: random.Random) -> tuple[str, dict[str, Any]]:
