@@ -163,10 +163,10 @@ def main() -> None:
             played = {kind: row.get("days", row) for kind, row in rows[name].items() if isinstance(row, dict)}
             print(name, json.dumps(played), flush=True)
             jax.clear_caches()
-    result = {"days": DAYS, "episodes": EPISODES, "summary": summarise(rows), "farms": rows}
-    print(json.dumps(result["summary"], indent=1))
-    if given.out:
-        given.out.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+            result = {"days": DAYS, "episodes": EPISODES, "summary": summarise(rows), "farms": rows}
+            if given.out:
+                given.out.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    print(json.dumps(summarise(rows), indent=1))
 
 
 if __name__ == "__main__":

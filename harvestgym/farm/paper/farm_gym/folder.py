@@ -12,10 +12,10 @@ from harvestgym.core.config import validate
 from harvestgym.core.errors import ConfigError, check_name, locate_errors
 from harvestgym.farm.paper.farm_gym.fields import read_parts
 from harvestgym.farm.paper.farm_gym.names import DAY, FarmNames, read_mapping, read_terms, require
-from harvestgym.farm.paper.farm_gym.orders import read_actions, write_missing_actions
+from harvestgym.farm.paper.farm_gym.orders import convert_actions, write_missing_actions
 from harvestgym.farm.paper.farm_gym.report import Report
-from harvestgym.farm.paper.farm_gym.score import read_score
-from harvestgym.farm.paper.farm_gym.start import read_start, write_missing_start
+from harvestgym.farm.paper.farm_gym.score import convert_score
+from harvestgym.farm.paper.farm_gym.start import convert_start, write_missing_start
 from harvestgym.farm.schema import FarmSpec, add_units, anchor, farm_spec, merge_farms, read_farm
 
 _KEYS = ("Farm", "actions", "score", "initialization", "interaction_mode")
@@ -71,9 +71,9 @@ def read_farm_gym(path: Path) -> tuple[dict[str, Any], Report]:
     actions = _read_side_file(path, data, "actions") or write_missing_actions(names)
     score = _read_side_file(path, data, "score") or read_terms()["missing"]["score"]
     label = {key: _locate(path, data, key).name for key in ("initialization", "actions", "score")}
-    rules = read_start(start, names, report, label["initialization"])
-    rules |= read_actions(actions, names, report, label["actions"])
-    scoring = read_score(score, rules["interventions"], names, report, label["score"])
+    rules = convert_start(start, names, report, label["initialization"])
+    rules |= convert_actions(actions, names, report, label["actions"])
+    scoring = convert_score(score, rules["interventions"], names, report, label["score"])
     return farm | {"rules": rules, "scoring": scoring}, report
 
 

@@ -34,7 +34,7 @@ def write_missing_actions(names: FarmNames) -> dict[str, Any]:
     return {"params": {SIZE: 5}, "observations": {_FREE: missing[_FREE]}, "interventions": interventions}
 
 
-def read_actions(data: Mapping[str, Any], names: FarmNames, report: Report, where: str) -> dict[str, Any]:
+def convert_actions(data: Mapping[str, Any], names: FarmNames, report: Report, where: str) -> dict[str, Any]:
     """Return the rules' observations, interventions and schedule size."""
     require(data, ("params", "observations", "interventions"), where)
     params = read_mapping(data["params"], f"{where} > params")

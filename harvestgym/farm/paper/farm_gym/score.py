@@ -28,7 +28,7 @@ _WEIGHTS = {
 _COSTS = {"intervention-cost": "intervention_costs", "observation-cost": "observation_costs"}
 
 
-def read_score(
+def convert_score(
     data: Mapping[str, Any], interventions: Mapping[str, Any], names: FarmNames, report: Report, where: str
 ) -> dict[str, Any]:
     """Return the score of a farm with some interventions; a harvest is paid by the kilogram, with a weight up to 1."""

@@ -32,7 +32,7 @@ def write_missing_start(names: FarmNames) -> dict[str, Any]:
     return {"Initial": initial, "Terminal": missing["Terminal"]}
 
 
-def read_start(data: Mapping[str, Any], names: FarmNames, report: Report, where: str) -> dict[str, Any]:
+def convert_start(data: Mapping[str, Any], names: FarmNames, report: Report, where: str) -> dict[str, Any]:
     """Return the rules' initial values, stopping conditions and horizon."""
     require(data, ("Initial", "Terminal"), where)
     stops = list(_read_stops(data["Terminal"], names, report, f"{where} > Terminal"))
