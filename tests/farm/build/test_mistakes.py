@@ -61,6 +61,7 @@ WEATHER = [
     (weather(rain_hevy=1), "rain_hevy: expected a known key, got 'rain_hevy'; try 'rain_heavy#mm'"),
     (weather(generate="yes"), "generate: expected a valid boolean, got 'yes'"),
     (weather(rain="mmm"), "rain: expected 'auto', 'mm' or 'occurrence', got 'mmm'"),
+    (weather(rain="mm"), "expected a `table`, or a `site` without `columns` and `fill` and `rain`, got none"),
     (weather(**{"station_altitude#m": NAN}), "station_altitude#m: expected a finite number"),
     (weather(table=5), "table: expected the path of a weather file, or a data frame, got 5"),
     (init(**{"day#int365": "(1)"}), "day#int365: expected an interval (low, high), inside {…} in quotes, got '(1)'"),

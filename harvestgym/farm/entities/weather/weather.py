@@ -316,8 +316,9 @@ def load_recorded_years(which: str | Mapping[str, Any]) -> tuple[list[int] | Non
 
 def _sky(own: WeatherOptions, where: str) -> tuple[DaySource, Any, Any]:
     """Return the day source, the wind rose and the station altitude for a set."""
-    if own.table is None and (own.site is None or own.columns or own.fill is not None):
-        raise ConfigError(f"{where}: expected a `table`, or a `site` without `columns` and `fill`, got no table")
+    of_table = own.columns or own.fill is not None or own.rain != "auto"
+    if own.table is None and (own.site is None or of_table):
+        raise ConfigError(f"{where}: expected a `table`, or a `site` without `columns` and `fill` and `rain`, got none")
     site: Site | None = load_site(own.site) if own.site is not None else None
     rose: Any = np.asarray(site.wind_rose if site else np.full(8, 1 / 8), np.float32)
     table = load_table(own)
