@@ -31,11 +31,12 @@ def find_events(env: FishingModel, record: Record, first: int, last: int) -> Ite
 
 
 def _find_shortages(env: FishingModel, record: Record, year: int) -> Iterator[Event]:
-    """Yield an event for each target from which less was caught than the quota allowed."""
+    """Yield an event if less was caught from some stocks than their quotas allowed."""
     if isinstance(env, RecoveryModel) or env.units.control == "rate" or env.params.quota_error.random:
         return
-    names = name_stocks(env)
-    for at, (asked, caught) in enumerate(zip(find_requests(env, record)[year], record["catch"][year], strict=True)):
-        if caught < 0.999 * asked:
-            words = f"only {caught:.3g} of the quota of {asked:.3g} was caught"
-            yield Event(year, "cut", names[at] if len(names) > 1 else "", words, WARNING, "stock", "there was no more")
+    asked, caught, names = find_requests(env, record)[year], np.asarray(record["catch"][year]), name_stocks(env)
+    short = np.flatnonzero(caught < 0.999 * asked)
+    if len(short):
+        words = f"only {caught[short].sum():.3g} of the quota of {asked[short].sum():.3g} was caught"
+        who = "" if len(names) == 1 else ", ".join(names[at] for at in short)
+        yield Event(year, "cut", who, words, WARNING, "stock", "there was no more")

@@ -8,7 +8,7 @@ from itertools import cycle
 
 import numpy as np
 
-from harvestgym.core.view.events import say_event
+from harvestgym.core.view.events import LOSS, say_event
 from harvestgym.core.view.scene import Chart, Line, Map, Scene, Words
 from harvestgym.core.view.timeline import Record
 from harvestgym.fishing.analysis.dynamic_programming import best_return, find_optimum
@@ -156,7 +156,7 @@ def _change_charts(env: FishingModel, past: Record) -> list[Chart]:
 
 def _describe_year(env: FishingModel, past: Record, step: int) -> Words:
     lines = ["the fishery begins"] if not step else _describe_action(env, past)
-    lines += map(say_event, find_events(env, past, max(step - 1, 0), step))
+    lines += [say_event(e) for e in find_events(env, past, max(step - 1, 0), step) if e.severity == LOSS]
     lines += [f"the survey sees {join_numbers(past['seen'][-1])}", _describe_stock(env, past)]
     lines.append(f"reward {past['reward'][-1]:+.3f}, since the start {past['reward'][1:].sum():.2f}")
     return Words("This year", tuple(lines))

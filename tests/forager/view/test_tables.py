@@ -68,7 +68,7 @@ def test_the_timeline_has_each_collision_with_its_reward():
     story = timeline(build_forager(SMALL), RECORD)
     actions = list(story.actions)
     assert [action.step for action in actions] == [1, 3, 4]
-    assert "met fig" in str(actions[0]) and "met wall" in str(actions[1])
+    assert "took fig" in str(actions[0]) and "met wall" in str(actions[1])
     assert len(story.when) == STEPS
 
 
