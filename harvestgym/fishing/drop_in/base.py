@@ -6,6 +6,7 @@ import csv
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
+import jax.numpy as jnp
 import numpy as np
 
 from harvestgym.core.checks import make_plain
@@ -125,16 +126,16 @@ class StandIn(FishingEnv):
 
     def get_action(self, quota: Any) -> Any:
         """Convert a quota to the nearest action: an array of one number, or an integer."""
-        action = np.asarray(self.model.units.action(np.float32(np.reshape(quota, (1,)))))
+        action = np.asarray(self.model.units.action(jnp.asarray(np.reshape(quota, (1,)), jnp.float32)))
         return action if action.ndim else min(int(action), int(self.action_space.n) - 1)  # type: ignore[attr-defined]
 
     def get_fish_population(self, state: Any) -> float:
         """Convert an observation to biomass."""
-        return float(np.ravel(self.model.units.survey(np.float32(state)))[0])
+        return float(np.ravel(self.model.units.survey(jnp.asarray(state, jnp.float32)))[0])
 
     def get_state(self, fish_population: Any) -> np.ndarray:
         """Convert biomass to an observation."""
-        return np.reshape(np.asarray(self.model.units.observation(np.float32(fish_population))), (1,))
+        return np.reshape(np.asarray(self.model.units.observation(jnp.asarray(fish_population, jnp.float32))), (1,))
 
     get_unscaled_action, get_unscaled_state = get_quota, get_fish_population
 
@@ -163,7 +164,7 @@ class StandIn(FishingEnv):
         check_extras("policyfn", data="pandas")
         from pandas import DataFrame
 
-        seen = [np.float32([value]) for value in np.linspace(-1, 1, n)]
+        seen = np.linspace(-1, 1, n, dtype=np.float32)[:, None]
         rows = [
             [self.get_fish_population(obs), self.get_quota(model.predict(obs)[0]), rep]
             for rep in range(reps)

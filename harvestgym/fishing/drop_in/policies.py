@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
+import jax.numpy as jnp
 
 from harvestgym.fishing.analysis.reference_points import ReferencePoint, find_reference_point
 
@@ -14,7 +14,7 @@ from .base import StandIn
 def _find_reference(env: StandIn) -> ReferencePoint:
     """Return the reference point of the first year's law."""
     params = env.model.params
-    return find_reference_point(params.drift(params.law, np.int32(0)) if params.drift else params.law)
+    return find_reference_point(params.drift(params.law, jnp.int32(0)) if params.drift else params.law)
 
 
 def BMSY(env: StandIn) -> float:  # noqa: N802
