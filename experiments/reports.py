@@ -33,7 +33,7 @@ def play(env: Any, steps: int, seed: int | None = 0) -> list[Any]:
 def gymnasium_1084_reset_without_seed_repeats() -> None:
     runs = []
     for _ in range(2):
-        env = gymnasium.make(FISH)
+        env: Any = gymnasium.make(FISH)
         runs.append([play(env, 3), play(env, 3, None)])
     np.testing.assert_array_equal(runs[0], runs[1])
 
@@ -44,7 +44,7 @@ def gymnasium_899_seed_repeats() -> None:
 
 
 def gymnasium_185_action_space_samples_repeat() -> None:
-    env = gymnasium.make(FISH)
+    env: Any = gymnasium.make(FISH)
     env.action_space.seed(3)
     first = env.action_space.sample()
     env.reset(seed=1)
@@ -112,7 +112,7 @@ def pettingzoo_387_agents_end_together() -> None:
 
 
 def pettingzoo_1244_agents_are_empty_at_the_end() -> None:
-    env = harvestgym.make_parallel("fishing/fleets-v0", Tmax=2)
+    env: Any = harvestgym.make_parallel("fishing/fleets-v0", Tmax=2)
     env.reset(seed=0)
     for _ in range(2):
         env.step({agent: env.action_space(agent).low for agent in env.agents})
@@ -130,7 +130,7 @@ def sb3_563_copies_and_pickles_continue_alike() -> None:
 
 
 def sb3_364_a_step_outside_the_space_is_an_error() -> None:
-    env = gymnasium.make(FISH)
+    env: Any = gymnasium.make(FISH)
     env.reset(seed=0)
     for action in (np.array([np.nan], np.float32), np.array([7.0], np.float32), np.zeros(2, np.float32)):
         try:
@@ -141,7 +141,7 @@ def sb3_364_a_step_outside_the_space_is_an_error() -> None:
 
 
 def pcse_39_decisions_day_by_day() -> None:
-    env = gymnasium.make(FISH)
+    env: Any = gymnasium.make(FISH)
     env.reset(seed=0)
     caught = [env.step(np.array([a], np.float32))[1] for a in (-1.0, -0.9, -1.0)]
     assert caught[0] == caught[2] == 0 < caught[1]
@@ -165,13 +165,13 @@ def gymnasium_377_observations_stay_in_the_space() -> None:
 
 
 def sb3_1747_rewards_are_floats() -> None:
-    env = gymnasium.make(FISH)
+    env: Any = gymnasium.make(FISH)
     env.reset(seed=0)
     assert type(env.step(env.action_space.sample())[1]) is float
 
 
 def sb3_1992_observations_have_the_dtype_of_the_space() -> None:
-    env = gymnasium.make(FISH)
+    env: Any = gymnasium.make(FISH)
     assert env.reset(seed=0)[0].dtype == env.observation_space.dtype == np.float32
 
 

@@ -42,11 +42,11 @@ def test_the_wrappers_of_gymnax_accept_an_environment(id: str) -> None:
         assert all(space.sample() is not None for space in spaces)
         after = wrapped.step(action)[0]
         assert jax.tree.map(np.shape, after) == jax.tree.map(np.shape, obs)
-    first = GymnaxToDmEnvWrapper(env).reset(keys[0])
-    assert GymnaxToDmEnvWrapper(env).step(keys[1], first, jax.tree.map(lambda leaf: leaf[0], actions)).discount == 1
+    action = jax.tree.map(lambda leaf: leaf[0], actions)
+    after = GymnaxToDmEnvWrapper(env).step(keys[1], GymnaxToDmEnvWrapper(env).reset(keys[0]), action)
     _, state = LogWrapper(env).reset(keys[0])
-    info = LogWrapper(env).step(keys[1], state, jax.tree.map(lambda leaf: leaf[0], actions))[-1]
-    assert not info["returned_episode"]
+    *_, terminated, truncated, info = LogWrapper(env).step(keys[1], state, action)
+    assert after.discount == 1 - terminated and info["returned_episode"] == terminated | truncated
     assert int(env.default_params.max_steps_in_episode) > 1
 
 
