@@ -164,7 +164,7 @@ def ids(family: str | None = None, tag: str | None = None) -> list[str]:
     tagged = {id: tags(id) for id in found}
     known = sorted({name for names in tagged.values() for name in names})
     if not known:
-        raise ConfigError(f"{family}: expected no tag, as no id has one, got {tag!r}")
+        raise ConfigError(f"tag: expected None, as the ids of {family} have no tags, got {tag!r}")
     check_name("tag", tag, known)
     return [id for id in found if tag in tagged[id]]
 

@@ -18,6 +18,7 @@ from harvestgym.cli.app import app
 from harvestgym.core.policy import random_policy
 from harvestgym.evaluate.score import score
 from harvestgym.farm import BasicFarmer, BasicRule, BasicScore, Farm, Field, FilesWritten, Plant, Soil, Weather
+from tests.long_form import long
 
 BEAN, STOCK, WORLD = "farm/bean-1x1-v1", "fishing/logistic-v0", "forager/two-biome-v1"
 FAMILIES = pytest.mark.parametrize("id", [BEAN, STOCK, WORLD])
@@ -36,7 +37,7 @@ def test_one_environment_is_played_shown_copied_and_saved(id: str, tmp_path: Pat
     assert rewards == [rewards[0]] * 5
 
 
-@FAMILIES
+@pytest.mark.parametrize("id", [pytest.param(BEAN, marks=long), STOCK, pytest.param(WORLD, marks=long)])
 def test_many_environments_step_in_one_call_and_in_a_compiled_rollout(id: str) -> None:
     envs = harvestgym.make_vec(id, num_envs=3)
     envs.reset(seed=0)
@@ -46,6 +47,7 @@ def test_many_environments_step_in_one_call_and_in_a_compiled_rollout(id: str) -
     assert played.reward.shape == (4, 2)
 
 
+@long
 def test_the_farm_of_the_paper_is_written_in_python(tmp_path: Path) -> None:
     place = {"latitude#°": 43.3, "longitude#°": -5.6, "altitude#m": 10.0}
     shape = {"length#nb": 1, "width#nb": 2, "scale#m": 1.0}
@@ -91,7 +93,7 @@ COMMANDS = {
 }
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", [pytest.param(c, marks=long) if c == "tune" else c for c in COMMANDS])
 def test_the_command_line_does(command: str, tmp_path: Path) -> None:
     done = CliRunner().invoke(app, COMMANDS[command].replace("OUT", str(tmp_path)).split())
     assert done.exit_code == 0, done.output

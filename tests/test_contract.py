@@ -32,7 +32,7 @@ def test_the_functional_environment_keeps_the_contract(id: str) -> None:
     check_env(harvestgym.make(id), steps=STEPS)
 
 
-@pytest.mark.parametrize("id", some(IDS, "paid-looks-1x1-v1", "three-species-v0", "two-biome-v1"))
+@pytest.mark.parametrize("id", some(IDS, "three-species-v0"))
 def test_one_environment_and_a_vector_environment_give_the_same_steps(id: str) -> None:
     one, many = gymnasium.make(f"harvestgym:{id}"), harvestgym.make_vec(id, num_envs=2)
     one.action_space.seed(1)

@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.long_form import long
+
 from .load_script import ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -114,6 +116,7 @@ MISSING = {
 """By extra: a module of it, and code that needs it."""
 
 
+@long
 def test_a_missing_extra_is_an_import_error_with_the_command_to_run(tmp_path: Path) -> None:
     """All in one process, in which no extra can be imported."""
     program = f"""

@@ -180,7 +180,7 @@ def _list_learned_agents(whole: Sequence[LeaderboardRow]) -> list[str]:
             "agent": lambda row: row.policy,
             "score (95 %)": lambda row: _format_learned_score(row, whole),
             "return (95 %)": _format_return,
-            "trainings": lambda row: str(len(row.runs)),
+            "training runs": lambda row: str(len(row.runs)),
             "steps": lambda row: f"{row.training['steps']:,}",
             "minutes": lambda row: f"{row.training['seconds'] / 60:.1f}",
             "parameters": lambda row: f"{row.training['parameters']:,}",

@@ -98,7 +98,7 @@ class Trained(NamedTuple):
         """Return all but the agents, for a row; ConfigError for too few agents, an unknown track or too many steps."""
         check_name("track", self.track, TRACKS, name)
         if len(self.policies) < LEAST_TRAININGS:
-            raise ConfigError(f"{name}: expected at least {LEAST_TRAININGS} trainings, got {len(self.policies)}")
+            raise ConfigError(f"{name}: expected at least {LEAST_TRAININGS} training runs, got {len(self.policies)}")
         if self.track == "steps" and self.steps > STEP_BUDGET:
             raise ConfigError(f"{name}: expected at most {STEP_BUDGET:,} steps, got {self.steps:,}; try track 'free'")
         return {part: getattr(self, part) for part in ("track", "steps", "seconds", "parameters")}

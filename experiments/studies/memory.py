@@ -83,7 +83,7 @@ def run(
         _write_episodes(found, out / "memory.parquet")
         _draw(found, out / "memory.png")
     columns = ("fishery", "agent", "return (95 % interval)", "more than memoryless (95 % interval)")
-    title = f"return, {replicates} episodes, {trainings} trainings of {updates} updates"
+    title = f"return, {replicates} episodes, {trainings} training runs of {updates} updates"
     return Table(title, columns, [_make_row(each, found) for each in found])
 
 

@@ -323,8 +323,8 @@ def resolve_extends(
         seen: the names that extend this name.
     """
     if name in seen:
-        raise ConfigError(f"{' -> '.join((*seen, name))}: expected no cycle, got one; try removing one "
-                          "`extends`")  # fmt: skip
+        raise ConfigError(f"extends: expected names that do not lead back, got {' -> '.join((*seen, name))}; "
+                          "try removing one `extends`")  # fmt: skip
     data = dict(read(name, seen[-1] if seen else ""))
     if "extends" not in data:
         return data

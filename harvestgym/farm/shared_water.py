@@ -72,7 +72,7 @@ class SharedWater(Env[SharedWaterState, SharedWaterParams]):
             raise ConfigError(f"farms: expected one or more of one structure, got {len(set(self.models))} structures")
         if self.env.schedule != 1 or self.env.asks:
             raise ConfigError(
-                "shared water: expected a farm with one order a day in mode po or fo, got a different one"
+                f"shared water: expected a farm in mode po or fo with one order a day, got up to {self.env.schedule}"
             )
         if not self.quota > 0:
             raise ConfigError(f"quota: expected litres above 0, got {self.quota}")

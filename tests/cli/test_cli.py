@@ -168,7 +168,7 @@ def test_run_writes_the_first_episode(tmp_path: Path) -> None:
     [(("run", "farm/been-clay-1x1-v1"), f"try '{ID}'"),
      (("run", ID, "--policy", "expurt"), "expected a known policy, got 'expurt'; try 'expert'"),
      (("list", "farms"), "family: expected a known name, got 'farms'; try 'farm'"),
-     (("list", "fishing", "--tag", "watering"), "fishing: expected no tag"),
+     (("list", "fishing", "--tag", "watering"), "tag: expected None"),
      (("show", "bean"), "environment: expected a known name, got 'bean'"),
      (("show", "/tmp"), "try `harvestgym list`"),
      (("run", ID, "--out", "pyproject.toml/season"), "--out: expected a folder, got the file"),

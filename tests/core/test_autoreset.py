@@ -18,7 +18,7 @@ ENV = harvestgym.make("fishing/walleye-v0")
 
 
 @pytest.mark.parametrize("own", [False, True], ids=["common parameters", "own parameters"])
-@pytest.mark.parametrize("count", [0, 1, 16, 17, 36, 37])
+@pytest.mark.parametrize("count", [0, 1, 17, 37])
 def test_a_restart_of_some_is_that_of_all_for_these(count: int, own: bool) -> None:
     which = jnp.asarray(np.random.default_rng(count).permutation(NUMBER) < count)
     first, keys = jnp.arange(NUMBER) % 2 == 0, jax.random.split(jax.random.key(3), NUMBER)

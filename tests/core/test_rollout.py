@@ -54,6 +54,7 @@ def alone(key: jax.Array, number: int) -> list[tuple[Any, int, Timestep]]:
     return seen
 
 
+@long
 def test_a_notebook_shows_the_arrays_of_a_trajectory_and_of_episodes() -> None:
     key, show = jax.random.key(0), methodcaller("_repr_html_")
     trajectory = rollout(ENV, random_policy(ENV), key, num_envs=2, num_steps=3)
@@ -79,6 +80,7 @@ def test_a_rollout_is_each_environment_step_by_step() -> None:
     assert (got.terminated | got.truncated).sum() >= 3
 
 
+@long
 def test_a_batch_that_restarts_in_blocks_is_each_environment_alone() -> None:
     number = 2 * RESTART_BLOCKS + 3
     runs, _ = start_episode(ENV, jax.random.split(jax.random.key(2), number), ENV.params)
@@ -99,6 +101,7 @@ def test_a_batch_that_restarts_in_blocks_is_each_environment_alone() -> None:
         np.testing.assert_allclose(mine, other, rtol=1e-6, atol=1e-6)
 
 
+@long
 def test_a_program_for_an_accelerator_restarts_the_same_episodes(monkeypatch: pytest.MonkeyPatch) -> None:
     number, mode = 2 * RESTART_BLOCKS + 3, AutoresetMode.SAME_STEP
     run, _ = start_episode(ENV, jax.random.split(jax.random.key(2), number), ENV.params)

@@ -17,6 +17,7 @@ from harvestgym.evaluate.export import Exporter, RecordedEpisode, check_extras, 
 from harvestgym.evaluate.record import record_episode
 from harvestgym.evaluate.run import policy_named
 from harvestgym.render.html_replay import read_html
+from tests.long_form import long
 
 STEPS, PLOTS = 3, (2, 2)
 RECORD = {"reward": np.arange(STEPS, dtype=float), "water": np.arange(12.0).reshape(STEPS, *PLOTS)}
@@ -124,6 +125,7 @@ class Bars:
         return advance
 
 
+@long
 def test_a_folder_gets_a_table_and_a_picture(episode: RecordedEpisode, tmp_path: Path) -> None:
     parquet = pytest.importorskip("pyarrow.parquet")
     paths = list(Exporter(out=tmp_path / "new").write(episode, Bars()))

@@ -74,6 +74,7 @@ def test_an_endless_episode_is_truncated_at_the_horizon() -> None:
     assert len(record["reward"]) == 26 and row.truncated[0] and not row.terminated[0]
 
 
+@long
 def test_a_named_recording_is_drawn_in_a_notebook() -> None:
     years = record_named(TIPPING, "msy", seed=2)
     env = years.env

@@ -28,7 +28,7 @@ from harvestgym.evaluate.run import (
     summarise_episodes,
 )
 from harvestgym.farm.family import summary
-from tests.long_form import some
+from tests.long_form import long, some
 
 LOGISTIC, SURVEY = "fishing/logistic-v0", "fishing/logistic-survey-v0"
 FORAGER = "forager/flowers-v1"
@@ -40,6 +40,7 @@ def fishery() -> harvestgym.Env:
     return harvestgym.make(SURVEY)
 
 
+@long
 def test_policies_evaluated_together_fare_as_alone() -> None:
     both = evaluate_together(SURVEY, ("random", "expert"), episodes=EPISODES, seed=3)
     for name, found in both.items():

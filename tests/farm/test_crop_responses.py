@@ -132,6 +132,7 @@ def test_no_tender_crop_survives_a_winter_in_lille(sowings: Sowings) -> None:
         assert died <= {"seed: age", "grow: cold", "bloom: cold", "fruit: cold", "none"} and "grow: cold" in died, crop
 
 
+@long
 def test_carrots_bear_what_kills_beans(sowings: Sowings) -> None:
     assert ripened(sowings["carrots", JANUARY]) > 0.2 > ripened(sowings["bean", JANUARY])
 

@@ -190,6 +190,7 @@ def test_nothing_of_a_crop_is_left_for_the_next(crops: list[Any]) -> None:
         assert not crop.nutrients.sum(2)[empty].any() and not crop.nutrient_stress.sum(2)[empty].any()
 
 
+@long
 def test_a_game_that_ends_with_a_harvest_ends_with_the_first(seasons: dict[str, Any], crops: list[Any]) -> None:
     """`harvested` is the stage of the carrots until they are sown again; a game that is over stays over."""
     carrots = crops[CARROTS]
@@ -212,6 +213,7 @@ def test_two_crops_share_a_plot(seasons: dict[str, Any]) -> None:
     assert ((bean.size[:, 91] > 0) & (corn.size[:, 91] > 0)).mean() > 0.7
 
 
+@long
 def test_the_weather_goes_on_from_year_to_year(seasons: dict[str, Any]) -> None:
     """Generated and replayed: a day of the year comes again after 365 days, as warm as its season, not the same day."""
     place = {"latitude#°": 47.45, "longitude#°": -122.31, "altitude#m": 132.0}

@@ -50,7 +50,6 @@ def test_every_file_is_registered() -> None:
 
 STEPPED = some(
     IDS,
-    "any-law-v0",
     "levels-v0",
     "patches-v0",
     "recovery-ricker-v1",
@@ -67,14 +66,14 @@ def test_contract_and_checker(id: str) -> None:
 
 
 @pytest.mark.torch
-@pytest.mark.parametrize("id", some(STEPPED, "levels-v0", "patches-v0", "driver-v1"))
+@pytest.mark.parametrize("id", some(STEPPED, "levels-v0", "patches-v0"))
 def test_stable_baselines3_checker_passes(id: str) -> None:
     checker = pytest.importorskip("stable_baselines3.common.env_checker")
     checker.check_env(gymnasium.make(id, Tmax=YEARS, render_mode="ansi").unwrapped, warn=True)
 
 
 @pytest.mark.parametrize("mode", ["rgb_array", "svg"])
-@pytest.mark.parametrize("id", ["fishing/driver-v1", "fishing/recovery-ricker-v1", "fishing/logistic-v0"])
+@pytest.mark.parametrize("id", ["fishing/recovery-ricker-v1", "fishing/logistic-v0"])
 def test_a_picture_is_drawn_before_the_first_step(id: str, mode: str) -> None:
     """The picture of the start, alone and in a vector environment, then that of a year."""
     env, envs = gymnasium.make(id, Tmax=4, render_mode=mode), harvestgym.make_vec(id, 2, render_mode=mode, Tmax=4)

@@ -72,6 +72,7 @@ def policies_of(env: FishingModel) -> dict[str, control.Policy]:
     return _FOUND[id(env)]
 
 
+@long
 def test_optimum_has_no_regret(fishery: FishingModel) -> None:
     """The finite-horizon policy earns what dynamic programming promised, and more than any rule."""
     rules = {name: policies_of(fishery)[name] for name in ("sdp-finite", "escapement")}

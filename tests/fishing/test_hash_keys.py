@@ -11,6 +11,7 @@ from harvestgym.core.rollout import evaluate
 from harvestgym.fishing import control
 from harvestgym.fishing import hash_keys as keys
 from harvestgym.fishing.family import make
+from tests.long_form import long
 
 
 def _uniforms() -> np.ndarray:
@@ -68,6 +69,7 @@ def test_avalanche() -> None:
             assert np.abs(share - 0.5).max() < 6 * 0.5 / np.sqrt(n), (changed, flip)
 
 
+@long
 def test_same_fishery() -> None:
     """Mean and spread of returns are those of JAX's own generator, to five standard errors."""
     env = make("logistic-v0")

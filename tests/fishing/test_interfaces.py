@@ -201,6 +201,7 @@ def test_fleets_share_what_one_fleet_would_take() -> None:
 # -- metrics and errors ------------------------------------------------------------------------------------
 
 
+@long
 def test_metrics_of_a_constant_catch() -> None:
     """A quota of K/20 from 0.75 for 12 calm years: no variation, no closed year, the catch as its mean."""
     env = make("logistic-v0", sigma=0.0, Tmax=YEARS)
@@ -257,7 +258,7 @@ def test_fleets_refuse_what_does_not_fit() -> None:
 def test_files_that_extend_each_other_are_refused(tmp_path: Any) -> None:
     for name, other in (("a", "b"), ("b", "a")):
         (tmp_path / f"{name}.yaml").write_text(f"extends: {other}\n")
-    with pytest.raises(ConfigError, match="a -> b -> a: expected no cycle"):
+    with pytest.raises(ConfigError, match="expected names that do not lead back, got a -> b -> a"):
         harvestgym.fishing.family.from_yaml(tmp_path / "a.yaml")
 
 

@@ -13,9 +13,10 @@ from harvestgym.forager.host_engine.env import host_twin
 from harvestgym.forager.shared_world import SharedWorld
 from harvestgym.gym.pettingzoo_env import ParallelEnv
 from tests.forager.worlds import RENEWED, SMALL, VARIED, same
+from tests.long_form import long
 
 
-@pytest.mark.parametrize("mode", ["objects", "colors", "compass", "scalar"])
+@pytest.mark.parametrize("mode", [pytest.param("objects", marks=long), "colors", "compass", "scalar"])
 def test_a_single_forager_has_the_episode_of_a_forager_env(mode):
     """Rewards that change, are noisy or come late, and every view, are those of the `ForagerEnv`."""
     model = build_forager(VARIED | {"observation_mode": mode, "horizon": 0})

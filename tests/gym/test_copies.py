@@ -136,6 +136,7 @@ def test_a_copy_has_its_own_samples_and_no_monitors(tmp_path: Path) -> None:
     env.monitors[0].close()
 
 
+@long
 def test_an_environment_can_be_sent_to_another_process() -> None:
     env = begin(MAKERS["farm"])
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:

@@ -15,6 +15,7 @@ import harvestgym
 from harvestgym.core.errors import ConfigError
 from harvestgym.gym.env import GymEnv
 from harvestgym.gym.episode_log import EpisodeLog, FrameBuffer
+from tests.long_form import long
 
 
 def test_picture_shows_the_parameters_in_force() -> None:
@@ -27,6 +28,7 @@ def test_picture_shows_the_parameters_in_force() -> None:
     assert "Year 1 of 7" in env.render()
 
 
+@long
 def test_each_environment_of_a_batch_has_its_own_picture() -> None:
     env: Any = harvestgym.make("fishing/logistic-random-v0", Tmax=30)
     keys = jax.random.split(jax.random.key(0), 3)

@@ -17,6 +17,7 @@ from harvestgym.core.wrappers import Log, TimeLimit
 from harvestgym.gym.compiled_env import compile_functions
 from harvestgym.gym.env import GymEnv
 from harvestgym.gym.vector_env import VecEnv
+from tests.long_form import long
 from tests.toy_env import BoxStock, Stock
 
 N = 3
@@ -190,6 +191,7 @@ def test_all_modes_share_compiled_functions() -> None:
     assert compile_functions.cache_info().misses == misses
 
 
+@long
 def test_make_vec_takes_a_time_limit_and_wrappers() -> None:
     limited = gymnasium.make_vec("fishing/logistic-v0", 2, max_episode_steps=3)
     limited.reset(seed=0)

@@ -208,6 +208,7 @@ def test_observations_cost_and_mistakes_are_shown(browser: Any, games: dict[str,
     seen.check()
 
 
+@long
 def test_fishery_ends_with_the_optimum(browser: Any, games: dict[str, Served]) -> None:
     with visit(browser, games["fishing"].url) as seen:
         seen.page.locator(f"input{part('amount-0')}, {part('amount-0')} input").first.fill("0.07")
@@ -244,6 +245,7 @@ def test_forager_moves_by_keys_and_buttons(browser: Any, games: dict[str, Served
     seen.check()
 
 
+@long
 def test_forager_on_a_phone_needs_no_scrolling(browser: Any, games: dict[str, Served]) -> None:
     with visit(browser, games["forager"].url, PHONE) as seen:
         seen.page.click(part("west"))

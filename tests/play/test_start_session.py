@@ -22,6 +22,7 @@ from harvestgym.play.start_session import (
     start_session,
 )
 from harvestgym.render.html_replay import read_html
+from tests.long_form import long
 
 FISHERY, FORAGER = "fishing/logistic-levels-v0", "forager/two-biome-v1"
 YEARS, QUOTA = 4, 0.0
@@ -73,6 +74,7 @@ def test_a_rehearsal_changes_nothing() -> None:
     assert session.steps == 0 and session.total == 0
 
 
+@long
 def test_a_rival_is_the_policy_on_the_same_seed(finished: FishingSession) -> None:
     """Doing nothing is what the user did; the columns are those of the table of the command."""
     idle = finished.rival("none")

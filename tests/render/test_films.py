@@ -162,6 +162,7 @@ def test_without_its_extra_an_mp4_is_refused_with_the_command_that_helps(
     assert reported.exit_code == 2 and "harvestgym[video]" in reported.output and not list(tmp_path.iterdir())
 
 
+@long
 def test_the_command_line_writes_both_films(tmp_path: Path) -> None:
     gif, mp4 = tmp_path / "years.gif", tmp_path / "years.mp4"
     command = ["run", "fishing/patches-v0", "--policy", "closed", "--episodes", "1", "--width", "400", "--fps", "20"]
@@ -194,6 +195,7 @@ def test_what_is_filmed_is_the_first_episode_of_the_table(id: str, policy: str, 
     assert len(set(table.returns.tolist())) > 1, "the others are other episodes"
 
 
+@long
 def test_a_gif_of_a_season_has_every_day(tmp_path: Path) -> None:
     """Every day has other numbers, plants and weather than the last."""
     env, said = full((3, 4))

@@ -206,6 +206,7 @@ def windowed(display: dict[str, str], picture: Path) -> subprocess.CompletedProc
     )
 
 
+@long
 @pytest.mark.skipif(sys.platform != "linux", reason="the display of another system cannot be taken away or made up")
 def test_where_there_is_no_display_the_window_is_refused(tmp_path: Path) -> None:
     """Matplotlib then draws to nowhere without a word, for any requested backend."""

@@ -120,6 +120,7 @@ class Tags(HTMLParser):
 # -- the file --
 
 
+@long
 def test_the_page_is_one_file_that_may_fetch_nothing(page: Path, farm_page: Path) -> None:
     for path in (page, farm_page):
         tags = Tags(path)

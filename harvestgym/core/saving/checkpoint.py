@@ -175,12 +175,12 @@ def _check_made_alike(wrappers: list[Any], inner: Any, head: dict[str, Any]) -> 
     if classes != head["classes"]:
         raise ConfigError(f"env: expected {', '.join(head['classes'])}, got {', '.join(classes)}")
     mine, theirs = _describe(inner)[0], head["made"]
-    if None not in (mine, theirs) and _without_render_mode(mine) != _without_render_mode(theirs):
-        raise ConfigError("env: expected an environment made like the saved one, got a different one")
-
-
-def _without_render_mode(made: dict[str, Any]) -> str:
-    return json.dumps({**made["of"], "render_mode": None})
+    if None not in (mine, theirs):
+        pairs = {name: (mine["of"].get(name), theirs["of"].get(name)) for name in mine["of"] | theirs["of"]}
+        differing = [name for name, (one, other) in pairs.items() if json.dumps(one) != json.dumps(other)]
+        if differing and differing != ["render_mode"]:
+            names = ", ".join(differing)
+            raise ConfigError(f"env: expected the arguments of the saved environment, got others for {names}")
 
 
 def _spec_text(env: Any) -> str | None:

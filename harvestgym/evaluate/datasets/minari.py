@@ -91,7 +91,7 @@ def read(path: Path) -> Demonstrations:
         raise ConfigError(f"{path}: expected a Minari dataset, got none: {error}") from None
     about = dataset.storage.metadata
     if "harvestgym" not in about:
-        raise ConfigError(f"{path}: expected a dataset from harvestgym, got a different one; try minari.MinariDataset")
+        raise ConfigError(f"{path}: expected a dataset that `harvestgym record` wrote; try minari.MinariDataset")
     seeds = [one.get("seed") for one in dataset.storage.get_episode_metadata(dataset.episode_indices)]
     episodes = [_episode(one, seed) for one, seed in zip(dataset, seeds, strict=True)]
     mine: Any = about["harvestgym"]

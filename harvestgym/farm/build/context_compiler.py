@@ -143,7 +143,7 @@ class _Reader:
             return self._choice(name, list(range(int(ends.low), int(ends.high) + 1)), shown, True, where)
         if table.shape != (2, 1) or not np.allclose(table[:, 0], (ends.low, ends.high)):
             raise ConfigError(
-                f"{where}: expected a parameter that is a single number, got one that is not; try a list of choices"
+                f"{where}: expected a parameter with one number, got one with several; try a list of choices"
             )
         return CompiledDraw(ContextDraw(name, "range", (name,), writes, shown), table, True)
 
@@ -209,7 +209,7 @@ class _Reader:
             writes.append(LeafUpdate(leaf, len(entries), () if whole else tuple(entries)))
             columns.append(rows[1:, list(entries)].astype(np.float32))
         if not columns:
-            raise ConfigError(f"{where}: expected choices that change the farm, got none")
+            raise ConfigError(f"{where}: expected choices that change the farm, got choices that leave it as it is")
         return np.concatenate(columns, 1), tuple(writes)
 
 

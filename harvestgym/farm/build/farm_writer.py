@@ -43,7 +43,7 @@ def write_parameters(component: Any) -> dict[str, Any]:
         elif meta.kind == "static" or meta.axes:
             raise NotInFileError(
                 f"{type(component).__name__} > {field.name}: expected a value that a file can contain, "
-                "got one that only Python can set"
+                f"got a {type(value).__name__} that only Python can set"
             )
         elif np.ndim(value) > int(meta.stacked):
             where, shape = f"{type(component).__name__} > {field.name}", np.shape(value)

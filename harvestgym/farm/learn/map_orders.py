@@ -154,7 +154,7 @@ class MapSpace(gymnasium.spaces.MultiDiscrete):
     def sample(self, mask: Any = None, probability: Any = None) -> Any:
         """Draw an order; `mask` comes from an observation."""
         if probability is not None:
-            raise ConfigError("sample: expected no probability, got one; try mask=obs['mask']")
+            raise ConfigError("sample > probability: expected None; try mask=obs['mask']")
         rows = [self._draw(_row(mask, i)) for i in range(int(np.prod(self.batch, dtype=int)))]
         return np.asarray(rows, self.dtype).reshape(*self.batch, 3)
 

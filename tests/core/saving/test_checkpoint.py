@@ -280,7 +280,7 @@ def test_a_state_of_another_structure_is_refused(fish: Path, tmp_path: Path) -> 
 
     with pytest.raises(ConfigError, match=r"structure: state: expected .state.stock float32\[1\], got"):
         load(rewritten(fish, tmp_path / "a", renamed))
-    with pytest.raises(ConfigError, match="expected an environment made like the saved one"):
+    with pytest.raises(ConfigError, match="expected the arguments of the saved environment"):
         load(fish, GymEnv(harvestgym.make("fishing/ricker-v0")))
     with pytest.raises(ConfigError, match="expected .*GymEnv, got .*VecEnv"):
         load(fish, harvestgym.make_vec("fishing/logistic-v0", 2))

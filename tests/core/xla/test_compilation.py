@@ -46,6 +46,7 @@ def run(folder: Path) -> dict[str, Any]:
     return json.loads(done.stdout)
 
 
+@long
 def test_a_second_process_finds_the_programs_of_the_first(tmp_path: Path) -> None:
     """Limits of a start without a clock: `start` and `step` are lowered, and nothing after them."""
     cold, warm = run(tmp_path), run(tmp_path)

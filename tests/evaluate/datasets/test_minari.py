@@ -70,6 +70,7 @@ def test_what_is_written_comes_back(file: str, toy: str, tmp_path: Path) -> None
     assert len({len(one) for one in kept[0].episodes}) > 1
 
 
+@long
 def test_an_episode_is_played_again_from_its_seed() -> None:
     for id, policy, overrides in (
         ("fishing/logistic-random-v0", "random", {}),

@@ -22,7 +22,7 @@ from tests.experiments.leaderboard.test_store import FARM, FISHERY, HALF_WIDTH, 
 
 
 def train(rows: list[LeaderboardRow], track: str) -> list[LeaderboardRow]:
-    """Return the rows; those of `ppo` are of three trainings around their mean."""
+    """Return the rows; those of `ppo` are of three training runs around their mean."""
     about = {
         "track": track,
         "steps": 999_424,
@@ -115,7 +115,7 @@ def test_few_ids_are_not_compared() -> None:
     assert page.make_score_table(merge_rows([], make_table())).rows == []
 
 
-def test_several_trainings_give_an_interval_over_ids() -> None:
+def test_several_training_runs_give_an_interval_over_ids() -> None:
     names = [f"farm/{letter}-v0" for letter in "abcde"]
     rows = [row for id in names for row in make_table(id)]
     rows = [replace(row, runs=[2.0, 3.0, 4.0]) if row.policy == "ppo" else row for row in rows]

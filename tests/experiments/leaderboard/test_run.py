@@ -128,12 +128,12 @@ def test_a_blind_schedule_is_the_same_in_all_seasons_and_no_better_than_the_opti
 
 
 def train(*levels: int, **changed: Any) -> Trained:
-    """Return constant quotas, which stand for the trainings of an agent."""
+    """Return constant quotas, which stand for the training runs of an agent."""
     agents = [constant_policy(np.int32(level)) for level in levels]
     return Trained(splits.make(LEVELS, "test"), agents, "steps", 1000, 2.5, 7)._replace(**changed)
 
 
-def test_several_trainings_are_one_row_with_the_interval_over_trainings() -> None:
+def test_several_training_runs_are_one_row_with_the_interval_over_runs() -> None:
     entrants = {"agent": lambda id, env: train(2, 2, 3, 4, 4)}
     found = {row.policy: row for row in make_policy_rows(LEVELS, SEASONS, entrants, planned=0)}
     row = found["agent"]
@@ -147,7 +147,7 @@ def test_several_trainings_are_one_row_with_the_interval_over_trainings() -> Non
 @pytest.mark.parametrize(
     ("trained", "says"),
     [
-        (train(1, 2, 3, 4), "agent: expected at least 5 trainings, got 4"),
+        (train(1, 2, 3, 4), "agent: expected at least 5 training runs, got 4"),
         (train(1, 2, 3, 4, 5, track="step"), "agent: .*'step'.*'steps'"),
         (train(1, 2, 3, 4, 5, steps=1_000_001), "expected at most 1,000,000 steps, got 1,000,001; try track 'free'"),
     ],

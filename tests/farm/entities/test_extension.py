@@ -24,6 +24,7 @@ from harvestgym.farm.entities.soil.soil import SoilState
 from tests.farm.messages import air
 from tests.farm.soil_plant_day import draws, earth, field, live_jit
 from tests.farm.stands import stand
+from tests.long_form import long
 
 TOLERATED, SENSITIVITY = 2.0, 0.5
 """Salinity that a bean tolerates, g/L, and the exponent of each further g/L."""
@@ -91,6 +92,7 @@ def test_a_soil_variable_slows_growth_by_the_window_of_the_plant(salinity: float
         assert float(salty.limiting_exponent[0, 0]) == pytest.approx(-np.log(share))
 
 
+@long
 def test_a_death_by_a_soil_variable_counts_as_strain() -> None:
     _, dead = live_in_salt(salt_mortal(Plant.named("bean")), 4.0)
     assert int(dead.stage[0, 0]) == Stage.DEAD and CAUSES[int(dead.cause_of_death[0, 0])] == "grow: strain"

@@ -23,6 +23,7 @@ from tests.farm import kinds
 from tests.farm.messages import air
 from tests.farm.one_field import make_farm
 from tests.farm.soil_plant_day import board, earth, field
+from tests.long_form import long
 
 LOAM = Soil.named("loam")
 KINDS: dict[str, Spreadable] = {"cide": Cide.named("herbicide"), "fertilizer": Fertilizer.named("basic_all")}
@@ -120,6 +121,7 @@ def farm() -> FarmModel:
     return make_farm(named, (1, 2), scale=2.0)
 
 
+@long
 def test_a_field_of_several_of_them_over_random_days() -> None:
     """Nutrients balance on every plot and day to some roundings, totals never fall, and tallies are their growth."""
     env = farm()

@@ -102,6 +102,7 @@ def test_masks_pass_wrappers_only_while_actions_are_the_same() -> None:
         assert not hasattr(GymEnv(other), "action_masks")
 
 
+@long
 def test_masks_of_a_batch_have_a_row_for_each() -> None:
     farm = make("farm/bean-clay-weeds-3x4-v1")
     ours = VecEnv(farm, 3)

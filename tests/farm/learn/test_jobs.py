@@ -13,6 +13,7 @@ from harvestgym.farm.learn.jobs import JobState, MacroJobs
 from harvestgym.farm.learn.map_farm import MapState
 from harvestgym.gym.env import GymEnv
 from tests.farm.ponds import farm
+from tests.long_form import long
 
 WATER = "Spring-0/available_Water#L"
 VOLUME = "Spring-0.available_Water"
@@ -64,6 +65,7 @@ def test_parameters_choose_the_amount() -> None:
     assert env.orders(state(env, maps(env, 1.0)))[:, 2].tolist() == [0, 4, 2]
 
 
+@long
 def test_a_job_is_done_once_a_day_on_a_plot_unless_again() -> None:
     env, key = jobs(DRIEST, DRIEST | {"every#day": 0}, CUT), jax.random.key(0)
     step = jax.jit(env.step)

@@ -92,7 +92,7 @@ def test_smaller_fields_are_padded() -> None:
     assert obs["plots"][0, 0, 0, water] != obs["plots"][1, 0, 0, water] != 0
 
 
-@pytest.mark.parametrize("limits", ["", pytest.param("hours", marks=long), "cost"])
+@pytest.mark.parametrize("limits", ["cost", *(pytest.param(name, marks=long) for name in ("", "hours"))])
 def test_mask_is_what_the_farm_accepts(limits: str) -> None:
     """Every order after every prefix of a random day, against the acceptance that the farm reports for the schedule."""
     env = pond("po", limits)
@@ -116,6 +116,7 @@ def test_mask_is_what_the_farm_accepts(limits: str) -> None:
     assert int(state.inner.day) > 0
 
 
+@long
 def test_orders_make_the_same_day_as_integers() -> None:
     env, key = pond(), jax.random.key(3)
     state, _ = jax.jit(env.reset)(key)
@@ -146,6 +147,7 @@ def test_orders_of_today_are_seen() -> None:
     assert float(shown.reward) == 0 and float(shown.info["intervention cost"]) == 0
 
 
+@long
 def test_observations_are_paid_and_shown_before_orders() -> None:
     env = GymEnv(pond("ao"))
     core: Any = env.core
@@ -196,6 +198,7 @@ def test_bad_orders_are_refused_and_change_nothing(mistake: str) -> None:
     assert_same(before, jax.device_get(env.run_state.state))
 
 
+@long
 def test_a_batch_refuses_bad_orders_of_running_environments() -> None:
     env, stop = VecEnv(pond("po"), 2), np.zeros((2, 3), int)
     env.reset(seed=0)

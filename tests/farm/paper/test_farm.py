@@ -29,6 +29,7 @@ from harvestgym.farm import (
     Weather,
 )
 from tests.farm.ponds import CUT, REED, SPRING, STAGE, WATER, farm, pond, pour
+from tests.long_form import long
 
 PLACE = {"latitude#°": 43.6, "longitude#°": 3.9, "altitude#m": 30}
 OLD = BasicRule(free_observations=[(*WATER, [])], max_action_schedule_size=2, horizon=6)
@@ -102,6 +103,7 @@ def test_a_condition_on_several_values_takes_a_list_a_tuple_or_a_set(tmp_path: P
     assert Farm.from_yaml(tmp_path / "pond.yaml").written == game.written
 
 
+@long
 def test_a_mapping_that_cannot_be_compiled_works_in_the_farm_only() -> None:
     game = ending((*STAGE, [(0, 0)]), lambda x: "grown" if x.value == "old" else "green", "in", ["grown"])
     plain = ending((*STAGE, [(0, 0)]), id, "==", "old")

@@ -16,6 +16,7 @@ from harvestgym.core.errors import ConfigError
 from harvestgym.core.tuning.rule_family import TunedRule
 from harvestgym.farm.family import from_yaml, make
 from harvestgym.farm.policies.rule_numbers import list_numbers, make_rule_families, replace_numbers
+from tests.long_form import long
 
 WATER = "2 watering_discrete: Soil-0.available_Water#L <"
 AMOUNT = "2 watering_discrete: amount#L"
@@ -76,6 +77,7 @@ def test_an_amount_is_one_that_the_farm_allows() -> None:
     assert number.choices == (1, 2, 5, 10, 20)
 
 
+@long
 def test_a_family_builds_policies_of_one_structure_that_act_differently() -> None:
     env = make("bean-1x1-v1")
     family = make_rule_families(env)["expert"]

@@ -323,6 +323,7 @@ def test_a_live_picture_is_that_of_the_record_and_changes_no_state() -> None:
     assert "Day 0 of" in shell.render(), "a new episode has a new record"  # type: ignore[operator]
 
 
+@long
 def test_a_farm_shows_itself_in_every_mode_and_keeps_nothing_without_one() -> None:
     path = CATALOGUE / "bean-1x1-v1.yaml"
     mine = Farm.from_yaml(path, render_mode="rgb_array")

@@ -23,6 +23,7 @@ from harvestgym.fishing.analysis.bellman import (
 from harvestgym.fishing.analysis.dynamic_programming import best_return, find_optimum, solve
 from harvestgym.fishing.analysis.tipping import plan_actions, steady_push
 from harvestgym.fishing.family import make
+from tests.long_form import long
 
 STATES, CHOICES, DISCOUNT = 7, 4, 0.9
 
@@ -182,6 +183,7 @@ def test_refusals_say_what_was_expected() -> None:
         solve(make("logistic-v0"), discount=1.0)
 
 
+@long
 def test_a_plan_is_worth_less_under_more_pressure_and_more_over_more_years() -> None:
     """At every stock of the grid; and what it asks for is between no action and the bound."""
     env: Any = make("driver-v1", noise={"kind": "none"})

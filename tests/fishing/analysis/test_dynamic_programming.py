@@ -64,6 +64,7 @@ def test_finite_horizon_liquidates() -> None:
     assert float(found.target[-1].max()) == 0.0
 
 
+@long
 def test_allee_is_not_constant_escapement() -> None:
     """Doomed stocks are fished out, hopeful ones are spared."""
     env = make("tipping-v1", noise={"kind": "none"})
@@ -131,6 +132,7 @@ def test_growth_first_without_noise() -> None:
     assert float(found.residual) < 2e-5
 
 
+@long
 @pytest.mark.parametrize("control", ["quota", pytest.param("rate", marks=long)])
 def test_growth_first_earns_what_it_promises(control: str) -> None:
     """With noise, through quotas or rates, the policy of 20 years earns its value, to five errors and a grid cell."""

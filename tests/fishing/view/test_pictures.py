@@ -24,6 +24,7 @@ from harvestgym.render.svg import to_svg
 from harvestgym.render.text import to_text
 from tests.fishing.recovery import make_recovery
 from tests.load_script import script
+from tests.long_form import long
 from tests.render.golden import differs
 from tests.render.test_canvas import overlaps
 
@@ -123,6 +124,7 @@ def test_the_zones_are_those_of_fisheries_and_oceans_canada(share: float, zone: 
     assert f"{share:.2f} B_MSY: {zone} zone" in words_of(scene(env, record, 5))
 
 
+@long
 def test_tipping_points_and_folds_are_where_the_law_has_them() -> None:
     may, driver, hidden = (
         make("may-v0"),

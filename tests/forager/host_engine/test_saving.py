@@ -16,6 +16,7 @@ from harvestgym.forager import ForagerConfig, ForagerEnv
 from harvestgym.forager.object_kinds import Delay, Kind, ReturnPlace
 from harvestgym.forager.reward_laws import Constant
 from tests.forager.worlds import NORTH, TYPES, Berry, one_berry, seed_example
+from tests.long_form import long
 
 MAXRSS = 1024 if sys.platform == "linux" else 1
 """Bytes in a unit of `ru_maxrss`."""
@@ -165,6 +166,7 @@ sys.stdout.write(digest.hexdigest())
 """
 
 
+@long
 def test_without_numba_the_same_episode_runs_as_plain_python():
     quiet = ["-W", "error", "-W", "ignore:forager"]  # the world has look-alikes of the Forager package, which warn
     run = subprocess.run([sys.executable, *quiet, "-c", WITHOUT_NUMBA], capture_output=True, text=True)

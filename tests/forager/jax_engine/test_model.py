@@ -22,7 +22,7 @@ from harvestgym.forager.object_kinds import Kind, ReturnPlace
 from harvestgym.forager.reward_laws import Constant
 from harvestgym.forager.world import AWAY, VACANT, Region, World
 from tests.forager.worlds import RENEWED, SMALL, VARIED
-from tests.long_form import some
+from tests.long_form import long, some
 
 WORLDS = {"small": SMALL, "varied": VARIED | {"hint": [0, 0]}, "renewed": RENEWED | {"hint": [0, 0]}}
 WORDS = np.array([3, 4], np.uint32)
@@ -170,6 +170,7 @@ def test_the_clock_counts_beyond_32_bits():
     assert step(jax.random.key(0), after, 0, model.params)[0].clock.tolist() == [1, 1]
 
 
+@long
 def test_cells_of_a_large_world_are_refused():
     world = World(10**4, 10**4, (Kind("rock"),), (Region(0, 0, 10**4, 10**4),))
     model = Forager(world, (3, 3))

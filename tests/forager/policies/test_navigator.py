@@ -75,6 +75,7 @@ def test_only_a_world_that_hides_rewards_has_an_oracle() -> None:
     assert make_oracle(env) is None
 
 
+@long
 def test_an_informed_world_reports_the_rewards_that_it_pays() -> None:
     env = InformedForager.inform(make("unending-v1"))
     step, (state, seen) = jax.jit(env.step), env.reset(KEY, env.params)
@@ -93,6 +94,7 @@ def test_an_informed_world_keeps_the_contract() -> None:
     check_env(InformedForager.inform(make("weather-v1")))
 
 
+@long
 def test_where_nothing_in_view_is_enough_it_walks_on() -> None:
     """In the poor biome it stays with `enough` 0, and with a threshold above its food it leaves for the rich one."""
     env = make("two-biome-v1")
@@ -114,6 +116,7 @@ def act(obs: np.ndarray, last: int = -1, **numbers: float) -> set[int]:
     return set(acts.tolist())
 
 
+@long
 def test_it_prefers_food_with_food_around_it_if_it_counts_a_share_of_that() -> None:
     seen = view("     ", "     ", " f f ", "    f", "     ")
     assert act(seen) == {EAST, WEST} and act(seen, crowd=0.3) == {EAST}

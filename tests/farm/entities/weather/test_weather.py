@@ -130,6 +130,7 @@ def test_a_wind_from_the_north_blows_south() -> None:
     assert (float(air.wind_x), float(air.wind_y)) == (0.0, 1.0), "north is y - 1"
 
 
+@long
 def test_a_csv_of_ones_own_and_one_that_says_only_whether_it_rains(tmp_path: Path) -> None:
     file = tmp_path / "my.csv"
     rows = "\n".join(f"{10 + i % 3},{20 + i % 3},15,60,2,{i % 2}" for i in range(365))
