@@ -5,6 +5,11 @@ accept it; the library itself is not needed. The farm is made with weights of 1,
 yield, soil index). The rewards of a season can then be computed for any weights.
 
     python examples/objectives.py
+
+The ids of HarvestGym pay numbers, also through `mo_gymnasium.make`, which passes on what `gymnasium.make` returns.
+Importing this module registers an id with vectors for each farm, `objectives/NAME`:
+
+    mo_gymnasium.make("objectives:objectives/bean-1x1-v1")
 """
 
 from __future__ import annotations
@@ -41,11 +46,25 @@ class RewardVector(gymnasium.Wrapper):
         self.objectives = (*(name.removeprefix(GAIN) for name in self._terms), *COSTS)
         self.reward_space = gymnasium.spaces.Box(-np.inf, np.inf, (len(self.objectives),), np.float32)
 
+    @property
+    def unwrapped(self) -> Any:
+        """This environment itself, in which MO-Gymnasium looks for the `reward_space`."""
+        return self
+
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
         """Take a step; the reward is a vector in `reward_space`."""
         obs, _, terminated, truncated, info = self.env.step(action)
         reward = [info[name] for name in self._terms] + [-info[name] for name in COSTS]
         return obs, np.asarray(reward, np.float32), terminated, truncated, info
+
+
+def make(id: str, **overrides: Any) -> RewardVector:
+    """Make a farm with vectors as rewards."""
+    return RewardVector(gymnasium.make(id, scoring=UNWEIGHTED, **overrides))
+
+
+for _id in harvestgym.ids("farm"):
+    gymnasium.register(f"objectives/{_id.removeprefix('farm/')}", make, kwargs={"id": _id}, disable_env_checker=True)
 
 
 def play(env: gymnasium.Env[Any, Any], seed: int) -> Any:
@@ -60,7 +79,7 @@ def play(env: gymnasium.Env[Any, Any], seed: int) -> Any:
 
 
 def main() -> None:
-    env = RewardVector(gymnasium.make(ID, scoring=UNWEIGHTED))
+    env = make(ID)
     total = play(env, seed=0)
     for name, value in zip(env.objectives, total, strict=True):
         print(f"{name}: {value:.3f}")

@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+import harvestgym
 from harvestgym.core.pytree import replace
 from harvestgym.core.random import keys_for
 from tests.load_script import script
@@ -98,3 +99,11 @@ def test_spaces_are_gymnaxes_where_it_is_installed(monkeypatch: pytest.MonkeyPat
     assert to_gymnax(nested) == ("Dict", {"a": ("Tuple", [("Discrete", 2)])})
     shifted = gymnasium.spaces.Discrete(2, start=1)
     assert to_gymnax(shifted) == shifted
+
+
+def test_clients_find_the_length_of_an_episode_and_an_endless_one_is_truncated() -> None:
+    endless = harvestgym.make("forager/two-biome-v1")
+    view = GymnaxEnv(endless)
+    steps = int(view.default_params.max_steps_in_episode)
+    assert steps == endless.evaluation_steps == view.legacy().env.steps  # pyright: ignore[reportAttributeAccessIssue]
+    assert int(VIEW.default_params.max_steps_in_episode) > 1 and VIEW.env == Stock()  # its own horizon ends it

@@ -16,7 +16,9 @@ DAYS = 60
 
 def test_each_vector_with_the_weights_of_the_score_is_the_reward(import_example: Callable[[str], Any]) -> None:
     objectives = import_example("objectives")
-    many = objectives.RewardVector(gymnasium.make(objectives.ID, scoring=objectives.UNWEIGHTED))
+    many: Any = gymnasium.make("objectives/bean-1x1-v1")  # as `mo_gymnasium.make` does
+    assert many.unwrapped.reward_space.shape == many.get_wrapper_attr("reward_space").shape
+    many = many.unwrapped
     one = gymnasium.make(objectives.ID)
     score: Any = harvestgym.make(objectives.ID).spec.scoring.model_dump(by_alias=True)  # type: ignore[attr-defined]
     weights = np.asarray([score.get(name, 1.0) for name in many.objectives])
@@ -32,3 +34,15 @@ def test_each_vector_with_the_weights_of_the_score_is_the_reward(import_example:
         assert float(weights @ vector) == pytest.approx(reward, abs=1e-5)
         if terminated or truncated:
             break
+
+
+def test_the_ids_of_the_example_pass_the_wrappers_of_mo_gymnasium(import_example: Callable[[str], Any]) -> None:
+    mo_gymnasium: Any = pytest.importorskip("mo_gymnasium")
+    import_example("objectives")
+    env = mo_gymnasium.make("objectives:objectives/bean-1x1-v1")
+    env.reset(seed=0)
+    size = env.unwrapped.reward_space.shape
+    assert env.step(env.action_space.sample())[1].shape == size
+    weighted = mo_gymnasium.wrappers.LinearReward(env, weight=np.ones(size))
+    weighted.reset(seed=0)
+    assert np.ndim(weighted.step(env.action_space.sample())[1]) == 0

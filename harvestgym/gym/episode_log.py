@@ -20,7 +20,7 @@ from harvestgym.core.autoreset import RunState
 from harvestgym.core.env import Env, Timestep
 from harvestgym.core.episode import make_frame
 from harvestgym.core.wrappers import unwrapped, unwrapped_action, unwrapped_state
-from harvestgym.render import RENDER_MODES, render_scene
+from harvestgym.render import DEFAULT_WIDTH, RENDER_MODES, render_scene
 
 FIRST_ROWS = 64
 
@@ -115,7 +115,7 @@ class EpisodeLog:
         look = partial(_look, self._env, params)
         self.add(run.state, None, jax.vmap(look)(run) if self._in_batch else look(run), params)
 
-    def render(self, mode: str, width: int) -> Any:
+    def render(self, mode: str, width: int = DEFAULT_WIDTH) -> Any:
         """Draw the last step in one of the `RENDER_MODES`; return a tuple for a batch."""
         env = unwrapped(self._env)
         shown, draw = _with_params(env, self._params), cast(Any, family_of(type(env))).scene

@@ -5,11 +5,14 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+import gymnasium
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 
 import harvestgym
+from harvestgym.core.errors import ConfigError
 from harvestgym.gym.env import GymEnv
 from harvestgym.gym.episode_log import EpisodeLog, FrameBuffer
 from tests.long_form import long
@@ -63,3 +66,16 @@ def test_frame_buffer_keeps_the_last_frames() -> None:
         buffer.append({"step": step})
         last = buffer.record["step"]
         np.testing.assert_array_equal(last, np.arange(max(0, step + 1 - keep_last), step + 1))
+
+
+def test_a_small_picture_is_a_square_drawn_at_its_size() -> None:
+    env = gymnasium.make("harvestgym:fishing/logistic-v0", render_mode="rgb_array", render_width=64)
+    env.reset(seed=0)
+    env.step(env.action_space.sample())
+    small: Any = env.render()
+    assert small.shape == (64, 64, 3) and len(np.unique(small.reshape(-1, 3), axis=0)) > 3
+    batch: Any = gymnasium.make_vec("harvestgym:fishing/logistic-v0", 2, render_mode="rgb_array", render_width=64)
+    batch.reset(seed=0)
+    assert [picture.shape for picture in batch.render()] == [(64, 64, 3)] * 2
+    with pytest.raises(ConfigError, match="render_width: expected an integer, 1 or more, got 0"):
+        gymnasium.make("harvestgym:fishing/logistic-v0", render_mode="rgb_array", render_width=0)
