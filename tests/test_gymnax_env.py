@@ -81,24 +81,31 @@ def test_spaces_are_gymnasiums_without_gymnax(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_spaces_are_gymnaxes_where_it_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    def recorded(name: str) -> Any:
-        return lambda *args: (name, *args)
+    class Recorded:
+        def __init__(self, *arguments: Any) -> None:
+            self.arguments = arguments
 
     theirs: Any = types.ModuleType("gymnax.environments.spaces")
     for name in ("Discrete", "Box", "Dict", "Tuple"):
-        setattr(theirs, name, recorded(name))
+        setattr(theirs, name, type(name, (Recorded,), {}))
     package: Any = types.ModuleType("gymnax.environments")
     package.spaces = theirs
     monkeypatch.setitem(sys.modules, "gymnax", types.ModuleType("gymnax"))
     monkeypatch.setitem(sys.modules, "gymnax.environments", package)
     monkeypatch.setitem(sys.modules, "gymnax.environments.spaces", theirs)
-    assert VIEW.action_space() == ("Discrete", 4)
-    name, low, high, shape, dtype = VIEW.observation_space()
-    assert (name, shape, dtype) == ("Box", (3,), jnp.float32) and (low == 0).all() and (high == 1).all()
-    nested = gymnasium.spaces.Dict(a=gymnasium.spaces.Tuple((gymnasium.spaces.Discrete(2),)))
-    assert to_gymnax(nested) == ("Dict", {"a": ("Tuple", [("Discrete", 2)])})
-    shifted = gymnasium.spaces.Discrete(2, start=1)
-    assert to_gymnax(shifted) == shifted
+    assert VIEW.action_space().arguments == (4,)
+    assert VIEW.observation_space().arguments == (0.0, 1.0, (3,), jnp.float32)
+    nested = to_gymnax(gymnasium.spaces.Dict(a=gymnasium.spaces.Tuple((gymnasium.spaces.Discrete(2),))))
+    (inside,) = nested.arguments[0]["a"].arguments
+    assert inside[0].arguments == (2,)
+    for space, low, high in (
+        (gymnasium.spaces.Discrete(2, start=1), 1, 2),
+        (gymnasium.spaces.MultiDiscrete([3, 3]), 0, 2),
+        (gymnasium.spaces.MultiBinary(4), 0, 1),
+    ):
+        box = to_gymnax(space)
+        assert isinstance(box, theirs.Box) and box.arguments[:2] == (low, high)
+        assert np.asarray(box.sample(jax.random.key(0))) in space
 
 
 def test_clients_find_the_length_of_an_episode_and_an_endless_one_is_truncated() -> None:
