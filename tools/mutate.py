@@ -29,7 +29,7 @@ from concurrent.futures import ThreadPoolExecutor
 from multiprocessing.connection import Connection
 from pathlib import Path
 from queue import Queue
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -83,14 +83,15 @@ def _list_nodes(tree: ast.Module) -> list[ast.AST]:
 
 def find_unused_fallbacks(tree: ast.AST) -> Iterator[ast.AST]:
     """Yield the numbers in `jnp.where(c, ... jnp.where(c, x, number) ..., y)`, which only keep gradients finite."""
-    for outer in filter(_is_where, ast.walk(tree)):
-        for inner in filter(_is_where, ast.walk(outer.args[1])):
+    for outer in _find_wheres(tree):
+        for inner in _find_wheres(outer.args[1]):
             if ast.unparse(inner.args[0]) == ast.unparse(outer.args[0]):
                 yield inner.args[2]
 
 
-def _is_where(node: Any) -> bool:
-    return isinstance(node, ast.Call) and ast.unparse(node.func) == "jnp.where"
+def _find_wheres(tree: ast.AST) -> list[ast.Call]:
+    calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call))
+    return [call for call in calls if ast.unparse(call.func) == "jnp.where"]
 
 
 def _changes(node: ast.AST) -> Iterator[tuple]:
@@ -104,7 +105,7 @@ def _changes(node: ast.AST) -> Iterator[tuple]:
         yield setting("op", SWAPPED[type(node.op)]())
     elif isinstance(node, ast.Compare) and type(node.ops[0]) in SWAPPED:
         yield setting("ops", [SWAPPED[type(node.ops[0])](), *node.ops[1:]])
-    elif isinstance(node, ast.Constant) and type(node.value) in (int, float):
+    elif isinstance(node, ast.Constant) and isinstance(node.value, int | float) and type(node.value) is not bool:
         if np.float32(node.value) != np.float32(node.value + 1):
             yield setting("value", node.value + 1)
     elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):

@@ -93,12 +93,17 @@ def test_what_a_unit_of_a_tally_is_worth(term: str, unit: str, worth: float) -> 
 def score(terms: dict[str, Any] | None = None, **numbers: Any) -> Score:
     """Return a score of numbers that differ, with two rows of actions."""
     costs, weights = np.float32([2.0, 5.0]), np.float32([0.5, 0.25, 1.0, 0.75, 0.1])
-    plain = {"intervention_costs": costs, "observation_costs": np.zeros(0), "stage": np.float32(3), "weights": weights}
+    plain: dict[str, Any] = {
+        "intervention_costs": costs,
+        "observation_costs": np.zeros(0),
+        "stage": np.float32(3),
+        "weights": weights,
+    }
     return Score(**(plain | numbers), terms=terms or {})
 
 
 def context(today: dict[str, float], totals: dict[str, float], indices: dict[str, float]) -> RewardContext:
-    numbers = [{name: jnp.float32(v) for name, v in part.items()} for part in (today, totals, indices)]
+    numbers: Any = [{name: jnp.float32(v) for name, v in part.items()} for part in (today, totals, indices)]
     return RewardContext(*numbers, lambda *_: jnp.zeros(()), jnp.int32(0))
 
 

@@ -1,4 +1,4 @@
-"""What all entities share: the plots of a field, and who reads whose messages."""
+"""The plots of a field, and the messages that each entity on it reads."""
 
 from __future__ import annotations
 

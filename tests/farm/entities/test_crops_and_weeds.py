@@ -1,4 +1,4 @@
-"""What crops and weeds share: shortages, eq. (5), stomata, and light that passes other leaves."""
+"""Functions of crops and weeds: shortages, eq. (5), stomata, and light that passes other leaves."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_a_canopy_takes_the_share_of_light_of_its_share_of_the_height() -> None:
 
 @pytest.mark.parametrize("shade", [0.3, 1.0])
 def test_two_canopies_do_not_take_more_light_than_they_shade(shade: float) -> None:
-    """What one takes from the other and back is the shade, whatever their heights."""
+    """The shares that each takes from the other add up to the shade, at all heights."""
     for one, other in itertools.combinations_with_replacement((0.5, 2.0, 30.0, 250.0), 2):
         taken = [1 - transmitted_light(canopy(shade, a), canopy(shade, b)) for a, b in ((one, other), (other, one))]
         assert float((taken[0] + taken[1])[0, 0]) == pytest.approx(shade, rel=1e-5)

@@ -155,7 +155,7 @@ def test_a_plot_has_at_most_a_hundred_pests_a_square_metre() -> None:
 
 
 def sure(**changes: Any) -> Pests:
-    """Return pests that all come and none of which leaves."""
+    """Return pests that all come and never leave."""
     certain = [replace(group, intercept=jnp.float32(-9.0)) for group in (BASIC.appear, BASIC.stay)]
     return replace(BASIC, appear=certain[0], stay=certain[1], **changes)
 

@@ -26,7 +26,7 @@ ROW = field((1, 7))
 BEAN = Plant.named("bean")
 
 
-def crop(**groups: dict[str, jax.Array | float]) -> Plant:
+def crop(**groups: dict[str, Any]) -> Plant:
     """Return a bean with other numbers in some groups, by the names of the fields."""
     new = {
         name: replace(getattr(BEAN, name), **{k: jnp.asarray(v, jnp.float32) for k, v in group.items()})

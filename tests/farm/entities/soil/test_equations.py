@@ -20,7 +20,7 @@ from tests.farm.soil_plant_day import field
 from .test_soil import LOAM, f, full, state_of, tomorrow
 
 LARGE = field(scale=2.0)
-"""A plot of 4 m2; a loam of it holds 500 L, of which plants cannot take 240."""
+"""A plot of 4 m2; a loam of it holds 500 L, and plants cannot take 240 of them."""
 BUCKET = equations.Bucket(jnp.float32(100.0), jnp.float32(40.0))
 
 

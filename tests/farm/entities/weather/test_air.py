@@ -37,7 +37,7 @@ CALM = [10.0, 20.0, 15.0, 60.0, 2.0, 0.0]
 PLACE = field()
 
 
-def weather(rows: Any = (CALM,), station: float = math.nan, occurrence: bool = False, **settings: float) -> Weather:
+def weather(rows: Any = (CALM,), station: float = math.nan, occurrence: bool = False, **settings: Any) -> Weather:
     """Return a year whose first days are `rows`, the others like the last of them; without noise unless given."""
     rows = np.asarray(rows, np.float32)
     days = np.concatenate([rows, np.repeat(rows[-1:], 365 - len(rows), 0)])

@@ -44,7 +44,7 @@ def units(normals: Normals) -> np.ndarray:
     return np.array([1, 1, 1, normals.wind_factor])
 
 
-def daily(nodes: np.ndarray) -> np.ndarray:
+def daily(nodes: Any) -> np.ndarray:
     """Return straight lines between mid-months, in months that are equally long; (365, n)."""
     starts = np.cumsum((0, *MONTH_LENGTHS))[MONTH]
     at = MONTH + (np.arange(YEAR) + 0.5 - starts) / np.array(MONTH_LENGTHS)[MONTH]
@@ -132,7 +132,7 @@ def implied(normals: Normals, climate: Climate) -> tuple[np.ndarray, np.ndarray]
     return gauss * np.outer(scale, scale) + slow + rain, next_gauss * np.outer(scale, scale) + slow + rain_next
 
 
-def gaussian(climate: Climate) -> tuple[np.ndarray, np.ndarray]:
+def gaussian(climate: Climate) -> tuple[Any, Any]:
     """Return the covariances of the Gaussian part on a day and with the next day."""
     same = climate.start @ climate.start.T
     return same, climate.carry @ same
@@ -182,7 +182,7 @@ def test_figures_that_contradict_each_other_still_give_chances() -> None:
     assert np.isfinite(chances).all() and (chances >= 0).all() and (chances <= 1).all()
     assert (chances[..., 1] <= chances[..., 0] + 1e-7).all()
     assert not chances[0].any(), "no month without rain"
-    np.testing.assert_allclose(chances[6, :, 0], 0.5, atol=1e-6, err_msg="wet half of the time, whatever was before")
+    np.testing.assert_allclose(chances[6, :, 0], 0.5, atol=1e-6, err_msg="wet half of the time, after any day")
     np.testing.assert_allclose(chances[6, :, 1], [1 / 6, 1 / 6, 1 / 2, 1 / 4], atol=1e-6)
 
 

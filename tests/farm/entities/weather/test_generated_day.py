@@ -52,7 +52,7 @@ _next = jax.jit(Climate.next)
 
 def day(
     rain: Sequence[float] = (0.99, 0.5),
-    normals: Sequence[float] = (0, 0, 0, 0),
+    normals: Any = (0, 0, 0, 0),
     memory: Sequence[float] = (0,) * 5,
     number: int = MIDDLE,
     **changes: Any,
@@ -157,7 +157,7 @@ def test_a_gentle_wind_keeps_its_mean_and_spread() -> None:
     """Of 0.5 m/s with a third of it as spread, over evenly spaced quantiles; and it never blows backwards."""
     level, spread = np.tile([*LEVEL[:3], 0.5, OFFSET], (12, 1)), np.tile([*SPREAD[:3], 0.5 / 3], (12, 1))
     z = np.array([-3.0, -1.5, 0, 1.5, 3.0])
-    gentle = {"level": level, "spread": spread, "shock": np.eye(4)}
+    gentle: dict[str, Any] = {"level": level, "spread": spread, "shock": np.eye(4)}
     found = [day(normals=(0, 0, 0, value), **gentle)[0].wind for value in z]
     assert found == pytest.approx([wind_of(0.5, 0.5 / 3, value) for value in z], rel=1e-4)
     assert (np.diff(found) > 0).all()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -115,7 +116,7 @@ def test_what_grows_next_to_a_full_stand_finds_no_room() -> None:
     """With all seeds sprouting next to 240 weeds, ten of the largest number of 250 come up."""
     full = jnp.ones((1, 1))
     sure = equations.DailyChances(0 * full, full, 0 * full, full, 0 * full)
-    numbers = tuple(jnp.full((1, 1), n, jnp.int32) for n in (50, 200, 40))
+    numbers: Any = tuple(jnp.full((1, 1), n, jnp.int32) for n in (50, 200, 40))
     found = equations.draw_fates(jnp.int32(0), numbers, sure, jnp.full((4, 1, 1, 2), 0.5))
     assert int(found.sprouted[0, 0]) == 10
     assert (int(found.growing[0, 0]), int(found.flowering[0, 0])) == (200, 40)
