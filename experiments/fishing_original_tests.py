@@ -58,7 +58,7 @@ def run_tests(folder: Path) -> dict[str, str]:
 
 def main() -> None:
     """Print the outcomes, and keep them as JSON."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("folders", nargs="+", type=Path, help="clones of gym_fishing and gym_conservation")
     parser.add_argument("--out", type=Path, help="JSON file")
     given = parser.parse_args()
