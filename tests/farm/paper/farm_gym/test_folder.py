@@ -87,6 +87,7 @@ def test_without_its_side_files_it_is_what_farm_gym_generates(tmp_path: Path) ->
     rules = data["rules"]
     assert rules["init"]["Field-0"]["Weather-0"] == {"day#int365": 1}, "day 0 there"
     assert rules["init"]["Field-0"]["Soil-0"]["available_Water#L"] == 1.0
+    assert rules["init"]["Field-0"]["Plant-0"] == {"stage": "none"}, "nothing is sown"
     assert rules["terminal_conditions"] == [
         "Field-0.Weather-0.day#int365 >= 361",
         "Field-0.Plant-0.global_stage == dead",
