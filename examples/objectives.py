@@ -39,6 +39,8 @@ class RewardVector(gymnasium.Wrapper):
         reward_space: the space of reward vectors.
     """
 
+    spec: Any = None  # `gymnasium.make` sets it on the unwrapped environment
+
     def __init__(self, env: gymnasium.Env[Any, Any]) -> None:
         super().__init__(env)
         _, info = env.reset()

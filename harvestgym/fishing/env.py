@@ -20,7 +20,7 @@ from .growth import GrowthLaw
 from .model import FishingModel, FishingParams, FishingState, YearOrder, copy_fields
 from .noise import Noise
 from .parameter_drift import Drift
-from .spec import FishingSpec, Start, build_fishery
+from .spec import FishingSpec, StockStart, build_fishery
 from .units import Control, Scale
 
 OVERRIDABLE = ("initial", "transition", "observation", "reward", "terminal")
@@ -68,7 +68,7 @@ class FishingEnv(Savable, gymnasium.Env[Any, Any]):
         self,
         r: float = 0.3,
         K: float = 1.0,
-        s0: Start = 0.75,
+        s0: StockStart = 0.75,
         Tmax: int = 100,
         sigma: float = 0.0,
         *,

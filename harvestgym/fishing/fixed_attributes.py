@@ -9,12 +9,12 @@ from harvestgym.core.pytree import iterate_metas
 
 from .spec import GROWTH_LAWS, FishingSpec
 
-STARTS = ("init_state", "s0", "start", "fish_population")
+START_NAMES = ("init_state", "s0", "start", "fish_population")
 """Names of the stock at the start."""
 
 TEXTS = ("doc", "hard", "history", "problem", "expert")
 LAW_PARAMETERS = {key for law in GROWTH_LAWS.values() for _, meta in iterate_metas(law) for key in meta.keys}
-FIXED = sorted({*STARTS, *FishingSpec.model_fields, *LAW_PARAMETERS, "sigma", "n_actions", "years_passed"} - {*TEXTS})
+FIXED = sorted({*START_NAMES, *FishingSpec.model_fields, *LAW_PARAMETERS, "sigma", "n_actions", "years_passed"} - {*TEXTS})
 """Names that cannot be set."""
 
 EnvT = TypeVar("EnvT")
@@ -32,7 +32,7 @@ class FixedAttribute:
 
     def __set__(self, env: object, value: Any) -> None:
         start = f"reset(options={{'start': {value!r}}})"
-        hint = start if self.name in STARTS else f"a new environment, with {self.name}={value!r}"
+        hint = start if self.name in START_NAMES else f"a new environment, with {self.name}={value!r}"
         raise ConfigError(f"{self.name}: expected no assignment, as it would have no effect, got {value!r}; try {hint}")
 
 

@@ -102,7 +102,7 @@ CLOSED = 1e-3
 """A year with a catch below this fraction of the bound counts as closed."""
 
 
-def check_start(law: GrowthLaw, start: Any, collapse: float, where: str) -> None:
+def check_first_stock(law: GrowthLaw, start: Any, collapse: float, where: str) -> None:
     """Raise ConfigError unless `start` is a possible stock, or a range, above the biomass at which a fishery ends."""
     numbers = np.asarray(start)
     known = numbers.dtype.kind in "iuf" and numbers.shape in ((), (2,))
@@ -331,7 +331,7 @@ class FishingModel(Checked, Env[FishingState, FishingParams]):
         if "start" not in options:
             return self, params
         start = options["start"]
-        check_start(params.law, start, float(params.collapse), "reset option 'start'")
+        check_first_stock(params.law, start, float(params.collapse), "reset option 'start'")
         if np.ndim(start) > np.ndim(params.start):
             raise ConfigError(
                 f"reset option 'start': expected one stock, got {start!r}; try make(..., start={start!r})"

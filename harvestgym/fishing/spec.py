@@ -23,7 +23,7 @@ from harvestgym.fishing.analysis.reference_points import find_reference_point
 from . import growth, noise, structured_growth
 from .conservation import ConservationParams, DriverModel, RecoveryModel
 from .growth import MAX_BIOMASS, MAX_STEEPNESS, GrowthLaw, May, OneOf
-from .model import MAX_CORRELATION, MAX_YEARS, FishingModel, FishingParams, ProblemKind, YearOrder, check_start
+from .model import MAX_CORRELATION, MAX_YEARS, FishingModel, FishingParams, ProblemKind, YearOrder, check_first_stock
 from .noise import MAX_SIGMA, Noise
 from .parameter_drift import AnyLaw, Drift, Spread
 from .structured_growth import Patches
@@ -52,7 +52,7 @@ LOW_SHARE = 0.2
 """A stock below this fraction of its capacity counts as low."""
 
 Stock = Annotated[float, Field(ge=0, le=MAX_BIOMASS)]
-Start = Stock | tuple[Stock, Stock]
+StockStart = Stock | tuple[Stock, Stock]
 """A stock, or two between which each episode draws its start."""
 
 ONLY_HARVEST = ("price", "cost", "quota_error", "order", "control", "assessment_interval", "catch_constraint")
@@ -90,7 +90,7 @@ class FishingSpec(Exact):
     quota_error: dict[str, Any] = NO_NOISE
     drift: dict[str, DriftEntry] = {}
     vary: dict[str, Annotated[float, Field(ge=0, le=MAX_SIGMA)]] | Literal["law"] = {}
-    start: Start = 0.75
+    start: StockStart = 0.75
     bound: float | None = Field(None, gt=0, le=2 * MAX_BIOMASS)
     Tmax: int = Field(100, ge=1, le=MAX_YEARS)
     order: YearOrder = "harvest first"
@@ -193,7 +193,7 @@ def _check_entries(spec: FishingSpec, law: GrowthLaw, where: str) -> None:
         raise ConfigError(f"{where}: problem 'driver': expected law 'may', got {spec.law.get('kind')!r}")
     if spec.problem == "recovery" and law.stocks != 1:
         raise ConfigError(f"{where}: problem 'recovery': expected a law of one stock, got {law.stocks}")
-    check_start(law, spec.start, spec.collapse, f"{where} > start")
+    check_first_stock(law, spec.start, spec.collapse, f"{where} > start")
 
 
 def _build_params(spec: FishingSpec, law: GrowthLaw, where: str, parts: Mapping[str, Any]) -> FishingParams:

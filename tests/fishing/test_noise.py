@@ -170,8 +170,8 @@ def test_the_recruits_alone_are_noisy_in_the_age_structured_stock() -> None:
 def test_drift_moves_to_its_limit_both_ways() -> None:
     drift = Drift(names=("r", "K"), rate=np.asarray([-0.05, 0.1]), limit=np.asarray([0.1, 1.25]))
     law: Any = drift(Logistic(), jnp.arange(6))
-    np.testing.assert_allclose(law.r, [0.3, 0.25, 0.2, 0.15, 0.1, 0.1], rtol=1e-5)
-    np.testing.assert_allclose(law.K, [1.0, 1.1, 1.2, 1.25, 1.25, 1.25], rtol=1e-6)
+    np.testing.assert_allclose(law.r, [0.25, 0.2, 0.15, 0.1, 0.1, 0.1], rtol=1e-5)
+    np.testing.assert_allclose(law.K, [1.1, 1.2, 1.25, 1.25, 1.25, 1.25], rtol=1e-6)
 
 
 def test_spread_draws_lognormals_of_mean_one() -> None:

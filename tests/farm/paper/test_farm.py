@@ -271,7 +271,7 @@ def test_print_is_a_page() -> None:
         "stage",
         "BasicFarmer",
     )
-    for words in (*page, "Field-0 | Spring-0 | pour | plot: 6; amount#L: [0, 5]"):
+    for words in (*page, "Field-0 | Spring-0 | pour | 0.5 | plot: 6; amount#L: [0, 5]"):
         assert words in text
     assert max(map(len, text.splitlines())) <= 110
 
