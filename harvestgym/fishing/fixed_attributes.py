@@ -14,7 +14,9 @@ START_NAMES = ("init_state", "s0", "start", "fish_population")
 
 TEXTS = ("doc", "hard", "history", "problem", "expert")
 LAW_PARAMETERS = {key for law in GROWTH_LAWS.values() for _, meta in iterate_metas(law) for key in meta.keys}
-FIXED = sorted({*START_NAMES, *FishingSpec.model_fields, *LAW_PARAMETERS, "sigma", "n_actions", "years_passed"} - {*TEXTS})
+FIXED = sorted(
+    {*START_NAMES, *FishingSpec.model_fields, *LAW_PARAMETERS, "sigma", "n_actions", "years_passed"} - {*TEXTS}
+)
 """Names that cannot be set."""
 
 EnvT = TypeVar("EnvT")

@@ -52,6 +52,7 @@ def play(env: Any, steps: int, seed: int) -> list[str]:
     return out
 
 
+@long
 @pytest.mark.parametrize("id", some(PARALLEL, "shared-water-v0"))
 def test_a_checkpoint_goes_on(id: str, tmp_path: Path) -> None:
     env = make_parallel(id, **SHORT.get(id, {}))

@@ -138,6 +138,7 @@ def test_a_folder_gets_a_table_and_a_picture(episode: RecordedEpisode, tmp_path:
     assert paths[1].stat().st_size > 0
 
 
+@long
 def test_a_page_holds_the_record_bit_for_bit(episode: RecordedEpisode, tmp_path: Path) -> None:
     pytest.importorskip("plotly")
     bars, path = Bars(), tmp_path / "page.html"

@@ -17,7 +17,7 @@ from harvestgym.evaluate.datasets.episodes import record_demonstrations
 from harvestgym.evaluate.record import record_episode, record_first
 from harvestgym.evaluate.run import BATCH, evaluate_id, evaluation_keys, horizon, policy_named, run_episodes
 from harvestgym.play.start_session import start_session
-from tests.long_form import ALL, some
+from tests.long_form import ALL, long, some
 
 SEED, STEPS = 11, 40
 IDS = {"farm/bean-1x1-v1": "expert", "fishing/logistic-random-v0": "random", "forager/seasons-v1": "random"}
@@ -85,6 +85,7 @@ def test_an_evaluation_begins_with_the_episode_of_the_seed(demonstration: Any) -
     assert found.returns[0] != found.returns[1]
 
 
+@long
 def test_an_evaluation_of_rollouts_takes_a_key_for_each_episode() -> None:
     id = "fishing/logistic-random-v0"
     env = harvestgym.make(id)

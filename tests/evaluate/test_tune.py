@@ -37,6 +37,7 @@ def test_the_search_finds_the_escapement_of_a_logistic_fishery() -> None:
     assert sum(tried) == 64 and set(tried) <= {CANDIDATE_BATCH}
 
 
+@long
 def test_candidates_earn_in_one_batch_what_each_earns_alone() -> None:
     bench, _ = make_benches("fishing/logistic-v0", 0, 5)
     policies = [control.escapement(bench.env, target) for target in (0.3, 0.5, 0.7)]

@@ -137,6 +137,7 @@ def test_carrots_bear_what_kills_beans(sowings: Sowings) -> None:
     assert ripened(sowings["carrots", JANUARY]) > 0.2 > ripened(sowings["bean", JANUARY])
 
 
+@long
 @pytest.mark.parametrize("crop", CROPS)
 def test_crops_sown_in_may_are_spared(crop: str, sowings: Sowings) -> None:
     assert ripened(sowings[crop, MAY]) > 0.85

@@ -206,6 +206,7 @@ def test_a_game_that_ends_with_a_harvest_ends_with_the_first(seasons: dict[str, 
     np.testing.assert_array_equal(seasons["expert"].over, ended)
 
 
+@long
 def test_two_crops_share_a_plot(seasons: dict[str, Any]) -> None:
     """Sown on two days that follow; a month later both stand, out of the seed, in all but a few seasons."""
     bean, corn, _ = seasons["both at once"].fields[0][2:5]

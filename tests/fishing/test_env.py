@@ -43,7 +43,7 @@ def test_gymnasium_accepts_it() -> None:
         pytest.param("may-v0", "harvest first", marks=long),
         pytest.param("patches-v0", "growth first", marks=long),
         pytest.param("three-species-v0", "harvest first", marks=long),
-        ("walleye-v0", "growth first"),
+        pytest.param("walleye-v0", "growth first", marks=long),
     ],
 )
 def test_bounds_at_great_noise(name: str, order: str) -> None:

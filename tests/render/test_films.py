@@ -215,6 +215,7 @@ def a_farm() -> Farm:
     return Farm.from_yaml(CATALOGUE / "bean-1x1-v1.yaml", render_mode="rgb_array", mode="po", seed=1)
 
 
+@long
 def test_a_farm_films_the_season_so_far(tmp_path: Path) -> None:
     farm = a_farm()
     with pytest.raises(ConfigError, match="reset"):

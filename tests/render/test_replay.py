@@ -145,6 +145,7 @@ def test_texts_of_a_file_are_no_markup(page: Path) -> None:
     assert not any(name.startswith("on") for _, given in tags.found for name in given)
 
 
+@long
 def test_what_goes_into_a_page_comes_out_to_the_bit(page: Path, farm: tuple[Any, Record], farm_page: Path) -> None:
     for path, record in ((page, toy().record), (farm_page, farm[1])):
         found = read_html(path)

@@ -210,6 +210,7 @@ def test_context_lasts_both_steps_of_a_day_and_is_free() -> None:
     assert flows[0::2] == flows[1::2] and len(set(flows)) == 3
 
 
+@long
 def test_a_batch_equals_its_environments_alone() -> None:
     env = springs({"every": "step", "draws": {SPRING: [{"flow#L.day-1": 2}, {"flow#L.day-1": 4}]}, "forecast": {}})
     batch = jax.vmap(lambda seed: season(env, seed, 6, env.params)[1])(jnp.arange(4))

@@ -26,6 +26,7 @@ from harvestgym.farm.spelling import resolve_spelling
 from harvestgym.gym.env import GymEnv
 from tests.farm import kinds
 from tests.farm.ponds import CUT, STAGE, WATER, assert_same, farm, look, pour
+from tests.long_form import long
 
 few = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
@@ -74,6 +75,7 @@ def tables(draw: st.DrawFn) -> ActionTable:
     return compile_actions(farmers, fields, draw(st.sampled_from([None, allowed])))
 
 
+@long
 @settings(few, max_examples=12)
 @given(table=tables())
 def test_numbers_and_tuples_are_one_to_one(table: ActionTable) -> None:

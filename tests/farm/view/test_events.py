@@ -45,6 +45,7 @@ def test_every_death_and_harvest_is_an_event(season: tuple[Any, dict[str, np.nda
     assert [*find_events(env, record, 0, 20), *find_events(env, record, 20, steps)] == events
 
 
+@long
 def test_what_was_not_observed_is_no_event() -> None:
     id = "farm/paid-looks-1x1-v1"
     env: Any = harvestgym.make(id)

@@ -17,6 +17,7 @@ from harvestgym.farm.entities.soil.soil import SoilState
 from tests.farm.messages import air
 from tests.farm.soil_plant_day import check_ranges, earth, field
 from tests.farm.stands import LOAM, a_day, stands
+from tests.long_form import long
 
 CROPS = {name: Plant.named(name) for name in ("bean", "corn", "tomato", "carrots")}
 BEAN = CROPS["bean"]
@@ -90,6 +91,7 @@ def test_a_plant_stays_within_its_bounds(morning: Morning) -> None:
     assert 0.0 <= float(booked.tally["stages#nb"]) <= 6.0
 
 
+@long
 @given(mornings())
 @settings(max_examples=15, deadline=None, derandomize=True)
 def test_a_plot_knows_nothing_of_its_neighbours(morning: Morning) -> None:
