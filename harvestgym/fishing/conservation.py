@@ -93,13 +93,10 @@ class DriverModel(RecoveryModel):
         """Return next year's driver after an action."""
         return jnp.maximum(a - action * params.effect, 0.0) + params.rise
 
-    def observation(self, key: jax.Array, state: FishingState, action: Any, params: FishingParams) -> Any:
-        seen = super().observation(key, state, action, params)
-        if not self.shows_driver:
-            return seen
+    def extras(self, state: FishingState, params: FishingParams) -> list[jax.Array]:
         assert isinstance(state.law, May)
-        driver = self.units.observation(state.law.a * self.units.bound / DRIVER_BOUND)
-        return jnp.append(seen, driver)
+        driver = state.law.a * self.units.bound / DRIVER_BOUND
+        return super().extras(state, params) + ([driver[None]] if self.shows_driver else [])
 
     def info(self, state: FishingState, params: FishingParams) -> dict[str, Any]:
         assert isinstance(state.law, May)

@@ -16,7 +16,7 @@ import numpy as np
 from jax.tree_util import Partial
 
 from harvestgym.core.env import check_core
-from harvestgym.core.errors import ConfigError
+from harvestgym.core.errors import ConfigError, check_name
 from harvestgym.core.policy import Policy
 from harvestgym.core.tuning.rule_family import NumberRange, RuleFamily
 from harvestgym.core.xla.tracing import is_traced
@@ -64,18 +64,14 @@ class _ByRuleAndYear:
 def policy(env: FishingModel, rule: CatchRule, *numbers: Any) -> Policy:
     """Make a policy that follows `rule`; other `numbers` of the same shapes reuse the compiled program."""
     check_core(env, "control", FishingModel)
-    return Policy((), Partial(_ByRule(env, rule), _to_weights(numbers), _law_of(env)))
+    return Policy((), Partial(_ByRule(env, rule), tuple(map(_to_weight, numbers)), _law_of(env)))
 
 
 def policy_over_years(env: FishingModel, rule: CatchRule, first: Sequence[Any], last: Sequence[Any]) -> Policy:
     """Make a policy that follows `rule`, with numbers that change from `first` to `last` over the horizon."""
     check_core(env, "control", FishingModel)
-    ends = _to_weights(tuple(first)), _to_weights(tuple(last))
+    ends = tuple(map(_to_weight, first)), tuple(map(_to_weight, last))
     return Policy(jnp.int32(0), Partial(_ByRuleAndYear(_ByRule(env, rule)), ends, _law_of(env)))
-
-
-def _to_weights(numbers: tuple[Any, ...]) -> Any:
-    return jax.tree.map(_to_weight, numbers, is_leaf=lambda number: number is None)
 
 
 def _to_weight(number: Any) -> jax.Array:
@@ -126,6 +122,9 @@ def _ramp_catch(numbers: Any, there: jax.Array) -> jax.Array:
     return jnp.where(there < full, slope * jnp.maximum(there - closed, 0.0), rate * there)
 
 
+RAMPS: dict[str, CatchRule] = {"rate": _ramp_rate, "catch": _ramp_catch}
+
+
 def add_missing(numbers: Any, there: jax.Array) -> jax.Array:
     """Bring the stock up to a target."""
     return jnp.maximum(numbers[0] - there, 0.0)
@@ -159,7 +158,8 @@ def ramp(env: FishingModel, share: Any, closed: Any, full: Any, on: str = "rate"
     Pacific 40-10 rule. That rule has closed = 0.1 K and full = 0.4 K; the Fisheries and Oceans Canada rule has closed =
     0.4 B_MSY and full = 0.8 B_MSY.
     """
-    return policy(env, _ramp_rate if on == "rate" else _ramp_catch, share, closed, full)
+    check_name("ramp", on, RAMPS, "control.ramp > on")
+    return policy(env, RAMPS[on], share, closed, full)
 
 
 def lift(env: FishingModel, target: Any) -> Policy:

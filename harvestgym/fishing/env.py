@@ -15,7 +15,7 @@ from harvestgym.core.errors import ConfigError
 from harvestgym.core.saving.state import Savable
 from harvestgym.gym.env import GymEnv
 
-from .fixed_attributes import fix_attributes
+from .fixed_attributes import FixedAttributes
 from .growth import GrowthLaw
 from .model import FishingModel, FishingParams, FishingState, YearOrder, copy_fields
 from .noise import Noise
@@ -26,8 +26,7 @@ from .units import Control, Scale
 OVERRIDABLE = ("initial", "transition", "observation", "reward", "terminal")
 
 
-@fix_attributes
-class FishingEnv(Savable, gymnasium.Env[Any, Any]):
+class FishingEnv(FixedAttributes, Savable, gymnasium.Env[Any, Any]):
     """Gymnasium environment of a stock that is fished by yearly quotas: `FishingEnv(r=0.3, K=1, s0=0.75, Tmax=100)`.
 
     This is a thin wrapper around the compiled `FishingModel`. An environment consists of five functions, `initial`,
@@ -39,8 +38,7 @@ class FishingEnv(Savable, gymnasium.Env[Any, Any]):
                 return jnp.clip(super().observation(key, state, action, params) + blurred, -1, 1)
 
     An action outside its space, including NaN, and an assignment to an argument (`env.K = 2`) raise ConfigError and
-    change nothing. docs/fishing.md lists the
-    differences from the paper's listing.
+    change nothing. docs/fishing.md lists the differences from the paper's listing.
 
     Args:
         r, K: growth rate per year and carrying capacity of logistic growth; without `law`.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Any
 
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.pytree import iterate_metas
@@ -14,34 +14,17 @@ START_NAMES = ("init_state", "s0", "start", "fish_population")
 
 TEXTS = ("doc", "hard", "history", "problem", "expert")
 LAW_PARAMETERS = {key for law in GROWTH_LAWS.values() for _, meta in iterate_metas(law) for key in meta.keys}
-FIXED = sorted(
-    {*START_NAMES, *FishingSpec.model_fields, *LAW_PARAMETERS, "sigma", "n_actions", "years_passed"} - {*TEXTS}
-)
+OTHERS = {*START_NAMES, *LAW_PARAMETERS, "sigma", "n_actions", "years_passed"}
+FIXED = OTHERS.union(FishingSpec.model_fields).difference(TEXTS)
 """Names that cannot be set."""
 
-EnvT = TypeVar("EnvT")
 
+class FixedAttributes:
+    """A base class of environments that refuse assignments to the names in `FIXED`."""
 
-class FixedAttribute:
-    """An attribute that is absent and cannot be set."""
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
-
-    def __get__(self, env: object, owner: type | None = None) -> Any:
-        raise AttributeError(f"{type(env).__name__}: expected a known attribute, got {self.name!r}; "
-                             "try env.unwrapped.params or info")  # fmt: skip
-
-    def __set__(self, env: object, value: Any) -> None:
-        start = f"reset(options={{'start': {value!r}}})"
-        hint = start if self.name in START_NAMES else f"a new environment, with {self.name}={value!r}"
-        raise ConfigError(f"{self.name}: expected no assignment, as it would have no effect, got {value!r}; try {hint}")
-
-
-def fix_attributes(cls: type[EnvT]) -> type[EnvT]:
-    """Decorate an environment class so that it refuses assignments to the names in `FIXED`."""
-    for name in FIXED:
-        attribute = FixedAttribute()
-        attribute.__set_name__(cls, name)
-        setattr(cls, name, attribute)
-    return cls
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in FIXED:
+            start = f"reset(options={{'start': {value!r}}})"
+            hint = start if name in START_NAMES else f"a new environment, with {name}={value!r}"
+            raise ConfigError(f"{name}: expected no assignment, as it would have no effect, got {value!r}; try {hint}")
+        super().__setattr__(name, value)

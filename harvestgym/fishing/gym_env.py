@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from harvestgym.gym.env import GymEnv
 
-from .fixed_attributes import fix_attributes
+from .fixed_attributes import FixedAttributes
 
 
-@fix_attributes
-class FisheryGym(GymEnv):
+class FisheryGym(FixedAttributes, GymEnv):
     """A `GymEnv` that refuses assignments such as `env.unwrapped.K = 2`, which would have no effect."""

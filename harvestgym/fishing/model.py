@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from numbers import Real
 from typing import Annotated, Any, ClassVar, Literal
 
 import gymnasium
@@ -104,12 +105,12 @@ CLOSED = 1e-3
 
 def check_first_stock(law: GrowthLaw, start: Any, collapse: float, where: str) -> None:
     """Raise ConfigError unless `start` is a possible stock, or a range, above the biomass at which a fishery ends."""
-    numbers = np.asarray(start)
-    known = numbers.dtype.kind in "iuf" and numbers.shape in ((), (2,))
-    if not known or not np.all((numbers >= 0) & (numbers <= MAX_BIOMASS)) or numbers.flat[0] > numbers.flat[-1]:
+    ends = np.asarray(start, object)
+    known = ends.shape in ((), (2,)) and all(isinstance(end, Real) and not isinstance(end, bool) for end in ends.flat)
+    if not known or not 0 <= ends.flat[0] <= ends.flat[-1] <= MAX_BIOMASS:
         expected = f"a stock from 0 to {MAX_BIOMASS:g}, or two in ascending order"
         raise ConfigError(f"{where}: expected {expected}, got {start!r}")
-    least = float(law.biomass(law.start(jnp.float32(numbers.flat[0]))))
+    least = float(law.biomass(law.start(jnp.float32(ends.flat[0]))))
     if collapse > 0 and least <= collapse:
         raise ConfigError(f"{where}: expected a stock above `collapse`, {collapse:g}, got {least:g}")
 
@@ -158,8 +159,8 @@ class FishingModel(Checked, Env[FishingState, FishingParams]):
     @property
     def summary(self) -> str:
         """The law, the number of stocks, the meaning of an action, and the order of events in a year."""
-        law, control = self.defaults.law, f"{self.units.levels} levels of {self.units.control}"
-        control = control if self.units.levels else self.units.control
+        law, units = self.defaults.law, self.units
+        control = f"{units.levels} levels of {units.control}" if units.levels else units.control
         return f"{type(law).__name__} law, stocks {law.stocks}, {control}, {self.order}"
 
     @property
@@ -206,11 +207,7 @@ class FishingModel(Checked, Env[FishingState, FishingParams]):
         if params.survey_error.random:
             z = params.survey_error.draw(jax.random.uniform(key, survey.shape, jnp.float32))
             survey = params.survey_error(z, survey, survey)
-        seen = self.units.observation(survey)
-        if not self.shows_year:
-            return seen
-        year = self.units.observation(self.units.bound * state.year / params.horizon)
-        return jnp.append(seen, year.astype(seen.dtype))
+        return self.units.observation(jnp.concatenate([survey, *self.extras(state, params)]))
 
     def reward(
         self, key: jax.Array, state: FishingState, action: Any, after: FishingState, params: FishingParams
@@ -222,6 +219,11 @@ class FishingModel(Checked, Env[FishingState, FishingParams]):
         return self.law(state, params).biomass(state.stock) <= params.collapse
 
     # Components of the five parts.
+
+    def extras(self, state: FishingState, params: FishingParams) -> list[jax.Array]:
+        """Return what is observed after the survey, each in the unit of biomass, shape (1,)."""
+        year = jnp.asarray(self.units.bound * state.year / params.horizon, jnp.float32)
+        return [year[None]] if self.shows_year else []
 
     def truncation(self, state: FishingState, params: FishingParams) -> jax.Array:
         return state.year >= params.horizon

@@ -55,14 +55,13 @@ Stock = Annotated[float, Field(ge=0, le=MAX_BIOMASS)]
 StockStart = Stock | tuple[Stock, Stock]
 """A stock, or two between which each episode draws its start."""
 
-ONLY_HARVEST = ("price", "cost", "quota_error", "order", "control", "assessment_interval", "catch_constraint")
-ONLY_CONSERVATION = ("benefit", "satiation", "exponent", "loss")
-USERS: dict[str, tuple[ProblemKind, ...]] = {
-    **dict.fromkeys(ONLY_HARVEST, ("harvest",)),
-    **dict.fromkeys(ONLY_CONSERVATION, ("recovery", "driver")),
-    **dict.fromkeys(("vary", "drift"), ("harvest", "recovery")),
-    **dict.fromkeys(("effect", "rise", "shows_driver"), ("driver",)),
+ENTRIES: dict[tuple[ProblemKind, ...], str] = {
+    ("harvest",): "price cost quota_error order control assessment_interval catch_constraint",
+    ("recovery", "driver"): "benefit satiation exponent loss",
+    ("harvest", "recovery"): "vary drift",
+    ("driver",): "effect rise shows_driver",
 }
+USERS = {name: problems for problems, names in ENTRIES.items() for name in names.split()}
 """The problems in which an entry has an effect; all, for other entries."""
 
 MODELS: dict[ProblemKind, type[FishingModel]] = {
@@ -175,10 +174,9 @@ def build_fishery(spec: FishingSpec, where: str, **parts: Any) -> FishingModel:
         bound, law.targets, law.seen + spec.shows_driver + spec.shows_year, spec.scale, spec.control, spec.levels
     )
     params = _build_params(spec, law, where, parts)
-    names = ("order", "shows_year", "assessment_interval", "catch_constraint", "expert")
-    given: dict[str, Any] = {name: getattr(spec, name) for name in names}
-    given |= {"shows_driver": spec.shows_driver} if spec.problem == "driver" else {}
-    return MODELS[spec.problem](params, units, **given)
+    model = MODELS[spec.problem]
+    shared = [field.name for field in dataclasses.fields(model) if field.name in FishingSpec.model_fields]
+    return model(params, units, **{name: getattr(spec, name) for name in shared})
 
 
 def _check_entries(spec: FishingSpec, law: GrowthLaw, where: str) -> None:
@@ -200,14 +198,8 @@ def _build_params(spec: FishingSpec, law: GrowthLaw, where: str, parts: Mapping[
     cls = FishingParams if spec.problem == "harvest" else ConservationParams
     values: dict[str, Any] = {field.name: getattr(spec, field.name, None) for field in dataclasses.fields(cls)}
     values |= {name: _build_noise(values[name], f"{where} > {name}") for name in NOISY}
-    values |= {"drift": _build_drift(spec.drift), "vary": _build_vary(spec.vary, law, where)}
-    values |= {
-        "start": np.asarray(spec.start),
-        "law": law,
-        "horizon": spec.Tmax,
-        "b_low": LOW_SHARE * float(law.capacity),
-        **parts,
-    }
+    values |= {"drift": _build_drift(spec.drift), "vary": _build_vary(spec.vary, law, where), "horizon": spec.Tmax}
+    values |= {"start": np.asarray(spec.start), "b_low": LOW_SHARE * float(law.capacity), **parts, "law": law}
     if values["drift"] is not None:
         _check_drift(values["drift"], law, f"{where} > drift")
     if spec.correlation and (not values["noise"].random or type(values["noise"]).draw is not Noise.draw):

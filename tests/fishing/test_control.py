@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from harvestgym.core.errors import ConfigError
 from harvestgym.core.rollout import evaluate
 from harvestgym.evaluate.run import evaluate_together
 from harvestgym.fishing import control
@@ -94,6 +95,17 @@ def test_ramps() -> None:
         assert [catch(on, b) for b in (0.05, 0.4, 1.0)] == pytest.approx([0.0, 0.08, 0.2])
     assert catch("rate", 0.25) == pytest.approx(0.2 * 0.5 * 0.25)
     assert catch("catch", 0.25) == pytest.approx(0.5 * 0.08)
+
+
+def test_numbers_by_stock_are_a_list_or_an_array() -> None:
+    env, seen = make("three-species-v0"), jnp.float32([-0.2, 0.0, 0.1])
+    first, second = (
+        control.escapement(env, targets).act((), seen, jax.random.key(0))[1]
+        for targets in ([0.3, 0.4], np.array([0.3, 0.4]))
+    )
+    assert first.shape == (2,) and np.array_equal(first, second)
+    with pytest.raises(ConfigError, match="control.ramp > on: expected a known ramp, got 'ctach'; try 'catch'"):
+        control.ramp(env, 0.1, 0.1, 0.4, on="ctach")
 
 
 def test_growth_first_escapement_leaves_the_target() -> None:

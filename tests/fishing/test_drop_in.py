@@ -118,6 +118,8 @@ def test_attributes_describe_the_year_and_arguments_can_be_set() -> None:
     assert env.r == 0.3, "a wrong value changes nothing"
     with pytest.raises(TypeError, match="unexpected keyword argument 'n_actoins'"):
         drop_in.FishingEnv(n_actoins=3)
+    with pytest.raises(TypeError, match="multiple values for argument 'r'"):
+        drop_in.FishingEnv(0.3, r=0.5)
 
 
 def test_policies_simulate_and_draw(tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ def test_a_start_is_given_fixed_or_drawn_from_the_seed() -> None:
 def test_a_start_is_given_to_any_fishery_and_checked() -> None:
     env: Any = gymnasium.make("fishing/logistic-v0", disable_env_checker=True)
     assert reset_start(env, seed=0, options={"start": 0.3}) == pytest.approx(0.3)
-    for wrong in (-1, "a", np.nan, [0.1, 0.5], [0.1, 0.5, 0.6], None):
+    for wrong in (-1, "a", np.nan, [0.1, 0.5], [0.1, 0.5, 0.6], [0.1, [0.5]], None):
         with pytest.raises(ConfigError, match="reset option 'start': expected"):
             env.reset(options={"start": wrong, "params": env.unwrapped.params})
     with pytest.raises(ConfigError, match="reset option: expected a known name, got 'strat'; try 'start'"):

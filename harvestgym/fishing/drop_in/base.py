@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable, Mapping
+from inspect import Parameter, Signature
 from typing import Any, ClassVar
 
 import jax.numpy as jnp
@@ -12,12 +13,16 @@ import numpy as np
 from harvestgym.core.checks import make_plain
 from harvestgym.core.config import validate
 from harvestgym.core.errors import ConfigError, check_extras, check_keywords
+from harvestgym.core.pytree import iterate_metas
 from harvestgym.fishing.conservation import RecoveryModel
 from harvestgym.fishing.env import FishingEnv
 from harvestgym.fishing.model import FishingModel
-from harvestgym.fishing.spec import FishingSpec, build_fishery
+from harvestgym.fishing.spec import GROWTH_LAWS, FishingSpec, build_fishery
 
 Numbers = Mapping[str, Any]
+
+LOGISTIC = {"r": 0.3, "K": 1, "sigma": 0.0}
+END = {"init_state": 0.75, "Tmax": 100, "file": None}
 
 READINGS: dict[str, Callable[[Any], Any]] = {
     "fish_population": lambda env: env._info.get("biomass", env.init_state),
@@ -37,26 +42,29 @@ class StandIn(FishingEnv):
     starts one. Readings such as `fish_population` cannot be set.
 
     Attributes:
+        law: the kind of its growth law, which is an argument of the class statement.
         arguments: the arguments in their published order, with their defaults.
         constants: published attributes that are not arguments.
     """
 
     changes = ("_shell", "_obs", "_reward", "_info")
-    arguments: ClassVar[dict[str, Any]] = {}
+    law: ClassVar[str] = "logistic"
+    arguments: ClassVar[dict[str, Any]] = LOGISTIC | END
     constants: ClassVar[dict[str, Any]] = {}
     noise_kind: ClassVar[str] = "median-lognormal"
 
+    def __init_subclass__(cls, law: str | None = None) -> None:
+        super().__init_subclass__()
+        cls.law = law or cls.law
+
     def __init__(self, *args: Any, **given: Any) -> None:
-        name = type(self).__name__
-        if len(args) > len(self.arguments):
-            raise TypeError(f"{name}() takes {len(self.arguments)} positional arguments, got {len(args)}")
-        given = dict(zip(self.arguments, args, strict=False)) | given
-        check_keywords(name, given, self.arguments)
-        self._build(self.arguments | given)
+        check_keywords(type(self).__name__, given, self.arguments)
+        known = Signature([Parameter(name, Parameter.POSITIONAL_OR_KEYWORD) for name in self.arguments])
+        self._build(self.arguments | known.bind_partial(*args, **given).arguments)
 
     def entries(self, numbers: Numbers) -> dict[str, Any]:
-        """Return the entries of a fishery file for the arguments, at least its `law`."""
-        raise NotImplementedError
+        """Return the entries of a fishery file for the arguments, other than the common ones."""
+        return {"law": make_law(self.law, numbers)}
 
     def make_model(self, numbers: Numbers) -> FishingModel:
         """Make the model for the arguments."""
@@ -190,6 +198,13 @@ class StandIn(FishingEnv):
             with open(self.file, "a", newline="") as out:
                 csv.writer(out).writerow(row)
         return row
+
+
+def make_law(kind: str, numbers: Numbers) -> dict[str, Any]:
+    """Return the entry `law` of a file for a kind of law and published arguments."""
+    names = [meta.keys[0] for _, meta in iterate_metas(GROWTH_LAWS[kind])]
+    growth = {"myers": {"A": numbers["r"] + 1}, "allee": {"r": numbers["r"] * numbers["K"]}}
+    return {"kind": kind} | {name: numbers[name] for name in names if name in numbers} | growth.get(kind, {})
 
 
 def _draw_lines(df: Any, across: str, columns: list[str], output: str) -> None:

@@ -6,7 +6,6 @@ from typing import Any
 
 from .base import Numbers, StandIn
 from .policies import fixed_action, target_a, target_state, user_action
-from .published import make_law
 
 __all__ = [
     "Allen", "BevertonHolt", "May", "Myers", "NonStationaryV3", "NonStationaryV5", "NonStationaryV6", "Ricker",
@@ -17,33 +16,33 @@ COSTS = {"cost": 1.0, "benefit": 5.0, "Tmax": 100, "file": None}
 MAY = {"r": 0.7, "K": 1.5, "M": 1.2, "q": 3, "b": 0.15, "sigma": 0.0}
 
 
-class Ricker(StandIn):
+class Ricker(StandIn, law="ricker"):
     """conservation-v0: a Ricker stock to which the action adds, with reward benefit x - A^cost."""
 
     arguments = {"r": 0.3, "K": 1, "sigma": 0.0, "init_state": 0.75} | COSTS
 
     def entries(self, numbers: Numbers) -> dict[str, Any]:
-        law = make_law(next(cls for cls in type(self).__mro__ if cls.__name__ in LAWS).__name__, numbers)
-        return {"problem": "recovery", "law": law, "benefit": numbers["benefit"], "exponent": numbers["cost"]}
+        own = {"problem": "recovery", "benefit": numbers["benefit"], "exponent": numbers["cost"]}
+        return super().entries(numbers) | own
 
 
-class BevertonHolt(Ricker):
+class BevertonHolt(Ricker, law="beverton-holt"):
     """Beverton-Holt growth instead of Ricker's."""
 
 
-class Allen(Ricker):
+class Allen(Ricker, law="allee-published"):
     """The law of fishing-v5, which has no threshold."""
 
     arguments = {"r": 0.3, "K": 1, "C": 0.5, "sigma": 0.0, "init_state": 0.75} | COSTS
 
 
-class Myers(Ricker):
+class Myers(Ricker, law="myers"):
     """Depensatory growth."""
 
     arguments = {"r": 1.0, "K": 1.0, "M": 1.0, "theta": 3.0, "sigma": 0.0, "init_state": 1.5} | COSTS
 
 
-class May(Ricker):
+class May(Ricker, law="may"):
     """conservation-v2: a stock with two stable states."""
 
     arguments = MAY | {"a": 0.2, "init_state": 0.1} | COSTS
@@ -74,6 +73,3 @@ class NonStationaryV6(NonStationaryV5):
     """conservation-v6, the paper's tipping point: as V5, with noise."""
 
     arguments = NonStationaryV5.arguments | {"sigma": 0.2}
-
-
-LAWS = ("Ricker", "BevertonHolt", "Allen", "Myers", "May")

@@ -41,18 +41,15 @@ class msy(_Rule):  # noqa: N801
 
     def __init__(self, env: StandIn, **kwargs: Any) -> None:
         super().__init__(env)
-        self.S, self.msy = BMSY(env), _find_reference(env).catch
+        found = _find_reference(env)
+        self.S, self.msy = found.escapement, found.catch
 
     def decide(self, stock: float) -> float:
         return self.msy
 
 
-class escapement(_Rule):  # noqa: N801
+class escapement(msy):  # noqa: N801
     """Take everything above the most productive stock."""
-
-    def __init__(self, env: StandIn, **kwargs: Any) -> None:
-        super().__init__(env)
-        self.S = BMSY(env)
 
     def decide(self, stock: float) -> float:
         return max(stock - self.S, 0.0)

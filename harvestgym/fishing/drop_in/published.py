@@ -17,30 +17,7 @@ from harvestgym.fishing.model import FishingModel
 from harvestgym.fishing.noise import MAX_SIGMA, Noise
 from harvestgym.fishing.units import Units
 
-from .base import Numbers, StandIn
-
-END = {"init_state": 0.75, "Tmax": 100, "file": None}
-LOGISTIC = {"r": 0.3, "K": 1, "sigma": 0.0}
-
-LAW_ENTRIES: dict[str, dict[str, str]] = {
-    "Logistic": {"r": "r", "K": "K"},
-    "Allee": {"r": "r", "K": "K", "C": "C"},
-    "Allen": {"r": "r", "K": "K", "C": "C"},
-    "BevertonHolt": {"r": "r", "K": "K"},
-    "May": {"r": "r", "M": "M", "a": "a", "q": "q", "b": "b"},
-    "Myers": {"M": "M", "theta": "theta"},
-    "Ricker": {"r": "r", "K": "K"},
-}
-"""The entries of each law and the arguments that they come from."""
-
-KINDS = {"Allen": "allee-published", "BevertonHolt": "beverton-holt"}
-
-
-def make_law(name: str, numbers: Numbers) -> dict[str, Any]:
-    """Return the entry `law` of a file for a published class and its arguments."""
-    law = {entry: numbers[argument] for entry, argument in LAW_ENTRIES[name].items()}
-    growth = {"Myers": {"A": numbers["r"] + 1}, "Allee": {"r": numbers["r"] * numbers["K"]}}
-    return {"kind": KINDS.get(name, name.lower())} | law | growth.get(name, {})
+from .base import END, LOGISTIC, Numbers, StandIn, make_law
 
 
 @dataclass(frozen=True)
@@ -62,17 +39,7 @@ class _Vanishing(Noise):
         return value * jnp.exp(self.sigma * left * z)
 
 
-class _Fishery(StandIn):
-    """A stock that is fished; the name of its class or base class is the name of its law."""
-
-    arguments = LOGISTIC | END
-
-    def entries(self, numbers: Numbers) -> dict[str, Any]:
-        names = (cls.__name__ for cls in type(self).__mro__ if cls.__name__ in LAW_ENTRIES)
-        return {"law": make_law(next(names, "Logistic"), numbers)}
-
-
-class FishingCtsEnv(_Fishery):
+class FishingCtsEnv(StandIn):
     """fishing-v1: logistic growth and a continuous quota."""
 
     noise_kind = "proportional"
@@ -91,13 +58,10 @@ class FishingEnv(FishingCtsEnv):
         return super().entries(numbers) | {"levels": numbers["n_actions"] + 1}
 
 
-class FishingTippingEnv(_Fishery):
+class FishingTippingEnv(StandIn, law="allee"):
     """fishing-v2: growth below a threshold is negative."""
 
     arguments = {"r": 0.3, "K": 1, "C": 0.5, "sigma": 0.0} | END
-
-    def entries(self, numbers: Numbers) -> dict[str, Any]:
-        return {"law": make_law("Allee", numbers)}
 
     def make_model(self, numbers: Numbers) -> FishingModel:
         model = super().make_model(numbers)
@@ -122,29 +86,29 @@ class FishingModelError(FishingCtsEnv):
         return self.K_mean
 
 
-class Allen(_Fishery):
+class Allen(StandIn, law="allee-published"):
     """fishing-v5: the published exponent, which has no threshold."""
 
     arguments = {"r": 0.3, "K": 1, "C": 0.5, "sigma": 0.0} | END
 
 
-class BevertonHolt(_Fishery):
+class BevertonHolt(StandIn, law="beverton-holt"):
     """fishing-v6: Beverton-Holt growth."""
 
 
-class May(_Fishery):
+class May(StandIn, law="may"):
     """fishing-v7: a saturating predator; K is the scale of observations and actions only."""
 
     arguments = {"r": 0.7, "K": 1.5, "M": 1.5, "q": 3, "b": 0.15, "sigma": 0.0, "a": 0.2} | END
 
 
-class Myers(_Fishery):
+class Myers(StandIn, law="myers"):
     """fishing-v8: depensatory growth; K is the scale of observations and actions only."""
 
     arguments = {"r": 1.0, "K": 1.0, "M": 1.0, "theta": 3.0, "sigma": 0.0} | END | {"init_state": 1.5}
 
 
-class Ricker(_Fishery):
+class Ricker(StandIn, law="ricker"):
     """fishing-v9: Ricker growth."""
 
 
@@ -158,19 +122,19 @@ class NonStationary(BevertonHolt):
         return super().entries(numbers) | {"drift": {"r": {"rate": numbers["alpha"], "limit": limit}}}
 
 
-MODELS = {"allen": "Allen", "beverton_holt": "BevertonHolt", "myers": "Myers", "may": "May", "ricker": "Ricker"}
+MODELS = {"allen": Allen, "beverton_holt": BevertonHolt, "myers": Myers, "may": May, "ricker": Ricker}
 
 
-class ModelUncertainty(_Fishery):
+class ModelUncertainty(StandIn):
     """fishing-v11: a growth law drawn for each episode; K is 1 and the start 0.75 for all laws, as published."""
 
     arguments = {"models": tuple(MODELS), "params": None, "Tmax": 100, "file": None}
-    constants = {"r": 0.3, "K": 1.0, "sigma": 0.0, "init_state": 0.75}
+    constants = LOGISTIC | {"init_state": 0.75}
 
     def entries(self, numbers: Numbers) -> dict[str, Any]:
         laws = []
         for name in numbers["models"]:
             check_name("model", name, MODELS, "ModelUncertainty > models")
-            own = globals()[MODELS[name]].arguments | (numbers["params"] or {}).get(name, {})
-            laws.append(make_law(MODELS[name], own))
+            own = MODELS[name].arguments | (numbers["params"] or {}).get(name, {})
+            laws.append(make_law(MODELS[name].law, own))
         return {"law": {"kind": "one-of", "laws": laws}, "vary": "law"}

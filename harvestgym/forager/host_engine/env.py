@@ -26,7 +26,7 @@ from harvestgym.forager.host_engine import collisions, lookup, step, view
 from harvestgym.forager.host_engine.collisions import ASK
 from harvestgym.forager.host_engine.editable_episode import EditableEpisode
 from harvestgym.forager.host_engine.rewards import DelayedRewards, HostContext, draw_reward
-from harvestgym.forager.object_kinds import MAX_DELAY, ForagerObject, ReturnPlace, overrides
+from harvestgym.forager.object_kinds import MAX_DELAY, ForagerObject, ReturnPlace, is_data, overrides
 from harvestgym.forager.reward_laws import check_reward, read_number
 from harvestgym.forager.world import EMPTY, World
 
@@ -39,6 +39,9 @@ _KEPT_ARRAYS = ("head", "regions", "agents", "slots")
 _CHANGING = ("_placed", "_things", "_tints", "_delayed", "reward_rng", "delay_rng")
 """Attributes that change during an episode, other than the arrays and plain values."""
 
+
+_PAYING = ("collision", "reward")
+"""Methods that decide on what a collision pays."""
 
 WARNED_OBJECTS = 1024
 """Number of changed objects below which no memory warning is needed."""
@@ -165,7 +168,10 @@ class ForagerEnv(EditableEpisode):
         """Ask the object ahead, or its law, for the reward, and then step; return the kind hit and the reward."""
         home, cell = int(self.arrays.head[col.HIT_HOME]), self._cell_ahead
         thing = self._find_thing(home, kind, cell)
-        reward, back = self._call(partial(self._meet, home, cell), kind, thing)
+        meet = partial(self._meet, home, cell)
+        steady = self._constants[kind] is not None and not self.world.kinds[kind].collectable
+        harmless = steady and is_data(thing)  # such as the walls of a maze
+        reward, back = meet(kind, thing) if harmless else self._call(meet, kind, thing)
         self.arrays.head[col.ANSWERED] = True
         kind = self._advance(action, cells)
         self.arrays.head[col.ANSWERED] = False
@@ -179,9 +185,11 @@ class ForagerEnv(EditableEpisode):
         if thing is None:
             return self._find_reward(kind, self.clock), None
         thing.current_location = cell
-        own = row.python or overrides(thing, ForagerObject, "collision", "reward")
-        given = thing.collision(self.reward_rng, self.clock) if own else self._find_reward(kind, self.clock)
-        reward = check_reward(given, row.name)
+        by_law = thing.row.reward == row.reward if is_data(thing) else not overrides(thing, ForagerObject, *_PAYING)
+        if by_law and not row.python:
+            reward, thing.last_collision = self._find_reward(kind, self.clock), self.clock
+        else:
+            reward = check_reward(thing.collision(self.reward_rng, self.clock), row.name)
         back = self._plan_return(kind, thing) if row.collectable else None
         self._remember(home, thing)
         return reward, back

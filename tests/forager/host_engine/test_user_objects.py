@@ -16,6 +16,7 @@ from harvestgym.forager import ForagerConfig, ForagerEnv
 from harvestgym.forager.host_engine.env import host_twin
 from harvestgym.forager.jax_engine.model import Forager
 from harvestgym.forager.object_kinds import Delay, Flower, ForagerObject, Kind, ReturnPlace, Wall
+from harvestgym.forager.reward_laws import Square
 from harvestgym.forager.world import Region, World
 from tests.forager.worlds import EAST, NORTH, SOUTH, Berry, one_berry
 
@@ -73,6 +74,16 @@ def test_an_added_object_follows_its_own_methods_and_place() -> None:
     assert [env.step(action)[1] for action in (NORTH, SOUTH)] == [1.0, 0.0]
     env.step(SOUTH)
     assert (env.kind_at(7, 7), env.kind_at(4, 5)) == (0, -1)
+
+
+def test_an_added_object_that_is_only_data_pays_by_the_law_of_its_kind() -> None:
+    class Tide(Wall):
+        name = "tide"
+        row = Kind("tide", blocking=True, reward=Square(2.0, 3.0, 4))
+
+    env, tide = small_world(tide=Tide), Tide((4, 5))
+    env.add_object(tide)
+    assert [env.step(NORTH)[1] for _ in range(4)] == [2.0, 2.0, 3.0, 3.0] and tide.last_collision == 3
 
 
 def test_an_added_object_has_the_flags_of_its_kind() -> None:
