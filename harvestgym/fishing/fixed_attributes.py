@@ -14,8 +14,8 @@ START_NAMES = ("init_state", "s0", "start", "fish_population")
 
 TEXTS = ("doc", "hard", "history", "problem", "expert")
 LAW_PARAMETERS = {key for law in GROWTH_LAWS.values() for _, meta in iterate_metas(law) for key in meta.keys}
-OTHERS = {*START_NAMES, *LAW_PARAMETERS, "sigma", "n_actions", "years_passed"}
-FIXED = OTHERS.union(FishingSpec.model_fields).difference(TEXTS)
+REFUSED = {*START_NAMES, *LAW_PARAMETERS, "sigma", "n_actions", "years_passed"}
+FIXED = REFUSED.union(FishingSpec.model_fields).difference(TEXTS)
 """Names that cannot be set."""
 
 
