@@ -91,7 +91,7 @@ class SB3VecEnv(BaseVecEnv):
 
     def get_images(self) -> list[np.ndarray | None]:
         """Return one image per environment, or None if there is no `render_mode`."""
-        return self.env_method("render")
+        return self.env_method("render") if self.batch.render_mode else [None] * self.num_envs
 
 
 def info_rows(infos: dict[str, Any], number: int) -> list[dict[str, Any]]:

@@ -140,6 +140,9 @@ def _restore(head: dict[str, Any], env: Any) -> Any:
     if env is None and head["spec"] is not None:
         inner.spec = _read_spec(head["spec"])
     for wrapper, memory in reversed([*zip(wrappers, memories, strict=True)]):
+        for name in memory:
+            if callable(getattr(type(wrapper), name, None)):
+                raise ConfigError(f"wrapper {type(wrapper).__name__}: expected data, got {name!r}, which is a method")
         vars(wrapper).update(memory, env=inner)
         inner = wrapper
     return inner

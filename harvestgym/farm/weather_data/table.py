@@ -6,7 +6,7 @@ import datetime
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
@@ -79,7 +79,7 @@ class WeatherTable:
     rain_kind: RainKind = "mm"
     altitude: float = np.nan
     format: str = ""
-    origins: Mapping[str, str] = NO_COLUMNS
+    origins: Mapping[str, str] = field(default_factory=dict)
     unused: Sequence[str] = ()
 
     def __len__(self) -> int:

@@ -316,6 +316,13 @@ def test_a_head_that_says_something_else_is_refused(
         load(rewritten(fish, tmp_path / "other", lambda head: head.update({part: data})))
 
 
+def test_a_file_cannot_replace_a_method_of_a_wrapper(tmp_path: Path) -> None:
+    save(gymnasium.wrappers.TimeLimit(GymEnv(harvestgym.make("fishing/may-v0")), 12), tmp_path / "limited")
+    changed = rewritten(tmp_path / "limited", tmp_path / "changed", lambda head: head["wrappers"][0].update(step=1))
+    with pytest.raises(ConfigError, match="expected data, got 'step', which is a method"):
+        load(changed)
+
+
 def test_wrappers_of_another_gymnasium_are_refused(tmp_path: Path) -> None:
     save(begun(gymnasium.make("fishing/logistic-v0")), tmp_path / "made")
     older = rewritten(tmp_path / "made", tmp_path / "older", lambda head: head.update(gymnasium="0.29.1"))
