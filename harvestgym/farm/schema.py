@@ -368,7 +368,7 @@ def read_farm(path: Path, overrides: dict[str, Any] | None = None) -> FarmSpec:
     """Read a farm file, merge it into the file or the id that it `extends:`, and apply `overrides`."""
     data = read_extended(path, "farm", merge_farms)
     anchor(data, path.resolve().parent)
-    return farm_spec(merge_farms(add_units(data), add_units(overrides or {})), path.name)
+    return farm_spec(merge_farms(data, overrides or {}), path.name)
 
 
 def expand_presets(presets: Mapping[str, Any], given: Mapping[str, Any], valid: Iterable[str]) -> dict[str, Any]:
@@ -394,16 +394,6 @@ def nested_keys() -> dict[str, tuple[str, str]]:
     """Return, for each key of the rules and the score, its section of the farm file and the key with its unit."""
     found = [(part, n, f.alias or n) for part, spec in _PARTS.items() for n, f in spec.model_fields.items()]
     return {spelling: (part, key) for part, name, key in found for spelling in (name, key)}
-
-
-def add_units(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Add the units to the keys of a farm's rules and score, so that two farms can be merged."""
-    out = dict(data)
-    for part, spec in _PARTS.items():
-        if isinstance(given := out.get(part), Mapping):
-            units = {name: field.alias for name, field in spec.model_fields.items() if field.alias not in given}
-            out[part] = {units.get(key) or key: value for key, value in given.items()}
-    return out
 
 
 def anchor(data: Any, folder: Path) -> None:

@@ -23,6 +23,9 @@ SYNONYMS = {
 }
 """Alternative names of actions."""
 
+_WEIGHT_NAMES = {"yield": "harvest"}
+"""Alternative names of a score's weights."""
+
 NAMED_BY_USERS = ("terms", "further", "presets", "history")
 """Entries of a farm file whose names are free."""
 
@@ -67,7 +70,8 @@ def merge_farms(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, A
 def _is_same(one: Any, other: Any) -> bool:
     """Return whether one of two names is a spelling of the other."""
     full, short = (str(one).casefold(), str(other).casefold()), (_list_forms(one), _list_forms(other))
-    return full[0] in short[1] or full[1] in short[0] or SYNONYMS.get(str(one), one) == SYNONYMS.get(str(other), other)
+    names = SYNONYMS | _WEIGHT_NAMES
+    return full[0] in short[1] or full[1] in short[0] or names.get(str(one), one) == names.get(str(other), other)
 
 
 def _list_forms(name: Any) -> list[str]:

@@ -262,8 +262,8 @@ def test_what_is_read_is_what_was_written() -> None:
     assert {value for of_entity in init.values() for value in of_entity.values()} == {None}, (
         "all is left to the entities"
     )
-    whole = read_actions(data["a.yaml"], ["pour", "dye", "cut"], "")
-    again = read_actions({name: whole[name] for name in ("interventions", "observations")}, ["pour", "dye", "cut"], "")
+    whole = read_actions(data["a.yaml"], names, "")
+    again = read_actions({name: whole[name] for name in ("interventions", "observations")}, names, "")
     assert (
         whole == again | {"max_action_schedule_size": 1}
         and len(whole["observations"]) == len(farm().language.paths) + 7

@@ -60,6 +60,14 @@ def test_a_file_may_extend_a_registered_id_in_other_spellings(folder: Path) -> N
     assert day == [datetime.date(2024, 5, 1)] and theirs.rules.init["Field-0"]["Weather-0"].keys() == {"day#int365"}
 
 
+@pytest.mark.parametrize(("base", "own"), [("yield", "harvest"), ("harvest", "yield"), ("stage", "stage")])
+def test_both_names_of_a_weight_are_one_entry(folder: Path, base: str, own: str) -> None:
+    (folder / "first.yaml").write_text(f"extends: farm/bean-1x1-v1\nscoring: {{{base}: 0.75}}\n")
+    (folder / "second.yaml").write_text(f"extends: first\nscoring: {{{own}: 0.25}}\n")
+    (weight,) = {own, base} - {"yield"}
+    assert getattr(read_farm(folder / "second.yaml").scoring, weight) == 0.25
+
+
 @pytest.mark.parametrize("id", ["fishing/logistic-v0", "forager/flowers-v1"])
 def test_files_of_other_families_may_extend_an_id(folder: Path, id: str) -> None:
     path, family = folder / "mine.yaml", id.partition("/")[0]

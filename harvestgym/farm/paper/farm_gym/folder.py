@@ -16,7 +16,7 @@ from harvestgym.farm.paper.farm_gym.orders import convert_actions, write_missing
 from harvestgym.farm.paper.farm_gym.report import Report
 from harvestgym.farm.paper.farm_gym.score import convert_score
 from harvestgym.farm.paper.farm_gym.start import convert_start, write_missing_start
-from harvestgym.farm.schema import FarmSpec, add_units, anchor, farm_spec, merge_farms, read_farm
+from harvestgym.farm.schema import FarmSpec, anchor, farm_spec, merge_farms, read_farm
 
 _KEYS = ("Farm", "actions", "score", "initialization", "interaction_mode")
 _DAY_PATH = {"field": "Field-0", "entity": "Weather-0", "variable": DAY}
@@ -35,7 +35,7 @@ def read_any_farm(path: Path, overrides: dict[str, Any] | None = None) -> FarmSp
         return read_farm(path, overrides)
     data, report = read_farm_gym(path)
     anchor(data, path.resolve().parent)
-    spec = farm_spec(merge_farms(data, add_units(overrides or {})), path.name)
+    spec = farm_spec(merge_farms(data, overrides or {}), path.name)
     report.warn(path.parent)
     return spec
 
