@@ -91,6 +91,9 @@ def test_what_cannot_be_split_is_said(tmp_path: Path) -> None:
     path.write_text(farm.replace("extends: base, " + two, "extends: seattle, years: [2013, 2015]"))
     sides = [splits.split(str(path), name).overrides["entities"]["Field-0/Weather-0"] for name in ("train", "test")]
     assert [side["years"] for side in sides] == [[2013], [2015]], "only years of the farm"
+    path.write_text(farm.replace("extends: base, " + two, "extends: seattle, years: [2012, 2012]"))
+    with pytest.warns(UserWarning, match=r"expected two recorded years or more.*got \[2012\]"):
+        assert splits.split(str(path), "test").overrides == {}, "a year listed twice is one year"
     context = "context: {draws: {Field-0/Weather-0: [newark, new_york_jfk]}}\n"
     (tmp_path / "undated.csv").write_text(undated)
     for text, said in (

@@ -62,7 +62,7 @@ def _start_in(year: Any, days: Sequence[Variable], model: FarmModel, params: Far
     fields = list(params.fields)
     for day in days:
         which = model.spec.fields[day.where[0]].entities[day.entity][1]
-        years = sorted(set(load_recorded_years(which)[0] or []))
+        years = load_recorded_years(which)[0] or []
         if year not in years:
             known = f"one of {', '.join(map(str, years))}" if years else "weather recorded with dates"
             raise ConfigError(f"reset > year > {' > '.join(day.where)}: expected {known}, got {year!r}")

@@ -36,8 +36,8 @@ def saturation_pressure(temperature: np.ndarray) -> np.ndarray:
     return 0.6108 * np.exp(17.27 * temperature / (temperature + 237.3))
 
 
-def fill_days(days: np.ndarray, start: int) -> np.ndarray:
-    """Fill the missing values of (6, n) days, the first one being day `start` of a year.
+def fill_days(days: np.ndarray) -> np.ndarray:
+    """Fill the missing values of (6, n) days from 1 January.
 
     Temperatures are interpolated. A day without a value of rain is dry. Humidity is estimated with Tmin as the dew
     point (eq. 48). Wind is the mean of the month, or `USUAL_WIND` without a record.
@@ -47,7 +47,7 @@ def fill_days(days: np.ndarray, start: int) -> np.ndarray:
     low, high = (_interpolate(np.where(both, np.nan, values)) for values in (low, high))
     mean = np.where(np.isnan(mean) | both, (low + high) / 2, mean)
     humidity = np.where(np.isnan(humidity), compute_humidity(saturation_pressure(low), low, high), humidity)
-    month = (start - 1 + np.arange(len(rain))) % 365 * 12 // 365
+    month = np.arange(len(rain)) % 365 * 12 // 365
     means = [of[~np.isnan(of)] for of in (wind[month == m] for m in range(12))]
     usual = np.array([of.mean() if len(of) else USUAL_WIND for of in means])[month]
     return np.stack([low, high, mean, humidity, np.where(np.isnan(wind), usual, wind), np.nan_to_num(rain)])

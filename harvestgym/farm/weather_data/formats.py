@@ -77,6 +77,8 @@ def _split_station(name: str, text: str) -> CellColumns:
         except ValueError:
             got = f"expected a line of GHCN-Daily, got {line[:30]!r}"
             raise ConfigError(f"{name}: line {number}: {got}; try the file as NOAA has it") from None
+    if len(stations := sorted({line[:11] for line in text.splitlines()})) > 1:
+        raise ConfigError(f"{name}: expected one station, got {', '.join(stations[:3])}; try the file of one station")
     low, high = found.get("TMIN", {}), found.get("TMAX", {})
     for date in [date for date in low if low[date] > high.get(date, np.inf)]:  # one of them is wrong
         del low[date], high[date]
@@ -129,7 +131,7 @@ def read_sheet(source: Any, name: str) -> Sheet:
         if found := re.search(format.header, text, re.MULTILINE):
             return _read_known(kind, format, name, text[: found.start()], text[found.start() :])
     line = text.strip().partition("\n")[0]
-    if not set(re.findall(r"\w+", line)) & set(OWN):
+    if line[0] in "!*" or not set(re.findall(r"\w+", line)) & set(OWN):
         expected = f"expected columns named {', '.join(OWN)}, or a file of {', '.join(FORMATS)}"
         raise ConfigError(f"{name}: {expected}, got {line[:60]!r}; try renaming the columns in the first line")
     return Sheet("", _split_table(name, text), OWN)
@@ -146,9 +148,14 @@ def _read_known(kind: str, format: Format, name: str, above: str, text: str) -> 
 
 def _find_number(pattern: str, text: str) -> float:
     found = re.search(pattern, text, re.MULTILINE) if pattern else None
+    return parse_number(found[1]) if found else np.nan
+
+
+def parse_number(cell: Any) -> float:
+    """Return a cell as a number; NaN if it is not a number."""
     try:
-        return float(found[1]) if found else np.nan
-    except ValueError:
+        return float(cell)
+    except (TypeError, ValueError):
         return np.nan
 
 

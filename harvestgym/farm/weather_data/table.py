@@ -18,7 +18,7 @@ from harvestgym.core.errors import ConfigError, check_name, nearest
 
 from .dates import is_date, is_leap_day, read_dates
 from .estimates import derive_quantities, fill_days, longest_run
-from .formats import OWN, Sheet, read_sheet
+from .formats import OWN, Sheet, parse_number, read_sheet
 from .units import COLUMNS, IGNORE, QUANTITIES, Meaning, guess_unit, parse_meaning
 
 YEAR = 365
@@ -165,7 +165,7 @@ def fill_record(record: WeatherTable, most: int) -> WeatherTable:
         expected = f"expected a calendar year that lacks at most {most} days of Tmin, Tmax and of Rain each, got none"
         raise ConfigError(f"{record.name}: {expected}; try a larger fill, or another station")
     chosen = record.of_years(years)
-    return replace(chosen, days=Day(*map(_frozen, fill_days(np.stack(chosen.days).astype(float), 1))))
+    return replace(chosen, days=Day(*map(_frozen, fill_days(np.stack(chosen.days).astype(float)))))
 
 
 def read_record(
@@ -266,7 +266,7 @@ def _read_numbers(
     Numbers that look like another unit are refused, unless the caller has `stated` their unit or they were converted.
     """
     cells, of = sheet.cells[column], meaning.quantity
-    raw = np.array([_number(cell) for cell in cells], np.float64)
+    raw = np.array([parse_number(cell) for cell in cells], np.float64)
     text = np.isnan(raw) & [str(cell).strip().lower() not in MISSING for cell in cells]
     check(column, text, lambda i: f"a number ({meaning.unit}), got {cells[i]!r}")
     values = meaning.convert(np.where(raw == sheet.missing, np.nan, raw))
@@ -283,14 +283,6 @@ def _read_numbers(
 
     check(column, ~(np.isnan(values) | (values >= of.low) & (values <= of.high)), expected)
     return values
-
-
-def _number(cell: Any) -> float:
-    """Return a cell as a number; NaN if it is not a number."""
-    try:
-        return float(cell)
-    except (TypeError, ValueError):
-        return float("nan")
 
 
 def _check_days(check: Callable[..., None], days: Day, rain: RainOption) -> RainKind:

@@ -311,7 +311,7 @@ def load_recorded_years(which: str | Mapping[str, Any]) -> tuple[list[int] | Non
     table = None if own.generate else load_table(own)
     if table is None or not np.ptp(np.stack(table.days), axis=1).any():  # the same day throughout is no record
         return None, None
-    return sorted(own.years or table.calendar_years), own.site if own.table is None else None
+    return sorted(set(own.years or table.calendar_years)), own.site if own.table is None else None
 
 
 def _sky(own: WeatherOptions, where: str) -> tuple[DaySource, Any, Any]:
