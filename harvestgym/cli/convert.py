@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from harvestgym import registry
-from harvestgym.core.errors import ConfigError
+from harvestgym.core.errors import ConfigError, check_parent
 from harvestgym.evaluate.export import check_new
 
 if TYPE_CHECKING:
@@ -28,8 +28,7 @@ def convert(
     if out.suffix not in registry.FARM_SUFFIXES:
         raise ConfigError(f"--out: expected a name in .yaml, got {str(out)!r}")
     check_new(out)
-    if not out.absolute().parent.is_dir():
-        raise ConfigError(f"--out: expected an existing folder, got none; try creating {out.parent} first")
+    check_parent(out)
     report = write_converted(source, out)
     typer.echo(f"wrote {out}; try `harvestgym run {out} --policy random`")
     typer.echo("kept     " + ", ".join(f"{what}: {number}" for what, number in report.kept.items()))

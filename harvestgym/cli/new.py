@@ -15,7 +15,7 @@ import yaml
 
 from harvestgym import registry
 from harvestgym.core.config import read_extended
-from harvestgym.core.errors import ConfigError, check_name
+from harvestgym.core.errors import ConfigError, check_name, check_parent
 from harvestgym.core.loading import load_object
 from harvestgym.evaluate.export import check_folder, check_new
 from harvestgym.farm.public_names import KINDS
@@ -129,8 +129,7 @@ def write_copy(path: Path, what: str, like: str) -> Path:
     if path.suffix not in registry.FARM_SUFFIXES:
         raise ConfigError(f"{path}: expected a {what} file, got {path.suffix or 'no suffix'}; try a name in .yaml")
     check_new(path)
-    if not path.absolute().parent.is_dir():
-        raise ConfigError(f"{path}: expected an existing folder, got none; try creating {path.parent} first")
+    check_parent(path)
     header = HEADER + FARM_HEADER * (family == "farm")
     path.write_text(header.format(id=like, file=path.name) + _complete_text(family, like), encoding="utf-8")
     return path

@@ -34,6 +34,12 @@ def name_file(path: Path) -> AbstractContextManager[None]:
     return locate_errors(f"{path.name}: 1 mistake\n  ")
 
 
+def check_parent(path: Path) -> None:
+    """Raise ConfigError if the folder of a file does not exist."""
+    if not path.absolute().parent.is_dir():
+        raise ConfigError(f"{path}: expected an existing folder, got none; try creating {path.parent} first")
+
+
 def check_extras(where: str = "installation", /, **modules: str) -> None:
     """Raise MissingExtraError with the install command if an extra's module is missing; pass `extra=module`.
 

@@ -230,15 +230,17 @@ class GymBase(Savable):
         `set_options(params, options)` returns an environment with the same states, and the parameters that it starts
         with; if it is the environment itself, nothing is compiled.
         """
+        if not options:
+            return None
         inside: Any = unwrapped(self.core)
         own = getattr(inside, "reset_options", ())
-        for name in options or {}:
+        for name in options:
             check_name("reset option", name, (*valid, *own))
-        given = {name: value for name, value in (options or {}).items() if name in own}
-        params = (options or {}).get("params", self._params)
+        given = {name: value for name, value in options.items() if name in own}
+        params = options.get("params", self._params)
         _check_params(params, self._params, "params")
         start = self._make_start(*inside.set_options(params, given)) if given else None
-        if options and "params" in options:
+        if "params" in options:
             self.params = params
         return start
 

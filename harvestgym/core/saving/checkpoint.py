@@ -23,7 +23,7 @@ import jax
 from gymnasium.envs.registration import EnvSpec
 
 from harvestgym.core.env import Env
-from harvestgym.core.errors import ConfigError, locate_errors
+from harvestgym.core.errors import ConfigError, check_parent, locate_errors
 from harvestgym.core.loading import allow_modules, without_allow
 from harvestgym.core.xla.setup import set_up_jax
 
@@ -220,8 +220,7 @@ def _encode_wrapper(wrapper: Any) -> Any:
 
 def _write(path: Path, content: bytes) -> None:
     """Write a temporary file, then replace the old file with it."""
-    if not path.parent.is_dir():
-        raise ConfigError(f"{path}: expected an existing folder, got none; try creating {path.parent} first")
+    check_parent(path)
     if path.is_dir():
         raise ConfigError(f"{path}: expected the name of a file, got a folder; try {path / 'checkpoint'}")
     new = path.with_name(f".{path.name}.{os.getpid()}")

@@ -139,15 +139,20 @@ class ActionTable:
         return max((len(r.allowed) for r in self.rows), default=0)
 
     @cached_property
-    def jobs(self) -> dict[tuple[int, int], int]:
-        """The number of each pair of a farmer and a row that the farmer may carry out, farmer by farmer."""
-        pairs = ((f, row.number) for f in range(len(self.farmers)) for row in self.rows if f in row.farmers)
-        return {pair: number for number, pair in enumerate(pairs)}
+    def assignments(self) -> tuple[tuple[int, int], ...]:
+        """The pairs of a farmer and a row that the farmer may carry out, farmer by farmer."""
+        farmers = range(len(self.farmers))
+        return tuple((f, row.number) for f in farmers for row in self.rows if f in row.farmers)
+
+    @cached_property
+    def assignment_numbers(self) -> dict[tuple[int, int], int]:
+        """The place of each pair in `assignments`."""
+        return {pair: number for number, pair in enumerate(self.assignments)}
 
     @cached_property
     def starts(self) -> np.ndarray:
-        """The index of each job's first action, followed by the number of actions."""
-        return np.cumsum([0, *(self.rows[row].count for _, row in self.jobs)]).astype(np.int32)
+        """The index of each assignment's first action, followed by the number of actions."""
+        return np.cumsum([0, *(self.rows[row].count for _, row in self.assignments)]).astype(np.int32)
 
     @cached_property
     def rows_of_fields(self) -> tuple[tuple[ActionRow, ...], ...]:
@@ -156,14 +161,14 @@ class ActionTable:
 
     def numbers(self, row: ActionRow, farmer: int | None = None) -> range:
         """Return the numbers of a row's actions in the integer form, by default for the first farmer who may do it."""
-        job = self.jobs[row.farmers[0] if farmer is None else farmer, row.number]
-        return range(*(1 + int(end) for end in self.starts[job : job + 2]))
+        at = self.assignment_numbers[row.farmers[0] if farmer is None else farmer, row.number]
+        return range(*(1 + int(end) for end in self.starts[at : at + 2]))
 
     @cached_property
     def on_first_plot(self) -> np.ndarray:
         """For each action number, the number of the same action on its row's first plot; unchanged without a plot."""
         numbers = np.arange(self.size)
-        for farmer, number in self.jobs:
+        for farmer, number in self.assignments:
             row = self.rows[number]
             mine, values = self.numbers(row, farmer), row.count // len(row.grids[0])
             numbers[mine.start : mine.stop] = mine.start + np.arange(row.count) % values
@@ -173,10 +178,10 @@ class ActionTable:
         """Return the order with a given number; None for 0, which does nothing."""
         if number == 0:
             return None
-        job = int(np.searchsorted(self.starts, number - 1, side="right")) - 1
-        farmer, r = list(self.jobs)[job]
+        which = int(np.searchsorted(self.starts, number - 1, side="right")) - 1
+        farmer, r = self.assignments[which]
         row = self.rows[r]
-        at = np.unravel_index(number - 1 - int(self.starts[job]), [len(grid) for grid in row.grids])
+        at = np.unravel_index(number - 1 - int(self.starts[which]), [len(grid) for grid in row.grids])
         plot, *values = (grid[int(i)] for grid, i in zip(row.grids, at, strict=True))
         return Order(row, farmer, plot, tuple(values))
 
@@ -210,9 +215,9 @@ class ActionTable:
         index = jnp.atleast_1d(index).astype(jnp.int32)
         acts = (index > 0) & (index < self.size)
         rest = jnp.where(acts, index - 1, 0)
-        job = (rest[:, None] >= self.starts[1:-1]).sum(1, dtype=jnp.int32)
-        farmer, row = jnp.asarray([*self.jobs] or [(0, 0)], jnp.int32)[job].T
-        rest = rest - jnp.asarray(self.starts)[job]
+        which = (rest[:, None] >= self.starts[1:-1]).sum(1, dtype=jnp.int32)
+        farmer, row = jnp.asarray(self.assignments or [(0, 0)], jnp.int32)[which].T
+        rest = rest - jnp.asarray(self.starts)[which]
         sizes, plots, values = map(jnp.asarray, self.tables)
         at = []
         for k in reversed(range(sizes.shape[1])):

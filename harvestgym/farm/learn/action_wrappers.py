@@ -162,8 +162,8 @@ class BoxActions(ActionWrapper):
         table, parts = self.env.actions, parts.reshape(self.env.schedule, -1)
         if not table.rows:
             return table.orders(jnp.zeros(self.env.schedule, jnp.int32))
-        which = _bin(parts[:, 0], 1 + len(table.jobs))
-        farmer, row = jnp.asarray([*table.jobs], jnp.int32)[jnp.maximum(which - 1, 0)].T
+        which = _bin(parts[:, 0], 1 + len(table.assignments))
+        farmer, row = jnp.asarray(table.assignments, jnp.int32)[jnp.maximum(which - 1, 0)].T
         sizes, plots, values = map(jnp.asarray, table.tables)
         continuous, low, high = (jnp.asarray(e)[row] for e in self._ranges)
         at = _bin(parts[:, 2:], sizes[row, 1:])

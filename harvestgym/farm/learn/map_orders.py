@@ -109,7 +109,7 @@ def build_map_table(model: FarmModel) -> MapTable:
         at = {index[cell] if cell else NOWHERE: item for cell, item in items.items()}
         rows.append((f"request {name}", dict.fromkeys(at, 0), at, 0, 1))
     table = model.actions
-    for farmer, number in table.jobs:
+    for farmer, number in table.assignments:
         row, who = table.rows[number], () if len(table.farmers) == 1 else (table.farmers[farmer],)
         at = {index[row.field, *p]: i for i, p in enumerate(row.plots)} if row.action.plot else {NOWHERE: 0}
         words = (*who, *row.names, row.action.name)

@@ -57,7 +57,7 @@ class Language:
         self.paths = tuple(requestable_paths(model) if paths is None else paths)
         farmers = range(len(model.actions.farmers))
         self._requests = [Request(farmer, path) for farmer in farmers for path in self.paths]
-        self._rows = [(farmer, model.actions.rows[row]) for farmer, row in model.actions.jobs]
+        self._rows = [(farmer, model.actions.rows[row]) for farmer, row in model.actions.assignments]
         self._numbers: dict[Any, int] = {request: i for i, request in enumerate(self._requests)}
         self._parsed: dict[str, FarmerAction] = {}
         self.is_free = cache(partial(is_free, model=model))
@@ -99,7 +99,7 @@ class Language:
                                   "leaving it out")  # fmt: skip
             return np.int64(self._numbers[action]), np.int64(0)
         row = action.row
-        number = np.int64(len(self._requests) + self.model.actions.jobs[action.farmer, row.number])
+        number = np.int64(len(self._requests) + self.model.actions.assignment_numbers[action.farmer, row.number])
         if not parameter_keys(row.action):
             return number, np.int64(0)
         member: dict[str, Any] = {} if action.plot is None else {"plot": np.int64(row.plots.index(action.plot))}

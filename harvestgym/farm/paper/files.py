@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from harvestgym.core import yaml_io
-from harvestgym.core.errors import ConfigError, check_name
+from harvestgym.core.errors import ConfigError, check_name, check_parent
 from harvestgym.core.view.tables import describe_range
 from harvestgym.farm.build.farm_writer import to_yaml
 from harvestgym.farm.engine.name_table import WHOLE, NameTable, build_tree, put_once, walk_tree
@@ -44,9 +44,7 @@ class Source:
             return _mapping(self._value, "rules")
         if self.path.exists():
             return _mapping(yaml_io.read_file(self.path), str(self.path))
-        if not self.path.parent.is_dir():
-            raise ConfigError(f"{self.path}: expected an existing folder, got none; try creating "
-                              f"{self.path.parent}")  # fmt: skip
+        check_parent(self.path)
         return {}
 
     def missing(self, text: str) -> dict[Path, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from copy import deepcopy
 from pathlib import Path
@@ -25,7 +26,8 @@ _MODES = {"POMDP": "po", "AOMDP": "ao"}
 
 def is_farm_gym(path: Path) -> bool:
     """Return whether a file is a farm file of Farm-Gym."""
-    data = yaml_io.read_file(path) if path.is_file() else None
+    text = yaml_io.read_text(path) if path.is_file() else ""
+    data = yaml_io.parse(text, str(path)) if re.search(r"\bFarm\b", text) else None  # most of ours lack the word
     return isinstance(data, dict) and "Farm" in data and "fields" not in data
 
 
