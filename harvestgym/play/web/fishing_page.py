@@ -31,12 +31,8 @@ class FishingPage(Page):
     def tallies(self) -> list[tuple[str, str]]:
         return [("caught so far", f"{float(self.session.info['total_catch']):.2f}")]
 
-    def advance(self, steps: int = 1) -> None:
-        since = self.session.steps
-        for _ in range(steps):
-            if not self.session.over:
-                self.session.fish(self.amounts)
-        self.happened = self.session.news(since)
+    def take_step(self) -> None:
+        self.session.fish(self.amounts)
 
     def body(self) -> None:
         self.year()
@@ -55,10 +51,10 @@ class FishingPage(Page):
     def year(self) -> None:
         """Show the year, the survey and last year's catch."""
         with box("section", "card sky", "sky"):
-            number(f"Year {self.session.year}", f"of {self.session.longest}", "date", "day")
+            number(f"Year {self.session.time}", f"of {self.session.longest}", "date", "day")
             for name, seen in zip(self._names(), self.session.survey, strict=True):
                 number(f"{seen:.2f}", name)
-            if self.session.year and not self.session.protects:
+            if self.session.time and not self.session.protects:
                 number(f"{float(self.session.info['catch']):.2f}", "caught last year")
 
     def _names(self) -> list[str]:
