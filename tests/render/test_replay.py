@@ -165,7 +165,7 @@ def test_another_file_is_no_page(tmp_path: Path) -> None:
 def test_the_command_writes_a_page_and_refuses_a_place_that_is_none(tmp_path: Path) -> None:
     asked = ["run", FISHERY, "--policy", "random", "--episodes", "1", "--html"]
     missing = CliRunner().invoke(app, [*asked, str(tmp_path / "nowhere" / "a.html")])
-    assert missing.exit_code == 2 and "--html: expected a file in an existing folder" in missing.output
+    assert missing.exit_code == 2 and "a.html: expected an existing folder, got none" in missing.output
     done = CliRunner().invoke(app, [*asked, str(tmp_path / "a.html")])
     assert done.exit_code == 0 and "a.html" in done.output, done.output
     assert len(read_html(tmp_path / "a.html")["reward"]) > 1
