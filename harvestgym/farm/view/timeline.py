@@ -39,16 +39,10 @@ def timeline(env: FarmModel, record: Record) -> Timeline:
 
 
 def _track(variable: Variable, record: Record) -> Track:
-    return Track(
-        name=variable.name,
-        group="/".join(variable.where),
-        label=key_label(variable.key),
-        unit=key_unit(variable.key),
-        doc=variable.meta.doc,
-        parts=name_parts(variable.shape),
-        codes=dict(enumerate(code_labels(variable.meta))),
-        observed_mask=record.get(f"seen/{variable.name}", np.zeros(record[variable.name].shape, bool)),
-    )
+    name, key, meta = variable.name, variable.key, variable.meta
+    parts, codes = name_parts(variable.shape), dict(enumerate(code_labels(meta)))
+    seen = record.get(f"seen/{name}", np.zeros(record[name].shape, bool))
+    return Track(name, "/".join(variable.where), key_label(key), key_unit(key), meta.doc, parts, codes, seen)
 
 
 def _total_tracks(record: Record) -> Iterator[Track]:
