@@ -62,8 +62,8 @@ class RecordedEpisode(NamedTuple):
         from harvestgym.core.view.tables import Table
 
         story = self.timeline
-        rows = [(story.when[a.step], a.who, a.what, f"{a.cost:g}", a.note) for a in story.actions]
-        return Table(f"Actions of {self.policy} on {self.title}", ("when", "who", "what", "cost", "note"), rows)
+        rows = [(story.when[a.step], a.subject, f"{a.cost or 0.0:g}", a.outcome) for a in story.actions]
+        return Table(f"Actions of {self.policy} on {self.title}", ("when", "action", "cost", "outcome"), rows)
 
     def picture(self, step: int = -1, width: int = 960) -> Image.Image:
         """Draw a step, by default the last one."""
