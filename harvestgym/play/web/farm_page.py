@@ -38,6 +38,7 @@ class FarmPage(Page):
     """A page for a season on a farm."""
 
     go = "End the day"
+    parts = ("sky", "fields", "charts", "observations", "news", "today", "knowledge")
 
     def __init__(self, session: FarmSession, folder: Path, scratch: Path) -> None:
         super().__init__(session, folder, scratch)
@@ -91,8 +92,7 @@ class FarmPage(Page):
                 self.charts()
 
     def redraw(self) -> None:
-        for part in (self.sky, self.fields, self.charts, self.observations, self.news, self.today, self.knowledge):
-            part.refresh()
+        super().redraw()
         if self.session.steps == 0 or self.session.over:
             self.doing.refresh()
 

@@ -23,6 +23,7 @@ class FishingPage(Page):
     """A page for a fishery, year by year."""
 
     go = "End the year"
+    parts = ("year", "course", "news", "doing")
 
     def __init__(self, session: FishingSession, folder: Path, scratch: Path) -> None:
         super().__init__(session, folder, scratch)
@@ -42,10 +43,6 @@ class FishingPage(Page):
             with box("div", "side"):
                 self.news()
                 self.doing()
-
-    def redraw(self) -> None:
-        for part in (self.year, self.course, self.news, self.doing):
-            part.refresh()
 
     @ui.refreshable_method
     def year(self) -> None:

@@ -18,6 +18,7 @@ class ForagerPage(Page):
     """A page for an episode in a world larger than the view."""
 
     go = "Stop here"
+    parts = ("view", "paid", "course")
     stopped = False
 
     @property
@@ -48,10 +49,6 @@ class ForagerPage(Page):
                     self.paid()
                     self._direction_pad()
                 self.course()
-
-    def redraw(self) -> None:
-        for part in (self.view, self.paid, self.course):
-            part.refresh()
 
     @ui.refreshable_method
     def view(self) -> None:

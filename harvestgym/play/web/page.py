@@ -45,6 +45,9 @@ class Page:
     go = "Next"
     """Text of the main button."""
 
+    parts: tuple[str, ...] = ()
+    """The methods that show the middle part of the page, each redrawn after every click."""
+
     def __init__(self, session: Session, folder: Path, scratch: Path) -> None:
         self.session: Any = session
         self.folder, self.scratch = folder, scratch
@@ -64,7 +67,8 @@ class Page:
 
     def redraw(self) -> None:
         """Redraw the middle part."""
-        raise NotImplementedError
+        for name in self.parts:
+            getattr(self, name).refresh()
 
     def pressed(self, key: str) -> None:
         """Handle a key other than Enter."""
