@@ -41,12 +41,12 @@ class Event(NamedTuple):
 
     @property
     def subject(self) -> str:
-        """Who or what it is about, and where: `Plant on 5 of 12 plots`."""
+        """The entity, the order or the stock, and its plots: `Plant on 5 of 12 plots`."""
         return f"{self.who}{say_plots(self.plots, self.of)}"
 
     @property
     def outcome(self) -> str:
-        """What happened, and why."""
+        """The event and its cause in words."""
         return ": ".join(filter(None, (self.words, self.why)))
 
 

@@ -23,7 +23,7 @@ ARRIVALS = {"plot_population#nb": "arrived", "grow#nb": "came up", "flowers#nb":
 MOVING = "plot_population#nb"
 """Numbers of animals that walk between plots: they arrive on the field, not again on each plot."""
 
-WEEK = 7
+QUIET_DAYS = 7
 """Days without any on a plot, or on the field, after which some count as new."""
 
 STAGE_WORDS = {"none": "gone", "seed": "sown", "grow": "sprouted", "ripe": "ripe", "dead": "died"}
@@ -51,7 +51,7 @@ def _events_of_variable(env: FarmModel, record: Record, step: int, variable: Var
     if variable.attr == "stage" and variable.meta.labels:
         yield from _stage_changes(env, record, step, variable)
     elif variable.key in ARRIVALS and variable.per_plot:
-        lately = np.asarray(record[variable.name][max(step - WEEK * env.steps_per_day, 0) : step]) > 0
+        lately = np.asarray(record[variable.name][max(step - QUIET_DAYS * env.steps_per_day, 0) : step]) > 0
         came = (before == 0) & (now > 0) & ~lately.any(None if variable.key == MOVING else 0)
         if came.any():
             yield Event(step, "arrived", who, ARRIVALS[variable.key], WARNING, **_on_plots(np.argwhere(came), variable))
