@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
 import typer
 
-from harvestgym.core.errors import check_extras
+from harvestgym.core.errors import ConfigError, check_extras, check_parent
 from harvestgym.core.loading import allow_modules
-from harvestgym.registry import MAX_SEED
+from harvestgym.evaluate.export import check_new
+from harvestgym.registry import FARM_SUFFIXES, MAX_SEED
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -54,6 +56,14 @@ class StartBar(Protocol):
 def check_engine(engine: str, writes: bool) -> None:
     """Raise ConfigError, with the install command, if an extra is missing for the engine or for writing results."""
     check_extras("sweep", **({"data": "pyarrow"} if writes else {}), **({"ray": "ray"} if engine == "ray" else {}))
+
+
+def check_new_yaml(path: Path) -> None:
+    """Raise ConfigError unless a path is that of a new YAML file in an existing folder."""
+    if path.suffix not in FARM_SUFFIXES:
+        raise ConfigError(f"{path}: expected a name in .yaml, got {path.suffix or 'no suffix'}; try another name")
+    check_new(path)
+    check_parent(path)
 
 
 def make_console() -> Console:

@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from harvestgym import registry
-from harvestgym.core.errors import ConfigError, check_parent
-from harvestgym.evaluate.export import check_new
+from .console import check_new_yaml
 
 if TYPE_CHECKING:
     from harvestgym.farm.paper.farm_gym.report import Report
@@ -25,10 +23,7 @@ def convert(
     out: Annotated[Path, typer.Option(help="the farm file to write, *.yaml; never overwritten")],
 ) -> None:
     """Convert Farm-Gym's files to one farm file, and list what was kept, changed and lost."""
-    if out.suffix not in registry.FARM_SUFFIXES:
-        raise ConfigError(f"--out: expected a name in .yaml, got {str(out)!r}")
-    check_new(out)
-    check_parent(out)
+    check_new_yaml(out)
     report = write_converted(source, out)
     typer.echo(f"wrote {out}; try `harvestgym run {out} --policy random`")
     typer.echo("kept     " + ", ".join(f"{what}: {number}" for what, number in report.kept.items()))

@@ -15,10 +15,12 @@ import yaml
 
 from harvestgym import registry
 from harvestgym.core.config import read_extended
-from harvestgym.core.errors import ConfigError, check_name, check_parent
+from harvestgym.core.errors import ConfigError, check_name
 from harvestgym.core.loading import load_object
-from harvestgym.evaluate.export import check_folder, check_new
+from harvestgym.evaluate.export import check_folder
 from harvestgym.farm.public_names import KINDS
+
+from .console import check_new_yaml
 
 group = typer.Typer(no_args_is_help=True, help="Create a farm, fishery, forager or entity from a working template.")
 
@@ -125,11 +127,8 @@ def write_copy(path: Path, what: str, like: str) -> Path:
         ConfigError: if there is no such id or the file cannot be created; nothing is written.
     """
     family = COPIED[what].partition("/")[0]
-    check_name(what, like, registry.ids(family))
-    if path.suffix not in registry.FARM_SUFFIXES:
-        raise ConfigError(f"{path}: expected a {what} file, got {path.suffix or 'no suffix'}; try a name in .yaml")
-    check_new(path)
-    check_parent(path)
+    check_name(what, registry.spec(like).id, registry.ids(family))
+    check_new_yaml(path)
     header = HEADER + FARM_HEADER * (family == "farm")
     path.write_text(header.format(id=like, file=path.name) + _complete_text(family, like), encoding="utf-8")
     return path
@@ -139,6 +138,7 @@ def _complete_text(family: str, id: str) -> str:
     """Return the YAML for an id, including everything it extends, in the order of `PART_ORDER`."""
     combine = load_object("harvestgym.fishing.spec:override_entries") if family == "fishing" else None
     description = read_extended(registry.locate_file(id), family, combine)
+    description |= {name: value for name, value in registry.spec(id).kwargs.items() if name != "name"}
     description.pop("history", None)  # the history of the catalogue's versions
     description = {part: description[part] for part in PART_ORDER if part in description} | description
     return yaml.dump(description, Dumper=FileDumper, sort_keys=False, allow_unicode=True, width=110)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from importlib.util import find_spec
@@ -35,9 +36,13 @@ def name_file(path: Path) -> AbstractContextManager[None]:
 
 
 def check_parent(path: Path) -> None:
-    """Raise ConfigError if the folder of a file does not exist."""
+    """Raise ConfigError if a path is a folder, or if the folder of the file does not exist or is not writable."""
+    if path.is_dir():
+        raise ConfigError(f"{path}: expected a file, got a folder; try another name")
     if not path.absolute().parent.is_dir():
         raise ConfigError(f"{path}: expected an existing folder, got none; try creating {path.parent} first")
+    if not os.access(path.absolute().parent, os.W_OK):
+        raise ConfigError(f"{path}: expected a folder that can be written, got {path.absolute().parent}")
 
 
 def check_extras(where: str = "installation", /, **modules: str) -> None:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from harvestgym import registry
-from harvestgym.core.errors import ConfigError, check_extras
+from harvestgym.core.errors import ConfigError, check_extras, check_parent
 from harvestgym.core.saving.parquet import write_parquet
 from harvestgym.core.view.timeline import Progress, Record, ignore_progress
 
@@ -62,8 +62,8 @@ class RecordedEpisode(NamedTuple):
         from harvestgym.core.view.tables import Table
 
         story = self.timeline
-        rows = [(story.when[a.step], a.who, a.what, f"{a.cost:g}", a.note) for a in story.actions]
-        return Table(f"Actions of {self.policy} on {self.title}", ("when", "who", "what", "cost", "note"), rows)
+        rows = [(story.when[a.step], a.subject, f"{a.cost or 0.0:g}", a.outcome) for a in story.actions]
+        return Table(f"Actions of {self.policy} on {self.title}", ("when", "action", "cost", "outcome"), rows)
 
     def picture(self, step: int = -1, width: int = 960) -> Image.Image:
         """Draw a step, by default the last one."""
@@ -146,13 +146,10 @@ class Exporter:
             check_folder("--out", self.out)
         if self.html is not None:
             check_extras("--html", plot="plotly")
-            if self.html.is_dir() or not self.html.absolute().parent.is_dir():
-                raise ConfigError(f"--html: expected a file in an existing folder, got {self.html}")
-        for option, path in (("html", self.html), ("gif", self.gif), ("mp4", self.mp4)):
-            if path is not None and option != "html":
-                check_video_path(path, f".{option}")
+            check_parent(self.html)
+        for path, suffix in ((self.gif, ".gif"), (self.mp4, ".mp4")):
             if path is not None:
-                check_folder(f"--{option}", path.absolute().parent)
+                check_video_path(path, suffix)
 
     def write(self, episode: RecordedEpisode, bar: Bar) -> Iterator[Path]:
         """Write the files, one after the other, and yield the path of each."""

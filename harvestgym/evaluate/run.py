@@ -24,7 +24,7 @@ from harvestgym.core.rollout import Episodes, evaluate
 from harvestgym.core.spaces import noop_action
 from harvestgym.core.view.tables import Table
 from harvestgym.core.view.timeline import Progress, ignore_progress
-from harvestgym.core.wrappers import find_layer
+from harvestgym.core.wrappers import find_layer, unwrapped
 from harvestgym.registry import family_function
 from harvestgym.registry import spec as spec_of
 
@@ -223,7 +223,8 @@ def evaluate_id(
     A `split` (`"train"` or `"test"`, see `splits`) sets the seed, and the environment if none is given.
     """
     env, seed = _apply_split(id, env, seed, split)
-    return _evaluate_policy(id, env, policy, policy_named(id, env, policy), episodes, seed, progress)
+    whole = run_episodes(env, policy_named(id, env, policy), episodes, seed, horizon(env), progress)
+    return summarise_episodes(id, env, policy, seed, whole)
 
 
 def evaluate_together(
@@ -242,11 +243,9 @@ def evaluate_together(
     """
     env, seed = _apply_split(id, env, seed, split)
     chosen = policies.values() if isinstance(policies, Mapping) else policies
-    acting = together([policy_named(id, env, one) for one in chosen])
-    pairs = zip(policies, acting, strict=True)
-    return Comparison(
-        (name, _evaluate_policy(id, env, name, policy, episodes, seed, progress)) for name, policy in pairs
-    )
+    acting = zip(policies, together([policy_named(id, env, one) for one in chosen]), strict=True)
+    whole = {name: run_episodes(env, policy, episodes, seed, horizon(env), progress) for name, policy in acting}
+    return Comparison({name: summarise_episodes(id, env, name, seed, of) for name, of in whole.items()})
 
 
 def _apply_split(id: str, env: Env[Any, Any] | None, seed: int, split: str | None) -> tuple[Env[Any, Any], int]:
@@ -257,18 +256,12 @@ def _apply_split(id: str, env: Env[Any, Any] | None, seed: int, split: str | Non
     return env or chosen.make(), chosen.seed(seed)
 
 
-def _evaluate_policy(
-    id: str, env: Env[Any, Any], policy: str, made: Policy, episodes: int, seed: int, progress: Callable[[int], None]
-) -> Evaluation:
-    return summarise_episodes(id, env, policy, seed, run_episodes(env, made, episodes, seed, horizon(env), progress))
-
-
 def summarise_episodes(id: str, env: Env[Any, Any], policy: str, seed: int, whole: Episodes) -> Evaluation:
     """Summarise episodes of a policy as an evaluation."""
-    columns = family_function(id, "summary")(env, whole)
-    returns, lengths = np.asarray(whole.returns), np.asarray(whole.length)
-    risk = family_function(id, "risk", lambda env: None)(env)
-    notes = tuple(family_function(id, "explain", explain_nothing)(env, whole))
+    inside, returns, lengths = unwrapped(env), np.asarray(whole.returns), np.asarray(whole.length)
+    columns = family_function(id, "summary")(inside, whole)
+    risk = family_function(id, "risk", lambda env: None)(inside)
+    notes = tuple(family_function(id, "explain", explain_nothing)(inside, whole))
     return Evaluation(id, policy, seed, returns, lengths, columns, summarise(returns), env.step_unit, risk, notes)
 
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from harvestgym.core.view.tables import Table
+from harvestgym.core.view.tables import Table, format_value
 
 from .statistics import Summary, summarise
 
@@ -39,7 +39,7 @@ def summarise_settings(rows: Any, labels: Sequence[str]) -> Iterator[SettingRows
     varied = [name for name in named if frame[name].nunique(dropna=False) > 1] or named[:1]
     for key, group in frame.groupby(varied, sort=False, dropna=False):
         means = {name: float(group[name].mean()) for name in numbers}
-        shown = {name: _format_label(value) for name, value in zip(varied, key, strict=True)}
+        shown = {name: format_value(value) for name, value in zip(varied, key, strict=True)}
         yield SettingRows(shown, len(group), summarise(group[RETURN].to_numpy()), means)
 
 
@@ -48,7 +48,7 @@ def make_summary_table(rows: Any, labels: Sequence[str], title: str) -> Table:
     settings = list(summarise_settings(rows, labels))
     names = [name for name in settings[0].means if any(np.isfinite(each.means[name]) for each in settings)][:MOST_MEANS]
     lines = [
-        (*each.labels.values(), str(each.episodes), str(each.returns), *(_format_number(each.means[n]) for n in names))
+        (*each.labels.values(), str(each.episodes), str(each.returns), *(format_value(each.means[n]) for n in names))
         for each in settings
     ]
     return Table(title, (*settings[0].labels, "episodes", "return (95 %)", *names), lines)
@@ -69,12 +69,3 @@ def draw_summary(rows: Any, labels: Sequence[str], path: Path) -> None:
     axes.set_xlabel("return, mean with 95 % interval")
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=110)
-
-
-def _format_label(value: Any) -> str:
-    missing = value is None or value != value
-    return "" if missing else f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def _format_number(value: float) -> str:
-    return f"{value:.3f}" if np.isfinite(value) else ""

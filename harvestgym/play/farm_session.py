@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -12,6 +11,7 @@ from harvestgym.core.errors import ConfigError
 from harvestgym.core.view.events import WARNING, say_event
 from harvestgym.core.view.scene import Scene
 from harvestgym.core.view.timeline import Record
+from harvestgym.farm.engine.actions import Order
 from harvestgym.farm.view.action_log import COST_NAMES, find_gains, find_outcomes, say_order
 from harvestgym.farm.view.events import day_name
 from harvestgym.farm.view.recorder import LastObserved, known, last_observed
@@ -30,17 +30,6 @@ class Fact(NamedTuple):
     age: int
 
 
-@dataclass(frozen=True)
-class PlayerOrder:
-    """An order on the day's list: its integer action, text, place and cost."""
-
-    number: int
-    words: str
-    field: int
-    plot: Plot | None
-    cost: float
-
-
 class FarmSession(Session):
     """A season. In mode "ao", the morning's observations are one step, and the end of the day is another."""
 
@@ -48,8 +37,9 @@ class FarmSession(Session):
 
     def __init__(self, *episode: Any) -> None:
         super().__init__(*episode)
-        self.orders: list[PlayerOrder] = []
-        self.yesterday: list[PlayerOrder] = []
+        self.orders: list[Order] = []
+        """The orders on the day's list."""
+        self.yesterday: list[Order] = []
         self.setbacks: list[str] = []
         """Yesterday's orders that were refused or had no effect, one line each."""
 
@@ -66,8 +56,7 @@ class FarmSession(Session):
     # Known values.
 
     @property
-    def day(self) -> int:
-        """Days since the start."""
+    def time(self) -> int:
         return int(self.info["day"])
 
     @property
@@ -150,32 +139,29 @@ class FarmSession(Session):
         self.act(self.env.make_action(request, self.idle["order"]))
         return float(self.info["observation cost"])
 
-    def order(
-        self, row: int, plot: Plot | None = None, values: tuple[int, ...] = (), farmer: int | None = None
-    ) -> PlayerOrder:
+    def order(self, row: int, plot: Plot | None = None, values: tuple[int, ...] = ()) -> Order:
         """Add an intervention to the list, given as a row of the action table, a plot and the index of each value."""
         if self.over:
             raise ConfigError("order: expected a running season, got an ended one")
         if len(self.orders) >= self.env.schedule:
             raise ConfigError(f"order: expected at most {self.env.schedule} a day, got one more; try removing one")
-        table = self.env.actions
-        if not 0 <= row < len(table.rows):
-            raise ConfigError(f"order: expected an action from 0 to {len(table.rows) - 1}, got {row}")
-        chosen = table.rows[row]
-        plots, *grids = chosen.grids
+        rows = self.env.actions.rows
+        if not 0 <= row < len(rows):
+            raise ConfigError(f"order: expected an action from 0 to {len(rows) - 1}, got {row}")
+        plots, *grids = rows[row].grids
         sizes = [len(grid) for grid in grids]
-        try:
-            at = int(np.ravel_multi_index((plots.index(plot), *values), [len(plots), *sizes]))
-        except ValueError:
-            raise ConfigError(
-                f"order: {chosen.action.name} expected a plot among {list(plots)} and a choice for each of {sizes}, "
-                f"got {plot} and {values}"
-            ) from None
-        number = table.numbers(chosen, farmer)[at]
-        cost = float(np.asarray(self.env.params.score.intervention_costs)[row])
-        order = PlayerOrder(number, say_order(self.env, table.order(number)), chosen.field, plot, cost)
+        if plot not in plots or tuple(values) not in np.ndindex(*sizes):
+            expected = f"a plot among {list(plots)} and a choice for each of {sizes}"
+            raise ConfigError(f"order: {rows[row].action.name} expected {expected}, got {plot} and {values}")
+        chosen = tuple(grid[at] for grid, at in zip(grids, values, strict=True))
+        order = Order(rows[row], rows[row].farmers[0], plot, chosen)
         self.orders.append(order)
         return order
+
+    def say(self, order: Order) -> str:
+        """Return an order in words, with its cost."""
+        cost = float(np.asarray(self.env.params.score.intervention_costs)[order.row.number])
+        return f"{say_order(self.env, order)}, costs {cost:g}"
 
     def remove(self, at: int) -> None:
         """Remove an order from the list."""
@@ -193,17 +179,21 @@ class FarmSession(Session):
         if self.env.asks and not self.looked:
             self.look([])
         numbers = np.zeros(self.env.schedule, np.int64)
-        numbers[: len(self.orders)] = [order.number for order in self.orders]
+        numbers[: len(self.orders)] = [*map(self.env.actions.number, self.orders)]
         order = numbers if self.env.schedule > 1 else numbers[0]
         self.act(self.env.make_action(np.zeros(len(self.prices), np.int8), order))
         outcomes = find_outcomes(self.env, self.record, self.steps)
         self.setbacks = [say_event(event) for event in outcomes if event.severity == WARNING]
         self.yesterday, self.orders = self.orders, []
-        return self.total - before
+        return round_single(self.total - before)
 
     @property
     def accounts(self) -> dict[str, float]:
         """Gains and costs so far, by name; costs are negative, and the sum is the score."""
-        record = self.record
-        gains = {name: float(values.sum()) for name, values in find_gains(record).items()}
-        return gains | {name: -float(record[f"info/{name}"].sum()) for name in COST_NAMES}
+        terms = find_gains(self.record) | {name: -self.record[f"info/{name}"] for name in COST_NAMES}
+        return {name: round_single(values.sum()) for name, values in terms.items()}
+
+
+def round_single(value: float) -> float:
+    """Round to the digits that a float32 has, so that -0.0075 is not printed as -0.00750000006519258."""
+    return float(f"{value:.6g}")

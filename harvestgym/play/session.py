@@ -85,6 +85,11 @@ class Session:
         return len(self._transitions)
 
     @property
+    def time(self) -> int:
+        """Time since the start, in the session's unit."""
+        return self.steps
+
+    @property
     def rewards(self) -> np.ndarray:
         """The reward of each step, float (steps,)."""
         return self.record["reward"][1:].astype(float)

@@ -34,11 +34,6 @@ class FishingSession(Session):
         return [name for name in super().rivals if exact or name != "sdp-finite"]
 
     @property
-    def year(self) -> int:
-        """Years since the start."""
-        return int(self.info["year"])
-
-    @property
     def survey(self) -> np.ndarray:
         """The biomass observed at the start of the year."""
         return np.asarray(self.env.units.survey(np.asarray(self.obs)))

@@ -169,7 +169,7 @@ def _describe_episode(
         "record": {name: packed.put(values) for name, values in story.record.items()},
         "tracks": [_describe_track(track, packed) for track in story.tracks],
         "first": [[t.name for t in story.tracks].index(name) for name in story.first],
-        "actions": [[a.step, a.who, a.what, a.cost, a.note] for a in story.actions],
+        "actions": [[a.step, a.subject, a.cost or 0.0, a.outcome] for a in story.actions],
         "gains": {name: packed.put(values) for name, values in story.gains.items()},
         "costs": {name: packed.put(values) for name, values in story.costs.items()},
         "events": [[event.step, say_event(event)] for event in story.events],

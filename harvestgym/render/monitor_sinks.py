@@ -56,8 +56,8 @@ class PlotSink(Sink):
         import matplotlib.figure
 
         self._name, self._axis = name, axis
+        self.figure = matplotlib.figure.Figure(layout="constrained")
         if self.path is not None:
-            self.figure = matplotlib.figure.Figure(layout="constrained")
             return
         import matplotlib.pyplot  # falls back to another backend if there is no display
 
@@ -66,7 +66,6 @@ class PlotSink(Sink):
             hint = "try a path, or monitor.sinks[0].figure.savefig('monitor.png')"
             expected = f"expected a backend that opens windows, got {backend!r}"
             warnings.warn(f"monitoring: {expected}; the plot is kept in memory: {hint}", stacklevel=5)
-            self.figure = matplotlib.figure.Figure(layout="constrained")
             return
         self.figure = matplotlib.pyplot.figure(layout="constrained")
         self.figure.show()

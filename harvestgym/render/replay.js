@@ -65,8 +65,8 @@ function drawing([title, box, ...lines]) {
 
 function today() {
   const done = story.actions.filter((action) => action[0] === state.step);
-  const items = done.map(([, who, what, cost, note]) =>
-    made("li", `${who}: ${what}${cost ? `, cost ${short(cost)}` : ""}${note ? ` (${note})` : ""}`));
+  const items = done.map(([, what, cost, outcome]) =>
+    made("li", `${what}${cost ? `, cost ${short(cost)}` : ""}${outcome ? ` (${outcome})` : ""}`));
   byId("done").replaceChildren(...(items.length ? items : [made("li", "nothing")]));
   const parts = [...terms()].filter(([, values]) => values[state.step]).map(([name, values]) =>
     made("li", `${name}: ${short(values[state.step])}`));
@@ -105,13 +105,11 @@ function totals() {
 }
 
 function showActions() {
-  const several = new Set(story.actions.map((action) => action[1])).size > 1, paid = story.actions.some((action) => action[3]);
-  const noted = story.actions.some((action) => action[4]);
-  const pick = (when, who, what, cost, note) =>
-    [when, ...(several ? [who] : []), what, ...(paid ? [cost] : []), ...(noted ? [note] : [])];
-  const rows = story.actions.map(([step, who, what, cost, note]) => row(pick(jump(step), who, what, short(cost), note)));
+  const paid = story.actions.some((action) => action[2]), noted = story.actions.some((action) => action[3]);
+  const pick = (when, what, cost, outcome) => [when, what, ...(paid ? [cost] : []), ...(noted ? [outcome] : [])];
+  const rows = story.actions.map(([step, what, cost, outcome]) => row(pick(jump(step), what, short(cost), outcome)));
   rows.forEach((line, n) => { line.dataset.step = story.actions[n][0]; });
-  fill(byId("action-table"), pick("when", "who", "action", "cost", "outcome"), rows);
+  fill(byId("action-table"), pick("when", "action", "cost", "outcome"), rows);
 }
 
 function markDeeds() {

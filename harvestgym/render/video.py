@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from harvestgym.core.errors import ConfigError, check_extras
+from harvestgym.core.errors import ConfigError, check_extras, check_parent
 from harvestgym.core.view.scene import Scene
 from harvestgym.core.view.timeline import Progress, ignore_progress
 
@@ -125,8 +125,7 @@ def check_video_path(path: str | Path, *suffixes: str) -> Path:
         better = target.parent / f"{target.stem.strip('.') or 'season'}{suffixes[0]}"
         wanted, got = " or ".join(suffixes), target.suffix or "no suffix"
         raise ConfigError(f"{target}: expected a name in {wanted}, got {got}; try {better}")
-    if target.is_dir() or not target.absolute().parent.is_dir():
-        raise ConfigError(f"{target}: expected an existing folder, got none; try creating {target.parent} first")
+    check_parent(target)
     if target.suffix.lower() == ".mp4":
         check_extras("MP4", video="av")
     return target

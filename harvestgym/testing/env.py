@@ -148,12 +148,9 @@ def _make_keys(seed: int, t: int) -> jax.Array:
 
 def _perturb(params: Any) -> Any:
     """Increase every float parameter slightly."""
-
-    def more(leaf: Any) -> Any:
-        floats = jnp.issubdtype(jnp.result_type(leaf), jnp.floating)
-        return leaf * 1.01 if floats else leaf
-
-    return jax.tree.map(more, params)
+    return jax.tree.map(
+        lambda leaf: leaf * 1.01 if jnp.issubdtype(jnp.result_type(leaf), jnp.floating) else leaf, params
+    )
 
 
 def _check_values(space: gymnasium.Space[Any], run: list[_Transition]) -> None:

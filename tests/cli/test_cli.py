@@ -172,7 +172,7 @@ def test_run_writes_the_first_episode(tmp_path: Path) -> None:
      (("show", "bean"), "environment: expected a known name, got 'bean'"),
      (("show", "/tmp"), "try `harvestgym list`"),
      (("run", ID, "--out", "pyproject.toml/season"), "--out: expected a folder, got the file"),
-     (("run", ID, "--html", "nowhere/season.html"), "--html: expected a file in an existing folder"),
+     (("run", ID, "--html", "nowhere/season.html"), "nowhere/season.html: expected an existing folder"),
      (("score", ID, "--policy", "expurt"), "expected a known policy, got 'expurt'; try 'expert'"),
      (("score", ID, "--policy", "nomodule:f"), "got no module 'nomodule'")],
 )  # fmt: skip

@@ -23,7 +23,7 @@ def test_a_quota_is_the_catch_where_it_is_kept_and_there_is_enough() -> None:
     session = start(LOGISTIC)
     rewards = [session.fish([amount]) for amount in (0.0, 0.03, 0.1)]
     assert rewards == pytest.approx([0.0, 0.03, 0.1], abs=1e-6)
-    assert session.total == pytest.approx(0.13, abs=1e-6) and session.year == 3 and not session.over
+    assert session.total == pytest.approx(0.13, abs=1e-6) and session.time == 3 and not session.over
     np.testing.assert_allclose(session.record["catch"].ravel(), [0.0, *rewards], atol=1e-6)
 
 
@@ -84,7 +84,7 @@ def test_an_impossible_quota_is_refused_and_no_year_passes(amount: float) -> Non
     session = start(LOGISTIC)
     with pytest.raises(ConfigError, match="quota: expected 1 numbers from 0 to"):
         session.fish([amount])
-    assert session.year == 0 and session.total == 0
+    assert session.time == 0 and session.total == 0
 
 
 def test_the_optimum_is_a_rival_only_where_surveys_are_exact() -> None:

@@ -104,10 +104,10 @@ def test_an_observation_costs_once_and_is_remembered() -> None:
     ],
 )
 def test_a_mistake_raises_and_no_day_passes(season: FarmSession, mistake: object, words: str) -> None:
-    before = season.total, season.day
+    before = season.total, season.time
     with pytest.raises(ConfigError, match=words):
         mistake(season)  # type: ignore[operator]
-    assert (season.total, season.day) == before
+    assert (season.total, season.time) == before
     season.orders.clear()
 
 
@@ -141,7 +141,7 @@ def test_years_of_a_fishery() -> None:
     assert isinstance(session, FishingSession) and session.rivals == ["expert", "sdp-finite"]
     while not session.over:
         session.fish([0.05])
-    assert session.year == 5 and session.total == pytest.approx(0.25)
+    assert session.time == 5 and session.total == pytest.approx(0.25)
     assert session.rival("sdp-finite").total > session.total
     for wrong in ([], [-1.0], [float("nan")], [0.1, 0.1]):
         with pytest.raises(ConfigError, match="expected 1 numbers"):

@@ -181,9 +181,7 @@ def test_a_stroke_that_is_none_is_refused_with_what_was_wanted(tmp_path: Path, r
 
 def test_a_sprite_may_go_on_from_one_above(tmp_path: Path) -> None:
     path = tmp_path / "sprites.yaml"
-    path.write_text(
-        "a:\n  - [line, '#000000', '0 0 1 .5', 0.1]\nb:\n  - a\n  - [ellipse, '#ffffff', [[0.5, 0.5], [0.1, 0.2]]]\n"
-    )
+    path.write_text("a:\n  - [line, '#000000', '0 0 1 .5', 0.1]\nb:\n  - a\n  - [ellipse, '#ffffff', '.5 .5 .1 .2']\n")
     one, both = load_sprites(path)["a"], load_sprites(path)["b"]
     assert one.strokes == (Stroke("line", ((0.0, 0.0), (1.0, 0.5)), "#000000", 0.1),)
     assert both.strokes == (*one.strokes, Stroke("ellipse", ((0.5, 0.5), (0.1, 0.2)), "#ffffff"))

@@ -17,7 +17,7 @@ from harvestgym.cli import app
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.view.events import Event, say_event
 from harvestgym.core.view.scene import Map, Mark, Scene, Sprite, Stroke, Words
-from harvestgym.core.view.timeline import DoneAction, Record, Timeline, Track
+from harvestgym.core.view.timeline import Record, Timeline, Track
 from harvestgym.evaluate.export import RecordedEpisode
 from harvestgym.evaluate.record import record_episode
 from harvestgym.evaluate.run import policy_named
@@ -60,7 +60,7 @@ def toy() -> Timeline:
         record=record,
         tracks=tracks,
         first=("water", "stage"),
-        actions=(DoneAction(2, EVIL, f"look {EVIL}", 0.5, EVIL), DoneAction(3, "B", "harvest", 0.25)),
+        actions=(Event(2, "done", f"look {EVIL}", EVIL, cost=0.5), Event(3, "done", "harvest", "", cost=0.25)),
         gains={f"yield {EVIL}": record["reward"] + np.float32(0.5)},
         costs={"looks": np.full(STEPS, 0.5, np.float32)},
         events=(Event(4, "dead", "", f"died of {EVIL}"),),
@@ -165,7 +165,7 @@ def test_another_file_is_no_page(tmp_path: Path) -> None:
 def test_the_command_writes_a_page_and_refuses_a_place_that_is_none(tmp_path: Path) -> None:
     asked = ["run", FISHERY, "--policy", "random", "--episodes", "1", "--html"]
     missing = CliRunner().invoke(app, [*asked, str(tmp_path / "nowhere" / "a.html")])
-    assert missing.exit_code == 2 and "--html: expected a file in an existing folder" in missing.output
+    assert missing.exit_code == 2 and "a.html: expected an existing folder, got none" in missing.output
     done = CliRunner().invoke(app, [*asked, str(tmp_path / "a.html")])
     assert done.exit_code == 0 and "a.html" in done.output, done.output
     assert len(read_html(tmp_path / "a.html")["reward"]) > 1
@@ -198,9 +198,9 @@ def test_gains_less_costs_are_the_reward_of_every_step(id: str, farm: tuple[Any,
 def test_actions_of_a_farm_cost_what_the_season_paid(farm: tuple[Any, Record]) -> None:
     story = family_function(FARM, "timeline")(*farm)
     paid = np.zeros(len(story.when))
-    np.add.at(paid, [action.step for action in story.actions], [action.cost for action in story.actions])
+    np.add.at(paid, [action.step for action in story.actions], [action.cost or 0.0 for action in story.actions])
     np.testing.assert_allclose(paid, story.costs["intervention cost"] + story.costs["observation cost"], atol=1e-6)
-    assert {"look at", "Soil: w"} <= {action.what[:7] for action in story.actions}
+    assert {"looked ", "Soil: w"} <= {action.who[:7] for action in story.actions}
 
 
 def test_a_death_has_its_cause_and_what_went_before(farm: tuple[Any, Record]) -> None:

@@ -25,6 +25,7 @@ class Event(NamedTuple):
         why: the cause in words.
         plots: its plots; empty if there is only one.
         of: the number of plots that it could have happened on; 0 if that is unknown.
+        cost: what was paid for an action; None if nothing was to be paid.
     """
 
     step: int
@@ -36,12 +37,23 @@ class Event(NamedTuple):
     why: str = ""
     plots: Sequence[Any] = ()
     of: int = 0
+    cost: float | None = None
+
+    @property
+    def subject(self) -> str:
+        """The entity, the order or the stock, and its plots: `Plant on 5 of 12 plots`."""
+        return f"{self.who}{say_plots(self.plots, self.of)}"
+
+    @property
+    def outcome(self) -> str:
+        """The event and its cause in words."""
+        return ": ".join(filter(None, (self.words, self.why)))
 
 
 def say_event(event: Event) -> str:
     """Describe an event in one line: `Plant on 5 of 12 plots: died: pests while growing`."""
-    where = f"{event.who}{say_plots(event.plots, event.of)}"
-    return ": ".join(filter(None, (where, event.words, event.why)))
+    cost = "" if event.cost is None else f"cost {event.cost:.3g}"
+    return ": ".join(filter(None, (event.subject, ", ".join(filter(None, (cost, event.outcome))))))
 
 
 def say_plots(plots: Sequence[Any], of: int = 0) -> str:

@@ -174,8 +174,7 @@ def join_scenes(title: str, scenes: Mapping[str, Scene], rewards: np.ndarray) ->
 def load_sprites(path: Path) -> Mapping[str, Sprite]:
     """Load the sprites from a YAML file, by name.
 
-    A stroke is `[shape, colour, points, width]`, or the name of an earlier sprite.
-    Points are `[[x, y], ...]` or, shorter, "x y x y ...".
+    A stroke is `[shape, colour, "x y x y ...", width]`, or the name of an earlier sprite.
     """
     found: dict[str, Sprite] = {}
     for name, rows in yaml_io.read_file(path).items():
@@ -188,14 +187,9 @@ def load_sprites(path: Path) -> Mapping[str, Sprite]:
 
 def _stroke(row: Any, where: str) -> Stroke:
     match row:
-        case [str(shape), str(colour), list() | str() as points, *width] if shape in SHAPES and len(width) <= 1:
-            return Stroke(shape, _points(points), colour, float(width[0]) if width else 0.0)
-    expected = f"the name of a sprite above, or [{'|'.join(SHAPES)}, colour, points, width]"
+        case [str(shape), str(colour), str(points), *width] if shape in SHAPES and len(width) <= 1:
+            numbers = [float(number) for number in points.split()]
+            pairs = tuple(zip(numbers[::2], numbers[1::2], strict=True))
+            return Stroke(shape, pairs, colour, float(width[0]) if width else 0.0)
+    expected = f"the name of a sprite above, or [{'|'.join(SHAPES)}, colour, 'x y x y ...', width]"
     raise ConfigError(f"{where}: expected {expected}, got {row!r}")
-
-
-def _points(points: list[Any] | str) -> tuple[tuple[float, float], ...]:
-    if isinstance(points, str):
-        numbers = [float(number) for number in points.split()]
-        return tuple(zip(numbers[::2], numbers[1::2], strict=True))
-    return tuple((float(x), float(y)) for x, y in points)

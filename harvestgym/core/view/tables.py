@@ -29,6 +29,15 @@ class Table(NamedTuple):
         return f"<table><caption>{escape(self.title)}</caption>{f'<tr>{heads}</tr>' * bool(heads)}{rows}</table>"
 
 
+def format_value(value: Any) -> str:
+    """Format a value for people: four significant digits, `yes` or `no`, nothing if missing, words unchanged."""
+    if value is None or value != value:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
 def describe_range(meta: Meta) -> str:
     """Describe the range of a field: its labels, or an interval."""
     if meta.labels:

@@ -52,17 +52,6 @@ class Track:
 
 
 @dataclass(frozen=True)
-class DoneAction:
-    """An action that led to `step`: who did what, at what cost, and with what outcome (`note`)."""
-
-    step: int
-    who: str
-    what: str
-    cost: float = 0.0
-    note: str = ""
-
-
-@dataclass(frozen=True)
 class Timeline:
     """An episode, ready for display.
 
@@ -71,6 +60,7 @@ class Timeline:
         watcher: the observer, such as `the farmer`; empty if the family has no separate observer view.
         first: the names of the tracks to show first.
         known: the record as known to the watcher, if it differs from the record.
+        actions: what was done in each step, with costs and outcomes.
         events: what happened.
         gains, costs: the gains and costs at each step, by name; the reward of a step is its gains minus its costs.
         last_event: the last step before the end with an action or a gain; videos skip the idle steps after it.
@@ -81,7 +71,7 @@ class Timeline:
     record: Record
     tracks: tuple[Track, ...]
     first: tuple[str, ...]
-    actions: tuple[DoneAction, ...]
+    actions: tuple[Event, ...]
     gains: Mapping[str, np.ndarray]
     costs: Mapping[str, np.ndarray]
     events: tuple[Event, ...] = ()

@@ -145,11 +145,6 @@ class ActionTable:
         return tuple((f, row.number) for f in farmers for row in self.rows if f in row.farmers)
 
     @cached_property
-    def assignment_numbers(self) -> dict[tuple[int, int], int]:
-        """The place of each pair in `assignments`."""
-        return {pair: number for number, pair in enumerate(self.assignments)}
-
-    @cached_property
     def starts(self) -> np.ndarray:
         """The index of each assignment's first action, followed by the number of actions."""
         return np.cumsum([0, *(self.rows[row].count for _, row in self.assignments)]).astype(np.int32)
@@ -161,7 +156,7 @@ class ActionTable:
 
     def numbers(self, row: ActionRow, farmer: int | None = None) -> range:
         """Return the numbers of a row's actions in the integer form, by default for the first farmer who may do it."""
-        at = self.assignment_numbers[row.farmers[0] if farmer is None else farmer, row.number]
+        at = self.assignments.index((row.farmers[0] if farmer is None else farmer, row.number))
         return range(*(1 + int(end) for end in self.starts[at : at + 2]))
 
     @cached_property
@@ -248,7 +243,10 @@ class ActionTable:
 
     def index(self, action: Sequence[Any]) -> int:
         """Return the integer form of one of the paper's tuples."""
-        order = self.parse(action)
+        return self.number(self.parse(action))
+
+    def number(self, order: Order) -> int:
+        """Return the integer form of an order; ConfigError if it has none."""
         at = order.row.place(order)
         if at is None:
             raise ConfigError(f"expected a discrete action, got {self.write(order)}; try `harvestgym show ID actions`")

@@ -190,11 +190,7 @@ def plan_observations(names: NameTable, listed: Sequence[str], where: str) -> Ob
 
 def find_one_item(names: NameTable, node: Any, where: str) -> ObservedItem:
     """Return the item for a variable in a formula; ConfigError for a group of variables."""
-    found = find_named_items(names, node, where)
-    if len(found) != 1:
-        keys = ", ".join(names.shorten(item.variable.where, item.variable.key) for item in found)
-        raise ConfigError(f"{where}: expected one variable, got {write_formula(node)}; try one of {keys}")
-    return found[0]
+    return names.select_one(find_named_items(names, node, where), write_formula(node), where)
 
 
 def list_items(node: Compiled) -> list[ObservedItem]:

@@ -55,7 +55,7 @@ class FarmModel(FarmStructure):
 
     def _started(self, key: jax.Array, context: Any, params: FarmParams) -> FarmState:
         params = self.contexts.apply(params, context and context.numbers)
-        zero, none = {name: jnp.float32(0.0) for name in self.tallies}, jnp.zeros(self.schedule, bool)
+        zero = {name: jnp.float32(0.0) for name in self.tallies}
         return FarmState(
             fields=draw_initial_states(key, self.fields, self.starts, params),
             farmers=tuple(farmer.init() for farmer in params.farmers),
@@ -63,14 +63,17 @@ class FarmModel(FarmStructure):
             today=zero,
             context=context,
             day=jnp.int32(0),
-            cost=jnp.float32(0.0),
             wages=jnp.float32(0.0),
-            accepted=none,
-            effective=none,
-            refusal=none.astype(jnp.int32),
             over=jnp.asarray(False),
+            **self._no_orders,
             **self._morning,
         )
+
+    @property
+    def _no_orders(self) -> dict[str, jax.Array]:
+        """Return the state entries that describe a step's orders, for a step without orders."""
+        none = jnp.zeros(self.schedule, bool)
+        return {"cost": jnp.float32(0.0), "accepted": none, "effective": none, "refusal": none.astype(jnp.int32)}
 
     @property
     def _morning(self) -> dict[str, jax.Array]:
@@ -86,19 +89,16 @@ class FarmModel(FarmStructure):
 
     def _look(self, state: FarmState, request: Any, params: FarmParams) -> FarmState:
         """Return the state after the observing half-step."""
-        answer, none = self.requests.answer(state, request, params), jnp.zeros_like(state.accepted)
+        answer = self.requests.answer(state, request, params)
         return replace(
             state,
             farmers=answer.memories,
             acting=jnp.asarray(True),
             asked=state.asked | answer.shown,
             paid=answer.price,
-            cost=jnp.zeros_like(state.cost),
             wages=answer.wages,
-            accepted=none,
-            effective=none,
-            refusal=jnp.zeros_like(state.refusal),
             over=self.ended(state, params),
+            **self._no_orders,
         )
 
     def day(self, key: jax.Array, state: FarmState, orders: Orders, params: FarmParams) -> tuple[FarmState, DayReport]:

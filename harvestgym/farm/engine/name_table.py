@@ -158,11 +158,14 @@ class NameTable:
     def variable(self, field: str, entity: str, key: str, where: str = "") -> Variable:
         """Return an entity's variable by its key, such as `rain/amount#mm`; ConfigError for a group of variables."""
         mine = self.entity(field, entity, where)
-        _, found = self.observed(mine, key, None, where)
+        return self.select_one(self.observed(mine, key, None, where)[1], key, _join(where, mine)).variable
+
+    def select_one(self, found: Sequence[ObservedItem], named: str, where: str) -> ObservedItem:
+        """Return the only item found for a name; ConfigError for a group of variables."""
         if len(found) != 1:
-            each = ", ".join(item.variable.key for item in found)
-            raise ConfigError(f"{_join(where, mine)} > {key}: expected one variable, got a group; try one of {each}")
-        return found[0].variable
+            keys = ", ".join(self.shorten(item.variable.where, item.variable.key) for item in found)
+            raise ConfigError(f"{where}: expected one variable, got {named}; try one of {keys}")
+        return found[0]
 
 
 def build_tree(leaves: Iterable[tuple[Sequence[str], Any]]) -> dict[str, Any]:

@@ -99,7 +99,7 @@ class Language:
                                   "leaving it out")  # fmt: skip
             return np.int64(self._numbers[action]), np.int64(0)
         row = action.row
-        number = np.int64(len(self._requests) + self.model.actions.assignment_numbers[action.farmer, row.number])
+        number = np.int64(len(self._requests) + self.model.actions.assignments.index((action.farmer, row.number)))
         if not parameter_keys(row.action):
             return number, np.int64(0)
         member: dict[str, Any] = {} if action.plot is None else {"plot": np.int64(row.plots.index(action.plot))}

@@ -49,19 +49,9 @@ class LoggedOrder(NamedTuple):
     refused: tuple[str, str] | None
 
     @property
-    def cost(self) -> float:
-        """The cost that was paid."""
-        return 0.0 if self.refused else self.price
-
-    @property
     def kind(self) -> str:
         """The outcome as a code."""
         return "refused" if self.refused else "done" if self.effective else "no effect"
-
-    @property
-    def outcome(self) -> str:
-        """The outcome in words; empty if it was as expected."""
-        return f"refused: {self.refused[1]}" if self.refused else "" if self.effective else self.kind
 
 
 def is_morning(record: Record, step: int) -> bool:
@@ -99,9 +89,9 @@ def _was_observed(item: ObservedItem, record: Record, step: int) -> bool:
     return all(bool(mask[at]) for at in item.entries)
 
 
-def _observations_of_day(env: FarmModel, record: Record, step: int) -> list[tuple[ObservedItem, float]]:
-    """Return the observations of this morning step, or of the morning before a step of interventions."""
-    return paid_observations(env, record, step if is_morning(record, step) else step - 1)
+def find_morning(record: Record, step: int) -> int:
+    """Return the step itself if it is a morning, else the step before, in which the day's observations were made."""
+    return step if is_morning(record, step) else step - 1
 
 
 # Marks on the map.
@@ -134,7 +124,7 @@ def _corner(plot: tuple[int, int] | None, n: int, margin: float, crowded: bool) 
 
 def _observation_marks(env: FarmModel, record: Record, step: int, field: int) -> list[Mark]:
     """Return an eye in the north-east of each plot that was observed today."""
-    items = [item for item, _ in _observations_of_day(env, record, step)]
+    items = [item for item, _ in paid_observations(env, record, find_morning(record, step))]
     items = [item for item in items if item.variable.field == field and item.variable.per_plot]
     plots = dict.fromkeys(plot for item in items for plot in item.plots)
     return [Mark(_own_sprite("eye"), (x + 0.88, y + 0.11), TOOL_SIZE, meaning="looked at") for x, y in plots]
@@ -171,28 +161,27 @@ def _entity_and_action(env: FarmModel, order: Order) -> str:
 
 def find_outcomes(env: FarmModel, record: Record, step: int) -> Iterator[Event]:
     """Yield an event for each group of similar interventions in a step, with its cost or the reason of a refusal."""
-    alike: dict[tuple[str, str], list[LoggedOrder]] = {}
+    alike: dict[tuple[str, str, tuple[str, str] | None], list[LoggedOrder]] = {}
     for action in logged_orders(env, record, step):
         farmer = f"{env.actions.farmers[action.order.farmer]} " * (len(env.actions.farmers) > 1)
-        alike.setdefault((farmer + _say_action(env, action.order), action.outcome), []).append(action)
-    for (who, _), actions in alike.items():
-        kind, (reason, why) = actions[0].kind, actions[0].refused or ("", "")
-        cost = f"cost {sum(action.cost for action in actions):.3g}"
-        words = {"done": cost, "no effect": f"{cost}, no effect"}.get(kind, kind)
+        alike.setdefault((farmer + _say_action(env, action.order), action.kind, action.refused), []).append(action)
+    for (who, kind, refused), actions in alike.items():
+        words, severity = ("", NEWS) if kind == "done" else (kind, WARNING)
+        cost = None if refused else sum(action.price for action in actions)
         plots = [action.order.plot for action in actions if action.order.plot is not None]
-        yield Event(step, kind, who, words, NEWS if kind == "done" else WARNING, reason, why, plots)
+        yield Event(step, kind, who, words, severity, *(refused or ("", "")), plots, cost=cost)
 
 
-def observation_lines(env: FarmModel, record: Record, step: int) -> Iterator[str]:
-    """Yield a line for each variable requested today, with its plots and cost."""
+def find_looks(env: FarmModel, record: Record, step: int) -> Iterator[Event]:
+    """Yield an event for each variable that was requested in a morning step, with its plots and cost."""
     alike: dict[Variable, list[tuple[ObservedItem, float]]] = {}
-    for item, price in _observations_of_day(env, record, step):
+    for item, price in paid_observations(env, record, step):
         alike.setdefault(item.variable, []).append((item, price))
     for variable, items in alike.items():
         where = variable.where if len(env.fields) > 1 else variable.where[1:]
-        plots = say_plots([item.plot for item, _ in items if item.plot is not None])
+        plots = [item.plot for item, _ in items if item.plot is not None]
         cost = sum(price for _, price in items)
-        yield f"looked at {' '.join(where)} {variable.key}{plots}: cost {cost:.3g}"
+        yield Event(step, "looked", f"looked at {' '.join(where)} {variable.key}", "", plots=plots, cost=cost)
 
 
 def _words_of_name(name: str) -> str:

@@ -25,16 +25,9 @@ LONG_SOURCE = 80
 
 def describe(env: FarmModel) -> list[Table]:
     """Make the tables of a farm."""
-    context = [context_table(env)] if env.contexts.draws else []
-    tables = [
-        entities_table(env),
-        rules_table(env),
-        actions_table(env),
-        _observation_table(env),
-        *_request_table(env),
-        *context,
-    ]
-    return [*tables, _variables_table(env), *map(_shorten_sources, parameter_tables(env))]
+    observed = [_observation_table(env), *_request_table(env)] + [context_table(env)] * bool(env.contexts.draws)
+    parameters = map(_shorten_sources, parameter_tables(env))
+    return [entities_table(env), rules_table(env), actions_table(env), *observed, _variables_table(env), *parameters]
 
 
 MEANINGS = {

@@ -20,6 +20,12 @@ from .words import date_of_step, entity_title, say_cause
 ARRIVALS = {"plot_population#nb": "arrived", "grow#nb": "came up", "flowers#nb": "in bloom"}
 """Descriptions of numbers per plot that count as an event when they rise from 0."""
 
+MOVING = "plot_population#nb"
+"""Numbers of animals that walk between plots: they arrive on the field, not again on each plot."""
+
+QUIET_DAYS = 7
+"""Days without any on a plot, or on the field, after which some count as new."""
+
 STAGE_WORDS = {"none": "gone", "seed": "sown", "grow": "sprouted", "ripe": "ripe", "dead": "died"}
 """Descriptions of the change to a stage; others are `now in` a stage."""
 
@@ -44,8 +50,11 @@ def _events_of_variable(env: FarmModel, record: Record, step: int, variable: Var
     who = entity_title(env, variable.where)
     if variable.attr == "stage" and variable.meta.labels:
         yield from _stage_changes(env, record, step, variable)
-    elif variable.key in ARRIVALS and variable.per_plot and (came := (before == 0) & (now > 0)).any():
-        yield Event(step, "arrived", who, ARRIVALS[variable.key], WARNING, **_on_plots(np.argwhere(came), variable))
+    elif variable.key in ARRIVALS and variable.per_plot:
+        lately = np.asarray(record[variable.name][max(step - QUIET_DAYS * env.steps_per_day, 0) : step]) > 0
+        came = (before == 0) & (now > 0) & ~lately.any(None if variable.key == MOVING else 0)
+        if came.any():
+            yield Event(step, "arrived", who, ARRIVALS[variable.key], WARNING, **_on_plots(np.argwhere(came), variable))
     elif variable.key == FROST and np.all((before == 0) & (now > 0)):
         yield Event(step, "frost", who, "frost", WARNING)
 

@@ -21,7 +21,7 @@ from harvestgym.farm.entities.base import Place
 from harvestgym.farm.entities.drawing import DrawContext
 from harvestgym.farm.entities.soil import Soil, drawing
 
-from .action_log import COST_NAMES, action_marks, find_outcomes, is_morning, observation_lines
+from .action_log import COST_NAMES, action_marks, find_looks, find_morning, find_outcomes, is_morning
 from .recorder import drawn_numbers, mean_of_plots
 from .words import date_of_step
 
@@ -34,7 +34,8 @@ def scene(env: FarmModel, record: Record, step: int) -> Scene:
     params = _params_of_day(env, record, step)
     maps, texts = zip(*(_field(env, params, record, step, f) for f in range(len(env.fields))), strict=True)
     drawn = (f"drawn: {text}" for text in env.contexts.describe(drawn_numbers(record, step)))
-    done = (*map(say_event, find_outcomes(env, record, step)), *observation_lines(env, record, step))
+    looked = find_looks(env, record, find_morning(record, step))
+    done = tuple(map(say_event, (*find_outcomes(env, record, step), *looked)))
     words = (
         Words("Today", (*(line for lines in texts for line in lines), *drawn)),
         Words("Just done", done or ("nothing",)),

@@ -6,11 +6,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from harvestgym.core.view.timeline import DoneAction, Record, Timeline, Track, name_parts
+from harvestgym.core.view.events import Event
+from harvestgym.core.view.timeline import Record, Timeline, Track, name_parts
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.engine.variables import Variable
 
-from .action_log import COST_NAMES, find_gains, is_morning, logged_orders, paid_observations, say_order
+from .action_log import COST_NAMES, find_gains, find_looks, find_outcomes, is_morning
 from .events import day_name, find_events, find_last_event
 from .recorder import known
 from .words import code_labels, key_label, key_unit
@@ -39,16 +40,10 @@ def timeline(env: FarmModel, record: Record) -> Timeline:
 
 
 def _track(variable: Variable, record: Record) -> Track:
-    return Track(
-        name=variable.name,
-        group="/".join(variable.where),
-        label=key_label(variable.key),
-        unit=key_unit(variable.key),
-        doc=variable.meta.doc,
-        parts=name_parts(variable.shape),
-        codes=dict(enumerate(code_labels(variable.meta))),
-        observed_mask=record.get(f"seen/{variable.name}", np.zeros(record[variable.name].shape, bool)),
-    )
+    name, key, meta = variable.name, variable.key, variable.meta
+    parts, codes = name_parts(variable.shape), dict(enumerate(code_labels(meta)))
+    seen = record.get(f"seen/{name}", np.zeros(record[name].shape, bool))
+    return Track(name, "/".join(variable.where), key_label(key), key_unit(key), meta.doc, parts, codes, seen)
 
 
 def _total_tracks(record: Record) -> Iterator[Track]:
@@ -58,12 +53,8 @@ def _total_tracks(record: Record) -> Iterator[Track]:
             yield Track(name, "totals", key_label(key), key_unit(key), "summed over the season so far")
 
 
-def _actions(env: FarmModel, record: Record) -> Iterator[DoneAction]:
+def _actions(env: FarmModel, record: Record) -> Iterator[Event]:
     """Yield the interventions and the paid observations, by step."""
     for step in range(len(record["reward"])):
-        for logged in logged_orders(env, record, step):
-            farmer = env.actions.farmers[logged.order.farmer]
-            yield DoneAction(step, farmer, say_order(env, logged.order), logged.cost, logged.outcome)
-        for item, price in paid_observations(env, record, step):
-            plot = f" on plot {item.plot}" if item.plot is not None else ""
-            yield DoneAction(step, env.actions.farmers[0], f"look at {item.variable.name}{plot}", price)
+        yield from find_outcomes(env, record, step)
+        yield from find_looks(env, record, step)

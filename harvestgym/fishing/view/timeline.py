@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from harvestgym.core.view.timeline import DoneAction, Record, Timeline, Track, name_parts
+from harvestgym.core.view.events import Event
+from harvestgym.core.view.timeline import Record, Timeline, Track, name_parts
 from harvestgym.fishing.conservation import DriverModel, RecoveryModel
 from harvestgym.fishing.model import FishingModel, find_effort
 
@@ -64,10 +65,10 @@ def _track(env: FishingModel, record: Record, name: str, watched: str) -> Track:
     return Track(name, "fishery", name, unit, TRACK_DOCS[name], parts, {}, np.full(values.shape, known), surveyed)
 
 
-def _actions(env: FishingModel, record: Record) -> Iterator[DoneAction]:
+def _actions(env: FishingModel, record: Record) -> Iterator[Event]:
     wanted = find_requests(env, record)
     fished = not isinstance(env, RecoveryModel)
     asked = env.units.control if fished else "action"
     for year in range(1, len(wanted)):
         note = f"caught {join_numbers(record['catch'][year], '{:.3g}')}" if fished else ""
-        yield DoneAction(year, "the manager", f"{asked} {join_numbers(wanted[year], '{:.3g}')}", 0.0, note)
+        yield Event(year, "ordered", f"{asked} {join_numbers(wanted[year], '{:.3g}')}", note)

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
-from harvestgym.core.view.events import say_event
 from harvestgym.core.view.tables import Table, make_fields_table
-from harvestgym.core.view.timeline import DoneAction, Record, Timeline, Track
+from harvestgym.core.view.timeline import Record, Timeline, Track
 from harvestgym.forager.jax_engine.model import Forager
 from harvestgym.forager.jax_engine.state import ForagerParams, ForagerState
 from harvestgym.forager.object_kinds import DelayLaw, Kind
@@ -36,7 +33,7 @@ def timeline(env: Forager, record: Record) -> Timeline:
         record=record,
         tracks=tuple(_track(env, name) for name in DOCS if name in record),
         first=("reward_rate", "biome"),
-        actions=tuple(_meetings(env, record)),
+        actions=tuple(find_events(env, record, 0, len(record["reward"]) - 1)),
         gains=_gains(env, record),
         costs={},
     )
@@ -50,11 +47,6 @@ def _track(env: Forager, name: str) -> Track:
     }
     label, _, unit = name.partition("#")
     return Track(name, "life", label, unit, DOCS[name], codes=codes.get(name, {}))
-
-
-def _meetings(env: Forager, record: Record) -> Iterator[DoneAction]:
-    for event in find_events(env, record, 0, len(record["reward"]) - 1):
-        yield DoneAction(event.step, "the forager", say_event(event), note=f"reward {record['reward'][event.step]:g}")
 
 
 def _gains(env: Forager, record: Record) -> dict[str, np.ndarray]:

@@ -118,10 +118,3 @@ def number(value: str, name: str, classes: str = "", part: str = "") -> None:
     with box("div", f"number {classes}", part):
         words("b", value)
         words("span", name)
-
-
-def cell_text(value: Any) -> str:
-    """Return a value as text for a table."""
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return f"{value:.4g}" if isinstance(value, float) else str(value)

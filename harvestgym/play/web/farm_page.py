@@ -38,6 +38,7 @@ class FarmPage(Page):
     """A page for a season on a farm."""
 
     go = "End the day"
+    parts = ("sky", "fields", "charts", "observations", "news", "today", "knowledge")
 
     def __init__(self, session: FarmSession, folder: Path, scratch: Path) -> None:
         super().__init__(session, folder, scratch)
@@ -45,22 +46,14 @@ class FarmPage(Page):
         self.ticked: set[int] = set()
         self.picked: dict[tuple[int, int], int] = {}
 
-    @property
-    def lasted(self) -> int:
-        return self.session.day
-
     def tallies(self) -> list[tuple[str, str]]:
         return [(name, f"{value:+.3f}") for name, value in self.session.accounts.items() if abs(value) > 5e-7]
 
-    def advance(self, steps: int = 1) -> None:
-        since = self.session.steps
-        for _ in range(steps):
-            if not self.session.over:
-                self.session.end_day()
-                self.ticked.clear()
-                for setback in self.session.setbacks:
-                    show_message(setback, "warning")
-        self.happened = self.session.news(since)
+    def take_step(self) -> None:
+        self.session.end_day()
+        self.ticked.clear()
+        for setback in self.session.setbacks:
+            show_message(setback, "warning")
 
     def pressed(self, key: str) -> None:
         if key in ARROW_STEPS:
@@ -99,8 +92,7 @@ class FarmPage(Page):
                 self.charts()
 
     def redraw(self) -> None:
-        for part in (self.sky, self.fields, self.charts, self.observations, self.news, self.today, self.knowledge):
-            part.refresh()
+        super().redraw()
         if self.session.steps == 0 or self.session.over:
             self.doing.refresh()
 
@@ -112,8 +104,8 @@ class FarmPage(Page):
             of = f", {field.name}" if len(session.env.fields) > 1 else ""
             with box("section", "card sky", "sky"):
                 date = session.value(at, "day#int365")
-                heading = f"Day {session.day}" if date is None else date_words(float(date))
-                number(heading, f"day {session.day} of {session.days}{of}", "date", "day")
+                heading = f"Day {session.time}" if date is None else date_words(float(date))
+                number(heading, f"day {session.time} of {session.days}{of}", "date", "day")
                 for key, name in WEATHER.items():
                     value = session.value(at, key)
                     if value is not None:
@@ -165,7 +157,7 @@ class FarmPage(Page):
             with box("div", "plots", style=f"left: {x}; top: {y}; width: {w}; height: {h}; {grid}"):
                 for j, i in np.ndindex(width, length):
                     chosen = "chosen" if (field, (i, j)) == (self.field, self.plot) else ""
-                    planned = sum(o.field == field and o.plot == (i, j) for o in self.session.orders)
+                    planned = sum(o.row.field == field and o.plot == (i, j) for o in self.session.orders)
                     do, part = (lambda f=field, p=(i, j): self.choose(f, p)), f"plot-{field}-{i}-{j}"
                     button("✎" * planned, do, f"plot {chosen}", part, aria_label=f"plot ({i}, {j})")
 
@@ -275,7 +267,7 @@ class FarmPage(Page):
             with box("ul"):
                 for i, order in enumerate(self.session.orders):
                     with box("li"):
-                        words("span", f"{order.words}, costs {order.cost:g}")
+                        words("span", self.session.say(order))
                         remove = self.guarded(lambda i=i: self.session.remove(i))
                         button("✕", remove, "remove", f"remove-{i}", aria_label="take it off the list")
             if not self.session.orders:

@@ -23,6 +23,7 @@ class FishingPage(Page):
     """A page for a fishery, year by year."""
 
     go = "End the year"
+    parts = ("year", "course", "news", "doing")
 
     def __init__(self, session: FishingSession, folder: Path, scratch: Path) -> None:
         super().__init__(session, folder, scratch)
@@ -31,12 +32,8 @@ class FishingPage(Page):
     def tallies(self) -> list[tuple[str, str]]:
         return [("caught so far", f"{float(self.session.info['total_catch']):.2f}")]
 
-    def advance(self, steps: int = 1) -> None:
-        since = self.session.steps
-        for _ in range(steps):
-            if not self.session.over:
-                self.session.fish(self.amounts)
-        self.happened = self.session.news(since)
+    def take_step(self) -> None:
+        self.session.fish(self.amounts)
 
     def body(self) -> None:
         self.year()
@@ -47,18 +44,14 @@ class FishingPage(Page):
                 self.news()
                 self.doing()
 
-    def redraw(self) -> None:
-        for part in (self.year, self.course, self.news, self.doing):
-            part.refresh()
-
     @ui.refreshable_method
     def year(self) -> None:
         """Show the year, the survey and last year's catch."""
         with box("section", "card sky", "sky"):
-            number(f"Year {self.session.year}", f"of {self.session.longest}", "date", "day")
+            number(f"Year {self.session.time}", f"of {self.session.longest}", "date", "day")
             for name, seen in zip(self._names(), self.session.survey, strict=True):
                 number(f"{seen:.2f}", name)
-            if self.session.year and not self.session.protects:
+            if self.session.time and not self.session.protects:
                 number(f"{float(self.session.info['catch']):.2f}", "caught last year")
 
     def _names(self) -> list[str]:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 from nicegui import ui
 
 from harvestgym.core.view.scene import Chart, Line, Map
-from harvestgym.play.start_session import MOVE_NAMES, ForagerSession
+from harvestgym.play.start_session import MOVE_NAMES
 
 from .elements import box, button, chart, image, legend, map_image, number, words
 from .page import Page
@@ -20,10 +18,8 @@ class ForagerPage(Page):
     """A page for an episode in a world larger than the view."""
 
     go = "Stop here"
-
-    def __init__(self, session: ForagerSession, folder: Path, scratch: Path) -> None:
-        super().__init__(session, folder, scratch)
-        self.stopped = False
+    parts = ("view", "paid", "course")
+    stopped = False
 
     @property
     def finished(self) -> bool:
@@ -32,7 +28,7 @@ class ForagerPage(Page):
     def tallies(self) -> list[tuple[str, str]]:
         return [("objects met", str(int(self.session.info["collected"])))]
 
-    def advance(self, steps: int = 1) -> None:
+    def take_step(self) -> None:
         self.stopped = self.session.steps > 0
 
     def pressed(self, key: str) -> None:
@@ -53,10 +49,6 @@ class ForagerPage(Page):
                     self.paid()
                     self._direction_pad()
                 self.course()
-
-    def redraw(self) -> None:
-        for part in (self.view, self.paid, self.course):
-            part.refresh()
 
     @ui.refreshable_method
     def view(self) -> None:

@@ -12,10 +12,11 @@ from nicegui import app, background_tasks, run, ui
 
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.view.scene import COLOURS, Chart, Line
+from harvestgym.core.view.tables import format_value
 from harvestgym.play.session import Rival, Session
 from harvestgym.registry import MAX_SEED
 
-from .elements import box, button, cell_text, chart, number, show_message, words
+from .elements import box, button, chart, number, show_message, words
 
 STYLE = Path(__file__).with_name("style.css")
 BLUR_BUTTONS = """
@@ -44,6 +45,9 @@ class Page:
     go = "Next"
     """Text of the main button."""
 
+    parts: tuple[str, ...] = ()
+    """The methods that show the middle part of the page, each redrawn after every click."""
+
     def __init__(self, session: Session, folder: Path, scratch: Path) -> None:
         self.session: Any = session
         self.folder, self.scratch = folder, scratch
@@ -57,13 +61,14 @@ class Page:
         """Show the middle part of the page."""
         raise NotImplementedError
 
-    def advance(self, steps: int = 1) -> None:
-        """Perform the action of the main button and Enter, `steps` times or until the episode is over."""
+    def take_step(self) -> None:
+        """Perform the action of the main button and Enter once."""
         raise NotImplementedError
 
     def redraw(self) -> None:
         """Redraw the middle part."""
-        raise NotImplementedError
+        for name in self.parts:
+            getattr(self, name).refresh()
 
     def pressed(self, key: str) -> None:
         """Handle a key other than Enter."""
@@ -73,6 +78,14 @@ class Page:
         return []
 
     # Common to all families.
+
+    def advance(self, steps: int = 1) -> None:
+        """Perform the action of the main button and Enter, `steps` times or until the episode is over."""
+        since = self.session.steps
+        for _ in range(steps):
+            if not self.session.over:
+                self.take_step()
+        self.happened = self.session.news(since)
 
     def build(self, title: str, doc: str) -> None:
         """Fill an empty page."""
@@ -163,17 +176,12 @@ class Page:
 
     def verdict(self) -> str:
         """Return the result as a sentence."""
-        unit = self.session.unit + ("s" if self.lasted != 1 else "")
-        return f"The end, after {self.lasted} {unit}: your score is {self.session.total:.3f}"
-
-    @property
-    def lasted(self) -> int:
-        """Length of the episode, in the session's unit."""
-        return self.session.steps
+        unit = self.session.unit + ("s" if self.session.time != 1 else "")
+        return f"The end, after {self.session.time} {unit}: your score is {self.session.total:.3f}"
 
     def _standings(self, everyone: list[Rival]) -> None:
         rows = {"": [r.name for r in everyone], "score": [f"{r.total:.3f}" for r in everyone]}
-        rows |= {name: [cell_text(r.columns.get(name, "")) for r in everyone] for name in everyone[0].columns}
+        rows |= {name: [format_value(r.columns.get(name)) for r in everyone] for name in everyone[0].columns}
         with box("table", "standings", "standings"):
             for name, cells in rows.items():
                 with box("tr", "best" if name == "score" else ""):

@@ -93,6 +93,15 @@ def test_a_farmer_who_did_not_look_knows_no_limit() -> None:
     assert (death.reason, death.why) == ("", "growth slowed by shade on 2 days"), "water is seen in one step only"
 
 
+def test_pests_that_walk_arrive_once_and_weeds_come_up_once_a_week() -> None:
+    env, record = hungry((3, 4))
+    pests, weeds = record["Field-0/Pests-0/plot_population#nb"], record["Field-0/Weeds-0/grow#nb"]
+    for step in range(1, 10):
+        pests[step, step % 3, 0] = weeds[step, 1, 1] = step % 2
+    found = [event for event in find_events(env, record, 0, 8) if event.kind == "arrived"]
+    assert [(event.step, event.words) for event in found] == [(1, "came up"), (1, "arrived")]
+
+
 def test_orders_have_costs_reasons_and_plots() -> None:
     env, record = full((3, 4))
     me = ("BasicFarmer-0", "Field-0")

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import socket
-from typing import Any
 
 import pytest
 
 from harvestgym.core.errors import ConfigError
 from harvestgym.play.farm_session import FarmSession
 from harvestgym.play.start_session import FishingSession, ForagerSession
-from harvestgym.play.web.elements import cell_text
 from harvestgym.play.web.page import Page
 from harvestgym.play.web.server import PAGES, address, find_port
 
@@ -40,13 +38,6 @@ def test_a_port_in_use_is_refused() -> None:
         port = held.getsockname()[1]
         with pytest.raises(ConfigError, match=f"127.0.0.1:{port}: expected a free address"):
             find_port("127.0.0.1", port)
-
-
-@pytest.mark.parametrize(
-    ("value", "text"), [(True, "yes"), (False, "no"), (3, "3"), (0.123456, "0.1235"), (2.0, "2"), ("a", "a"), ("", "")]
-)
-def test_values_are_written_for_readers(value: Any, text: str) -> None:
-    assert cell_text(value) == text
 
 
 def test_every_session_has_its_page() -> None:
