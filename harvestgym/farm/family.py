@@ -32,7 +32,7 @@ from harvestgym.farm.entities.plant.plant import Plant
 from harvestgym.farm.learn.action_wrappers import WRAPPERS, wrap_actions
 from harvestgym.farm.learn.map_farm import MapFarm
 from harvestgym.farm.learn.map_policies import translate_policy
-from harvestgym.farm.paper.farm_gym.folder import read_any_farm
+from harvestgym.farm.paper.farm_gym.folder import read_any_data
 from harvestgym.farm.policies.expert_rules import rule_policy
 from harvestgym.farm.policies.rule_numbers import make_rule_families as make_rule_families
 from harvestgym.farm.policies.rule_numbers import replace_numbers
@@ -47,7 +47,9 @@ from harvestgym.farm.view.scene import scene as scene
 from harvestgym.farm.view.timeline import timeline as timeline
 from harvestgym.farm.view.words import say_cause
 
-from .schema import FarmSpec, expand_presets
+from .farm_file import expand_presets
+from .schema import FarmSpec, farm_spec
+from .spelling import merge_farms
 
 CATALOGUE = Path(__file__).with_name("catalogue")
 
@@ -99,10 +101,11 @@ def from_yaml(
     """
     given = overrides if entities is None else {**overrides, "entities": entities}
     known = ("entities", "interface", "render_mode", *FarmSpec.model_fields)
-    presets = read_any_farm(Path(path)).presets if given.keys() - set(known) else {}
+    data, name = read_any_data(Path(path)), Path(path).name
+    presets = farm_spec(data, name).presets if given.keys() - set(known) else {}
     overrides = expand_presets(presets, given, known)
     entities = overrides.pop("entities", None)
-    spec = read_any_farm(Path(path), overrides)
+    spec = farm_spec(merge_farms(data, overrides), name)
     with nullcontext() if overrides or entities is not None else name_file(Path(path)):
         model = build(spec if entities is None else replace_sets(spec, entities))
     if "expert" not in overrides and (tuned := read_tuned(Path(path))) is not None:

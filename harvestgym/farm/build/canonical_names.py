@@ -15,16 +15,9 @@ from harvestgym.farm.build.components import load_kind
 from harvestgym.farm.engine.name_table import FARMER, WHOLE, EntityKey, NameTable, list_leaves, put_once
 from harvestgym.farm.formula_parser import split_plots
 from harvestgym.farm.public_names import KINDS
-from harvestgym.farm.schema import (
-    ContextSpec,
-    FarmSpec,
-    Interval,
-    OrderRule,
-    RulesSpec,
-    ScoreSpec,
-    parse_plot,
-)
+from harvestgym.farm.schema import ContextSpec, FarmSpec, OrderRule, RulesSpec, ScoreSpec
 from harvestgym.farm.spelling import DAY_UNIT, read_day
+from harvestgym.farm.written_values import Interval, parse_plot
 
 Resolve = Callable[[NameTable, EntityKey, str, Any, str], Mapping[str, Any]]
 """Function that resolves one entry, `name: value`, under an entity; the last argument is the path of the entity."""

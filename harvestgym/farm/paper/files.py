@@ -19,7 +19,8 @@ from harvestgym.farm.build.farm_writer import to_yaml
 from harvestgym.farm.engine.name_table import WHOLE, NameTable, build_tree, put_once, walk_tree
 from harvestgym.farm.entities.base import Action
 from harvestgym.farm.paper.observation_items import write_variable
-from harvestgym.farm.schema import ScoreSpec, parse_plot
+from harvestgym.farm.schema import ScoreSpec
+from harvestgym.farm.written_values import parse_plot
 
 COST_KEYS = ("intervention_cost", "intervention_costs", "observation_cost", "observation_costs")
 REWARDS = ("stage", "bio", "resource", "soil", "yield", "plant", "terms", "risk")

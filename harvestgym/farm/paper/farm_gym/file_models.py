@@ -7,7 +7,8 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from harvestgym.farm.engine.actions import BINS
-from harvestgym.farm.schema import Localization, Number, Shape, ValueSpec
+from harvestgym.farm.schema import Localization, Number, Shape
+from harvestgym.farm.written_values import ValueSpec
 
 T = TypeVar("T")
 _Filled = BeforeValidator(lambda given: {} if given is None else given)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from copy import deepcopy
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from harvestgym.core import yaml_io
 from harvestgym.core.config import validate
 from harvestgym.core.errors import ConfigError, locate_errors
+from harvestgym.farm.farm_file import anchor, read_farm_data
 from harvestgym.farm.paper.farm_gym.fields import read_parts
 from harvestgym.farm.paper.farm_gym.file_models import FarmFile
 from harvestgym.farm.paper.farm_gym.names import DAY, FarmNames, read_terms
@@ -17,7 +20,8 @@ from harvestgym.farm.paper.farm_gym.orders import convert_actions, write_missing
 from harvestgym.farm.paper.farm_gym.report import Report
 from harvestgym.farm.paper.farm_gym.score import convert_score
 from harvestgym.farm.paper.farm_gym.start import convert_start, write_missing_start
-from harvestgym.farm.schema import FarmSpec, anchor, farm_spec, merge_farms, read_farm
+from harvestgym.farm.schema import FarmSpec, farm_spec
+from harvestgym.farm.spelling import merge_farms
 
 _DAY_PATH = {"field": "Field-0", "entity": "Weather-0", "variable": DAY}
 
@@ -29,15 +33,19 @@ def is_farm_gym(path: Path) -> bool:
     return isinstance(data, dict) and "Farm" in data and "fields" not in data
 
 
-def read_any_farm(path: Path, overrides: dict[str, Any] | None = None) -> FarmSpec:
+def read_any_farm(path: Path, overrides: Mapping[str, Any] = MappingProxyType({})) -> FarmSpec:
     """Read a farm file, ours or Farm-Gym's; warn of each entry of Farm-Gym's files without a counterpart."""
+    return farm_spec(merge_farms(read_any_data(path), overrides), path.name)
+
+
+def read_any_data(path: Path) -> dict[str, Any]:
+    """Read the entries of a farm file, ours or Farm-Gym's, in our form."""
     if not is_farm_gym(path):
-        return read_farm(path, overrides)
+        return read_farm_data(path)
     data, report = read_farm_gym(path)
     anchor(data, path.resolve().parent)
-    spec = farm_spec(merge_farms(data, overrides or {}), path.name)
     report.warn(path.parent)
-    return spec
+    return data
 
 
 def read_farm_gym(path: Path) -> tuple[dict[str, Any], Report]:

@@ -14,7 +14,7 @@ from harvestgym.farm.paper.farm_gym.names import FarmNames, read_terms
 from harvestgym.farm.paper.farm_gym.report import Report
 from harvestgym.farm.paper.files import SIZE, list_paths
 from harvestgym.farm.paper.observation_items import write_variable
-from harvestgym.farm.schema import Interval
+from harvestgym.farm.written_values import Interval
 
 T = TypeVar("T")
 _FREE = "Free"
