@@ -7,12 +7,18 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, WithJsonSchema, model_serializer
 
 from harvestgym.core.config import Strict
+from harvestgym.core.errors import ConfigError
 
 from .spelling import list_days
 
 
 def parse_plot(value: Any) -> Any:
-    """Parse a plot, written `'(0, 1)'` as in the paper or `[0, 1]` as in YAML."""
+    """Parse a plot, written `'(0, 1)'` as in the paper or `[0, 1]` as in YAML.
+
+    Raises ConfigError for half of a plot that YAML split at its comma.
+    """
+    if isinstance(value, str) and value.count("(") != value.count(")"):
+        raise ConfigError(f"expected a plot in quotes inside […], got {value!r}; try '(0, 1)'")
     if isinstance(value, str) and value.strip().startswith("("):
         parts = [part.strip() for part in value.strip(" ()").split(",")]
         return tuple(int(p) if p.removeprefix("-").isdecimal() else p for p in parts)

@@ -128,7 +128,8 @@ def _resolve_intervention(names: NameTable, entity: EntityKey, name: str, limits
     limits = names.parameters(action, limits, where) | who
     if "plot" in limits:
         plots = limits.pop("plot")
-        limits |= {} if plots == [WHOLE] else {"plot": _list_plots(plots)}
+        with locate_errors(f"{where} > plot: "):
+            limits |= {} if plots == [WHOLE] else {"plot": _list_plots(plots)}
     return {action.name: limits or None}
 
 
