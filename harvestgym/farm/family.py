@@ -6,7 +6,7 @@ The functions of a family are `policies`, `risk`, `summary`, `record`, `figure`,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
@@ -28,6 +28,7 @@ from harvestgym.farm.build.context_compiler import replace_part
 from harvestgym.farm.build.farm_writer import write_farm as write_farm
 from harvestgym.farm.build.reset_options import set_options as set_options
 from harvestgym.farm.engine.model import FarmModel
+from harvestgym.farm.engine.scoring import LIFE, RESOURCES
 from harvestgym.farm.entities.plant.plant import Plant
 from harvestgym.farm.learn.action_wrappers import WRAPPERS, wrap_actions
 from harvestgym.farm.learn.map_farm import MapFarm
@@ -52,6 +53,9 @@ from .schema import FarmSpec, farm_spec
 from .spelling import merge_farms
 
 CATALOGUE = Path(__file__).with_name("catalogue")
+
+SCORED = {"bio": LIFE, "resource": RESOURCES, "soil": ["Soil"], "plant": ["Plant"]}
+"""The tallies and kinds that give some weights of the score an effect."""
 
 NEVER_SOWN = "never sown"
 """Shown instead of the cause of death for a crop that is not grown in any season."""
@@ -164,10 +168,23 @@ def find_unsown(env: FarmModel) -> list[tuple[str, str]]:
 
 def list_notes(env: FarmModel) -> list[str]:
     """Return one sentence for each setting that is allowed but probably unintended."""
-    return [
+    unsown = [
         f"{field}/{crop} is {NEVER_SOWN}: it has no stage in rules > init, and no intervention sow"
         for field, crop in find_unsown(env)
     ]
+    return [*unsown, *(f"{path} has no effect: {reason}" for path, reason in _list_idle(env))]
+
+
+def _list_idle(env: FarmModel) -> Iterator[tuple[str, str]]:
+    """Yield the path of each entry without effect, and why it has none."""
+    score, kinds = env.spec.scoring, [slot.kind for slot in env.names.slots.values()]
+    counted = {*env.tallies, *(base.__name__ for kind in kinds for base in kind.__mro__)}
+    for name, needed in SCORED.items():
+        if name in score.model_fields_set and getattr(score, name) and counted.isdisjoint(needed):
+            yield f"scoring > {name}", f"the farm has no {', '.join(needed)}"
+    for name, field in env.spec.fields.items():
+        if field.own_weather and (len(env.spec.fields) == 1 or not any(kind.shared for kind in kinds)):
+            yield f"fields > {name} > own_weather", "no other field has the same weather"
 
 
 def find_variable(

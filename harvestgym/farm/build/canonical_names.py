@@ -81,11 +81,11 @@ def resolve_starts(names: NameTable, init: Mapping[str, Any], where: str) -> dic
 def _is_absent(names: NameTable, entity: EntityKey, name: str) -> bool:
     """Return whether a name is that of a known target of cides that the field does not have."""
     group, _, target = name.rpartition("/")
-    present = dict(names.slots[entity].names).get("target", ())
-    known = {each for kind in KINDS for each in load_kind(kind).targets}
     with suppress(ConfigError):
         leaves = list_leaves(names.below(entity, group.split("/"), "")[1])
-        return target in known.difference(present) and all("target" in leaf.meta.axes for leaf in leaves)
+        of_targets = bool(leaves) and all("target" in leaf.meta.axes for leaf in leaves)
+        absent = of_targets and target not in dict(names.slots[entity].names).get("target", ())
+        return absent and any(target in load_kind(kind).targets for kind in KINDS)
     return False
 
 

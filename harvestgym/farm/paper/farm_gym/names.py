@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -50,14 +51,12 @@ class FarmNames:
 
     def find(self, entity: EntityKey, key: str) -> list[Variable]:
         """Return the variables under a key; none if there is no such entity or key."""
-        try:
+        with suppress(ConfigError, KeyError):
             return list_leaves(self.table.below(entity, self.rename(entity, key).split("/"), "")[1])
-        except (ConfigError, KeyError):
-            return []
+        return []
 
     def action(self, entity: EntityKey, name: str) -> Action | None:
         """Return an intervention, if it exists."""
-        try:
+        with suppress(ConfigError, KeyError):
             return self.table.action(entity, name, "")
-        except (ConfigError, KeyError):
-            return None
+        return None
