@@ -151,15 +151,13 @@ def find_streams(fields: Mapping[str, FieldParams], own_weather: Collection[str]
 def share_starts(starts: list[DrawnStart], names: NameTable) -> list[DrawnStart]:
     """Copy the first field's initial values to variables of entities that share its draws, if they have none yet."""
     given = {(start.variable.where, start.variable.key) for start, _ in starts}
-    copies = []
-    for variable in names.variables:
-        slot = names.slots[variable.where]
-        if slot.stream != "/".join(variable.where) and (variable.where, variable.key) not in given:
-            copies += [
-                (dataclasses.replace(start, variable=variable), values)
-                for start, values in starts
-                if start.variable.name == f"{slot.stream}/{variable.key}"
-            ]
+    copies = [
+        (dataclasses.replace(start, variable=variable), values)
+        for variable in names.variables
+        if (variable.where, variable.key) not in given
+        for start, values in starts
+        if start.variable.name == f"{names.slots[variable.where].stream}/{variable.key}"
+    ]
     return [*starts, *copies]
 
 

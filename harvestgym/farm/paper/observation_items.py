@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -83,8 +83,8 @@ def requestable_paths(model: FarmModel) -> list[ObservationPath]:
     """Return the observations that can be requested: those listed in the rules, or all, except the free ones."""
     if not model.asks:
         return []
-    listed, names = model.spec.rules.observations, model.names
-    paths = _every_path(names) if listed is None else listed_paths(names, listed)
+    listed = model.spec.rules.observations
+    paths = _every_path(model) if listed is None else listed_paths(model.names, listed)
     return [path for path in dict.fromkeys(paths) if not is_free(path, model)]
 
 
@@ -95,20 +95,14 @@ def is_free(path: ObservationPath, model: FarmModel) -> bool:
     return all((key, None) in free or (key, path.plot) in free for key in keys)
 
 
-def _every_path(names: NameTable) -> Iterator[ObservationPath]:
+def _every_path(model: FarmModel) -> Iterator[ObservationPath]:
     """Yield every variable and group of variables on all plots, and each variable on each single plot."""
-    for where, tree in names.tree.items():
-        for key, found in _list_keys(tree):
-            yield ObservationPath(where, key, None)
-            single = isinstance(found, Variable) and found.per_plot
-            yield from (ObservationPath(where, key, plot) for plot in np.ndindex(names.shapes[where[0]]) if single)
-
-
-def _list_keys(tree: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    for key, below in tree.items():
-        yield key, below
-        if not isinstance(below, Variable):
-            yield from ((f"{key}/{rest}", found) for rest, found in _list_keys(below))
+    for name, members in model.requests.groups.items():
+        field, entity, *words = name.split("/")
+        variable, key = model.variables[members[0]], "/".join(words)
+        yield ObservationPath((field, entity), key, None)
+        if variable.key == key and variable.per_plot:
+            yield from (ObservationPath((field, entity), key, p) for p in np.ndindex(model.names.shapes[field]))
 
 
 class ItemReader:

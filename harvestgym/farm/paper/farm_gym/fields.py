@@ -23,11 +23,11 @@ def read_parts(
             listed = [_read_entity(each, folder, report, f"{path} > entities > {i}") for i, each in enumerate(entities)]
             place = {key: given[key] for key in ("localization", "shape")}
             fields[f"Field-{len(fields)}"] = place | {"entities": listed}
-            report.keep("fields")
+            report.kept["fields"] += 1
         elif "Farmer" in name:
             limits = report.read(FarmerPart, given, path).parameters
             farmers.append({"kind": "BasicFarmer"} | limits.model_dump(include=set(FarmerLimits.model_fields)))
-            report.keep("farmers")
+            report.kept["farmers"] += 1
         else:
             report.lose(path, "is neither a field nor a farmer")
     return fields, farmers
@@ -42,7 +42,7 @@ def _read_entity(entity: Mapping[str, str], folder: Path, report: Report, where:
     elif kind == "Weather" and (table := _find_table(folder, which)):
         report.change(where, f"the weather is the table {table.name}")
         return [kind, {"table": str(table.relative_to(folder))}]
-    report.keep("entities")
+    report.kept["entities"] += 1
     return [kind, which]
 
 

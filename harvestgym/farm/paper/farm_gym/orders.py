@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any, TypeVar
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
 
 from harvestgym.core.errors import ConfigError
 from harvestgym.farm.engine.actions import BINS, DURATION
@@ -16,7 +16,6 @@ from harvestgym.farm.paper.files import SIZE, list_paths
 from harvestgym.farm.paper.observation_items import write_variable
 from harvestgym.farm.written_values import Interval
 
-T = TypeVar("T")
 _FREE = "Free"
 
 
@@ -40,7 +39,7 @@ def convert_actions(data: Any, names: FarmNames, report: Report, where: str) -> 
 
 
 def _each_entry(
-    blocks: Mapping[str, Mapping[str, Any]], farmers: tuple[str, ...], names: FarmNames, report: Report, where: str
+    blocks: Mapping[str, Mapping[str, Any]], farmers: Collection[str], names: FarmNames, report: Report, where: str
 ) -> Iterator[tuple[str, EntityKey, str, Any, str]]:
     """Yield the farmer, entity, name, value and path of each entry for a farmer and an entity on the farm."""
     for farmer, tree in blocks.items():
@@ -56,12 +55,12 @@ def _each_entry(
 
 
 def _read_observations(blocks: Any, names: FarmNames, report: Report, where: str) -> dict[str, Any]:
-    out = {"free_observations" if farmer == _FREE else "observations": dict[str, None]() for farmer in blocks
-           if farmer in (_FREE, *names.farmers)}  # fmt: skip
-    for farmer, at, name, below, path in _each_entry(blocks, (_FREE, *names.farmers), names, report, where):
-        key = "free_observations" if farmer == _FREE else "observations"
+    keys = dict.fromkeys(names.farmers, "observations") | {_FREE: "free_observations"}
+    out = {keys[farmer]: dict[str, None]() for farmer in blocks if farmer in keys}
+    for farmer, at, name, below, path in _each_entry(blocks, keys, names, report, where):
+        key = keys[farmer]
         texts = list(_read_paths(at, {name: below}, path, names, report))
-        report.keep(key.replace("_", " "), len(texts))
+        report.kept[key.replace("_", " ")] += len(texts)
         out[key] |= dict.fromkeys(texts)
     return {key: list(texts) for key, texts in out.items()}
 
@@ -90,7 +89,7 @@ def _read_paths(
 def _read_interventions(blocks: Any, names: FarmNames, report: Report, where: str) -> dict[str, Any]:
     """Return the interventions; farmers may have different ones, but with the same limits."""
     found: dict[tuple[str, str, str], dict[str, Any]] = {}
-    for farmer, at, name, limits, path in _each_entry(blocks, tuple(names.farmers), names, report, where):
+    for farmer, at, name, limits, path in _each_entry(blocks, names.farmers, names, report, where):
         if action := names.action(at, name):
             limits = _read_limits(action, limits, report, f"{path} > {name}")
             found.setdefault((*at, action.name), {})[farmer] = limits
@@ -119,7 +118,7 @@ def _read_limits(action: Action, given: Mapping[str, Any], report: Report, where
     if DURATION in keys and DURATION not in out:
         report.change(where, f"takes {DURATION} 30 here")
         out[DURATION] = [30]
-    report.keep("interventions")
+    report.kept["interventions"] += 1
     return out or None
 
 

@@ -32,10 +32,6 @@ class Report:
         self.lost: list[str] = []
         self._lost_paths: list[str] = []
 
-    def keep(self, what: str, number: int = 1) -> None:
-        """Count entries that mean the same here."""
-        self.kept[what] += number
-
     def change(self, path: str, change: str) -> None:
         """Note an entry that is written in another way here."""
         self.changed.append(f"{path}: {change}")

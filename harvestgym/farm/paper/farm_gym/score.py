@@ -60,7 +60,7 @@ def _read_costs(
         elif action and (field, entity, action.name) in (allowed or ()):
             known = action.name
         if known:
-            report.keep("costs")
+            report.kept["costs"] += 1
             costs[field, entity, known] = cost / unit
         else:
             report.change(f"{where} > {field} > {entity} > {key}", "is left out, as nothing can cost it here")
@@ -73,7 +73,7 @@ def _read_weight(name: str, weight: float, report: Report, where: str) -> dict[s
         report.lose(f"{where} > {name}", "a harvest is paid on its day only, not on every later day, too")
         return {"terms": {"harvest_today": {"kind": "Tally", "prices": {"harvest#kg": weight * _GRAMS}}}}
     if name in _WEIGHTS and weight >= 0:
-        report.keep("weights of the score")
+        report.kept["weights of the score"] += 1
         return {_WEIGHTS[name]: weight * (_GRAMS if name.endswith("harvest") else 1)}
     if weight:
         report.lose(f"{where} > {name}")

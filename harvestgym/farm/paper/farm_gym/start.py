@@ -7,7 +7,7 @@ from typing import Any
 from harvestgym.core.errors import ConfigError
 from harvestgym.farm.engine.name_table import walk_tree
 from harvestgym.farm.engine.variables import Variable
-from harvestgym.farm.paper.conditions import SEVERAL, SIGN_TEXTS, ConditionReader
+from harvestgym.farm.paper.conditions import SEVERAL, SIGN_TEXTS, read_conditions
 from harvestgym.farm.paper.farm_gym.file_models import Event, StartFile
 from harvestgym.farm.paper.farm_gym.names import DAY, FarmNames, read_terms
 from harvestgym.farm.paper.farm_gym.report import Report
@@ -54,7 +54,7 @@ def _read_values(tree: Any, names: FarmNames, report: Report, where: str) -> dic
         elif not found:
             report.lose(path)
         else:
-            report.keep("initial values")
+            report.kept["initial values"] += 1
             value = _convert(found[0], value, path)
             each = {"each": value} if isinstance(value, list) and found[0].per_plot else value
             out.setdefault(at[0], {}).setdefault(at[1], {})[names.rename(at, key)] = each
@@ -90,10 +90,10 @@ def _read_stop(event: Event, names: FarmNames, report: Report, where: str) -> st
     if variable.meta.labels and not all(each in variable.meta.labels for each in listed):
         report.lose(where, f"{value!r} is none of the labels here: {', '.join(variable.meta.labels)}")
         return ""
-    report.keep("stopping conditions")
+    report.kept["stopping conditions"] += 1
     how = "sum" if key in read_terms()["whole"] else event.function
     observed = (*entity, names.rename(entity, key), [])
-    return ConditionReader().read([[(observed, how, sign, value)]], where)[0]
+    return read_conditions([[(observed, how, sign, value)]], where)[0][0]
 
 
 def _is_computable(variable: Variable, function: str, sign: str) -> bool:
