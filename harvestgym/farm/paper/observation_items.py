@@ -121,7 +121,10 @@ class ItemReader:
     def __call__(self, obs: Any) -> list[Item]:
         """Return the items in an observation."""
         values, known = (obs["values"], obs["mask"] > 0) if isinstance(obs, dict) else (obs, None)
-        return [(*at, [*path], _fill_tree(readers, values, known)) for (*at, path), readers in self._rows]
+        return [
+            (field, entity, name, [*path], _fill_tree(readers, values, known))
+            for (field, entity, name, path), readers in self._rows
+        ]
 
 
 def _make_reader(plan: ObservationPlan, plot: tuple[int, int] | None, variable: Variable) -> Callable[..., Any]:

@@ -10,10 +10,10 @@ from harvestgym.farm.engine.actions import BINS
 from harvestgym.farm.schema import Localization, Number, Shape
 from harvestgym.farm.written_values import ValueSpec
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 _Filled = BeforeValidator(lambda given: {} if given is None else given)
-ByName = Annotated[dict[str, T], _Filled]
-ByEntity = ByName[ByName[ByName[T]]]
+ByName = Annotated[dict[str, _T], _Filled]
+ByEntity = ByName[ByName[ByName[_T]]]
 """A tree `field: entity: name: value`; empty entries are empty mappings."""
 
 Ending = Annotated[str, Field(pattern=r"^[^/\\]+$")]
@@ -35,7 +35,7 @@ class FieldPart(Part):
 
 
 class FarmerLimits(Part):
-    """What a farmer can do in a day."""
+    """The daily limits of a farmer."""
 
     max_daily_interventions: Any
     max_daily_observations: Any
@@ -59,7 +59,7 @@ class FarmFile(Part):
     day_path: Any = None
 
 
-class Event(Part):
+class EndCondition(Part):
     """A condition of the end of the game."""
 
     state_variable: tuple[str, str, str, Any]
@@ -72,7 +72,7 @@ class StartFile(Part):
     """The start and the end of the game."""
 
     initial: ByEntity[Any] = Field(alias="Initial")
-    terminal: list[list[Event]] = Field(alias="Terminal")
+    terminal: list[list[EndCondition]] = Field(alias="Terminal")
 
 
 class ActionParams(Part):

@@ -8,7 +8,7 @@ from harvestgym.core.errors import ConfigError
 from harvestgym.farm.engine.name_table import walk_tree
 from harvestgym.farm.engine.variables import Variable
 from harvestgym.farm.paper.conditions import SEVERAL, SIGN_TEXTS, read_conditions
-from harvestgym.farm.paper.farm_gym.file_models import Event, StartFile
+from harvestgym.farm.paper.farm_gym.file_models import EndCondition, StartFile
 from harvestgym.farm.paper.farm_gym.names import DAY, FarmNames, read_terms
 from harvestgym.farm.paper.farm_gym.report import Report
 from harvestgym.farm.paper.files import read_init
@@ -76,7 +76,7 @@ def _convert(variable: Variable, value: Any, where: str) -> Any:
     return value
 
 
-def _read_stop(event: Event, names: FarmNames, report: Report, where: str) -> str:
+def _read_stop(event: EndCondition, names: FarmNames, report: Report, where: str) -> str:
     """Return a condition as text; nothing if Farm-Gym cannot compute it."""
     *at, key, _ = event.state_variable
     entity, sign = (at[0], at[1]), event.operator
