@@ -35,8 +35,9 @@ def write_converted(source: Path, out: Path) -> Report:
     """Convert Farm-Gym's files at `source`, check the farm, and write it; weather tables stay where they are."""
     from harvestgym.farm.build.compile import build
     from harvestgym.farm.build.farm_writer import write_farm
+    from harvestgym.farm.farm_file import anchor
     from harvestgym.farm.paper.farm_gym.folder import find_farm_file, read_farm_gym
-    from harvestgym.farm.schema import anchor, farm_spec
+    from harvestgym.farm.schema import farm_spec
 
     path = find_farm_file(source)
     data, report = read_farm_gym(path)

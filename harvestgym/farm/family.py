@@ -6,7 +6,7 @@ The functions of a family are `policies`, `risk`, `summary`, `record`, `figure`,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
@@ -28,11 +28,12 @@ from harvestgym.farm.build.context_compiler import replace_part
 from harvestgym.farm.build.farm_writer import write_farm as write_farm
 from harvestgym.farm.build.reset_options import set_options as set_options
 from harvestgym.farm.engine.model import FarmModel
+from harvestgym.farm.engine.scoring import LIFE, RESOURCES
 from harvestgym.farm.entities.plant.plant import Plant
 from harvestgym.farm.learn.action_wrappers import WRAPPERS, wrap_actions
 from harvestgym.farm.learn.map_farm import MapFarm
 from harvestgym.farm.learn.map_policies import translate_policy
-from harvestgym.farm.paper.farm_gym.folder import read_any_farm
+from harvestgym.farm.paper.farm_gym.folder import read_any_data
 from harvestgym.farm.policies.expert_rules import rule_policy
 from harvestgym.farm.policies.rule_numbers import make_rule_families as make_rule_families
 from harvestgym.farm.policies.rule_numbers import replace_numbers
@@ -47,9 +48,14 @@ from harvestgym.farm.view.scene import scene as scene
 from harvestgym.farm.view.timeline import timeline as timeline
 from harvestgym.farm.view.words import say_cause
 
-from .schema import FarmSpec, expand_presets
+from .farm_file import expand_presets
+from .schema import FarmSpec, farm_spec
+from .spelling import merge_farms
 
 CATALOGUE = Path(__file__).with_name("catalogue")
+
+SCORED = {"bio": LIFE, "resource": RESOURCES, "soil": ["Soil"], "plant": ["Plant"]}
+"""The tallies and kinds that give some weights of the score an effect."""
 
 NEVER_SOWN = "never sown"
 """Shown instead of the cause of death for a crop that is not grown in any season."""
@@ -99,10 +105,11 @@ def from_yaml(
     """
     given = overrides if entities is None else {**overrides, "entities": entities}
     known = ("entities", "interface", "render_mode", *FarmSpec.model_fields)
-    presets = read_any_farm(Path(path)).presets if given.keys() - set(known) else {}
+    data, name = read_any_data(Path(path)), Path(path).name
+    presets = farm_spec(data, name).presets if given.keys() - set(known) else {}
     overrides = expand_presets(presets, given, known)
     entities = overrides.pop("entities", None)
-    spec = read_any_farm(Path(path), overrides)
+    spec = farm_spec(merge_farms(data, overrides), name)
     with nullcontext() if overrides or entities is not None else name_file(Path(path)):
         model = build(spec if entities is None else replace_sets(spec, entities))
     if "expert" not in overrides and (tuned := read_tuned(Path(path))) is not None:
@@ -161,10 +168,23 @@ def find_unsown(env: FarmModel) -> list[tuple[str, str]]:
 
 def list_notes(env: FarmModel) -> list[str]:
     """Return one sentence for each setting that is allowed but probably unintended."""
-    return [
+    unsown = [
         f"{field}/{crop} is {NEVER_SOWN}: it has no stage in rules > init, and no intervention sow"
         for field, crop in find_unsown(env)
     ]
+    return [*unsown, *(f"{path} has no effect: {reason}" for path, reason in _list_idle(env))]
+
+
+def _list_idle(env: FarmModel) -> Iterator[tuple[str, str]]:
+    """Yield the path of each entry without effect, and why it has none."""
+    score, kinds = env.spec.scoring, [slot.kind for slot in env.names.slots.values()]
+    counted = {*env.tallies, *(base.__name__ for kind in kinds for base in kind.__mro__)}
+    for name, needed in SCORED.items():
+        if name in score.model_fields_set and getattr(score, name) and counted.isdisjoint(needed):
+            yield f"scoring > {name}", f"the farm has no {', '.join(needed)}"
+    for name, field in env.spec.fields.items():
+        if field.own_weather and (len(env.spec.fields) == 1 or not any(kind.shared for kind in kinds)):
+            yield f"fields > {name} > own_weather", "no other field has the same weather"
 
 
 def find_variable(

@@ -6,34 +6,18 @@ its path. Editors can use `json_schema()`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import (
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    PlainSerializer,
-    StrictBool,
-    StrictInt,
-    WithJsonSchema,
-    model_serializer,
-)
+from pydantic import BeforeValidator, ConfigDict, Field, PlainSerializer, StrictBool, StrictInt, WithJsonSchema
 
-from harvestgym.core.config import INT32, Hard, History, Strict, read_extended, require_one_of, validate
-from harvestgym.core.errors import ConfigError, check_keywords, check_name
+from harvestgym.core.config import INT32, Hard, History, Strict, require_one_of, validate
+from harvestgym.core.errors import ConfigError
 from harvestgym.core.pytree import WIDE
 from harvestgym.core.risk import Risk
 
 from .formula_parser import parse_formula, split_plots
-from .spelling import list_days, merge_farms
-
-FILES = ("table",)
-"""Keys in an entity's parameter set that name a file, looked up next to the farm file."""
-
-SITE_KEYS = ("site",)
-"""Keys that name a built-in set, or a YAML file next to the farm file."""
+from .written_values import Interval, StartSpec, ValueSpec, parse_interval, parse_plot
 
 Days = Annotated[StrictInt, Field(ge=1, le=int(INT32.max))]
 
@@ -51,71 +35,6 @@ Count = Annotated[int, BeforeValidator(_number)]
 Weight = Annotated[Number, Field(ge=0, le=1)]
 Cost = Annotated[Number, Field(ge=0, le=WIDE)]
 CostsByName = dict[str, dict[str, dict[str, Cost]]]
-
-
-def parse_plot(value: Any) -> Any:
-    """Parse a plot, written `'(0, 1)'` as in the paper or `[0, 1]` as in YAML."""
-    if isinstance(value, str) and value.strip().startswith("("):
-        parts = [part.strip() for part in value.strip(" ()").split(",")]
-        return tuple(int(p) if p.removeprefix("-").isdecimal() else p for p in parts)
-    return value
-
-
-def _parse_interval(value: Any) -> Any:
-    """Parse `(1, 10)`, a string in YAML and a pair in Python, as an interval, and a single value as a list."""
-    if isinstance(value, range) or hasattr(value, "tolist"):  # a NumPy array
-        value = list(value) if isinstance(value, range) else value.tolist()
-    if isinstance(value, tuple):
-        if len(value) == 2 and (days := list_days(*value)):
-            return days
-        pair = len(value) == 2 and not any(isinstance(end, (str, bool)) for end in value)
-        return dict(zip(("low", "high"), value, strict=True)) if pair else list(value)
-    if isinstance(value, str) and value.strip().startswith("("):
-        ends = [end.strip() for end in value.strip(" ()").split(",")]
-        if len(ends) != 2:
-            raise ValueError("expected an interval (low, high), inside {…} in quotes")
-        return list_days(*ends) or dict(zip(("low", "high"), ends, strict=True))
-    return value if isinstance(value, (list, dict, Strict)) else [value]
-
-
-class Interval(Strict):
-    """Interval from which any number may be drawn."""
-
-    low: float
-    high: float
-
-    @property
-    def ends(self) -> tuple[float, float]:
-        """Both ends, as integers where they are whole numbers."""
-        low, high = (int(end) if end.is_integer() else end for end in (self.low, self.high))
-        return low, high
-
-    @model_serializer
-    def _serialize(self) -> Any:
-        # pydantic below 2.10 calls this for every member of a union, including lists
-        return str(self.ends) if isinstance(self, Interval) else self
-
-
-ValueSpec = Annotated[
-    Interval | list[Any],
-    BeforeValidator(_parse_interval),
-    WithJsonSchema({"description": "a value, a list of values to choose from, or an interval '(low, high)'"}),
-]
-
-
-class EachPlot(Strict):
-    """Values, or an interval, from which a number is drawn for each plot."""
-
-    each: ValueSpec
-
-
-StartSpec = Annotated[
-    Interval | EachPlot | list[Any],
-    BeforeValidator(_parse_interval),
-    WithJsonSchema(
-        {"description": "a value, a list of choices, an interval '(low, high)', {each: choices}, or a value per plot"}
-    ),
-]
 
 
 class Localization(Strict):
@@ -262,7 +181,7 @@ class ForecastSpec(Strict):
 
 DrawSpec = Annotated[
     Interval | MixtureSpec | list[Any],
-    BeforeValidator(_parse_interval),
+    BeforeValidator(parse_interval),
     WithJsonSchema({"description": "a list of choices, an interval '(low, high)', or {mix: [set, set]}"}),
 ]
 
@@ -339,9 +258,6 @@ class FarmSpec(Strict):
     expert: list[OrderRule] = []
 
 
-_PARTS: dict[str, type[Strict]] = {"rules": RulesSpec, "scoring": ScoreSpec}
-
-
 def json_schema() -> dict[str, Any]:
     """Return the JSON Schema of a farm file, for editors; no entry is required, since a file may extend another."""
     schema = FarmSpec.model_json_schema(by_alias=True)
@@ -362,44 +278,3 @@ def farm_spec(data: Any, where: str) -> FarmSpec:
         if name.casefold() != f"field-{i}":
             raise ConfigError(f"{where} > fields: expected 'Field-{i}' (fields are numbered in order), got {name!r}")
     return spec.model_copy(update={"fields": {f"Field-{i}": f for i, f in enumerate(spec.fields.values())}})
-
-
-def read_farm(path: Path, overrides: dict[str, Any] | None = None) -> FarmSpec:
-    """Read a farm file, merge it into the file or the id that it `extends:`, and apply `overrides`."""
-    data = read_extended(path, "farm", merge_farms)
-    anchor(data, path.resolve().parent)
-    return farm_spec(merge_farms(data, overrides or {}), path.name)
-
-
-def expand_presets(presets: Mapping[str, Any], given: Mapping[str, Any], valid: Iterable[str]) -> dict[str, Any]:
-    """Return arguments for `make`, with each preset keyword replaced by the arguments that it stands for.
-
-    For example, a farm may define `soil="sand"` as `entities={"Soil-0": "sand"}`. Explicit arguments take precedence.
-
-    Args:
-        presets: the presets of the farm file.
-        given: the arguments of `make`, by keyword.
-        valid: the keywords that every farm accepts.
-    """
-    nested = {name: where for name, where in nested_keys().items() if name not in presets}
-    check_keywords("make", given, (*valid, *presets), nested)
-    meant: dict[str, Any] = {}
-    for keyword in [name for name in presets if name in given]:
-        check_name(keyword, given[keyword], presets[keyword])
-        meant = merge_farms(meant, presets[keyword][given[keyword]])
-    return merge_farms(meant, {name: value for name, value in given.items() if name not in presets})
-
-
-def nested_keys() -> dict[str, tuple[str, str]]:
-    """Return, for each key of the rules and the score, its section of the farm file and the key with its unit."""
-    found = [(part, n, f.alias or n) for part, spec in _PARTS.items() for n, f in spec.model_fields.items()]
-    return {spelling: (part, key) for part, name, key in found for spelling in (name, key)}
-
-
-def anchor(data: Any, folder: Path) -> None:
-    """Resolve every file path in the parameter sets of `data` relative to `folder`."""
-    for key, value in data.items() if isinstance(data, dict) else enumerate(data):
-        if isinstance(value, (dict, list)):
-            anchor(value, folder)
-        elif isinstance(value, str) and (key in FILES or (key in SITE_KEYS and value.endswith(".yaml"))):
-            data[key] = str(folder / value)

@@ -56,10 +56,16 @@ def resolve_spelling(what: str, name: Any, valid: Iterable[str], where: str) -> 
 
 
 def merge_farms(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
-    """Merge the entries of `over` into `base`, group by group; an entry replaces another spelling of its name."""
+    """Merge the entries of `over` into `base`, group by group; an entry replaces another spelling of its name.
+
+    Raises ConfigError for a name that is a spelling of several names in `base`.
+    """
     out, others = dict(base), [name for name in base if name not in over]
     for name, value in over.items():
-        key = name if name in base else next((other for other in others if _is_same(name, other)), name)
+        same = [other for other in others if name not in base and _is_same(name, other)]
+        if len(same) > 1:
+            raise ConfigError(f"{name}: expected the name of one entry, got {' and '.join(same)}; try one of them")
+        (key,) = same or [name]
         others = [other for other in others if other != key]
         combine = merge if key in NAMED_BY_USERS else merge_farms
         both = isinstance(value, Mapping) and isinstance(out.get(key), Mapping)

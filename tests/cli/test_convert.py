@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 import harvestgym
 from harvestgym.cli.app import app
-from harvestgym.farm.schema import read_farm
+from harvestgym.farm.farm_file import read_farm
 from tests.farm.paper.farm_gym.folders import FARM, SIDE_FILES, write_folder
 
 TABLE = "Tmin,Tmax,T,RH,U,Rain\n" + "10,20,15,60,2,1.5\n" * 365

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 import harvestgym
 from harvestgym.cli import app
 from harvestgym.cli.new import write_copy
-from harvestgym.farm.schema import read_farm
+from harvestgym.farm.farm_file import read_farm
 from tests.long_form import long
 
 runner = CliRunner()

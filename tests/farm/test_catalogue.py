@@ -10,9 +10,10 @@ from gymnasium.utils.env_checker import check_env as gymnasium_check
 
 import harvestgym
 from harvestgym.farm.family import CATALOGUE
+from harvestgym.farm.farm_file import read_farm
 from harvestgym.farm.learn.action_wrappers import wrap_actions
 from harvestgym.farm.public_names import KINDS
-from harvestgym.farm.schema import FarmSpec, read_farm
+from harvestgym.farm.schema import FarmSpec
 from harvestgym.gym.env import GymEnv
 from harvestgym.testing import check_env
 from tests.long_form import long, some

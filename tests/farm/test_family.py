@@ -16,6 +16,7 @@ from harvestgym.core.errors import ConfigError
 from harvestgym.evaluate.run import evaluate_id
 from harvestgym.farm import Farm
 from harvestgym.farm.family import CATALOGUE, list_notes
+from harvestgym.farm.spelling import merge_farms
 from tests.long_form import long
 
 BEAN, CLIMATES = "farm/bean-1x1-v1", "farm/two-climates-v2"
@@ -66,6 +67,21 @@ def test_a_crop_that_nothing_sows_is_said_to_be_never_sown(tmp_path: Path) -> No
 @pytest.mark.parametrize("id", harvestgym.ids("farm"))
 def test_every_crop_of_the_catalogue_can_be_sown(id: str) -> None:
     assert list_notes(harvestgym.make(id)) == []
+
+
+def test_entries_without_effect_are_noted() -> None:
+    place = {"own_weather": True}
+    env = harvestgym.make(BEAN, fields={"Field-0": place}, scoring={"bio": 0.5, "soil": 0.5})
+    assert list_notes(env) == [
+        "scoring > bio has no effect: the farm has no birds#nb, pollinators#nb, weeds#nb, pests#nb",
+        "fields > Field-0 > own_weather has no effect: no other field has the same weather",
+    ]
+
+
+def test_a_name_of_several_entries_is_refused() -> None:
+    base = {"scatter": {"amount#kg": [1], "amount#L": [1]}}
+    with pytest.raises(ConfigError, match="amount: expected the name of one entry, got amount#kg and amount#L"):
+        merge_farms(base, {"scatter": {"amount": [2]}})
 
 
 @pytest.mark.parametrize("make", [harvestgym.make, Farm.from_yaml])

@@ -15,16 +15,9 @@ from harvestgym.farm.build.components import load_kind
 from harvestgym.farm.engine.name_table import FARMER, WHOLE, EntityKey, NameTable, list_leaves, put_once
 from harvestgym.farm.formula_parser import split_plots
 from harvestgym.farm.public_names import KINDS
-from harvestgym.farm.schema import (
-    ContextSpec,
-    FarmSpec,
-    Interval,
-    OrderRule,
-    RulesSpec,
-    ScoreSpec,
-    parse_plot,
-)
+from harvestgym.farm.schema import ContextSpec, FarmSpec, OrderRule, RulesSpec, ScoreSpec
 from harvestgym.farm.spelling import DAY_UNIT, read_day
+from harvestgym.farm.written_values import Interval, parse_plot
 
 Resolve = Callable[[NameTable, EntityKey, str, Any, str], Mapping[str, Any]]
 """Function that resolves one entry, `name: value`, under an entity; the last argument is the path of the entity."""
@@ -88,11 +81,11 @@ def resolve_starts(names: NameTable, init: Mapping[str, Any], where: str) -> dic
 def _is_absent(names: NameTable, entity: EntityKey, name: str) -> bool:
     """Return whether a name is that of a known target of cides that the field does not have."""
     group, _, target = name.rpartition("/")
-    present = dict(names.slots[entity].names).get("target", ())
-    known = {each for kind in KINDS for each in load_kind(kind).targets}
     with suppress(ConfigError):
         leaves = list_leaves(names.below(entity, group.split("/"), "")[1])
-        return target in known.difference(present) and all("target" in leaf.meta.axes for leaf in leaves)
+        of_targets = bool(leaves) and all("target" in leaf.meta.axes for leaf in leaves)
+        absent = of_targets and target not in dict(names.slots[entity].names).get("target", ())
+        return absent and any(target in load_kind(kind).targets for kind in KINDS)
     return False
 
 
@@ -135,7 +128,8 @@ def _resolve_intervention(names: NameTable, entity: EntityKey, name: str, limits
     limits = names.parameters(action, limits, where) | who
     if "plot" in limits:
         plots = limits.pop("plot")
-        limits |= {} if plots == [WHOLE] else {"plot": _list_plots(plots)}
+        with locate_errors(f"{where} > plot: "):
+            limits |= {} if plots == [WHOLE] else {"plot": _list_plots(plots)}
     return {action.name: limits or None}
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Collection, Mapping, Sequence
-from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -18,7 +17,7 @@ import numpy as np
 
 from harvestgym.core import yaml_io
 from harvestgym.core.config import read_sets
-from harvestgym.core.errors import ConfigError
+from harvestgym.core.errors import ConfigError, locate_errors
 from harvestgym.farm.build.action_compiler import compile_actions
 from harvestgym.farm.build.canonical_names import resolve_names
 from harvestgym.farm.build.components import ReadyComponents, build_component, compile_field, load_kind
@@ -152,15 +151,13 @@ def find_streams(fields: Mapping[str, FieldParams], own_weather: Collection[str]
 def share_starts(starts: list[DrawnStart], names: NameTable) -> list[DrawnStart]:
     """Copy the first field's initial values to variables of entities that share its draws, if they have none yet."""
     given = {(start.variable.where, start.variable.key) for start, _ in starts}
-    copies = []
-    for variable in names.variables:
-        slot = names.slots[variable.where]
-        if slot.stream != "/".join(variable.where) and (variable.where, variable.key) not in given:
-            copies += [
-                (dataclasses.replace(start, variable=variable), values)
-                for start, values in starts
-                if start.variable.name == f"{slot.stream}/{variable.key}"
-            ]
+    copies = [
+        (dataclasses.replace(start, variable=variable), values)
+        for variable in names.variables
+        if (variable.where, variable.key) not in given
+        for start, values in starts
+        if start.variable.name == f"{names.slots[variable.where].stream}/{variable.key}"
+    ]
     return [*starts, *copies]
 
 
@@ -178,37 +175,31 @@ def _offer(requested: ObservationPlan, free: ObservationPlan) -> ObservationPlan
 
 
 def _check_fields(spec: FarmSpec, entities: Entities) -> None:
-    """Build each field without rules or score, to report missing entities before the unknown names that they cause."""
+    """Build each field without rules or score, to report missing entities before the unknown names that they cause.
+
+    All kinds that a field lacks are found by adding one after another.
+    """
     for name, field in spec.fields.items():
-        try:
-            _compile_farm(FarmSpec(fields={name: field}), entities, ReadyComponents())
-        except ConfigError as error:
-            missing = _list_missing(name, field, entities, str(error))
+        with locate_errors(f"fields > {name}: "):
+            made = list(entities.get(name) or compile_field(field).entities)
+        first, missing = _find_mistake(name, field, made), list[str]()
+        error = first
+        while (kind := _find_sender(error)) and kind not in missing:
+            missing.append(kind)
+            made.append(load_kind(kind).named([*read_sets(load_kind(kind).file())][-1]))
+            error = _find_mistake(name, field, made)
+        if first:
             hint = f"; try adding a {' and a '.join(missing)} to its entities" if missing else ""
-            raise ConfigError(f"fields > {name}: {error}{hint}") from None
+            raise ConfigError(f"fields > {name}: {first}{hint}")
 
 
-def _list_missing(name: str, field: FieldSpec, entities: Entities, error: str) -> list[str]:
-    """Return the kinds that a field lacks, found by adding one after another."""
-    missing, made = [], list[Entity]()
-    while (kind := _find_sender(error)) and kind not in missing:
-        made = made or list(entities.get(name) or compile_field(field).entities)
-        made.append(_make_any(load_kind(kind)))
-        missing.append(kind)
-        try:
-            _compile_farm(FarmSpec(fields={name: field}), {name: made}, ReadyComponents())
-            break
-        except ConfigError as next_error:
-            error = str(next_error)
-    return missing
-
-
-def _make_any(kind: type[Entity]) -> Entity:
-    """Return an entity with the first parameter set that is complete."""
-    for name in read_sets(kind.file()):
-        with suppress(ConfigError):
-            return kind.named(name)
-    raise ConfigError(f"{kind.__name__}: expected a complete parameter set, got none")
+def _find_mistake(name: str, field: FieldSpec, entities: Sequence[Entity]) -> str:
+    """Return the error of a farm that consists of a field with these entities, or nothing."""
+    try:
+        _compile_farm(FarmSpec(fields={name: field}), {name: entities}, ReadyComponents())
+    except ConfigError as error:
+        return str(error)
+    return ""
 
 
 def _find_sender(error: str) -> str | None:

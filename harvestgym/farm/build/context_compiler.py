@@ -10,7 +10,7 @@ import dataclasses
 import itertools
 from collections.abc import Mapping, Sequence
 from functools import reduce
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import jax
 import numpy as np
@@ -22,7 +22,8 @@ from harvestgym.farm.engine.contexts import ContextDraw, ContextSampler, LeafUpd
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.engine.state import ContextParams, FarmParams, FieldParams
 from harvestgym.farm.engine.variables import number_repeats
-from harvestgym.farm.schema import ContextSpec, FieldSpec, Interval, Localization, MixtureSpec
+from harvestgym.farm.schema import ContextSpec, FieldSpec, Localization, MixtureSpec
+from harvestgym.farm.written_values import Interval
 
 WHERE = "context > draws"
 PLACE = {field.alias or "": "localization" for field in Localization.model_fields.values()} | {"scale#m": "shape"}
@@ -117,35 +118,19 @@ class _Reader:
     def read(self, name: str, value: Interval | MixtureSpec | list[Any], shown: bool) -> CompiledDraw:
         """Return the draw for one entry of the file."""
         where, single = f"{WHERE} > {name}", name.count("/") > 1 or name.partition("/")[2] in PLACE
-        if isinstance(value, Interval):
-            return self._range(name, value, shown, where)
-        if isinstance(value, MixtureSpec):
-            sets = [self._variant(name, which, where) for which in value.mix]
-            table, writes = self._compared(sets, where)
-            for write in writes:
-                _check_finite(np.stack([leaves[write.leaf] for leaves in sets]), where)
-            return CompiledDraw(ContextDraw(name, "mixture", tuple(value.mix), writes, shown), table, single)
-        return self._choice(name, value, shown, single, where)
-
-    def _choice(self, name: str, choices: Sequence[Any], shown: bool, single: bool, where: str) -> CompiledDraw:
-        if not choices:
-            raise ConfigError(f"{where}: expected one or more choices, got none")
-        table, writes = self._compared([self._variant(name, c, where) for c in choices], where)
-        draw = ContextDraw(name, "choice", _labels(choices, "/" not in name), writes, shown)
-        return CompiledDraw(draw, table, single)
-
-    def _range(self, name: str, ends: Interval, shown: bool, where: str) -> CompiledDraw:
-        if not ends.low < ends.high:
-            raise ConfigError(f"{where}: expected an interval with low < high, got ({ends.low:g}, {ends.high:g})")
-        variants = [self._variant(name, end, where) for end in ends.ends]
+        kind, given = _list_variants(value, where)
+        variants = [self._variant(name, each, where) for each in given]
         table, writes = self._compared(variants, where)
-        if self.base[writes[0].leaf].dtype.kind == "i":
-            return self._choice(name, list(range(int(ends.low), int(ends.high) + 1)), shown, True, where)
-        if table.shape != (2, 1) or not np.allclose(table[:, 0], (ends.low, ends.high)):
-            raise ConfigError(
-                f"{where}: expected a parameter with one number, got one with several; try a list of choices"
-            )
-        return CompiledDraw(ContextDraw(name, "range", (name,), writes, shown), table, True)
+        if kind == "mixture":
+            for write in writes:
+                _check_finite(np.stack([leaves[write.leaf] for leaves in variants]), where)
+        elif kind == "range" and self.base[writes[0].leaf].dtype.kind == "i":
+            return self.read(name, list(range(int(given[0]), int(given[1]) + 1)), shown)
+        elif kind == "range" and (table.shape != (2, 1) or not np.allclose(table[:, 0], given)):
+            expected = "expected a parameter with one number, got one with several"
+            raise ConfigError(f"{where}: {expected}; try a list of choices")
+        labels = (name,) if kind == "range" else _labels(given, "/" not in name)
+        return CompiledDraw(ContextDraw(name, kind, labels, writes, shown), table, single)
 
     def _variant(self, name: str, value: Any, where: str) -> list[np.ndarray]:
         """Return the leaves of the farm's parameters with `value` written at `name`."""
@@ -232,6 +217,21 @@ def _with(which: str | Mapping[str, Any], keys: Sequence[str], value: Any) -> Ma
     """Return a set with one parameter changed."""
     nested = reduce(lambda inner, key: {key: inner}, reversed(keys), value)
     return merge({"extends": which} if isinstance(which, str) else which, nested)
+
+
+def _list_variants(
+    value: Interval | MixtureSpec | list[Any], where: str
+) -> tuple[Literal["mixture", "choice", "range"], Sequence[Any]]:
+    """Return the kind of a draw, and the values that it is made from."""
+    if isinstance(value, MixtureSpec):
+        return "mixture", value.mix
+    if not isinstance(value, Interval):
+        if not value:
+            raise ConfigError(f"{where}: expected one or more choices, got none")
+        return "choice", value
+    if not value.low < value.high:
+        raise ConfigError(f"{where}: expected an interval with low < high, got ({value.low:g}, {value.high:g})")
+    return "range", value.ends
 
 
 def _leaves(params: FarmParams) -> list[np.ndarray]:

@@ -93,14 +93,6 @@ def _plan_entries(model: FarmModel) -> Iterator[Entry]:
             yield Entry(f"{variable.where[1]}/{variable.key}{lead}", (variable.field, at[-2], at[-1]), *more)
 
 
-class _Group(NamedTuple):
-    """Entries with one name, at most one per cell, and their positions in the flat observation."""
-
-    entry: Entry
-    positions: np.ndarray
-    hidden: bool
-
-
 @dataclass(frozen=True, eq=False)
 class Encoding:
     """Gather from the flat observation to channels.
@@ -159,15 +151,18 @@ def make_encoding(entries: Sequence[Entry], plots: np.ndarray | None) -> Encodin
     """Make the encoding for entries on plots, bool (fields, X, Y), or for all other entries if `plots` is None."""
     shape = () if plots is None else plots.shape
     channels, positions = [], [np.full((*shape, 0), -1, np.int32)]
-    for group in _group_entries(entries, plots):
-        made = list(_channels_of(group))
+    for entry, at, hidden in _group_entries(entries, plots):
+        made = list(_channels_of(entry, hidden))
         channels += made
-        positions.append(np.repeat(group.positions[..., None], len(made), axis=-1))
+        positions.append(np.repeat(at[..., None], len(made), axis=-1))
     return Encoding(tuple(channels), np.concatenate(positions, axis=-1), len(entries))
 
 
-def _group_entries(entries: Sequence[Entry], plots: np.ndarray | None) -> list[_Group]:
-    """Group the entries by name; a repeated entry for the same plot goes into a separate group."""
+def _group_entries(entries: Sequence[Entry], plots: np.ndarray | None) -> Iterator[tuple[Entry, np.ndarray, bool]]:
+    """Yield an entry of each name, its positions by cell, and whether some are hidden.
+
+    A repeated entry for the same plot goes into a separate group.
+    """
     seen: Counter[Any] = Counter()
     found: dict[Any, list[tuple[int, Entry]]] = {}
     for i, entry in enumerate(entries):
@@ -175,19 +170,16 @@ def _group_entries(entries: Sequence[Entry], plots: np.ndarray | None) -> list[_
             number = seen[entry.name, entry.cell]
             seen[entry.name, entry.cell] += 1
             found.setdefault((entry.name, entry.labels, number), []).append((i, entry))
-    groups = []
     for members in found.values():
         positions = np.full(() if plots is None else plots.shape, -1, np.int32)
         for i, entry in members:
             positions[entry.cell if entry.cell is not None else ()] = i
         everywhere = plots is None or bool((positions[plots] >= 0).all())
         hidden = not everywhere or any(entry.requested for _, entry in members)
-        groups.append(_Group(members[0][1], positions, hidden))
-    return groups
+        yield members[0][1], positions, hidden
 
 
-def _channels_of(group: _Group) -> Iterator[Channel]:
-    entry = group.entry
+def _channels_of(entry: Entry, hidden: bool) -> Iterator[Channel]:
     if entry.labels:
         for i, label in enumerate(entry.labels):
             yield Channel(f"{entry.name}={label}", "label", label=i)
@@ -195,7 +187,7 @@ def _channels_of(group: _Group) -> Iterator[Channel]:
         scale = find_scale(entry)
         low, high = min(entry.low, 0.0) / scale, max(entry.high, 0.0) / scale
         yield Channel(entry.name, "number", scale, low=low, high=high)
-    if group.hidden:
+    if hidden:
         yield Channel(f"{entry.name}/observed", "observed")
 
 

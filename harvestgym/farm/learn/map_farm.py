@@ -66,30 +66,27 @@ class MapFarm(ActionWrapper):
         entries = list_entries(self.env)
         return make_encoding(entries, self.plots), make_encoding(entries, None)
 
+    @cached_property
+    def _shown_orders(self) -> tuple[np.ndarray, np.ndarray]:
+        """The interventions chosen today that are shown, on plots and elsewhere; none for one order a day."""
+        shown = (self.table.first > 0) & (self.env.schedule > 1)
+        on_plots = (self.table.position[:, 1:] >= 0).any(1)
+        return np.flatnonzero(shown & on_plots), np.flatnonzero(shown & ~on_plots)
+
+    def _name_orders(self, orders: np.ndarray) -> list[Channel]:
+        most = float(self.env.schedule)
+        return [Channel(f"today/{self.table.names[i]}", "orders", high=most) for i in orders]
+
     @property
     def plot_channels(self) -> tuple[Channel, ...]:
         """The channels of "plots": the plots, the observations on them, and the orders chosen today."""
-        return (Channel("plot", "plot"), *self._encodings[0].channels, *self._today(np.any))
+        return (Channel("plot", "plot"), *self._encodings[0].channels, *self._name_orders(self._shown_orders[0]))
 
     @property
     def farm_channels(self) -> tuple[Channel, ...]:
         """The entries of "farm": the other observations, and the orders chosen today that are not for a plot."""
         count = (Channel("orders today", "orders"),) if self.env.schedule > 1 else ()
-        return (*self._encodings[1].channels, *count, *self._today(lambda plots: not plots.any()))
-
-    def _today(self, wanted: Any) -> tuple[Channel, ...]:
-        """Return, for each intervention that `wanted` selects by its places, a channel with today's orders."""
-        return tuple(
-            Channel(f"today/{self.table.names[i]}", "orders", high=float(self.env.schedule))
-            for i in self._shown_orders(wanted)
-        )
-
-    def _shown_orders(self, wanted: Any) -> list[int]:
-        """Return the interventions that `wanted` selects by their places, bool (cells,); none for one order a day."""
-        if self.env.schedule == 1:
-            return []
-        table = self.table
-        return [int(i) for i in np.flatnonzero(table.first) if wanted(table.position[i, 1:] >= 0)]
+        return (*self._encodings[1].channels, *count, *self._name_orders(self._shown_orders[1]))
 
     @property
     def observation_space(self) -> gymnasium.Space[Any]:
@@ -112,7 +109,7 @@ class MapFarm(ActionWrapper):
         values, mask = self.env.split_observation(seen)
         plots, farm = (encoding.encode(values, mask) for encoding in self._encodings)
         there = jnp.asarray(self.plots, jnp.float32)[..., None]
-        at, whole = (jnp.asarray(self._shown_orders(w), jnp.int32) for w in (np.any, lambda plots: not plots.any()))
+        at, whole = (jnp.asarray(orders, jnp.int32) for orders in self._shown_orders)
         ordered = jnp.moveaxis(amounts[at, 1:].reshape(-1, *self.plots.shape), 0, -1)
         share = [jnp.float32(count)[None] / self.env.schedule] if self.env.schedule > 1 else []
         return {

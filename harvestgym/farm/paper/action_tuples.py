@@ -165,17 +165,17 @@ class Language:
             raise ConfigError(f"{path.group}: expected mode 'ao' for a request, got "
                               f"{self.model.spec.mode!r}")  # fmt: skip
         if path not in self.paths:
-            near = [list(p.path) for p in self.paths if (p.where, p.name) == (path.where, path.name)]
+            *at, wrong = path.written
+            near = [near for *name, near in (each.written for each in self.paths) if name == at]
             hint = f"try one of {near[:8]}" if near else "try another: it is free, or the rules leave it out"
-            raise ConfigError(f"{path.group}: expected an allowed path, got {list(path.path)}; {hint}")
+            raise ConfigError(f"{path.group}: expected an allowed path, got {wrong}; {hint}")
         return path
 
     def to_tuple(self, action: FarmerAction) -> tuple[str, str, str, str, Any]:
         """Return the tuple for an action."""
         if isinstance(action, Order):
             return self.model.actions.write(action)
-        path = action.path
-        return (self.model.actions.farmers[action.farmer], *path.where, path.name, list(path.path))
+        return (self.model.actions.farmers[action.farmer], *action.path.written)
 
     # Arrays for compiled code.
 
@@ -235,7 +235,7 @@ class Language:
         """The reader for the items observed without a request: the free observations, or all in mode "fo"."""
         free = listed_paths(self.names, self.model.spec.rules.free_observations)
         if self.model.spec.mode == "fo":
-            free = [ObservationPath(where, key, ()) for where, tree in self.names.tree.items() for key in tree]
+            free = [ObservationPath(where, key, None) for where, tree in self.names.tree.items() for key in tree]
         return self.reader(tuple(free))
 
 

@@ -20,7 +20,7 @@ from harvestgym.farm.engine.name_table import NameTable
 from harvestgym.farm.engine.reward_terms import Term
 from harvestgym.farm.entities.base import Entity
 from harvestgym.farm.paper import files as paper_files
-from harvestgym.farm.paper.conditions import ConditionReader
+from harvestgym.farm.paper.conditions import Predicate, read_conditions
 from harvestgym.farm.paper.observation_items import write_variable
 from harvestgym.farm.schema import FieldSpec, RulesSpec, ScoreSpec, farm_spec
 
@@ -119,25 +119,21 @@ class BasicRule:
         self._init = paper_files.Source(init_configuration, init)
         given = {name: block for name, block in blocks.items() if block is not None}
         self._actions = paper_files.Source(actions_configuration, given or None)
-        self._free, self._ends, self._conditions = free_observations, terminal_conditions, ConditionReader()
+        self._free, self._ends = free_observations, terminal_conditions
+        self.functions: dict[str, Predicate] = {}
         self._numbers = {"horizon#day": horizon, "max_action_schedule_size": max_action_schedule_size}
         self.cap, self.further = max_action_schedule_cost, dict(further or {})
 
     def read(self, names: NameTable) -> dict[str, Any]:
-        """Return the rules in the form of a farm file, with names as given."""
+        """Return the rules in the form of a farm file, with names as given; set `functions`, which conditions call."""
         where = self._actions.label("rules")
         data = paper_files.read_actions(self._actions.read(), names, where)
         validate(RulesSpec, data, where)
         data |= {name: value for name, value in self._numbers.items() if value is not None}
         data["init"] = paper_files.read_init(self._init.read(), self._init.label("rules > init"))
-        ends = self._conditions.read(self._ends, "rules > terminal_conditions")
+        ends, self.functions = read_conditions(self._ends, "rules > terminal_conditions")
         free = [write_variable(seen, f"rules > free_observations > {i}") for i, seen in enumerate(self._free)]
         return data | {"free_observations": free, "terminal_conditions": ends}
-
-    @property
-    def functions(self) -> Mapping[str, Any]:
-        """Return the Python functions in the stopping conditions, by the names that the formulas use for them."""
-        return self._conditions.functions
 
     def origins(self) -> dict[str, str]:
         """Return the source files of some parts of the rules, by path in a farm file."""

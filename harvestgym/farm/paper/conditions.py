@@ -32,38 +32,38 @@ SPELLINGS = {"ni": "not in", "=": "=="}
 """The paper's operator spellings."""
 
 
-class ConditionReader:
-    """Converts groups of conditions to text, `and` within a group; Python functions get names in `functions`."""
+def read_conditions(given: Any, where: str) -> tuple[list[str], dict[str, Predicate]]:
+    """Convert groups of conditions to text, with `and` within a group, and the Python functions named in it.
 
-    functions: dict[str, Predicate]
+    Text is also accepted, and anything else raises ConfigError.
+    """
+    functions: dict[str, Predicate] = {}
+    groups, texts = [given] if isinstance(given, str) else _list(given, where, "lists of conditions"), []
+    for i, group in enumerate(groups):
+        path = f"{where} > {i}"
+        events = [] if isinstance(group, str) else enumerate(_list(group, path, "one condition or more"))
+        read = [_read_event(event, functions, f"{path} > {j}") for j, event in events]
+        texts.append(group if isinstance(group, str) else " and ".join(read))
+    return texts, functions
 
-    def read(self, given: Any, where: str) -> list[str]:
-        """Convert conditions to text; text is also accepted, and anything else raises ConfigError."""
-        self.functions = {}
-        groups = [given] if isinstance(given, str) else _list(given, where, "lists of conditions")
-        return [g if isinstance(g, str) else self._read_group(g, f"{where} > {i}") for i, g in enumerate(groups)]
 
-    def _read_group(self, group: Any, where: str) -> str:
-        events = _list(group, where, "one condition or more")
-        return " and ".join(self._read_event(event, f"{where} > {i}") for i, event in enumerate(events))
-
-    def _read_event(self, event: Any, where: str) -> str:
-        if not isinstance(event, Sequence) or len(event) != 4:
-            raise ConfigError(f"{where}: expected (observation, mapping, operator, value), got {event!r}")
-        observation, mapping, sign, value = event
-        name = write_variable(observation, where)
-        where, sign = f"{where}: {name}", str(SPELLINGS.get(sign, sign))
-        check_name("operator", sign, SIGN_TEXTS, where)
-        values = _list_values(value, sign in SEVERAL, where)
-        if callable(mapping) and not _changes_nothing(mapping):
-            self.functions[function := f"function_{len(self.functions)}"] = Predicate(mapping, sign, values)
-            return f"{function}({name})"
-        if not callable(mapping) and mapping not in ("id", "value"):
-            check_name("mapping", mapping, ("value", *FUNCTIONS), where)
-            name = f"{mapping}({name})"
-        texts = [each if isinstance(each, str) and each.isidentifier() else repr(each) for each in values]
-        listed = f"[{', '.join(texts)}]" if sign in SEVERAL else texts[0]
-        return f"{name} {sign} {listed}"
+def _read_event(event: Any, functions: dict[str, Predicate], where: str) -> str:
+    if not isinstance(event, Sequence) or len(event) != 4:
+        raise ConfigError(f"{where}: expected (observation, mapping, operator, value), got {event!r}")
+    observation, mapping, sign, value = event
+    name = write_variable(observation, where)
+    where, sign = f"{where}: {name}", str(SPELLINGS.get(sign, sign))
+    check_name("operator", sign, SIGN_TEXTS, where)
+    values = _list_values(value, sign in SEVERAL, where)
+    if callable(mapping) and not _changes_nothing(mapping):
+        functions[function := f"function_{len(functions)}"] = Predicate(mapping, sign, values)
+        return f"{function}({name})"
+    if not callable(mapping) and mapping not in ("id", "value"):
+        check_name("mapping", mapping, ("value", *FUNCTIONS), where)
+        name = f"{mapping}({name})"
+    texts = [each if isinstance(each, str) and each.isidentifier() else repr(each) for each in values]
+    listed = f"[{', '.join(texts)}]" if sign in SEVERAL else texts[0]
+    return f"{name} {sign} {listed}"
 
 
 def _list(given: Any, where: str, what: str) -> Sequence[Any]:

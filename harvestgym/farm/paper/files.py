@@ -6,20 +6,21 @@ observation. They are converted to the form of a farm file when read; names keep
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from harvestgym.core import yaml_io
-from harvestgym.core.errors import ConfigError, check_name, check_parent
+from harvestgym.core.errors import ConfigError, check_name, check_parent, locate_errors
 from harvestgym.core.view.tables import describe_range
 from harvestgym.farm.build.farm_writer import to_yaml
 from harvestgym.farm.engine.name_table import WHOLE, NameTable, build_tree, put_once, walk_tree
 from harvestgym.farm.entities.base import Action
 from harvestgym.farm.paper.observation_items import write_variable
-from harvestgym.farm.schema import ScoreSpec, parse_plot
+from harvestgym.farm.schema import ScoreSpec
+from harvestgym.farm.written_values import parse_plot
 
 COST_KEYS = ("intervention_cost", "intervention_costs", "observation_cost", "observation_costs")
 REWARDS = ("stage", "bio", "resource", "soil", "yield", "plant", "terms", "risk")
@@ -87,31 +88,18 @@ def _join_keys(given: Mapping[str, Any], where: str) -> dict[str, Any]:
 
 def read_actions(blocks: Mapping[str, Any], names: NameTable, where: str) -> dict[str, Any]:
     """Return the allowed actions in the form of a farm file; a missing block restricts nothing."""
-    actions = {action.name for slot in names.slots.values() for action in slot.kind.actions}
+    actions = {action.name: action for slot in names.slots.values() for action in slot.kind.actions}
     for key in blocks:
         check_name("block", key, ACTION_BLOCKS, where)
     out: dict[str, Any] = {}
     if "interventions" in blocks:
         listed = by_entity(blocks["interventions"], f"{where} > interventions")
-        out["interventions"] = {f: {e: _read_limits(below, actions, at) for e, below, at in of} for f, of in listed}
+        out["interventions"] = {f: {e: _move_out(below, actions, at) for e, below, at in of} for f, of in listed}
     if "observations" in blocks:
         out["observations"] = _read_observations(blocks["observations"], names, f"{where} > observations")
     for key, value in _mapping(blocks.get("params"), f"{where} > params").items():
         check_name("parameter", key, [SIZE], f"{where} > params")
         out[SIZE] = value
-    return out
-
-
-def _read_limits(given: Mapping[str, Any], actions: Collection[str], where: str) -> dict[str, Any]:
-    """Return the allowed interventions; an intervention nested in another, as printed in the paper, is moved out."""
-    out: dict[str, Any] = {}
-    for name, limits in given.items():
-        path, limits = f"{where} > {name}", dict(_mapping(limits, f"{where} > {name}"))
-        inner = {key: limits.pop(key) for key in [*limits] if key in actions}
-        for plot in limits["plot"] if isinstance(limits.get("plot"), list) else []:
-            _parse_step(plot, f"{path} > plot")
-        for key, allowed in ({name: limits} | _read_limits(inner, actions, path)).items():
-            put_once(out, key, allowed, path)
     return out
 
 
@@ -139,7 +127,7 @@ def _add_field(tree: Any, names: NameTable, where: str) -> dict[str, Any]:
 
 
 def _move_out(below: Mapping[str, Any], known: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """Return an entity's observations; a variable nested in another, as printed in the paper, is moved out."""
+    """Return an entity's entries; a `known` name nested in another, as printed in the paper, is moved out."""
     out: dict[str, Any] = {}
     for name, inside in below.items():
         nested = dict(inside) if isinstance(inside, Mapping) and name in known else {}
@@ -154,19 +142,12 @@ def list_paths(below: Any, above: tuple[Any, ...], where: str) -> Iterator[tuple
     """Yield every path in a tree of observations, including `'*'` and plots."""
     if below is None or below == {}:
         yield above
-    elif isinstance(below, Mapping):
-        for key, value in below.items():
-            yield from list_paths(value, (*above, _parse_step(key, where)), f"{where} > {key}")
-    else:
-        for key in below if isinstance(below, (list, tuple)) else (below,):
-            yield (*above, _parse_step(key, where))
-
-
-def _parse_step(written: Any, where: str) -> Any:
-    """Return a path step or a plot; ConfigError for half of a plot that YAML split at its comma."""
-    if isinstance(written, str) and written.count("(") != written.count(")"):
-        raise ConfigError(f"{where}: expected a plot in quotes inside […], got {written!r}; try '(0, 1)'")
-    return parse_plot(written)
+        return
+    listed = below if isinstance(below, (list, tuple)) else [below]
+    for key, value in below.items() if isinstance(below, Mapping) else [(each, None) for each in listed]:
+        with locate_errors(f"{where}: "):
+            step = parse_plot(key)
+        yield from list_paths(value, (*above, step), f"{where} > {key}")
 
 
 def read_score(values: Mapping[str, Any], keys: Sequence[str], where: str) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -14,47 +14,39 @@ from harvestgym.farm.engine.name_table import WHOLE, EntityKey, NameTable, list_
 from harvestgym.farm.engine.observations import ObservationPlan, ObservedItem
 from harvestgym.farm.engine.variables import Variable
 from harvestgym.farm.formula_parser import parse_formula
-from harvestgym.farm.schema import parse_plot
+from harvestgym.farm.written_values import parse_plot
 
 Item = tuple[str, str, str, list[Any], Any]
 
 
 class ObservationPath(NamedTuple):
-    """An observation that can be requested: its entity, its variable, and the rest of its path (keys, then a plot)."""
+    """An observation that can be requested: an entity, the key of a variable or group, and a plot (None for all)."""
 
-    where: tuple[str, str]
-    name: str
-    path: tuple[Any, ...]
-
-    @classmethod
-    def of(cls, entity: EntityKey, key: str, plot: Any) -> ObservationPath:
-        """Return the path for an entity's variable or group, on one plot or (None) all plots, in canonical names."""
-        name, *keys = key.split("/")
-        return cls(entity, name, (*keys, *([] if plot is None else [tuple(plot)])))
+    where: EntityKey
+    key: str
+    plot: tuple[int, int] | None
 
     @classmethod
     def read(cls, names: NameTable, written: Any) -> ObservationPath:
         """Return the path for `(field, entity, name, path)` in any spelling; ConfigError if it does not exist."""
         field, entity, key, plot = split_observation(written, "")
         mine = names.entity(field, entity)
-        return cls.of(mine, names.observed(mine, key, plot, "")[0], plot)
+        return cls(mine, names.observed(mine, key, plot, "")[0], None if plot is None else tuple(plot))
+
+    @property
+    def written(self) -> tuple[str, str, str, list[Any]]:
+        """The paper's `(field, entity, name, path)`: the path has the rest of the key, and then the plot."""
+        name, *path = self.key.split("/")
+        return (*self.where, name, path if self.plot is None else [*path, self.plot])
 
     @property
     def group(self) -> str:
         """The name of its group of variables in `RequestTable.groups`."""
-        return "/".join((*self.where, self.name, *(s for s in self.path if isinstance(s, str))))
-
-    @property
-    def plot(self) -> tuple[int, int] | None:
-        """The plot; None for all plots."""
-        return next((s for s in self.path if not isinstance(s, str)), None)
+        return "/".join((*self.where, self.key))
 
     def find(self, names: NameTable) -> Any:
         """Return the variable, or a tree of variables by key."""
-        found: Any = names.tree[self.where][self.name]
-        for step in self.path:
-            found = found[step] if isinstance(step, str) else found
-        return found
+        return names.below(self.where, self.key.split("/"), "")[1]
 
 
 def split_observation(written: Any, where: str) -> tuple[Any, Any, str, Any]:
@@ -84,15 +76,15 @@ def write_variable(written: Any, where: str) -> str:
 
 def listed_paths(names: NameTable, listed: Sequence[str]) -> list[ObservationPath]:
     """Return the paths for a list of variables and groups in canonical names."""
-    return [ObservationPath.of(*names.split(parse_formula(text), "")) for text in listed]
+    return [ObservationPath(*names.split(parse_formula(text), "")) for text in listed]
 
 
 def requestable_paths(model: FarmModel) -> list[ObservationPath]:
     """Return the observations that can be requested: those listed in the rules, or all, except the free ones."""
     if not model.asks:
         return []
-    listed, names = model.spec.rules.observations, model.names
-    paths = _every_path(names) if listed is None else listed_paths(names, listed)
+    listed = model.spec.rules.observations
+    paths = _every_path(model) if listed is None else listed_paths(model.names, listed)
     return [path for path in dict.fromkeys(paths) if not is_free(path, model)]
 
 
@@ -103,19 +95,14 @@ def is_free(path: ObservationPath, model: FarmModel) -> bool:
     return all((key, None) in free or (key, path.plot) in free for key in keys)
 
 
-def _every_path(names: NameTable) -> Iterator[ObservationPath]:
+def _every_path(model: FarmModel) -> Iterator[ObservationPath]:
     """Yield every variable and group of variables on all plots, and each variable on each single plot."""
-    for where, tree in names.tree.items():
-        yield from (ObservationPath(where, path[0], path[1:]) for path in _paths(tree, names.shapes[where[0]]))
-
-
-def _paths(tree: Mapping[str, Any], shape: tuple[int, int]) -> Iterator[tuple[Any, ...]]:
-    for key, below in tree.items():
-        yield (key,)
-        if isinstance(below, Variable):
-            yield from ((key, plot) for plot in np.ndindex(shape) if below.per_plot)
-        else:
-            yield from ((key, *rest) for rest in _paths(below, shape))
+    for name, members in model.requests.groups.items():
+        field, entity, *words = name.split("/")
+        variable, key = model.variables[members[0]], "/".join(words)
+        yield ObservationPath((field, entity), key, None)
+        if variable.key == key and variable.per_plot:
+            yield from (ObservationPath((field, entity), key, p) for p in np.ndindex(model.names.shapes[field]))
 
 
 class ItemReader:
@@ -129,14 +116,14 @@ class ItemReader:
 
     def __init__(self, paths: Sequence[ObservationPath], names: NameTable, plan: ObservationPlan) -> None:
         readers = [map_variables(partial(_make_reader, plan, path.plot), path.find(names)) for path in paths]
-        self._rows = [(*path.where, path.name, path.path, r) for path, r in zip(paths, readers, strict=True)]
+        self._rows = [(path.written, reader) for path, reader in zip(paths, readers, strict=True)]
 
     def __call__(self, obs: Any) -> list[Item]:
         """Return the items in an observation."""
         values, known = (obs["values"], obs["mask"] > 0) if isinstance(obs, dict) else (obs, None)
         return [
             (field, entity, name, [*path], _fill_tree(readers, values, known))
-            for field, entity, name, path, readers in self._rows
+            for (field, entity, name, path), readers in self._rows
         ]
 
 

@@ -72,11 +72,14 @@ def _split_station(name: str, text: str) -> CellColumns:
     found: dict[str, dict[str, float]] = {}
     for number, line in enumerate(text.splitlines(), 1):
         try:
-            for element, date, value in read(line):
-                found.setdefault(element, {})[str(date)] = value
+            listed = list(read(line))
         except ValueError:
             got = f"expected a line of GHCN-Daily, got {line[:30]!r}"
             raise ConfigError(f"{name}: line {number}: {got}; try the file as NOAA has it") from None
+        for element, date, value in listed:
+            if found.setdefault(element, {}).setdefault(date, value) != value:
+                got = f"expected {element} of {date} once, got {found[element][date]:g} and {value:g}"
+                raise ConfigError(f"{name}: line {number}: {got}; try keeping one")
     if len(stations := sorted({line[:11] for line in text.splitlines()})) > 1:
         raise ConfigError(f"{name}: expected one station, got {', '.join(stations[:3])}; try the file of one station")
     low, high = found.get("TMIN", {}), found.get("TMAX", {})
@@ -86,20 +89,20 @@ def _split_station(name: str, text: str) -> CellColumns:
     return {"DATE": dates} | {e: [of_date.get(date, "") for date in dates] for e, of_date in found.items()}
 
 
-def _read_monthly(line: str) -> Iterator[tuple[str, datetime.date, float]]:
+def _read_monthly(line: str) -> Iterator[tuple[str, str, float]]:
     """Yield element, date and value of ID, year, month, element, 31 values with three flags each."""
     line = line.ljust(269)
     for day, at in enumerate(range(21, 269, 8), 1):
         value, quality = int(line[at : at + 5]), line[at + 6]
         if value != -9999 and quality == " ":
-            yield line[17:21], datetime.date(int(line[11:15]), int(line[15:17]), day), value
+            yield line[17:21], str(datetime.date(int(line[11:15]), int(line[15:17]), day)), value
 
 
-def _read_daily(line: str) -> Iterator[tuple[str, datetime.date, float]]:
+def _read_daily(line: str) -> Iterator[tuple[str, str, float]]:
     """Yield element, date and value of ID, date, element, value, three flags, hour."""
     _, day, element, value, _, quality, *_ = line.split(",")
     if not quality:
-        yield element, datetime.datetime.strptime(day, "%Y%m%d").date(), float(value)
+        yield element, str(datetime.datetime.strptime(day, "%Y%m%d").date()), float(value)
 
 
 class Format(NamedTuple):

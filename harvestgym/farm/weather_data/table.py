@@ -157,6 +157,8 @@ def fill_record(record: WeatherTable, most: int) -> WeatherTable:
     """Return the longest run of calendar years that lack at most `most` days of each needed column, without gaps."""
     if not 0 <= most <= MOST_FILLED:
         raise ConfigError(f"fill: expected days a year from 0 to {MOST_FILLED}, got {most}")
+    if record.start_year is None:
+        raise ConfigError(f"{record.name}: expected dates, which a fill needs, got none; try a column Date")
     first, whole = (1 - record.start_day) % YEAR, record.calendar_years
     rows = np.stack(record.days)[:, first : first + YEAR * len(whole)]
     lacking = np.isnan(rows[[0, 1, 5]]).reshape(len(NEEDED), -1, YEAR).sum(axis=2).max(axis=0)

@@ -24,29 +24,16 @@ class Column(NamedTuple):
     about: str = ""
 
 
-COLUMNS = (
-    Column("Tmin", "degC", -90, 60),
-    Column("Tmax", "degC", -90, 60),
-    Column("T", "degC", -90, 60),
-    Column("RH", "%", 0, 100),
-    Column("U", "m/s", 0, 115, ", daily mean at 2 m"),
-    Column("Rain", "mm", 0, 1900, "/day, or 0/1"),
-)
-"""The columns of a weather table, in the order of `Day`."""
-
-OTHERS = (
-    Column("RHmax", "%", 0, 100),
-    Column("RHmin", "%", 0, 100),
-    Column("Tdew", "degC", -100, 60),
-    Column("VAP", "kPa", 0, 20),
-)
-QUANTITIES = {column.name: column for column in (*COLUMNS, *OTHERS)}
-"""All quantities that are read: the columns, and those from which T and RH are computed."""
-
 FORMATS_FILE = Path(__file__).with_name("formats.yaml")
 KNOWN: Mapping[str, Any] = read_file(FORMATS_FILE)
 CONVERSIONS: Mapping[str, Mapping[str, Sequence[float]]] = KNOWN["units"]
 """Factor and offset of each unit, by the unit of the quantity."""
+
+QUANTITIES = {name: Column(name, **of) for name, of in KNOWN["quantities"].items()}
+"""All quantities that are read: the columns, and those from which T and RH are computed."""
+
+COLUMNS = tuple(QUANTITIES.values())[:6]
+"""The columns of a weather table, in the order of `Day`."""
 
 IGNORE = "ignore"
 MEANING = re.compile(r"(\w+)(?: (?!at )(.+?))?(?: at (\d+\.?\d*) m)?")

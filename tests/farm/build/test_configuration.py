@@ -89,7 +89,7 @@ def test_a_file_that_is_edited_is_followed(folder: Path) -> None:
     )
     game.reset(seed=0)
     assert (np.asarray(game.run_state.state.fields[0][0].water) == 3).all()
-    assert [(ask.name, ask.path) for ask in game.language.paths] == [("colour", ()), ("stage", ((0, 1),))]
+    assert [(ask.key, ask.plot) for ask in game.language.paths] == [("colour", None), ("stage", (0, 1))]
     game.step(((0, 0), (1, 0)))
     info = game.farmgym_step([CUT])[-1]
     assert info["intervention cost"] == 0.125

@@ -245,7 +245,7 @@ def test_schedule_arrays_equal_encoded_orders(plain: Farm) -> None:
 
 def test_a_free_observation_may_be_requested_for_nothing(asking: Farm) -> None:
     """A loop of the paper asks for everything; what is free has no gym action."""
-    assert not any(ask.name == "available_Water#L" for ask in asking.language.paths)
+    assert not any(ask.key == "available_Water#L" for ask in asking.language.paths)
     free, _ = asking.farmgym_reset(seed=0)
     items, reward, _, _, info = asking.farmgym_step([look(WATER)])
     assert info["refused"] == [] and info["observation cost"] == 0 and reward == 0

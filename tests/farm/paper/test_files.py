@@ -22,7 +22,8 @@ from harvestgym.core.config import read_extended
 from harvestgym.core.errors import ConfigError
 from harvestgym.farm.entities.weather.site import FOLDER
 from harvestgym.farm.family import CATALOGUE, from_yaml
-from harvestgym.farm.schema import json_schema, read_farm
+from harvestgym.farm.farm_file import read_farm
+from harvestgym.farm.schema import json_schema
 
 ID = "farm/bean-1x1-v1"
 

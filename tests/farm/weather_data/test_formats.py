@@ -178,6 +178,7 @@ WRONG = [
     (files.write_pcse([*DAYS[:3], DAYS[0]]), "row 4, column 'DAY': expected a day after 2019-01-03, got 2019-01-01"),
     (files.write_ghcn(DAYS[:3]) + "XX\n", "line 6: expected a line of GHCN-Daily, got 'XX'"),
     (files.write_ghcn_days(DAYS[:3]).replace("XX", "YY", 1), "expected one station, got XX000000001, YY000000001; try"),
+    (files.write_ghcn_days(DAYS[:3]).replace("20190102", "20190101"), "expected PRCP of 2019-01-01 once, got 64 and 0"),
     ("*Tmin Tmax Rain\n", "expected columns named Tmin"),
     (files.write_open_meteo(DAYS[:3]).replace("mp/h", "furlongs"), "expected a known unit of U, got 'furlongs'"),
 ]  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -49,28 +50,13 @@ class FarmNames:
         return known.get(key) or "/".join(filter(None, (known.get(first, first), rest)))
 
     def find(self, entity: EntityKey, key: str) -> list[Variable]:
-        """Return the variables under a key; none if there is no such key."""
-        try:
+        """Return the variables under a key; none if there is no such entity or key."""
+        with suppress(ConfigError, KeyError):
             return list_leaves(self.table.below(entity, self.rename(entity, key).split("/"), "")[1])
-        except ConfigError:
-            return []
+        return []
 
     def action(self, entity: EntityKey, name: str) -> Action | None:
         """Return an intervention, if it exists."""
-        try:
+        with suppress(ConfigError, KeyError):
             return self.table.action(entity, name, "")
-        except ConfigError:
-            return None
-
-
-def read_mapping(value: Any, where: str) -> Mapping[str, Any]:
-    """Return a mapping, with its keys as text; ConfigError for anything else."""
-    if not isinstance(value, Mapping):
-        raise ConfigError(f"{where}: expected a mapping, got {value!r}")
-    return {str(key): below for key, below in value.items()}
-
-
-def require(data: Mapping[str, Any], keys: Sequence[str], where: str) -> None:
-    """Raise ConfigError if one of some keys is missing."""
-    if missing := [key for key in keys if key not in data]:
-        raise ConfigError(f"{where}: expected {', '.join(missing)}, got none; try adding what is missing")
+        return None

@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-from harvestgym.core.config import Strict, validate
 from harvestgym.core.errors import ConfigError
 from harvestgym.farm.engine.actions import BINS, DURATION
-from harvestgym.farm.engine.name_table import FARMER, WHOLE, EntityKey, build_tree, parameter_keys
+from harvestgym.farm.engine.name_table import FARMER, WHOLE, EntityKey, build_tree, parameter_keys, walk_tree
 from harvestgym.farm.entities.base import Action, Parameter
-from harvestgym.farm.paper.farm_gym.names import FarmNames, read_mapping, read_terms, require
+from harvestgym.farm.paper.farm_gym.file_models import ActionsFile
+from harvestgym.farm.paper.farm_gym.names import FarmNames, read_terms
 from harvestgym.farm.paper.farm_gym.report import Report
-from harvestgym.farm.paper.files import SIZE, by_entity, list_paths
+from harvestgym.farm.paper.files import SIZE, list_paths
 from harvestgym.farm.paper.observation_items import write_variable
-from harvestgym.farm.schema import Interval, ValueSpec
+from harvestgym.farm.written_values import Interval
 
-_BINS_KEY = "number_of_bins_to_discretize_continuous_actions"
 _FREE = "Free"
-_NO_ENTITY = "no such entity is on the farm"
-
-
-class _Limit(Strict):
-    values: ValueSpec
 
 
 def write_missing_actions(names: FarmNames) -> dict[str, Any]:
@@ -34,86 +28,73 @@ def write_missing_actions(names: FarmNames) -> dict[str, Any]:
     return {"params": {SIZE: 5}, "observations": {_FREE: missing[_FREE]}, "interventions": interventions}
 
 
-def convert_actions(data: Mapping[str, Any], names: FarmNames, report: Report, where: str) -> dict[str, Any]:
+def convert_actions(data: Any, names: FarmNames, report: Report, where: str) -> dict[str, Any]:
     """Return the rules' observations, interventions and schedule size."""
-    require(data, ("params", "observations", "interventions"), where)
-    params = read_mapping(data["params"], f"{where} > params")
-    require(params, (SIZE,), f"{where} > params")
-    for key in [key for key in params if key != SIZE and (key, params[key]) != (_BINS_KEY, BINS)]:
-        report.lose(f"{where} > params > {key}")
-    return {
-        SIZE: params[SIZE],
-        **_read_observations(data["observations"], names, report, f"{where} > observations"),
-        "interventions": _read_interventions(data["interventions"], names, report, f"{where} > interventions"),
-    }
+    file = report.read(ActionsFile, data, where)
+    if file.params.bins != BINS:
+        report.lose(f"{where} > params > number_of_bins_to_discretize_continuous_actions", f"it is {BINS} here")
+    observations = _read_observations(file.observations, names, report, f"{where} > observations")
+    interventions = _read_interventions(file.interventions, names, report, f"{where} > interventions")
+    return {SIZE: file.params.max_action_schedule_size, **observations, "interventions": interventions}
+
+
+def _each_entry(
+    blocks: Mapping[str, Mapping[str, Any]], farmers: Collection[str], names: FarmNames, report: Report, where: str
+) -> Iterator[tuple[str, EntityKey, str, Any, str]]:
+    """Yield the farmer, entity, name, value and path of each entry for a farmer and an entity on the farm."""
+    for farmer, tree in blocks.items():
+        if farmer not in farmers:
+            report.lose(f"{where} > {farmer}", "no such farmer is on the farm")
+            continue
+        for field, entity, name, value in walk_tree(tree):
+            path = f"{where} > {farmer} > {field} > {entity}"
+            if names.has(field, entity):
+                yield farmer, (field, entity), name, value, path
+            else:
+                report.lose(path, "no such entity is on the farm")
 
 
 def _read_observations(blocks: Any, names: FarmNames, report: Report, where: str) -> dict[str, Any]:
-    out: dict[str, list[str]] = {}
-    for farmer, tree in read_mapping(blocks, where).items():
-        path, key = f"{where} > {farmer}", "free_observations" if farmer == _FREE else "observations"
-        if farmer not in (_FREE, *names.farmers):
-            report.lose(path, "no such farmer is on the farm")
-            continue
-        texts = [text for at in _each_entity(tree, names, report, path) for text in _read_paths(*at, names, report)]
-        report.keep(key.replace("_", " "), len(texts))
-        out[key] = list(dict.fromkeys((*out.get(key, ()), *texts)))
-    return out
-
-
-def _each_entity(
-    tree: Any, names: FarmNames, report: Report, where: str
-) -> Iterator[tuple[EntityKey, Mapping[str, Any], str]]:
-    for field, entities in by_entity(tree, where):
-        for entity, below, path in entities:
-            if names.has(field, entity):
-                yield (field, entity), below, path
-            else:
-                report.lose(path, _NO_ENTITY)
+    keys = dict.fromkeys(names.farmers, "observations") | {_FREE: "free_observations"}
+    out = {keys[farmer]: dict[str, None]() for farmer in blocks if farmer in keys}
+    for farmer, at, name, below, path in _each_entry(blocks, keys, names, report, where):
+        key = keys[farmer]
+        texts = list(_read_paths(at, {name: below}, path, names, report))
+        report.kept[key.replace("_", " ")] += len(texts)
+        out[key] |= dict.fromkeys(texts)
+    return {key: list(texts) for key, texts in out.items()}
 
 
 def _read_paths(
     entity: EntityKey, below: Mapping[str, Any], where: str, names: FarmNames, report: Report
 ) -> Iterator[str]:
-    """Yield the observations of an entity, and note each variable that is lost, or the parts of it that are."""
-    lost: dict[str, list[Any]] = {}
-    for name, *steps in list_paths(below, (), where) if below else ():
-        words = "/".join([str(name), *(step for step in steps if isinstance(step, str) and step != WHOLE)])
+    """Yield the observations of an entity; note each variable that is lost."""
+    for name, *steps in list_paths(below, (), where):
+        words = [name, *(step for step in steps if isinstance(step, str) and step != WHOLE)]
         plots = [step for step in steps if isinstance(step, tuple)]
-        known = names.find(entity, words)
+        key, path = names.rename(entity, "/".join(words)), " > ".join((where, *words))
         try:
-            names.table.observed(entity, names.rename(entity, words), plots[0] if plots else None, where)
-            is_lost = any(not isinstance(step, (str, tuple)) for step in steps)  # a single day of a forecast
+            names.table.observed(entity, key, plots[0] if plots else None, where)
         except ConfigError:
-            is_lost = True
-        if is_lost:
-            lost.setdefault(words, []).extend(steps[-1:] if known else [])
+            report.lose(path)
             continue
-        if note := read_terms()["notes"].get(words):
-            report.lose(f"{where} > {words}", note)
-        yield write_variable((*entity, names.rename(entity, words), plots), where)
-    for words, parts in lost.items():
-        if any(words.startswith(f"{above}/") for above in lost):
+        if any(not isinstance(step, (str, tuple)) for step in steps):
+            report.lose(path, "has no counterpart here for single days")
             continue
-        path = f"{where} > {words.replace('/', ' > ')}"
-        report.lose(path, f"has no counterpart here{f' for {parts}' if parts else ''}")
+        if note := read_terms()["notes"].get("/".join(words)):
+            report.lose(path, note)
+        yield write_variable((*entity, key, plots), where)
 
 
 def _read_interventions(blocks: Any, names: FarmNames, report: Report, where: str) -> dict[str, Any]:
     """Return the interventions; farmers may have different ones, but with the same limits."""
     found: dict[tuple[str, str, str], dict[str, Any]] = {}
-    for farmer, tree in read_mapping(blocks, where).items():
-        if farmer not in names.farmers:
-            report.lose(f"{where} > {farmer}", "no such farmer is on the farm")
-            continue
-        for entity, below, path in _each_entity(tree, names, report, f"{where} > {farmer}"):
-            for name, limits in below.items():
-                action, at = names.action(entity, name), f"{path} > {name}"
-                if action is None:
-                    report.lose(at)
-                else:
-                    limits = _read_limits(action, {} if limits is None else limits, report, at)
-                    found.setdefault((*entity, action.name), {})[farmer] = limits
+    for farmer, at, name, limits, path in _each_entry(blocks, names.farmers, names, report, where):
+        if action := names.action(at, name):
+            limits = _read_limits(action, limits, report, f"{path} > {name}")
+            found.setdefault((*at, action.name), {})[farmer] = limits
+        else:
+            report.lose(f"{path} > {name}")
     for at, by_farmer in found.items():
         if len(set(map(str, by_farmer.values()))) > 1:
             report.lose(" > ".join((where, next(iter(by_farmer)), *at)), "every farmer has these limits here")
@@ -126,30 +107,29 @@ def _add_farmers(by_farmer: Mapping[str, Any], names: FarmNames) -> dict[str, An
     return limits if len(by_farmer) == len(names.farmers) else {FARMER: [*by_farmer], **(limits or {})}
 
 
-def _read_limits(action: Action, given: Any, report: Report, where: str) -> dict[str, Any] | None:
+def _read_limits(action: Action, given: Mapping[str, Any], report: Report, where: str) -> dict[str, Any] | None:
     """Return the allowed plots and parameters of an intervention; Farm-Gym has no duration, and 30 minutes is ours."""
-    out: dict[str, Any] = {}
-    for key, allowed in read_mapping(given, where).items():
-        parameter = next((p for p in action.parameters if p.key == key), None)
-        if parameter is not None:
-            out[key] = _clip(parameter, allowed, report, f"{where} > {key}")
-        elif key in parameter_keys(action):
-            out[key] = allowed
-        else:
-            report.lose(f"{where} > {key}")
-    if DURATION in parameter_keys(action) and DURATION not in out:
+    parameters, keys = {p.key: p for p in action.parameters}, parameter_keys(action)
+    for key in given.keys() - keys:
+        report.lose(f"{where} > {key}")
+    out = {key: allowed for key, allowed in given.items() if key in keys}
+    for key in out.keys() & parameters:
+        out[key] = _clip(parameters[key], out[key], report, f"{where} > {key}")
+    if DURATION in keys and DURATION not in out:
         report.change(where, f"takes {DURATION} 30 here")
         out[DURATION] = [30]
-    report.keep("interventions")
+    report.kept["interventions"] += 1
     return out or None
 
 
-def _clip(parameter: Parameter, allowed: Any, report: Report, where: str) -> Any:
+def _clip(parameter: Parameter, allowed: Interval | list[Any], report: Report, where: str) -> Any:
     """Return the values that a parameter can have here, of a list or an interval."""
-    values, (low, high) = validate(_Limit, {"values": allowed}, where).values, parameter.range
-    listed = values.ends if isinstance(values, Interval) else values
-    inside = [value for value in listed if not isinstance(value, (int, float)) or low <= value <= high]
-    if low == high or len(inside) == len(listed):
+    low, high = parameter.range
+    if isinstance(allowed, Interval):
+        inside: Any = Interval(low=max(low, allowed.low), high=min(high, allowed.high))
+    else:
+        inside = [value for value in allowed if not isinstance(value, (int, float)) or low <= value <= high]
+    if low == high or inside == allowed:
         return allowed
     report.lose(where, f"only {low:g} to {high:g} exist here")
-    return str((max(low, values.low), min(high, values.high))) if isinstance(values, Interval) else inside
+    return inside

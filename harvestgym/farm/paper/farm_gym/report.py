@@ -5,6 +5,12 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from pathlib import Path
+from typing import Any, TypeVar
+
+from harvestgym.core.config import validate
+from harvestgym.farm.paper.farm_gym.file_models import Part
+
+PartT = TypeVar("PartT", bound=Part)
 
 
 class NotConverted(UserWarning):
@@ -17,17 +23,14 @@ class Report:
     Attributes:
         kept: the number of entries that mean the same here, by what they are.
         changed: entries written in another way here, as `path: change`.
-        lost: entries without a counterpart, as `path: reason`.
+        lost: entries without a counterpart, as `path: reason`; those below a lost entry are not listed.
     """
 
     def __init__(self) -> None:
         self.kept: Counter[str] = Counter()
         self.changed: list[str] = []
         self.lost: list[str] = []
-
-    def keep(self, what: str, number: int = 1) -> None:
-        """Count entries that mean the same here."""
-        self.kept[what] += number
+        self._lost_paths: list[str] = []
 
     def change(self, path: str, change: str) -> None:
         """Note an entry that is written in another way here."""
@@ -35,8 +38,22 @@ class Report:
 
     def lose(self, path: str, reason: str = "has no counterpart here") -> None:
         """Note an entry without a counterpart, once."""
-        if (loss := f"{path}: {reason}") not in self.lost:
-            self.lost.append(loss)
+        if not any(f"{path} > ".startswith(f"{above} > ") for above in self._lost_paths):
+            self._lost_paths.append(path)
+            self.lost.append(f"{path}: {reason}")
+
+    def read(self, part: type[PartT], data: Any, path: str) -> PartT:
+        """Validate a part of a file, and note the entries that it does not name."""
+        made = validate(part, data, path)
+        self._lose_unnamed(made, path)
+        return made
+
+    def _lose_unnamed(self, part: Part, path: str) -> None:
+        for key in part.model_extra or ():
+            self.lose(f"{path} > {key}")
+        for name, below in part:
+            if isinstance(below, Part):
+                self._lose_unnamed(below, f"{path} > {name}")
 
     def warn(self, folder: Path) -> None:
         """Warn of each loss."""

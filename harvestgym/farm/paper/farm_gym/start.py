@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from typing import Any
 
-from harvestgym.core.errors import ConfigError, check_name
+from harvestgym.core.errors import ConfigError
 from harvestgym.farm.engine.name_table import walk_tree
 from harvestgym.farm.engine.variables import Variable
-from harvestgym.farm.paper.conditions import SEVERAL, SIGN_TEXTS, ConditionReader
-from harvestgym.farm.paper.farm_gym.names import DAY, FarmNames, read_mapping, read_terms, require
+from harvestgym.farm.paper.conditions import SEVERAL, SIGN_TEXTS, read_conditions
+from harvestgym.farm.paper.farm_gym.file_models import EndCondition, StartFile
+from harvestgym.farm.paper.farm_gym.names import DAY, FarmNames, read_terms
 from harvestgym.farm.paper.farm_gym.report import Report
 from harvestgym.farm.paper.files import read_init
 
 _LONGEST = 365
 """Days of an episode: every stop on a day of the year is reached within them."""
 
-_OPERATORS = (*SIGN_TEXTS, "ni", "not ni")
-_FUNCTIONS = ("value", "sum", "mean")
-_CONDITION = ("state_variable", "function", "operator", "ref_value")
 TRUE_THERE = "cannot be computed; Farm-Gym counts it as true"
 
 
@@ -32,31 +29,32 @@ def write_missing_start(names: FarmNames) -> dict[str, Any]:
     return {"Initial": initial, "Terminal": missing["Terminal"]}
 
 
-def convert_start(data: Mapping[str, Any], names: FarmNames, report: Report, where: str) -> dict[str, Any]:
+def convert_start(data: Any, names: FarmNames, report: Report, where: str) -> dict[str, Any]:
     """Return the rules' initial values, stopping conditions and horizon."""
-    require(data, ("Initial", "Terminal"), where)
-    stops = list(_read_stops(data["Terminal"], names, report, f"{where} > Terminal"))
-    if not any(_ends_for_sure(stop) for stop in stops):
+    file, stops = report.read(StartFile, data, where), []
+    for i, group in enumerate(file.terminal):
+        path = f"{where} > Terminal > {i}"
+        texts = [text for j, event in enumerate(group) if (text := _read_stop(event, names, report, f"{path} > {j}"))]
+        stops += [" and ".join(texts)] * bool(texts)
+        if not group:
+            report.lose(path, TRUE_THERE)
+    if not any(f".{DAY} >" in stop and " and " not in stop for stop in stops):
         report.lose(f"{where} > Terminal", f"a game without end is truncated after {_LONGEST} days here")
-    init = _read_values(data["Initial"], names, report, f"{where} > Initial")
+    init = _read_values(file.initial, names, report, f"{where} > Initial")
     return {"init": init, "terminal_conditions": stops, "horizon#day": _LONGEST}
-
-
-def _ends_for_sure(stop: str) -> bool:
-    return f".{DAY} >" in stop and " and " not in stop
 
 
 def _read_values(tree: Any, names: FarmNames, report: Report, where: str) -> dict[str, Any]:
     out: dict[str, Any] = {}
     for field, entity, key, value in walk_tree(read_init(tree, where)):
-        at, key = names.table.entity(field, entity, where), str(key)
+        at = names.table.entity(field, entity, where)
         path, found = f"{where} > {field} > {entity} > {key}", names.find(at, key)
         if value is None or (not found and value == 0) or (found and not any(v.is_initial for v in found)):
             report.change(path, "is left out, as it changes nothing")
         elif not found:
             report.lose(path)
         else:
-            report.keep("initial values")
+            report.kept["initial values"] += 1
             value = _convert(found[0], value, path)
             each = {"each": value} if isinstance(value, list) and found[0].per_plot else value
             out.setdefault(at[0], {}).setdefault(at[1], {})[names.rename(at, key)] = each
@@ -78,48 +76,24 @@ def _convert(variable: Variable, value: Any, where: str) -> Any:
     return value
 
 
-def _read_stops(groups: Any, names: FarmNames, report: Report, where: str) -> Iterator[str]:
-    for i, group in enumerate(_read_list(groups, where)):
-        path = f"{where} > {i}"
-        events = enumerate(_read_list(group, path))
-        texts = [text for j, event in events if (text := _read_stop(event, names, report, f"{path} > {j}"))]
-        if texts:
-            yield " and ".join(texts)
-        elif not group:
-            report.lose(path, TRUE_THERE)
-
-
-def _read_list(given: Any, where: str) -> list[Any]:
-    if not isinstance(given, list):
-        raise ConfigError(f"{where}: expected a list, got {given!r}")
-    return given
-
-
-def _read_stop(event: Any, names: FarmNames, report: Report, where: str) -> str:
+def _read_stop(event: EndCondition, names: FarmNames, report: Report, where: str) -> str:
     """Return a condition as text; nothing if Farm-Gym cannot compute it."""
-    event = read_mapping(event, where)
-    require(event, _CONDITION, where)
-    path = event["state_variable"]
-    if not isinstance(path, list) or len(path) != 4:
-        raise ConfigError(f"{where} > state_variable: expected [field, entity, variable, path], got {path!r}")
-    function, sign, value = event["function"], event["operator"], event["ref_value"]
-    check_name("function", function, _FUNCTIONS, f"{where} > function")
-    check_name("operator", sign, _OPERATORS, f"{where} > operator")
-    field, entity, key = map(str, path[:3])
-    found = names.find((field, entity), key) if names.has(field, entity) else []
-    if len(found) != 1 or sign not in SIGN_TEXTS or not _is_computable(found[0], function, sign):
+    *at, key, _ = event.state_variable
+    entity, sign = (at[0], at[1]), event.operator
+    found = names.find(entity, key)
+    if len(found) != 1 or sign not in SIGN_TEXTS or not _is_computable(found[0], event.function, sign):
         report.lose(where, TRUE_THERE)
         return ""
     variable = found[0]
-    value = _convert(variable, value, f"{where} > ref_value")
+    value = _convert(variable, event.ref_value, f"{where} > ref_value")
     listed = value if isinstance(value, list) else [value]
     if variable.meta.labels and not all(each in variable.meta.labels for each in listed):
         report.lose(where, f"{value!r} is none of the labels here: {', '.join(variable.meta.labels)}")
         return ""
-    report.keep("stopping conditions")
-    how = "sum" if key in read_terms()["whole"] else function
-    observed = (field, entity, names.rename((field, entity), key), [])
-    return ConditionReader().read([[(observed, how, sign, value)]], where)[0]
+    report.kept["stopping conditions"] += 1
+    how = "sum" if key in read_terms()["whole"] else event.function
+    observed = (*entity, names.rename(entity, key), [])
+    return read_conditions([[(observed, how, sign, value)]], where)[0][0]
 
 
 def _is_computable(variable: Variable, function: str, sign: str) -> bool:

@@ -14,7 +14,7 @@ import harvestgym
 from harvestgym.core.errors import ConfigError
 from harvestgym.farm import Farm, NotConverted
 from harvestgym.farm.paper.farm_gym.folder import find_farm_file, read_any_farm, read_farm_gym
-from harvestgym.farm.schema import Interval
+from harvestgym.farm.written_values import Interval
 from tests.farm.paper.farm_gym.folders import ACTIONS, FARM, INIT, SCORE, SIDE_FILES, write_folder
 
 FREE = "plain_actions.yaml > observations > Free > Field-0"
@@ -28,7 +28,7 @@ plain_init.yaml > Terminal > 2 > 0: cannot be computed; Farm-Gym counts it as tr
 plain_init.yaml > Terminal > 3 > 0: cannot be computed; Farm-Gym counts it as true
 plain_init.yaml > Initial > Field-0 > Soil-0 > depth#m: has no counterpart here
 {FREE} > Weather-0 > clouds#%: is sun_exposure#int5 here
-{FREE} > Weather-0 > forecast > humidity#%: has no counterpart here for [0, 1]
+{FREE} > Weather-0 > forecast > humidity#%: has no counterpart here for single days
 {FREE} > Weather-0 > forecast > clouds#%: has no counterpart here
 {MINE} > Bees-0: no such entity is on the farm
 {MINE} > Soil-0 > amount_cide#g > pests: has no counterpart here
@@ -128,25 +128,25 @@ def test_a_weather_table_next_to_the_farm_is_its_weather(tmp_path: Path) -> None
 
 
 MISTAKES: list[tuple[dict[str, Any], str]] = [
-    ({"farm": FARM.replace("POMDP", "FOMDP")}, "plain.yaml > interaction_mode: expected a known mode, got 'FOMDP'"),
-    ({"farm": FARM.replace("score: score.yaml\n", "")}, "plain.yaml: expected score, got none"),
-    ({"farm": FARM.replace("actions.yaml", "../actions.yaml")}, "plain.yaml > actions: expected the ending of a file"),
+    ({"farm": FARM.replace("POMDP", "FOMDP")}, "interaction_mode: expected 'POMDP' or 'AOMDP', got 'FOMDP'"),
+    ({"farm": FARM.replace("score: score.yaml\n", "")}, "plain.yaml: 1 mistake\n  score: expected a value"),
+    ({"farm": FARM.replace("actions.yaml", "../actions.yaml")}, "actions: expected to match pattern"),
     ({"farm": FARM.replace("Soil: clay", "Soil: caly")}, "expected a known name, got 'caly'; try 'clay'"),
-    ({"farm": FARM.replace("Plant: bean", "Plants: bean")}, "expected a known kind of entity, got 'Plants'"),
+    ({"farm": FARM.replace("Plant: bean", "Plants: bean")}, "Farm: entities: expected a known entity, got 'Plants'"),
     ({"farm": FARM.replace("length#nb: 2", "length#nb: two")}, "shape > length#nb: expected a number, without quotes"),
-    ({"farm": FARM.replace("max_daily_observations: 3", "x: 3")}, "expected max_daily_observations, got none"),
-    ({"farm": FARM.replace("type: basic", "type: robot")}, "farmers: "),
-    ({"init": INIT.replace("Initial:", "Start:")}, "plain_init.yaml: expected Initial, got none"),
+    ({"farm": FARM.replace("max_daily_observations: 3", "x: 3")}, "max_daily_observations: expected a value"),
+    ({"farm": FARM.replace("type: basic", "type: robot")}, "type: expected 'basic', got 'robot'"),
+    ({"init": INIT.replace("Initial:", "Start:")}, "plain_init.yaml: 1 mistake\n  Initial: expected a value"),
     ({"init": INIT.replace("Plant-0:", "Plant-1:")}, "Initial > Field-0: expected a known entity, got 'Plant-1'"),
     ({"init": INIT.replace("day#int365: 99", "day#int365: '(3, 9)'")}, "day#int365: expected a day from 0 to 364"),
-    ({"init": INIT.replace('"mean"', '"max"')}, "Terminal > 4 > 0 > function: expected a known function, got 'max'"),
-    ({"init": INIT.replace('">", ref_value: 1', '"=>", ref_value: 1')}, "1 > 1 > operator: expected a known"),
-    ({"init": INIT.replace(", ref_value: 40", "")}, "Terminal > 4 > 0: expected ref_value, got none"),
-    ({"actions": ACTIONS.replace("  max_action_schedule_size: 2\n", "")}, "params: expected max_action_schedule_size"),
-    ({"actions": ACTIONS.replace("interventions:", "orders:")}, "plain_actions.yaml: expected interventions, got none"),
-    ({"actions": ACTIONS.replace("amount#kg: (0, 10)", "amount#kg: (0)")}, "amount#kg: 1 mistake"),
-    ({"score": SCORE.replace("harvest: 1, ", "harvest: much, ")}, "Plant-0 > harvest: expected a number, got 'much'"),
-    ({"score": SCORE.replace("harvest: 1.", "harvest: yes")}, "weight_harvest: expected a number, got True"),
+    ({"init": INIT.replace('"mean"', '"max"')}, "Terminal > 4 > 0 > function: expected 'value', 'sum' or"),
+    ({"init": INIT.replace('">", ref_value: 1', '"=>", ref_value: 1')}, "Terminal > 1 > 1 > operator: expected '=='"),
+    ({"init": INIT.replace(", ref_value: 40", "")}, "Terminal > 4 > 0 > ref_value: expected a value"),
+    ({"actions": ACTIONS.replace("  max_action_schedule_size: 2\n", "")}, "max_action_schedule_size: expected a value"),
+    ({"actions": ACTIONS.replace("interventions:", "orders:")}, "interventions: expected a value, got nothing"),
+    ({"actions": ACTIONS.replace("amount#kg: (0, 10)", "amount#kg: (0)")}, "scatter > amount#kg: expected an interval"),
+    ({"score": SCORE.replace("harvest: 1, ", "harvest: much, ")}, "Plant-0 > harvest: expected a number, without"),
+    ({"score": SCORE.replace("harvest: 1.", "harvest: yes")}, "weight_harvest: expected a number, not yes/no"),
 ]  # fmt: skip
 
 

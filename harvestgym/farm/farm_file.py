@@ -1,0 +1,60 @@
+"""Reading of farm files: the file that another one extends, the files that it names, and its presets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from harvestgym.core.config import read_extended
+from harvestgym.core.errors import check_keywords, check_name
+
+from .schema import FarmSpec, RulesSpec, ScoreSpec, farm_spec
+from .spelling import merge_farms
+
+
+def read_farm(path: Path) -> FarmSpec:
+    """Read a farm file, merged into the file or the id that it `extends:`."""
+    return farm_spec(read_farm_data(path), path.name)
+
+
+def read_farm_data(path: Path) -> dict[str, Any]:
+    """Read the entries of a farm file, merged into those of the file or the id that it `extends:`."""
+    data = read_extended(path, "farm", merge_farms)
+    anchor(data, path.resolve().parent)
+    return data
+
+
+def expand_presets(presets: Mapping[str, Any], given: Mapping[str, Any], valid: Iterable[str]) -> dict[str, Any]:
+    """Return arguments for `make`, with each preset keyword replaced by the arguments that it stands for.
+
+    For example, a farm may define `soil="sand"` as `entities={"Soil-0": "sand"}`. Explicit arguments take precedence.
+
+    Args:
+        presets: the presets of the farm file.
+        given: the arguments of `make`, by keyword.
+        valid: the keywords that every farm accepts.
+    """
+    nested = {name: where for name, where in nested_keys().items() if name not in presets}
+    check_keywords("make", given, (*valid, *presets), nested)
+    meant: dict[str, Any] = {}
+    for keyword in [name for name in presets if name in given]:
+        check_name(keyword, given[keyword], presets[keyword])
+        meant = merge_farms(meant, presets[keyword][given[keyword]])
+    return merge_farms(meant, {name: value for name, value in given.items() if name not in presets})
+
+
+def nested_keys() -> dict[str, tuple[str, str]]:
+    """Return, for each key of the rules and the score, its section of the farm file and the key with its unit."""
+    parts = (("rules", RulesSpec), ("scoring", ScoreSpec))
+    found = [(part, n, f.alias or n) for part, spec in parts for n, f in spec.model_fields.items()]
+    return {spelling: (part, key) for part, name, key in found for spelling in (name, key)}
+
+
+def anchor(data: Any, folder: Path) -> None:
+    """Resolve every file path in the parameter sets of `data` relative to `folder`: a table, or a site's file."""
+    for key, value in data.items() if isinstance(data, dict) else enumerate(data):
+        if isinstance(value, (dict, list)):
+            anchor(value, folder)
+        elif isinstance(value, str) and (key == "table" or (key == "site" and value.endswith(".yaml"))):
+            data[key] = str(folder / value)
