@@ -3,8 +3,8 @@
     harvestgym record fishing/logistic-v0 --policy random --episodes 100 --out random.parquet
     python examples/croissant.py random.parquet
 
-Writes `random.croissant.json`: Croissant 1.0 with the RAI extension (MLCommons), as JSON-LD, derived from the file and
-the id's metadata. `mlcroissant validate --jsonld random.croissant.json` checks it.
+It writes `random.croissant.json`: Croissant 1.0 with the RAI extension (MLCommons), as JSON-LD, derived from the file
+and the id's metadata. `mlcroissant validate --jsonld random.croissant.json` checks it.
 """
 
 from __future__ import annotations
@@ -102,12 +102,12 @@ def describe_responsibly(about: dict[str, Any]) -> dict[str, Any]:
     """Return the fields of the RAI extension: collection, limits, biases and uses."""
     return {
         "rai:dataCollection": f"Simulated by harvestgym {harvestgym.__version__}; the policy was {about['by']}. "
-        "Episode i is that of reset(seed=s) with the i-th of the seeds "
+        "Episode i starts with reset(seed=s), with the i-th of the seeds "
         f"{', '.join(str(seed) for seed in about['seeds'][:5])}{' ...' * (len(about['seeds']) > 5)}."
         f"{_describe_recipe(about)}",
         "rai:dataCollectionType": ["Simulations"],
         "rai:dataBiases": ["States that the policy does not visit are missing.",
-                           "Weather is that of the sites and years of the id."],
+                           "The weather comes from the sites and years of the id."],
         "rai:dataLimitations": "Crops, stocks and foragers are simplified models; their validation is documented "
         "with the package. Nothing here is a measurement of a field or a fishery.",
         "rai:dataUseCases": ["Offline reinforcement learning", "Imitation learning"],

@@ -2,7 +2,7 @@
 
     python examples/custom_score.py
 
-Prints the return of the expert, its entropic risk, and the bonus for early beans.
+It prints the return of the expert, its entropic risk, and the bonus for early beans.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
     python examples/dataframe_weather.py
 
-Needs pandas (`pip install '.[data]'`). Prints the expert's yield and water use in both.
+It needs pandas (`pip install '.[data]'`). It prints the expert's yield and water use in both.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@
     python examples/dqn.py --ids farm/full-1x1-v1 --seeds 5 --out results.json
     python examples/dqn.py --updates 4 --num-envs 16 --seasons 50  # a quick test
 
-For farms with one order per day. Hundreds of parallel farms replace a replay buffer, and multi-day returns with
+It is for farms with one order per day. Hundreds of parallel farms replace a replay buffer, and multi-day returns with
 normalised layers replace a target network (parallelised Q-learning: Gallici et al. 2024,
 https://arxiv.org/abs/2407.04811). Orders that the mask excludes are never chosen and never count as the best.
 """

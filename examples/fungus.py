@@ -2,8 +2,8 @@
 
     python examples/fungus.py
 
-Its parameters are in fungus.yaml. Prints the largest fraction of infected leaves during a summer in Lille and the pods
-at its end, for healthy, infected and treated plants.
+Its parameters are in fungus.yaml. It prints the largest fraction of infected leaves during a summer in Lille and the
+pods at its end, for healthy, infected and treated plants.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@
 
 The trunk is a small convolution over the plots with a pooled summary. Order and place come from one softmax, and the
 amount from a second one, each with its mask. Weights do not depend on the plot, so agents can run on larger farms.
-Trains on the training split of the held-out protocol, and prints mean returns over seasons of the test split.
+It trains on the training split of the held-out protocol, and prints mean returns over seasons of the test split.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
     python examples/mulch.py
 
-The soil needs no changes, because it sums the `Tilth` messages from all kinds. Prints the water in a square metre of
+The soil needs no changes, because it sums the `Tilth` messages from all kinds. It prints the water in a square metre of
 bare clay after a dry month, and the nitrogen that a month of heavy watering washes out.
 """
 
@@ -34,7 +34,9 @@ class Mulch(Entity):
     State: ClassVar[type] = MulchState
     rot: jax.Array = par("rot#day-1", "share that rots in a day", low=0, high=1)
     thickness: jax.Array = par("thickness#kg.m-2", "straw that covers two thirds of the surface", low=0.01)
-    height: jax.Array = par("height#cm", "plants below this height are not mulched, as they would be buried", low=0)
+    height: jax.Array = par(
+        "height#cm", "plants below this height are not mulched, because they would be buried", low=0
+    )
 
     @publishes(Tilth)
     def shield(self, state: MulchState, place: Place, board: Board, draws: Draws) -> Tilth:

@@ -6,8 +6,8 @@ yield, soil index). The rewards of a season can then be computed for any weights
 
     python examples/objectives.py
 
-The ids of HarvestGym pay numbers, also through `mo_gymnasium.make`, which passes on what `gymnasium.make` returns.
-Importing this module registers an id with vectors for each farm, `objectives/NAME`:
+The ids of HarvestGym return scalar rewards, also with `mo_gymnasium.make`, which calls `gymnasium.make`. Importing this
+module registers an id with vector rewards for each farm, `objectives/NAME`:
 
     mo_gymnasium.make("objectives:objectives/bean-1x1-v1")
 """
@@ -61,7 +61,7 @@ class RewardVector(gymnasium.Wrapper):
 
 
 def make(id: str, **overrides: Any) -> RewardVector:
-    """Make a farm with vectors as rewards."""
+    """Make a farm with vector rewards."""
     return RewardVector(gymnasium.make(id, scoring=UNWEIGHTED, **overrides))
 
 

@@ -8,7 +8,7 @@
 
 The seasons come from the expert, a random policy, or the expert with random actions ("mixed"). Cloning imitates all
 recorded actions. Implicit Q-learning (Kostrikov et al. 2021, https://arxiv.org/abs/2110.06169) learns the values of the
-recorded actions, and prefers the better ones. For ids with integer actions.
+recorded actions, and prefers the better ones. Both require ids with integer actions.
 """
 
 from __future__ import annotations

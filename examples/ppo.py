@@ -5,8 +5,8 @@
     python examples/ppo.py --id farm/paid-looks-1x1-v1                # a farm with paid observations
     python examples/ppo.py --updates 4 --num-envs 64 --seasons 50     # a quick test
 
-Trains on the training split of the held-out protocol, data-parallel over all devices. Prints the mean returns of the
-expert, of the random policy, of doing nothing and of each agent over seasons of the test split.
+It trains on the training split of the held-out protocol, data-parallel over all devices. It prints the mean returns of
+the expert, of the random policy, of doing nothing and of each agent over seasons of the test split.
 """
 
 from __future__ import annotations
@@ -360,22 +360,24 @@ def text(report: dict[str, Any]) -> str:
     lines = [f"{report['id']}: {days} days of training; mean return (95 % interval) over {report['seasons']} seasons"]
     lines += [f"  {n}: {v['mean']:.3f} ({v['low']:.3f} to {v['high']:.3f})" for n, v in report["scores"].items()]
     clocks = [f"{run['wall']:.0f} s, {run['cpu']:.0f} s CPU" for n, run in report.items() if n[:4] == "seed"]
-    return "\n".join([*lines, f"  each training, the first with compiling: {'; '.join(clocks)}"])
+    return "\n".join([*lines, f"  each training run, the first with compiling: {'; '.join(clocks)}"])
 
 
 def main() -> None:
     """Train, then compare."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--id", nargs="+", default=["farm/bean-1x1-v1"], help="games of one shape compile once")
-    parser.add_argument("--seeds", type=int, default=1, help="how often to train")
-    parser.add_argument("--seasons", type=int, default=1000, help="how many to report on")
+    parser.add_argument(
+        "--id", nargs="+", default=["farm/bean-1x1-v1"], help="ids; farms of the same shape share one compiled program"
+    )
+    parser.add_argument("--seeds", type=int, default=1, help="number of training runs")
+    parser.add_argument("--seasons", type=int, default=1000, help="number of reported seasons")
     parser.add_argument("--split", default="test", help="the split of the protocol to report on")
     parser.add_argument("--out", type=Path, help="a folder for settings, learning curves and scores as JSON")
     for name, default in asdict(Settings()).items():
         parser.add_argument(f"--{name.replace('_', '-')}", type=type(default), default=default)
     args = parser.parse_args()
     if args.seeds < 1:
-        parser.error(f"--seeds: wanted 1 or more, found {args.seeds}")
+        parser.error(f"--seeds: expected 1 or more, got {args.seeds}")
     settings = Settings(**{name: getattr(args, name) for name in asdict(Settings())})
     for id in args.id:
         for report in compare(id, settings, args.seeds, args.seasons, args.split):

@@ -2,7 +2,7 @@
 
     python examples/risk_averse.py
 
-Prints the best constant escapement for the mean return and for a risk-averse fleet.
+It prints the best constant escapement for the mean return and for a risk-averse fleet.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@
     python examples/sb3_dqn.py                   # a minute or two on two cores
     python examples/sb3_dqn.py --steps 20000     # a quick test
 
-Trains on the training split of the held-out protocol, and prints the mean returns of the expert, the random policy and
-the trained agent over seasons of the test split.
+It trains on the training split of the held-out protocol, and prints the mean returns of the expert, the random policy
+and the trained agent over seasons of the test split.
 """
 
 from __future__ import annotations

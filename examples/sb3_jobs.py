@@ -6,8 +6,8 @@
     python examples/sb3_jobs.py --ids farm/pollination-3x4-v1 --seeds 3 --out results.json
     python examples/sb3_jobs.py --steps 20000 --seasons 4    # a quick test
 
-Trains on the training split of the held-out protocol, and prints the mean returns of the expert, doing nothing and the
-trained agent over seasons of the test split.
+It trains on the training split of the held-out protocol, and prints the mean returns of the expert, doing nothing and
+the trained agent over seasons of the test split.
 """
 
 from __future__ import annotations

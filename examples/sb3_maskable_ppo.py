@@ -1,11 +1,11 @@
-"""Train sb3-contrib's maskable PPO on a farm whose action mask has another rule: harvest only if there is fruit.
+"""Train sb3-contrib's maskable PPO on a farm whose action mask has one more rule: harvest only if there is fruit.
 
     pip install '.[sb3]' sb3-contrib
     python examples/sb3_maskable_ppo.py                  # a minute or two on two cores
     python examples/sb3_maskable_ppo.py --steps 4096     # a quick test
 
-Trains on the training split of the held-out protocol, and prints the mean returns of the expert, the random policy and
-the trained agent over seasons of the test split.
+It trains on the training split of the held-out protocol, and prints the mean returns of the expert, the random policy
+and the trained agent over seasons of the test split.
 """
 
 from __future__ import annotations

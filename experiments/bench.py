@@ -23,7 +23,8 @@ app = typer.Typer(cls=CommandGroup, add_completion=False, subcommand_metavar="",
 def measure_ids(
     ids: Annotated[list[str], typer.Argument(help="ids of `harvestgym list`")] = DEFAULT,
     batches: Annotated[
-        list[int] | None, typer.Option(min=1, help="also a vector and a rollout of so many environments; repeatable")
+        list[int] | None,
+        typer.Option(min=1, help="also a vector environment and a rollout with so many environments; repeatable"),
     ] = None,
     out: Annotated[Path | None, typer.Option(help="file for the figures as JSON")] = None,
 ) -> None:

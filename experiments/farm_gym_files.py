@@ -5,8 +5,8 @@ python experiments/farm_gym_files.py FOLDER... --out experiments/results/farm-gy
 Each FOLDER is a checkout or a bare clone of github.com/farm-gym/farm-gym or github.com/farm-gym/farm-gym-games. Each
 farm is read as published and, with `--reference PYTHON`, once more with the side files that Farm-Gym generates; PYTHON
 is an interpreter with Farm-Gym's dependencies (numpy below 2), and one of the folders must contain Farm-Gym itself.
-Both implementations play seasons of random actions. Their crops differ, so that only the first days and the kind of end
-can be compared.
+Both implementations play seasons of random actions. Their crops differ, so only the first days and the kind of end can
+be compared.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from harvestgym.farm.paper.farm_gym.folder import is_farm_gym, read_farm_gym
 DAYS = 30
 EPISODES = 4
 MOST_STEPS = 800
-"""More than a season has in any mode."""
+"""More steps than a season has in any mode."""
 
 PLAY = """
 import contextlib, io, json, sys, types, warnings

@@ -3,7 +3,7 @@
 python -m experiments.make_studies                       # all of them
 python -m experiments.make_studies watering calibration  # only these
 
-Needs the extras plot, data and train, and sb3 for the long form of `fishing`.
+It needs the extras plot, data and train, and sb3 for the long form of `fishing`.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@
 
 The farm draws the weather of each day at `rainfed.RAINFED_SITES`. WOFOST 7.2, as implemented in pcse, grows maize with
 the same weather and soil and with the unchanged parameters of the European monitoring service, which pcse includes.
-Writes `wofost_maize.csv`.
+It writes `wofost_maize.csv`.
 """
 
 from __future__ import annotations

@@ -140,7 +140,7 @@ def test_no_seed_trains_nobody(
     monkeypatch.setattr(sys, "argv", ["ppo.py", "--seeds", "0"])
     with pytest.raises(SystemExit):
         ppo.main()
-    assert "--seeds: wanted 1 or more, found 0" in capsys.readouterr().err
+    assert "--seeds: expected 1 or more, got 0" in capsys.readouterr().err
 
 
 @long

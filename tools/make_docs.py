@@ -3,7 +3,7 @@
 python tools/make_docs.py                   # everything; takes hours on two cores, mostly for agents and leaderboard
 python tools/make_docs.py studies training  # some parts: a key of `PARTS`, agents or screens
 
-Needs all extras and the additional packages that .ci/run installs; `screens` also needs Chromium.
+It needs all extras and the additional packages that .ci/run installs; `screens` also needs Chromium.
 """
 
 from __future__ import annotations

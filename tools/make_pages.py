@@ -55,7 +55,7 @@ TWINS = (
 SEVERAL = (
     "These ids are PettingZoo parallel environments (`pip install '.[multi]'`). `harvestgym.make_parallel(id)` makes "
     "them; `gymnasium.make` does not. `harvestgym list --multi-agent` prints them. "
-    "[More](map.md#several-agents-and-one-quota-of-water)."
+    "[More](map.md#several-agents-with-one-water-quota)."
 )
 
 TITLES = {"farm": "Farm environments", "fishing": "Fishery environments", "forager": "Foraging environments"}

@@ -5,10 +5,10 @@
 The mutants are a seeded sample from the entities, the scoring and the growth laws. For each, the test files of its
 module run in a copy of the clone, the quickest first, until one fails. A worker is one process that imports
 the changed package again for each mutant and does not fork: starting Python and JAX takes longer than most of these
-tests. Prints each mutant and whether a test noticed it.
+tests. It prints each mutant and whether a test noticed it.
 
-Not among the mutants is what no test can notice: what draws or describes, numbers that are the same in float32, and
-the number in the inner of two `jnp.where` of one condition, which replaces a value that the outer one does not use.
+Changes that no test can notice are left out: code that draws or describes, numbers that are equal in float32, and the
+number in the inner of two `jnp.where` with the same condition, which replaces a value that the outer one does not use.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ NOT_MODELS = ("drawing.py", "__init__.py")
 OURS = ("harvestgym", "tests", "examples")
 """Packages that a worker imports again for each mutant."""
 LIFETIME = 40
-"""Mutants that a worker tests before a new one takes its place: what JAX keeps of former classes fills the memory."""
+"""Number of mutants after which a worker is replaced, because JAX keeps former classes in memory."""
 
 
 class Mutant(NamedTuple):
@@ -115,7 +115,7 @@ def _changes(node: ast.AST) -> Iterator[tuple]:
 
 
 def find_tests(path: str) -> list[str]:
-    """Return the test files that mirror a module, of its kind of entity or its name."""
+    """Return the test files of a module's kind of entity or, for other modules, the test files with its name."""
     mirrored = Path("tests", *Path(path).parts[1:])
     kind = mirrored.parent
     if path.endswith("scoring.py"):
@@ -207,7 +207,7 @@ def sample_mutants(number: int, seed: int) -> tuple[list[Mutant], int]:
 def test_mutants(
     chosen: list[Mutant], workers: list[Worker], costs: dict[str, float], minutes: float, seconds: float
 ) -> list[bool | None]:
-    """Return which mutants survive, None for those that the time did not suffice for; print each."""
+    """Return whether each mutant survives, None if the time ran out; print each."""
     free: Queue[Worker] = Queue()
     for worker in workers:
         free.put(worker)

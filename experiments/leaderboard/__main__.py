@@ -32,11 +32,15 @@ app = typer.Typer(cls=CommandGroup, add_completion=False, subcommand_metavar="")
 @app.callback(invoke_without_command=True)
 def board(
     ids: Annotated[list[str] | None, typer.Option(help="ids, or farm, fishing, forager; default: all")] = None,
-    seasons: Annotated[int | None, typer.Option(min=2, help="default: 1000, or 100 where they are long")] = None,
+    seasons: Annotated[
+        int | None, typer.Option(min=2, help="number of seasons; default: 1000, or 100 if they are long")
+    ] = None,
     policy: Annotated[list[str] | None, typer.Option(help="NAME=file.py:function of id and environment")] = None,
-    planned: Annotated[int, typer.Option(min=0, help="seasons of blind and foresight rows; 0: none")] = 16,
+    planned: Annotated[
+        int, typer.Option(min=0, help="number of seasons for the blind and foresight rows; 0 for none")
+    ] = 16,
     out: Annotated[Path | None, typer.Option(help="folder for leaderboard.md, .json and .parquet, or docs")] = None,
-    work: Annotated[Path | None, typer.Option(help="folder from which an interrupted run goes on")] = None,
+    work: Annotated[Path | None, typer.Option(help="folder from which an interrupted run continues")] = None,
     engine: Engine = "local",
     address: Address = None,
     num_cpus: NumCpus = 1,

@@ -2,8 +2,8 @@
 
     python -m experiments.speed.sweep > sweep.json
 
-Overhead is the CPU time beyond that of the same compiled calls alone. Ray is left out if it is not installed. The load
-of the machine is printed with the figures, since a busy machine is slower.
+Overhead is the CPU time of a sweep minus the CPU time of its compiled calls. Ray is left out if it is not installed.
+The load of the machine is printed with the figures, since a busy machine is slower.
 """
 
 from __future__ import annotations

@@ -35,9 +35,11 @@ def study(
     replicates: Annotated[int | None, typer.Option(min=1, help="number of episodes; default: the study's own")] = None,
     out: Annotated[Path | None, typer.Option(help="folder for the table (Parquet) and a picture")] = None,
     jobs: Annotated[int | None, typer.Option(min=1, help="CPU threads; default: one per core")] = None,
-    seed: Annotated[int | None, typer.Option(**SEED_LIMITS, help="of the episodes; default: the study's own")] = None,
+    seed: Annotated[
+        int | None, typer.Option(**SEED_LIMITS, help="seed of the episodes; default: the study's own")
+    ] = None,
     more: Annotated[list[str] | None, typer.Option("--set", help="a further argument, NAME=VALUE: side=1000")] = None,
-    work: Annotated[Path | None, typer.Option(help="folder from which an interrupted study goes on")] = None,
+    work: Annotated[Path | None, typer.Option(help="folder from which an interrupted study continues")] = None,
     engine: Engine = "local",
     address: Address = None,
     num_gpus: NumGpus = 0,
@@ -66,7 +68,7 @@ def _place_cases(name: str, run_study: Callable[..., Any], work: Path | None, op
     if work is None and options == LOCAL:
         return {}
     if "options" not in inspect.signature(run_study).parameters:
-        raise ConfigError(f"{name}: expected no --work or --engine, as it runs in one batch, got one")
+        raise ConfigError(f"{name}: expected no --work or --engine, because it runs in one batch, got one")
     if work is not None:
         check_folder("--work", work)
     check_engine(options.engine, work is not None)

@@ -42,4 +42,4 @@ def variants_table(found: Sequence[tuple[str, Claim]]) -> Table:
     """Tabulate a claim for each variant."""
     rows = [(name, claim.text, str(claim.effect), claim.bound, "yes" if claim.holds else "no") for name, claim in found]
     columns = ("farm", "claim", "effect", "wanted", "holds")
-    return Table("built in and what follows: the claim on other farms", columns, rows)
+    return Table("assumed and predicted: the claim on other farms", columns, rows)
