@@ -159,12 +159,12 @@ class StandIn(FishingEnv):
 
         rows: list[Any] = []
         for rep in range(reps):
-            obs, done = self.reset()[0], False
-            while not done:
+            obs, ends = self.reset()[0], (False, False)
+            while True:
                 rows.append([self.years_passed, self.get_fish_population(obs), self.unscaled_action, self._reward, rep])
-                obs, _, terminated, truncated, _ = self.step(model.predict(obs)[0])
-                done = terminated or truncated
-            rows.append([self.years_passed, self.get_fish_population(obs), self.unscaled_action, self._reward, rep])
+                if any(ends):
+                    break
+                obs, _, *ends, _ = self.step(model.predict(obs)[0])
         return DataFrame(rows, columns=["time", "state", "action", "reward", "rep"])
 
     def policyfn(self, model: Any, reps: int = 1, n: int = 50) -> Any:
