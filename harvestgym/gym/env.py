@@ -24,6 +24,7 @@ from harvestgym.core.wrappers import find_layer
 from harvestgym.render import DEFAULT_WIDTH
 
 from .base import GymBase, Info, Options
+from .monitoring import Monitor
 
 
 class GymEnv(GymBase, gymnasium.Env[Any, Any]):
@@ -65,7 +66,7 @@ class GymEnv(GymBase, gymnasium.Env[Any, Any]):
         first = self._start(word, np.asarray(seed is not None), np.asarray(True), own)
         self._over = False
         self._log(None, first)
-        self._notify_reset()
+        self._notify(Monitor.begin)
         return self._write(first.obs), first.info
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, Info]:
@@ -77,7 +78,7 @@ class GymEnv(GymBase, gymnasium.Env[Any, Any]):
         shown = self._step(read)
         self._over = shown.terminated or shown.truncated
         self._log(read, shown)
-        self._notify_step()
+        self._notify(Monitor.step)
         return self._write(shown.obs), shown.reward, shown.terminated, shown.truncated, shown.info
 
     def _accept_run_state(self, run: RunState) -> None:
