@@ -56,6 +56,12 @@ class GymEnv(GymBase, gymnasium.Env[Any, Any]):
             steps_per_day = getattr(find_layer(self.core, "steps_per_day"), "steps_per_day", 1)
             spec.max_episode_steps = int(getattr(self.params, "horizon", 0)) * steps_per_day or None
 
+    @property
+    def reward_space(self) -> Any:
+        """AttributeError, because rewards are numbers; learners of MO-Gymnasium read the space of vectors here."""
+        expected = "an id whose rewards are vectors, such as objectives/bean-1x1-v1 of examples/objectives.py"
+        raise AttributeError(f"reward_space: expected {expected}, got {self!r}")
+
     def reset(self, *, seed: int | None = None, options: Options = None) -> tuple[Any, Info]:
         """Start an episode."""
         own = self._set_params(options, ("params",))
