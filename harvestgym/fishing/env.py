@@ -25,7 +25,7 @@ from .spec import GROWTH_LAWS, NO_NOISE, FishingSpec, StockStart, build_fishery
 
 OVERRIDABLE = ("initial", "transition", "observation", "reward", "terminal")
 
-ENTRIES = (
+SETTINGS = (
     "order", "scale", "control", "levels", "shows_year", "price", "cost", "discount", "correlation",
     "assessment_interval", "catch_constraint",
 )  # fmt: skip
@@ -108,11 +108,9 @@ class FishingEnv(FixedAttributes, Savable, gymnasium.Env[Any, Any]):
         render_mode: Literal["ansi", "rgb_array", "svg"] | None = None,
         **entries: Any,
     ) -> None:
-        check_keywords("FishingEnv", entries, (*inspect.signature(FishingEnv).parameters, *ENTRIES))
+        check_keywords("FishingEnv", entries, (*inspect.signature(FishingEnv).parameters, *SETTINGS))
         if law is not None and (r, K) != (0.3, 1.0):
-            raise ConfigError(
-                f"FishingEnv > law: expected no r and K besides, got r={r}, K={K}; try {type(law).__name__}(...)"
-            )
+            raise ConfigError(f"FishingEnv > law: expected no r and K, got r={r}, K={K}; try {type(law).__name__}(...)")
         if noise is not None and sigma:
             raise ConfigError(f"FishingEnv > noise: expected no sigma besides, got sigma={sigma}; "
                               f"try {type(noise).__name__}(sigma={sigma})")  # fmt: skip

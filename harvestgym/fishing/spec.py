@@ -240,9 +240,7 @@ def check_law(law: GrowthLaw, where: str) -> None:
         raise ConfigError(f"{where}: expected a law with a method __call__(self, left), got {type(law).__name__}")
     capacity = float(law.capacity)
     if not 0 < capacity < np.inf:
-        raise ConfigError(
-            f"{where}: expected a law whose unfished stock is finite and above 0, got {capacity:g}; try more growth"
-        )
+        raise ConfigError(f"{where}: expected a finite unfished stock above 0, got {capacity:g}; try more growth")
 
 
 def find_law(kind: Any, where: str) -> type[GrowthLaw]:

@@ -13,7 +13,7 @@ from pydantic import BeforeValidator, Field
 
 from harvestgym.core.checks import check_data, make_plain
 from harvestgym.core.config import Exact, Hard, History, read_extended, validate
-from harvestgym.core.errors import ConfigError, check_keywords, check_name
+from harvestgym.core.errors import check_keywords, check_name
 from harvestgym.core.policy import Policy
 from harvestgym.core.tuning.rule_family import NumberRange, RuleFamily, TunedRule, build_rule, read_tuned
 from harvestgym.core.view.scene import Chart, Line
@@ -156,9 +156,7 @@ def _delay(delay: str | dict[str, tuple[int, int]], where: str) -> Delay:
     if isinstance(delay, str):
         return NEVER
     law, (a, b) = next(iter(delay.items()))
-    check_name("delay", law, ("never", "uniform", "normal"), where)
-    if law == "never":
-        raise ConfigError(f"{where} > delay: expected the word never alone, got {delay}; try delay: never")
+    check_name("delay", law, ("uniform", "normal"), f"{where} > delay")
     return Delay(DelayLaw[law.upper()], a, b)
 
 
