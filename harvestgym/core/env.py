@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Mapping
+from operator import attrgetter
 from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 
 import gymnasium
@@ -172,6 +173,11 @@ class Env(Generic[State, Params]):
         terminated = self.terminal(state, params)
         truncated = self.truncation(state, params) & ~terminated
         return Timestep(obs, jnp.float32(reward), terminated, truncated, self.info(state, params))
+
+
+def pass_on(path: str) -> property:
+    """Return a property that reads an attribute of an attribute, such as `units.action_space`."""
+    return property(attrgetter(path))
 
 
 def check_core(env: object, where: str, cls: type[Env[Any, Any]] | None = None) -> None:

@@ -20,7 +20,7 @@ from pydantic import Field
 
 from .autoreset import is_done, restart_where
 from .checks import check_fields
-from .env import Env, Params, Timestep, check_core
+from .env import Env, Params, Timestep, check_core, pass_on
 from .random import keys_for
 
 
@@ -34,21 +34,10 @@ class Wrapper(Env[Any, Params], Generic[Params]):
         check_core(self.env, type(self).__name__)
         check_fields(self)
 
-    @property
-    def summary(self) -> str:
-        return self.env.summary
-
-    @property
-    def params(self) -> Params:
-        return self.env.params
-
-    @property
-    def observation_space(self) -> gymnasium.Space[Any]:
-        return self.env.observation_space
-
-    @property
-    def action_space(self) -> gymnasium.Space[Any]:
-        return self.env.action_space
+    summary = pass_on("env.summary")  # pyright: ignore[reportIncompatibleMethodOverride]
+    params = pass_on("env.params")  # pyright: ignore[reportIncompatibleMethodOverride]
+    observation_space = pass_on("env.observation_space")  # pyright: ignore[reportIncompatibleMethodOverride]
+    action_space = pass_on("env.action_space")  # pyright: ignore[reportIncompatibleMethodOverride]
 
     def count(self, info: Mapping[str, Any]) -> dict[str, jax.Array]:
         return self.env.count(info)

@@ -12,6 +12,7 @@ import jax
 
 from harvestgym.core.checks import check_arguments, make_plain
 from harvestgym.core.config import validate
+from harvestgym.core.env import pass_on
 from harvestgym.core.errors import ConfigError, check_keywords
 from harvestgym.core.pytree import iterate_metas
 from harvestgym.core.saving.state import Savable
@@ -192,13 +193,8 @@ class _Overridden(FishingModel):
 
     owner: FishingEnv = field(kw_only=True)
 
-    @property
-    def observation_space(self) -> gymnasium.Space[Any]:
-        return self.owner.observation_space
-
-    @property
-    def action_space(self) -> gymnasium.Space[Any]:
-        return self.owner.action_space
+    observation_space = pass_on("owner.observation_space")
+    action_space = pass_on("owner.action_space")
 
 
 def _ask_owner(part: str) -> Any:

@@ -11,14 +11,13 @@ from dataclasses import dataclass, field, fields
 from numbers import Real
 from typing import Annotated, Any, ClassVar, Literal
 
-import gymnasium
 import jax
 import jax.numpy as jnp
 import numpy as np
 from pydantic import Field
 
 from harvestgym.core.checks import Checked
-from harvestgym.core.env import Env, Timestep
+from harvestgym.core.env import Env, Timestep, pass_on
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.pytree import iterate_metas, par, pytree, replace, var
 from harvestgym.core.random import key_for
@@ -167,13 +166,8 @@ class FishingModel(Checked, Env[FishingState, FishingParams]):
     def params(self) -> FishingParams:
         return self.defaults
 
-    @property
-    def observation_space(self) -> gymnasium.Space[Any]:
-        return self.units.observation_space
-
-    @property
-    def action_space(self) -> gymnasium.Space[Any]:
-        return self.units.action_space
+    observation_space = pass_on("units.observation_space")  # pyright: ignore[reportIncompatibleMethodOverride]
+    action_space = pass_on("units.action_space")  # pyright: ignore[reportIncompatibleMethodOverride]
 
     # The five parts of an environment.
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import jax
 import jax.numpy as jnp
 
+from harvestgym.core.env import pass_on
 from harvestgym.core.pytree import par, pytree, static
 from harvestgym.core.xla.fusion import add_up, find_lowest
 
@@ -92,8 +93,7 @@ class AgeStructured(GrowthLaw):
         rate = catch / jnp.maximum(self.available(stock), 1e-12)
         return stock.at[:-1].multiply(1 - self.vulnerability * rate)
 
-    def survey(self, stock: jax.Array) -> jax.Array:
-        return self.available(stock)
+    survey = available
 
     def biomass(self, stock: jax.Array) -> jax.Array:
         return self.available(stock)[0]
@@ -166,13 +166,8 @@ class Patches(GrowthLaw):
         if self.law.stocks != 1:
             yield f"law: expected a law of one stock, got {type(self.law).__name__} of {self.law.stocks}"
 
-    @property
-    def stocks(self) -> int:
-        return self.patches
-
-    @property
-    def capacity(self) -> jax.Array:
-        return self.law.capacity
+    stocks = pass_on("patches")  # pyright: ignore[reportIncompatibleMethodOverride]
+    capacity = pass_on("law.capacity")  # pyright: ignore[reportIncompatibleMethodOverride]
 
     def __call__(self, left: jax.Array) -> jax.Array:
         grown = self.law(left)

@@ -10,6 +10,7 @@ import gymnasium
 import jax
 import jax.numpy as jnp
 
+from harvestgym.core.env import pass_on
 from harvestgym.core.errors import check_name
 from harvestgym.core.pytree import par, pytree
 from harvestgym.core.pytree import replace as replace_fields
@@ -80,10 +81,8 @@ class FishingModelError(FishingCtsEnv):
         spread = {name: sqrt(log(1 + (numbers["sigma_p"] / numbers[name]) ** 2)) for name in ("r", "K")}
         return super().entries(numbers) | {"vary": spread, "price": numbers["price"]}
 
-    @property
-    def K(self) -> float:  # noqa: N802
-        """The mean of K, which is the scale of observations and actions."""
-        return self.K_mean
+    K = pass_on("K_mean")
+    """The mean of K, which is the scale of observations and actions."""
 
 
 class Allen(StandIn, law="allee-published"):
