@@ -36,6 +36,13 @@ def test_each_vector_with_the_weights_of_the_score_is_the_reward(import_example:
             break
 
 
+def test_an_id_that_pays_numbers_has_no_space_of_vectors() -> None:
+    env: Any = gymnasium.make("fishing/logistic-v0").unwrapped
+    assert not hasattr(env, "reward_space")
+    with pytest.raises(AttributeError, match="expected an id whose rewards are vectors, such as objectives/"):
+        _ = env.reward_space
+
+
 def test_the_ids_of_the_example_pass_the_wrappers_of_mo_gymnasium(import_example: Callable[[str], Any]) -> None:
     mo_gymnasium: Any = pytest.importorskip("mo_gymnasium")
     import_example("objectives")

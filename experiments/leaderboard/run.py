@@ -33,6 +33,7 @@ from harvestgym.registry import spec as spec_of
 
 from .foresight import Plans, Search, plan_blind, plan_with_foresight
 from .gradient import plan_by_gradient
+from .oracle import make_oracle
 from .store import (
     BLIND,
     FORESIGHT,
@@ -143,7 +144,9 @@ def make_policy_rows(
     chosen = splits.split(id, split)
     env, seed = chosen.make(), chosen.seed(0)
     number = seasons or (FEW_SEASONS if count_plot_steps(env) > LONG_EPISODE else SEASONS)
-    here, apart, about = _make_baselines(id, env), _make_oracle(id, env), {}
+    here, apart, about = _make_baselines(id, env), {}, {}
+    if (oracle := make_oracle(env)) is not None:
+        apart[ORACLE] = oracle
     if planned and can_plan(id, env):
         here[BLIND] = _plan_blind(id, here["expert"], planned, search or choose_search(env))
     for name, enters in (entrants or {}).items():
@@ -227,12 +230,6 @@ def _make_baselines(id: str, env: Env[Any, Any]) -> dict[str, Policy]:
     own = family_function(id, "policies")(env)
     names = {"expert": "expert", OPTIMUM: "sdp-finite"}
     return found | {name: own[policy] for name, policy in names.items() if policy in own}
-
-
-def _make_oracle(id: str, env: Env[Any, Any]) -> dict[str, tuple[Env[Any, Any], Policy]]:
-    """Make the informed policy of an id, with the environment that informs it; empty if there is none."""
-    oracle = family_function(id, "make_oracle", lambda env: None)(env)
-    return {} if oracle is None else {ORACLE: oracle}
 
 
 def _plan_blind(id: str, expert: Policy, planned: int, search: Search) -> Policy:

@@ -121,16 +121,12 @@ def check_value(meta: Meta, value: Any, where: str) -> float:
         raise ConfigError(f"{where}: {expected}, got {value!r}") from None
 
 
-def _is_jax_array(value: Any) -> bool:
-    jax = sys.modules.get("jax")
-    return jax is not None and isinstance(value, jax.Array)
-
-
 def make_plain(value: Any) -> Any:
     """Convert NumPy and concrete JAX numbers to Python numbers, and lists to tuples; return other values unchanged."""
     if is_traced(value):
         return value
-    if isinstance(value, np.generic | np.ndarray) or _is_jax_array(value):
+    jax = sys.modules.get("jax")
+    if isinstance(value, np.generic | np.ndarray) or (jax is not None and isinstance(value, jax.Array)):
         array = np.asarray(value)
         return array.item() if array.ndim == 0 and array.dtype.kind != "O" else array
     if type(value) in (list, tuple):

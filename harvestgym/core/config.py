@@ -267,9 +267,9 @@ def build_params(cls: type[ConfiguredT], data: Any, where: str) -> ConfiguredT:
 
 
 def _instance(cls: type[ConfiguredT], model: BaseModel, path: str, mistakes: list[str]) -> ConfiguredT:
-    hints = typing.get_type_hints(cls)
+    hints, fields = typing.get_type_hints(cls), dataclasses.fields(cls)  # pyright: ignore[reportArgumentType]
     values: dict[str, Any] = {}
-    for field in dataclasses.fields(cls):  # pyright: ignore[reportArgumentType]
+    for field in fields:
         meta: Meta | None = field.metadata.get("meta")
         if meta is None:
             inner = getattr(model, field.name)
@@ -279,16 +279,10 @@ def _instance(cls: type[ConfiguredT], model: BaseModel, path: str, mistakes: lis
             values[field.name] = _leaf(raw, meta)
         elif meta.kind == "open":
             values[field.name] = {name: _leaf([v], meta) for name, v in getattr(model, field.name).items()}
-    made = _assemble(cls, values)
-    mistakes += [f"{path}{mistake}" for mistake in getattr(made, "check", tuple)()]
-    return made
-
-
-def _assemble(cls: type[ConfiguredT], values: Mapping[str, Any]) -> ConfiguredT:
-    """Make an instance without calling its constructor, because the checks there do not know the path in the file."""
-    defaults = {f.name: f.default for f in dataclasses.fields(cls)}  # pyright: ignore[reportArgumentType]
+    # The constructor is not called, because its checks do not know the path in the file.
     made = object.__new__(cls)
-    made.__dict__.update(defaults | dict(values))
+    vars(made).update({field.name: field.default for field in fields} | values)
+    mistakes += [f"{path}{mistake}" for mistake in getattr(made, "check", tuple)()]
     return made
 
 

@@ -29,33 +29,22 @@ class PackedTree(NamedTuple):
 
 @dataclass(frozen=True)
 class Slot:
-    """The location of a leaf: it starts at word `start` or, if `large`, is number `start` of the large leaves."""
+    """The location of a leaf: words `start` to `stop` or, if `large`, number `start` of the large leaves.
+
+    Attributes:
+        sort: the sort of the leaf, a key of `_STORED`.
+        as_stored: whether the words have the same dtype as the leaf.
+        key_impl: the generator of a random key; empty for other leaves.
+    """
 
     large: bool
     start: int
+    stop: int
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
-    key_impl: str = ""
-
-    @cached_property
-    def stop(self) -> int:
-        """The word index at which the leaf ends."""
-        return self.start + prod(self.shape)
-
-    @cached_property
-    def sort(self) -> str:
-        """The sort of the leaf, a key of `_STORED`."""
-        return _sort(self.dtype)
-
-    @cached_property
-    def stored(self) -> np.dtype[Any]:
-        """The dtype of the leaf's words: float32, int32 or uint32."""
-        return np.dtype(_STORED[self.sort])
-
-    @cached_property
-    def as_stored(self) -> bool:
-        """True if the words have the same dtype as the leaf."""
-        return self.dtype == self.stored
+    sort: str
+    as_stored: bool
+    key_impl: str
 
 
 @dataclass(frozen=True)
@@ -163,10 +152,13 @@ def layout_of(tree: Any) -> Layout:
             starts[i], many = many, many + 1
         elif shape:
             starts[i], end = end, end + prod(shape)
-    slots = tuple(
-        Slot(_large(shape, dtype), starts[i], shape, dtype, impl) for i, (shape, dtype, impl) in enumerate(about)
-    )
+    slots = tuple(_make_slot(starts[i], *leaf) for i, leaf in enumerate(about))
     return Layout(treedef, slots, tuple(scalars))
+
+
+def _make_slot(start: int, shape: tuple[int, ...], dtype: np.dtype[Any], impl: str) -> Slot:
+    large, stop, sort = _large(shape, dtype), start + prod(shape), _sort(dtype)
+    return Slot(large, start, stop, shape, dtype, sort, dtype == _STORED.get(sort), impl)
 
 
 def _describe(leaf: Any) -> tuple[tuple[int, ...], np.dtype[Any], str]:
@@ -195,12 +187,12 @@ def _sort(dtype: np.dtype[Any]) -> str:
 def _words(leaf: Any, slot: Slot) -> jax.Array:
     """Return a leaf as stored in its buffer."""
     array = jax.random.key_data(leaf) if slot.key_impl else jnp.asarray(leaf)
-    return array if slot.large else jax.lax.bitcast_convert_type(array.astype(slot.stored), jnp.int32)
+    return array if slot.large else jax.lax.bitcast_convert_type(array.astype(_STORED[slot.sort]), jnp.int32)
 
 
 def _host_words(leaf: Any, slot: Slot) -> np.ndarray:
     array = np.asarray(jax.random.key_data(leaf) if slot.key_impl else leaf, slot.dtype)
-    return array if slot.large else array.astype(slot.stored).view(np.int32)
+    return array if slot.large else array.astype(_STORED[slot.sort]).view(np.int32)
 
 
 def _join(parts: Sequence[jax.Array]) -> jax.Array:
@@ -226,7 +218,7 @@ def _leaf(packed: PackedTree, slot: Slot, scalars: Sequence[jax.Array]) -> Any:
         stored = scalars[slot.start].reshape(())
     else:
         words = packed.words[slot.start : slot.stop].reshape(slot.shape)
-        stored = jax.lax.bitcast_convert_type(words, slot.stored)
+        stored = jax.lax.bitcast_convert_type(words, _STORED[slot.sort])
     return jax.random.wrap_key_data(stored, impl=slot.key_impl) if slot.key_impl else stored.astype(slot.dtype)
 
 

@@ -64,7 +64,8 @@ def uniforms(key: jax.Array, sizes: Mapping[str, int]) -> dict[str, jax.Array]:
     within = np.concatenate([np.arange(n, dtype=np.uint32) for n in (0, *counts)])
     high, low = threefry_words(key, np.repeat(codes, counts), within)
     ends = np.cumsum(counts)[:-1] if counts else []
-    flat = lax.optimization_barrier(_in_unit_interval(high ^ low))
+    first = (high ^ low) >> 9  # the first 23 bits
+    flat = lax.optimization_barrier(first.astype(jnp.float32) * jnp.float32(2.0**-23))
     return dict(zip(sizes, jnp.split(flat, ends), strict=True)) if counts else {}
 
 
@@ -157,11 +158,6 @@ def _codes(names: Sequence[str]) -> np.ndarray:
             first = names[codes.index(code)]
             raise ValueError(f"expected names of distinct codes, got {first!r} and {names[i]!r}; try another name")
     return np.array(codes, np.uint32)
-
-
-def _in_unit_interval(word: jax.Array) -> jax.Array:
-    """Return the first 23 bits of a word as a number in [0, 1)."""
-    return (word >> 9).astype(jnp.float32) * jnp.float32(2.0**-23)
 
 
 def _tails(p: jax.Array) -> jax.Array:

@@ -45,6 +45,16 @@ def read_memory(memory: Any) -> dict[str, jax.Array]:
     return {name: count for part in parts if hasattr(part, "report") for name, count in part.report().items()}
 
 
+def _show_arrays(arrays: Any) -> str:
+    """Return a table for notebooks of the arrays in a named tuple, by path: type, shape, range and mean."""
+    rows = []
+    for path, leaf in jax.tree_util.tree_leaves_with_path(arrays):
+        name, values = jax.tree_util.keystr(path, simple=True, separator="/"), np.asarray(leaf)
+        numbers = (f"{number:.4g}" for number in (values.min(), values.mean(), values.max()))
+        rows.append((name, f"{values.dtype} {values.shape}", *numbers))
+    return Table(repr(arrays), ("array", "type", "lowest", "mean", "highest"), rows)._repr_html_()
+
+
 class Trajectory(NamedTuple):
     """Transitions with leading axes for time and environment.
 
@@ -68,10 +78,7 @@ class Trajectory(NamedTuple):
     def __repr__(self) -> str:
         return f"{type(self).__name__}(steps and environments: {np.shape(self.reward)})"
 
-    def _repr_html_(self) -> str:
-        """Return a table of the arrays for notebooks: type, shape, range and mean."""
-        steps, number = self.reward.shape
-        return _make_arrays_table(f"{steps} steps of {number} environments", self)._repr_html_()
+    _repr_html_ = _show_arrays
 
 
 class Episodes(NamedTuple):
@@ -97,21 +104,7 @@ class Episodes(NamedTuple):
     def __repr__(self) -> str:
         return f"{type(self).__name__}(episodes: {np.shape(self.returns)})"
 
-    def _repr_html_(self) -> str:
-        """Return a table of the arrays for notebooks: type, shape, range and mean."""
-        return _make_arrays_table(f"{len(self.returns)} episodes", self)._repr_html_()
-
-
-def _make_arrays_table(title: str, arrays: Any) -> Table:
-    """Make a table of the arrays in a named tuple; nested arrays are named by path."""
-    rows = []
-    for path, leaf in jax.tree_util.tree_leaves_with_path(arrays):
-        values = np.asarray(leaf)
-        numbers = (f"{number:.4g}" for number in (values.min(), values.mean(), values.max()))
-        rows.append(
-            (jax.tree_util.keystr(path, simple=True, separator="/"), f"{values.dtype} {values.shape}", *numbers)
-        )
-    return Table(title, ("array", "type", "lowest", "mean", "highest"), rows)
+    _repr_html_ = _show_arrays
 
 
 def rollout(

@@ -218,6 +218,10 @@ RECOVERIES: dict[str, Form] = {
 }
 
 
+ENDS = (" first", " last")
+"""The suffixes of a number's names in the first and the last year."""
+
+
 def make_rule_families(env: FishingModel) -> dict[str, RuleFamily]:
     """Make a fishery's rule families, by name.
 
@@ -228,12 +232,12 @@ def make_rule_families(env: FishingModel) -> dict[str, RuleFamily]:
         push = NumberRange(0.0, env.units.bound, 0.3)
         return {"steady": RuleFamily({"action": push}, lambda numbers: tipping.steady_push(env, numbers["action"]))}
     forms = RECOVERIES if isinstance(env, RecoveryModel) else HARVESTS
-    found = {name: _make_family(env, *form, ("",)) for name, form in forms.items()}
+    found = {name: _make_family(env, *form, "") for name, form in forms.items()}
     if env.params.drift is not None:
-        found |= {f"{name}, moving": _make_moving_family(env, *form) for name, form in forms.items()}
+        found |= {f"{name}, moving": _make_family(env, *form, *ENDS) for name, form in forms.items()}
     if 1 < env.units.targets <= FEW_TARGETS:
         stocks = tuple(f" {i}" for i in range(env.units.targets))
-        found |= {f"{name}, by stock": _make_family(env, *form, stocks) for name, form in forms.items()}
+        found |= {f"{name}, by stock": _make_family(env, *form, *stocks) for name, form in forms.items()}
     return found
 
 
@@ -243,21 +247,17 @@ def _make_range(env: FishingModel, name: str) -> NumberRange:
     return NumberRange(0.0, high, high / 4)
 
 
-def _make_family(env: FishingModel, rule: CatchRule, names: tuple[str, ...], stocks: tuple[str, ...]) -> RuleFamily:
-    """Make a rule's family, with numbers shared by all stocks or one per stock; `stocks` are name suffixes."""
-    keys = [[name + stock for stock in stocks] for name in names]
+def _make_family(env: FishingModel, rule: CatchRule, names: tuple[str, ...], *suffixes: str) -> RuleFamily:
+    """Make a rule's family, with several values of each number: one for each suffix of its name.
+
+    The values apply to all stocks or one stock each or, with the suffixes in `ENDS`, to the first and the last year.
+    """
+    keys = [[name + suffix for suffix in suffixes] for name in names]
 
     def build(numbers: Mapping[str, float]) -> Policy:
-        return policy(env, rule, *(jnp.asarray([numbers[key] for key in of_name]) for of_name in keys))
+        values = [jnp.asarray([numbers[key] for key in of_name]) for of_name in keys]
+        if suffixes == ENDS:
+            return policy_over_years(env, rule, *zip(*values, strict=True))
+        return policy(env, rule, *values)
 
     return RuleFamily({key: _make_range(env, key) for of_name in keys for key in of_name}, build)
-
-
-def _make_moving_family(env: FishingModel, rule: CatchRule, names: tuple[str, ...]) -> RuleFamily:
-    keys = [[f"{name} {end}" for name in names] for end in ("first", "last")]
-
-    def build(numbers: Mapping[str, float]) -> Policy:
-        first, last = ([numbers[key] for key in of_end] for of_end in keys)
-        return policy_over_years(env, rule, first, last)
-
-    return RuleFamily({key: _make_range(env, key) for of_end in keys for key in of_end}, build)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
@@ -11,19 +12,48 @@ import jax
 
 from harvestgym.core.checks import check_arguments, make_plain
 from harvestgym.core.config import validate
-from harvestgym.core.errors import ConfigError
+from harvestgym.core.errors import ConfigError, check_keywords
+from harvestgym.core.pytree import iterate_metas
 from harvestgym.core.saving.state import Savable
 from harvestgym.gym.env import GymEnv
 
-from .fixed_attributes import FixedAttributes
 from .growth import GrowthLaw
-from .model import FishingModel, FishingParams, FishingState, YearOrder, copy_fields
+from .model import FishingModel, FishingParams, FishingState, copy_fields
 from .noise import Noise
 from .parameter_drift import Drift
-from .spec import FishingSpec, StockStart, build_fishery
-from .units import Control, Scale
+from .spec import GROWTH_LAWS, NO_NOISE, FishingSpec, StockStart, build_fishery
 
 OVERRIDABLE = ("initial", "transition", "observation", "reward", "terminal")
+
+SETTINGS = (
+    "order", "scale", "control", "levels", "shows_year", "price", "cost", "discount", "correlation",
+    "assessment_interval", "catch_constraint",
+)  # fmt: skip
+"""The entries of a fishery file that are arguments of `FishingEnv`."""
+
+START_NAMES = ("init_state", "s0", "start", "fish_population")
+"""Names of the stock at the start."""
+
+TEXTS = ("doc", "hard", "history", "problem", "expert")
+LAW_PARAMETERS = {key for law in GROWTH_LAWS.values() for _, meta in iterate_metas(law) for key in meta.keys}
+REFUSED = {*START_NAMES, *LAW_PARAMETERS, "sigma", "n_actions", "years_passed"}
+FIXED = REFUSED.union(FishingSpec.model_fields).difference(TEXTS)
+"""Names that cannot be set."""
+
+
+class FixedAttributes:
+    """A base class of environments that refuse assignments to the names in `FIXED`."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in FIXED:
+            start = f"reset(options={{'start': {value!r}}})"
+            hint = start if name in START_NAMES else f"a new environment, with {name}={value!r}"
+            raise ConfigError(f"{name}: expected no assignment, as it would have no effect, got {value!r}; try {hint}")
+        super().__setattr__(name, value)
+
+
+class FisheryGym(FixedAttributes, GymEnv):
+    """A `GymEnv` that refuses assignments such as `env.unwrapped.K = 2`, which would have no effect."""
 
 
 class FishingEnv(FixedAttributes, Savable, gymnasium.Env[Any, Any]):
@@ -75,38 +105,20 @@ class FishingEnv(FixedAttributes, Savable, gymnasium.Env[Any, Any]):
         survey_error: Noise | None = None,
         quota_error: Noise | None = None,
         drift: Drift | None = None,
-        order: YearOrder = "harvest first",
-        scale: Scale = "symmetric",
-        control: Control = "quota",
-        levels: int = 0,
-        shows_year: bool = False,
-        price: float = 1.0,
-        cost: float = 0.0,
-        discount: float = 0.99,
-        correlation: float = 0.0,
-        assessment_interval: int = 1,
-        catch_constraint: float | None = None,
         render_mode: Literal["ansi", "rgb_array", "svg"] | None = None,
+        **entries: Any,
     ) -> None:
-        entries = {
-            "law": {"kind": "logistic", "r": r, "K": K},
-            "noise": {"kind": "lognormal", "sigma": sigma} if sigma else {"kind": "none"},
-            "start": s0, "Tmax": Tmax, "order": order, "scale": scale, "control": control, "levels": levels,
-            "shows_year": shows_year,
-            "price": price, "cost": cost, "discount": discount, "correlation": correlation,
-            "assessment_interval": assessment_interval, "catch_constraint": catch_constraint,
-        }  # fmt: skip
+        check_keywords("FishingEnv", entries, (*inspect.signature(FishingEnv).parameters, *SETTINGS))
         if law is not None and (r, K) != (0.3, 1.0):
-            raise ConfigError(
-                f"FishingEnv > law: expected no r and K besides, got r={r}, K={K}; try {type(law).__name__}(...)"
-            )
+            raise ConfigError(f"FishingEnv > law: expected no r and K, got r={r}, K={K}; try {type(law).__name__}(...)")
         if noise is not None and sigma:
             raise ConfigError(f"FishingEnv > noise: expected no sigma besides, got sigma={sigma}; "
                               f"try {type(noise).__name__}(sigma={sigma})")  # fmt: skip
-        parts = {"law": law, "noise": noise, "survey_error": survey_error, "quota_error": quota_error, "drift": drift}
+        entries |= {"law": {"kind": "logistic", "r": r, "K": K}, "start": s0, "Tmax": Tmax}
+        entries |= {"noise": {"kind": "lognormal", "sigma": sigma} if sigma else NO_NOISE}
         spec = validate(FishingSpec, make_plain(entries), "FishingEnv")
-        given = {name: part for name, part in parts.items() if part is not None}
-        self._set_up(build_fishery(spec, "FishingEnv", **given), render_mode)
+        parts = {"law": law, "noise": noise, "survey_error": survey_error, "quota_error": quota_error, "drift": drift}
+        self._set_up(build_fishery(spec, "FishingEnv", **parts), render_mode)
 
     @classmethod
     def from_recipe(cls, model: FishingModel, render_mode: Any) -> FishingEnv:

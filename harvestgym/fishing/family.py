@@ -26,7 +26,7 @@ from . import control
 from .analysis import tipping
 from .conservation import ConservationParams, DriverModel, RecoveryModel
 from .control import make_rule_families as make_rule_families
-from .gym_env import FisheryGym
+from .env import FisheryGym
 from .metrics import summary as summary
 from .model import FishingModel, FishingParams, FishingState
 from .spec import build_fishery, read_spec

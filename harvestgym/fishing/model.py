@@ -335,9 +335,7 @@ class FishingModel(Checked, Env[FishingState, FishingParams]):
         start = options["start"]
         check_first_stock(params.law, start, float(params.collapse), "reset option 'start'")
         if np.ndim(start) > np.ndim(params.start):
-            raise ConfigError(
-                f"reset option 'start': expected one stock, got {start!r}; try make(..., start={start!r})"
-            )
+            raise ConfigError(f"reset option 'start': expected a stock, got {start!r}; try make(..., start={start!r})")
         return self, replace(params, start=np.broadcast_to(np.float32(start), np.shape(params.start)))
 
     def render(self, state: FishingState, params: FishingParams, mode: str) -> str:

@@ -6,6 +6,8 @@ the same object is used for simulation (one draw) and for integration (quadratur
 
 from __future__ import annotations
 
+from typing import Any, ClassVar
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -22,16 +24,18 @@ MAX_SIGMA = 10.0
 
 @pytree
 class Noise(Checked):
-    """No noise; the base class for the other noises, whose `sigma` is their spread."""
+    """No noise; the base class for the other noises, whose `sigma` is their spread.
+
+    Attributes:
+        nodes: function `nodes(n)` that returns `n` values of the standard draw, and their weights up to a factor, by
+            Gaussian quadrature.
+    """
+
+    nodes: ClassVar[Any] = staticmethod(np.polynomial.hermite_e.hermegauss)
 
     def draw(self, u: jax.Array) -> jax.Array:
         """Return the standard draw from a uniform `u` in [0, 1); normal unless overridden."""
         return normal(u)
-
-    def nodes(self, n: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return `n` values of the standard draw and their weights, which sum to 1; Gauss-Hermite for a normal draw."""
-        z, w = np.polynomial.hermite_e.hermegauss(n)
-        return z, w / w.sum()
 
     def __call__(self, z: jax.Array, value: jax.Array, left: jax.Array) -> jax.Array:
         """Disturb `value` by the draw `z`; `left` is the stock that it grew from (for surveys, the same value)."""
@@ -92,13 +96,10 @@ class Uniform(Noise):
     """value * U(1 - sigma, 1 + sigma): bounded shocks, for which Reed's theorem (1979) is exact."""
 
     sigma: jax.Array = par("sigma", "half width w of the shocks", low=0.0, high=1.0, default=0.1)
+    nodes = staticmethod(np.polynomial.legendre.leggauss)
 
     def draw(self, u: jax.Array) -> jax.Array:
         return 2 * u - 1
-
-    def nodes(self, n: int) -> tuple[np.ndarray, np.ndarray]:
-        z, w = np.polynomial.legendre.leggauss(n)
-        return z, w / w.sum()
 
     def __call__(self, z: jax.Array, value: jax.Array, left: jax.Array) -> jax.Array:
         return value * (1 + self.sigma * z)

@@ -164,8 +164,9 @@ def _read_kind(data: Mapping[str, Any], group: str) -> Any:
 def build_fishery(spec: FishingSpec, where: str, **parts: Any) -> FishingModel:
     """Build the model for a spec; ConfigError with `where` if its parts are incompatible.
 
-    `parts` are objects (a law, a noise, errors or a drift) that replace entries of the spec.
+    `parts` are objects (a law, a noise, errors or a drift) that replace entries of the spec, unless they are None.
     """
+    parts = {name: part for name, part in parts.items() if part is not None}
     law = parts.get("law") or build_law(spec.law, f"{where} > law")
     check_law(law, f"{where} > law")
     _check_entries(spec, law, where)
@@ -239,9 +240,7 @@ def check_law(law: GrowthLaw, where: str) -> None:
         raise ConfigError(f"{where}: expected a law with a method __call__(self, left), got {type(law).__name__}")
     capacity = float(law.capacity)
     if not 0 < capacity < np.inf:
-        raise ConfigError(
-            f"{where}: expected a law whose unfished stock is finite and above 0, got {capacity:g}; try more growth"
-        )
+        raise ConfigError(f"{where}: expected a finite unfished stock above 0, got {capacity:g}; try more growth")
 
 
 def find_law(kind: Any, where: str) -> type[GrowthLaw]:

@@ -92,8 +92,7 @@ class AgeStructured(GrowthLaw):
         rate = catch / jnp.maximum(self.available(stock), 1e-12)
         return stock.at[:-1].multiply(1 - self.vulnerability * rate)
 
-    def survey(self, stock: jax.Array) -> jax.Array:
-        return self.available(stock)
+    survey = available
 
     def biomass(self, stock: jax.Array) -> jax.Array:
         return self.available(stock)[0]

@@ -55,14 +55,14 @@ class Palette:
         given = np.asarray(color)
         shares = given.dtype.kind == "f" and given.size == 3 and bool(np.all((given >= 0) & (given <= 1)))
         self._colors[label] = check_color(np.round(255 * given) if shares else given, label)
-        return np.array(self._colors[label], np.uint8)
+        return self.generate(label)
 
     def generate(self, label: str) -> np.ndarray:
         """Return the colour of a label; a new label gets the next hue."""
-        if label in self._colors:
-            return np.array(self._colors[label], np.uint8)
-        hue, self._hue = self._hue, (self._hue + 1 / self.classes) % 1
-        return self.register(label, colorsys.hsv_to_rgb(hue, 0.8, 0.8))
+        if label not in self._colors:
+            self.register(label, colorsys.hsv_to_rgb(self._hue, 0.8, 0.8))
+            self._hue = (self._hue + 1 / self.classes) % 1
+        return np.array(self._colors[label], np.uint8)
 
     def brighten(self, label: str, amount: float, ma: float = 1.0) -> None:
         """Increase the brightness of a label's colour by the fraction `amount`, to at most `ma`."""

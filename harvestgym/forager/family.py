@@ -13,12 +13,12 @@ from pydantic import BeforeValidator, Field
 
 from harvestgym.core.checks import check_data, make_plain
 from harvestgym.core.config import Exact, Hard, History, read_extended, validate
-from harvestgym.core.errors import ConfigError, check_keywords, check_name
+from harvestgym.core.errors import check_keywords, check_name
 from harvestgym.core.policy import Policy
 from harvestgym.core.tuning.rule_family import NumberRange, RuleFamily, TunedRule, build_rule, read_tuned
 from harvestgym.core.view.scene import Chart, Line
 from harvestgym.forager.jax_engine.model import Forager, ForagerParams, ForagerState
-from harvestgym.forager.policies.navigator import DISCOUNT, InformedForager, navigator, planner
+from harvestgym.forager.policies.navigator import DISCOUNT, navigator, planner
 from harvestgym.forager.view.events import find_events as find_events
 from harvestgym.forager.view.events import say_goal as say_goal
 from harvestgym.forager.view.maps import SMALL_WORLD
@@ -156,9 +156,7 @@ def _delay(delay: str | dict[str, tuple[int, int]], where: str) -> Delay:
     if isinstance(delay, str):
         return NEVER
     law, (a, b) = next(iter(delay.items()))
-    check_name("delay", law, ("never", "uniform", "normal"), where)
-    if law == "never":
-        raise ConfigError(f"{where} > delay: expected the word never alone, got {delay}; try delay: never")
+    check_name("delay", law, ("uniform", "normal"), f"{where} > delay")
     return Delay(DelayLaw[law.upper()], a, b)
 
 
@@ -199,10 +197,6 @@ def _can_navigate(env: Forager) -> bool:
     return not env.hint[0] and (mode.has_channels or mode.has_colors) and min(env.aperture) >= 3
 
 
-def _hides_rewards(env: Forager) -> bool:
-    return any(isinstance(kind.reward, Fourier) for kind in env.world.kinds)
-
-
 def make_rule_families(env: Forager) -> dict[str, RuleFamily]:
     """Make the rules of a world for `harvestgym tune`: the navigator's numbers, and more of them for random series."""
     if not _can_navigate(env):
@@ -213,22 +207,9 @@ def make_rule_families(env: Forager) -> dict[str, RuleFamily]:
         "crowd": NumberRange(0.0, 0.5, 0.0),
         "straight": NumberRange(0.0, 0.5, 0.0, choices=(0.0, 0.5)),
     }
-    if _hides_rewards(env):
+    if any(isinstance(kind.reward, Fourier) for kind in env.world.kinds):
         numbers |= {"unknown": NumberRange(0.0, 2.0, 1.0), "doubt": NumberRange(0.0, 1.0, 0.0)}
     return {"navigator": RuleFamily(numbers, lambda given: navigator(env, **dict[str, Any](given)))}
-
-
-def make_oracle(env: Forager) -> tuple[Forager, Policy] | None:
-    """Return the world with current rewards in its observations, and its navigator, with the expert's numbers.
-
-    Return None if no navigator can read the world, or if it has no random series, because the expert then knows the
-    current rewards too.
-    """
-    if not (policies(env) and _hides_rewards(env)):
-        return None
-    informed = InformedForager.inform(env)
-    numbers = dict[str, Any](env.expert.numbers if env.expert is not None else {})
-    return informed, navigator(informed, **numbers)
 
 
 def summary(env: Forager, episodes: Any) -> dict[str, np.ndarray]:

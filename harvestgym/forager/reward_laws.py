@@ -122,10 +122,8 @@ class RewardSeries(Checked):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if len(self.values) * self.every > MAX_PERIOD:
-            raise ConfigError(
-                f"values: expected a period of at most 2^24 - 1 steps, got {len(self.values) * self.every}"
-            )
+        if (period := len(self.values) * self.every) > MAX_PERIOD:
+            raise ConfigError(f"values: expected a period of at most 2^24 - 1 steps, got {period}")
 
     def __call__(self, now: LawContext) -> Any:
         row = now.phase(len(self.values) * self.every) // self.every

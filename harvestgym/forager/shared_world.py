@@ -39,9 +39,7 @@ class SharedWorld:
         check_view_mode(self.model.mode, "SharedWorld")
         world = self.model.world
         if world.renews or world.teleport_every or any(kind.python for kind in world.kinds):
-            raise ConfigError(
-                "SharedWorld: expected a world without renewal, teleports and objects in Python, got one with them"
-            )
+            raise ConfigError("SharedWorld: expected no renewal, teleports or objects in Python, got a world with them")
 
     def __repr__(self) -> str:
         return f"{self.number} foragers, {self.model!r}"

@@ -146,7 +146,9 @@ class World:
     def __post_init__(self) -> None:
         check_fields(self)
         _check_names(self)
-        _check_targets(self)
+        for kind in self.kinds:
+            if kind.place is ReturnPlace.FIXED:
+                check_cell(kind.target, self.width, self.height, f"target of {kind.name!r}")
         for region in self.regions:
             _check_region(self, region)
         _check_renewal(self)
@@ -211,12 +213,6 @@ class World:
         return self.names.index(name)
 
 
-def _check_targets(world: World) -> None:
-    for kind in world.kinds:
-        if kind.place is ReturnPlace.FIXED:
-            check_cell(kind.target, world.width, world.height, f"target of {kind.name!r}")
-
-
 def check_cell(cell: Any, width: int, height: int, what: str) -> tuple[int, int]:
     """Return a cell (x, y) as whole numbers; ConfigError unless it lies in the world."""
     place: Any = cell if isinstance(cell, tuple | list | np.ndarray) and len(cell) == 2 else (None, None)
@@ -236,9 +232,7 @@ def _check_names(world: World) -> None:
         raise ConfigError("regions: expected the whole world first, got another region")
     bad = [r for r in world.teleport_to if not 0 <= r < len(world.regions)]
     if bad:
-        raise ConfigError(
-            f"teleport_to: expected an index below {len(world.regions)}, the number of regions, got {bad[0]}"
-        )
+        raise ConfigError(f"teleport_to: expected an index below {len(world.regions)}, got {bad[0]}")
 
 
 def _check_region(world: World, region: Region) -> None:

@@ -295,13 +295,9 @@ class GymBase(Savable):
         self.monitors = (*self.monitors, monitor)
         return monitor
 
-    def _notify_reset(self) -> None:
+    def _notify(self, event: Callable[[Monitor], None]) -> None:
         for monitor in self.monitors:
-            monitor.begin()
-
-    def _notify_step(self) -> None:
-        for monitor in self.monitors:
-            monitor.step()
+            event(monitor)
 
     def render(self) -> Any:
         """Render the environment, or each in a batch, in its `render_mode`; None, with a warning, if there is none."""

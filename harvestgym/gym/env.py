@@ -24,6 +24,7 @@ from harvestgym.core.wrappers import find_layer
 from harvestgym.render import DEFAULT_WIDTH
 
 from .base import GymBase, Info, Options
+from .monitoring import Monitor
 
 
 class GymEnv(GymBase, gymnasium.Env[Any, Any]):
@@ -55,6 +56,12 @@ class GymEnv(GymBase, gymnasium.Env[Any, Any]):
             steps_per_day = getattr(find_layer(self.core, "steps_per_day"), "steps_per_day", 1)
             spec.max_episode_steps = int(getattr(self.params, "horizon", 0)) * steps_per_day or None
 
+    @property
+    def reward_space(self) -> Any:
+        """AttributeError, because rewards are numbers; learners of MO-Gymnasium read the space of vectors here."""
+        expected = "an id whose rewards are vectors, such as objectives/bean-1x1-v1 of examples/objectives.py"
+        raise AttributeError(f"reward_space: expected {expected}, got {self!r}")
+
     def reset(self, *, seed: int | None = None, options: Options = None) -> tuple[Any, Info]:
         """Start an episode."""
         own = self._set_params(options, ("params",))
@@ -65,7 +72,7 @@ class GymEnv(GymBase, gymnasium.Env[Any, Any]):
         first = self._start(word, np.asarray(seed is not None), np.asarray(True), own)
         self._over = False
         self._log(None, first)
-        self._notify_reset()
+        self._notify(Monitor.begin)
         return self._write(first.obs), first.info
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, Info]:
@@ -77,7 +84,7 @@ class GymEnv(GymBase, gymnasium.Env[Any, Any]):
         shown = self._step(read)
         self._over = shown.terminated or shown.truncated
         self._log(read, shown)
-        self._notify_step()
+        self._notify(Monitor.step)
         return self._write(shown.obs), shown.reward, shown.terminated, shown.truncated, shown.info
 
     def _accept_run_state(self, run: RunState) -> None:

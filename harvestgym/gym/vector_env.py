@@ -20,6 +20,7 @@ from harvestgym.core.wrappers import TimeLimit
 from harvestgym.render import DEFAULT_WIDTH
 
 from .base import GymBase, Info, Options
+from .monitoring import Monitor
 
 
 class VecEnv(GymBase, gymnasium.vector.VectorEnv[Any, Any, Any]):
@@ -63,7 +64,7 @@ class VecEnv(GymBase, gymnasium.vector.VectorEnv[Any, Any, Any]):
         self._obs = _merged(which, self._write(first.obs), self._obs)
         self._over = self._over & ~which
         self._log(None, first, which)
-        self._notify_reset()
+        self._notify(Monitor.begin)
         return _copied(self._obs), _vector_info(first.info, which)
 
     def _which(self, options: Options) -> np.ndarray:
@@ -103,7 +104,7 @@ class VecEnv(GymBase, gymnasium.vector.VectorEnv[Any, Any, Any]):
             shown = last = self._restart_waiting(waiting, shown)
         if mode is AutoresetMode.SAME_STEP and self._over.any():
             shown = self._restart(self._over, shown)
-        self._notify_step()
+        self._notify(Monitor.step)
         return self._to_gymnasium(shown, last)
 
     def _check_can_step(self) -> None:
@@ -193,8 +194,7 @@ def _check_seed(seed: Any) -> int:
 
 
 def _check_mode(mode: AutoresetMode | str) -> AutoresetMode:
-    if not isinstance(mode, str | AutoresetMode) or mode not in list(AutoresetMode):
-        check_name("autoreset_mode", mode, [known.value for known in AutoresetMode])
+    check_name("autoreset_mode", getattr(mode, "value", mode), [known.value for known in AutoresetMode])
     return AutoresetMode(mode)
 
 

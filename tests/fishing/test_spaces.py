@@ -93,7 +93,7 @@ def test_arguments_without_an_effect_are_refused(id: str, given: dict[str, Any],
 
 
 def test_a_law_or_noise_replaces_the_short_arguments() -> None:
-    with pytest.raises(ConfigError, match="law: expected no r and K besides, got r=0.5"):
+    with pytest.raises(ConfigError, match="law: expected no r and K, got r=0.5"):
         FishingEnv(r=0.5, law=AgeStructured())
     with pytest.raises(ConfigError, match="expected a fishery with a harvest, got problem 'recovery'"):
         share_stock(make("recovery-ricker-v1"))

@@ -15,6 +15,7 @@ import yaml
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.pytree import iterate_metas, pytree
 from harvestgym.fishing import FishingEnv, control
+from harvestgym.fishing.env import SETTINGS
 from harvestgym.fishing.family import CATALOGUE, from_yaml, make
 from harvestgym.fishing.growth import Logistic, OneOf, Ricker
 from harvestgym.fishing.model import FishingModel, FishingParams
@@ -49,7 +50,8 @@ def test_every_constructor_refuses_or_builds() -> None:
     rng, classes, built = random.Random(1), [*RIGHT], 0
     for _ in range(CASES):
         cls = rng.choice(classes)
-        names = [name for name in inspect.signature(cls).parameters if name not in ("args", "kwargs")]
+        names = [name for name in inspect.signature(cls).parameters if name not in ("args", "kwargs", "entries")]
+        names += SETTINGS if cls is FishingEnv else ()
         given = draw_arguments(rng, names, RIGHT[cls])
         made = build_or_refuse(lambda cls=cls, given=given: cls(**given), given)
         built += made is not None
@@ -84,7 +86,7 @@ def test_every_file_is_refused_or_built(tmp_path: Path) -> None:
         (lambda: FishingEnv(drift=Drift(names=("r",), rate=[1], limit=[-1])), "limit: expected 0 to 20, got -1"),
         (lambda: make("logistic-v0", levels=1), "levels: expected 0 for a continuous action, or 2 to"),
         (lambda: make("logistic-v0", Tmax=True), "Tmax: expected a valid integer, got True"),
-        (lambda: make("myers-v0", A=0), "expected a law whose unfished stock is finite and above 0, got 0"),
+        (lambda: make("myers-v0", A=0), "expected a finite unfished stock above 0, got 0"),
     ],
 )  # fmt: skip
 def test_mistakes_are_named(build: Any, words: str) -> None:

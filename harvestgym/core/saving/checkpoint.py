@@ -34,6 +34,9 @@ FORMAT = "harvestgym checkpoint"
 FORMAT_VERSION = 5
 """Incremented whenever the format of the file, or of an environment's data in it, changes."""
 
+MOST_BYTES = 2**31
+"""Largest size of the text in a file: a small file of others must not fill the memory."""
+
 ENTRY_POINTS = ("harvestgym.gym.env:make_env", "harvestgym.gym.vector_env:make_vec")
 """The entry points of every registered id in Gymnasium."""
 
@@ -96,7 +99,10 @@ def save(env: Any, path: str | Path) -> None:
         "spec": _spec_text(inner),
         "wrappers": [_encode_wrapper(wrapper) for wrapper in wrappers],
     }
-    _write(Path(path), gzip.compress(json.dumps(head).encode(), mtime=0))
+    text = json.dumps(head).encode()
+    if len(text) > MOST_BYTES:
+        raise ConfigError(f"save: expected at most {MOST_BYTES} bytes, got {len(text)}; try a smaller batch")
+    _write(Path(path), gzip.compress(text, mtime=0))
 
 
 def load(path: str | Path, env: Any = None, allow: Sequence[str] = ()) -> Any:
@@ -119,7 +125,7 @@ def load(path: str | Path, env: Any = None, allow: Sequence[str] = ()) -> Any:
         return _restore(_read(Path(path)), env)
     except ConfigError as error:
         raise ConfigError(f"{path}: {error}") from None
-    except (AttributeError, IndexError, KeyError, TypeError) as error:
+    except (AttributeError, EOFError, LookupError, MemoryError, TypeError, ValueError) as error:
         raise ConfigError(f"{path}: expected a checkpoint of this version, got {error!r}") from error
 
 
@@ -236,7 +242,11 @@ def _read(path: Path) -> dict[str, Any]:
     if not path.is_file():
         raise ConfigError("expected a file, got none; try another name or folder")
     try:
-        head = json.loads(gzip.decompress(path.read_bytes()))
+        unpacker = zlib.decompressobj(wbits=31)
+        text = unpacker.decompress(path.read_bytes(), MOST_BYTES)
+        if not unpacker.eof:
+            raise EOFError(f"no end within {MOST_BYTES} bytes")
+        head = json.loads(text)
     except (OSError, EOFError, zlib.error, ValueError) as error:
         raise ConfigError(f"expected a whole checkpoint, got one cut off or changed: {error}") from None
     if not isinstance(head, dict) or head.get("format") != FORMAT:

@@ -98,7 +98,7 @@ def pick(table: jax.Array, choice: jax.Array) -> jax.Array:
 def quadrature(noise: Noise, n: int) -> tuple[jax.Array, jax.Array]:
     """Return `n` nodes of a noise's standard draw and their weights."""
     z, weight = noise.nodes(n)
-    return jnp.asarray(z, jnp.float32), jnp.asarray(weight, jnp.float32)
+    return jnp.asarray(z, jnp.float32), jnp.asarray(weight / weight.sum(), jnp.float32)
 
 
 def locate_cells(values: jax.Array, grid: jax.Array) -> tuple[jax.Array, jax.Array]:

@@ -14,10 +14,12 @@ from harvestgym.core.checks import make_plain
 from harvestgym.core.config import validate
 from harvestgym.core.errors import ConfigError, check_extras, check_keywords
 from harvestgym.core.pytree import iterate_metas
+from harvestgym.core.view.scene import Chart, Line
 from harvestgym.fishing.conservation import RecoveryModel
 from harvestgym.fishing.env import FishingEnv
 from harvestgym.fishing.model import FishingModel
 from harvestgym.fishing.spec import GROWTH_LAWS, FishingSpec, build_fishery
+from harvestgym.render.figure import draw_figure
 
 Numbers = Mapping[str, Any]
 
@@ -159,12 +161,12 @@ class StandIn(FishingEnv):
 
         rows: list[Any] = []
         for rep in range(reps):
-            obs, done = self.reset()[0], False
-            while not done:
+            obs, ends = self.reset()[0], (False, False)
+            while True:
                 rows.append([self.years_passed, self.get_fish_population(obs), self.unscaled_action, self._reward, rep])
-                obs, _, terminated, truncated, _ = self.step(model.predict(obs)[0])
-                done = terminated or truncated
-            rows.append([self.years_passed, self.get_fish_population(obs), self.unscaled_action, self._reward, rep])
+                if any(ends):
+                    break
+                obs, _, *ends, _ = self.step(model.predict(obs)[0])
         return DataFrame(rows, columns=["time", "state", "action", "reward", "rep"])
 
     def policyfn(self, model: Any, reps: int = 1, n: int = 50) -> Any:
@@ -208,14 +210,9 @@ def make_law(kind: str, numbers: Numbers) -> dict[str, Any]:
 
 
 def _draw_lines(df: Any, across: str, columns: list[str], output: str) -> None:
+    """Draw some columns, each over the column `across`, with a line for each episode."""
     check_extras("plot", plot="matplotlib")
-    from matplotlib.figure import Figure
-
-    figure = Figure(layout="constrained")
-    panels = figure.subplots(len(columns), 1, squeeze=False)[:, 0]
-    for panel, column in zip(panels, columns, strict=True):
-        for _, episode in df.groupby("rep"):
-            panel.plot(episode[across], episode[column], color="#0072b2", alpha=0.5)
-        panel.set_ylabel(column)
-    panels[-1].set_xlabel(across)
-    figure.savefig(output)
+    rows = [{name: episode[name].to_numpy() for name in df} for _, episode in df.groupby("rep")]
+    lines = [tuple(Line("", row[column], "#0072b2", x=row[across]) for row in rows) for column in columns]
+    charts = [Chart("", column, 0, drawn, {}) for column, drawn in zip(columns, lines, strict=True)]
+    draw_figure(charts, across, columns=1).savefig(output)

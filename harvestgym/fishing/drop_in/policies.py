@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import jax.numpy as jnp
@@ -22,74 +23,45 @@ def BMSY(env: StandIn) -> float:  # noqa: N802
     return _find_reference(env).escapement
 
 
-class _Rule:
-    """A policy that computes a quota or an amount from the biomass."""
+class Rule:
+    """A policy that computes a quota or an amount from the biomass; its published numbers are attributes."""
 
-    def __init__(self, env: StandIn, **kwargs: Any) -> None:
-        self.env = env
-
-    def decide(self, stock: float) -> float:
-        raise NotImplementedError
+    def __init__(self, env: StandIn, decide: Callable[[float], float], **numbers: float) -> None:
+        self.env, self.decide = env, decide
+        vars(self).update(numbers)
 
     def predict(self, obs: Any, **kwargs: Any) -> tuple[Any, Any]:
         """Return the action for an observation, and the observation."""
         return self.env.get_action(self.decide(self.env.get_fish_population(obs))), obs
 
 
-class msy(_Rule):  # noqa: N801
+def msy(env: StandIn, **kwargs: Any) -> Rule:
     """Take the maximum sustainable yield every year."""
-
-    def __init__(self, env: StandIn, **kwargs: Any) -> None:
-        super().__init__(env)
-        found = _find_reference(env)
-        self.S, self.msy = found.escapement, found.catch
-
-    def decide(self, stock: float) -> float:
-        return self.msy
+    found = _find_reference(env)
+    return Rule(env, lambda stock: found.catch, S=found.escapement, msy=found.catch)
 
 
-class escapement(msy):  # noqa: N801
+def escapement(env: StandIn, **kwargs: Any) -> Rule:
     """Take everything above the most productive stock."""
+    found = _find_reference(env)
+    return Rule(env, lambda stock: max(stock - found.escapement, 0.0), S=found.escapement, msy=found.catch)
 
-    def decide(self, stock: float) -> float:
-        return max(stock - self.S, 0.0)
 
-
-class user_action(_Rule):  # noqa: N801
+def user_action(env: StandIn, **kwargs: Any) -> Rule:
     """Ask on the terminal for each year's quota or amount."""
-
-    def decide(self, stock: float) -> float:
-        return float(input(f"biomass {stock:.3f}; quota: "))
+    return Rule(env, lambda stock: float(input(f"biomass {stock:.3f}; quota: ")))
 
 
-class fixed_action(_Rule):  # noqa: N801
+def fixed_action(env: StandIn, fixed_action: float = 0.0, **kwargs: Any) -> Rule:
     """Take the same action every year."""
-
-    def __init__(self, env: StandIn, fixed_action: float = 0.0, **kwargs: Any) -> None:
-        super().__init__(env)
-        self.fixed_action = fixed_action
-
-    def decide(self, stock: float) -> float:
-        return self.fixed_action
+    return Rule(env, lambda stock: fixed_action, fixed_action=fixed_action)
 
 
-class target_state(_Rule):  # noqa: N801
+def target_state(env: StandIn, target_state: float = 1.0, **kwargs: Any) -> Rule:
     """Add what is missing from a target."""
-
-    def __init__(self, env: StandIn, target_state: float = 1.0, **kwargs: Any) -> None:
-        super().__init__(env)
-        self.target_state = target_state
-
-    def decide(self, stock: float) -> float:
-        return max(self.target_state - stock, 0.0)
+    return Rule(env, lambda stock: max(target_state - stock, 0.0), target_state=target_state)
 
 
-class target_a(_Rule):  # noqa: N801
+def target_a(env: StandIn, target_a: float = 0.2, **kwargs: Any) -> Rule:
     """Lower the driver to a target; reads the driver, which is not observed."""
-
-    def __init__(self, env: StandIn, target_a: float = 0.2, **kwargs: Any) -> None:
-        super().__init__(env)
-        self.target_a = target_a
-
-    def decide(self, stock: float) -> float:
-        return max(0.0, self.env.params["a"] - self.target_a) * 200 * self.env.K
+    return Rule(env, lambda stock: max(0.0, env.params["a"] - target_a) * 200 * env.K, target_a=target_a)

@@ -8,8 +8,8 @@ from harvestgym.forager.hashing import JUMP, PLACE_0, PLACE_1, RETURN, STREAMS, 
 from harvestgym.forager.host_engine import arrays as col
 from harvestgym.forager.host_engine.arrays import EpisodeArrays
 from harvestgym.forager.host_engine.lookup import (
+    find_kind,
     find_region,
-    find_standing_kind,
     is_in_season,
     mark_cell,
     pop_due,
@@ -29,7 +29,7 @@ def is_occupied(arrays: EpisodeArrays, x: int, y: int) -> bool:
     for agent in range(len(arrays.agents)):
         if arrays.agents[agent, col.AGENT_X] == x and arrays.agents[agent, col.AGENT_Y] == y:
             return True
-    return find_standing_kind(arrays, x, y) != EMPTY
+    return find_kind(arrays, x, y, True) != EMPTY
 
 
 @compiled
@@ -65,19 +65,13 @@ def place_object(arrays: EpisodeArrays, slot: int, cell: int) -> None:
     kind = row[col.WHAT]
     if cell == row[col.HOME]:
         mark_cell(arrays, cell, 1, -1)
-        free_slot(arrays, slot)
+        row[col.AT], row[col.STATE] = arrays.head[col.FREE], VACANT
+        arrays.head[col.FREE] = slot
+        arrays.head[col.USED] -= 1
     else:
         row[col.AT], row[col.STATE] = cell, STANDING
         mark_cell(arrays, cell, 2, slot)
     patch(arrays, cell, kind if is_in_season(arrays, kind, row[col.HOME], cell) else EMPTY)
-
-
-@compiled
-def free_slot(arrays: EpisodeArrays, slot: int) -> None:
-    """Free a slot."""
-    arrays.slots[slot, col.STATE], arrays.slots[slot, col.AT] = VACANT, arrays.head[col.FREE]
-    arrays.head[col.FREE] = slot
-    arrays.head[col.USED] -= 1
 
 
 @compiled

@@ -49,13 +49,10 @@ WARNED_OBJECTS = 1024
 
 def check_action(action: Any) -> int:
     """Return an action as 0-3; ConfigError for anything else."""
-    try:
-        whole = int(action)
-    except (TypeError, ValueError):
-        whole = -1
-    if not 0 <= whole <= 3 or whole != action:
+    whole = read_number(action)
+    if whole not in range(4):
         raise ConfigError(f"action: expected 0 (north), 1 (east), 2 (south) or 3 (west), got {action!r}")
-    return whole
+    return int(whole)
 
 
 def check_delay(delay: Any, name: str) -> int | None:
@@ -306,7 +303,9 @@ class ForagerEnv(EditableEpisode):
         return thing
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _remake, (type(self), self.recipe(), self.kept())
+        return partial(type(self), **self.recipe()), (), self.kept()
+
+    __setstate__ = restore
 
     def copy(self) -> ForagerEnv:
         """Return a copy in mid-episode that shares no mutable state, in tens of microseconds."""
@@ -317,10 +316,6 @@ class ForagerEnv(EditableEpisode):
         if self._started:
             twin._bind()
         return twin
-
-
-def _remake(cls: type[ForagerEnv], recipe: dict[str, Any], kept: dict[str, Any]) -> ForagerEnv:
-    return cls(**recipe).restore(kept)
 
 
 def twin_config(model: Any) -> ForagerConfig:

@@ -96,15 +96,6 @@ def find_slot(arrays: EpisodeArrays, x: int, y: int) -> int:
 
 
 @inlined
-def find_standing_kind(arrays: EpisodeArrays, x: int, y: int) -> int:
-    """Return the current kind in a cell, or EMPTY, including objects out of season."""
-    slot = find_slot(arrays, x, y)
-    if slot == -1:
-        return generate_kind(arrays.regions, arrays.layers, x, y)
-    return arrays.slots[slot, col.WHAT] if slot >= 0 else EMPTY
-
-
-@inlined
 def is_in_season(arrays: EpisodeArrays, kind: int, home: int, cell: int) -> bool:
     """Return whether an object is in season now, by its cell `home` or, if it has none, by `cell`."""
     head, kinds = arrays.head, arrays.kinds
@@ -118,14 +109,14 @@ def is_in_season(arrays: EpisodeArrays, kind: int, home: int, cell: int) -> bool
 
 
 @inlined
-def find_kind(arrays: EpisodeArrays, x: int, y: int) -> int:
-    """Return the current kind in a cell, or EMPTY, excluding objects out of season."""
+def find_kind(arrays: EpisodeArrays, x: int, y: int, hidden: bool = False) -> int:
+    """Return the current kind in a cell, or EMPTY; `hidden` includes objects out of season."""
     cell, slot = x + y * arrays.head[col.WIDTH], find_slot(arrays, x, y)
     if slot == -2:
         return EMPTY
     home = arrays.slots[slot, col.HOME] if slot >= 0 else cell
     kind = arrays.slots[slot, col.WHAT] if slot >= 0 else generate_kind(arrays.regions, arrays.layers, x, y)
-    if arrays.head[col.PERISHES] and kind != EMPTY and not is_in_season(arrays, kind, home, cell):
+    if arrays.head[col.PERISHES] and not hidden and kind != EMPTY and not is_in_season(arrays, kind, home, cell):
         return EMPTY
     return kind
 

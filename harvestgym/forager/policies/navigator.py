@@ -3,7 +3,8 @@
 It plans with current rewards, and tracks its position by counting steps. It distinguishes foods of the same colour by
 the biome of their cell. If nothing in view pays enough, it walks to the biome that pays most now, so it crosses the
 world when the rewards of foods change sign. It values a food with a random reward series at its last reward, unless the
-observation reports current rewards (`InformedForager`). Its numbers are tuned for each world (`harvestgym tune`).
+observation reports current rewards, as `worth` next to the `view`. Its numbers are tuned for each world (`harvestgym
+tune`).
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import gymnasium
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -21,10 +21,9 @@ from harvestgym.core.env import Timestep
 from harvestgym.core.policy import Policy
 from harvestgym.forager.jax_engine.lookup import to_word
 from harvestgym.forager.jax_engine.model import Forager
-from harvestgym.forager.jax_engine.rewards import JaxContext, reward_context
-from harvestgym.forager.jax_engine.state import ForagerParams, ForagerState
+from harvestgym.forager.jax_engine.rewards import JaxContext
 from harvestgym.forager.observations import MODES, OUTSIDE, choose_colors
-from harvestgym.forager.reward_laws import MAX_REWARD, Fourier
+from harvestgym.forager.reward_laws import Fourier
 from harvestgym.forager.world import MOVES, view_offsets
 
 from .planning import choose_best, find_free, is_closed, neighbours, plan, read_channels
@@ -35,33 +34,6 @@ CLOSE = 0.7
 """Weight of food that is one step away from other food; at n steps, the weight is this number to the power n."""
 
 NEVER_MET = -1
-
-
-@dataclass(frozen=True, repr=False)
-class InformedForager(Forager):
-    """A world whose observation is a dict of `view` (the original) and `worth` (the current reward of each kind)."""
-
-    @classmethod
-    def inform(cls, env: Forager) -> InformedForager:
-        """Return the world of `env` with current rewards in its observations."""
-        return cls(env.world, env.aperture, env.mode, env.horizon, env.hint)
-
-    @property
-    def observation_space(self) -> gymnasium.Space[Any]:
-        worth = gymnasium.spaces.Box(-MAX_REWARD, MAX_REWARD, (len(self.world.kinds),), np.float32)
-        return gymnasium.spaces.Dict({"view": super().observation_space, "worth": worth})
-
-    def observation(self, key: jax.Array, state: ForagerState, action: Any, params: ForagerParams) -> Any:
-        """Return the view, and the expected reward of each kind in its region."""
-        return {"view": super().observation(key, state, action, params), "worth": self._find_worth(state, params)}
-
-    def _find_worth(self, state: ForagerState, params: ForagerParams) -> jax.Array:
-        now = []
-        for i, kind in enumerate(self.world.kinds):
-            homes = [r for r, region in enumerate(self.world.regions) if any(k == i for k, _ in region.layers)]
-            generation = state.generation[homes[0] if homes else 0]
-            now.append(jnp.float32(kind.reward(reward_context(state, i, generation))) * params.worth[i])
-        return jnp.stack(now)
 
 
 class NavigatorMemory(NamedTuple):
@@ -104,7 +76,7 @@ class _Navigator:
         self, numbers: Numbers, carry: NavigatorMemory, obs: Any, key: jax.Array
     ) -> tuple[NavigatorMemory, jax.Array]:
         x, y = carry.x, carry.y
-        informed = isinstance(self.env, InformedForager)
+        informed = isinstance(obs, dict)
         view, worth = (obs["view"], obs["worth"]) if informed else (obs, self._find_worth(numbers, carry))
         worth = jnp.pad(worth, 1)  # nothing, each kind, the outside
         kinds = read_channels(view) if MODES[self.env.mode].has_channels else self._read_colors(view, x, y)
@@ -191,7 +163,7 @@ def navigator(
     """Return the navigator for `objects` or `colors` observations; it must act from the start of an episode.
 
     Args:
-        env: the world; for an `InformedForager`, rewards are read from the observation.
+        env: the world; if its observations are dicts of `view` and `worth`, rewards are read from `worth`.
         discount: discount per step on the path to a reward.
         enough: if the best discounted reward in view is below this, it walks on to the best biome.
         crowd: fraction of the nearby food that is added to the value of a food, so that it prefers clusters.

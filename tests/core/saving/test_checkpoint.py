@@ -255,6 +255,15 @@ def rewritten(fish: Path, path: Path, change: Callable[[dict[str, Any]], None]) 
     return path
 
 
+def test_a_file_with_too_much_text_is_refused(fish: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("harvestgym.core.saving.checkpoint.MOST_BYTES", 1000)
+    with pytest.raises(ConfigError, match="expected a whole checkpoint, .*: no end within 1000 bytes"):
+        load(fish)
+    with pytest.raises(ConfigError, match="save: expected at most 1000 bytes"):
+        save(GymEnv(harvestgym.make("fishing/may-v0")), tmp_path / "large")
+    assert not (tmp_path / "large").exists()
+
+
 def test_a_patch_version_is_read_and_another_version_is_refused(fish: Path, tmp_path: Path) -> None:
     patch = rewritten(fish, tmp_path / "patch", lambda head: head.update(harvestgym=f"{head['harvestgym']}9"))
     assert played(load(patch), 5, 2) == played(load(fish), 5, 2)
@@ -302,6 +311,8 @@ def test_a_file_names_no_class_but_ours(name: str, fish: Path, tmp_path: Path) -
     [
         ("kept", {"is": "pickle", "of": ""}, "expected a checkpoint of this version"),
         ("kept", {"is": "array", "of": 99}, "expected a checkpoint of this version"),
+        ("kept", {"is": "array", "of": "abc"}, "expected a checkpoint of this version"),
+        ("kept", {"is": "array", "of": ""}, "expected a checkpoint of this version"),
         (
             "made",
             {"is": "object", "of": {"class": "harvestgym.core.nowhere:Env"}},

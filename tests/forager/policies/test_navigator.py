@@ -1,18 +1,14 @@
-"""The navigator follows the laws with the clock, and the oracle the rewards that the world reports."""
+"""The navigator follows the laws with the clock, and remembers what a food with a random series paid."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import jax
 import numpy as np
-import pytest
 
 from harvestgym.core.policy import random_policy
 from harvestgym.core.rollout import evaluate
-from harvestgym.forager.family import build_forager, make, make_oracle, make_rule_families, policies, summary
-from harvestgym.forager.policies.navigator import InformedForager, navigator, planner
-from harvestgym.testing import check_env
+from harvestgym.forager.family import build_forager, make, make_rule_families, policies, summary
+from harvestgym.forager.policies.navigator import navigator, planner
 from tests.forager.worlds import EAST, NORTH, SMALL, SOUTH, WEST
 from tests.long_form import long
 
@@ -34,18 +30,6 @@ def test_the_navigator_earns_where_rewards_change_sign() -> None:
 
 
 @long
-def test_the_expert_learns_a_random_series_that_the_oracle_reads() -> None:
-    """Means over 32 lives of 720 steps; one that ignores what was paid stays with the first food, good or bad."""
-    env = make("unending-v1")
-    expert, ignorant = policies(env)["expert"], policies(env)["expert"]._replace(learn=lambda carry, last: carry)
-    oracle = make_oracle(env)
-    assert oracle is not None
-    learned, ignored = (float(evaluate(env, policy, KEY, 32, STEPS).returns.mean()) for policy in (expert, ignorant))
-    read = float(evaluate(*oracle, KEY, 32, STEPS).returns.mean())
-    assert read > 0.25 * STEPS and learned > 0.6 * read and learned > ignored + 0.1 * STEPS
-
-
-@long
 def test_it_remembers_what_a_food_with_a_random_series_paid_last() -> None:
     """It eats what it has never met, avoids what cost something, and after long enough tries that again."""
     fig = {"collectable": True, "reward": {"fourier": {"terms": 2, "period": 1000}}}
@@ -62,36 +46,6 @@ def test_it_remembers_what_a_food_with_a_random_series_paid_last() -> None:
     assert choose(carry._replace(clock=carry.clock + 10_500)) == {EAST}
     elsewhere = policy.learn(carry._replace(ahead=np.int32(0)), timestep._replace(reward=np.float32(1)))
     assert EAST not in choose(elsewhere)
-
-
-@long
-def test_only_a_world_that_hides_rewards_has_an_oracle() -> None:
-    """Elsewhere it would be the expert, who knows all that an oracle reads."""
-    env = make("weather-v1")
-    numbers = dict[str, Any](env.expert.numbers)
-    informed = InformedForager.inform(env)
-    reader, expert = navigator(informed, **numbers), policies(env)["expert"]
-    assert earn(informed, reader, steps=60) == pytest.approx(earn(env, expert, steps=60))
-    assert make_oracle(env) is None
-
-
-@long
-def test_an_informed_world_reports_the_rewards_that_it_pays() -> None:
-    env = InformedForager.inform(make("unending-v1"))
-    step, (state, seen) = jax.jit(env.step), env.reset(KEY, env.params)
-    paid = 0
-    for i in range(150):
-        worth = np.asarray(seen.obs["worth"])
-        state, seen = step(KEY, state, i % 4 if i % 9 else 0, env.params)
-        if int(state.hit) >= 0 and env.world.kinds[int(state.hit)].collectable:
-            assert float(seen.reward) == pytest.approx(worth[int(state.hit)], rel=1e-5)
-            paid += 1
-    assert paid > 0
-
-
-@long
-def test_an_informed_world_keeps_the_contract() -> None:
-    check_env(InformedForager.inform(make("weather-v1")))
 
 
 @long
@@ -142,4 +96,4 @@ def test_worlds_that_it_cannot_read_have_no_rules() -> None:
     assert set(make_rule_families(build_forager(world))) == {"navigator"}
     for change in ({"hint": [1, 2]}, {"observation_mode": "compass"}):
         blind = build_forager(world | change)
-        assert make_rule_families(blind) == {} == policies(blind) and make_oracle(blind) is None
+        assert make_rule_families(blind) == {} == policies(blind)
