@@ -36,7 +36,7 @@ FARM_SUFFIXES = (".yaml", ".yml")
 """Suffixes of ids that are paths to your own files: a farm, a fishery or a forager."""
 
 FIRST_STEPS = 5_000
-"""Steps of an endless episode that are evaluated and recorded, and after which its twin id truncates it."""
+"""Number of steps for which an endless episode is evaluated and recorded, and after which its twin id truncates it."""
 
 MAX_SEED = 2**32 - 1
 """The largest seed of an episode; larger seeds are taken modulo 2^32."""
@@ -140,7 +140,7 @@ def find_family(path: str | Path) -> str:
 
 
 def doc(id: str, env: object = None) -> str:
-    """Return the description in a catalogue or farm file, or else of the class of `env`, on one line."""
+    """Return the description in a catalogue or farm file, or else the docstring of the class of `env`, on one line."""
     text = str(_description(id).get("doc", "")).strip()
     return text or ("" if env is None else (type(env).__doc__ or "").partition("\n")[0])
 
@@ -176,7 +176,7 @@ def ids(family: str | None = None, tag: str | None = None) -> list[str]:
     tagged = {id: tags(id) for id in found}
     known = sorted({name for names in tagged.values() for name in names})
     if not known:
-        raise ConfigError(f"tag: expected None, as the ids of {family} have no tags, got {tag!r}")
+        raise ConfigError(f"tag: expected None, because the ids of {family} have no tags, got {tag!r}")
     check_name("tag", tag, known)
     return [id for id in found if tag in tagged[id]]
 
@@ -195,7 +195,9 @@ def make(id: str, **overrides: Any) -> Env[Any, Any]:
     """
     if "render_mode" in overrides:
         hint = f"try gymnasium.make('harvestgym:{id}', render_mode=...)"
-        raise UnknownKeywordError(f"make() got an unexpected keyword argument 'render_mode', of Gymnasium only; {hint}")
+        raise UnknownKeywordError(
+            f"make() got an unexpected keyword argument 'render_mode', which only gymnasium.make accepts; {hint}"
+        )
     return spec(id).make(**overrides)
 
 

@@ -35,5 +35,5 @@ def _find_folder() -> Path:
 
     folder = cache_folder()
     if folder is None:
-        raise ConfigError(f"cache: expected a folder, got a cache that is switched off; unset {CACHE_VARIABLE}")
+        raise ConfigError(f"cache: expected a folder, got a cache that is switched off; try unsetting {CACHE_VARIABLE}")
     return folder

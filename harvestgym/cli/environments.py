@@ -48,7 +48,9 @@ def list_ids(
     if family is not None:
         check_name("family", family, registry.FAMILIES)
     if multi_agent and tag is not None:
-        raise ConfigError("--tag: expected none with --multi-agent, whose ids have no tags; try without one of them")
+        raise ConfigError(
+            "--tag: expected no tag with --multi-agent, whose ids have none, got both; try only one of the two options"
+        )
     if multi_agent:
         from harvestgym.adapters.pettingzoo import describe_parallel
 
@@ -60,9 +62,10 @@ def list_ids(
         if not multi_agent:
             if family in (None, "forager"):
                 typer.echo(
-                    f"\nForagers are endless; their twins are truncated: forager/weather-{registry.FIRST_STEPS}-v1"
+                    "\nForagers never end; each has a truncated twin, such as "
+                    f"forager/weather-{registry.FIRST_STEPS}-v1"
                 )
-            typer.echo("\nSeveral agents play other ids: harvestgym list --multi-agent")
+            typer.echo("\nFor ids with several agents: harvestgym list --multi-agent")
     else:
         typer.echo("\n".join(found))
 

@@ -30,7 +30,7 @@ COPIED = {"farm": "farm/bean-1x1-v1", "fishery": "fishing/logistic-v0", "forager
 ENTITY_FILES = {"module.txt": "{module}.py", "sets.txt": "{module}.yaml", "test.txt": "test_{module}.py"}
 """Templates for an entity and the names of the files made from them."""
 
-HEADER = """# Begun as {id}; change what you like.
+HEADER = """# A copy of {id}; change anything you like.
 # harvestgym show {file} all              prints its variables, actions and parameters
 # harvestgym run {file} --policy expert   runs the expert on it
 """
@@ -84,7 +84,8 @@ def write_entity(name: str, folder: Path) -> list[Path]:
         folder: created if missing.
 
     Raises:
-        ConfigError: if the name is not that of a new kind and module, or a file exists; nothing is written.
+        ConfigError: if the kind or the module exists already, if the name is invalid, or if a file exists; nothing is
+        written.
     """
     kind, module = _class_and_module(name)
     texts = {folder / path.format(module=module): _fill(source, kind, module) for source, path in ENTITY_FILES.items()}

@@ -79,7 +79,8 @@ def score(
         str, typer.Option(help="a policy name, as for `run`, or module:function, or file.py:function")
     ] = "expert",
     episodes: Annotated[
-        int | None, typer.Option(min=2, help="held-out seasons; default: as many as for the references")
+        int | None,
+        typer.Option(min=2, help="number of held-out seasons; default: the number used for the reference scores"),
     ] = None,
     allow: Allow = None,
 ) -> None:
@@ -97,7 +98,9 @@ def record(
     out: Annotated[Path, typer.Option(help="a new *.parquet file, or a new folder for a Minari dataset")],
     policy: PolicyName = "expert",
     episodes: Annotated[int, typer.Option(min=1, help="number of episodes")] = 10,
-    seed: Annotated[int, typer.Option(**SEED_LIMITS, help="seed of the first episode, then consecutive seeds")] = 0,
+    seed: Annotated[
+        int, typer.Option(**SEED_LIMITS, help="seed of the first episode; the next episodes use consecutive seeds")
+    ] = 0,
     split: Annotated[str | None, typer.Option(help="train or test: use only seeds and years of this split")] = None,
     allow: Allow = None,
 ) -> None:
@@ -147,11 +150,15 @@ def tune_expert(
 @group.command()
 def play(
     id: Id,
-    port: Annotated[int, typer.Option(min=0, max=65535, help="0 for any free port")] = 8080,
-    host: Annotated[str, typer.Option(help="default: this machine only; 0.0.0.0 accepts others")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="port; 0 selects any free port")] = 8080,
+    host: Annotated[
+        str, typer.Option(help="address; default: this machine only; 0.0.0.0 accepts other machines")
+    ] = "127.0.0.1",
     browser: Annotated[bool, typer.Option(help="open a browser")] = True,
-    seed: Annotated[int, typer.Option(**SEED_LIMITS, help="seed of the first episode in a tab")] = 0,
-    horizon: Annotated[int | None, typer.Option(min=1, help="days, years or steps; default: those of the id")] = None,
+    seed: Annotated[int, typer.Option(**SEED_LIMITS, help="seed of the first episode in each tab")] = 0,
+    horizon: Annotated[
+        int | None, typer.Option(min=1, help="length of an episode in days, years or steps; default: as in the id")
+    ] = None,
     out: Annotated[Path, typer.Option(help="folder for saved episodes")] = Path(),
     allow: Allow = None,
 ) -> None:

@@ -19,7 +19,7 @@ def show_weather(
     file: Annotated[Path, typer.Argument(help="a weather file in any known format (docs/weather.md)")],
     column: Annotated[list[str], typer.Option(help="meaning of a column, such as wind='U km/h at 10 m'")] = [],  # noqa: B006
     rain: Annotated[str, typer.Option(help="rain in mm, occurrence (0/1), or auto")] = "auto",
-    fill: Annotated[int | None, typer.Option(help="estimate up to this many days a year")] = None,
+    fill: Annotated[int | None, typer.Option(help="estimate up to this many missing days per year")] = None,
     picture: Annotated[Path | None, typer.Option(help="picture to write, *.png; needs the extra `plot`")] = None,
 ) -> None:
     """Report the format, period, gaps and ranges of a weather file."""
@@ -35,7 +35,7 @@ def show_weather(
     notes = list(report.list_findings(record))
     if fill is not None:
         record = table.fill_record(record, fill)
-        notes.append("filled: the table above has estimates for the gaps of its years")
+        notes.append("filled: the table above contains estimates for the missing days")
     print_table(report.summarise_record(record))
     typer.echo("\n".join(notes))
     if picture is not None:

@@ -318,7 +318,7 @@ def resolve_extends(
     """
     if name in seen:
         cycle = " -> ".join(Path(each).stem for each in (*seen, name))
-        raise ConfigError(f"extends: expected names that do not lead back, got {cycle}; try removing one `extends`")
+        raise ConfigError(f"extends: expected no cycle, got {cycle}; try removing one `extends`")
     data = dict(read(name, seen[-1] if seen else ""))
     if "extends" not in data:
         return data
@@ -327,7 +327,7 @@ def resolve_extends(
 
 
 def read_extended(path: Path, what: str, combine: Combine | None = None) -> dict[str, Any]:
-    """Read a YAML file, merged into the file that it `extends:`, recursively; errors call it a `what`.
+    """Read a YAML file, merged into the file that it `extends:`, recursively; error messages call it a `what`.
 
     A file extends another file in its folder, `base`, or a registered id of its family, `farm/corn-1x1-v2`.
     """

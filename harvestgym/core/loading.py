@@ -1,7 +1,7 @@
 """Load objects named by a string: `package.module:name` or `path/to/file.py:name`.
 
-A string that the caller writes may name anything. A string from a file, which may come from a stranger, may only name a
-class in a module that the program has imported.
+A string in the caller's own code may name any object. A file may come from a stranger, so a string in a file may only
+name a class in a module that the program has already imported.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def _import_module(name: str, path: str) -> ModuleType:
     except ModuleNotFoundError as error:
         if error.name is None or not f"{name}.".startswith(f"{error.name}."):
             raise  # the module exists, but one of its imports does not
-        raise ConfigError(f"{path}: expected {TARGET_FORM}, got no module {error.name!r}") from None
+        raise ConfigError(f"{path}: expected {TARGET_FORM}, got the unknown module {error.name!r}") from None
 
 
 def import_file(path: Path) -> ModuleType:
@@ -102,7 +102,7 @@ def import_file(path: Path) -> ModuleType:
     """
     spec = importlib.util.spec_from_file_location(_module_key(str(path)), path)
     if spec is None or spec.loader is None or not path.is_file():
-        raise ConfigError(f"{path}: expected path/to/file.py:name or {TARGET_FORM}, got no such file")
+        raise ConfigError(f"{path}: expected path/to/file.py:name or {TARGET_FORM}, got a file that does not exist")
     module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)  # needed by dataclasses
     sys.path.append(str(path.resolve().parent))
     try:

@@ -83,7 +83,7 @@ class Layout:
         return self.treedef.unflatten([_leaf(packed, slot, scalars) for slot in self.slots])
 
     def _apart_scalars(self, packed: PackedTree) -> list[jax.Array]:
-        """Return the scalars by sort: hundreds of them, so each takes one slice instead of three operations."""
+        """Return the scalars by sort; there may be hundreds, so each takes one slice instead of three operations."""
         found, start = [], 0
         for sort, stop in self.scalars:
             words = jax.lax.bitcast_convert_type(packed.words[start:stop], _STORED[sort])

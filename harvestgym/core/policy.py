@@ -199,7 +199,9 @@ def count_choices(space: gymnasium.Space[Any]) -> list[list[int]]:
             return [[2] * int(np.prod(space.shape))]
         case gymnasium.spaces.Dict():
             return [part for name in sorted(space.spaces) for part in count_choices(space[name])]
-    raise ConfigError(f"expected actions that are integers from 0 on, got {space}; try wrapping it as discrete")
+    raise ConfigError(
+        f"expected integer actions that start at 0, got {space}; try wrapping the environment as discrete"
+    )
 
 
 def unflatten_actions(space: gymnasium.Space[Any], flat: jax.Array) -> Any:

@@ -156,7 +156,9 @@ def _codes(names: Sequence[str]) -> np.ndarray:
     for i, code in enumerate(codes):
         if code in codes[:i]:
             first = names[codes.index(code)]
-            raise ValueError(f"expected names of distinct codes, got {first!r} and {names[i]!r}; try another name")
+            raise ValueError(
+                f"expected names with different CRC-32 codes, got {first!r} and {names[i]!r}; try another name"
+            )
     return np.array(codes, np.uint32)
 
 

@@ -40,7 +40,7 @@ def add_counts(env: Env[Any, Any], infos: Any) -> dict[str, Any]:
 
 
 def read_memory(memory: Any) -> dict[str, jax.Array]:
-    """Return the counts in a policy's memory: what the parts that have a method `report` return."""
+    """Return the counts in a policy's memory, as returned by the `report` methods of its parts."""
     parts = jax.tree.leaves(memory, is_leaf=lambda part: hasattr(part, "report"))
     return {name: count for part in parts if hasattr(part, "report") for name, count in part.report().items()}
 
@@ -90,8 +90,8 @@ class Episodes(NamedTuple):
         terminated: bool, whether a condition of the environment ended the episode.
         truncated: bool, whether the time limit or `max_steps` ended the episode.
         info: the info of the last step.
-        counts: the sums over the steps of what `Env.count` returns, and what the policy's memory reports; empty unless
-            the evaluation counts.
+        counts: the results of `Env.count`, summed over the steps, and the counts that the policy's memory reports;
+            empty unless the evaluation counts.
     """
 
     returns: jax.Array
@@ -157,7 +157,7 @@ def _prepare(
     check_core(env, function)
     chosen = tuple(devices or ())
     if not (isinstance(key, jax.Array) and is_key(key)):
-        raise ConfigError(f"key: expected a key of JAX, such as jax.random.key(0), got {key!r}")
+        raise ConfigError(f"key: expected a JAX key, such as jax.random.key(0), got {key!r}")
     if key.ndim and key.shape != (number,):
         raise ConfigError(f"key: expected one key, or one for each of {number} environments, got {key.shape}")
     keys = key if key.ndim else episode_keys(key, number)

@@ -148,7 +148,7 @@ class LogState(NamedTuple):
 
 @dataclass(frozen=True)
 class Log(Wrapper[Params]):
-    """A wrapper that adds `episode_return` and `episode_length` to the info: so far, and at the end the totals."""
+    """A wrapper that adds `episode_return` and `episode_length` to the info; both include the current step."""
 
     def opened(self, state: Any, first: Timestep) -> tuple[LogState, Timestep]:
         return self._with_info(LogState(state, jnp.float32(0.0), jnp.int32(0)), first)

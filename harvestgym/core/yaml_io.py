@@ -27,7 +27,7 @@ def _mapping(loader: _Loader, node: yaml.MappingNode, deep: bool = True) -> dict
     for key_node, _ in node.value:
         key = loader.construct_object(key_node, deep=True)
         if isinstance(key, list):
-            raise yaml.MarkedYAMLError(None, None, f"expected a key that is no list, got {key}", key_node.start_mark)
+            raise yaml.MarkedYAMLError(None, None, f"expected a key that is not a list, got {key}", key_node.start_mark)
         line = key_node.start_mark.line + 1
         if key in seen:
             problem = f"expected key {key!r} once, got it on lines {seen[key]} and {line}; try keeping one"

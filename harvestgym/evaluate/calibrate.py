@@ -180,7 +180,7 @@ def set_parameters(params: Any, locations: Sequence[LeafUpdate], values: jax.Arr
 def _split(path: str) -> tuple[str, str, str]:
     parts = path.split("/", 2)
     if len(parts) < 3:
-        raise ConfigError(f"path: expected one such as Field-0/Plant-0/size#cm, got {path!r}")
+        raise ConfigError(f"path: expected a path such as Field-0/Plant-0/size#cm, got {path!r}")
     return parts[0], parts[1], parts[2]
 
 

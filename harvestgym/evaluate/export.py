@@ -197,4 +197,4 @@ def check_folder(option: str, folder: Path) -> None:
         got = there if there != folder.absolute() else folder
         raise ConfigError(f"{option}: expected a folder, got the file {got}")
     if not os.access(there, os.W_OK):
-        raise ConfigError(f"{option}: expected a folder that can be written, got {there}")
+        raise ConfigError(f"{option}: expected a writable folder, got {there}")

@@ -123,7 +123,7 @@ def score(
         id: a registered id.
         policy: a name or a `module:function` (`find_policy`), a `Policy`, a model with `predict` (SB3), or a function
             from observation to action.
-        episodes: number of seasons; by default as many as for the references, 1,000 or 100.
+        episodes: number of seasons; by default the number used for the references, 1,000 or 100.
         progress: receives the number of finished episodes.
 
     Raises:

@@ -177,11 +177,11 @@ def _years_of_set(which: Any, file: SplitFile, where: str) -> list[int]:
     if not set(years) <= set(listed) or not all(sides):
         sides = [select_blocks(years, of.blocks) for of in files]
     if not all(sides):
-        _warn_of_shared_days(where, f"two recorded years or more, with dates, to split, got {years or 'none'}")
+        _warn_of_shared_days(where, f"at least two recorded years with dates, got {years or 'none'}")
         return []
     return sides[list(files).index(file)]
 
 
 def _warn_of_shared_days(where: str, expected: str) -> None:
     said = f"{where}: expected {expected}; training and test replay the same days"
-    warnings.warn(f"{said}; try a table of more years, or `generate: true`", stacklevel=6)
+    warnings.warn(f"{said}; try a table with more years, or `generate: true`", stacklevel=6)

@@ -169,7 +169,7 @@ def find_unsown(env: FarmModel) -> list[tuple[str, str]]:
 def list_notes(env: FarmModel) -> list[str]:
     """Return one sentence for each setting that is allowed but probably unintended."""
     unsown = [
-        f"{field}/{crop} is {NEVER_SOWN}: it has no stage in rules > init, and no intervention sow"
+        f"{field}/{crop} is {NEVER_SOWN}: it has no stage in rules > init, and there is no intervention `sow`"
         for field, crop in find_unsown(env)
     ]
     return [*unsown, *(f"{path} has no effect: {reason}" for path, reason in _list_idle(env))]

@@ -33,7 +33,7 @@ def parse_formula(text: Any) -> Any:
         ConfigError: gives the position of the first mistake in the text.
     """
     if not isinstance(text, str):
-        raise ConfigError(f"expected a text such as 'Plant-0.stage == ripe', got {text!r}")
+        raise ConfigError(f"expected a string such as 'Plant-0.stage == ripe', got {text!r}")
     text = " ".join(text.split())
     try:
         tree = ast.parse(TOKEN.sub(_mask, text).encode("ascii", "replace").decode(), mode="eval").body

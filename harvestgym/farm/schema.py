@@ -127,9 +127,9 @@ class ScoreSpec(Strict):
 
     kind: Literal["BasicScore"] = "BasicScore"
     intervention_cost: Cost = Field(1.0, description="points that each intervention costs")
-    intervention_costs: CostsByName = Field({}, description="points for these instead")
+    intervention_costs: CostsByName = Field({}, description="points for particular names, instead of the number above")
     observation_cost: Cost = Field(1.0, description="points that each observed number costs")
-    observation_costs: CostsByName = Field({}, description="points for these instead")
+    observation_costs: CostsByName = Field({}, description="points for particular names, instead of the number above")
     stage: Cost = Field(1.0, description="points when a plant moves to its next stage")
     bio: Weight = Field(0.0, description="points for the life counted on every day of the episode")
     resource: Weight = Field(0.0, description="points lost for each litre of water, kg of fertilizer and kg of poison")

@@ -69,13 +69,16 @@ class SharedWater(Env[SharedWaterState, SharedWaterParams]):
     def __post_init__(self) -> None:
         check_fields(self)
         if len(set(self.models)) != 1:
-            raise ConfigError(f"farms: expected one or more of one structure, got {len(set(self.models))} structures")
+            raise ConfigError(
+                f"farms: expected one or more farms of the same structure, got {len(set(self.models))} structures"
+            )
         if self.env.schedule != 1 or self.env.asks:
             raise ConfigError(
-                f"shared water: expected a farm in mode po or fo with one order a day, got up to {self.env.schedule}"
+                "shared water: expected a farm in mode po or fo with one order per day, got up to "
+                f"{self.env.schedule} orders"
             )
         if not self.quota > 0:
-            raise ConfigError(f"quota: expected litres above 0, got {self.quota}")
+            raise ConfigError(f"quota: expected a positive number of litres, got {self.quota}")
 
     @property
     def env(self) -> FarmModel:

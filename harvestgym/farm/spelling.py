@@ -87,7 +87,7 @@ def _list_forms(name: Any) -> list[str]:
 def read_day(value: Any) -> Any:
     """Return the day of the year of a date, 2024-05-01, '1 May' or 'May 1', and any other value unchanged.
 
-    The year of a date is ignored. Raises ConfigError for a day that no year of 365 days has.
+    The year of a date is ignored. Raises ConfigError for a day that does not exist in a year of 365 days.
     """
     numbers = re.fullmatch(r"(?:\d{4}-)?(\d\d)-(\d\d)(?: 00:00:00)?", str(value))
     words = re.fullmatch(r"(\d\d?) ([A-Za-z]{3,9})|([A-Za-z]{3,9}) (\d\d?)", str(value).strip())
@@ -101,7 +101,7 @@ def read_day(value: Any) -> Any:
 
 
 def list_days(first: Any, last: Any) -> list[datetime.date]:
-    """Return each date from the first to the last, across the end of the year if need be; none for other values."""
+    """Return each date from the first to the last, if necessary across the end of the year; [] for other values."""
     low, high = read_day(first), read_day(last)
     if low is first or high is last:
         return []

@@ -169,7 +169,7 @@ def lift(env: FishingModel, target: Any) -> Policy:
 
 @dataclass(frozen=True)
 class _ByTable:
-    """Rule with one table per year, the last of them also for all later years; the carry is the year."""
+    """Rule with one table per year; the last table also applies to all later years. The carry is the year."""
 
     env: FishingModel
 

@@ -48,7 +48,9 @@ class FixedAttributes:
         if name in FIXED:
             start = f"reset(options={{'start': {value!r}}})"
             hint = start if name in START_NAMES else f"a new environment, with {name}={value!r}"
-            raise ConfigError(f"{name}: expected no assignment, as it would have no effect, got {value!r}; try {hint}")
+            raise ConfigError(
+                f"{name}: expected no assignment, because it would have no effect, got {value!r}; try {hint}"
+            )
         super().__setattr__(name, value)
 
 
@@ -71,10 +73,10 @@ class FishingEnv(FixedAttributes, Savable, gymnasium.Env[Any, Any]):
     change nothing. docs/fishing.md lists the differences from the paper's listing.
 
     Args:
-        r, K: growth rate per year and carrying capacity of logistic growth; without `law`.
+        r, K: growth rate per year and carrying capacity of logistic growth; only without `law`.
         s0: stock at the start, or two stocks between which each episode draws its start.
         Tmax: number of years in an episode.
-        sigma: standard deviation of lognormal growth noise with mean one; without `noise`.
+        sigma: standard deviation of lognormal growth noise with mean one; only without `noise`.
         law, noise, survey_error, quota_error, drift: small callables; see `growth`, `noise` and `parameter_drift`.
         order: "harvest first" or "growth first".
         scale: "symmetric" maps [0, 2 K] to [-1, 1]; "natural" keeps biomass, as the paper does.
@@ -83,7 +85,7 @@ class FishingEnv(FixedAttributes, Savable, gymnasium.Env[Any, Any]):
         shows_year: whether the year is observed after the stock, as a fraction of `Tmax`.
         price, cost, discount: price of catch, cost of effort, discount per year; see `info["discounted_return"]`.
         correlation: correlation of the growth noise with last year's.
-        assessment_interval: years for which an action sets the quota; actions in between have no effect.
+        assessment_interval: number of years for which an action sets the quota; actions in between have no effect.
         catch_constraint: the largest change of a quota, as a fraction of the last quota; None for no limit.
     """
 
@@ -112,7 +114,7 @@ class FishingEnv(FixedAttributes, Savable, gymnasium.Env[Any, Any]):
         if law is not None and (r, K) != (0.3, 1.0):
             raise ConfigError(f"FishingEnv > law: expected no r and K, got r={r}, K={K}; try {type(law).__name__}(...)")
         if noise is not None and sigma:
-            raise ConfigError(f"FishingEnv > noise: expected no sigma besides, got sigma={sigma}; "
+            raise ConfigError(f"FishingEnv > noise: expected either a noise or sigma, got both, with sigma={sigma}; "
                               f"try {type(noise).__name__}(sigma={sigma})")  # fmt: skip
         entries |= {"law": {"kind": "logistic", "r": r, "K": K}, "start": s0, "Tmax": Tmax}
         entries |= {"noise": {"kind": "lognormal", "sigma": sigma} if sigma else NO_NOISE}

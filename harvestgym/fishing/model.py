@@ -52,7 +52,10 @@ class FishingParams(Checked):
     drift: Drift | None
     vary: Spread | AnyLaw | None
     start: Any = par(
-        "start", "stock at the start, in the unit of K; two numbers: drawn between them", low=0.0, high=MAX_BIOMASS
+        "start",
+        "stock at the start, in the unit of K; with two numbers, it is drawn between them",
+        low=0.0,
+        high=MAX_BIOMASS,
     )
     horizon: Any = par("Tmax", "years after which an episode is truncated", low=1, high=MAX_YEARS, dtype="int")
     price: Any = par("price", "price of a unit of catch", low=0.0, high=MAX_BIOMASS)
@@ -94,7 +97,7 @@ class FishingState:
 
 
 def copy_fields(env: FishingModel, **changes: Any) -> dict[str, Any]:
-    """Return the constructor arguments of a fishery, some of them changed, for a subclass; without its expert."""
+    """Return a fishery's constructor arguments except the expert, some of them changed, to make a subclass."""
     names = [field.name for field in fields(FishingModel) if field.name != "expert"]
     return {name: getattr(env, name) for name in names} | changes
 
@@ -238,9 +241,9 @@ class FishingModel(Checked, Env[FishingState, FishingParams]):
         return params.drift(law, state.year) if params.drift else law
 
     def set_quota(self, law: GrowthLaw, stock: jax.Array, action: Any, state: FishingState) -> jax.Array:
-        """Return the year's quota as biomass, shape (targets,): what the action asks for, within the constraint.
+        """Return the year's quota as biomass, shape (targets,): the requested quota, limited by the constraint.
 
-        Between assessments it is last year's quota. After a quota of 0, the constraint allows any quota.
+        Between assessments, last year's quota applies. After a quota of 0, the constraint allows any quota.
         """
         wanted, last = self.units.wanted(action), state.quota
         quota = wanted * law.available(stock) if self.units.control == "rate" else wanted

@@ -18,7 +18,7 @@ from .noise import MAX_SIGMA
 
 @pytree
 class Drift(Checked):
-    """Parameters that change by `rate` a year up to `limit`, before the stock grows, from the first year on.
+    """Parameters that change by `rate` every year, before the stock grows, until they reach `limit`.
 
     They depend only on the year, so a reset restarts them.
     """

@@ -62,7 +62,7 @@ ENTRIES: dict[tuple[ProblemKind, ...], str] = {
     ("driver",): "effect rise shows_driver",
 }
 USERS = {name: problems for problems, names in ENTRIES.items() for name in names.split()}
-"""The problems in which an entry has an effect; all, for other entries."""
+"""The problems in which an entry has an effect; entries that are not listed have an effect in all problems."""
 
 MODELS: dict[ProblemKind, type[FishingModel]] = {
     model.problem: model for model in (FishingModel, RecoveryModel, DriverModel)
@@ -186,7 +186,7 @@ def _check_entries(spec: FishingSpec, law: GrowthLaw, where: str) -> None:
         users, value = USERS[name], getattr(spec, name)
         if spec.problem not in users and value and value != NO_NOISE:
             hint = " or ".join(f"problem: {user}" for user in users)
-            raise ConfigError(f"{where} > {name}: expected none, as it has no effect on problem {spec.problem!r}, "
+            raise ConfigError(f"{where} > {name}: expected none, because it has no effect on problem {spec.problem!r}, "
                               f"got {value!r}; try {hint}")  # fmt: skip
     if spec.problem == "driver" and not isinstance(law, May):
         raise ConfigError(f"{where}: problem 'driver': expected law 'may', got {spec.law.get('kind')!r}")
@@ -267,7 +267,9 @@ def _check_drift(drift: Drift, law: GrowthLaw, where: str) -> None:
     for name, limit in zip(drift.names, np.asarray(drift.limit, np.float64), strict=True):
         meta = allowed[name]
         if not meta.low <= limit <= meta.high:
-            raise ConfigError(f"{where} > {name} > limit: expected {meta.low:g} to {meta.high:g}, got {limit:g}")
+            raise ConfigError(
+                f"{where} > {name} > limit: expected a number from {meta.low:g} to {meta.high:g}, got {limit:g}"
+            )
 
 
 def _build_vary(data: Mapping[str, float] | str, law: GrowthLaw, where: str) -> Spread | AnyLaw | None:

@@ -104,7 +104,7 @@ class ForagerConfig:
         self.translate()
 
     def translate(self) -> TranslatedConfig:
-        """Return the same configuration in the terms of `harvestgym.forager`, which checks it."""
+        """Convert this to a configuration of `harvestgym.forager`, which checks the values."""
         if not isinstance(self.colors, Palette | None):
             raise ConfigError(f"ForagerConfig > colors: expected a Palette, got {self.colors!r}")
         given = 1 if self.aperture is None and self.observation_mode == "world" else self.aperture

@@ -198,7 +198,7 @@ def _can_navigate(env: Forager) -> bool:
 
 
 def make_rule_families(env: Forager) -> dict[str, RuleFamily]:
-    """Make the rules of a world for `harvestgym tune`: the navigator's numbers, and more of them for random series."""
+    """Make the rules of a world for `harvestgym tune`: the navigator, with more numbers for random series."""
     if not _can_navigate(env):
         return {}
     numbers = {
@@ -236,5 +236,5 @@ def record(env: Forager, state: ForagerState, action: Any, timestep: Any, params
 def figure(env: Forager, record: Mapping[str, np.ndarray]) -> Any:
     """Draw an episode as a Matplotlib figure: where the agent went, and the charts of its scene."""
     path = Line("", record["y#cell"], "", style="dots", x=record["x#cell"])
-    way = Chart("Path, late steps light", "y, north (cells)", 0, (path,), {}, across="x, east (cells)")
+    way = Chart("Path (later steps are lighter)", "y, north (cells)", 0, (path,), {}, across="x, east (cells)")
     return draw_figure([way, *chart_rewards(env, record)], "step")

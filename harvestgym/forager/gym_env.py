@@ -83,7 +83,7 @@ class ForagerGym(Savable, gymnasium.Env[Any, int]):
         return Forager(world, (rows, cols), config.observation_mode, self.horizon, config.hint)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, Info]:
-        """Start the episode of `seed`, or the next; `GymEnv` of the functional environment has the same episodes."""
+        """Start the episode for `seed`, or the next one; `GymEnv` runs the same episodes for the JAX engine."""
         if options:
             other = "changing parameters with harvestgym.gym.env.GymEnv(harvestgym.make(id))"
             raise ConfigError(f"reset options: expected none, got {sorted(options)}; try {other}")

@@ -107,7 +107,8 @@ class Kind:
         spans = self.lasts, self.rests
         if (min(spans) == 0 and max(spans) > 0) or sum(spans) > MAX_PERIOD:
             raise ConfigError(
-                f"{self.name}: expected lasts and rests of at least 1 step, 2^24 - 1 together, or both 0, got {spans}"
+                f"{self.name}: expected lasts and rests of at least 1 step and at most 2^24 - 1 in total, or "
+                f"both 0, got {spans}"
             )
 
     @property
@@ -182,7 +183,7 @@ class ForagerObject:
 
     def __init__(self, name: str | None = None) -> None:
         if name is not None and not isinstance(name, str):
-            raise ConfigError(f"{type(self).__name__} > name: expected a text, got {name!r}")
+            raise ConfigError(f"{type(self).__name__} > name: expected a string, got {name!r}")
         if name is not None:
             self.name = name
 
@@ -268,7 +269,7 @@ class Flower(TableObject):
 
 
 class Thorns(TableObject):
-    """Objects that cost 1 on every entry and stay."""
+    """Objects that cost 1 each time the agent enters their cell, and are not collected."""
 
     name = "thorns"
     row = Kind("thorns", reward=Constant(-1.0))

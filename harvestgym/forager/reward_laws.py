@@ -131,7 +131,7 @@ class RewardSeries(Checked):
 
 
 def read_number(given: Any) -> float:
-    """Return a single number as a float; nan for anything else, such as a text or several numbers."""
+    """Return a single number as a float; nan for anything else, such as a string or several numbers."""
     try:
         return math.nan if isinstance(given, str | bytes) or np.ndim(given) else float(given)
     except (TypeError, ValueError, OverflowError):

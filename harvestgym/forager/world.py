@@ -252,5 +252,5 @@ def _check_region(world: World, region: Region) -> None:
 def _check_renewal(world: World) -> None:
     strays = [k.name for k in world.kinds if k.collectable and k.place in (ReturnPlace.ANYWHERE, ReturnPlace.FIXED)]
     if world.renews and strays:
-        expected = "a return to its own place or region, as a region renews itself"
+        expected = "a return to its own place or region, because a region is renewed"
         raise ConfigError(f"{strays[0]!r}: expected {expected}, got another place")

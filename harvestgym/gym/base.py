@@ -144,7 +144,7 @@ class GymBase(Savable):
             self._checker.check_choice(self._mask(), action, waiting)
 
     def clone(self) -> Self:
-        """Return an independent copy in mid-episode, within microseconds, for tree search.
+        """Return an independent copy in mid-episode for tree search; copying takes microseconds.
 
         The copy shares everything that steps do not change: programs, parameters, spaces and `np_random`.
         `copy.deepcopy` and `pickle` also copy the spaces and `np_random`, so that the copy draws the same samples.
@@ -226,9 +226,9 @@ class GymBase(Savable):
     def _set_params(self, options: Options, valid: tuple[str, ...]) -> EpisodeStart | None:
         """Set the parameters from reset options; ConfigError for an invalid option, and nothing is changed.
 
-        Returns the start of one episode, if there are any of the environment's `reset_options`. The environment's
-        `set_options(params, options)` returns an environment with the same states, and the parameters that it starts
-        with; if it is the environment itself, nothing is compiled.
+        Returns the program and the parameters that start one episode, if the options include any of the environment's
+        `reset_options`. The environment's `set_options(params, options)` returns an environment with the same states,
+        and the parameters that it starts with; if it is the environment itself, nothing is compiled.
         """
         if not options:
             return None
@@ -300,10 +300,10 @@ class GymBase(Savable):
             event(monitor)
 
     def render(self) -> Any:
-        """Render the environment, or each in a batch, in its `render_mode`; None, with a warning, if there is none."""
+        """Render the environment, or each one in a batch, in its `render_mode`; without one, warn and return None."""
         if self.render_mode is None:
             hint = "try render_mode='rgb_array' when it is made"
-            warnings.warn(f"render: expected a render_mode, got none: nothing is drawn; {hint}", stacklevel=2)
+            warnings.warn(f"render: expected a render_mode, got none, so nothing is drawn; {hint}", stacklevel=2)
             return None
         if not self._begun:
             raise ResetNeeded("render: expected an episode, got none; try reset() first")

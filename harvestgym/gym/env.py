@@ -32,7 +32,7 @@ class GymEnv(GymBase, gymnasium.Env[Any, Any]):
 
     `reset(seed=s)` starts with `jax.random.key(s)` (modulo 2^32); later resets without a seed continue with this key.
     `reset(options={"params": p})` changes the parameters for this and all later episodes; other options, such as the
-    `start` of a fishery, concern one episode.
+    `start` of a fishery, apply to one episode only.
     """
 
     made_of = ("render_mode",)

@@ -29,8 +29,8 @@ def run(
     Args:
         id: a registered id, or the path of a farm file.
         host, port: the address; port 0 selects any free port.
-        seed: the seed of the first episode in a tab.
-        horizon: days, years or steps of an episode; by default those of the id.
+        seed: the seed of the first episode in each tab.
+        horizon: the length of an episode in days, years or steps; by default as in the id.
         folder: the folder for saved episodes.
         show: whether to open a browser.
 

@@ -128,7 +128,7 @@ class FarmSession(Session):
     def look(self, which: list[int]) -> float:
         """Buy the offered observations with the given numbers, once a day; return their cost."""
         if not self.env.asks:
-            raise ConfigError("look: expected costly observations, got free ones only")
+            raise ConfigError("look: expected a farm with paid observations, got one whose observations are all free")
         if self.looked:
             raise ConfigError("look: expected one request a day, got a second one")
         request = np.zeros(len(self.prices), np.int8)
@@ -144,7 +144,7 @@ class FarmSession(Session):
         if self.over:
             raise ConfigError("order: expected a running season, got an ended one")
         if len(self.orders) >= self.env.schedule:
-            raise ConfigError(f"order: expected at most {self.env.schedule} a day, got one more; try removing one")
+            raise ConfigError(f"order: expected at most {self.env.schedule} per day, got one more; try removing one")
         rows = self.env.actions.rows
         if not 0 <= row < len(rows):
             raise ConfigError(f"order: expected an action from 0 to {len(rows) - 1}, got {row}")

@@ -71,7 +71,7 @@ class Session:
     def act(self, action: Any) -> float:
         """Take `action` and return its reward; ConfigError, without a step, if it is outside the action space."""
         if self.over:
-            raise ConfigError("episode: expected a running one, got an ended one; try a new one")
+            raise ConfigError("episode: expected a running episode, got one that has ended; try a new episode")
         self.obs, reward, self.terminated, truncated, self.info = self._gym.step(action)
         self.over = self.terminated or truncated
         self._observations.append(self.obs)

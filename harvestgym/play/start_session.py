@@ -28,7 +28,7 @@ class FishingSession(Session):
 
     @property
     def rivals(self) -> list[str]:
-        """The same rivals as in any session, but the optimum only where it is the expert: it needs exact surveys."""
+        """The rivals of any session, but the optimum only if it is the expert, because it needs exact surveys."""
         available = registry.family_function(self.id, "policies")(self.env)
         exact = available.get("expert") is available.get("sdp")
         return [name for name in super().rivals if exact or name != "sdp-finite"]

@@ -40,7 +40,7 @@ MAX_PICTURES = 500
 """Maximum number of pictures per view; for longer episodes, every n-th step is drawn."""
 
 MAP_WIDTH, CHART_WIDTH = 720, 360
-"""Page widths for drawing single panels, px; from the map page, the replay shows only the map."""
+"""Page widths for drawing single panels, px; of the page with a map, the replay shows only the map."""
 
 
 def to_html(title: str, about: str, story: Timeline, views: Views, progress: Progress = ignore_progress) -> str:
@@ -73,7 +73,7 @@ def read_html(path: Path) -> dict[str, np.ndarray]:
     text = path.read_text(encoding="utf-8")
     story, arrays = (_find_element(text, name) for name in ("story", "arrays"))
     if story is None or arrays is None:
-        raise ConfigError(f"{path}: expected a page of `harvestgym run --html`, got another file")
+        raise ConfigError(f"{path}: expected a page written by `harvestgym run --html`, got a different file")
     data = json.loads(story)
     raw = zlib.decompress(base64.b64decode(arrays))
     return {name: _unpack(raw, *place) for name, place in data["record"].items()}

@@ -21,7 +21,7 @@ TWO_COLUMN_LEGEND = 7
 
 
 SMALL_PAGE = 320
-"""Width, px, below which a page is a square with maps only, or with lines of charts: its text would be illegible."""
+"""Width in px below which a page is a square with only the maps or the lines of charts: text would be illegible."""
 
 
 def page_height(scene: Scene, width: int) -> int:

@@ -1,4 +1,4 @@
-"""Batches of cases that run together on one worker, and the options of an engine. If a case fails, each runs alone."""
+"""Batches of cases that run together on one worker, and engine options. If a case fails, each case runs alone."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from harvestgym.core.xla.process_checks import free_programs_if_full
 from .cases import CallCase, SweepCase
 
 BATCH_ROWS = 1024
-"""Maximum rows of work in a batch: a few seconds of work, much longer than it takes to send the batch."""
+"""Maximum number of rows in a batch: they take a few seconds to compute, much longer than sending the batch."""
 
 
 ENGINES = ("local", "ray")

@@ -184,7 +184,7 @@ def split_target(name: str) -> tuple[str, str]:
 
 
 def is_file_name(path: str) -> bool:
-    """Return whether a name is that of a file with Python code, a farm, a fishery or a forager."""
+    """Return whether a name has the suffix of a file with Python code, a farm, a fishery or a forager."""
     return path.endswith((".py", *FARM_SUFFIXES))
 
 

@@ -69,7 +69,7 @@ def run_cases(
         options: where the cases run.
 
     Raises:
-        ConfigError: as for `sweep`; a case that fails has an outcome without columns.
+        ConfigError: as for `sweep`. A case that fails raises no error: its outcome has no columns.
     """
     chosen = _check_input(cases, options)
     if out is None:
@@ -90,7 +90,7 @@ def collect(
     """Run cases like `run_cases`, and return the columns of each, in order.
 
     Raises:
-        ConfigError: if cases fail, with the message of each, and as for `sweep`.
+        ConfigError: as for `sweep`, and if cases fail, with the message of each.
     """
     done: dict[SweepCase, dict[str, np.ndarray]] = {}
     failures: list[str] = []
@@ -99,7 +99,7 @@ def collect(
         failures += [f"{case}: {outcome.error}"] if outcome.columns is None else []
         progress(1)
     if failures:
-        raise ConfigError("\n  ".join([f"cases: expected all to run, got {len(failures)} that failed", *failures]))
+        raise ConfigError("\n  ".join([f"cases: expected all to succeed, got {len(failures)} that failed", *failures]))
     return [done[case] for case in cases]
 
 

@@ -59,7 +59,8 @@ class SweepFile(Strict):
 def read_sweep_file(path: str | Path, allow: Sequence[str] = ()) -> list[EpisodeCase]:
     """Read the cases from a YAML file; ConfigError lists every mistake.
 
-    The file may name policies only in the modules `allow`, because whoever wrote it chooses the code that runs.
+    The file may only name policies in the modules `allow`, because its author would otherwise choose the code that
+    runs.
     """
     found = expand(read_file(Path(path)), str(path), Path(path).parent)
     known = {str(Path(name).resolve()) for name in allow}

@@ -82,7 +82,7 @@ def read_result(out: Path, case: SweepCase) -> dict[str, np.ndarray]:
 
 
 def read(out: str | Path) -> Any:
-    """Read the rows of all complete cases of the last sweep into a folder as one `pyarrow.Table`.
+    """Read the rows of all complete cases of the last sweep in a folder as one `pyarrow.Table`.
 
     If a case lacks a column, its rows are null there. A label that is a number in some cases and text in others
     becomes text.
@@ -96,7 +96,7 @@ def read(out: str | Path) -> Any:
 
 
 def read_labels(out: str | Path) -> list[str]:
-    """Read the names of the columns that label the cases of the last sweep into a folder."""
+    """Read the names of the columns that label the cases of the last sweep in a folder."""
     return _read_manifest(Path(out))["labels"]
 
 
@@ -139,7 +139,7 @@ def _read_manifest(out: Path) -> dict[str, Any]:
 
 
 def find_status(out: str | Path) -> FolderStatus:
-    """Count the cases of the last sweep into a folder that are done, failed or damaged."""
+    """Count the cases of the last sweep in a folder that are done, failed or damaged."""
     out = Path(out)
     known = _read_manifest(out)
     paths = [out / f"{digest}{SUFFIX}" for digest in known["cases"]]

@@ -78,7 +78,7 @@ def _check_range(values: np.ndarray, meta: Meta, where: str) -> None:
     values = values.astype(np.float64)
     assert np.isfinite(values).all(), f"{where} is not finite"
     inside = (values >= meta.low - 1e-5 * abs(meta.low)) & (values <= meta.high + 1e-5 * abs(meta.high))
-    assert inside.all(), f"{where} leaves [{meta.low:g}, {meta.high:g}]: {values[~inside][0]:g}"
+    assert inside.all(), f"{where} is outside [{meta.low:g}, {meta.high:g}]: {values[~inside][0]:g}"
 
 
 def _check_actions(model: FarmModel, slot: EntitySlot, state: FarmState) -> None:
@@ -91,9 +91,9 @@ def _check_actions(model: FarmModel, slot: EntitySlot, state: FarmState) -> None
         values = [jnp.float32(0.0)] * len(action.parameters)
         read = board if action.reads_board else {}
         result = getattr(entities[0], action.method)(state.fields[0][0], place, nowhere, *values, **read)
-        assert not np.any(result.done), f"{where} says it did something where it was not aimed"
+        assert not np.any(result.done), f"{where} reports an effect on plots that were not its target"
         for a, b in zip(jax.tree.leaves(state.fields[0][0]), jax.tree.leaves(result.state), strict=True):
-            np.testing.assert_array_equal(a, b, err_msg=f"{where} changes plots that it was not aimed at")
+            np.testing.assert_array_equal(a, b, err_msg=f"{where} changes plots that were not its target")
 
 
 def _check_days(model: FarmModel, slot: EntitySlot, state: FarmState, days: int, seed: int) -> None:
@@ -114,7 +114,7 @@ def _check_balance(model: FarmModel, before: FarmState, after: FarmState, flows:
         crossed = sum(np.asarray(f, np.float64) for n, f in flows.items() if n.startswith(f"{substance}:"))
         scale = 1.0 + np.abs(then) + np.abs(now)
         worst = float(np.max(np.abs(now - then - crossed) / scale))
-        assert worst < 1e-5, f"day {t}: {substance} held changes by more or less than its flows, off by {worst:.2g}"
+        assert worst < 1e-5, f"day {t}: the change in the amount of {substance} differs from its flows by {worst:.2g}"
 
 
 def held(entities: Sequence[Entity], states: Sequence[Any], substance: str) -> np.ndarray:

@@ -104,22 +104,24 @@ def _check_hashable(env: Env[Any, Any]) -> None:
     try:
         hash(env)
     except TypeError as error:
-        raise AssertionError(f"{type(env).__name__} must be hashable, as a static argument: {error}") from None
+        raise AssertionError(
+            f"{type(env).__name__} must be hashable, because it is a static argument: {error}"
+        ) from None
 
 
 def _check_shapes(env: Env[Any, Any], act: Callable[..., Any]) -> None:
-    """Check that `reset` and `step` return the same structure, shapes and valid dtypes, and `step` never resets."""
+    """Check that `reset` and `step` return the same structure, shapes and dtypes, and that `step` never resets."""
     key, params = jax.random.key(0), env.params
     begun = jax.eval_shape(lambda: env.reset(key, params))
     for name in ("reset", "initial"):
         with patch.object(type(env), name, side_effect=AssertionError(f"step calls {name}; it must never reset")):
             stepped = jax.eval_shape(lambda s, t: env.step(key, s, act(t.obs, key), params), *begun)
     names, other = sorted(begun[1].info), sorted(stepped[1].info)
-    assert names == other, f"info: expected the names of reset {names}, got {other} after step"
+    assert names == other, f"info: expected the same names as after reset, {names}, got {other} after step"
     try:
         layout_of(begun).check(stepped)
     except ValueError as error:
-        raise AssertionError(f"step: expected the (state, Timestep) of reset: {error}") from None
+        raise AssertionError(f"step: expected (state, Timestep) as returned by reset: {error}") from None
     for path, leaf in jax.tree_util.tree_leaves_with_path(begun):
         name = "state" + jax.tree_util.keystr(path[1:]) if path[0].idx == 0 else jax.tree_util.keystr(path[1:])
         allowed = is_key(leaf) or leaf.dtype.name in ALLOWED_DTYPES

@@ -140,7 +140,7 @@ def test_bad_actions_are_refused_and_change_nothing(farms: ParallelEnv) -> None:
 def test_mistakes_are_refused() -> None:
     with pytest.raises(ConfigError, match="environment: .*'farm/shared-waters-v0'; try 'farm/shared-water-v0'"):
         make_parallel("farm/shared-waters-v0")
-    with pytest.raises(ConfigError, match="quota: expected litres above 0, got 0"):
+    with pytest.raises(ConfigError, match="quota: expected a positive number of litres, got 0"):
         make_parallel("farm/shared-water-v0", quota=0.0)
     env = make_parallel("fishing/fleets-v0")
     with pytest.raises(gymnasium.error.ResetNeeded):

@@ -54,7 +54,7 @@ def test_list_names_the_environments_of_several_agents() -> None:
     assert {id.partition("/")[0] for id in found} == set(registry.FAMILIES) and not set(found) & set(harvestgym.ids())
     assert run_command("list", "fishing", "--multi-agent").split() == ["fishing/fleets-v0"]
     refused = runner.invoke(app, ["list", "--multi-agent", "--tag", "watering"])
-    assert refused.exit_code == 2 and "--tag: expected none with --multi-agent" in refused.output
+    assert refused.exit_code == 2 and "--tag: expected no tag with --multi-agent" in refused.output
 
 
 def test_list_filters_by_tag() -> None:
@@ -174,7 +174,7 @@ def test_run_writes_the_first_episode(tmp_path: Path) -> None:
      (("run", ID, "--out", "pyproject.toml/season"), "--out: expected a folder, got the file"),
      (("run", ID, "--html", "nowhere/season.html"), "nowhere/season.html: expected an existing folder"),
      (("score", ID, "--policy", "expurt"), "expected a known policy, got 'expurt'; try 'expert'"),
-     (("score", ID, "--policy", "nomodule:f"), "got no module 'nomodule'")],
+     (("score", ID, "--policy", "nomodule:f"), "got the unknown module 'nomodule'")],
 )  # fmt: skip
 def test_user_error_is_printed_in_one_line(args: tuple[str, ...], words: str) -> None:
     result = runner.invoke(app, [*args])

@@ -17,8 +17,8 @@ from harvestgym.core.policy import random_policy
     ("target", "words"),
     [
         ("nowhere", "expected package.module:name, got 'nowhere'"),
-        ("nowhere.at.all:make", "got no module 'nowhere'"),
-        ("harvestgym.nowhere:make", "got no module 'harvestgym.nowhere'"),
+        ("nowhere.at.all:make", "got the unknown module 'nowhere'"),
+        ("harvestgym.nowhere:make", "got the unknown module 'harvestgym.nowhere'"),
         ("harvestgym.registry:mak", "expected a known name, got 'mak'; try 'make'"),
     ],
 )
@@ -47,7 +47,7 @@ def test_functions_are_loaded_from_files(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text("def best(id, env):\n    return id\n", encoding="utf-8")
     assert load_object(f"{tmp_path / 'mine.py'}:best")("its id", None) == "its id"
     assert load_object("harvestgym.core.policy:random_policy") is random_policy
-    with pytest.raises(ConfigError, match="no such file"):
+    with pytest.raises(ConfigError, match="a file that does not exist"):
         load_object(f"{tmp_path / 'yours.py'}:best")
     with pytest.raises(ConfigError, match="expected a known name, got 'bets'; try 'best'"):
         load_object(f"{tmp_path / 'mine.py'}:bets")

@@ -92,5 +92,5 @@ def test_flat_integers_are_the_parts_of_an_action_in_the_order_of_their_names() 
     assert {name: part.tolist() for name, part in found.items()} == {
         "a": [0, 5], "order": [[1, 2], [6, 7]], "request": [[3, 4], [8, 9]],
     }  # fmt: skip
-    with pytest.raises(ConfigError, match="expected actions that are integers from 0 on"):
+    with pytest.raises(ConfigError, match="expected integer actions that start at 0"):
         count_choices(spaces.Box(0, 1))

@@ -263,7 +263,7 @@ def test_eight_devices_give_what_one_gives() -> None:
     ("changed", "words"),
     [
         ({"policy": "expert"}, "policy: expected a core.policy.Policy"),
-        ({"key": 0}, r"key: expected a key of JAX, such as jax.random.key\(0\), got 0"),
+        ({"key": 0}, r"key: expected a JAX key, such as jax.random.key\(0\), got 0"),
         ({"num_envs": 0}, "num_envs: expected an integer, 1 or more, got 0"),
         ({"num_steps": 2.5}, "num_steps: expected an integer, 1 or more, got 2.5"),
         ({"num_envs": "2"}, "num_envs: expected an integer, 1 or more, got '2'"),

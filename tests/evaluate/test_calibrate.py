@@ -86,7 +86,7 @@ def test_unknown_paths_are_refused_with_the_nearest() -> None:
         find_parameter(env, "Field-0/Reed-0/thirst")
     with pytest.raises(ConfigError, match="group of parameters"):
         find_parameter(env, "Field-0/Reed-0/grow/thirst")
-    with pytest.raises(ConfigError, match="path: expected one such as"):
+    with pytest.raises(ConfigError, match="path: expected a path such as"):
         find_watched(env, "size#cm")
 
 

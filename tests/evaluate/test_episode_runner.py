@@ -95,7 +95,7 @@ def test_a_policy_may_come_from_a_file(tmp_path: Path, function: str) -> None:
     ("fields", "words"),
     [
         ({"policy": "mzy"}, "expected a known policy, got 'mzy'; try 'msy'"),
-        ({"policy": "gone.module:make"}, "got no module 'gone'"),
+        ({"policy": "gone.module:make"}, "got the unknown module 'gone'"),
         ({"policy": "{}/agent.py:mak"}, "expected a known name, got 'mak'; try 'make'"),
         ({"policy": "{}/agent.py:nothing"}, "expected a Policy, or a pair .*, got None"),
         ({"overrides": {"rr": 1}}, "unexpected keyword argument 'rr'"),

@@ -61,7 +61,7 @@ def test_a_folder_may_be_new_but_not_a_file(tmp_path: Path) -> None:
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
 def test_a_folder_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
     tmp_path.chmod(0o500)
-    with pytest.raises(ConfigError, match="can be written"):
+    with pytest.raises(ConfigError, match="expected a writable folder"):
         check_folder("--out", tmp_path / "new")
 
 
@@ -74,7 +74,7 @@ def test_every_output_is_checked_before_the_season_runs(
     pytest.importorskip("av")
     monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != tmp_path)
     target = tmp_path / ("season" if option == "out" else f"season.{option}")
-    with pytest.raises(ConfigError, match="expected a folder that can be written, got"):
+    with pytest.raises(ConfigError, match="expected a writable folder, got"):
         Exporter(**{option: target}).check()
 
 

@@ -92,13 +92,13 @@ def test_what_cannot_be_split_is_said(tmp_path: Path) -> None:
     sides = [splits.split(str(path), name).overrides["entities"]["Field-0/Weather-0"] for name in ("train", "test")]
     assert [side["years"] for side in sides] == [[2013], [2015]], "only years of the farm"
     path.write_text(farm.replace("extends: base, " + two, "extends: seattle, years: [2012, 2012]"))
-    with pytest.warns(UserWarning, match=r"expected two recorded years or more.*got \[2012\]"):
+    with pytest.warns(UserWarning, match=r"expected at least two recorded years.*got \[2012\]"):
         assert splits.split(str(path), "test").overrides == {}, "a year listed twice is one year"
     context = "context: {draws: {Field-0/Weather-0: [newark, new_york_jfk]}}\n"
     (tmp_path / "undated.csv").write_text(undated)
     for text, said in (
-        (farm, r"Field-0/Weather-0: expected two recorded years.*got \[1990\].*replay the same days; try"),
-        (farm.replace("days.csv", "undated.csv"), "with dates, to split, got none"),
+        (farm, r"Field-0/Weather-0: expected at least two recorded years.*got \[1990\].*replay the same days; try"),
+        (farm.replace("days.csv", "undated.csv"), "with dates, got none"),
         (farm.replace("extends: base, " + two, "extends: dry") + context, "context > draws > Field-0"),
     ):
         path.write_text(text)

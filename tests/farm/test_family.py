@@ -57,7 +57,7 @@ def test_a_crop_that_nothing_sows_is_said_to_be_never_sown(tmp_path: Path) -> No
     assert set(columns["Plant-1 cause of death"].ravel()) == {"never sown"}
     assert "never sown" not in columns["Plant-0 cause of death"]
     assert list_notes(harvestgym.make(path)) == [
-        "Field-0/Plant-1 is never sown: it has no stage in rules > init, and no intervention sow"
+        "Field-0/Plant-1 is never sown: it has no stage in rules > init, and there is no intervention `sow`"
     ]
     sown = {"interventions": {"Field-0": {"Plant-1": {"sow": None}}}}
     assert list_notes(harvestgym.make(path, rules=sown)) == []

@@ -258,7 +258,7 @@ def test_fleets_refuse_what_does_not_fit() -> None:
 def test_files_that_extend_each_other_are_refused(tmp_path: Any) -> None:
     for name, other in (("a", "b"), ("b", "a")):
         (tmp_path / f"{name}.yaml").write_text(f"extends: {other}\n")
-    with pytest.raises(ConfigError, match="expected names that do not lead back, got a -> b -> a"):
+    with pytest.raises(ConfigError, match="expected no cycle, got a -> b -> a"):
         harvestgym.fishing.family.from_yaml(tmp_path / "a.yaml")
 
 

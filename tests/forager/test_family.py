@@ -34,7 +34,7 @@ def test_a_figure_is_drawn_from_a_record():
     steps = 20
     columns = ("x#cell", "y#cell", "clock#step", "reward_rate", "reward", "biome_regret")
     drawn = figure(build_forager(SMALL), {c: np.linspace(0, 1, steps) for c in columns})
-    assert [panel.get_title() for panel in drawn.axes][:2] == ["Path, late steps light", "Reward of a step"]
+    assert [panel.get_title() for panel in drawn.axes][:2] == ["Path (later steps are lighter)", "Reward per step"]
 
 
 @pytest.mark.parametrize(

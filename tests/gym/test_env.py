@@ -217,7 +217,7 @@ def test_render_modes_are_those_of_the_environment() -> None:
     env.reset(seed=0)
     assert env.metadata["render_modes"] == ["ansi"] and env.render() == "year 0: 0.80"
     with pytest.warns(
-        UserWarning, match="expected a render_mode, got none: nothing is drawn; try render_mode='rgb_array'"
+        UserWarning, match="expected a render_mode, got none, so nothing is drawn; try render_mode='rgb_array'"
     ):
         assert GymEnv(BoxStock()).render() is None
     with pytest.raises(ConfigError, match="unexpected keyword argument 'render_mode'"):

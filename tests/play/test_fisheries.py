@@ -95,5 +95,5 @@ def test_the_end_is_final() -> None:
     session = start(LOGISTIC, years=2)
     session.fish([0.0]), session.fish([0.0])
     assert session.over and session.columns
-    with pytest.raises(ConfigError, match="episode: expected a running one, got an ended one"):
+    with pytest.raises(ConfigError, match="episode: expected a running episode, got one that has ended"):
         session.fish([0.0])

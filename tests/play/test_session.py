@@ -98,9 +98,9 @@ def test_an_observation_costs_once_and_is_remembered() -> None:
         (lambda s: s.order(-1), "expected an action from 0 to 1"),
         (lambda s: s.order(0, (0, 0), (7, 0)), "a choice for each of"),
         (lambda s: s.order(0, (0, 0), ()), "a choice for each of"),
-        (lambda s: [s.order(0, (0, 0), (1, 0)) for _ in range(2)], "at most 1 a day"),
+        (lambda s: [s.order(0, (0, 0), (1, 0)) for _ in range(2)], "at most 1 per day"),
         (lambda s: s.remove(4), "expected an order"),
-        (lambda s: s.look([0]), "expected costly observations"),
+        (lambda s: s.look([0]), "expected a farm with paid observations"),
     ],
 )
 def test_a_mistake_raises_and_no_day_passes(season: FarmSession, mistake: object, words: str) -> None:
@@ -132,7 +132,7 @@ def test_rivals_play_the_same_weather(season: FarmSession) -> None:
     np.testing.assert_array_equal(season.rival("none").rewards, idle.rewards)
     with pytest.raises(ConfigError, match="expected a running season"):
         idle.order(0, (0, 0), (0, 0))
-    with pytest.raises(ConfigError, match="expected a running one"):
+    with pytest.raises(ConfigError, match="expected a running episode"):
         idle.end_day()
 
 

@@ -158,7 +158,7 @@ def test_what_goes_into_a_page_comes_out_to_the_bit(page: Path, farm: tuple[Any,
 def test_another_file_is_no_page(tmp_path: Path) -> None:
     other = tmp_path / "other.html"
     other.write_text("<p>nothing</p>")
-    with pytest.raises(ConfigError, match="expected a page of `harvestgym run --html`"):
+    with pytest.raises(ConfigError, match="expected a page written by `harvestgym run --html`"):
         read_html(other)
 
 
@@ -214,7 +214,7 @@ def test_a_death_has_its_cause_and_what_went_before(farm: tuple[Any, Record]) ->
     events = family_function(FARM, "timeline")(env, died).events
     (death,) = [event for event in events if event.kind == "dead"]
     assert death.step == 41 and say_event(death).startswith(
-        "Plant: died: strain by other entities while growing; growth"
+        "Plant: died: stress from other entities while growing; growth"
     )
     assert death.why.rpartition(" on ")[0].endswith("slowed by too little water")
 

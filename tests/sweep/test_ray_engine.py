@@ -93,7 +93,7 @@ def test_episodes_are_those_of_one_process_bit_for_bit(address: str, tmp_path: P
     ]  # fmt: skip
     cases.append(EpisodeCase(id="fishing/logistic-random-v0", policy="not.there:make"))
     report = sweep(cases, tmp_path, EngineOptions("ray", address))
-    assert [*report.failures.values()] == ["not.there:make: expected package.module:name, got no module 'not'"]
+    assert [*report.failures.values()] == ["not.there:make: expected package.module:name, got the unknown module 'not'"]
     remote, here = (collect(cases[:-1], out) for out in (tmp_path, None))
     for one, other in zip(remote, here, strict=True):
         for name in other:

@@ -87,10 +87,10 @@ class Half(kinds.Gauge):
 @pytest.mark.parametrize(
     ("kind", "words"),
     [
-        (Thief, "water held changes by more or less than its flows"),
+        (Thief, "the change in the amount of water differs from its flows"),
         (Double, "level expected float32, got int32"),
-        (Low, r"level leaves \[0, 1e\+08\]: -1"),
-        (Wild, "changes plots that it was not aimed at"),
+        (Low, r"level is outside \[0, 1e\+08\]: -1"),
+        (Wild, "changes plots that were not its target"),
         (Bare, "Bare.State is not a @pytree class"),
         (Half, "other not described; declare them with var"),
     ],

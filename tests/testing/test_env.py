@@ -126,8 +126,11 @@ class Weak(Stock):
 
 VIOLATIONS = [
     (Unhashable(), "must be hashable"),
-    (Doubles(), r"expected the \(state, Timestep\) of reset: leaf \[1\].obs: .* float32\[3\], .* float32\[4\]"),
-    (Forgets(), r"info: expected the names of reset \['age', 'licence', 'rich', 'stock'\], got \[\] after step"),
+    (Doubles(), r"expected \(state, Timestep\) as returned by reset: leaf \[1\].obs: .* float32\[3\], .* float32\[4\]"),
+    (
+        Forgets(),
+        r"info: expected the same names as after reset, \['age', 'licence', 'rich', 'stock'\], got \[\] after step",
+    ),
     (Short(), r"info\['age'\]: expected a dtype of .* got int16"),
     (Vector(), "terminated: expected one bool"),
     (Resets(), "step calls reset"),

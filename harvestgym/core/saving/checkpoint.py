@@ -1,4 +1,4 @@
-"""Save an environment in mid-episode to one file: how to make it, its arrays and its key. Loading runs no steps.
+"""Save an environment in mid-episode to one file: the recipe to make it, its arrays and its key. Loading runs no steps.
 
 The file is compressed JSON (`encoding`); every patch version of harvestgym can read it. A restored environment
 continues bit for bit.
@@ -155,7 +155,7 @@ def _restore(head: dict[str, Any], env: Any) -> Any:
 
 
 def _read_spec(text: str) -> EnvSpec | None:
-    """Return the spec in a file, without `allow`; None if `gymnasium.make(spec)` would run code of others."""
+    """Return the spec in a file, without `allow`; None if `gymnasium.make(spec)` would run code from elsewhere."""
     spec = EnvSpec.from_json(text)
     spec.kwargs = without_allow(spec.kwargs)
     ours = (spec.entry_point, spec.vector_entry_point) == ENTRY_POINTS and not spec.additional_wrappers
@@ -163,7 +163,7 @@ def _read_spec(text: str) -> EnvSpec | None:
 
 
 def _describe(env: Any) -> tuple[Any, str]:
-    """Return how to make an environment, or None and the reason why a file cannot describe it."""
+    """Return the recipe for an environment, or None and the reason why a file cannot describe it."""
     try:
         return encode_value(env, type(env).__name__), ""
     except ConfigError as error:
@@ -189,7 +189,7 @@ def _check_made_alike(wrappers: list[Any], inner: Any, head: dict[str, Any]) -> 
         differing = [name for name, (one, other) in pairs.items() if json.dumps(one) != json.dumps(other)]
         if differing and differing != ["render_mode"]:
             names = ", ".join(differing)
-            raise ConfigError(f"env: expected the arguments of the saved environment, got others for {names}")
+            raise ConfigError(f"env: expected the arguments of the saved environment, got different values for {names}")
 
 
 def _spec_text(env: Any) -> str | None:
@@ -248,9 +248,9 @@ def _read(path: Path) -> dict[str, Any]:
             raise EOFError(f"no end within {MOST_BYTES} bytes")
         head = json.loads(text)
     except (OSError, EOFError, zlib.error, ValueError) as error:
-        raise ConfigError(f"expected a whole checkpoint, got one cut off or changed: {error}") from None
+        raise ConfigError(f"expected an intact checkpoint, got a truncated or modified one: {error}") from None
     if not isinstance(head, dict) or head.get("format") != FORMAT:
-        raise ConfigError(f"expected a {FORMAT}, got another file")
+        raise ConfigError(f"expected a {FORMAT}, got a different kind of file")
     _check_versions(head)
     return head
 

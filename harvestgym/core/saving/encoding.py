@@ -30,7 +30,7 @@ PACKAGES = ("harvestgym", "gymnasium")
 READ_FROM = re.compile(
     r"harvestgym\.(core|gym|farm|fishing|forager)(\.\w+)*|gymnasium\.(wrappers\.common|vector\.vector_env)"
 )
-"""Modules whose classes a file may name; none of them starts a program, or writes files, when a class is made."""
+"""Modules whose classes a file may name; making an object of these classes starts no program and writes no file."""
 
 
 def encode_value(value: Any, where: str = "value") -> Any:

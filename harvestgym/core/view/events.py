@@ -16,7 +16,7 @@ class Event(NamedTuple):
     """One thing that happened in a step: a change, an order that was refused or had no effect, a collision.
 
     Attributes:
-        step: the step that it happened in.
+        step: the step in which it happened.
         kind: its code, such as `died`, `refused` or `collapsed`.
         who: the entity, the order or the stock, in words.
         words: what happened.
@@ -24,7 +24,7 @@ class Event(NamedTuple):
         reason: the code of its cause; empty if there is none or if it is unknown.
         why: the cause in words.
         plots: its plots; empty if there is only one.
-        of: the number of plots that it could have happened on; 0 if that is unknown.
+        of: the number of plots on which it could have happened; 0 if that is unknown.
         cost: what was paid for an action; None if nothing was to be paid.
     """
 

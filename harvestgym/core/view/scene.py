@@ -104,7 +104,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Chart:
-    """Lines over the steps of an episode of at most `steps`, and reference levels (label -> value).
+    """Lines over an episode of at most `steps` steps, and reference levels (label -> value).
 
     `ends` are the limits of the vertical axis, by default the range of the data. `room` is the fraction of the steps
     left empty on the right for the names of the levels. `across` names the horizontal axis of lines with their own
@@ -160,7 +160,7 @@ COLOURS = ("#0072b2", "#d55e00", "#009e73", "#e69f00", "#cc79a7", "#56b4e9", "#f
 
 
 def join_scenes(title: str, scenes: Mapping[str, Scene], rewards: np.ndarray) -> Scene:
-    """Draw several agents in one picture: the first map and last words of each, and rewards so far (steps, agents)."""
+    """Draw several agents in one picture: the first map and last text of each, and the rewards (steps, agents)."""
     maps, words, lines, length = list[Panel](), list[Panel](), list[Line](), len(rewards)
     for (name, scene), earned, colour in zip(scenes.items(), rewards.cumsum(0).T, COLOURS, strict=False):
         maps += [replace(panel, title=name) for panel in scene.select(Map)[:1]]

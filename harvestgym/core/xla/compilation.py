@@ -4,8 +4,8 @@ Internals: the name of one XLA compiler option, which raises an exception in ver
 the names of compiling functions in JAX and Numba; the argument `check_vma` of `jax.shard_map`, whose check rejects
 loops that start from constants.
 Gain: `QUICK` halves the compile time; one call to one program uses all devices.
-Without it: such programs are compiled with full optimisation, and slow compilations are not reported. There is
-no other way to use several devices, so the off switch does not apply to `map_over_shards`.
+Without it: such programs are compiled with full optimisation, and slow compilations are not reported. There is no other
+way to use several devices, so `HARVESTGYM_XLA=off` does not affect `map_over_shards`.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def _watch(what: str, kept: bool | None, thread: int, done: threading.Event) -> 
 
 
 def jit_quickly(function: Callable[..., Any], what: str, **options: Any) -> Callable[..., Any]:
-    """Jit a function that runs once: it compiles in half the time but runs unoptimised. `what` names it in messages.
+    """Jit a function that runs once: it compiles in half the time but runs unoptimised. Messages call it `what`.
 
     If the options are switched off or raise an error, plain `jax.jit` compiles the function.
     """

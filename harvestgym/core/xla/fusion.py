@@ -11,7 +11,7 @@ fails; plain `jax.jit` then compiles it, and XLA's reason is logged once.
 In batches of 4,096 or more, XLA's CPU compiler in JAX 0.8 to 0.10 passes `jnp.sum`, `jnp.max` and `jnp.min` to a
 library, some of whose kernels silently return wrong numbers in a loop. It does not recognise `reduce_by_halves`, even
 in programs jitted by a user. On a CPU, the log2(n) operations of `reduce_by_halves` fuse with their consumers. It needs
-no internals, so the off switch does not apply.
+no internals, so `HARVESTGYM_XLA=off` does not affect it.
 
 Gain: a step of `farm/full-1x1-v1` takes a third of the time that it takes with `HARVESTGYM_XLA=off`.
 Without it: plain `jax.jit` compiles the same programs, as on devices other than a CPU.

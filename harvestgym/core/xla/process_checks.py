@@ -7,7 +7,7 @@ programs, or two dozen farms, each with rollouts, planners and tuning, reach thi
 Internals: `jax._src.xla_bridge.backends_are_initialized`; on Linux, the names of XLA's threads.
 Gain: an error that explains what to do, instead of a process that hangs, no matter which code used JAX before the
 fork; programs are dropped before they exceed the limit.
-Without it: JAX use is only detected if it came from this package. The off switch does not apply.
+Without it: JAX use is only detected if it came from this package. `HARVESTGYM_XLA=off` does not affect this module.
 
 This module does not import JAX: it runs when `harvestgym` is imported.
 """
@@ -38,9 +38,10 @@ def check_process() -> None:
     """Raise RuntimeError if this process was forked from a process that was using JAX."""
     if _forked:
         raise RuntimeError(
-            "expected a process in which JAX can start, got one forked from a process that had used it, where it would "
-            "hang; start processes with spawn: gymnasium.make_vec(id, vectorization_mode='async', "
-            "vector_kwargs={'context': 'spawn'}), or use harvestgym.make_vec, which needs no processes"
+            "expected a process in which JAX can start, got one forked from a process that had already used "
+            "JAX, in which JAX would hang; start processes with spawn: gymnasium.make_vec(id, "
+            "vectorization_mode='async', vector_kwargs={'context': 'spawn'}), or use harvestgym.make_vec, "
+            "which needs no processes"
         )
 
 

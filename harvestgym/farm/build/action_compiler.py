@@ -29,8 +29,8 @@ def compile_actions(
     table = ActionTable(tuple(farmers), tuple(numbered), tuple(fields))
     if table.size > MOST_ACTIONS:
         raise ConfigError(
-            f"rules > interventions: expected at most {MOST_ACTIONS:,} actions, got {table.size:,}; try fewer plots, "
-            "or fewer values of each"
+            f"rules > interventions: expected at most {MOST_ACTIONS:,} actions, got {table.size:,}; try fewer "
+            "plots, or fewer values per parameter"
         )
     return table
 

@@ -56,8 +56,8 @@ def _resolve_rules(names: NameTable, rules: RulesSpec) -> RulesSpec:
 def resolve_starts(names: NameTable, init: Mapping[str, Any], where: str) -> dict[str, Any]:
     """Return start values in canonical spelling, without values that would not change anything.
 
-    A warning names the values that the entities compute themselves. A 0 for a target of cides that the field does not
-    have is dropped silently.
+    A warning names the values that the entities compute themselves. A 0 is dropped silently if it is for a target of
+    cides that is not on the field.
     """
     computed: list[str] = []
 
@@ -74,12 +74,14 @@ def resolve_starts(names: NameTable, init: Mapping[str, Any], where: str) -> dic
     resolved = _resolve_tree(names, init, resolve, where)
     if computed:
         ignored = f"{', '.join(computed)}: expected no value, got one"
-        warnings.warn(f"{ignored}; it is ignored, as the entity computes it at the start of an episode", stacklevel=2)
+        warnings.warn(
+            f"{ignored}; it is ignored, because the entity computes it at the start of an episode", stacklevel=2
+        )
     return resolved
 
 
 def _is_absent(names: NameTable, entity: EntityKey, name: str) -> bool:
-    """Return whether a name is that of a known target of cides that the field does not have."""
+    """Return whether a name is a known target of cides that is not on the field."""
     group, _, target = name.rpartition("/")
     with suppress(ConfigError):
         leaves = list_leaves(names.below(entity, group.split("/"), "")[1])

@@ -62,7 +62,7 @@ def build(spec: FarmSpec, entities: Entities | None = None, ready: ReadyComponen
     except ConfigError as error:
         _check_fields(spec, entities or {})
         if str(error).startswith("expert"):
-            raise ConfigError(f"{error}; try correcting the rule, or leave the expert out: `expert: []`") from None
+            raise ConfigError(f"{error}; try correcting the rule, or removing the expert with `expert: []`") from None
         raise
     return model
 

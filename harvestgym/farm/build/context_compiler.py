@@ -104,7 +104,7 @@ def _check_disjoint(reads: Sequence[CompiledDraw]) -> None:
         if one.single == other.single and one.draw.decides & other.draw.decides:
             raise ConfigError(
                 f"{WHERE}: expected draws of different parameters, got {one.draw.name} and {other.draw.name}; "
-                "try leaving one out, or choices of a field for parameters that belong together"
+                "try removing one, or drawing choices of a whole field if the parameters belong together"
             )
 
 
@@ -169,10 +169,11 @@ class _Reader:
             unlike = [(a.shape, b.shape) for a, b in zip(leaves, self.base, strict=True) if a.shape != b.shape]
             if not unlike:
                 return leaves
-            what = f"a table of {unlike[0][0]} in place of {unlike[0][1]}"
+            what = f"a table of {unlike[0][0]} instead of {unlike[0][1]}"
         raise ConfigError(
-            f"{where}: expected sets of the same shape, for one compiled program, got {value!r} with {what}; "
-            "try `generate: true` for weather, which gives every site the same shape, also in `entities`"
+            f"{where}: expected sets of the same shape, which share one compiled program, got {value!r} with "
+            f"{what}; for weather, try `generate: true` here and in `entities`, which gives every site the "
+            "same shape"
         )
 
     def _compared(
@@ -194,7 +195,7 @@ class _Reader:
             writes.append(LeafUpdate(leaf, len(entries), () if whole else tuple(entries)))
             columns.append(rows[1:, list(entries)].astype(np.float32))
         if not columns:
-            raise ConfigError(f"{where}: expected choices that change the farm, got choices that leave it as it is")
+            raise ConfigError(f"{where}: expected choices that change the farm, got choices that do not")
         return np.concatenate(columns, 1), tuple(writes)
 
 
@@ -242,7 +243,7 @@ def _read_shares(mix: Any, where: str) -> np.ndarray:
     shares = list(mix.values()) if isinstance(mix, Mapping) else []
     numbers = all(isinstance(s, (int, float)) and not isinstance(s, bool) and s >= 0 for s in shares)
     if not shares or not numbers or abs(sum(shares) - 1) > 1e-6:
-        expected = "a mix with shares that sum to 1, as {sand: 0.25, clay: 0.75}"
+        expected = "a mix with shares that sum to 1, such as {sand: 0.25, clay: 0.75}"
         raise ConfigError(f"{where}: expected {expected}, got {mix!r}")
     return np.asarray(shares, float)
 
@@ -259,8 +260,8 @@ def _check_finite(values: np.ndarray, where: str) -> None:
     """Raise ConfigError unless the values are finite numbers, which can be mixed."""
     if values.dtype.kind != "f" or not np.isfinite(values).all():
         raise ConfigError(
-            f"{where}: expected sets that have a mean, got a difference in a label, a whole number or an "
-            "infinite bound; try the sets as choices"
+            f"{where}: expected sets whose values can be averaged, got sets that differ in a label, a whole "
+            "number or an infinite bound; try listing the sets as choices"
         )
 
 

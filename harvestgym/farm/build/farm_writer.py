@@ -72,7 +72,7 @@ def write_farm(spec: FarmSpec) -> str:
     """Return a farm as YAML; ConfigError if a part of it exists only in Python."""
     calls = (node for text in spec.rules.terminal_conditions for node in ast.walk(parse_formula(text)))
     if any(isinstance(node, ast.Call) and write_formula(node.func) not in FUNCTIONS for node in calls):
-        raise ConfigError("rules > terminal_conditions: expected formulas as text, got a Python function")
+        raise ConfigError("rules > terminal_conditions: expected formulas as strings, got a Python function")
     return to_yaml(_plain(spec.model_dump(by_alias=True, exclude_defaults=True), "farm"))
 
 
@@ -80,7 +80,7 @@ def _plain(value: Any, where: str) -> Any:
     """Convert a value to plain values that YAML can hold, with plots as `'(0, 1)'`."""
     if isinstance(value, Mapping):
         if NOT_IN_A_FILE in value:
-            raise ConfigError(f"{where}: expected a set of a file, got {value[NOT_IN_A_FILE]}")
+            raise ConfigError(f"{where}: expected a set from a file, got {value[NOT_IN_A_FILE]}")
         _check_class(value.get("kind"), where)
         return {str(key): _plain(inner, f"{where} > {key}") for key, inner in value.items()}
     if isinstance(value, tuple) and len(value) == 2 and all(isinstance(i, (int, np.integer)) for i in value):

@@ -34,7 +34,8 @@ class Rule(Checked):
     def permits(self, orders: Orders, prices: jax.Array, context: RewardContext) -> jax.Array:
         """Return which of a day's orders are allowed, bool (m,).
 
-        `prices` holds the score's charge for each order, 0 if an earlier rule refused it. Rules come before farmers.
+        `prices` holds the score's charge for each order, 0 if an earlier rule refused it. Rules are applied before
+        farmers.
         """
         return jnp.ones(orders.kind.shape, bool)
 
@@ -116,8 +117,8 @@ def delegate(
 ) -> WorkResult:
     """Let each farmer carry out its own orders with the method `job`; `whose` (n,) is the farmer of each order.
 
-    Returns the orders that were carried out, all farmers' memories and the sum of their wages. A `reason` counts the
-    reasons of all farmers from 1; it is 0 for other orders.
+    Returns the orders that were carried out, all farmers' memories and the sum of their wages. A `reason` is the number
+    of a reason, counted from 1 over all farmers; it is 0 for other orders.
     """
     done, after, wages = jnp.zeros_like(request.wanted), [], jnp.float32(0.0)
     reason, first = jnp.zeros(done.shape, jnp.int32), 1
@@ -165,8 +166,10 @@ class HourlyFarmer(Farmer):
 
     reasons: ClassVar[tuple[str, ...]] = ("too little time is left of {hours} h a day", "too little money is left")
     hours: jax.Array = par("hours#h.day-1", "working time, including observations", low=0, high=24, default=8.0)
-    intervention: jax.Array = par("intervention#min", "for one without a duration", low=0, high=1440, default=30.0)
-    observation: jax.Array = par("observation#min", "for each number observed", low=0, high=1440, default=5.0)
+    intervention: jax.Array = par(
+        "intervention#min", "time for an order without a duration", low=0, high=1440, default=30.0
+    )
+    observation: jax.Array = par("observation#min", "time for each observed number", low=0, high=1440, default=5.0)
     wage: jax.Array = par("wage#h-1", "wage per hour worked", low=0, high=1e6, default=0.0)
     budget: jax.Array = par("budget", "money for wages and order costs", low=0, high=WIDE, default=WIDE)
 

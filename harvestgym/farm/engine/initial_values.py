@@ -123,7 +123,7 @@ def _compile_value(variable: Variable, value: Any, most: float, where: str) -> t
     given = getattr(value, "each", value)
     given = list(given.ends) if between else [given] if any(isinstance(row, list) for row in given) else list(given)
     if each and not variable.per_plot:
-        raise ConfigError(f"{where}: expected no `each`, as the variable has no plots, got one")
+        raise ConfigError(f"{where}: expected no `each`, because the variable has no plots, got one")
     allowed = dataclasses.replace(variable.meta, high=float(f"{most:.6g}"))  # a limit may be a rounded float32
     drawn = np.asarray([_read_choice(allowed, one, variable, each, where) for one in given], np.float32)
     if not drawn.size or (between and drawn[0] > drawn[1]):

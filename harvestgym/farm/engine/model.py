@@ -183,7 +183,7 @@ class FarmModel(FarmStructure):
     def _work(self, state: FarmState, orders: Orders, prices: jax.Array, params: FarmParams) -> WorkResult:
         """Let the farmers carry out the orders that the additional rules permit.
 
-        A `reason` counts the reasons of all rules and then of all farmers from 1, as in `reasons`; 0 is none.
+        A `reason` is a position in `reasons`, counted from 1, rules first and then farmers; 0 means none.
         """
         asked, reason = orders.kind > 0, jnp.zeros(orders.kind.shape, jnp.int32)
         for number, rule in enumerate(params.rules.values(), start=1):

@@ -1,7 +1,7 @@
 """Requests for paid observations (AO-MDP, section 2): what can be requested, and the answer each morning.
 
 A day on such a farm has two half-steps. In the first, the farmer chooses what to observe and pays for each entry seen.
-In the second, the farmer uses this knowledge to choose an intervention, and the day passes. Unobserved values are
+In the second, the farmer chooses an intervention based on these observations, and the day passes. Unobserved values are
 masked.
 """
 

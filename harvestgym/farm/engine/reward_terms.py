@@ -116,7 +116,7 @@ class SoilHealth(Term):
     """Mean microlife of the soils at the end, minus a reference (0 to 1)."""
 
     weight: jax.Array = par("weight", "reward per unit of microlife", low=-1e6, high=1e6, default=1.0)
-    wanted: jax.Array = par("wanted", "microlife that earns nothing", low=0, high=1, default=0.0)
+    wanted: jax.Array = par("wanted", "microlife at which the reward is 0", low=0, high=1, default=0.0)
 
     def final(self, context: RewardContext) -> jax.Array:
         return self.weight * (context.indices["soil"] - self.wanted)

@@ -63,8 +63,9 @@ class Language:
         self.is_free = cache(partial(is_free, model=model))
         self.reader = cache(partial(ItemReader, names=model.names, plan=model.full_plan))
         if not self._requests and not self._rows:
-            raise ConfigError("rules: expected at least one action, got none; try one, or mode 'ao' with an "
-                              "observation")  # fmt: skip
+            raise ConfigError(
+                "rules: expected at least one action, got none; try an intervention, or an observation in mode 'ao'"
+            )
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copy and pickle only the constructor arguments; the rest are functions and caches."""
@@ -95,8 +96,7 @@ class Language:
         """Return the pair for an action."""
         if isinstance(action, Request):
             if action not in self._numbers:
-                raise ConfigError(f"{action.path.group}: expected an observation that costs, got a free one; try "
-                                  "leaving it out")  # fmt: skip
+                raise ConfigError(f"{action.path.group}: expected a paid observation, got a free one; try removing it")
             return np.int64(self._numbers[action]), np.int64(0)
         row = action.row
         number = np.int64(len(self._requests) + self.model.actions.assignments.index((action.farmer, row.number)))
@@ -152,9 +152,9 @@ class Language:
         """Suggest a correction if an intervention was given a path, or an observation was given parameters."""
         slots = self.names.slots
         if where in slots and observes and name in {action.name for action in slots[where].kind.actions}:
-            return "; it is an intervention: try its parameters as a dict, {} if it has none"
+            return "; it is an intervention, so try a dict of its parameters, {} if it has none"
         if where in slots and not observes and name in self.names.tree[where]:
-            return "; it is an observation: try its path as a list, [] for the whole"
+            return "; it is an observation, so try its path as a list, [] for all of it"
         return ""
 
     def _parse_path(self, observation: tuple[Any, ...]) -> ObservationPath:
@@ -167,7 +167,9 @@ class Language:
         if path not in self.paths:
             *at, wrong = path.written
             near = [near for *name, near in (each.written for each in self.paths) if name == at]
-            hint = f"try one of {near[:8]}" if near else "try another: it is free, or the rules leave it out"
+            hint = (
+                f"try one of {near[:8]}" if near else "try another path, because this one is free or not in the rules"
+            )
             raise ConfigError(f"{path.group}: expected an allowed path, got {wrong}; {hint}")
         return path
 
@@ -219,8 +221,8 @@ class Language:
         for part, item in zip(parts, offered, strict=True):
             if part.any() and (not part.all() or any(action.farmer for action in asked)):
                 raise ConfigError(
-                    f"{item.variable.name}: expected a request for all of it by the first farmer in integer form, "
-                    f"got {[self.to_tuple(action) for action in asked]}"
+                    f"{item.variable.name}: in integer form, expected a request by the first farmer for the "
+                    f"whole variable, got {[self.to_tuple(action) for action in asked]}"
                 )
         return np.asarray([part.all() for part in parts], np.int32)
 

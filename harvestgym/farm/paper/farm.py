@@ -89,7 +89,7 @@ class Farm(GymEnv):
             path.write_text(text, encoding="utf-8")
         if written:
             files = ", ".join(map(str, written))
-            warnings.warn(f"generated {files}: every entry at its default", FilesWritten, stacklevel=2)
+            warnings.warn(f"generated {files} with every entry at its default", FilesWritten, stacklevel=2)
 
     @classmethod
     def from_yaml(
@@ -247,8 +247,9 @@ class Farm(GymEnv):
     def _write_film(self, target: Path, fps: float, width: int) -> Path:
         record = {} if self.episode_log is None else self.episode_log.record
         if not record:
-            raise ConfigError("film: expected a recorded season, got none; try render_mode='rgb_array', reset() and "
-                              "play")  # fmt: skip
+            raise ConfigError(
+                "film: expected a recorded season, got none; try render_mode='rgb_array', reset() and steps"
+            )
         drawn, last = partial(scene, self._model, record), find_last_event(record)
         film = video.EpisodeFrames(drawn, video.choose_steps(len(record["reward"]), last_event=last), width)
         return video.write_video(film, target, fps)

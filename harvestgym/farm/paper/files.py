@@ -162,7 +162,7 @@ def read_score(values: Mapping[str, Any], keys: Sequence[str], where: str) -> di
 
 def init_text(names: NameTable) -> str:
     """Return an init file that lists every variable that can be initialised, and leaves all values to the entities."""
-    lines = ["# Initial values: one, a list to draw from, or an interval '(low, high)'; empty is left to the entity."]
+    lines = ["# Initial values: one, a list to draw from, or an interval '(low, high)'; if empty, the entity decides."]
     for field in names.fields:
         lines.append(f"{field.name}:")
         for slot in field.slots:

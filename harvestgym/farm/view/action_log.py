@@ -160,7 +160,7 @@ def _entity_and_action(env: FarmModel, order: Order) -> str:
 
 
 def find_outcomes(env: FarmModel, record: Record, step: int) -> Iterator[Event]:
-    """Yield an event for each group of similar interventions in a step, with its cost or the reason of a refusal."""
+    """Yield an event for each group of similar interventions in a step, with its cost or the reason for its refusal."""
     alike: dict[tuple[str, str, tuple[str, str] | None], list[LoggedOrder]] = {}
     for action in logged_orders(env, record, step):
         farmer = f"{env.actions.farmers[action.order.farmer]} " * (len(env.actions.farmers) > 1)

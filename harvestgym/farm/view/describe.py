@@ -89,7 +89,7 @@ def actions_table(env: FarmModel) -> Table:
         cost = f"{np.asarray(env.params.score.intervention_costs)[row.number]:g}"
         rows.append((numbers, *row.names, row.action.name, cost, plots + parameters, row.action.doc))
     columns = ("numbers", "field", "entity", "name", "cost", "parameters, the last varying fastest", "what it does")
-    return Table("Actions (0 is to do nothing)", columns, rows, ("actions",))
+    return Table("Actions (0 does nothing)", columns, rows, ("actions",))
 
 
 def _parameter_text(parameter: Parameter) -> str:
@@ -118,7 +118,7 @@ def context_table(env: FarmModel) -> Table:
     """Make the table of the randomly drawn parameters and their positions in the observation."""
     pairs = zip(env.contexts.draws, env.contexts.texts(env.params), strict=True)
     rows = [(d.name, text, ", ".join(d.features) if d.shown else "hidden") for d, text in pairs]
-    columns = ("what", "drawn from", "seen as, at the end of the observation")
+    columns = ("what", "drawn from", "name at the end of the observation")
     return Table(f"Context, drawn {env.contexts.when}", columns, rows, ("rules", "observations"))
 
 

@@ -55,7 +55,7 @@ def _say_turns(env: FarmModel, counts: Mapping[str, np.ndarray], days: int) -> I
         if not acted:
             yield f"{name} never acted"
         elif acted == days and rule.do and env.schedule == 1:
-            yield f"{name} took the only order of every day"
+            yield f"{name} gave the only order of every day"
 
 
 def _say_limits(env: FarmModel, counts: Mapping[str, np.ndarray]) -> Iterator[str]:

@@ -119,7 +119,7 @@ def _actions(env: FarmModel, record: Record) -> Iterator[Line]:
         for number, row in enumerate(env.actions.rows, start=1)
         if not row.action.name.startswith("watering")
     }
-    done["looked, and paid for it"] = record["info/observation cost"] > 0
+    done["paid observations"] = record["info/observation cost"] > 0
     colours = cycle(COLOURS)
     for name, steps in done.items():
         if steps.any():

@@ -135,7 +135,7 @@ def _score(record: Record, step: int) -> tuple[str, ...]:
     """Return the gain, costs and net reward, and the season's harvest and water use."""
     total = {name: float(np.sum(record[f"info/{name}"][: step + 1])) for name in ("gain", "net", *COST_NAMES)}
     costs = ", ".join(f"{name.removesuffix(' cost')} {total[name]:.3g}" for name in COST_NAMES if total[name])
-    lines = [f"net {total['net']:.3g} = gain {total['gain']:.3g} less costs" + (f" ({costs})" if costs else " (none)")]
+    lines = [f"net {total['net']:.3g} = gain {total['gain']:.3g} minus costs" + (f" ({costs})" if costs else " (none)")]
     named = {"info/total/harvest#kg": "harvest {:.2f} kg", "info/total/water#L": "water used {:.0f} L"}
     used = [text.format(float(record[name][step])) for name, text in named.items() if name in record]
     return (*lines, ", ".join(used)) if used else tuple(lines)

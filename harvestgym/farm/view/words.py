@@ -23,8 +23,8 @@ FACTORS = {
     "birds": "eaten by birds",
     "age": "old age",
     "no-growth days": "too many days without growth",
-    "no-weight days": "too many days without a gain of weight",
-    "strain": "strain by other entities",
+    "no-weight days": "too many days without weight gain",
+    "strain": "stress from other entities",
 }
 """Words for causes of death and for what slows growth; other labels are words already."""
 

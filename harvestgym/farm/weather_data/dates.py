@@ -13,13 +13,13 @@ from harvestgym.core.errors import ConfigError
 
 DATES = {"date", "time", "datetime", "timestamp", "day", "year-doy", "yrday"}
 DATE_PARTS = {"year": "year", "yr": "year", "month": "month", "mo": "month", "day": "day", "dy": "day", "doy": "doy"}
-"""Names of columns, in small letters, with dates and with parts of dates."""
+"""Names of columns, in lower case, with dates and with parts of dates."""
 
 CENTURY = 35
 """Last year of two digits in this century, as in DSSAT."""
 
 LONGEST_GAP = 36525
-"""Number of days between two rows from which a date is a mistake."""
+"""Number of days between two rows from which a date counts as a mistake."""
 
 
 def is_date(column: str) -> bool:
@@ -44,7 +44,7 @@ def read_dates(name: str, cells: Mapping[str, Sequence[Any]]) -> list[datetime.d
         date = _parse_date(text)
         if date is None:
             raise ConfigError(
-                f"{place}: expected a date, YYYY-MM-DD, got {text!r}; try another form, or removing the row"
+                f"{place}: expected a date, YYYY-MM-DD, got {text!r}; try another format, or removing the row"
             )
         if dates and not 0 < (date - dates[-1]).days < LONGEST_GAP:
             raise ConfigError(f"{place}: expected a day after {dates[-1]}, got {date}; try a row per day, in order")

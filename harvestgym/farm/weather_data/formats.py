@@ -41,7 +41,7 @@ class Sheet(NamedTuple):
 
 
 def _split_table(name: str, text: str) -> CellColumns:
-    """Split a table with column names in its first line, separated by commas or blanks."""
+    """Split a table with column names in its first line, separated by commas or spaces."""
     lines = [line for line in text.splitlines() if line.strip() and line[0] not in "!*"]
     try:
         rows = list(csv.reader(lines)) if "," in lines[0] else [line.lstrip("@").split() for line in lines]
@@ -66,7 +66,7 @@ def check_names(name: str, header: Sequence[str]) -> None:
 def _split_station(name: str, text: str) -> CellColumns:
     """Split a GHCN-Daily file into a column per element.
 
-    Values that failed a quality check are left out, and extremes of temperature that are in the wrong order.
+    Values that failed a quality check are left out, as are temperature extremes in the wrong order.
     """
     read = _read_daily if re.match(r"[^,\n]*,", text) else _read_monthly
     found: dict[str, dict[str, float]] = {}
@@ -75,7 +75,7 @@ def _split_station(name: str, text: str) -> CellColumns:
             listed = list(read(line))
         except ValueError:
             got = f"expected a line of GHCN-Daily, got {line[:30]!r}"
-            raise ConfigError(f"{name}: line {number}: {got}; try the file as NOAA has it") from None
+            raise ConfigError(f"{name}: line {number}: {got}; try the original file from NOAA") from None
         for element, date, value in listed:
             if found.setdefault(element, {}).setdefault(date, value) != value:
                 got = f"expected {element} of {date} once, got {found[element][date]:g} and {value:g}"

@@ -12,7 +12,7 @@ RECORDS_FILE = Path(__file__).with_name("records.yaml")
 
 
 class PublicRecord(NamedTuple):
-    """A record in `records.yaml`; `settings` are those of a Weather set that uses the file, if a farm can use it."""
+    """A record in `records.yaml`; `settings` are for a Weather set that uses the file, if a farm can use it."""
 
     path: str
     sha256: str
@@ -42,4 +42,4 @@ def download_record(name: str, folder: Path, base_url: str = "") -> Path:
     try:
         return Path(pooch.retrieve(url + record.path, f"sha256:{record.sha256}", file.name, folder))
     except (ValueError, OSError) as error:  # another checksum, or no answer
-        raise ConfigError(f"{name}: expected the record at {url}{record.path}, got {error}; try later") from None
+        raise ConfigError(f"{name}: expected the record at {url}{record.path}, got {error}; try again later") from None

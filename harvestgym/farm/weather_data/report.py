@@ -26,7 +26,7 @@ def summarise_record(table: WeatherTable) -> Table:
         cells = [f"{number:.1f}" for number in numbers] or ["", "", ""]
         rows.append((column.name, column.unit, str(len(values) - len(known)), *cells))
     period = f"{table.find_date(0)} to {table.find_date(len(table) - 1)}" if table.start_year else "no dates"
-    title = f"{table.name}: {table.format or 'our columns'}, {period}, {len(table)} days without 29 February"
+    title = f"{table.name}: {table.format or 'our columns'}, {period}, {len(table)} days, not counting 29 February"
     if table.rain_kind == "mm" and not np.isnan(table.days.rain).all():
         title += f", {YEAR * np.nanmean(table.days.rain):.0f} mm of rain a year"
     return Table(title, ("column", "unit", "missing days", "lowest", "mean", "highest"), rows)

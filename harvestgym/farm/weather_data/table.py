@@ -31,9 +31,9 @@ MISSING = frozenset({"", "na", "nan", "nat", "none", "null", "<na>"})
 CODES = (-9999, -999, -99, 999, 9999)  # codes often used for missing values
 ROUNDING = 0.051  # degC by which a mean may lie outside [Tmin, Tmax], because tables are rounded to a tenth
 NEEDED = ("Tmin", "Tmax", "Rain")
-"""The columns that every file has; the others can be computed or estimated."""
+"""The columns that every file must have; the others can be computed or estimated."""
 MOST_FILLED = 100
-"""Most days of a year that may be estimated."""
+"""Maximum number of days per year that may be estimated."""
 
 NO_COLUMNS: Mapping[str, str] = MappingProxyType({})
 
@@ -156,7 +156,7 @@ def read_table(
 def fill_record(record: WeatherTable, most: int) -> WeatherTable:
     """Return the longest run of calendar years that lack at most `most` days of each needed column, without gaps."""
     if not 0 <= most <= MOST_FILLED:
-        raise ConfigError(f"fill: expected days a year from 0 to {MOST_FILLED}, got {most}")
+        raise ConfigError(f"fill: expected a number of days per year from 0 to {MOST_FILLED}, got {most}")
     if record.start_year is None:
         raise ConfigError(f"{record.name}: expected dates, which a fill needs, got none; try a column Date")
     first, whole = (1 - record.start_day) % YEAR, record.calendar_years
@@ -164,7 +164,7 @@ def fill_record(record: WeatherTable, most: int) -> WeatherTable:
     lacking = np.isnan(rows[[0, 1, 5]]).reshape(len(NEEDED), -1, YEAR).sum(axis=2).max(axis=0)
     years = longest_run([year for year, count in zip(whole, lacking, strict=True) if count <= most])
     if not years:
-        expected = f"expected a calendar year that lacks at most {most} days of Tmin, Tmax and of Rain each, got none"
+        expected = f"expected a calendar year that lacks at most {most} days each of Tmin, Tmax and Rain, got none"
         raise ConfigError(f"{record.name}: {expected}; try a larger fill, or another station")
     chosen = record.of_years(years)
     return replace(chosen, days=Day(*map(_frozen, fill_days(np.stack(chosen.days).astype(float)))))

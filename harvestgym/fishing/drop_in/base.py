@@ -38,13 +38,13 @@ READINGS: dict[str, Callable[[Any], Any]] = {
 
 
 class StandIn(FishingEnv):
-    """An environment with the published arguments, attributes and tools, on the dynamics of `FishingModel`.
+    """An environment with the published arguments, attributes and tools that uses the dynamics of `FishingModel`.
 
     An assignment to an argument (`env.init_state = 0.3`) rebuilds the environment and ends its episode; `reset` then
     starts one. Readings such as `fish_population` cannot be set.
 
     Attributes:
-        law: the kind of its growth law, which is an argument of the class statement.
+        law: the kind of its growth law, given as a keyword in the class definition.
         arguments: the arguments in their published order, with their defaults.
         constants: published attributes that are not arguments.
     """
@@ -95,7 +95,10 @@ class StandIn(FishingEnv):
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name in READINGS:
-            raise ConfigError(f"{name}: expected no assignment, got {value!r}; try init_state = {value!r} and reset()")
+            raise ConfigError(
+                f"{name}: expected no assignment to a read-only attribute, got {value!r}; try init_state = "
+                f"{value!r} and reset()"
+            )
         if name in self.arguments:
             self._build(self._numbers | {name: value})
         else:
@@ -122,7 +125,7 @@ class StandIn(FishingEnv):
         return obs, info
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Fish for a year; a single number is also an action of a continuous space."""
+        """Fish for a year; a continuous action may also be a single number."""
         shape = self.action_space.shape
         shown = super().step(np.reshape(np.float32(action), shape) if shape and np.ndim(action) == 0 else action)
         vars(self).update(_obs=shown[0], _reward=shown[1], _info=shown[4])
@@ -152,7 +155,7 @@ class StandIn(FishingEnv):
     # -- tools ----------------------------------------------------------------------------------------------------
 
     def simulate(self, model: Any, reps: int = 1) -> Any:
-        """Run a model with `predict` for `reps` episodes; return a data frame with a row per year, from year 0 on.
+        """Run a model with `predict` for `reps` episodes; return a data frame with a row per year, from year 0.
 
         Its columns are time, state (the biomass), action (the quota of the year before), reward and rep.
         """
@@ -183,12 +186,12 @@ class StandIn(FishingEnv):
         return DataFrame(rows, columns=["state", "action", "rep"])
 
     def plot(self, df: Any, output: str = "results.png") -> None:
-        """Draw the state, the action and the sum of rewards over time from `simulate`, a line per episode."""
+        """Plot state, action and total reward over time for a result of `simulate`, with a line per episode."""
         totals = df.assign(reward=df.groupby("rep").reward.cumsum())
         _draw_lines(totals, "time", ["state", "action", "reward"], output)
 
     def plot_policy(self, df: Any, output: str = "results.png") -> None:
-        """Draw the result of `policyfn`: the stock left by each quota or, for conservation, the action."""
+        """Plot a result of `policyfn`: the stock that each quota leaves or, for conservation, the action."""
         recovers = isinstance(self.model, RecoveryModel)
         left = df.assign(escapement=df.state - df.action)
         _draw_lines(left, "state", ["action" if recovers else "escapement"], output)

@@ -22,7 +22,7 @@ from .base import END, LOGISTIC, Numbers, StandIn, make_law
 
 @dataclass(frozen=True)
 class _LevelsBelowK(Units):
-    """Levels without the highest, so that action a of n allows a quota of a K / n."""
+    """Levels without the highest, so that action a of n sets a quota of a K / n."""
 
     @property
     def action_space(self) -> gymnasium.Space[Any]:
@@ -46,7 +46,7 @@ class FishingCtsEnv(StandIn):
 
 
 class FishingEnv(FishingCtsEnv):
-    """fishing-v0: logistic growth; of `n_actions` actions, action a allows a quota of a K / n_actions."""
+    """fishing-v0: logistic growth; action a of `n_actions` sets a quota of a K / n_actions."""
 
     arguments = LOGISTIC | {"n_actions": 100} | END
 
@@ -69,7 +69,7 @@ class FishingTippingEnv(StandIn, law="allee"):
 
 
 class FishingModelError(FishingCtsEnv):
-    """fishing-v4: r and K differ between episodes, here with lognormal draws of the published mean and deviation."""
+    """fishing-v4: r and K differ between episodes; here they are lognormal, with the published mean and deviation."""
 
     arguments = {"K_mean": 1.0, "r_mean": 0.3, "price": 1.0, "sigma": 0.0, "sigma_p": 0.1} | END
 

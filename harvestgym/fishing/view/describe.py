@@ -32,12 +32,12 @@ def say_goal(env: FishingModel) -> tuple[str, ...]:
     worth = "The score is the sum of the value of the stock each year, minus the cost of your actions."
     if not isinstance(env, RecoveryModel):
         price, cost = float(np.mean(params.price)), float(np.mean(params.cost))
-        effort = f", less {cost:g} for a unit of effort" if cost else ""
-        worth = f"The score is the sum of the catches of all years, {price:g} for a unit{effort}."
+        effort = f", minus {cost:g} per unit of effort" if cost else ""
+        worth = f"The score is the sum of the catches of all years, at {price:g} per unit{effort}."
     floor = float(np.min(params.collapse))
     early = f", and ends early if the stock falls to {floor:g}" if floor > 0 else ""
     ends = f"The fishery has {int(params.horizon)} years{early}."
-    return worth, ends, "What is not caught grows: a survey shows the stock before each decision."
+    return worth, ends, "The stock that is not caught grows, and a survey shows it before each decision."
 
 
 def _callables(env: FishingModel) -> Table:

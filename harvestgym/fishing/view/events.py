@@ -16,9 +16,9 @@ from .stock_maps import name_stocks
 
 
 def find_events(env: FishingModel, record: Record, first: int, last: int) -> Iterator[Event]:
-    """Yield each event after year `first`, up to year `last`; what the record has as NaN causes no events.
+    """Yield each event after year `first`, up to year `last`; NaN values in the record cause no events.
 
-    A catch below the quota is an event only if quotas have no error: otherwise nobody knows that fish were missing.
+    A catch below the quota is an event only if quotas have no error, because an error could also explain it.
     """
     biomass, floor, low = np.asarray(record["biomass"]), float(env.params.collapse), float(env.params.b_low)
     for year in range(first + 1, last + 1):

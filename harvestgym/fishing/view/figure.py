@@ -30,7 +30,7 @@ def figure(env: FishingModel, record: Record) -> Any:
 def _draw_policy(env: FishingModel, record: Record) -> Chart:
     if isinstance(env, RecoveryModel):
         done = Line("", find_requests(env, record)[1:, 0], "", style="dots", x=record["biomass"][:-1])
-        return Chart("Policy, late years light", "A", 0, (done,), {}, across="stock")
+        return Chart("Policy (later years are lighter)", "A", 0, (done,), {}, across="stock")
     fished = record["stock"][:-1, : env.units.targets] if env.units.targets > 1 else record["biomass"][:-1, None]
     names = name_stocks(env) if fished.shape[1] > 1 else ("this episode",)
     columns = zip(names, record["catch"][1:].T, cycle(STOCK_COLOURS), fished.T, strict=False)

@@ -73,7 +73,7 @@ def _stock_chart(env: FishingModel, past: Record) -> Chart:
     stock = past["stock"] if len(names) > 1 else past["biomass"][:, None]
     lines = _column_lines(env, stock, next(iter(names)), STOCK_COLOURS[0])
     if env.params.survey_error.random and len(names) == 1:
-        lines.append(Line("seen by the survey", past["seen"][:, 0], SEEN, style="dots"))
+        lines.append(Line("in the survey", past["seen"][:, 0], SEEN, style="dots"))
     return _chart(env, "Stock", _unit(env), lines, find_levels(env).stock)
 
 
@@ -81,11 +81,11 @@ def _catch_charts(env: FishingModel, past: Record) -> list[Chart]:
     levels, (catch, rate) = find_levels(env), (_without_start(past[name]) for name in ("catch", "rate"))
     caught, taken = (
         _column_lines(env, catch, "caught", CATCH),
-        _column_lines(env, rate, "taken of what was there", CATCH),
+        _column_lines(env, rate, "share of the stock taken", CATCH),
     )
     high = _find_top(caught, levels.catch)
     if (best := _optimal_catch(env, past)) is not None:
-        caught.append(Line("what the optimum would take", best, BEST, style="dots"))
+        caught.append(Line("share that the optimum would take", best, BEST, style="dots"))
         # Ignore the last years, in which the optimum takes the whole stock.
         high = max(high, 1.1 * float(np.nanquantile(best[1:], 0.95)) if len(best) > 1 else 0.0)
     catches = _chart(env, "Catch of the year", _unit(env), caught, levels.catch)
@@ -102,7 +102,7 @@ def _return_chart(env: FishingModel, past: Record) -> Chart:
     weight = float(env.params.discount) ** np.arange(-1, len(past["reward"]) - 1)
     so_far = np.cumsum(past["reward"] * np.where(weight > 1, 0.0, weight))
     best = best_return(env)
-    levels = {} if best is None else {"expected of the optimum": best}
+    levels = {} if best is None else {"expected for the optimum": best}
     return _chart(env, "Discounted return so far", "", [Line("", so_far, STOCK_COLOURS[1])], levels)
 
 
@@ -134,7 +134,7 @@ def _action_charts(env: FishingModel, past: Record) -> list[Chart]:
     worth = Line("", _without_start(past["reward"]), STOCK_COLOURS[1])
     return [
         _chart(env, title, "", [actions], {}),
-        _chart(env, "Worth of the year, less the cost of A", "", [worth], {}),
+        _chart(env, "Value of the year minus the cost of A", "", [worth], {}),
     ]
 
 
@@ -157,7 +157,7 @@ def _change_charts(env: FishingModel, past: Record) -> list[Chart]:
 def _describe_year(env: FishingModel, past: Record, step: int) -> Words:
     lines = ["the fishery begins"] if not step else _describe_action(env, past)
     lines += [say_event(e) for e in find_events(env, past, max(step - 1, 0), step) if e.severity == LOSS]
-    lines += [f"the survey sees {join_numbers(past['seen'][-1])}", _describe_stock(env, past)]
+    lines += [f"the survey shows {join_numbers(past['seen'][-1])}", _describe_stock(env, past)]
     lines.append(f"reward {past['reward'][-1]:+.3f}, since the start {past['reward'][1:].sum():.2f}")
     return Words("This year", tuple(lines))
 
@@ -168,7 +168,7 @@ def _describe_action(env: FishingModel, past: Record) -> list[str]:
         return [f"done: A = {asked}"]
     unit = "a share of" if env.units.control == "rate" else "a catch of"
     caught, share = join_numbers(past["catch"][-1]), join_numbers(100 * past["rate"][-1], "{:.0f} %")
-    return [f"allowed: {unit} {asked}", f"caught: {caught}", f"that is {share} of what was there"]
+    return [f"allowed: {unit} {asked}", f"caught: {caught}", f"that is {share} of the stock"]
 
 
 def _describe_stock(env: FishingModel, past: Record) -> str:

@@ -16,7 +16,7 @@ from harvestgym.forager.world import World
  SIDE, RENEWS, EVERY, HIT, HIT_SLOT, HIT_HOME, HIT_CELL, REFUSED, PERISHES, PREPARED, ANSWERED,
  HEAD) = range(27)  # fmt: skip
 """Columns of `head`: the world's sizes and keys, the clock, counts, what the last step hit, the clock + 1 of the last
-step that stopped before a collision to ask, and whether the next one goes on."""
+step that stopped before a collision to ask, and whether the next one continues."""
 
 (X0, Y0, W, H, A, B, NARROW, KEY_P, KEY_Q, KEEP_P, KEEP_Q, EATEN, GENERATION, RENEW_EATEN, RENEW_EVERY,
  REGION) = range(16)  # fmt: skip

@@ -14,7 +14,7 @@ from harvestgym.forager.object_kinds import DelayLaw, ReturnPlace
 from harvestgym.forager.world import AWAY, EMPTY, GONE
 
 ASK = EMPTY - 1
-"""The result of a collision on which code from outside the package decides first, less the kind."""
+"""Minus the kind, the result of a collision that code from outside the package has to decide first."""
 
 
 @compiled
@@ -29,7 +29,7 @@ def collide(arrays: EpisodeArrays, x: int, y: int, kind: int) -> tuple[int, bool
     head[col.HIT_SLOT], head[col.HIT_CELL] = -1, cell
     head[col.HIT_HOME] = arrays.slots[slot, col.HOME] if slot >= 0 else cell
     free, taken = arrays.kinds[kind, col.BLOCKING] == 0, arrays.kinds[kind, col.COLLECTABLE] != 0
-    asks = arrays.kinds[kind, col.ASKS] or head[col.HIT_HOME] < -1  # which was placed by itself
+    asks = arrays.kinds[kind, col.ASKS] or head[col.HIT_HOME] < -1  # which was added as a single object
     if asks and not head[col.ANSWERED] and not (taken and is_full(arrays, slot)):
         head[col.PREPARED] = head[col.CLOCK] + 1
         return ASK - kind, False
@@ -69,7 +69,7 @@ def take(arrays: EpisodeArrays, slot: int, cell: int, kind: int) -> int:
         mark_cell(arrays, cell, 2, -1)
     row = arrays.slots[slot]
     row[col.BORN], row[col.AT], row[col.STATE], row[col.DUE] = head[col.EVENTS], cell, AWAY, head[col.CLOCK]
-    if row[col.HOME] >= 0 or row[col.WHERE] != ReturnPlace.FIXED:  # else it was placed by itself, and returns there
+    if row[col.HOME] >= 0 or row[col.WHERE] != ReturnPlace.FIXED:  # or it was added as a single object
         row[col.WHERE] = arrays.kinds[kind, col.PLACE]
         if row[col.WHERE] == ReturnPlace.FIXED:
             row[col.AT] = arrays.kinds[kind, col.TARGET]

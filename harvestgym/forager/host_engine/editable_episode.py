@@ -29,7 +29,7 @@ class EditableEpisode(ReadableEpisode):
         self._placed: list[PlacedObject] = []
 
     def generate_objects(self, freq: float, name: str) -> None:
-        """Put floor(freq * cells) objects of a kind on free cells, never under the agent; instant in any world."""
+        """Place floor(freq * cells) objects of a kind on free cells, never under the agent, in constant time."""
         kind = self.world.index(name)
         ground = self.world.regions[0]
         count = count_objects(freq, ground.count_room(self.world.start), ground.cells)

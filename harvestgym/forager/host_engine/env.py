@@ -1,8 +1,8 @@
 """The stateful forager with the interface of the Forager package: `start()`, then `step(action)` indefinitely.
 
 The compiled host engine runs the world. Before the agent hits an object that overrides `collision`, `reward` or
-`regen_delay`, or that was added by itself, the step stops and these methods are called; if they fail, the step is not
-taken. They use separate random streams, so they do not change the map. Without numba, the same code runs as
+`regen_delay`, or that was added as a single object, the step stops and these methods are called; if they fail, the step
+is not taken. They use separate random streams, so they do not change the map. Without numba, the same code runs as
 plain Python, about a hundred times slower.
 """
 
@@ -82,7 +82,7 @@ class ForagerEnv(EditableEpisode):
     def start(self, seed: int | tuple[int, int] | None = None) -> Observation:
         """Start again in the same world, or in a new one if `seed` is given; return the first observation.
 
-        Nothing changes in a world without a step so far, so that what was removed before the start stays away.
+        Before the first step, this leaves the world unchanged, so objects that were removed earlier stay removed.
         """
         if seed is not None:
             self.reseed(seed)
@@ -145,9 +145,9 @@ class ForagerEnv(EditableEpisode):
         if memory["changed"] < WARNED_OBJECTS or not 1 <= 2 * memory["changed"] / memory["capacity"] < 2:
             return
         warnings.warn(
-            f"forager: {memory['changed']} objects are changed, in {memory['bytes'] / 1e6:.0f} MB of at most "
-            f"{memory['most_bytes'] / 1e6:.0f} MB; at {memory['capacity']} an object that is met for the first time "
-            "stays and pays nothing; try another `capacity`, or objects that return to their own place",
+            f"forager: {memory['changed']} objects have changed and use {memory['bytes'] / 1e6:.0f} MB of at "
+            f"most {memory['most_bytes'] / 1e6:.0f} MB; after {memory['capacity']}, other objects stay and "
+            "pay nothing; try a higher `capacity`, or objects that return to their own cells",
             stacklevel=4,
         )
 
@@ -192,7 +192,7 @@ class ForagerEnv(EditableEpisode):
         return reward, back
 
     def _call(self, function: Callable[..., Any], kind: int, thing: ForagerObject | None) -> Any:
-        """Call a function of an object; an error names it, and undoes changes to it and to the random streams."""
+        """Call a method of an object; if it fails, name the object and restore it and the random streams."""
         attributes = {} if thing is None else vars(thing)
         rewards, delays = self.reward_rng.bit_generator, self.delay_rng.bit_generator
         before, states = dict(attributes), (rewards.state, delays.state)

@@ -91,7 +91,7 @@ class ReadableEpisode:
 
     @contextmanager
     def _as_observed(self) -> Iterator[None]:
-        """Set the clock back to the time of the last observation, which a step makes before it advances the clock."""
+        """Set the clock back to the time of the last observation: a step observes before it advances the clock."""
         now = int(self.arrays.head[col.CLOCK])
         self.arrays.head[col.CLOCK] = max(now - 1, 0)
         try:

@@ -102,7 +102,7 @@ def slide(head: np.ndarray, action: int, old: np.ndarray, new: np.ndarray) -> No
 
 @compiled
 def patch(arrays: EpisodeArrays, cell: int, kind: int) -> None:
-    """Show a kind in one cell, in every view that contains the cell, wherever it does."""
+    """Show a kind in one cell, at every position where a view contains the cell."""
     head, width, height = arrays.head, arrays.head[col.WIDTH], arrays.head[col.HEIGHT]
     x, y = cell % width, cell // width
     for agent in range(len(arrays.agents)):

@@ -38,8 +38,8 @@ class ForagerState:
     hit: jax.Array = var("hit", "kind met in the last step, -1 for none", low=-1, dtype="int", axes=())
     paid: jax.Array = var("reward", "reward of the last step", low=-math.inf, axes=())
     rate: jax.Array = var("reward_rate", "running mean reward of a step", low=-math.inf, axes=())
-    owed: jax.Array = var("owed", "rewards on their way, by step", low=-math.inf, axes=())
-    refused: jax.Array = var("refused#count", "objects that stayed as the bound was reached", dtype="int", axes=())
+    owed: jax.Array = var("owed", "rewards not yet paid, by step", low=-math.inf, axes=())
+    refused: jax.Array = var("refused#count", "objects that stayed because the limit was reached", dtype="int", axes=())
 
 
 def put(array: jax.Array, index: Any, value: Any, where: Any = True, axis: int = 0) -> jax.Array:

@@ -89,7 +89,7 @@ def _view_cells(world: World, state: ForagerState) -> tuple[jax.Array, jax.Array
 
 
 def refresh(world: World, state: ForagerState) -> ForagerState:
-    """Look up the whole view."""
+    """Look up every cell in the view."""
     x, y, outside = _view_cells(world, state)
     kinds = _find_block(world, state, x, y)
     return replace(state, view=jnp.where(outside, len(world.kinds), kinds).astype(jnp.int8))

@@ -184,7 +184,7 @@ def navigator(
 def planner(env: Forager, discount: float = DISCOUNT) -> Policy:
     """Return a navigator that only takes the path with the highest discounted reward within the aperture.
 
-    It knows the expected reward of each kind at the first step, but not that it changes.
+    It knows the expected reward of each kind at the first step, but does not know that rewards change.
     """
     return navigator(env, discount, enough=-np.inf, worth=find_first_worth(env))
 

@@ -28,7 +28,7 @@ def say_goal(env: Forager) -> tuple[str, ...]:
     """Return the goal of the game: how the score is computed and when an episode ends, a sentence each."""
     ends = "The episode has no end: stop when you like. The rivals then play as many steps as you did."
     return (
-        "Walk, and find out what gives a reward: the score is the sum of the rewards of all steps.",
-        "Things that look different give different rewards, some negative. Collected things may grow back.",
+        "Walk and find out what gives a reward. The score is the sum of the rewards of all steps.",
+        "Objects that look different give different rewards, some negative. Collected objects may grow back.",
         f"The episode has {env.horizon} steps." if env.horizon else ends,
     )

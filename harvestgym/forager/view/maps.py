@@ -48,9 +48,9 @@ def surroundings(env: Forager, past: Record) -> Map:
         cells, ground = past["world"][-1], _biomes(env)
     else:
         across, down = neighbourhood_size(env)
-        title, west, north = "What it remembers around it", int(x[-1]) - across // 2, int(y[-1]) + down // 2
+        title, west, north = "What the agent remembers", int(x[-1]) - across // 2, int(y[-1]) + down // 2
         cells = remember_cells(env, past, across, down)
-        ground = [_square((col, row), UNSEEN, "not seen lately") for row, col in np.argwhere(cells == UNKNOWN_CELL)]
+        ground = [_square((col, row), UNSEEN, "not seen recently") for row, col in np.argwhere(cells == UNKNOWN_CELL)]
     rows, cols = env.aperture
     r, c = (v.ravel() for v in np.mgrid[:rows, :cols])
     seen = _place(env, int(x[-1]) + c - cols // 2, int(y[-1]) + rows // 2 - r, west, north)
@@ -80,7 +80,7 @@ def visited(env: Forager, past: Record) -> Map:
     ]
     at = (float(x[-1] - left) + 0.5) / side, COARSE - (float(y[-1] - low) + 0.5) / side
     size = f"squares of {side:,} x {side:,}" if side > 1 else "cell by cell"
-    return Map(f"Where it has been, {size}", (COARSE, COARSE), (*marks, _agent(at)))
+    return Map(f"Where the agent has been, {size}", (COARSE, COARSE), (*marks, _agent(at)))
 
 
 # -- marks -------------------------------------------------------------------------------------------------

@@ -50,7 +50,7 @@ def chart_rewards(env: Forager, past: Record) -> list[Chart]:
         Line("since the start", total / np.arange(1, len(total) + 1), MEAN),
     ]
     charts = [
-        Chart(f"Reward of a step{over}", "", steps, tuple(lines), {}),
+        Chart(f"Reward per step{over}", "", steps, tuple(lines), {}),
         Chart(f"Reward so far{over}", "", steps, (Line("", total, TOTAL),), {}),
     ]
     if len(env.world.regions) > 1:
@@ -64,7 +64,7 @@ def _words(env: Forager, past: Record) -> Words:
     biome = f", in the biome {env.world.regions[int(past['biome'][-1])].name}" if len(env.world.regions) > 1 else ""
     lines = [f"at {x:,} east, {y:,} north{biome}", *_met(env, past)]
     lines.append(f"{int(past['collected'][-1]):,} objects collected")
-    lines.append(f"reward of a step, lately: {float(past['reward_rate'][-1]):+.3f}")
+    lines.append(f"recent reward per step: {float(past['reward_rate'][-1]):+.3f}")
     if not MODES[env.mode].is_picture:
         lines.append(f"the agent does not see this picture: it observes {env.mode!r}")
     return Words("Now", tuple(lines))
@@ -72,9 +72,9 @@ def _words(env: Forager, past: Record) -> Words:
 
 def _met(env: Forager, past: Record) -> list[str]:
     if not int(past["clock#step"][-1]):
-        return ["the life begins"]
+        return ["the episode begins"]
     if int(past["action"][-1]) == NO_ACTION:
-        return ["the life goes on from here"]
+        return ["the episode continues from here"]
     last = len(past["reward"]) - 1
     said = [say_event(event) for event in find_events(env, past, last - 1, last)] or [say_move(past, last)]
     return [f"{said[0]}, reward {float(past['reward'][-1]):+.3g}"]

@@ -16,12 +16,12 @@ from .events import find_events
 DOCS = {
     "x#cell": "column of the forager, eastwards",
     "y#cell": "row of the forager, northwards",
-    "action": "where it wanted to go",
-    "collided": "what it met",
+    "action": "the direction of the action",
+    "collided": "the kind of object that it hit",
     "collected": "objects taken so far",
     "reward_rate": "running mean reward of a step",
-    "biome": "the region it stands in",
-    "biome_regret": "worth of a cell of the best region less that of the one it is in",
+    "biome": "the region of the forager",
+    "biome_regret": "reward per cell of the best region minus the forager's region",
 }
 
 
@@ -83,7 +83,7 @@ def _worth(kind: Kind) -> str:
 
 
 def _return(kind: Kind) -> str:
-    season = f"; stands {kind.lasts} steps, then is gone for {kind.rests}" if kind.lasts else ""
+    season = f"; present for {kind.lasts} steps, then absent for {kind.rests}" if kind.lasts else ""
     if not kind.collectable:
         return "stays" + season
     if kind.delay.law is DelayLaw.NEVER:
@@ -104,7 +104,7 @@ def _regions(env: Forager) -> Table:
 
 
 def _spaces(env: Forager) -> Table:
-    carried = f"; carried off every {env.world.teleport_every} steps" if env.world.teleport_every else ""
+    carried = f"; teleported every {env.world.teleport_every} steps" if env.world.teleport_every else ""
     rows = [
         ("action", str(env.action_space), f"north, east, south, west{carried}"),
         ("observation", str(env.observation_space), f"{env.mode}, the agent in the centre of rows north to south"),

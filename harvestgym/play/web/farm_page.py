@@ -224,7 +224,7 @@ class FarmPage(Page):
         """Show the button that buys the selected observations, with their cost."""
         if not self.session.looked:
             price = float(sum(self.session.prices[list(self.ticked)]))
-            button(f"Look, for {price:g}", self.guarded(lambda: self.session.look(sorted(self.ticked))), "", "look")
+            button(f"Look (costs {price:g})", self.guarded(lambda: self.session.look(sorted(self.ticked))), "", "look")
 
     def _rows(self, rows: list[int]) -> None:
         if not rows:

@@ -57,9 +57,9 @@ class FishingPage(Page):
     def _names(self) -> list[str]:
         seen = len(self.session.survey)
         if seen == 1:
-            return ["stock seen by the survey"]
+            return ["stock in the survey"]
         if self.session.drives:
-            return ["stock seen by the survey", "pressure on it"]
+            return ["stock in the survey", "pressure on it"]
         return [f"stock {i + 1} by survey" for i in range(seen)]
 
     @ui.refreshable_method

@@ -258,7 +258,7 @@ class Page:
             ui.label("Begin another episode?")
             seed = ui.number("Seed", value=self.session.seed, min=0, max=MAX_SEED, precision=0).props("data-part=seed")
             with ui.row():
-                button("Go on with this one", dialog.close, "quiet")
+                button("Continue this one", dialog.close, "quiet")
                 begin = self.guarded(lambda: self._begin(int(seed.value or 0), dialog))
                 button("Begin", begin, "main-button", "begin")
 

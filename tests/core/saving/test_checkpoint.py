@@ -239,11 +239,11 @@ def test_what_is_cut_off_or_changed_is_refused(fish: Path, tmp_path: Path) -> No
     whole, path = fish.read_bytes(), tmp_path / "cut"
     for length in {0, 1, 30, len(whole) // 3, len(whole) // 2, len(whole) - 30, len(whole) - 1}:
         path.write_bytes(whole[:length])
-        with pytest.raises(ConfigError, match="expected a whole checkpoint"):
+        with pytest.raises(ConfigError, match="expected an intact checkpoint"):
             load(path)
     for spot in range(GZIP_HEADER, len(whole), 50):
         path.write_bytes(whole[:spot] + bytes([whole[spot] ^ 1]) + whole[spot + 1 :])
-        with pytest.raises(ConfigError, match="expected a whole checkpoint"):
+        with pytest.raises(ConfigError, match="expected an intact checkpoint"):
             load(path)
 
 
@@ -257,7 +257,7 @@ def rewritten(fish: Path, path: Path, change: Callable[[dict[str, Any]], None]) 
 
 def test_a_file_with_too_much_text_is_refused(fish: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("harvestgym.core.saving.checkpoint.MOST_BYTES", 1000)
-    with pytest.raises(ConfigError, match="expected a whole checkpoint, .*: no end within 1000 bytes"):
+    with pytest.raises(ConfigError, match="expected an intact checkpoint, .*: no end within 1000 bytes"):
         load(fish)
     with pytest.raises(ConfigError, match="save: expected at most 1000 bytes"):
         save(GymEnv(harvestgym.make("fishing/may-v0")), tmp_path / "large")
@@ -276,7 +276,7 @@ def test_a_patch_version_is_read_and_another_version_is_refused(fish: Path, tmp_
     ):
         load(later)
     stranger = rewritten(fish, tmp_path / "c", lambda head: head.update(format="seeds"))
-    with pytest.raises(ConfigError, match="got another file"):
+    with pytest.raises(ConfigError, match="got a different kind of file"):
         load(stranger)
     with pytest.raises(ConfigError, match="expected a file, got none"):
         load(tmp_path / "nothing")
@@ -316,7 +316,7 @@ def test_a_file_names_no_class_but_ours(name: str, fish: Path, tmp_path: Path) -
         (
             "made",
             {"is": "object", "of": {"class": "harvestgym.core.nowhere:Env"}},
-            "no module 'harvestgym.core.nowhere'",
+            "unknown module 'harvestgym.core.nowhere'",
         ),
     ],
 )

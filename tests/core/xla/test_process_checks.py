@@ -34,7 +34,7 @@ os.wait()
 """
 """Uses JAX or not, forks before or after the import, and begins an episode in the child."""
 
-REFUSED = "forked from a process that had used it"
+REFUSED = "forked from a process that had already used JAX"
 
 
 @pytest.mark.parametrize(

@@ -227,5 +227,5 @@ def test_observing_one_plot_in_integer_form_is_refused() -> None:
         language.to_model_action([whole], False)["request"].sum() == 1
         and not language.to_model_action([whole], True)["order"].any()
     )
-    with pytest.raises(ConfigError, match="Field-0/Plant-0/population#nb: expected a request for all"):
+    with pytest.raises(ConfigError, match="Field-0/Plant-0/population#nb: in integer form, expected a request"):
         language.to_model_action([part], False)

@@ -108,7 +108,7 @@ def test_one_habit_is_moved_and_thinned_without_the_others() -> None:
 
 def test_plans_are_of_integers() -> None:
     env = harvestgym.make("fishing/logistic-v0")
-    with pytest.raises(ConfigError, match="actions that are integers"):
+    with pytest.raises(ConfigError, match="integer actions that start at 0"):
         plan_with_foresight(env, KEYS, random_policy(env), SEARCH)
 
 

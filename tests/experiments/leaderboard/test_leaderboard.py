@@ -77,7 +77,7 @@ def test_the_command_writes_the_page_and_the_file(tmp_path: Path) -> None:
     ("args", "words"),
     [(("--out", "pyproject.toml"), "--out: expected a folder, got the file pyproject.toml"),
      (("--policy", "mine"), "--policy: expected NAME=file.py:function"),
-     (("--policy", "mine=nomodule:f"), "got no module 'nomodule'"),
+     (("--policy", "mine=nomodule:f"), "got the unknown module 'nomodule'"),
      (("--policy", "mine=mine.py"), "got 'mine.py'")],
 )  # fmt: skip
 def test_a_user_error_is_printed_in_one_line(args: tuple[str, ...], words: str) -> None:

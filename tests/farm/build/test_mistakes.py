@@ -61,7 +61,7 @@ WEATHER = [
     (weather(rain_hevy=1), "rain_hevy: expected a known key, got 'rain_hevy'; try 'rain_heavy#mm'"),
     (weather(generate="yes"), "generate: expected a valid boolean, got 'yes'"),
     (weather(rain="mmm"), "rain: expected 'auto', 'mm' or 'occurrence', got 'mmm'"),
-    (weather(rain="mm"), "expected a `table`, or a `site` without `columns` and `fill` and `rain`, got none"),
+    (weather(rain="mm"), "expected a `table`, or a `site` without `columns`, `fill` or `rain`, got none"),
     (weather(**{"station_altitude#m": NAN}), "station_altitude#m: expected a finite number"),
     (weather(table=5), "table: expected the path of a weather file, or a data frame, got 5"),
     (init(**{"day#int365": "(1)"}), "day#int365: expected an interval (low, high), inside {…} in quotes, got '(1)'"),
@@ -103,8 +103,8 @@ CONDITIONS = [
     (ends("Weather-0.day > '31 April'"), "Weather-0.day#int365: expected a day of a year of 365 days, got '31 April'"),
     ({"scoring": {"intervention_costs": {"Field-0": {"Soil-0": {"water_discrete": 1, "watering_discrete": 1}}}}},
      "intervention_costs > Field-0 > Soil-0 > watering_discrete: expected one spelling, got two"),
-    (ends([]), "rules > terminal_conditions > 0: expected a text such as 'Plant-0.stage == ripe', got []"),
-    (ends(3), "rules > terminal_conditions > 0: expected a text such as 'Plant-0.stage == ripe', got 3"),
+    (ends([]), "rules > terminal_conditions > 0: expected a string such as 'Plant-0.stage == ripe', got []"),
+    (ends(3), "rules > terminal_conditions > 0: expected a string such as 'Plant-0.stage == ripe', got 3"),
     (ends("Plant-0.stage = ripe"), "terminal_conditions > 0: character 15 of 'Plant-0.stage = ripe': expected a "
      "formula, got '='; try '=='"),
     (ends("sum(Plant-0.stage) >"), "character 21 of 'sum(Plant-0.stage) >': expected a formula, got the end"),
@@ -124,10 +124,10 @@ CONDITIONS = [
     (ends("Weather-0.wind > 3"), "expected one variable, got Weather-0.wind; try one of Weather-0.wind/speed#km.h-1, "),
     (ends("Plant-0.stage[0, 1] == ripe"), "expected a plot (x, y) with 0 <= x < 1 and 0 <= y < 1, got (0, 1)"),
     (ends("Weather-0.forecast/rain > Weather-0.day + Weather-0.forecast/rain[0]"), "expected a plot such as [0, 1]"),
-    ({"rules": {"free_observations": [["Field-0", "Soil-0", "depth", []]]}}, "free_observations > 0: expected a text"),
+    ({"rules": {"free_observations": [["Field-0", "Soil-0", "depth", []]]}}, "observations > 0: expected a string"),
     ({"rules": {"free_observations": [f"{WATER}[0, 3]"]}}, "expected a plot (x, y) with 0 <= x < 1 and 0 <= y < 1"),
     (expert({"do": "Soil-0.waterin"}), "expert > 0 > do > Soil-0: expected a known action, got 'waterin'; "
-     "try 'watering_discrete'; try correcting the rule, or leave the expert out: `expert: []`"),
+     "try 'watering_discrete'; try correcting the rule, or removing the expert with `expert: []`"),
     (expert({"when": "Plant-0.age_seed > 1", "do": "Plant-0.harvest"}), "expert > 0: expected an observed variable"),
 ]  # fmt: skip
 

@@ -42,7 +42,7 @@ def test_a_start_of_zero_for_an_absent_target_changes_nothing() -> None:
 
 def test_values_that_an_entity_computes_are_dropped_with_one_warning() -> None:
     computed = {"air_temperature/max#°C": [12.5], "rain_amount": "none", "day": 40}
-    with pytest.warns(UserWarning, match="it is ignored, as the entity computes it") as reported:
+    with pytest.warns(UserWarning, match="it is ignored, because the entity computes it") as reported:
         given = bare({"Weather-0": computed})
     (warning,) = reported
     for key in ("air_temperature/max#°C", "rain_amount"):
@@ -126,7 +126,7 @@ def test_each_plot_may_draw_its_own_start() -> None:
         ("Soil-0", "available_Water#L", {"each": []}, "expected values, or an interval"),
         ("Soil-0", "available_Water#L", {"eech": [1]}, "eech: expected a known key, got 'eech'"),
         ("Weather-0", "day#int365", [[1, 2]], "expected no list inside a list, got [[1, 2]]"),
-        ("Weather-0", "day#int365", {"each": [1, 2]}, "expected no `each`, as the variable has no plots, got one"),
+        ("Weather-0", "day#int365", {"each": [1, 2]}, "expected no `each`, because the variable has no plots, got one"),
     ],
 )
 def test_a_wrong_start_of_plots_is_refused(entity: str, key: str, value: Any, words: str) -> None:

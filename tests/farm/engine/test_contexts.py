@@ -316,8 +316,11 @@ def test_an_interval_of_whole_numbers_is_a_choice_of_those_between() -> None:
         ({"draws": {SOIL: ["clay", "sandd"]}}, "Soil set: expected a known name, got 'sandd'; try 'sand'"),
         ({"draws": {SOIL: [{"mix": {"sand": 0.25, "clay": 0.5}}]}}, "shares that sum to 1"),
         ({"draws": {SOIL: ["clay"]}}, "expected choices that change the farm"),
-        ({"draws": {"Field-0/Plant-0": {"mix": ["bean", "corn"]}}}, "a mean.*try the sets as choices"),
-        ({"draws": {"Field-0/Plant-0": [{"mix": {"bean": 0.5, "corn": 0.5}}]}}, "a mean.*try the sets as choices"),
+        ({"draws": {"Field-0/Plant-0": {"mix": ["bean", "corn"]}}}, "averaged.*try listing the sets as choices"),
+        (
+            {"draws": {"Field-0/Plant-0": [{"mix": {"bean": 0.5, "corn": 0.5}}]}},
+            "averaged.*try listing the sets as choices",
+        ),
         ({"draws": {"Field-0": ["clay"]}}, "expected choices that are mappings"),
         ({"draws": {"Field-0/Weather-0": ["seattle", "lille"]}}, "parameters of another structure.*generate: true"),
         ({"draws": {"Field-0/Weather-0": ["seattle", "newark"]}}, r"a table of \(365, 6\).*generate: true"),

@@ -251,7 +251,7 @@ def test_a_free_observation_may_be_requested_for_nothing(asking: Farm) -> None:
     assert info["refused"] == [] and info["observation cost"] == 0 and reward == 0
     assert [item[:4] for item in items[: len(free)]] == [item[:4] for item in free]
     assert items[-1][2] == "available_Water#L" and items[-1][4] is not None
-    with pytest.raises(ConfigError, match="expected an observation that costs, got a free one"):
+    with pytest.raises(ConfigError, match="expected a paid observation, got a free one"):
         asking.farmgymaction_to_gymaction([look(WATER)])
 
 
@@ -291,8 +291,8 @@ def test_other_spellings_give_the_same_action(asking: Farm) -> None:
         (("BasicFarmer-0", "Field-0", "Read-0", "stage", []), "expected a known entity, got 'Read-0'; try 'Reed-0'"),
         (("BasicFarmer-0", "Field-0", "Reed-0", "stge", []), "expected a known variable, got 'stge'; try 'stage'"),
         (("BasicFarmer-0", "Field-0", "Reed-0", "cutt", {}), "expected a known action, got 'cutt'; try 'cut'"),
-        (("BasicFarmer-0", "Field-0", "Reed-0", "cut", []), "it is an intervention: try its parameters as a dict"),
-        (("BasicFarmer-0", *STAGE, {}), "it is an observation: try its path as a list, [] for the whole"),
+        (("BasicFarmer-0", "Field-0", "Reed-0", "cut", []), "it is an intervention, so try a dict of its parameters"),
+        (("BasicFarmer-0", *STAGE, {}), "it is an observation, so try its path as a list, [] for all of it"),
         (look(STAGE, (0, 0), (0, 1)), "schedule > 1: expected a key, '*' or a plot (x, y) in the path, got (0, 1)"),
         (look(STAGE, "max"), "Field-0 > Reed-0 > stage: expected no further key, got 'max'"),
         (look(STAGE, (2, 0)), "expected a plot (x, y) with 0 <= x < 2 and 0 <= y < 3, got (2, 0)"),

@@ -15,7 +15,7 @@ def tables(id: str, **changes: Any) -> dict[str, Table]:
 
 def test_every_action_has_its_cost_and_every_observation_its_price() -> None:
     found = tables("farm/paid-looks-1x1-v1")
-    actions = found["Actions (0 is to do nothing)"]
+    actions = found["Actions (0 does nothing)"]
     assert [row[actions.columns.index("cost")] for row in actions.rows] == ["0.005", "0", "0.005"]
     assert {price for _, price in found["Observations on request"].rows} == {"0.003"}
 

@@ -56,7 +56,7 @@ def test_a_policy_whose_every_order_is_refused_has_a_note(env: Any) -> None:
 
 def test_rules_that_never_act_or_take_every_turn_are_named(env: Any) -> None:
     assert explain(env, seasons(orders=np.zeros((2, 5)), turns=[[50, 0, 3], [50, 0, 0]])) == [
-        "rule 1 of the expert (Plant-0.harvest) took the only order of every day",
+        "rule 1 of the expert (Plant-0.harvest) gave the only order of every day",
         "rule 2 of the expert (Soil-0.watering_discrete) never acted",
     ]
 

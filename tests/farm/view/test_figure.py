@@ -68,4 +68,4 @@ def test_days_of_two_half_steps_are_days() -> None:
     assert len(drawn(air)["mean"]) == 5, "the start and four days"
     marks = {line.get_label(): line.get_xydata() for line in reward.lines}
     np.testing.assert_allclose(marks["Weeds-0 remove"], [[3, record["info/net"][:7].sum()]])
-    np.testing.assert_allclose(marks["looked, and paid for it"], [[1, record["info/net"][:4].sum()]])
+    np.testing.assert_allclose(marks["paid observations"], [[1, record["info/net"][:4].sum()]])

@@ -124,13 +124,13 @@ def test_a_farm_takes_the_altitude_the_columns_and_the_gaps_of_a_file(tmp_path: 
     weather = Weather.named(base | {"fill": 1, "years": [2019], "columns": {"WIND": "U m/s at 10 m"}})
     assert float(weather.station) == pytest.approx(123.45) and weather.sky.days.shape == (365, 6)
     assert float(weather.sky.days[0, 4]) == pytest.approx(DAYS[0].wind * files.TO_2_M, rel=1e-4)
-    for extra, said in (({}, "try fill=10"), ({"fill": -1}, "fill: expected days a year from 0 to 100, got -1"),
+    for extra, said in (({}, "try fill=10"), ({"fill": -1}, "days per year from 0 to 100, got -1"),
                         ({"columns": {"WINDS": "U"}}, "try 'WIND'"),
                         ({"columns": {"WIND": "U kmh at 99999 m"}}, "from 0.5 to 200 m"),
         ({"columns": {"TMIN": "Tmin at 3 m"}}, "expected a height for U only")):  # fmt: skip
         with pytest.raises(ConfigError, match=said):
             Weather.named(base | extra)
-    with pytest.raises(ConfigError, match="expected a `table`, or a `site` without `columns` and `fill`"):
+    with pytest.raises(ConfigError, match="expected a `table`, or a `site` without `columns`, `fill` or `rain`"):
         Weather.named({"extends": "seattle", "fill": 3})
 
 

@@ -123,6 +123,6 @@ def test_figures_that_contradict_each_other_are_refused():
     stated = load_site("lille").normals
     with pytest.raises(
         ConfigError,
-        match="expected lags .* that are consistent",
+        match="expected consistent correlations and lags",
     ):
         compute_climate(Normals(**stated.model_dump() | {"lag": stated.lag.model_dump() | {"t_mean": -0.9}}))

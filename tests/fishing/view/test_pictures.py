@@ -111,7 +111,7 @@ def test_who_follows_the_optimum_takes_what_the_optimum_would_take() -> None:
     assert solution is not None
     record = record_episode("fishing/logistic-v0", env, control.follow_solution(env, solution), 3)
     caught, best = chart(scene(env, record, 20), "Catch").lines
-    assert best.label == "what the optimum would take"
+    assert best.label == "share that the optimum would take"
     # The policy reads its table at what was seen, which the bound of observations keeps, hence not to the last digit.
     np.testing.assert_allclose(best.values[1:], caught.values[1:], atol=2e-4)
 

@@ -21,7 +21,7 @@ def test_a_long_life_is_bounded_and_counts_every_step() -> None:
     env.generate_objects(0.1, "flower")
     env.start(seed=0)
     rng, total = np.random.default_rng(0), 0.0
-    with pytest.warns(UserWarning, match="2048 objects are changed"):
+    with pytest.warns(UserWarning, match="2048 objects have changed"):
         for start in range(0, STEPS, 10_000):
             for action in rng.integers(0, 4, min(10_000, STEPS - start)).tolist():
                 total += env.step(action)[1]

@@ -43,7 +43,7 @@ MAXRSS = 1024 if sys.platform == "linux" else 1
         (lambda: Constant(float("inf")), "expected a finite number"),
         (lambda: Kind("food", lasts=5), "lasts and rests of at least 1 step"),
         (lambda: Kind("food", lasts=-5, rests=5), "lasts: expected greater"),
-        (lambda: Kind("food", lasts=2**23, rests=2**23), "2\\^24 - 1 together"),
+        (lambda: Kind("food", lasts=2**23, rests=2**23), "2\\^24 - 1 in total"),
     ],
 )
 def test_bad_input_is_refused_with_what_to_do(make, says):

@@ -165,4 +165,4 @@ def test_text_and_pixels_are_drawn_of_a_life_that_began_only() -> None:
     with pytest.raises(Exception, match="reset"):
         host.render()
     host.reset(seed=1)
-    assert "the life begins" in host.render() and "the agent" in host.render()
+    assert "the episode begins" in host.render() and "the agent" in host.render()

@@ -48,7 +48,7 @@ def test_a_kind_is_described_by_its_collision_its_reward_and_its_return():
 def test_delays_noise_and_seasons_are_described():
     fig, nut, _ = rows(VARIED, "Objects of the world")
     assert "noise of deviation 0.5" in fig[2] and "paid 3 steps later" in fig[2]
-    assert nut[3].endswith("; stands 7 steps, then is gone for 3")
+    assert nut[3].endswith("; present for 7 steps, then absent for 3")
     never = SMALL | {"kinds": {"fig": {"collectable": True, "delay": "never"}}, "density": {"fig": 0.1}}
     assert rows(never, "Objects of the world")[0][3] == "never"
     fixed = {"collectable": True, "delay": {"normal": [9, 2]}, "place": "fixed", "target": [3, 4]}

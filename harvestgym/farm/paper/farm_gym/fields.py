@@ -14,7 +14,7 @@ from harvestgym.farm.paper.farm_gym.report import Report
 def read_parts(
     farm: Mapping[str, Any], folder: Path, report: Report, where: str
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Return the fields, by name, and the farmers; each is known by its key, and numbered in order."""
+    """Return the fields, by name, and the farmers; each is recognised by its key and numbered in order."""
     fields, farmers = {}, []
     for name, given in farm.items():
         path = f"{where} > {name}"

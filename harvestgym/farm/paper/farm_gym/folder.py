@@ -29,7 +29,7 @@ _DAY_PATH = {"field": "Field-0", "entity": "Weather-0", "variable": DAY}
 def is_farm_gym(path: Path) -> bool:
     """Return whether a file is a farm file of Farm-Gym."""
     text = yaml_io.read_text(path) if path.is_file() else ""
-    data = yaml_io.parse(text, str(path)) if re.search(r"\bFarm\b", text) else None  # most of ours lack the word
+    data = yaml_io.parse(text, str(path)) if re.search(r"\bFarm\b", text) else None  # most of ours do not contain it
     return isinstance(data, dict) and "Farm" in data and "fields" not in data
 
 
@@ -57,7 +57,7 @@ def read_farm_gym(path: Path) -> tuple[dict[str, Any], Report]:
     report, name = Report(), path.name
     file = report.read(FarmFile, yaml_io.read_file(path), name)
     if file.day_path == _DAY_PATH:
-        report.change(f"{name} > day_path", f"is left out, as the day is always Weather-0 {DAY}")
+        report.change(f"{name} > day_path", f"is left out, because the day is always Weather-0 {DAY}")
     elif file.day_path is not None:
         report.lose(f"{name} > day_path")
     fields, farmers = read_parts(file.farm, path.resolve().parent, report, f"{name} > Farm")

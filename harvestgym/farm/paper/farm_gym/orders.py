@@ -20,7 +20,7 @@ _FREE = "Free"
 
 
 def write_missing_actions(names: FarmNames) -> dict[str, Any]:
-    """Return what Farm-Gym writes into a missing file, without the farmers' observations: it lists all of them."""
+    """Return what Farm-Gym writes into a missing file, except the farmers' observations, which are all allowed."""
     missing = read_terms()["missing"]
     mine = {at: missing["interventions"].get(slot.kind.__name__) for at, slot in names.table.slots.items()}
     tree = build_tree((at, actions) for at, actions in mine.items() if actions)
@@ -108,7 +108,7 @@ def _add_farmers(by_farmer: Mapping[str, Any], names: FarmNames) -> dict[str, An
 
 
 def _read_limits(action: Action, given: Mapping[str, Any], report: Report, where: str) -> dict[str, Any] | None:
-    """Return the allowed plots and parameters of an intervention; Farm-Gym has no duration, and 30 minutes is ours."""
+    """Return the allowed plots and parameters of an intervention; all durations become 30 minutes."""
     parameters, keys = {p.key: p for p in action.parameters}, parameter_keys(action)
     for key in given.keys() - keys:
         report.lose(f"{where} > {key}")
@@ -123,7 +123,7 @@ def _read_limits(action: Action, given: Mapping[str, Any], report: Report, where
 
 
 def _clip(parameter: Parameter, allowed: Interval | list[Any], report: Report, where: str) -> Any:
-    """Return the values that a parameter can have here, of a list or an interval."""
+    """Return the values in a list or an interval that the parameter can have here."""
     low, high = parameter.range
     if isinstance(allowed, Interval):
         inside: Any = Interval(low=max(low, allowed.low), high=min(high, allowed.high))

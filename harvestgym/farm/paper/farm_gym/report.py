@@ -21,7 +21,7 @@ class Report:
     """The entries of Farm-Gym files that were kept, changed or lost.
 
     Attributes:
-        kept: the number of entries that mean the same here, by what they are.
+        kept: the number of entries that mean the same here, by type.
         changed: entries written in another way here, as `path: change`.
         lost: entries without a counterpart, as `path: reason`; those below a lost entry are not listed.
     """

@@ -35,7 +35,7 @@ def convert_score(
     """Return the score of a farm with some interventions; a harvest is paid by the kilogram, with a weight up to 1."""
     file = report.read(ScoreFile, data, where)
     unit = _GRAMS * max(1, file.final.get("weight_harvest", 0))
-    report.change(where, f"rewards and costs are divided by {unit:g}, as a harvest is paid by the kilogram")
+    report.change(where, f"rewards and costs are divided by {unit:g}, because a harvest is paid by the kilogram")
     acts = {(field, entity, name) for field, entity, name, _ in walk_tree(interventions)}
     out: dict[str, Any] = {"intervention_cost": 1 / unit, "observation_cost": 1 / unit, "stage": 0, "yield": 0}
     for block, given in (("intervention", file.intervention_cost), ("observation", file.observation_cost)):
@@ -51,7 +51,7 @@ def convert_score(
 def _read_costs(
     tree: Any, allowed: set[tuple[str, str, str]] | None, unit: float, names: FarmNames, report: Report, where: str
 ) -> dict[str, Any]:
-    """Return the costs of the `allowed` interventions, or of variables (None); nothing can cause the others here."""
+    """Return the costs of the `allowed` interventions, or of variables (None); the other costs cannot occur here."""
     costs: dict[tuple[str, str, str], float] = {}
     for field, entity, key, cost in walk_tree(validate(_Costs, {"tree": tree}, where).tree):
         action, known = names.action((field, entity), key), ""
@@ -63,14 +63,14 @@ def _read_costs(
             report.kept["costs"] += 1
             costs[field, entity, known] = cost / unit
         else:
-            report.change(f"{where} > {field} > {entity} > {key}", "is left out, as nothing can cost it here")
+            report.change(f"{where} > {field} > {entity} > {key}", "is left out, because this cost cannot occur here")
     return build_tree(costs.items())
 
 
 def _read_weight(name: str, weight: float, report: Report, where: str) -> dict[str, Any]:
     """Return the entries of the score for a weight."""
     if name == "reward-mix > weight_harvest" and weight > 0:
-        report.lose(f"{where} > {name}", "a harvest is paid on its day only, not on every later day, too")
+        report.lose(f"{where} > {name}", "a harvest is paid once, not again on every later day")
         return {"terms": {"harvest_today": {"kind": "Tally", "prices": {"harvest#kg": weight * _GRAMS}}}}
     if name in _WEIGHTS and weight >= 0:
         report.kept["weights of the score"] += 1

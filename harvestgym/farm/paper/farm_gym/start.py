@@ -14,7 +14,7 @@ from harvestgym.farm.paper.farm_gym.report import Report
 from harvestgym.farm.paper.files import read_init
 
 _LONGEST = 365
-"""Days of an episode: every stop on a day of the year is reached within them."""
+"""Number of days of an episode, within which every stop on a day of the year is reached."""
 
 TRUE_THERE = "cannot be computed; Farm-Gym counts it as true"
 
@@ -39,7 +39,7 @@ def convert_start(data: Any, names: FarmNames, report: Report, where: str) -> di
         if not group:
             report.lose(path, TRUE_THERE)
     if not any(f".{DAY} >" in stop and " and " not in stop for stop in stops):
-        report.lose(f"{where} > Terminal", f"a game without end is truncated after {_LONGEST} days here")
+        report.lose(f"{where} > Terminal", f"a game without an end is truncated after {_LONGEST} days here")
     init = _read_values(file.initial, names, report, f"{where} > Initial")
     return {"init": init, "terminal_conditions": stops, "horizon#day": _LONGEST}
 
@@ -50,7 +50,7 @@ def _read_values(tree: Any, names: FarmNames, report: Report, where: str) -> dic
         at = names.table.entity(field, entity, where)
         path, found = f"{where} > {field} > {entity} > {key}", names.find(at, key)
         if value is None or (not found and value == 0) or (found and not any(v.is_initial for v in found)):
-            report.change(path, "is left out, as it changes nothing")
+            report.change(path, "is left out, because it changes nothing")
         elif not found:
             report.lose(path)
         else:
@@ -88,7 +88,7 @@ def _read_stop(event: EndCondition, names: FarmNames, report: Report, where: str
     value = _convert(variable, event.ref_value, f"{where} > ref_value")
     listed = value if isinstance(value, list) else [value]
     if variable.meta.labels and not all(each in variable.meta.labels for each in listed):
-        report.lose(where, f"{value!r} is none of the labels here: {', '.join(variable.meta.labels)}")
+        report.lose(where, f"{value!r} is not one of the labels here: {', '.join(variable.meta.labels)}")
         return ""
     report.kept["stopping conditions"] += 1
     how = "sum" if key in read_terms()["whole"] else event.function

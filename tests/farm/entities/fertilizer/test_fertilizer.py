@@ -37,7 +37,7 @@ def test_no_more_nutrients_than_mass(which: str) -> None:
 
 
 def test_more_nutrients_than_mass_are_refused() -> None:
-    with pytest.raises(ConfigError, match="expected at most 1 together, got 1.75"):
+    with pytest.raises(ConfigError, match="expected a sum of at most 1, got 1.75"):
         Fertilizer.named({"extends": "basic_all", "N#%": 1})
 
 

@@ -152,7 +152,7 @@ def test_new_days_can_be_drawn_after_the_climate_of_a_table() -> None:
 @pytest.mark.parametrize(
     ("which", "words"),
     [("seatle", "Weather set: expected a known name, got 'seatle'; try 'seattle'"),
-     ({"extends": "base"}, "expected a `table`, or a `site` without `columns` and `fill`"),
+     ({"extends": "base"}, "expected a `table`, or a `site` without `columns`, `fill` or `rain`"),
      ({"site": "atlantis"}, "weather site: expected a known name, got 'atlantis'"),
      ({"site": "dry", "rain_hevy#mm": 3}, "try 'rain_heavy#mm'"),
      ({"site": "dry", "forecast_lookahead#day": 0}, "lookahead#day: expected greater than or equal to 1, got 0"),

@@ -106,7 +106,7 @@ def test_lists_of_values_are_drawn_for_each_plot(tmp_path: Path) -> None:
 def test_a_game_that_ends_on_no_day_ends_after_a_year(tmp_path: Path) -> None:
     ends = INIT.partition("Terminal")[0] + "Terminal: []\n"
     _, report = read_farm_gym(write_folder(tmp_path, init=ends))
-    assert "plain_init.yaml > Terminal: a game without end is truncated after 365 days here" in report.lost
+    assert "plain_init.yaml > Terminal: a game without an end is truncated after 365 days here" in report.lost
 
 
 def test_larger_weights_and_a_harvest_paid_every_day(tmp_path: Path) -> None:
@@ -114,7 +114,7 @@ def test_larger_weights_and_a_harvest_paid_every_day(tmp_path: Path) -> None:
     data, report = read_farm_gym(write_folder(tmp_path, score=mix))
     assert data["scoring"]["yield"] == 1 and data["scoring"]["stage"] == 4 / 2000
     assert data["scoring"]["terms"] == {"harvest_today": {"kind": "Tally", "prices": {"harvest#kg": 0.5}}}
-    assert "a harvest is paid on its day only" in report.lost[-1]
+    assert "a harvest is paid once" in report.lost[-1]
 
 
 def test_a_weather_table_next_to_the_farm_is_its_weather(tmp_path: Path) -> None:
