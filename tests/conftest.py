@@ -11,13 +11,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import jax
 import pytest
 
 from harvestgym.core.xla.compilation import QUICK
 from harvestgym.core.xla.process_checks import free_programs_if_full
 from harvestgym.core.xla.setup import enable_cache
 
-from .long_form import ALL, long
+from .long_form import ALL
 
 QUICK_FLAGS = "HARVESTGYM_TEST_FLAGS"
 """Environment variable by which the first process of a run gives the flags that XLA knows to the others."""
@@ -38,6 +39,7 @@ os.environ.setdefault("HARVESTGYM_QUIET", "1")  # compiling is not news here
 gc.set_threshold(200_000, 50, 1000)  # tracing makes many objects, few cycles: looking for them took a seventh
 
 enable_cache()  # for the programs of all workers and of the processes that tests start
+jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)  # small programs are most, and workers share them
 
 SLOW = (
     "farm/test_catalogue.py", "farm/policies/test_experts.py", "test_docs.py", "farm/entities/test_parameters.py",
@@ -48,12 +50,12 @@ SLOW = (
 )  # fmt: skip
 """The files that take longest, which begin first, so that no worker is left alone with one at the end."""
 
-NIGHTLY = (
+collect_ignore = [] if ALL else [
     "experiments/leaderboard", "experiments/speed", "experiments/studies", "experiments/test_rule_search.py",
     "sweep/test_ray_engine.py", "test_dqn.py", "test_examples.py", "test_map_agents.py", "test_map_results.py",
     "test_notebooks.py", "test_offline.py", "test_recurrent_ppo.py", "test_sb3_jobs.py", "test_training.py",
-)  # fmt: skip
-"""Tests of experiments, examples, notebooks and clusters: they are part of the long form."""
+]  # fmt: skip
+"""Tests of experiments, examples, notebooks and clusters, which are part of the long form or run by name."""
 
 
 @pytest.fixture
@@ -71,11 +73,7 @@ def forget_programs() -> Iterator[None]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the slow files first, in the order of `SLOW`; in the short form skip what is `NIGHTLY`."""
+    """Put the slow files first, in the order of `SLOW`."""
     root = Path(__file__).parent
-    nightly = {root / name for name in NIGHTLY}
-    for item in items:
-        if nightly & {item.path, *item.path.parents}:
-            item.add_marker(long)
     rank = {root / name: place for place, name in enumerate(SLOW)}
     items.sort(key=lambda item: rank.get(item.path, len(rank)))

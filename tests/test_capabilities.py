@@ -37,7 +37,8 @@ def test_one_environment_is_played_shown_copied_and_saved(id: str, tmp_path: Pat
     assert rewards == [rewards[0]] * 5
 
 
-@pytest.mark.parametrize("id", [pytest.param(BEAN, marks=long), STOCK, pytest.param(WORLD, marks=long)])
+@long
+@FAMILIES
 def test_many_environments_step_in_one_call_and_in_a_compiled_rollout(id: str) -> None:
     envs = harvestgym.make_vec(id, num_envs=3)
     envs.reset(seed=0)
@@ -68,7 +69,7 @@ def test_the_farm_of_the_paper_is_written_in_python(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["actions.yaml", "init.yaml"]
 
 
-@pytest.mark.parametrize("interface", ["discrete", "multidiscrete", "box", "map"])
+@pytest.mark.parametrize("interface", ["discrete", "multidiscrete", "box", pytest.param("map", marks=long)])
 def test_a_farm_has_interfaces_for_learners(interface: str) -> None:
     env: Any = gymnasium.make("farm/bean-1x1-v1", interface=interface)
     assert env.observation_space.contains(env.reset(seed=0)[0])
@@ -91,9 +92,11 @@ COMMANDS = {
     "new entity": "new entity Mulch --folder OUT",
     "cache": "cache show",
 }
+REPEATED = ("run", "score", "tune")
+"""Commands that `tests/cli` and `tests/evaluate` run, too."""
 
 
-@pytest.mark.parametrize("command", [pytest.param(c, marks=long) if c == "tune" else c for c in COMMANDS])
+@pytest.mark.parametrize("command", [pytest.param(c, marks=long) if c in REPEATED else c for c in COMMANDS])
 def test_the_command_line_does(command: str, tmp_path: Path) -> None:
     done = CliRunner().invoke(app, COMMANDS[command].replace("OUT", str(tmp_path)).split())
     assert done.exit_code == 0, done.output

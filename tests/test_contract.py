@@ -22,6 +22,8 @@ IDS = (
 
 STEPS = 8
 
+pytestmark = pytest.mark.older
+
 
 def leaves(tree: Any) -> list[np.ndarray]:
     return [np.asarray(leaf) for leaf in jax.tree.leaves(tree)]

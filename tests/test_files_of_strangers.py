@@ -149,7 +149,7 @@ def test_no_file_of_an_environment_runs_code(folder: Path) -> None:
         EVENTS.clear()
         with pytest.raises(ValueError if place == "base" else ConfigError):
             env = harvestgym.make(str(path))
-            registry.family_function(str(path), "policies")(env)
+            dict(registry.family_function(str(path), "policies")(env))
         assert not EVENTS and not ran(folder), (place, SPELLINGS[spelling])
 
 

@@ -76,6 +76,7 @@ def test_links_and_pictures_of_the_readme_work_on_a_package_index(distributions:
     assert not re.findall(r"\]\((?!https?:)[^)]+\)|src=\"(?!https?:)", text)
 
 
+@long
 def test_the_wheel_runs_a_season_without_any_extra(distributions: Path, tmp_path: Path) -> None:
     """Unpacked elsewhere, with the libraries of the base only: the command line, a season and its film."""
     zipfile.ZipFile(next(distributions.glob("*.whl"))).extractall(tmp_path / "site")

@@ -1,6 +1,6 @@
 """Print the lowest versions that pyproject.toml allows, as pins for pip, so that they can be tested.
 
-python -m venv low && low/bin/pip install $(python tools/lowest_versions.py) && low/bin/pip install --no-deps .
+python -m venv low && low/bin/pip install $(python tools/lowest_versions.py dev) && low/bin/pip install --no-deps .
 low/bin/python -m pytest -n 0 tests/core/test_config.py tests/farm/engine/test_engine.py \\
     tests/gym tests/cli/test_cli.py
 """
@@ -8,6 +8,7 @@ low/bin/python -m pytest -n 0 tests/core/test_config.py tests/farm/engine/test_e
 from __future__ import annotations
 
 import re
+import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,8 +17,8 @@ LEFT_OUT = ("build", "hatch", "minari", "playwright", "pyet", "pyright", "refet"
 """Requirements that are not tested at their lowest version: development tools, and Minari, which needs NumPy 2."""
 
 
-def lowest(extra: str = "dev") -> list[str]:
-    """Return every requirement of the package and its tests, at its lower bound."""
+def lowest(*chosen: str) -> list[str]:
+    """Return every requirement of the package and the chosen extras, at its lower bound."""
     project = tomllib.loads((Path(__file__).parent.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = project["optional-dependencies"]
 
@@ -29,9 +30,9 @@ def lowest(extra: str = "dev") -> list[str]:
             else:
                 yield requirement
 
-    wanted = expand([*project["dependencies"], *extras[extra]])
+    wanted = expand([*project["dependencies"], *(requirement for extra in chosen for requirement in extras[extra])])
     return sorted({requirement.replace(">=", "==") for requirement in wanted if not requirement.startswith(LEFT_OUT)})
 
 
 if __name__ == "__main__":
-    print(" ".join(lowest()))
+    print(" ".join(lowest(*sys.argv[1:])))

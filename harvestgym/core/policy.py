@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, NamedTuple
@@ -39,6 +39,24 @@ class Policy(NamedTuple):
     def traced(self) -> Policy:
         """Return this policy as a pytree of arrays, for use as an argument of compiled code."""
         return Policy(jax.tree.map(jnp.asarray, self.init), _as_tree(self.act), _as_tree(self.learn))
+
+
+class LazyPolicies(Mapping[str, Policy]):
+    """Policies by name; each is made when it is first requested, because some take seconds to compute."""
+
+    def __init__(self, makers: Mapping[str, Callable[[], Policy]]) -> None:
+        self._makers, self._made = makers, dict[str, Policy]()
+
+    def __getitem__(self, name: str) -> Policy:
+        if name not in self._made:
+            self._made[name] = self._makers[name]()
+        return self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._makers)
+
+    def __len__(self) -> int:
+        return len(self._makers)
 
 
 def _as_tree(function: Callable[..., Any]) -> Partial:

@@ -182,14 +182,13 @@ def policy_named(id: str, env: Env[Any, Any], name: Any) -> Policy:
     if not isinstance(name, str):
         return make_policy(env, name)
     own, idle = family_function(id, "policies")(env), find_idle_action(id, env)
-    known = {"random": random_policy(env)}
+    known = {"random": lambda: random_policy(env)}
     if idle is not None:
-        known["none"] = constant_policy(idle)
+        known["none"] = lambda: constant_policy(idle)
     if "expert" in own:
-        known["mixed"] = mixed_policy(env, own["expert"])
-    known |= own
-    check_name("policy", name, known, id)
-    return known[name]
+        known["mixed"] = lambda: mixed_policy(env, own["expert"])
+    check_name("policy", name, [*known, *own], id)
+    return own[name] if name in own else known[name]()
 
 
 def find_policy(id: str, env: Env[Any, Any], name: Any) -> tuple[Env[Any, Any], Policy]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +12,10 @@ import jax.numpy as jnp
 
 from harvestgym.core.env import Timestep
 from harvestgym.core.errors import check_name
-from harvestgym.core.policy import Policy
+from harvestgym.core.policy import LazyPolicies, Policy
 from harvestgym.core.spaces import noop_action
 from harvestgym.core.tuning.rule_family import build_rule
-from harvestgym.fishing.analysis.dynamic_programming import find_optimum, solve_ahead
+from harvestgym.fishing.analysis.dynamic_programming import find_obstacle, find_optimum, is_exact, solve_ahead
 from harvestgym.fishing.analysis.reference_points import find_reference_point
 from harvestgym.fishing.view.describe import describe as describe
 from harvestgym.fishing.view.describe import say_goal as say_goal
@@ -60,30 +62,37 @@ def make_gymnasium(env: FishingModel, render_mode: str | None = None) -> Fishery
     return FisheryGym(env, render_mode=render_mode)
 
 
-def policies(env: FishingModel) -> dict[str, Policy]:
-    """Make the policies available for a fishery; "expert" is the rule to beat.
+def policies(env: FishingModel) -> Mapping[str, Policy]:
+    """Return the policies available for a fishery, made when they are requested; "expert" is the rule to beat.
 
     The expert is the fishery's tuned rule (`env.expert`). Without a tuned rule, it is the dynamic-programming optimum
     if that can be computed and surveys are exact; otherwise it is constant escapement for patches and for laws that
     vary between episodes, and the Fisheries and Oceans Canada rule for all other fisheries.
     """
-    default, found = _make_policies(env)
-    tuned = env.expert
-    expert = found[default] if tuned is None else build_rule(tuned, make_rule_families(env), found)
-    return {"expert": expert} | found
+    default, makers = _list_policies(env)
+    found, tuned = LazyPolicies(makers), env.expert
+
+    def make_expert() -> Policy:
+        return found[default] if tuned is None else build_rule(tuned, make_rule_families(env), found)
+
+    return LazyPolicies({"expert": make_expert} | {name: partial(found.__getitem__, name) for name in found})
 
 
-def _make_policies(env: FishingModel) -> tuple[str, dict[str, Policy]]:
-    """Make a fishery's policies except the expert, and name the policy that serves as the expert without tuning."""
+def _list_policies(env: FishingModel) -> tuple[str, dict[str, Callable[[], Policy]]]:
+    """Return the functions that make the policies, and the name of the expert without tuning."""
     if isinstance(env, DriverModel):
-        params = env.params
-        assert isinstance(params, ConservationParams)
-        best = tipping.follow_plan(env, tipping.plan_actions(env, params, int(params.horizon)))
-        return "sdp", {"sdp": best, "steady": tipping.steady_push(env, 0.37), "closed": tipping.steady_push(env, 0.0)}
+        steady = {"steady": partial(tipping.steady_push, env, 0.37), "closed": partial(tipping.steady_push, env, 0.0)}
+        return "sdp", {"sdp": partial(_plan, env)} | steady
     if isinstance(env, RecoveryModel):
-        lifted = control.lift(env, float(jnp.asarray(env.params.law.capacity)))
-        return "lift", {"lift": lifted, "closed": control.quota(env, 0.0)}
-    return _make_harvest_policies(env)
+        capacity = float(jnp.asarray(env.params.law.capacity))
+        return "lift", {"lift": partial(control.lift, env, capacity), "closed": partial(control.quota, env, 0.0)}
+    return _list_harvest_policies(env)
+
+
+def _plan(env: DriverModel) -> Policy:
+    params = env.params
+    assert isinstance(params, ConservationParams)
+    return tipping.follow_plan(env, tipping.plan_actions(env, params, int(params.horizon)))
 
 
 def idle_action(env: FishingModel) -> Any:
@@ -92,27 +101,33 @@ def idle_action(env: FishingModel) -> Any:
     return space.low if isinstance(space, gymnasium.spaces.Box) else noop_action(space)
 
 
-def _make_harvest_policies(env: FishingModel) -> tuple[str, dict[str, Policy]]:
+def _list_harvest_policies(env: FishingModel) -> tuple[str, dict[str, Callable[[], Policy]]]:
     law = env.params.law
     point, capacity = find_reference_point(law), float(jnp.asarray(law.capacity))
+    ramp = partial(control.ramp, env, point.rate)
     rules = {
-        "escapement": control.escapement(env, point.escapement),
-        "msy": control.quota(env, point.catch),
-        "rate": control.rate(env, point.rate),
-        "40-10": control.ramp(env, point.rate, 0.1 * capacity, 0.4 * capacity),
-        "40-10-catch": control.ramp(env, point.rate, 0.1 * capacity, 0.4 * capacity, on="catch"),
-        "dfo": control.ramp(env, point.rate, 0.4 * point.stock, 0.8 * point.stock),
-        "closed": control.quota(env, 0.0),
+        "escapement": partial(control.escapement, env, point.escapement),
+        "msy": partial(control.quota, env, point.catch),
+        "rate": partial(control.rate, env, point.rate),
+        "40-10": partial(ramp, 0.1 * capacity, 0.4 * capacity),
+        "40-10-catch": partial(ramp, 0.1 * capacity, 0.4 * capacity, on="catch"),
+        "dfo": partial(ramp, 0.4 * point.stock, 0.8 * point.stock),
+        "closed": partial(control.quota, env, 0.0),
     }
-    finite = find_optimum(env)
-    if finite is None:
+    if find_obstacle(env, env.params):
         constant = env.params.vary is not None or isinstance(law, Patches)
         return "escapement" if constant else "dfo", rules
     solutions = {
-        "sdp": control.follow_solution(env, solve_ahead(env)),
-        "sdp-finite": control.follow_solution(env, finite),
+        "sdp": lambda: control.follow_solution(env, solve_ahead(env)),
+        "sdp-finite": partial(_follow_optimum, env),
     }
-    return "dfo" if finite.only_bound else "sdp", solutions | rules
+    return "sdp" if is_exact(env.params) else "dfo", solutions | rules
+
+
+def _follow_optimum(env: FishingModel) -> Policy:
+    optimum = find_optimum(env)
+    assert optimum is not None
+    return control.follow_solution(env, optimum)
 
 
 def record(

@@ -15,6 +15,7 @@ from harvestgym.core.autoreset import Batched, restart_episode, restart_some, se
 
 NUMBER = 37
 ENV = harvestgym.make("fishing/walleye-v0")
+START, RESTART, RESTART_SOME = (jax.jit(partial(f, ENV)) for f in (start_episode, restart_episode, restart_some))
 
 
 @pytest.mark.parametrize("own", [False, True], ids=["common parameters", "own parameters"])
@@ -26,10 +27,10 @@ def test_a_restart_of_some_is_that_of_all_for_these(count: int, own: bool) -> No
     params = (
         Batched(jax.vmap(lambda part: replace(ENV.params, start=part * ENV.params.start))(share)) if own else ENV.params
     )
-    run, shown = start_episode(ENV, keys, params)
+    run, shown = START(keys, params)
     none = jax.tree.map(jnp.zeros_like, (run, shown))
-    new, opening = jax.jit(partial(restart_some, ENV))(run, which, first, params, none)
-    expected, all_opening = restart_episode(ENV, run, first, params)
+    new, opening = RESTART_SOME(run, which, first, params, none)
+    expected, all_opening = RESTART(run, first, params)
     jax.tree.map(_assert_same, new, select(which, expected, run))
     jax.tree.map(_assert_same, *(select(which, each, shown) for each in (opening, all_opening)))
 

@@ -20,7 +20,7 @@ from harvestgym.gym.vector_env import VecEnv
 from ..long_form import ALL
 from ..wrong_values import build_or_refuse, draw_arguments
 
-CASES = 2_500 if ALL else 500
+CASES = 2_500 if ALL else 150
 
 FISHERY, FARM = harvestgym.make("fishing/logistic-v0"), harvestgym.make("farm/bean-1x1-v1")
 MAPS, TYPES = MapFarm(FARM), {"wall": drop_in.Wall}  # type: ignore[arg-type]

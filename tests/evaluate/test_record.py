@@ -22,7 +22,7 @@ FORAGER = "forager/flowers-v1"
 
 
 @pytest.mark.parametrize("id", [SURVEY, pytest.param(TIPPING, marks=long)])
-@pytest.mark.parametrize("policy", ["expert", "random"])
+@pytest.mark.parametrize("policy", ["expert", pytest.param("random", marks=long)])
 def test_the_first_record_is_the_first_row_of_the_evaluation(id: str, policy: str) -> None:
     env = harvestgym.make(id)
     acting = policy_named(id, env, policy)

@@ -40,7 +40,7 @@ from ..long_form import ALL
 from ..wrong_values import build_file, build_or_refuse, change_data, draw_arguments
 
 CASES = 2_500 if ALL else 500
-FILES = 10_000 if ALL else 60
+FILES = 10_000 if ALL else 20
 
 PLACE = {"latitude#°": 43.6, "longitude#°": 3.9, "altitude#m": 30.0}
 SHAPE = {"length#nb": 1, "width#nb": 2, "scale#m": 1.0}

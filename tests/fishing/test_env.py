@@ -144,13 +144,13 @@ def test_drift_restarts() -> None:
 def test_random_parameters_are_of_the_episode() -> None:
     """r and K are drawn at each reset, positive, mean as given, and stay for the episode; so does the scale."""
     env = make("logistic-random-v0")
-    states, _ = jax.vmap(env.reset, (0, None))(jax.random.split(jax.random.key(0), 4000), env.params)
+    states, _ = jax.jit(jax.vmap(env.reset))(jax.random.split(jax.random.key(0), 4000))
     r, K = np.asarray(states.law.r), np.asarray(states.law.K)
     assert r.min() > 0 and K.min() > 0
     # Five standard errors: 0.3 * 0.31 / sqrt(4000) and 0.1 / sqrt(4000).
     assert abs(r.mean() - 0.3) < 5 * 0.093 / 63 and abs(K.mean() - 1) < 5 * 0.1 / 63
     state = jax.tree.map(lambda v: v[0], states)
-    after, seen = env.step(jax.random.key(1), state, jnp.array([-1.0]), env.params)
+    after, seen = jax.jit(env.step)(jax.random.key(1), state, jnp.array([-1.0]), env.params)
     assert float(after.law.r) == float(state.law.r)  # type: ignore[union-attr]
     assert float(env.units.survey(seen.obs)[0]) == pytest.approx(float(after.stock[0]), abs=1e-6)
 
@@ -158,7 +158,7 @@ def test_random_parameters_are_of_the_episode() -> None:
 def test_any_law_is_drawn() -> None:
     """All five laws of model uncertainty occur, about equally often, each with an unfished stock of 1."""
     env = make("any-law-v0")
-    states, _ = jax.vmap(env.reset, (0, None))(jax.random.split(jax.random.key(0), 2000), env.params)
+    states, _ = jax.jit(jax.vmap(env.reset))(jax.random.split(jax.random.key(0), 2000))
     counts = np.bincount(np.asarray(states.law.which), minlength=5)
     assert counts.min() > 400 - 5 * 18
     for law in env.params.law.laws:  # type: ignore[attr-defined]
@@ -170,7 +170,7 @@ def test_noise_is_not_growth() -> None:
     env = make("logistic-v0", sigma=0.5)
     state, _ = env.reset(jax.random.key(0), env.params)
     keys = jax.random.split(jax.random.key(1), 40_000)
-    after = jax.vmap(lambda k: env.transition(k, state, jnp.array([-1.0]), env.params).stock[0])(keys)
+    after = jax.jit(jax.vmap(lambda k: env.transition(k, state, jnp.array([-1.0]), env.params).stock[0]))(keys)
     grown = 0.75 + 0.3 * 0.75 * 0.25
     assert abs(float(after.mean()) - grown) < 5 * 0.533 * grown / 200
 

@@ -271,9 +271,9 @@ class FixedModel:
 
 
 def test_any_agent_is_compared_on_the_same_episodes() -> None:
-    env = make("logistic-v0")
+    env = make("logistic-v0", Tmax=12)
     rules = {"rule": control.quota(env, 0.1), "model": FixedModel(), "function": lambda obs: np.float32([-0.9])}
-    found = evaluate_together(LOGISTIC, rules, 20, env=env)
+    found = evaluate_together(LOGISTIC, rules, 5, env=env)
     np.testing.assert_allclose(found["model"].returns, found["rule"].returns, rtol=1e-5)
     np.testing.assert_array_equal(found["model"].returns, found["function"].returns)
     with pytest.raises(TypeError, match="policy: expected a Policy, a model with `predict` or a function, got 3"):

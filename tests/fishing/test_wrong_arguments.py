@@ -30,7 +30,7 @@ from ..long_form import ALL
 from ..wrong_values import build_file, build_or_refuse, change_data, draw_arguments
 
 CASES = 2_500 if ALL else 500
-FILES = 10_000 if ALL else 200
+FILES = 10_000 if ALL else 60
 
 LOGISTIC = make("logistic-v0")
 

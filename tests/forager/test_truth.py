@@ -57,7 +57,7 @@ def compare(world: World, aperture: tuple[int, int], steps: int, seed: int = 3) 
     [
         ((20, 13), (50, 20, 20, 10), "torus", (7, 5)),
         ((13, 20), (50, 20, 20, 10), "wall", (5, 9)),
-        ((5, 5), (15, 0, 2, 5), "torus", (5, 5)),
+        pytest.param((5, 5), (15, 0, 2, 5), "torus", (5, 5), marks=long),
         ((3, 31), (40, 3, 5, 10), "torus", (1, 3)),
     ],
 )

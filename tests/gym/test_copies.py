@@ -103,7 +103,7 @@ def assert_same(found: list[np.ndarray], expected: list[np.ndarray]) -> None:
         np.testing.assert_array_equal(a, b)
 
 
-QUICK = ("farm", "vector of fisheries", "vector of foragers", "fishery", "forager")
+QUICK = ("farm", "vector of fisheries", "fishery", "forager")
 MARKS = dict.fromkeys(set(MAKERS) - set(QUICK), [long]) | {"Stable-Baselines3": [pytest.mark.torch]}
 
 
@@ -144,7 +144,7 @@ def test_an_environment_can_be_sent_to_another_process() -> None:
     assert_same(there, play(env))
 
 
-@pytest.mark.parametrize("id", [FARM, FORAGER, *(pytest.param(id, marks=long) for id in (FISHERY, PAID))])
+@pytest.mark.parametrize("id", [FARM, *(pytest.param(id, marks=long) for id in (FISHERY, PAID, FORAGER))])
 def test_pickled_environment_equals_one_of_another_process(id: str, tmp_path: Path) -> None:
     """So that compiled programs are found again; hashes of strings differ from process to process."""
     path = tmp_path / "env.pickle"

@@ -21,7 +21,7 @@ import numpy as np
 
 ROWS, STEPS, LONGEST = 64, 24, 400
 """Stored states and whole episodes of an id; the days that the last stored state is old; the steps of an episode."""
-COPIES = {"large batch": 64}
+COPIES = {"large batch": 64, "JAX used before": 64}
 """How often a host repeats the stored states in its batch."""
 
 

@@ -22,10 +22,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-SOME_HOSTS = some(
-    [host for host in HOSTS if host != "reference"],
-    "JAX used before", "large batch", "64 bits", "two threads",
-)  # fmt: skip
+SOME_HOSTS = some([host for host in HOSTS if host != "reference"], "JAX used before", "64 bits")
 
 
 @pytest.mark.parametrize("host", SOME_HOSTS)

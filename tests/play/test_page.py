@@ -10,7 +10,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urljoin
@@ -40,22 +40,30 @@ class Served(NamedTuple):
     folder: Path
 
 
+class Servers(dict[str, Served]):
+    """A server for each game that a test plays, started when it is first needed."""
+
+    def __init__(self, folder: Callable[[str], Path]) -> None:
+        self.folder, self.started = folder, list[subprocess.Popen[str]]()
+
+    def __missing__(self, name: str) -> Served:
+        env = {name: value for name, value in os.environ.items() if name != "PYTEST_CURRENT_TEST"}
+        command = [*COMMAND, *GAMES[name], "--port", "0", "--out", str(folder := self.folder(name))]
+        self.started.append(subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=env))
+        self[name] = Served(address(self.started[-1]), folder)
+        return self[name]
+
+
 @pytest.fixture(scope="module")
-def games(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Served]]:
-    """Yield a server for each game, all preparing at once."""
-    env = {name: value for name, value in os.environ.items() if name != "PYTEST_CURRENT_TEST"}
-    folders = {name: tmp_path_factory.mktemp(name) for name in GAMES}
-    started = {
-        name: subprocess.Popen([*COMMAND, *args, "--port", "0", "--out", str(folders[name])],
-                               stdout=subprocess.PIPE, text=True, env=env)
-        for name, args in GAMES.items()
-    }  # fmt: skip
+def games(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servers]:
+    """Yield the servers by name."""
+    servers = Servers(tmp_path_factory.mktemp)
     try:
-        yield {name: Served(address(process), folders[name]) for name, process in started.items()}
+        yield servers
     finally:
-        for process in started.values():
+        for process in servers.started:
             process.terminate()
-        for process in started.values():
+        for process in servers.started:
             process.communicate(timeout=20)
 
 
@@ -113,7 +121,7 @@ def known(seen: Visit, what: str) -> str:
     )
 
 
-def test_farm_season_from_seed_to_harvest_and_comparison(browser: Any, games: dict[str, Served]) -> None:
+def test_farm_season_from_seed_to_harvest_and_comparison(browser: Any, games: Servers) -> None:
     """Looks once a week, waters where the plant is thirsty, harvests when it is ripe: better than doing nothing."""
     with visit(browser, games["farm"].url) as seen:
         wait_for_text(seen, "day", "day 0 of 220")
@@ -163,7 +171,7 @@ def test_farm_season_from_seed_to_harvest_and_comparison(browser: Any, games: di
 
 
 @long
-def test_tabs_have_seasons_of_their_own_that_survive_a_reload(browser: Any, games: dict[str, Served]) -> None:
+def test_tabs_have_seasons_of_their_own_that_survive_a_reload(browser: Any, games: Servers) -> None:
     url = games["paid"].url
     with visit(browser, url) as one, visit(browser, url) as other:
         one.page.click(part("go"))
@@ -183,7 +191,8 @@ def test_tabs_have_seasons_of_their_own_that_survive_a_reload(browser: Any, game
     other.check()
 
 
-def test_observations_cost_and_mistakes_are_shown(browser: Any, games: dict[str, Served]) -> None:
+@long
+def test_observations_cost_and_mistakes_are_shown(browser: Any, games: Servers) -> None:
     with visit(browser, games["paid"].url, PHONE) as seen:
         assert "Nothing yet" in seen.page.inner_text(part("known"))
         seen.page.click(part("want-0"))
@@ -209,7 +218,7 @@ def test_observations_cost_and_mistakes_are_shown(browser: Any, games: dict[str,
 
 
 @long
-def test_fishery_ends_with_the_optimum(browser: Any, games: dict[str, Served]) -> None:
+def test_fishery_ends_with_the_optimum(browser: Any, games: Servers) -> None:
     with visit(browser, games["fishing"].url) as seen:
         seen.page.locator(f"input{part('amount-0')}, {part('amount-0')} input").first.fill("0.07")
         wait_for_text(seen, "share", "9 % of the stock")
@@ -229,7 +238,7 @@ def test_fishery_ends_with_the_optimum(browser: Any, games: dict[str, Served]) -
     seen.check()
 
 
-def test_forager_moves_by_keys_and_buttons(browser: Any, games: dict[str, Served]) -> None:
+def test_forager_moves_by_keys_and_buttons(browser: Any, games: Servers) -> None:
     with visit(browser, games["forager"].url) as seen:
         first = seen.page.locator(f"{part('view')} figure img").first.get_attribute("src")
         for key in ("ArrowLeft",) * 4 + ("ArrowUp",):
@@ -246,7 +255,7 @@ def test_forager_moves_by_keys_and_buttons(browser: Any, games: dict[str, Served
 
 
 @long
-def test_forager_on_a_phone_needs_no_scrolling(browser: Any, games: dict[str, Served]) -> None:
+def test_forager_on_a_phone_needs_no_scrolling(browser: Any, games: Servers) -> None:
     with visit(browser, games["forager"].url, PHONE) as seen:
         seen.page.click(part("west"))
         seen.page.locator(f"{part('goal')} [open], {part('goal')}[open]").wait_for(state="detached")
@@ -263,7 +272,7 @@ def test_forager_on_a_phone_needs_no_scrolling(browser: Any, games: dict[str, Se
     seen.check()
 
 
-def test_only_the_page_is_served_and_only_locally(games: dict[str, Served]) -> None:
+def test_only_the_page_is_served_and_only_locally(games: Servers) -> None:
     url = games["farm"].url
     with pytest.raises(urllib.error.HTTPError, match="404"):
         urllib.request.urlopen(f"{url}nowhere", timeout=10)
@@ -278,7 +287,7 @@ def test_only_the_page_is_served_and_only_locally(games: dict[str, Served]) -> N
             socket.create_connection((outside, port), timeout=3)
 
 
-def test_a_wrong_port_or_folder_is_refused_first(games: dict[str, Served], tmp_path: Path) -> None:
+def test_a_wrong_port_or_folder_is_refused_first(games: Servers, tmp_path: Path) -> None:
     port = int(games["farm"].url.rstrip("/").rpartition(":")[2])
     with pytest.raises(ConfigError, match="try another --port"):
         play.run("farm/bean-1x1-v1", port=port)

@@ -112,7 +112,7 @@ def solve(
         raise ConfigError(f"dynamic programming: expected discount < 1, got {factor}; try a finite horizon, `years`")
     grid = jnp.float32(env.units.bound if bound is None else bound) * jnp.linspace(0.0, 1.0, n, dtype=jnp.float32)
     found = _solve(env, params, grid, jnp.float32(factor), years)
-    return found._replace(only_bound=bool(params.survey_error.random or params.quota_error.random))
+    return found._replace(only_bound=not is_exact(params))
 
 
 def solve_ahead(env: FishingModel) -> Solution:
@@ -146,6 +146,11 @@ def find_obstacle(env: FishingModel, params: FishingParams) -> str | None:
             f"{env.catch_constraint}"
         )
     return None
+
+
+def is_exact(params: FishingParams) -> bool:
+    """Return whether surveys and quotas have no errors, so that a fishery can follow its optimum."""
+    return not (params.survey_error.random or params.quota_error.random)
 
 
 def cache_by_params(function: Callable[[FishingModel], Found], most: int = 64) -> Callable[[FishingModel], Found]:

@@ -196,8 +196,9 @@ harvestgym.rollout(stock, random_policy(stock), jax.random.key(0), 2, 3, devices
 """
 
 
+@long
 @marks
-@pytest.mark.parametrize(("switch", "warns"), [pytest.param("", True, marks=long), ("off", False)])
+@pytest.mark.parametrize(("switch", "warns"), [("", True), ("off", False)])
 def test_a_jax_without_the_internals_is_enough(switch: str, warns: bool) -> None:
     environment = os.environ | {fallback.SWITCH_VARIABLE: switch}
     command = [sys.executable, "-c", WITHOUT_INTERNALS]

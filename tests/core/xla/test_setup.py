@@ -61,7 +61,8 @@ def test_the_switch_leaves_all_settings_alone() -> None:
     assert look(HARVESTGYM_XLA="off")[:2] == [True, []]
 
 
-@pytest.mark.parametrize("home", ["/dev/null", pytest.param("/proc/nowhere", marks=long)])
+@long
+@pytest.mark.parametrize("home", ["/dev/null", "/proc/nowhere"])
 def test_a_home_that_cannot_be_written_leaves_the_cache_off(home: str) -> None:
     unchanged, changed, _, folder, _ = look(HOME=home, XDG_CACHE_HOME=f"{home}/cache")
     assert unchanged and changed == ["jax_cpu_enable_async_dispatch"] and folder is None

@@ -71,7 +71,7 @@ def test_flattening_returns_the_observation_exactly(id: str) -> None:
     jax.tree.map(np.testing.assert_array_equal, env.flatten(encode(env, seen)), seen)
 
 
-@pytest.mark.parametrize("id", IDS)
+@pytest.mark.parametrize("id", some(IDS, "full-3x4-v1", "paid-looks-1x1-v1"))
 def test_channels_have_distinct_names_and_powers_of_two(id: str) -> None:
     env = harvestgym.make(id, interface="map")
     assert isinstance(env, MapFarm)
@@ -213,6 +213,7 @@ def test_a_batch_refuses_bad_orders_of_running_environments() -> None:
     env.step(bad)  # waits for the next episode, in which its action is ignored
 
 
+@long
 def test_the_mask_of_the_observation_is_that_of_the_device() -> None:
     """`action_masks` reads it from the last observation, and asks the device after another state was assigned."""
     env = GymEnv(pond("ao"))

@@ -181,7 +181,7 @@ def test_the_end_of_a_fishery_is_described() -> None:
     assert "the fishery is over" in words_of(scene(env, record, 5)) and "over" not in words_of(scene(env, record, 4))
 
 
-@pytest.mark.parametrize("id", ["fishing/ricker-v0", "fishing/tipping-v1"])
+@pytest.mark.parametrize("id", ["fishing/ricker-v0", pytest.param("fishing/tipping-v1", marks=long)])
 def test_the_pictures_of_the_pages_are_of_the_fisheries_of_today(
     id: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

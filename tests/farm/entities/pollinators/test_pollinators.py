@@ -14,9 +14,9 @@ from harvestgym.farm.entities.base import Board, Ledger, Place
 from harvestgym.farm.entities.messages import Air, Canopy, Flock, Ground, Message, Structures, Visits
 from harvestgym.farm.entities.plant.stages import Stage
 from harvestgym.farm.entities.pollinators.pollinators import Pollinators, PollinatorsState
-from harvestgym.farm.entities.soil import Soil
 from harvestgym.farm.entities.weather import Weather
 from harvestgym.testing.entity import check_entity
+from tests.farm import kinds
 from tests.farm.messages import air, message
 from tests.farm.one_field import make_farm
 from tests.farm.soil_plant_day import board, check_ranges, field
@@ -140,7 +140,8 @@ def test_on_a_fine_day_every_flower_of_the_border_is_visited() -> None:
 
 
 def test_keeps_the_contract() -> None:
-    check_entity(BEE, [Weather.named("montpellier"), Soil.named("loam")], days=10)
+    spring = kinds.Spring(flow=np.float32(1.0))  # pyright: ignore[reportArgumentType]
+    check_entity(BEE, [Weather.named("montpellier"), spring], days=10)
 
 
 @long

@@ -22,6 +22,7 @@ from harvestgym.farm.entities.weather.site import load_site
 from harvestgym.farm.weather_data.normals import calendar, departure
 from harvestgym.farm.weather_data.table import YEAR
 from tests.farm.entities.weather.simulate import simulate
+from tests.long_form import ALL
 
 YEARS = 300
 SITES = ("montpellier", "lille")
@@ -171,7 +172,7 @@ one_day = jax.jit(g.Climate.next)
     departure=st.lists(st.floats(-6, 6, width=32), min_size=4, max_size=4),
     draws=st.lists(UNIFORM, min_size=g.DRAWS, max_size=g.DRAWS),
 )
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=1000 if ALL else 60, deadline=None, derandomize=True)
 def test_every_day_is_possible(name, day, sky, departure, draws):
     memory = jnp.float32([sky, *departure])
     weather, after = one_day(_climate(name), memory, day, jnp.float32(draws))
