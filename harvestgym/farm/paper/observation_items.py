@@ -87,11 +87,11 @@ def listed_paths(names: NameTable, listed: Sequence[str]) -> list[ObservationPat
     return [ObservationPath.of(*names.split(parse_formula(text), "")) for text in listed]
 
 
-def requestable_paths(model: FarmModel) -> list[ObservationPath]:
-    """Return the observations that can be requested: those listed in the rules, or all, except the free ones."""
+def requestable_paths(model: FarmModel, farmer: str | None = None) -> list[ObservationPath]:
+    """Return the observations that a farmer, or any farmer (None), can request: those in the rules, without free ones."""
     if not model.asks:
         return []
-    listed, names = model.spec.rules.observations, model.names
+    listed, names = model.spec.rules.requestable(farmer), model.names
     paths = _every_path(names) if listed is None else listed_paths(names, listed)
     return [path for path in dict.fromkeys(paths) if not is_free(path, model)]
 
