@@ -88,7 +88,7 @@ def listed_paths(names: NameTable, listed: Sequence[str]) -> list[ObservationPat
 
 
 def requestable_paths(model: FarmModel, farmer: str | None = None) -> list[ObservationPath]:
-    """Return the observations that a farmer, or any farmer (None), can request: those in the rules, without free ones."""
+    """Return what a farmer, or any farmer (None), can request: what the rules list, or everything, except free ones."""
     if not model.asks:
         return []
     listed, names = model.spec.rules.requestable(farmer), model.names
