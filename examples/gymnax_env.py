@@ -109,7 +109,8 @@ class GymnaxEnv:
         return self.env.params if params is None else params.inner if isinstance(params, GymnaxParams) else params
 
     def _step(self, mode: AutoresetMode, key: jax.Array, state: Any, action: Any, params: Any) -> tuple[Any, ...]:
-        going = AutoResetState(state, jnp.asarray(False))
+        going, space = AutoResetState(state, jnp.asarray(False)), self.env.action_space
+        action = jnp.reshape(action, space.shape) if isinstance(space, spaces.Box) else action  # rejax drops axes of 1
         after, shown = AutoReset(self.env, mode).step(key, going, action, self._params(params))
         final = shown.info if mode is AutoresetMode.SAME_STEP else {"final_obs": shown.obs, "final_info": shown.info}
         info = final["final_info"] | {"final_observation": final["final_obs"]}

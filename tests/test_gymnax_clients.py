@@ -50,7 +50,12 @@ def test_the_wrappers_of_gymnax_accept_an_environment(id: str) -> None:
     assert int(env.default_params.max_steps_in_episode) > 1
 
 
-@pytest.mark.parametrize(("id", "name"), [("fishing/tipping-v1", "SAC"), ("fishing/logistic-levels-v0", "PPO")])
+TRAINED = [("fishing/tipping-v1", "SAC"), ("fishing/logistic-levels-v0", "PPO")]
+if ALL:
+    TRAINED += [("forager/weather-5000-v1", "PPO"), ("forager/two-biome-v1", "DQN"), ("farm/bean-1x1-v1", "DQN")]
+
+
+@pytest.mark.parametrize(("id", "name"), TRAINED)
 def test_rejax_evaluates_by_default(id: str, name: str) -> None:
     sizes = {"num_steps": 8, "num_minibatches": 2} if name == "PPO" else {"buffer_size": 64, "batch_size": 8}
     algorithm = getattr(rejax, name).create(

@@ -53,3 +53,12 @@ def test_the_ids_of_the_example_pass_the_wrappers_of_mo_gymnasium(import_example
     weighted = mo_gymnasium.wrappers.LinearReward(env, weight=np.ones(size))
     weighted.reset(seed=0)
     assert np.ndim(weighted.step(env.action_space.sample())[1]) == 0
+
+
+def test_the_wrappers_of_mo_gymnasium_refuse_an_id_that_pays_numbers() -> None:
+    mo_gymnasium: Any = pytest.importorskip("mo_gymnasium")
+    env = mo_gymnasium.make("harvestgym:farm/bean-1x1-v1")
+    with pytest.raises(AttributeError, match="reward_space: expected"):
+        mo_gymnasium.wrappers.LinearReward(env)
+    with pytest.raises(AttributeError, match="reward_space: expected"):
+        mo_gymnasium.wrappers.MORecordEpisodeStatistics(env)

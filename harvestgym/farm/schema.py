@@ -7,6 +7,7 @@ its path. Editors can use `json_schema()`.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import chain
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, ConfigDict, Field, PlainSerializer, StrictBool, StrictInt, WithJsonSchema
@@ -115,11 +116,20 @@ class RulesSpec(Strict):
     horizon: Days = Field(alias="horizon#day", default=360, description="days of an episode, at most")
     init: dict[str, dict[str, dict[str, StartSpec]]] = Field({}, description="first values, drawn for each episode")
     free_observations: list[Condition] = []
-    observations: list[Condition] | None = None
+    observations: list[Condition] | dict[str, list[Condition]] | None = Field(
+        None, description="what can be requested; a list for each farmer if they differ"
+    )
     interventions: dict[str, dict[str, dict[str, dict[str, ValueSpec] | None]]] | None = None
     terminal_conditions: AnyOf = Field([], description="ends an episode early")
     max_action_schedule_size: StrictInt = Field(1, ge=1, le=100, description="interventions of a step, at most")
     further: dict[str, ComponentSpec] = {}
+
+    def requestable(self, farmer: str | None = None) -> list[str] | None:
+        """Return the observations that a farmer, or any farmer (None), can request; None for all."""
+        if not isinstance(self.observations, dict):
+            return self.observations
+        listed = self.observations.values() if farmer is None else [self.observations.get(farmer, [])]
+        return list(dict.fromkeys(chain(*listed)))
 
 
 class ScoreSpec(Strict):

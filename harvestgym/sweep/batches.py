@@ -29,7 +29,7 @@ class EngineOptions(NamedTuple):
         address: address of a Ray cluster, `"auto"` or `"HOST:PORT"`; by default Ray starts on this machine.
         max_retries: retries of a case that fails and of a batch whose worker dies; a `ConfigError` is not retried.
         num_cpus, num_gpus: resources of a batch on Ray.
-        allow: modules that each worker imports, so that files may name their classes.
+        allow: modules that each process imports, so that files may name their classes.
     """
 
     engine: str = "local"

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from harvestgym.core.errors import ConfigError, check_name
+from harvestgym.core.loading import allow_modules
 from harvestgym.core.view.timeline import Progress, ignore_progress
 
 from . import result_folder
@@ -104,8 +105,9 @@ def collect(
 
 
 def _check_input(cases: Sequence[SweepCase], options: EngineOptions) -> list[SweepCase]:
-    """Check the options, and return the cases without duplicates."""
+    """Check the options, allow their modules, and return the cases without duplicates."""
     check_name("engine", options.engine, ENGINES)
+    allow_modules(options.allow)
     if not cases:
         raise ConfigError("cases: expected at least one, got none")
     return list(dict.fromkeys(cases))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,11 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 
+import harvestgym
 from harvestgym.core.errors import ConfigError
-from harvestgym.fishing import drop_in
+from harvestgym.fishing import control, drop_in
 from harvestgym.fishing.drop_in import conservation
+from tests.load_script import ROOT
 from tests.long_form import ALL
 
 CALM = 12
@@ -152,3 +155,13 @@ def test_conservation_policies(rule: str, amount: float) -> None:
     obs, _ = env.reset(seed=0)
     action, _ = getattr(conservation, rule)(env).predict(obs)
     assert env.get_unscaled_action(action) == pytest.approx(amount, abs=1e-6)
+
+
+def test_the_arguments_listed_for_rl4fisheries_exist() -> None:
+    text = (ROOT / "docs" / "coming.md").read_text("utf-8").partition("### rl4fisheries")[2]
+    rows = [line.rpartition(" | ")[2] for line in text.splitlines() if line.startswith("| `")]
+    numbers = {name: 0.5 for row in rows[:4] for name in re.findall(r"`(\w+)`", row) if name != "asl"}
+    given: Any = numbers | {"compensation": 2.0, "Tmax": 3, "bound": 20.0, "start": [0.5, 5.0]}
+    env = harvestgym.make("fishing/walleye-v0", **given, survey_error={"kind": "lognormal", "sigma": 0.1})
+    assert len(numbers) == 10 and int(env.params.horizon) == 3  # type: ignore[attr-defined]
+    assert all(hasattr(control, name) for name in ("escapement", "rate", "ramp"))

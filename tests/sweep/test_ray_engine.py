@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from harvestgym.sweep.engine import collect, sweep
 from harvestgym.sweep.result_folder import find_status, read
 from tests.long_form import long
 from tests.sweep.counting import CountCase, read_log
+from tests.test_files_of_strangers import LAW
 
 ray = pytest.importorskip("ray")
 pytestmark = [
@@ -111,3 +113,17 @@ def test_an_unreachable_address_is_one_error(address: str, tmp_path: Path) -> No
 def test_results_without_a_folder(address: str) -> None:
     found = collect(counts(), options=EngineOptions("ray", address))
     assert [len(columns["value"]) for columns in found] == list(NUMBERS)
+
+
+@pytest.mark.parametrize("engine", ["local", "ray"])
+def test_the_code_of_a_file_runs_only_if_it_is_allowed(address: str, engine: str, tmp_path: Path) -> None:
+    module, file = tmp_path / "spy.py", tmp_path / "fish.yaml"
+    module.write_text(LAW, encoding="utf-8")
+    file.write_text(f"doc: ''\nlaw: {{kind: '{module}:Law', r: 0.3}}\nTmax: 5\nstart: 0.7\n", encoding="utf-8")
+    case = EpisodeCase(id=str(file), policy="closed", episodes=2)
+    options = EngineOptions(engine, address if engine == "ray" else None)
+    (refusal,) = sweep([case], tmp_path / "refused", options).failures.values()
+    assert f"imported or allowed, got '{module}:Law'" in refusal and not (tmp_path / "ran").exists()
+    allowed = options._replace(allow=(str(module),))
+    assert sweep([case], tmp_path / "allowed", allowed).failures == {} and (tmp_path / "ran").exists()
+    sys.modules.pop(str(module))

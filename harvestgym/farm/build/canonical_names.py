@@ -47,7 +47,7 @@ def _resolve_rules(names: NameTable, rules: RulesSpec) -> RulesSpec:
         "init": resolve_starts(names, rules.init, "rules > init"),
         "interventions": None if limited is None else _resolve_tree(names, limited, _resolve_intervention, where),
         "free_observations": free,
-        "observations": requested and _resolve_observations(names, requested, "rules > observations"),
+        "observations": requested and _resolve_requests(names, requested, "rules > observations"),
         "terminal_conditions": _resolve_conditions(names, rules.terminal_conditions, "rules > terminal_conditions"),
     }
     return rules.model_copy(update=resolved)
@@ -151,6 +151,16 @@ def _list_plots(listed: Interval | list[Any]) -> list[Any]:
 
 def _resolve_observations(names: NameTable, listed: list[str], where: str) -> list[str]:
     return list(dict.fromkeys(names.formula(text, f"{where} > {i}") for i, text in enumerate(listed)))
+
+
+def _resolve_requests(names: NameTable, requested: Any, where: str) -> Any:
+    if isinstance(requested, list):
+        return _resolve_observations(names, requested, where)
+    out: dict[str, list[str]] = {}
+    for farmer, listed in requested.items():
+        path = f"{where} > {farmer}"
+        put_once(out, names.farmers[names.farmer(farmer, where)], _resolve_observations(names, listed, path), path)
+    return out
 
 
 def _resolve_conditions(names: NameTable, conditions: list[str], where: str) -> list[str]:

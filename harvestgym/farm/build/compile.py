@@ -105,9 +105,10 @@ def _compile_farm(spec: FarmSpec, entities: Entities, ready: ReadyComponents) ->
     )  # fmt: skip
     parts["tallies"] = tuple(sorted(_first_day.eval_shape(FarmModel(**parts, tallies=()), _key(), defaults)))
     if spec.mode == "ao":
-        listed = rules.observations
+        listed = rules.requestable()
         asked = everything if listed is None else plan_observations(names, listed, "rules > observations")
-        parts |= {"asks": True, "offered": _offer(asked, plan)}
+        offered = _offer(asked, plan)
+        parts |= {"asks": True, "offered": offered, "observers": _find_observers(spec, names, offered)}
     return FarmModel(**parts)
 
 
@@ -172,6 +173,15 @@ def _offer(requested: ObservationPlan, free: ObservationPlan) -> ObservationPlan
     whole = {item.variable for item in (*requested.items, *free.items) if item.plot is None}
     kept = (item for item in requested.items if item not in free.items)
     return ObservationPlan(tuple(item for item in kept if item.plot is None or item.variable not in whole))
+
+
+def _find_observers(spec: FarmSpec, names: NameTable, offered: ObservationPlan) -> tuple[tuple[bool, ...], ...]:
+    """Return which offered numbers each farmer can request; () if all farmers can request all of them."""
+    if not isinstance(spec.rules.observations, dict):
+        return ()
+    listed = [spec.rules.requestable(farmer) or [] for farmer in names.farmers]
+    plans = [plan_observations(names, each, "rules > observations") for each in listed]
+    return tuple(tuple(label in plan.labels for label in offered.labels) for plan in plans)
 
 
 def _check_fields(spec: FarmSpec, entities: Entities) -> None:

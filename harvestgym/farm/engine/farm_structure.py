@@ -55,6 +55,7 @@ class FarmStructure(Env[FarmState, FarmParams]):
         spec: the content of the farm file (not part of the structure).
         asks: whether a day has two half-steps, observing and then acting.
         offered: the items that can be requested.
+        observers: which offered numbers each farmer can request; () if all farmers can request all of them.
         contexts: the parameters that are drawn, and when.
     """
 
@@ -72,6 +73,7 @@ class FarmStructure(Env[FarmState, FarmParams]):
     spec: FarmSpec
     asks: bool = False
     offered: ObservationPlan = ObservationPlan(())
+    observers: tuple[tuple[bool, ...], ...] = ()
     contexts: ContextSampler = ContextSampler()
 
     def __post_init__(self) -> None:
@@ -137,7 +139,7 @@ class FarmStructure(Env[FarmState, FarmParams]):
     @cached_property
     def requests(self) -> RequestTable:
         """The observations that can be requested, in the form of the Farm-Gym paper."""
-        return RequestTable(self.variables, self.offered)
+        return RequestTable(self.variables, self.offered, self.observers)
 
     @property
     def values_space(self) -> gymnasium.spaces.Box:

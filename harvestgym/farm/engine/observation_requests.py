@@ -59,10 +59,12 @@ class RequestTable:
     Attributes:
         variables: every variable of the farm.
         offered: the items that can be requested, in observation order.
+        observers: which offered entries each farmer can request; () if all farmers can request all of them.
     """
 
     variables: tuple[Variable, ...]
     offered: ObservationPlan
+    observers: tuple[tuple[bool, ...], ...] = ()
 
     @cached_property
     def groups(self) -> dict[str, tuple[int, ...]]:
@@ -93,10 +95,19 @@ class RequestTable:
         return held
 
     def covered(self, requests: Requests) -> jax.Array:
-        """Return which entries each request covers, bool (m, entries)."""
+        """Return which entries each request covers, bool (m, entries): those that its farmer can request."""
         of_group = jnp.asarray(self._members[:, self.owner])[requests.group]
         plot = jnp.asarray(requests.plot)[:, None]
-        return of_group & ((plot[..., 0] < 0) | (jnp.asarray(self.plots) == plot).all(-1))
+        able = jnp.asarray(self.observers)[requests.farmer] if self.observers else True
+        return able & of_group & ((plot[..., 0] < 0) | (jnp.asarray(self.plots) == plot).all(-1))
+
+    @cached_property
+    def observer(self) -> np.ndarray:
+        """The first farmer who can request all of each offered item, int32 (items,)."""
+        if not self.observers or not self.offered.items:
+            return np.zeros(len(self.offered.items), np.int32)
+        starts = np.cumsum(self._sizes) - self._sizes
+        return np.logical_and.reduceat(np.asarray(self.observers), starts, axis=1).argmax(0).astype(np.int32)
 
     def encode(self, requests: Sequence[tuple[int, str, tuple[int, int] | None]], size: int) -> Requests:
         """Convert each observation's `(farmer, group, plot)` to arrays of length `size`."""
@@ -138,7 +149,7 @@ class RequestTable:
             wanted, farmer = jnp.asarray(request.group) > 0, request.farmer
         else:
             prices, numbers = self.prices(params), jnp.asarray(self._sizes, jnp.float32)
-            wanted, farmer, covered = jnp.asarray(request).astype(bool), 0, None
+            wanted, farmer, covered = jnp.asarray(request).astype(bool), self.observer, None
         work = Work(wanted, jnp.zeros(wanted.shape, jnp.float32), prices, numbers, state.day)
         taken, memories, wages, _ = delegate("look", params.farmers, state.farmers, farmer, work)
         shown = taken[self._item] if covered is None else jnp.any(covered & taken[:, None], axis=0)

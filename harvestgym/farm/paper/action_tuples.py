@@ -55,8 +55,11 @@ class Language:
         self.model, self._given = model, paths
         self.names = model.names
         self.paths = tuple(requestable_paths(model) if paths is None else paths)
-        farmers = range(len(model.actions.farmers))
-        self._requests = [Request(farmer, path) for farmer in farmers for path in self.paths]
+        self._requests = [
+            Request(number, path)
+            for number, farmer in enumerate(model.actions.farmers)
+            for path in (requestable_paths(model, farmer) if paths is None else paths)
+        ]
         self._rows = [(farmer, model.actions.rows[row]) for farmer, row in model.actions.assignments]
         self._numbers: dict[Any, int] = {request: i for i, request in enumerate(self._requests)}
         self._parsed: dict[str, FarmerAction] = {}
@@ -143,10 +146,17 @@ class Language:
         observes = isinstance(last, (list, tuple, str))
         try:
             if observes:
-                return Request(self.names.farmer(farmer), self._parse_path((field, entity, name, last)))
+                return self._check_farmer(self.names.farmer(farmer), self._parse_path((field, entity, name, last)))
             return self.model.actions.parse(written)
         except ConfigError as error:
             raise ConfigError(f"{error}{self._hint((field, entity), name, observes)}") from None
+
+    def _check_farmer(self, farmer: int, path: ObservationPath) -> Request:
+        farmers, able = self.names.farmers, [who for who, each in self._requests if each == path]
+        if able and farmer not in able:
+            listed = ", ".join(farmers[who] for who in able)
+            raise ConfigError(f"{path.group}: expected one of the farmers {listed}, got {farmers[farmer]!r}")
+        return Request(farmer, path)
 
     def _hint(self, where: tuple[Any, Any], name: Any, observes: bool) -> str:
         """Suggest a correction if an intervention was given a path, or an observation was given parameters."""
@@ -218,11 +228,11 @@ class Language:
         table, offered = self.model.requests, self.model.offered.items
         requests = table.encode([(farmer, path.group, path.plot) for farmer, path in asked], len(asked))
         parts = np.split(np.asarray(table.covered(requests)).any(0), np.cumsum([item.size for item in offered])[:-1])
-        for part, item in zip(parts, offered, strict=True):
-            if part.any() and (not part.all() or any(action.farmer for action in asked)):
+        for part, item, observer in zip(parts, offered, table.observer, strict=True):
+            if part.any() and (not part.all() or any(action.farmer != observer for action in asked)):
                 raise ConfigError(
-                    f"{item.variable.name}: in integer form, expected a request by the first farmer for the "
-                    f"whole variable, got {[self.to_tuple(action) for action in asked]}"
+                    f"{item.variable.name}: in integer form, expected a request by {self.names.farmers[observer]} for "
+                    f"the whole variable, got {[self.to_tuple(action) for action in asked]}"
                 )
         return np.asarray([part.all() for part in parts], np.int32)
 

@@ -79,11 +79,11 @@ def listed_paths(names: NameTable, listed: Sequence[str]) -> list[ObservationPat
     return [ObservationPath(*names.split(parse_formula(text), "")) for text in listed]
 
 
-def requestable_paths(model: FarmModel) -> list[ObservationPath]:
-    """Return the observations that can be requested: those listed in the rules, or all, except the free ones."""
+def requestable_paths(model: FarmModel, farmer: str | None = None) -> list[ObservationPath]:
+    """Return what a farmer, or any farmer (None), can request: what the rules list, or everything, except free ones."""
     if not model.asks:
         return []
-    listed = model.spec.rules.observations
+    listed = model.spec.rules.requestable(farmer)
     paths = _every_path(model) if listed is None else listed_paths(model.names, listed)
     return [path for path in dict.fromkeys(paths) if not is_free(path, model)]
 

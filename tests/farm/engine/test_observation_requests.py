@@ -7,9 +7,12 @@ from typing import Any
 
 import jax
 import numpy as np
+import pytest
 
+from harvestgym.core.errors import ConfigError
 from harvestgym.farm.build.compile import build
 from harvestgym.farm.engine.model import FarmModel
+from harvestgym.farm.paper.action_tuples import Language
 from harvestgym.farm.schema import farm_spec
 
 from .test_engine import FILE, REED, SPRING, by_name, run
@@ -80,3 +83,27 @@ def test_only_what_the_rules_offer_can_be_asked_for() -> None:
     offer = ["Reed-0.cumulated_water#L[0, 1]"]
     env = farm(rules=FILE["rules"] | {"observations": offer})
     assert env.offered.labels == ["Field-0/Reed-0/cumulated_water#L/(0, 1)"]
+
+
+def test_an_observation_may_belong_to_one_of_several_farmers() -> None:
+    """A request by number goes to the first farmer who can make all of it, and uses that farmer's limit."""
+    water, drunk = "Spring-0.available_Water#L", "Reed-0.cumulated_water#L"
+    own = {"farmer-0": [f"{drunk}[0, 1]"], "farmer-1": [drunk]}
+    rules = FILE["rules"] | {"observations": own, "free_observations": [water]}
+    env = farm(rules=rules, farmers=[{}, {"max_daily_observations": 0}])
+    assert env.spec.rules.observations == {"BasicFarmer-0": own["farmer-0"], "BasicFarmer-1": own["farmer-1"]}
+    assert env.requests.observer.tolist() == [1] and env.offered.size == 6
+    state, _ = env.reset(jax.random.key(0), env.params)
+    by_number = env.requests.answer(state, np.ones(1, np.int8), env.params)
+    assert not by_number.shown.any(), "the second farmer looks at nothing today"
+    group = "Field-0/Reed-0/cumulated_water#L"
+    asked = env.requests.encode([(0, group, (0, 1)), (0, group, None), (1, group, None)], 3)
+    assert np.asarray(env.requests.covered(asked)).sum(1).tolist() == [1, 1, 6]
+    assert env.requests.answer(state, asked, env.params).shown.sum() == 1
+    language, place = Language(env), ("Field-0", "Reed-0", "cumulated_water#L")
+    with pytest.raises(ConfigError, match="water#L: expected one of the farmers BasicFarmer-1, got 'BasicFarmer-0'"):
+        language.from_tuples([("farmer-0", *place, [])])
+    whole = language.to_pair(language.from_tuples([("farmer-1", *place, [])])[0])
+    assert language.to_model_action([whole], acting=False)["request"].tolist() == [1]
+    with pytest.raises(ConfigError, match="rules > observations: expected a known farmer, got 'Nobody'"):
+        farm(rules=FILE["rules"] | {"observations": {"Nobody": [water]}})

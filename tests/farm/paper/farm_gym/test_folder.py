@@ -199,3 +199,10 @@ def test_farmers_may_have_interventions_of_their_own(tmp_path: Path) -> None:
     assert allowed["Cide-0"]["scatter"]["farmer"] == ["BasicFarmer-0"]
     lost = [line for line in report.lost if line.endswith("every farmer has these limits here")]
     assert [line.split(" > ")[-1].partition(":")[0] for line in lost] == ["watering_discrete"]
+
+
+def test_a_set_that_was_added_to_farm_gym_is_an_error_that_lists_ours(tmp_path: Path) -> None:
+    for kind, known in (("Soil: clay", "clay, loam, sand, silt"), ("Cide: pesticide", "herbicide.*pesticide")):
+        name = kind.partition(":")[0]
+        with pytest.raises(ConfigError, match=f"{name} set: expected a known name, got 'mine'; try one of {known}"):
+            read_any_farm(write_folder(tmp_path, FARM.replace(kind, f"{name}: mine")))
