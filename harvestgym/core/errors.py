@@ -42,7 +42,7 @@ def check_parent(path: Path) -> None:
     if not path.absolute().parent.is_dir():
         raise ConfigError(f"{path}: expected an existing folder, got none; try creating {path.parent} first")
     if not os.access(path.absolute().parent, os.W_OK):
-        raise ConfigError(f"{path}: expected a folder that can be written, got {path.absolute().parent}")
+        raise ConfigError(f"{path}: expected a writable folder, got {path.absolute().parent}")
 
 
 def check_extras(where: str = "installation", /, **modules: str) -> None:

@@ -24,6 +24,7 @@ from harvestgym.cli.console import print_table, progress_bars
 from harvestgym.cli.environments import print_ids
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.view.tables import Table
+from tests.long_form import long
 
 ID = "farm/bean-1x1-v1"
 SCREEN_LINES = 45
@@ -139,6 +140,7 @@ def test_score_prints_the_policy_next_to_its_references() -> None:
     assert "reference: expert" in table and "reference: optimum" in table
 
 
+@long  # tests/test_capabilities.py runs the command
 def test_run_prints_a_table_and_the_same_numbers_as_json() -> None:
     table = run_command("run", ID, "--episodes", "50", "--seed", "3")
     numbers = json.loads(run_command("run", ID, "--episodes", "50", "--seed", "3", "--json"))

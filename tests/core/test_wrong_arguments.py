@@ -56,7 +56,7 @@ def test_every_constructor_refuses_or_builds() -> None:
         (lambda: GymEnv("fishing/logistic-v0"), r"GymEnv > env: expected an object of the class Env, .* try"),  # type: ignore[arg-type]
         (lambda: GymEnv(FISHERY, 3), "GymEnv > params: expected an object of the class FishingParams, got 3"),
         (lambda: GymEnv(FISHERY).reset(options={"params": 3}), "params: expected an object of the class FishingParams"),
-        (lambda: harvestgym.save(GymEnv(FISHERY), "docs"), "docs: expected the name of a file, got a folder"),
+        (lambda: harvestgym.save(GymEnv(FISHERY), "docs"), "docs: expected a file, got a folder"),
         (lambda: harvestgym.make("forager/two-biome-v1", hint=3), "hint: expected a list, got 3"),
         (lambda: harvestgym.make("fishing/logistic-v0", noise="none"), "noise: expected a mapping {name: value}, got"),
         (lambda: harvestgym.make("farm/full-3x4-v1", horizn=3), "try rules={'horizon#day': ...}"),

@@ -238,6 +238,7 @@ def test_fishery_ends_with_the_optimum(browser: Any, games: Servers) -> None:
     seen.check()
 
 
+@long  # tests/play/test_session.py moves a forager without a browser
 def test_forager_moves_by_keys_and_buttons(browser: Any, games: Servers) -> None:
     with visit(browser, games["forager"].url) as seen:
         first = seen.page.locator(f"{part('view')} figure img").first.get_attribute("src")

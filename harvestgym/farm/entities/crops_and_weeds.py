@@ -20,7 +20,7 @@ Drivers = dict[str, jax.Array]
 def add_to_strain(
     strain: jax.Array, response: Response, base: type[Response], drivers: Drivers
 ) -> tuple[jax.Array, Drivers]:
-    """Return the strain plus the terms of windows that `response` adds to `base`; and, apart, the terms of `base`."""
+    """Return the strain plus the terms of windows that `response` adds to `base`; and, separately, those of `base`."""
     terms = exponents(response, drivers)
     own = {name: terms.pop(name) for name in driver_names(base)}
     return sum(terms.values(), strain), own

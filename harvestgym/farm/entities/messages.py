@@ -95,7 +95,7 @@ class Ground(Message):
     depth: jax.Array = var("depth#m", "depth of the soil; 0 means that all roots reach all of it")
     nutrients: jax.Array = var(NUTRIENTS, "nutrients available, g")
     microlife: jax.Array = var("microlife", "health of the soil life, 0 to 1", high=1)
-    toxin: jax.Array = var("toxin#g", "cide in the soil, in effect on each target", axes=("target", "plot"))
+    toxin: jax.Array = var("toxin#g", "cide in the soil, as its effect on each target", axes=("target", "plot"))
     factors: dict[str, jax.Array] = dataclasses.field(default_factory=dict)
     """Additional soil properties per plot, named like the windows through which hosts respond to them."""
 

@@ -221,7 +221,7 @@ def test_a_schedule_is_kept_as_numbers_and_nothing_is_rounded() -> None:
 def test_observing_one_plot_in_integer_form_is_refused() -> None:
     model: Any = harvestgym.make("farm/full-3x4-v1", mode="ao")
     ask = ObservationPath(("Field-0", "Plant-0"), "population#nb", (0, 0))
-    language = Language(model, [ask, ask._replace(path=())])
+    language = Language(model, [ask, ask._replace(plot=None)])
     part, whole = (language.to_pair(Request(0, one)) for one in language.paths)
     assert (
         language.to_model_action([whole], False)["request"].sum() == 1

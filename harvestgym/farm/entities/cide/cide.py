@@ -21,7 +21,7 @@ class Cide(Spreadable):
     """
 
     effect: dict[str, jax.Array] = open_par(
-        "effect", "grams in effect on each target per gram released", low=0, high=1e6
+        "effect", "effective grams for each target per gram released", low=0, high=1e6
     )
 
     @action("scatter", Parameter("amount#kg", range=(0.0, 0.02)))

@@ -30,7 +30,7 @@ class Fertilizer(Spreadable):
         """Check that the nutrient fractions sum to at most one."""
         total = float(np.max(np.sum(self.shares, 0)))
         if total > 1 + 1e-6:
-            yield f"{', '.join(f'{n}#%' for n in NUTRIENTS)}: expected at most 1 together, got {total:g}"
+            yield f"{', '.join(f'{n}#%' for n in NUTRIENTS)}: expected a sum of at most 1, got {total:g}"
 
     @action("scatter", Parameter("amount#kg", range=(0.0, 10.0)))
     def scatter(self, state: Pile, place: Place, where: jax.Array, amount: jax.Array) -> ActionResult:

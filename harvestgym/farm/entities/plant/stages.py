@@ -25,5 +25,5 @@ UNDEFINED, HARVESTED = len(STAGES), len(STAGES) + 1
 
 
 def is_alive(stage: jax.Array) -> jax.Array:
-    """Return where plants are alive and have sprouted."""
+    """Return whether plants are alive and have sprouted, elementwise."""
     return (stage >= Stage.GROW) & (stage <= Stage.RIPE)

@@ -64,7 +64,7 @@ class SoilState:
     nutrients: jax.Array = var(tuple(f"available_{n}#g" for n in NUTRIENTS), "nutrients in the soil")
     wet_surface: jax.Array = var("wet_surface#m2.day-1", "wet surface times the part of a day for which it is wet")
     microlife: jax.Array = var("microlife_health_index#%", "health of the soil life", high=100)
-    cide: jax.Array = var("amount_cide#g", "cide in the soil, in effect on each target", axes=("target", "plot"))
+    cide: jax.Array = var("amount_cide#g", "cide in the soil, as its effect on each target", axes=("target", "plot"))
 
 
 @pytree

@@ -152,8 +152,8 @@ def _persistence(normals: Normals, parts: _Parts) -> tuple[np.ndarray, np.ndarra
         return carry, shock, np.linalg.cholesky(today)
     except np.linalg.LinAlgError:
         raise ConfigError(
-            "normals: expected lags of t_min, t_max and t_mean, and correlations, that are consistent, "
-            f"got {normals.lag!r}, {normals.correlation!r}"
+            "normals: expected consistent correlations and lags of t_min, t_max and t_mean, got "
+            f"{normals.lag!r}, {normals.correlation!r}"
         ) from None
 
 

@@ -309,7 +309,7 @@ def load_recorded_years(which: str | Mapping[str, Any]) -> tuple[list[int] | Non
     """Return the calendar years of the recorded days that a set replays, None if it replays none, and its site."""
     own = validate(_whole(), choose_set(Weather.file(), which, "Weather")[1], f"Weather {which!r}")
     table = None if own.generate else load_table(own)
-    if table is None or not np.ptp(np.stack(table.days), axis=1).any():  # the same day throughout is no record
+    if table is None or not np.ptp(np.stack(table.days), axis=1).any():  # a constant day is not a record
         return None, None
     return sorted(set(own.years or table.calendar_years)), own.site if own.table is None else None
 
@@ -318,7 +318,7 @@ def _sky(own: WeatherOptions, where: str) -> tuple[DaySource, Any, Any]:
     """Return the day source, the wind rose and the station altitude for a set."""
     of_table = own.columns or own.fill is not None or own.rain != "auto"
     if own.table is None and (own.site is None or of_table):
-        raise ConfigError(f"{where}: expected a `table`, or a `site` without `columns` and `fill` and `rain`, got none")
+        raise ConfigError(f"{where}: expected a `table`, or a `site` without `columns`, `fill` or `rain`, got none")
     site: Site | None = load_site(own.site) if own.site is not None else None
     rose: Any = np.asarray(site.wind_rose if site else np.full(8, 1 / 8), np.float32)
     table = load_table(own)
