@@ -22,7 +22,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-SOME_HOSTS = some([host for host in HOSTS if host != "reference"], "JAX used before", "64 bits")
+SOME_HOSTS = some(
+    [host for host in HOSTS if host != "reference"], "JAX used before"
+)  # 64 bits: tests/hosts/test_x64.py
 
 
 @pytest.mark.parametrize("host", SOME_HOSTS)

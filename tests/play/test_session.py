@@ -12,6 +12,7 @@ from harvestgym.core.errors import ConfigError
 from harvestgym.evaluate.datasets import demonstration_files
 from harvestgym.play.farm_session import FarmSession
 from harvestgym.play.start_session import FishingSession, ForagerSession, start_session
+from tests.long_form import long
 
 FARM, PAID = "farm/bean-1x1-v1", "farm/paid-looks-1x1-v1"
 DAYS = 6
@@ -75,6 +76,7 @@ def test_accounts_sum_to_the_score(season: FarmSession) -> None:
     assert season.accounts["intervention cost"] == pytest.approx(-0.002)
 
 
+@long  # tests/farm/engine/test_observation_requests.py has the costs
 def test_an_observation_costs_once_and_is_remembered() -> None:
     session = farmer(PAID)
     assert session.value(0, "available_Water#L") is None
