@@ -83,7 +83,7 @@ def expand(data: Any, where: str = "sweep", folder: Path = Path()) -> list[Episo
         folder: folder to which paths of ids and policies are relative.
 
     Raises:
-        ConfigError: with every mistake, an unknown id, or an empty list.
+        ConfigError: if an entry is wrong (every mistake is listed), an id is unknown, or a list is empty.
     """
     file = validate(SweepFile, data, where)
     if not file.ids and not file.cases:

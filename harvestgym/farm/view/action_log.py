@@ -123,7 +123,7 @@ def _corner(plot: tuple[int, int] | None, n: int, margin: float, crowded: bool) 
 
 
 def _observation_marks(env: FarmModel, record: Record, step: int, field: int) -> list[Mark]:
-    """Return an eye in the north-east of each plot that was observed today."""
+    """Return an eye icon in the north-eastern corner of each plot that was observed today."""
     items = [item for item, _ in paid_observations(env, record, find_morning(record, step))]
     items = [item for item in items if item.variable.field == field and item.variable.per_plot]
     plots = dict.fromkeys(plot for item in items for plot in item.plots)

@@ -225,8 +225,8 @@ def gamma_quantiles(shape: float) -> np.ndarray:
 def amount_quantiles(mean: float, shape: float, least: float) -> np.ndarray:
     """Return amounts (mm) at the nodes: `least` plus a gamma variable, with mean `mean` and variance mean**2 / shape.
 
-    The generator interpolates this table, which requires no rejection loop and no key: a day of rain takes one uniform
-    number. The nodes are evenly spaced in the standard normal that corresponds to that number.
+    The generator interpolates this table, so a rainy day needs one uniform number, and no rejection loop or key. The
+    nodes are evenly spaced in the standard normal that corresponds to that number.
     """
     above = mean - least
     shape_above = shape * (above / mean) ** 2

@@ -133,7 +133,7 @@ class Plant(Crop, Entity):
 
     @action("micro_harvest")
     def micro_harvest(self, state: PlantState, place: Place, where: jax.Array) -> ActionResult:
-        """Harvest a plot in fruit or ripe, and clear it of its plants."""
+        """Harvest a plot whose plants are fruiting or ripe, and clear it."""
         done = where & ((state.stage == Stage.FRUIT) | (state.stage == Stage.RIPE))
         kg = jnp.where(done, state.population * state.fruits * state.fruit_weight / 1000, 0.0)
         new = replace(

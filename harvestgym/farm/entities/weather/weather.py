@@ -156,7 +156,7 @@ class Weather(Entity):
 
     @classmethod
     def written(cls, which: str | Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the settings under their field, and the site's source as the source of the days."""
+        """Return the settings under their field, and cite the site as the source of the weather."""
         data = super().written(which)
         about = load_site(data["site"]).about if "site" in data else None
         source = f"{about.source} ({about.licence})" if about else str(data.get("table", ""))

@@ -56,6 +56,6 @@ class Report:
                 self._lose_unnamed(below, f"{path} > {name}")
 
     def warn(self, folder: Path) -> None:
-        """Warn of each loss."""
+        """Warn about each entry that was not converted."""
         for loss in self.lost:
             warnings.warn(f"{folder / loss}", NotConverted, stacklevel=4)
