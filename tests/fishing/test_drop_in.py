@@ -149,6 +149,14 @@ def test_the_user_is_asked_on_the_terminal(monkeypatch: pytest.MonkeyPatch) -> N
     assert env.get_quota(action) == pytest.approx(0.25)
 
 
+def test_a_rule_follows_its_numbers_when_they_are_set() -> None:
+    env = drop_in.FishingCtsEnv(r=0.3, K=1.0, init_state=0.9)
+    obs, _ = env.reset(seed=0)
+    rule = drop_in.escapement(env)
+    rule.S = 0.8
+    assert env.get_quota(rule.predict(obs)[0]) == pytest.approx(0.1, abs=1e-5)
+
+
 @pytest.mark.parametrize(("rule", "amount"), [("fixed_action", 0.0), ("target_state", 0.2), ("target_a", 0.0)])
 def test_conservation_policies(rule: str, amount: float) -> None:
     env = conservation.NonStationaryV5()
