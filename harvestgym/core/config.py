@@ -12,7 +12,7 @@ import functools
 import math
 import re
 import typing
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
@@ -292,17 +292,46 @@ def _leaf(raw: list[Any], meta: Meta) -> np.ndarray:
     return np.asarray(raw if meta.stacked else raw[0], meta.array_dtype)
 
 
+class WrittenSets(Mapping[str, dict[str, Any]]):
+    """The parameter sets of a kind as written: those in its file, and one in each file of a folder next to it.
+
+    The folder of `plant.yaml` is `plant_sets`. A file in it has the name of its set, and is read when it is asked for.
+    """
+
+    def __init__(self, path: Path):
+        self._own, folder = yaml_io.read_file(path), path.with_name(f"{path.stem}_sets")
+        if not isinstance(self._own, dict) or not all(isinstance(v, dict) for v in self._own.values()):
+            what = "a mapping from set names to parameters"
+            raise ConfigError(f"{path}: expected {what}, got {type(self._own).__name__}")
+        self._files = {file.stem: file for file in sorted(folder.glob("*.yaml")) if file.stem not in self._own}
+
+    def __getitem__(self, name: str) -> dict[str, Any]:
+        if name in self._own:
+            return self._own[name]
+        data = yaml_io.read_file(self._files[name])
+        if not isinstance(data, dict):
+            raise ConfigError(f"{self._files[name]}: expected a mapping, got {type(data).__name__}")
+        return data
+
+    def __iter__(self) -> Iterator[str]:
+        return iter((*self._own, *self._files))
+
+    def __len__(self) -> int:
+        return len(self._own) + len(self._files)
+
+
 def read_sets(path: Path) -> dict[str, dict[str, Any]]:
-    """Read the parameter sets in a YAML file by name, with every `extends:` resolved."""
-    raw = yaml_io.read_file(path)
-    if not isinstance(raw, dict) or not all(isinstance(v, dict) for v in raw.values()):
-        raise ConfigError(f"{path}: expected a mapping from set names to parameters, got {type(raw).__name__}")
+    """Read the parameter sets of a kind by name, with every `extends:` resolved."""
+    sets = WrittenSets(path)
+    return {name: _resolve_set(name, sets, path) for name in sets}
 
+
+def _resolve_set(name: str, sets: WrittenSets, path: Path) -> dict[str, Any]:
     def read(name: str, child: str) -> Mapping[str, Any]:
-        check_name("set", name, raw, f"{path} > {child} > extends")
-        return raw[name]
+        check_name("set", name, sets, f"{path} > {child} > extends")
+        return sets[name]
 
-    return {name: resolve_extends(name, read) for name in raw}
+    return resolve_extends(name, read)
 
 
 def resolve_extends(
@@ -368,8 +397,8 @@ def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
 
 def choose_set(path: Path, which: str | Mapping[str, Any], kind: str) -> tuple[str, dict[str, Any]]:
     """Return the name of the set that `which` names or extends (the first by default), and the resulting entries."""
-    sets = read_sets(path)
+    sets = WrittenSets(path)
     name = which if isinstance(which, str) else which.get("extends", next(iter(sets)))
     check_name(f"{kind} set", name, sets)
     changes = {} if isinstance(which, str) else {k: v for k, v in which.items() if k != "extends"}
-    return name, merge(sets[name], changes)
+    return name, merge(_resolve_set(name, sets, path), changes)

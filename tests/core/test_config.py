@@ -174,3 +174,15 @@ def test_malformed_yaml_is_refused_with_its_line(tmp_path: Path, text: str, word
 def test_a_missing_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="expected a file, got none"):
         read_file(tmp_path / "absent.yaml")
+
+
+def test_a_set_may_be_in_a_file_of_its_own(tmp_path: Path) -> None:
+    file, folder = tmp_path / "seed.yaml", tmp_path / "seed_sets"
+    folder.mkdir()
+    file.write_text("bean: {N#g: 1, K#g: 2}", encoding="utf-8")
+    (folder / "pea.yaml").write_text("extends: bean\nN#g: 3", encoding="utf-8")
+    assert list(read_sets(file)) == ["bean", "pea"]
+    assert choose_set(file, "pea", "Seed") == ("pea", {"N#g": 3, "K#g": 2})
+    (folder / "bad.yaml").write_text("[1]", encoding="utf-8")
+    with pytest.raises(ConfigError, match="bad.yaml: expected a mapping, got list"):
+        choose_set(file, "bad", "Seed")

@@ -16,7 +16,7 @@ M = TypeVar("M", bound=Message)
 MILD = {
     "day": 150, "t_min": 12, "t_mean": 18, "t_max": 24, "humidity": 60, "wind": 7.2, "wind_x": 1, "wind_y": 0,
     "rain": 0, "rain_class": 0, "rain_intensity": 0, "sun": 3, "dry_days": 0, "frost_days": 0, "et0": 5,
-    "radiation": 25,
+    "radiation": 25, "daylength": 15, "co2": 369.41,
 }  # fmt: skip
 
 

@@ -186,6 +186,7 @@ class Entity(Checked):
     def file(cls) -> Path:
         """Return the path of the YAML file with the parameter sets, next to the module.
 
+        A set may also be in a file of its own, in a folder next to it: `plant_sets/potato.yaml` next to `plant.yaml`.
         A subclass without such a file uses the file of its nearest base class that has one: `(MyPlant, "bean")`.
         """
         bases = [base for base in cls.__mro__ if base is not Entity and issubclass(base, Entity)]

@@ -81,7 +81,9 @@ class Air(Message):
     dry_days: jax.Array = _field_var("dry#day", "consecutive days without rain")
     frost_days: jax.Array = _field_var("frost#day", "consecutive days of frost")
     et0: jax.Array = _field_var("et0#mm.day-1", "reference evapotranspiration, eq. (23)")
+    daylength: jax.Array = _field_var("daylength#h", "time from sunrise to sunset, FAO-56 eq. (34)", high=24)
     radiation: jax.Array = _field_var("radiation#MJ.m-2.day-1", "solar radiation at the ground, FAO-56 eq. (50)")
+    co2: jax.Array = _field_var("co2#ppm", "carbon dioxide in the air")
 
 
 @pytree

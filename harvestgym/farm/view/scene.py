@@ -10,7 +10,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from harvestgym.core import yaml_io
+from harvestgym.core.config import WrittenSets
 from harvestgym.core.view.events import say_event
 from harvestgym.core.view.scene import COLOURS, Chart, Line, Map, Mark, Scene, Words
 from harvestgym.core.view.timeline import Record
@@ -115,8 +115,8 @@ def parameter_sets(env: FarmModel, record: Record, step: int, field: FieldSlots,
 
 @lru_cache
 def _parents(path: Path) -> dict[str, str]:
-    """Return the sets in a file, mapped to the sets that they extend."""
-    return {name: data.get("extends", "") for name, data in yaml_io.read_file(path).items()} if path.is_file() else {}
+    """Return the sets of a kind, mapped to the sets that they extend."""
+    return {name: data.get("extends", "") for name, data in WrittenSets(path).items()} if path.is_file() else {}
 
 
 def _coordinates(place: Place) -> str:

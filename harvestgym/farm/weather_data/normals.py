@@ -19,6 +19,13 @@ RAINY = 1.0
 """Least rain, in mm, on a rainy day; rainy days are more humid and windier and have a smaller temperature range."""
 FEWEST_DAYS = 8
 """A month with fewer wet or rainy days is pooled with both its neighbours for statistics about the following day."""
+FEWEST_RAINY = 4
+"""A month with fewer rainy days is pooled with both its neighbours for the effect of rain on temperatures."""
+FEWEST_YEARS = 4
+"""The least number of years for which the difference between years is measured."""
+LASTING = 0.03
+"""Part of the variance of temperatures that lasts for months, where it is not measured: between 0.06 at Seattle (4
+years) and 0.01 at Maricopa, Arizona (18 years)."""
 NODES = 89
 REACH = 5.5
 """Standard normal value at the last node of rain amounts; at the first node, minus this value.
@@ -54,9 +61,13 @@ class Correlation(Strict):
 
 
 class RainyMinusDry(Strict):
-    """Difference between the means over rainy days (1 mm or more) and over other days."""
+    """Difference between rainy days (1 mm or more) and other days: of temperatures by month, of the rest by year.
 
-    t_range: float
+    The monthly differences are between days of the same season; the yearly ones include the rainy season's own level.
+    """
+
+    t_min: Months
+    t_max: Months
     humidity: float
     wind: float
 
@@ -68,6 +79,7 @@ class Normals(Strict):
     wind may be stated as measured. `wet` and `rainy` are the fractions of days with at least 0.1 mm and at least 1 mm;
     `wet_after_wet` is the fraction of wet days among the days after a wet day, and `rainy_after_rainy` likewise for
     rainy days. `rain_shape` is the shape of the gamma distribution of amounts on rainy days, mean**2 / variance.
+    `lasting` is the part of the variance of temperatures that lasts for months, by which years differ.
     """
 
     t_min: Months
@@ -89,6 +101,7 @@ class Normals(Strict):
     lag: Lag
     correlation: Correlation
     rainy_minus_dry: RainyMinusDry
+    lasting: Annotated[float, Field(ge=0, le=0.5)] = LASTING
     source: str | None = None
 
 
@@ -119,8 +132,8 @@ def measure_normals(days: Day, start_day: int = 1) -> Normals:
     """Compute the normals of consecutive days of weather, ideally whole years; the first day is `start_day`.
 
     Departures from the season are differences from a yearly sine fitted to all days. A month with fewer than eight wet
-    or rainy days is pooled with its neighbours for the fractions after such days and for the shape. Raises
-    ConfigError if a month has no days.
+    or rainy days is pooled with its neighbours for the fractions after such days and for the shape, and one with fewer
+    than four rainy days for the effect of rain on temperatures. Raises ConfigError if a month has no days.
     """
     columns = {name: np.asarray(values, np.float64) for name, values in days._asdict().items()}
     day = (start_day - 1 + np.arange(len(columns["rain"]))) % YEAR
@@ -140,7 +153,8 @@ def measure_normals(days: Day, start_day: int = 1) -> Normals:
             t_min_t_max=_correlation(off["t_min"], off["t_max"]),
             t_mean_humidity=_correlation(off["t_mean"], off["humidity"]),
         ),
-        rainy_minus_dry=_rainy_minus_dry(columns),
+        rainy_minus_dry=_rainy_minus_dry(columns, off, month),
+        lasting=_lasting_share(off["t_mean"]),
     )
 
 
@@ -159,13 +173,30 @@ def _correlation(a: np.ndarray, b: np.ndarray) -> float:
     return float(np.clip(((a - a.mean()) * (b - b.mean())).mean() / scale, -0.99, 0.99))
 
 
-def _rainy_minus_dry(columns: dict[str, np.ndarray]) -> RainyMinusDry:
+def _rainy_minus_dry(columns: dict[str, np.ndarray], off: dict[str, np.ndarray], month: np.ndarray) -> RainyMinusDry:
     rainy = columns["rain"] >= RAINY
     both = rainy.any() and not rainy.all()
-    spread = columns["t_max"] - columns["t_min"]
-    observed = {"t_range": spread, "humidity": columns["humidity"], "wind": columns["wind"]}
-    difference = {n: v[rainy].mean() - v[~rainy].mean() if both else 0.0 for n, v in observed.items()}
-    return RainyMinusDry(**difference)
+    yearly = {n: columns[n][rainy].mean() - columns[n][~rainy].mean() if both else 0.0 for n in ("humidity", "wind")}
+    unusual = rainy - np.array([rainy[month == m].mean() for m in range(12)])[month]
+    chosen = [_enough(rainy, month, m, FEWEST_RAINY) for m in range(12)]
+    monthly = {n: tuple(_slope(off[n][days], unusual[days]) for days in chosen) for n in ("t_min", "t_max")}
+    return RainyMinusDry(**monthly, **yearly)  # pyright: ignore[reportArgumentType]
+
+
+def _slope(values: np.ndarray, driver: np.ndarray) -> float:
+    """Return the regression on a driver of mean 0; for rain within a month, rainy days' mean minus that of others."""
+    return float((values * driver).sum() / max((driver**2).sum(), 1e-9))
+
+
+def _lasting_share(off: np.ndarray) -> float:
+    """Return the variance between years beyond that of independent spells, as a fraction of the variance of days."""
+    years = len(off) // YEAR
+    if years < FEWEST_YEARS:
+        return LASTING
+    lag = _correlation(off[:-1], off[1:])
+    spells = (1 + lag) / (1 - lag) / YEAR
+    between = off[: years * YEAR].reshape(years, YEAR).mean(axis=1).var(ddof=1) / max(off.var(), 1e-9)
+    return float(np.clip((between - spells) / (1 - spells), 0.0, 0.5))
 
 
 def _rain(rain: np.ndarray, month: np.ndarray) -> dict[str, tuple[float, ...]]:
@@ -182,10 +213,10 @@ def _rain(rain: np.ndarray, month: np.ndarray) -> dict[str, tuple[float, ...]]:
     }
 
 
-def _enough(happens: np.ndarray, month: np.ndarray, m: int) -> np.ndarray:
+def _enough(happens: np.ndarray, month: np.ndarray, m: int, fewest: int = FEWEST_DAYS) -> np.ndarray:
     """Select the days of month `m`, and of both neighbouring months if `happens` is true on too few of them."""
     own = month == m
-    return own if happens[own].sum() >= FEWEST_DAYS else np.isin(month, ((m - 1) % 12, m, (m + 1) % 12))
+    return own if happens[own].sum() >= fewest else np.isin(month, ((m - 1) % 12, m, (m + 1) % 12))
 
 
 def _again(happens: np.ndarray, chosen: np.ndarray) -> float:

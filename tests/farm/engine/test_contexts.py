@@ -102,6 +102,21 @@ def soil_under(env: Any, *numbers: float) -> Any:
     return env.contexts.apply(env.params, jnp.asarray(numbers, jnp.float32)).fields[0].entities[1]
 
 
+def test_climate_is_drawn_for_a_season() -> None:
+    """Of the same days of the record, each 15 degC with 5 mm: warmer, with another rain and more carbon dioxide."""
+    laws = {"warming#°C": "(1, 4)", "rain_factor": "(0.5, 1.5)", "CO2#ppm": [400.0, 500.0]}
+    env = contextual(springs(
+        {"draws": {f"Field-0/Weather-0/{name}": law for name, law in laws.items()}},
+        [["Weather", "rainy"], ["tests.farm.kinds:Spring", "calm"]],
+    ))  # fmt: skip
+    state, first = reset(env, 0, env.params)
+    warmth, rain, choice = np.asarray(first.info["context"])
+    assert 1 < warmth < 4 and 0.5 < rain < 1.5
+    air = state.fields[0][0]
+    assert (float(air.temperature[1]), float(air.rain)) == pytest.approx((15 + warmth, 5 * rain), rel=1e-5)
+    assert float(env.in_force(state, env.params).fields[0].entities[0].settings.co2) == (400, 500)[int(choice)]
+
+
 def test_mixture_is_the_mean_of_its_soils() -> None:
     env = contextual(harvestgym.make(BEAN, context={"draws": {SOIL: ["clay", "sand", QUARTER]}}))
     for i, name in enumerate(("clay", "sand")):

@@ -1,8 +1,9 @@
-"""Plant equations other than responses: eqs. (6) to (8), (11), (17) to (19) and (21), and section 4.2.7."""
+"""Plant equations other than responses: eqs. (6), (11), (17) and (21), and section 4.2.7."""
 
 from __future__ import annotations
 
-import functools
+from collections.abc import Sequence
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -11,7 +12,7 @@ from harvestgym.core.random import normal
 from harvestgym.farm.entities.crops_and_weeds import Drivers
 from harvestgym.farm.entities.response import expglm, power
 
-from .parameters import Bloom, StressWeights
+from .parameters import Bloom
 
 
 def noisy_rate(rate: jax.Array, variance: jax.Array, uniform: jax.Array) -> jax.Array:
@@ -22,31 +23,21 @@ def noisy_rate(rate: jax.Array, variance: jax.Array, uniform: jax.Array) -> jax.
 def logistic_step(value: jax.Array, rate: jax.Array, ceiling: jax.Array) -> jax.Array:
     """Grow `value` towards the ceiling for a day, by eqs. (6) and (17); 0 stays 0, so growth needs an initial value.
 
-    At a constant rate the solution is ceiling * tanh(t * rate / (2 sqrt(ceiling)))^2. A value above a ceiling that
-    stress has lowered does not change.
+    At a constant rate the solution is ceiling * tanh(t * rate / (2 sqrt(ceiling)))^2. A value above the ceiling does
+    not change.
     """
     grown = value + rate * (1 - value / ceiling) * power(value, 0.5)
     return jnp.maximum(value, jnp.minimum(grown, ceiling))
 
 
-def arrival(value: jax.Array, threshold: jax.Array, ceiling: jax.Array) -> jax.Array:
-    """Return the probability of entering the next stage, by eqs. (7) and (18); it is 1 at or above the threshold.
+def growth_span(start: jax.Array, end: jax.Array, share: jax.Array) -> jax.Array:
+    """Return the sum of rates in eq. (6) or (17) that takes a plant from `start` to this share of `end`.
 
-    The distance below the threshold is in percent of the ceiling. In the paper it is in cm or g, but then a fruit of
-    at most 6 g would always be close to the threshold: pods would ripen at half their weight.
+    It is the inverse of the solution in `logistic_step`. Multiplied by the fraction of the stage that passes in a day,
+    it gives the rate of an unstressed plant, which is thus grown when the clock rings, in any climate.
     """
-    return jnp.exp(-100 * jnp.maximum(threshold - value, 0.0) / ceiling)
-
-
-def stress(weights: StressWeights, nutrients: jax.Array, water: jax.Array, light: jax.Array) -> jax.Array:
-    """Return the stress of eqs. (8) and (19): a weighted sum of unmet needs, as fractions of the needs.
-
-    Only the scarcest nutrient counts, as in eq. (4). The paper adds grams and litres without weights, so a plant that
-    grows well, and therefore needs more, is worse off than one that never grew: a poor soil would yield more than a
-    healthy one.
-    """
-    hunger = functools.reduce(jnp.maximum, [w * share for w, share in zip(weights.nutrients, nutrients, strict=True)])
-    return hunger + weights.water * water + weights.light * light
+    first = jnp.minimum(start / end, 0.9 * share)
+    return 2 * jnp.sqrt(end) * (jnp.arctanh(jnp.sqrt(share)) - jnp.arctanh(jnp.sqrt(first)))
 
 
 def refused_share(refused: jax.Array, needed: jax.Array) -> jax.Array:
@@ -61,15 +52,6 @@ LEAST_RESPONSE = 1e-3
 def minus_log(share: jax.Array) -> jax.Array:
     """Return the exponent for which the response equals this fraction (0 to 1)."""
     return -jnp.log(jnp.maximum(share, LEAST_RESPONSE))
-
-
-def size_left(stress: jax.Array) -> jax.Array:
-    """Return the fraction of the largest size that a stressed plant can reach (0.5 to 1), by eq. (8).
-
-    The paper lowers the size at which a plant flowers, so stress brings flowering forward by weeks. Here, stress
-    lowers the ceiling of eq. (6), so a stressed plant flowers at about the same age but is smaller.
-    """
-    return (1 + jnp.exp(-stress)) / 2
 
 
 def pollination(bloom: Bloom, drivers: Drivers) -> jax.Array:
@@ -97,6 +79,25 @@ def least_humidity(humidity: jax.Array, t_mean: jax.Array, t_max: jax.Array) -> 
     return humidity * vapour_pressure(t_mean) / vapour_pressure(t_max)
 
 
+REFERENCE_CO2 = 369.41
+"""Carbon dioxide, in ppm, at which growth and transpiration are those of the parameters: Mauna Loa, 2000."""
+
+
+def carbon_gain(co2: jax.Array, response: jax.Array) -> jax.Array:
+    """Return growth per unit of light relative to that in the reference air: 1.23 at 550 ppm, 1.56 at 1000.
+
+    AquaCrop (Steduto et al. 2009, Agronomy Journal 101, 426-437; FAO reference manual, chapter 3), with its
+    coefficient of free-air experiments: (c/c_0) / (1 + 0.001165 (c - c_0)). `response` is the share that the crop has
+    of this gain: 1 for C3 plants, about a third for C4.
+    """
+    return 1 + response * (co2 / REFERENCE_CO2 / (1 + 0.001165 * (co2 - REFERENCE_CO2)) - 1)
+
+
+def stomatal_saving(co2: jax.Array) -> jax.Array:
+    """Return transpiration relative to that in the reference air: 5 % less at 550 ppm, linear, as in AquaCrop."""
+    return 1 - 0.05 * (co2 - REFERENCE_CO2) / (550 - REFERENCE_CO2)
+
+
 def crop_coefficient(
     alpha_0: jax.Array, alpha_1: jax.Array, height: jax.Array, wind: jax.Array, least_humidity: jax.Array
 ) -> jax.Array:
@@ -108,3 +109,25 @@ def crop_coefficient(
     wind, humid = jnp.clip(wind, 1.0, 6.0), jnp.clip(least_humidity, 20.0, 80.0)
     air = 0.04 * (wind - 2) - 0.004 * (humid - 45)
     return jnp.maximum(alpha_0 + alpha_1 * height + air * power(height / 300, 0.3), 0.0)
+
+
+def choose(cases: Sequence[tuple[jax.Array, Any]], otherwise: Any) -> jax.Array:
+    """Select elementwise the value of the first case `(condition, value)` that holds, or `otherwise`.
+
+    This replaces `jnp.select`, and `largest` replaces `argmax`: on a CPU, they would take longer than the rest of
+    a day.
+    """
+    found = jnp.asarray(otherwise)
+    for holds, value in reversed(cases):
+        found = jnp.where(holds, value, found)
+    return found
+
+
+def largest(rows: Sequence[jax.Array]) -> tuple[jax.Array, jax.Array]:
+    """Return elementwise the index (int32) of the largest array, the first if equal, and its value."""
+    best = jnp.asarray(rows[0])
+    at = jnp.zeros(best.shape, jnp.int32)
+    for i, row in enumerate(rows[1:], start=1):
+        more = row > best
+        best, at = jnp.where(more, row, best), jnp.where(more, i, at)
+    return at, best

@@ -6,9 +6,8 @@ Deaths come before changes of stage; a plant changes stage at most once a day.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import zip_longest
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -17,22 +16,22 @@ from harvestgym.core.pytree import replace
 from harvestgym.core.random import bernoulli, binomial
 from harvestgym.farm.entities.crops_and_weeds import Drivers, add_to_strain
 from harvestgym.farm.entities.messages import NUTRIENTS
-from harvestgym.farm.entities.response import expglm, exponents
+from harvestgym.farm.entities.response import expglm
 
-from . import equations
-from .needs import drought_exponent
+from . import equations, needs
+from .equations import choose, largest
 from .parameters import FLOWERS_MAX, Crop, Rate
 from .stages import Stage
 from .state import CAUSES, FIRST_CAUSE, SURVIVAL, PlantState
 
-BARREN = 0.1
-"""Ripe weight, as a fraction of the largest weight, at or below which a fruit never ripens."""
+FROZEN_FRUIT = CAUSES.index("fruit: cold")
 
 
 class PlantFate(NamedTuple):
-    """Survival of the plants today, and the cause of death of those that die."""
+    """Survival of the plants today, the cause of death of those that die, and whose filling a frost ends instead."""
 
     survives: jax.Array
+    ripens: jax.Array
     cause: jax.Array
     exponent: jax.Array
 
@@ -48,60 +47,22 @@ def death_exponents(crop: Crop, state: PlantState, day: Drivers) -> list[jax.Arr
 
 
 def decide_survival(crop: Crop, state: PlantState, day: Drivers, uniform: jax.Array) -> PlantFate:
-    """Draw B(p_stay) of eqs. (2), (9), (15) and (20); the cause of a death is the largest term in its exponent."""
+    """Draw B(p_stay) of eqs. (2), (9), (15) and (20); the cause of a death is the largest term in its exponent.
+
+    A frost that would kill plants with nearly full, dry grain only ends its filling.
+    """
     each = death_exponents(crop, state, day)
     worst, exponent = largest(each)
-    first = choose([(state.stage == stage, cause) for stage, cause in FIRST_CAUSE.items()], 0)
-    return PlantFate(bernoulli(uniform, jnp.exp(-sum(each))), first + worst, exponent)
+    cause = worst + choose([(state.stage == stage, first) for stage, first in FIRST_CAUSE.items()], 0)
+    stays = bernoulli(uniform, jnp.exp(-sum(each)))
+    ripens = ~stays & (cause == FROZEN_FRUIT) & (state.progress >= crop.fruit.frost_ripe)
+    return PlantFate(stays | ripens, ripens, cause, exponent)
 
 
-class Thresholds(NamedTuple):
-    """The size (cm) and the fruit weight (g) at which a plant enters the next stage or stops growing."""
-
-    size: jax.Array
-    weight: jax.Array
-
-
-def compute_ceilings(crop: Crop, day: Drivers) -> Thresholds:
-    """Compute the ceilings in eqs. (6) and (17), lowered by stress and a lack of visits as in eqs. (8) and (19)."""
-    lowered = sum(exponents(crop.fruit.ripen, day).values())
-    return Thresholds(equations.size_left(day["stress"]) * crop.size_max, jnp.exp(-lowered) * crop.fruit_weight_max)
-
-
-def compute_thresholds(crop: Crop, day: Drivers) -> Thresholds:
-    """Compute today's thresholds by eqs. (8) and (19), as fractions of the ceilings, which growth never reaches."""
-    size, weight = compute_ceilings(crop, day)
-    return Thresholds(crop.bloom.share * size, jnp.minimum(jnp.exp(-crop.fruit.ripen.intercept), 1.0) * weight)
-
-
-def transition_probability(crop: Crop, state: PlantState, day: Drivers, marks: Thresholds) -> jax.Array:
-    """Return the probability of moving to the next stage, by eqs. (3), (7), (14) and (18).
-
-    Fruit never ripens if stress keeps its ripe weight at or below its initial weight or a tenth of the largest weight.
-    """
-    chances = {
-        Stage.SEED: expglm(crop.seed.sprout, **day),
-        Stage.GROW: equations.arrival(state.size, marks.size, crop.size_max),
-        Stage.BLOOM: expglm(crop.bloom.fade, **day),
-        Stage.FRUIT: jnp.where(
-            marks.weight > jnp.maximum(crop.fruit_weight_start, BARREN * crop.fruit_weight_max),
-            equations.arrival(state.fruit_weight, marks.weight, crop.fruit_weight_max),
-            0.0,
-        ),
-    }
-    return choose([(state.stage == stage, p) for stage, p in chances.items()], 0.0)
-
-
-def count_days(state: PlantState, marks: Thresholds) -> PlantState:
-    """Add a day to the ages and store today's thresholds."""
-    stage = state.stage
-    return replace(
-        state,
-        age_seed=state.age_seed + (stage == Stage.SEED), age_bloom=state.age_bloom + (stage == Stage.BLOOM),
-        age_ripe=state.age_ripe + (stage == Stage.RIPE),
-        size_threshold=jnp.where(stage == Stage.GROW, marks.size, state.size_threshold),
-        fruit_weight_threshold=jnp.where(stage == Stage.FRUIT, marks.weight, state.fruit_weight_threshold),
-    )  # fmt: skip
+def count_days(state: PlantState) -> PlantState:
+    """Add a day to the ages."""
+    ages = {"age_seed": Stage.SEED, "age_bloom": Stage.BLOOM, "age_ripe": Stage.RIPE}
+    return replace(state, **{name: getattr(state, name) + (state.stage == stage) for name, stage in ages.items()})
 
 
 def growth_exponents(crop: Crop, state: PlantState, day: Drivers) -> list[jax.Array]:
@@ -119,21 +80,16 @@ def grow(crop: Crop, state: PlantState, day: Drivers, uniform: jax.Array) -> Pla
     """Grow plants by eq. (6) and fruits by eq. (17), and store the factor that slowed them most."""
     each = growth_exponents(crop, state, day)
     growing, filling = state.stage == Stage.GROW, state.stage == Stage.FRUIT
-    intercept = jnp.where(filling, crop.fruit.rate.intercept, crop.grow.rate.intercept)
     variance = jnp.where(filling, crop.fruit.variance, crop.grow.variance)
     least = jnp.where(filling, crop.fruit.rate_min, crop.grow.rate_min)
-    rate = equations.noisy_rate(jnp.exp(-(intercept + sum(each))), variance, uniform)
-    gains = rate > least
-    ceilings = compute_ceilings(crop, day)
-    barren = ceilings.weight < jnp.maximum(state.fruit_weight, BARREN * crop.fruit_weight_max)
-    gains &= ~(filling & barren)
-    size = equations.logistic_step(state.size, rate, ceilings.size)
-    weight = equations.logistic_step(state.fruit_weight, rate, ceilings.weight)
+    share = equations.noisy_rate(jnp.exp(-sum(each)), variance, uniform)
+    gains = share > least
+    size, weight = needs.grown(crop, state, share * day["pace"], day)
     worst, exponent = largest(each)
     return replace(
         state,
-        size=jnp.where(growing & gains, size, state.size),
-        fruit_weight=jnp.where(filling & gains, weight, state.fruit_weight),
+        size=jnp.where(gains, size, state.size),
+        fruit_weight=jnp.where(gains, weight, state.fruit_weight),
         nogrow=jnp.where(growing & ~gains, state.nogrow + 1, 0),
         noweight=jnp.where(filling & ~gains, state.noweight + 1, 0),
         limiting_factor=jnp.where(exponent > 0, 1 + worst, 0),
@@ -141,18 +97,23 @@ def grow(crop: Crop, state: PlantState, day: Drivers, uniform: jax.Array) -> Pla
     )
 
 
-def bloom(crop: Crop, state: PlantState, day: Drivers, opens: jax.Array, uniform: jax.Array) -> PlantState:
-    """Open the flowers of plants that start to bloom, by eq. (10), and pollinate the others, by eq. (11)."""
-    blooms = state.stage == Stage.BLOOM
-    trials = choose([(opens, crop.flowers_max), (blooms, state.flowers - state.pollinated)], 0)
+def count_flowers_and_fruits(
+    crop: Crop, state: PlantState, day: Drivers, opens: jax.Array, uniform: jax.Array
+) -> PlantState:
+    """Open flowers by eq. (10), pollinate them by eq. (11), and keep the fruits that stay healthy while they fill."""
+    blooms, fills = state.stage == Stage.BLOOM, state.stage == Stage.FRUIT
+    trials = [(opens, crop.flowers_max), (blooms, state.flowers - state.pollinated), (fills, state.fruits)]
     opening = expglm(crop.bloom.open, **day) * state.size / crop.size_max
-    success = jnp.where(opens, opening, equations.pollination(crop.bloom, day))
-    count = binomial(uniform, trials, jnp.minimum(success, 1.0), FLOWERS_MAX)
+    success = [
+        (opens, opening), (blooms, equations.pollination(crop.bloom, day)), (fills, expglm(crop.fruit.hold, **day))
+    ]  # fmt: skip
+    count = binomial(uniform, choose(trials, 0), jnp.minimum(choose(success, 0.0), 1.0), FLOWERS_MAX)
     return replace(
         state,
         flowers=jnp.where(opens, count, state.flowers),
         pollinated=state.pollinated + jnp.where(blooms, count, 0),
         visits=jnp.where(blooms, day["visits"].astype(jnp.int32), state.visits),
+        fruits=jnp.where(fills, count, state.fruits),
     )
 
 
@@ -184,30 +145,9 @@ def enter_next_stage(crop: Crop, state: PlantState, moves: jax.Array) -> PlantSt
         stage=jnp.where(moves, state.stage + 1, state.stage),
         size=jnp.where(sprouts, crop.size_start, state.size),
         fruits=jnp.where(sets, state.pollinated, state.fruits),
-        past_drought=jnp.where(moves, drought_exponent(crop, state), state.past_drought),
+        progress=jnp.where(moves, 0.0, state.progress),
+        past_drought=jnp.where(moves, needs.drought_exponent(crop, state), state.past_drought),
         stage_thirst=jnp.where(moves, 0.0, state.stage_thirst),
         stage_refused=jnp.where(moves, 0.0, state.stage_refused),
         fruit_weight=jnp.where(sets, crop.fruit_weight_start, state.fruit_weight),
     )
-
-
-def choose(cases: Sequence[tuple[jax.Array, Any]], otherwise: Any) -> jax.Array:
-    """Select elementwise the value of the first case `(condition, value)` that holds, or `otherwise`.
-
-    This replaces `jnp.select`, and `largest` replaces `argmax`: on a CPU, they would take longer than the rest of
-    a day.
-    """
-    found = jnp.asarray(otherwise)
-    for holds, value in reversed(cases):
-        found = jnp.where(holds, value, found)
-    return found
-
-
-def largest(rows: Sequence[jax.Array]) -> tuple[jax.Array, jax.Array]:
-    """Return elementwise the index (int32) of the largest array, the first if equal, and its value."""
-    best = jnp.asarray(rows[0])
-    at = jnp.zeros(best.shape, jnp.int32)
-    for i, row in enumerate(rows[1:], start=1):
-        more = row > best
-        best, at = jnp.where(more, row, best), jnp.where(more, i, at)
-    return at, best

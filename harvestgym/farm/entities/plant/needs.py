@@ -8,11 +8,17 @@ import jax.numpy as jnp
 from harvestgym.farm.entities.base import Place
 from harvestgym.farm.entities.crops_and_weeds import Drivers, stomatal_opening, water_threshold
 from harvestgym.farm.entities.messages import KMH, NUTRIENTS, Air, Ground
+from harvestgym.farm.entities.response import exponents
 
 from . import equations
+from .clock import hardened, pace, thermal_time
 from .parameters import Crop
 from .stages import Stage, is_alive
 from .state import PlantState
+
+SALINITY = 1000 / 14 / 10 / 2
+"""Conductivity, in dS/m, of one gram of nitrate nitrogen per litre: 1 for 10 mmol/L, and half of it in the extract of a
+saturated soil, to which the limits of FAO-29 refer."""
 
 COUNTED = ("age_seed", "age_bloom", "age_ripe", "nogrow", "noweight")
 """The day counters of a plant, as named in `PlantState` and `parameters.py`."""
@@ -42,11 +48,14 @@ def _root(area: jax.Array) -> jax.Array:
 
 
 def transpiration(crop: Crop, state: PlantState, surface: jax.Array, air: Air) -> jax.Array:
-    """Compute the water, L, that unstressed plants lose today in full light: ET_0 K_t on covered ground (4.2.7)."""
+    """Compute the water, L, that unstressed plants lose today in full light: ET_0 K_t on covered ground (4.2.7).
+
+    Carbon dioxide closes stomata.
+    """
     humidity = equations.least_humidity(air.humidity, air.t_mean, air.t_max)
     grow = crop.grow
     coefficient = equations.crop_coefficient(grow.alpha_0, grow.alpha_1, state.size, air.wind / KMH, humidity)
-    return air.et0 * coefficient * ground_covered(crop, state, surface)
+    return air.et0 * equations.stomatal_saving(air.co2) * coefficient * ground_covered(crop, state, surface)
 
 
 def reached_water(crop: Crop, ground: Ground) -> tuple[jax.Array, jax.Array]:
@@ -61,8 +70,7 @@ def reached_water(crop: Crop, ground: Ground) -> tuple[jax.Array, jax.Array]:
 
 def drought_threshold(crop: Crop, state: PlantState, ground: Ground) -> jax.Array:
     """Return w of eq. (5) for each plot, in L; roots cannot dry the soil below the wilting point."""
-    drought = jnp.where(state.stage == Stage.FRUIT, crop.fruit.drought, crop.grow.drought)
-    return water_threshold(drought, ground.capacity - reached_water(crop, ground)[1], ground.capacity)
+    return water_threshold(crop.grow.drought, ground.capacity - reached_water(crop, ground)[1], ground.capacity)
 
 
 def transpired_share(crop: Crop, state: PlantState, ground: Ground) -> jax.Array:
@@ -78,32 +86,45 @@ def water_demand(crop: Crop, state: PlantState, lost: jax.Array) -> jax.Array:
     return jnp.where(is_alive(state.stage), wanted, 0.0)
 
 
-def _consumers(state: PlantState) -> list[tuple[Stage, jax.Array]]:
-    """Return each consuming stage and the amount that consumes on each plot: mm of size, flowers, g of fruit."""
-    millimetres, flowers, grams = state.size * 10, state.flowers, state.fruits * state.fruit_weight
-    amounts = [(Stage.GROW, millimetres), (Stage.BLOOM, flowers), (Stage.FRUIT, grams)]
-    return [(s, jnp.where(state.stage == s, state.population * a, 0.0)) for s, a in amounts]
+def grown(crop: Crop, state: PlantState, rate: jax.Array, day: Drivers) -> tuple[jax.Array, jax.Array]:
+    """Return the size of a plant and the weight of a fruit after a day, by eqs. (6) and (17).
+
+    `rate` is the fraction of the stage's growth that takes place today; carbon dioxide multiplies it. A lack of visits
+    and drought lower the weight that a fruit can reach, by eq. (19).
+    """
+    rate, share = rate * day["carbon"], jnp.exp(-crop.fruit.ripen.intercept)
+    reached = jnp.exp(-sum(exponents(crop.fruit.ripen, day).values()))
+    most = jnp.maximum(reached * crop.fruit_weight_max, crop.fruit_weight_start)
+    span = equations.growth_span(crop.size_start, crop.size_max, crop.bloom.share)
+    filling = equations.growth_span(crop.fruit_weight_start, most, share)
+    size = equations.logistic_step(state.size, rate * span, crop.size_max)
+    weight = equations.logistic_step(state.fruit_weight, rate * filling, most)
+    grows, fills = (state.stage == stage for stage in (Stage.GROW, Stage.FRUIT))
+    return jnp.where(grows, size, state.size), jnp.where(fills, weight, state.fruit_weight)
 
 
-def nutrient_demand(crop: Crop, state: PlantState) -> jax.Array:
-    """Return today's need for each nutrient, in g per plot; shape (4, length, width)."""
-    groups = (crop.grow, crop.bloom, crop.fruit)
-    rates = [jnp.asarray(group.nutrients)[:, None, None] for group in groups]
-    return sum(rate * amount for rate, (_, amount) in zip(rates, _consumers(state), strict=True))  # pyright: ignore[reportReturnType]
+def nutrient_demand(crop: Crop, state: PlantState, size: jax.Array, weight: jax.Array) -> jax.Array:
+    """Return the nutrients, in g per plot, in the growth to this size and weight; shape (4, length, width)."""
+    contents = [jnp.asarray(group.nutrients)[:, None, None] for group in (crop.grow, crop.fruit)]
+    gains = (10 * (size - state.size), state.fruits * (weight - state.fruit_weight))
+    return sum(content * state.population * gain for content, gain in zip(contents, gains, strict=True))  # pyright: ignore[reportReturnType]
 
 
 def body_water(crop: Crop, state: PlantState) -> jax.Array:
     """Return the water that a plot's plants hold when saturated, in L."""
-    plants = jnp.where(state.stage == Stage.GROW, state.population, 0)
-    _, (_, flowers), (_, grams) = _consumers(state)
-    return (plants * crop.grow.water + flowers * crop.bloom.water + grams * crop.fruit.water) / 1000
+    grows, fills = (state.stage == stage for stage in (Stage.GROW, Stage.FRUIT))
+    each = jnp.where(fills, state.fruits * state.fruit_weight * crop.fruit.water, 0.0)
+    return state.population * jnp.where(grows, crop.grow.water, each) / 1000
 
 
-def lack_of_light(crop: Crop, state: PlantState, radiation: jax.Array) -> jax.Array:
-    """Return the fraction (0 to 1) by which the day's radiation, in MJ/m2, falls short of what the crop can use."""
-    wanted = jnp.where(state.stage == Stage.FRUIT, crop.fruit.rate.radiation.low, crop.grow.rate.radiation.low)
-    lacks = wanted > radiation
-    return jnp.where(lacks, 1 - radiation / jnp.where(lacks, wanted, 1.0), 0.0)
+def received_light(crop: Crop, air: Air, unshaded: jax.Array | float) -> jax.Array:
+    """Return the light, as a fraction (0 to 1) of what the day's development can use.
+
+    Warmth hastens development but not photosynthesis, so growth per degree-day needs a photothermal quotient
+    (Nix 1976): the radiation per degree-day, in MJ/m2, below which growth is in proportion to the light.
+    """
+    wanted = crop.light * thermal_time(crop.clock, air.t_mean)
+    return jnp.minimum(unshaded * air.radiation / jnp.maximum(wanted, 1e-3), 1.0)
 
 
 def drought_exponent(crop: Crop, state: PlantState) -> jax.Array:
@@ -111,7 +132,7 @@ def drought_exponent(crop: Crop, state: PlantState) -> jax.Array:
 
     For small deficits this agrees with FAO-33 eq. 1, which is valid for deficits of up to one half; as long as there is
     any water, some yield remains. Only the worst period counts, because the K_y of a whole season is close to the
-    largest K_y of its periods. Drought in the vegetative period also reduces yield through the size in eq. (8).
+    largest K_y of its periods. Drought slows growth only where it halves the transpiration.
     """
     flowers, fills = (state.stage == stage for stage in (Stage.BLOOM, Stage.FRUIT))
     factor = jnp.where(flowers, crop.bloom.yield_response, crop.grow.yield_response)
@@ -120,28 +141,30 @@ def drought_exponent(crop: Crop, state: PlantState) -> jax.Array:
     return jnp.maximum(state.past_drought, factor * equations.minus_log(1 - refused))
 
 
-def compute_stress(crop: Crop, state: PlantState) -> jax.Array:
-    """Compute the stress of eqs. (8) and (19) from what the plants have needed and received so far."""
-    nutrients = equations.refused_share(state.nutrient_stress, state.nutrient_stress + state.nutrients)
-    water = equations.refused_share(state.stage_refused, state.stage_thirst)
-    grows = state.stage == Stage.GROW
-    return equations.stress(crop.stress, nutrients, jnp.where(grows, water, 0.0), state.dimness)
+def hunger(crop: Crop, state: PlantState, asked: jax.Array, given: jax.Array) -> Drivers:
+    """Return minus the log of each nutrient's nutrition index: its uptake so far, as a fraction of the need so far.
+
+    The index is of the whole life, since plants move nutrients from old leaves to new ones and to the fruit; the
+    paper uses the day's shortage. `asked` and `given` are today's need and supply, in g.
+    """
+    refused = state.nutrient_stress + jnp.maximum(asked - given, 0.0)
+    share = equations.refused_share(refused, state.nutrient_stress + state.nutrients + asked)
+    return dict(zip(NUTRIENTS, equations.minus_log(1 - share), strict=True))
 
 
 def compute_drivers(
-    crop: Crop, state: PlantState, place: Place, air: Air, ground: Ground, asked: jax.Array, given: jax.Array
+    crop: Crop, state: PlantState, place: Place, air: Air, ground: Ground, unshaded: jax.Array | float
 ) -> Drivers:
-    """Compute today's drivers from weather, soil and state, by the names in `parameters.py`.
-
-    `asked` and `given` are today's need for and supply of each nutrient, in g.
-    """
-    refused = equations.refused_share(jnp.maximum(asked - given, 0.0), asked)
+    """Compute today's drivers from weather, soil and state, by the names in `parameters.py`, without the nutrients."""
+    salt = ground.nutrients[NUTRIENTS.index("N")] * SALINITY / jnp.maximum(ground.water, 1e-3)
     return {
-        "temperature": air.t_mean, "humidity": air.humidity, "frost": air.frost_days, "cold": air.t_min,
-        "rain": (air.rain_class > 0).astype(jnp.float32), "radiation": air.radiation,
+        "temperature": air.t_mean, "humidity": air.humidity,
+        "cold": air.t_min + hardened(crop, state), "frost": air.frost_days,
+        "rain": (air.rain_class > 0).astype(jnp.float32), "salt": salt,
         **{name: getattr(state, name).astype(jnp.float32) for name in COUNTED},
-        "crowding": crowding(crop, state, place.surface),
-        "stress": compute_stress(crop, state), "drought": drought_exponent(crop, state),
+        "crowding": crowding(crop, state, place.surface), "drought": drought_exponent(crop, state),
+        "light": equations.minus_log(received_light(crop, air, unshaded)),
         "water": equations.minus_log(transpired_share(crop, state, ground)),
-        **dict(zip(NUTRIENTS, refused, strict=True)),
+        "carbon": equations.carbon_gain(air.co2, crop.carbon),
+        "pace": pace(crop, state, air), "visits": state.visits,
     }  # fmt: skip

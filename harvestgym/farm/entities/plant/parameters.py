@@ -3,12 +3,13 @@
 Every `Response` is one equation of section 4.2 in the form of eq. (1); its windows are named after their drivers, with
 these units:
 
-    temperature (mean, degC), humidity (%), rain (1 on a rainy day), frost (consecutive days); birds (seed eaters);
-    age_seed, age_bloom, age_ripe, nogrow, noweight (days); pests (on the plot's plants); visits (by pollinators since
-    the flowers opened); N, P, K, C (unmet fraction of the day's need); water (minus the log of K_s, the fraction of
-    transpiration that remains in dry soil); crowding (fraction of its ground that a plant lacks); light (fraction of
-    its light that the plot's other hosts take); radiation (solar, MJ/m2/day); cold (the day's minimum, degC); stress
-    (of eq. (8)); drought (minus the log of relative yield after dry days, FAO-33).
+    temperature (mean, degC), humidity (%), rain (1 on a rainy day), frost (consecutive days), cold (the day's minimum,
+    degC, raised by hardening); birds (seed eaters); pests (on the plot's plants); visits (by pollinators since the
+    flowers opened); age_seed, age_ripe, nogrow, noweight (days); N, P, K, C (minus the log of the nutrition index:
+    uptake as a fraction of the need since sowing); water (minus the log of K_s, the fraction of transpiration that
+    remains in dry soil); light (minus the log of the fraction of the usable light that plants receive); crowding
+    (fraction of its ground that a plant lacks); salt (electrical conductivity of the soil water, dS/m); drought (minus
+    the log of relative yield after dry days, FAO-33).
 """
 
 from __future__ import annotations
@@ -43,6 +44,41 @@ def _each(key: str, doc: str) -> jax.Array:
 
 
 @pytree
+class Clock:
+    """Development: the degree-days of the timed stages, and the factors that hasten or delay them.
+
+    The paper's stages end at a size, a weight or an age (eqs. (3), (7), (14), (18)). A flat interval of temperature, as
+    in eq. (4), is the special case of an optimum just above the base.
+    """
+
+    base: jax.Array = par("t_base#°C", "mean temperature below which nothing develops", low=-50, high=60)
+    optimum: jax.Array = par("t_optimum#°C", "temperature from which warmth does not hasten", low=-50, high=60)
+    ceiling: jax.Array = par("t_ceiling#°C", "temperature at which development stops", low=-50, high=100)
+    sums: jax.Array = par(
+        tuple(f"{stage}_sum#°C.day" for stage in ("seed", "grow", "bloom", "fruit")), "degree-days of each stage",
+        low=1e-3, high=1e5,
+    )  # fmt: skip
+    chill: jax.Array = par(
+        ("chill_min#day", "chill_full#day"), "cold days from which a plant grows up to its flowers, and at full pace",
+        low=-1, high=1e3,
+    )  # fmt: skip
+    hardening: jax.Array = par("hardening#°C", "frost tolerance that cold adds, up to the flowers", low=0, high=50)
+    daylength: jax.Array = par(
+        ("daylength_min#h", "daylength_full#h"), "day length from which it grows up to its flowers, and at full pace",
+        low=-1, high=25,
+    )  # fmt: skip
+    hunger_delay: jax.Array = par("hunger_delay#%", "delay of flowers without any N, share (0 to 1)", low=0, high=1)
+    drought_haste: jax.Array = par(
+        "drought_haste#%", "faster filling without any water, share (0 to 10)", low=0, high=10
+    )
+
+    def check(self) -> Iterator[str]:
+        """Check the order of the temperatures."""
+        yield from check_order("t_base#°C", self.base, "t_optimum#°C", self.optimum)
+        yield from check_order("t_optimum#°C", self.optimum, "t_ceiling#°C", self.ceiling)
+
+
+@pytree
 class SeedSurvival(Response):
     """Eq. (2), with [0, oldest] as the age interval, as in the reference implementation.
 
@@ -55,11 +91,9 @@ class SeedSurvival(Response):
 
 @pytree
 class Sprouting(Response):
-    """Eq. (3); the paper's text says p_stay where it means p_sprout."""
+    """Eq. (3), for the humidity alone, as a factor of the clock."""
 
-    temperature: Window
     humidity: Window
-    age_seed: Window
 
 
 @pytree
@@ -72,13 +106,12 @@ class Seed:
 
 @pytree
 class Rate(Response):
-    """Eqs. (4) and (16), with the unmet fraction of the need instead of the soil's stock.
+    """Eqs. (4) and (16): the growth of a day, as a fraction of that of an unstressed plant at the same pace.
 
-    If the stock were used, a soil that keeps its nutrients because its microlife is dead would feed plants better than
-    one whose plants take them up. Only the scarcest nutrient counts (Liebig's law of the minimum). The paper's litres
-    below the threshold of eq. (5) are replaced by minus the log of K_s, so that growth follows a power of the
-    transpiration (like the yield in Jensen 1968) and stops at the wilting point. Crowding, light and radiation are not
-    in the paper, in which spacing, shade between crops and sunlight have no effect.
+    Nutrients count by their nutrition index, not by the soil's stock or the day's shortage, and only the scarcest one
+    counts (Liebig's law of the minimum). The paper's litres below the threshold of eq. (5) are replaced by minus the
+    log of K_s, so that growth follows a power of the transpiration (like the yield in Jensen 1968) and stops at the
+    wilting point. Crowding, light and salt are not in the paper.
     """
 
     temperature: Window
@@ -89,7 +122,7 @@ class Rate(Response):
     water: Window
     crowding: Window
     light: Window
-    radiation: Window
+    salt: Window
 
 
 @pytree
@@ -109,11 +142,9 @@ class Grow:
     survive: GrowSurvival
     variance: jax.Array = par("grow_rate_sigma2", "variance of the rate's noise, eq. (6)", low=0, high=100)
     rate_min: jax.Array = par("grow_rate_min#", "rate at or below which nothing grows, eq. (6)", low=0, high=1)
-    yield_response: jax.Array = par(
-        "Water_yield_response", "K_y of the vegetative period beyond the effect of size, FAO-33", low=0, high=10
-    )
+    yield_response: jax.Array = par("Water_yield_response", "K_y of the vegetative period, FAO-33", low=0, high=10)
     drought: jax.Array = par("sensitivity_draught#%", "d of eq. (5), share (0 to 1)", low=0, high=1)
-    nutrients: jax.Array = _each("{}_grow_consumption#g.mm-1", "need of a plant per mm of its size and day")
+    nutrients: jax.Array = _each("{}_grow_consumption#g.mm-1", "content of a plant per mm of its size")
     water: jax.Array = par("Water_grow_consumption#mL", "water that a growing plant keeps in its body", low=0, high=1e6)
     leaf_surface: jax.Array = par(
         "grow_leaf_surface#m2.cm-1", "ground covered by a plant per cm of its size", low=0, high=10
@@ -123,28 +154,10 @@ class Grow:
 
 
 @pytree
-class StressWeights:
-    """Weights of unmet needs, as fractions of the needs, in the stress of eqs. (8) and (19)."""
-
-    nutrients: jax.Array = par(
-        tuple(f"sensitivity_stress_{n}" for n in NUTRIENTS), "stress if all needs so far are unmet", low=0, high=1e3
-    )
-    water: jax.Array = par(
-        "sensitivity_stress_water", "stress if all needs of its growth are unmet, eq. (8)", low=0, high=1e3
-    )
-    light: jax.Array = par("sensitivity_stress_light", "stress of weeks without any light", low=0, high=1e3)
-
-
-@pytree
 class Opening(Response):
-    """Effect of crowding and shade on the number of flowers in eq. (10).
-
-    If they only slowed growth, a late plant would yield as much as an early one, and any number of plants could share
-    a plot without loss. The paper includes neither.
-    """
+    """Effect of crowding on the number of flowers in eq. (10), which the paper does not include."""
 
     crowding: Window
-    light: Window
 
 
 @pytree
@@ -163,17 +176,9 @@ class InsectPollination(Response):
 
 @pytree
 class BloomSurvival(Response):
-    """Eq. (15), with the temperature of a single night added."""
+    """Eq. (15), by the temperature of a single night in place of the days of frost."""
 
-    frost: Window
     cold: Window
-
-
-@pytree
-class Fading(Response):
-    """Eq. (14). The paper's text has p_stay and an age of the weather where p_fruit and the flowers' age are meant."""
-
-    age_bloom: Window
 
 
 @pytree
@@ -184,7 +189,6 @@ class Bloom:
     open: Opening
     wind: WindPollination
     insects: InsectPollination
-    fade: Fading
     share: jax.Array = par(
         "bloom_share#%", "size at which an unstressed plant flowers, share (0 to 1) of the largest, eq. (8)",
         low=0, high=1,
@@ -195,8 +199,6 @@ class Bloom:
     )  # fmt: skip
     yield_response: jax.Array = par("Water_yield_response", "K_y of the flowering period, FAO-33", low=0, high=10)
     auto_success: jax.Array = par("auto_pollination_success#%", "p_auto of eq. (11), 0 to 1 a day", low=0, high=1)
-    nutrients: jax.Array = _each("{}_flower_consumption#g", "need per flower and day")
-    water: jax.Array = par("Water_flower_consumption#mL", "water that a flower keeps", low=0, high=1e6)
 
 
 @pytree
@@ -204,21 +206,28 @@ class FruitSurvival(Response):
     """Eq. (20), with cold added."""
 
     noweight: Window
-    humidity: Window
     pests: Window
     cold: Window
 
 
 @pytree
-class Ripening(Response):
-    """Eq. (19), as minus the log of the fraction of the largest weight that fruit reaches, given stress and visits.
+class Holding(Response):
+    """The fraction of the fruits that stay healthy for a day while they fill.
 
-    The paper's interval for the stress, [0, inf), has no effect; here it is (-inf, 0]. The intercept sets the fraction
-    that an unstressed fruit reaches, because growth by eq. (17) never reaches its ceiling. Drought acts through the
-    yield response factors of FAO-33 rather than, as in the paper, through litres in the stress.
+    In the paper, humid or dry air kills whole plants by eq. (20).
     """
 
-    stress: Window
+    humidity: Window
+
+
+@pytree
+class Ripening(Response):
+    """Eq. (19), as minus the log of the fraction of the largest weight that fruit reaches, given visits and drought.
+
+    The intercept sets the fraction that an unstressed fruit reaches, because growth by eq. (17) never reaches its
+    ceiling. Drought acts through the yield response factors of FAO-33; hunger and shade act through eq. (16).
+    """
+
     visits: Window
     drought: Window
 
@@ -229,12 +238,15 @@ class Fruit:
 
     rate: Rate
     survive: FruitSurvival
+    hold: Holding
     ripen: Ripening
+    frost_ripe: jax.Array = par(
+        "frost_ripe#%", "share (0 to 1) of its time after which a killing frost ends the filling instead", low=0, high=1
+    )
     yield_response: jax.Array = par("Water_yield_response", "K_y of the yield formation, FAO-33", low=0, high=10)
     variance: jax.Array = par("fruit_rate_sigma2", "variance of the rate's noise, eq. (17)", low=0, high=100)
     rate_min: jax.Array = par("weight_rate_min#", "rate at or below which fruit stops growing, eq. (17)", low=0, high=1)
-    drought: jax.Array = par("sensitivity_draught#%", "d of eq. (5), share (0 to 1)", low=0, high=1)
-    nutrients: jax.Array = _each("{}_fruit_consumption#g.g-1", "need per g of fruit and day")
+    nutrients: jax.Array = _each("{}_fruit_consumption#g.g-1", "content per g of fruit")
     water: jax.Array = par("Water_fruit_consumption#mL.g-1", "water that a fruit keeps, per g", low=0, high=1000)
 
 
@@ -288,7 +300,12 @@ class Crop:
     repulsion: jax.Array = par(
         "pest_repulsive_effect#float", "repulsive effect on pests; negative attracts", low=-REPULSION, high=REPULSION
     )
-    stress: StressWeights
+    light: jax.Array = par("light#MJ.m-2.°C-1.day-1", "radiation per degree-day that growth can use", low=0, high=100)
+    carbon: jax.Array = par(
+        "CO2_response#%", "share (0 to 1) of a C3 plant's response to carbon dioxide", low=0, high=1, default=1.0
+    )
+    fixation: jax.Array = par("N_fixed#%", "share of its nitrogen that a legume takes from the air", low=0, high=0.99)
+    clock: Clock
     seed: Seed
     grow: Grow
     bloom: Bloom

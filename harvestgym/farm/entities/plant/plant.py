@@ -28,6 +28,7 @@ from harvestgym.farm.entities.base import (
 from harvestgym.farm.entities.crops_and_weeds import Drivers, add_factors, unshaded_light
 from harvestgym.farm.entities.drawing import DrawContext
 from harvestgym.farm.entities.messages import (
+    NUTRIENTS,
     Air,
     Canopy,
     Flock,
@@ -40,7 +41,7 @@ from harvestgym.farm.entities.messages import (
     Visits,
 )
 
-from . import drawing, growth, needs
+from . import clock, drawing, growth, needs
 from .initial_state import check_start, complete_state
 from .parameters import PLANTS_MAX, Crop
 from .stages import Stage, is_alive
@@ -48,8 +49,6 @@ from .state import GLOBAL_STAGE, PlantState, clear_plots, global_stage
 
 SEEDS = (1.0, 3.0, 5.0, 10.0, 15.0, 20.0, 25.0, 30.0)
 SPACINGS = (5.0, 10.0, 15.0, 20.0)
-LIGHT_MEMORY = 20.0
-"""Days over which a plant averages its light: about the time that a leaf takes to produce enough for the next one."""
 CRUMBS = 1e-3
 """Amount of nutrients in dead plants, in g, below which the rest is released at once."""
 
@@ -97,12 +96,17 @@ class Plant(Crop, Entity):
 
     @publishes(Need)
     def need(self, state: PlantState, place: Place, board: Board, draws: Draws) -> Need:
-        """Publish the needs of the stage, with transpiration added and stored water subtracted (section 4.2.7)."""
-        moist = needs.transpired_share(self, state, board.read_one(Ground))
-        lost = unshaded_light(board) * (moist * needs.transpiration(self, state, place.surface, board.read_one(Air)))
-        reached, _ = needs.reached_water(self, board.read_one(Ground))
+        """Publish the needs of today's growth, with transpiration added and stored water subtracted (section 4.2.7)."""
+        ground, light = board.read_one(Ground), unshaded_light(board)
+        moist = needs.transpired_share(self, state, ground)
+        lost = light * (moist * needs.transpiration(self, state, place.surface, board.read_one(Air)))
+        reached, _ = needs.reached_water(self, ground)
         water = jnp.minimum(needs.water_demand(self, state, lost), reached)
-        return Need(water=water, nutrients=needs.nutrient_demand(self, state))
+        day = self._surroundings(state, place, board, light) | dict.fromkeys(NUTRIENTS, 0.0)
+        share = jnp.exp(-sum(growth.growth_exponents(self, state, day | {"strain_growth": 0.0})))
+        size, weight = needs.grown(self, state, share * day["pace"], day)
+        wanted = needs.nutrient_demand(self, state, size, weight)
+        return Need(water=water, nutrients=wanted * (1 - self._fixed_shares()))
 
     @publishes(Litter)
     def litter(self, state: PlantState, place: Place, board: Board, draws: Draws) -> Litter:
@@ -162,12 +166,12 @@ class Plant(Crop, Entity):
         """
         light = unshaded_light(board)
         day = self._drivers(state, place, board, light)
-        marks, fate = growth.compute_thresholds(self, day), growth.decide_survival(self, state, day, draws["survive"])
-        moves = (draws["turn"] < growth.transition_probability(self, state, day, marks)) & fate.survives
-        new, lost = self._fed(state, place, board, light)
-        new = growth.count_days(new, marks)
+        fate = growth.decide_survival(self, state, day, draws["survive"])
+        moves = (draws["turn"] < clock.transition_probability(state)) & fate.survives | fate.ripens
+        new, lost, fixed = self._fed(state, place, board, light)
+        new = clock.add_development(self, growth.count_days(new), day)
         new = growth.grow(self, new, day, draws["noise"])
-        new = growth.bloom(self, new, day, moves & (state.stage == Stage.GROW), draws["count"])
+        new = growth.count_flowers_and_fruits(self, new, day, moves & (state.stage == Stage.GROW), draws["count"])
         new = growth.keep_fruits(self, new, day, draws["noise"])
         new = growth.apply_deaths(new, fate)
         new = growth.enter_next_stage(self, new, moves)
@@ -175,46 +179,49 @@ class Plant(Crop, Entity):
         reached = jnp.where(board.read_one(Air).day == 1, 0, state.reached)
         ahead = moves & (state.stage >= reached)
         new = replace(new, reached=jnp.where(ahead, state.stage + 1, reached))
-        flows = {"water:transpiration": -lost, "water:drying": -dried}
+        flows = {"water:transpiration": -lost, "water:drying": -dried, "nutrients:fixation": fixed}
         return new, Ledger(flows, {"stages#nb": ahead.sum(dtype=jnp.int32).astype(jnp.float32)})
+
+    def _surroundings(self, state: PlantState, place: Place, board: Board, light: jax.Array | float) -> Drivers:
+        air, ground = board.read_one(Air), board.read_one(Ground)
+        return add_factors(needs.compute_drivers(self, state, place, air, ground, light), ground)
 
     def _drivers(self, state: PlantState, place: Place, board: Board, light: jax.Array | float) -> Drivers:
         asked, given = board.read_own(Need).nutrients, board.read_own(Share).nutrients
-        ground = board.read_one(Ground)
-        own = needs.compute_drivers(self, state, place, board.read_one(Air), ground, asked, given)
         strain, visits = board.read_own(Strain), jnp.minimum(board.read_sum(Visits).occurrence, 1.0)
         more = {
-            "light": 1 - light,
             "birds": board.read_sum(Flock).seed_eaters,
             "pests": board.read_own(Load).pests,
             "visits": state.visits + jnp.where(state.stage == Stage.BLOOM, visits, 0.0),
             "strain_death": strain.death, "strain_growth": strain.growth, "strain_harvest": strain.harvest,
         }  # fmt: skip
-        return add_factors(own | more, ground)
+        return self._surroundings(state, place, board, light) | needs.hunger(self, state, asked, given) | more
+
+    def _fixed_shares(self) -> jax.Array:
+        """Return the fraction of each nutrient that comes from the air."""
+        return jnp.stack([self.fixation, *[jnp.zeros_like(self.fixation)] * 3])[:, None, None]
 
     def _fed(
         self, state: PlantState, place: Place, board: Board, light: jax.Array | float
-    ) -> tuple[PlantState, jax.Array]:
-        """Return the state after today's uptake, with unmet needs recorded, and the water transpired."""
+    ) -> tuple[PlantState, jax.Array, jax.Array]:
+        """Return the state after today's uptake, with unmet needs recorded, the water transpired and the N fixed."""
         air, ground = board.read_one(Air), board.read_one(Ground)
         share, need = board.read_own(Share), board.read_own(Need)
         held, full = state.water + share.water, needs.transpiration(self, state, place.surface, air)
         lost = jnp.minimum(light * (needs.transpired_share(self, state, ground) * full), held)
         thirst = needs.water_demand(self, state, light * full)
-        refused = jnp.maximum(thirst - share.water, 0.0)
-        lacking = needs.lack_of_light(self, state, air.radiation)
-        dimness = state.dimness + (lacking - state.dimness) / LIGHT_MEMORY
+        refused, fixing = jnp.maximum(thirst - share.water, 0.0), self._fixed_shares()
+        fixed = need.nutrients * fixing / (1 - fixing)
         new = replace(
             state,
             water=held - lost,
             water_stress=state.water_stress + refused,
             stage_thirst=state.stage_thirst + thirst,
             stage_refused=state.stage_refused + refused,
-            dimness=jnp.where(is_alive(state.stage), dimness, 0.0),
-            nutrients=state.nutrients + share.nutrients,
+            nutrients=state.nutrients + share.nutrients + fixed,
             nutrient_stress=state.nutrient_stress + jnp.maximum(need.nutrients - share.nutrients, 0.0),
         )
-        return new, lost
+        return new, lost, fixed
 
     def holds(self, state: PlantState) -> dict[str, jax.Array]:
         """Return the water and nutrients in the plants."""

@@ -58,13 +58,11 @@ class PlantState:
     population: jax.Array = _count("population#nb", "plants on the plot", PLANTS_MAX)
     spacing: jax.Array = var("spacing#cm", "distance between plants")
     size: jax.Array = var("size#cm", "height of a plant")
-    size_threshold: jax.Array = var("grow_size_threshold#cm", "size at which the plant flowers, by eq. (8)")
     flowers: jax.Array = _count("flowers_per_plant#nb", "flowers that have opened", FLOWERS_MAX)
     visits: jax.Array = _count("pollinator_visits#nb", "days on which pollinators visited its flowers")
     pollinated: jax.Array = _count("flowers_pollinated_per_plant#nb", "flowers that were pollinated", FLOWERS_MAX)
     fruits: jax.Array = _count("fruits_per_plant#nb", "fruits on the plant", FLOWERS_MAX)
     fruit_weight: jax.Array = var("fruit_weight#g", "weight of a fruit")
-    fruit_weight_threshold: jax.Array = var("fruit_weight_threshold#g", "weight at which fruit is ripe, by eq. (19)")
     harvest_weight: jax.Array = var("harvest_weight#kg", "fruit harvested from the plot so far")
     nutrients: jax.Array = var(tuple(f"cumulated_nutrients_{n}#g" for n in NUTRIENTS), "nutrients in the plants")
     nutrient_stress: jax.Array = var(
@@ -77,7 +75,10 @@ class PlantState:
     past_drought: jax.Array = var(
         "past_drought", "minus the log of relative yield after the driest stage so far, FAO-33", hidden=True
     )
-    dimness: jax.Array = var("dimness", "lack of light over the last weeks, as a share", high=1, hidden=True)
+    progress: jax.Array = var(
+        "progress", "development in this stage, as a share of its degree-days", high=100, hidden=True
+    )
+    chill: jax.Array = var("chill#day", "days of cold that the plants have had", high=1e4, hidden=True)
     age_seed: jax.Array = _count("age_seed#day", "days as a seed")
     nogrow: jax.Array = _count("consecutive_nogrow#day", "days in a row without growth")
     age_bloom: jax.Array = _count("age_bloom#day", "days in bloom")

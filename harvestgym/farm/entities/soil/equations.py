@@ -111,6 +111,19 @@ def leached_share(strength: jax.Array, microlife: jax.Array) -> jax.Array:
     return jnp.clip(strength * (1 - microlife), 0.0, 1.0)
 
 
+def mineralised(stock: jax.Array, level: jax.Array, rate: jax.Array) -> jax.Array:
+    """Return the nutrients that bedrock and humus release in a day, in g; negative above the level, where they bind.
+
+    It is the exact solution of d stock / dt = rate (1 - stock / level). The paper's release is constant, so that an
+    unfertilised soil would fill without end.
+    """
+    return (level - stock) * -jnp.expm1(-rate / jnp.maximum(level, 1e-6))
+
+
+VOLATILISED, DENITRIFIED = 0.11, 0.01
+"""Nitrogen lost as ammonia, of fertilizers, and as N2O, of fertilizers and residues (IPCC 2019, tables 11.3, 11.1)."""
+
+
 def cide_left(cide: jax.Array, strength: jax.Array, decay: jax.Array, microlife: jax.Array) -> jax.Array:
     """Return the cide left after a day: it decreases by exp(-q) of section 4.3 and by breakdown.
 

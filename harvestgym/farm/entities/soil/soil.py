@@ -181,14 +181,18 @@ class Soil(Entity):
         strength, life = equations.leaching_strength(air.rain_intensity, surplus), state.microlife / 100
         kept = jnp.maximum(state.nutrients - board.read_sum(Share).nutrients.sum(1), 0.0)
         leached = kept * equations.leached_share(strength, life)
-        released = _column(self.bedrock) / 1000 * place.surface * state.microlife / 100
+        level = _column(self.start.nutrients_max) * place.surface
+        released = equations.mineralised(kept - leached, level, _column(self.bedrock) / 1000 * place.surface * life)
         layer = equations.evaporable_depth(self.max_water_capacity, self.wilting_point)
         cide = equations.cide_left(state.cide, strength, self.cide_decay, life)
         washed = equations.cide_leached(state.cide - cide, strength, self.cide_decay, life)
-        fed = board.read_sum(Feed).nutrients + board.read_sum(Litter).nutrients
+        feed, litter = board.read_sum(Feed).nutrients, board.read_sum(Litter).nutrients
+        is_nitrogen = (jnp.arange(len(NUTRIENTS)) == NITROGEN)[:, None, None]
+        ammonia = jnp.where(is_nitrogen, equations.VOLATILISED * feed, 0.0)
+        nitrous = jnp.where(is_nitrogen, equations.DENITRIFIED * (feed + litter), 0.0)
         new = SoilState(
             water=water.tomorrow,
-            nutrients=kept - leached + released + fed,
+            nutrients=kept - leached + released + feed - ammonia + litter - nitrous,
             wet_surface=equations.next_wet_surface(state.wet_surface, self.absorption, air.rain, layer, place.surface),
             microlife=self._microlife(state, place, surplus),
             cide=cide + board.read_sum(Dose).toxin,
@@ -196,8 +200,11 @@ class Soil(Entity):
         flows = {
             "water:rain": water.rain, "water:evaporation": -water.evaporated, "water:drainage": -water.surplus,
             "nutrients:bedrock": released, "nutrients:leaching": -leached,
+            "nutrients:volatilisation": -ammonia, "nutrients:N2O": -nitrous,
         }  # fmt: skip
-        return new, Ledger(flows, {"leached_N#g": leached[NITROGEN].sum(), "leached_cide#g": washed.sum()})
+        lost = {"leached_N#g": leached, "volatilised_N#g": ammonia, "N2O_N#g": nitrous}
+        tally = {name: amount[NITROGEN].sum() for name, amount in lost.items()}
+        return new, Ledger(flows, tally | {"leached_cide#g": washed.sum()})
 
     def _water(self, state: SoilState, place: Place, board: Board) -> WaterBalance:
         air, served = board.read_one(Air), board.read_sum(Share).water.sum(0)

@@ -2,8 +2,9 @@
 
 The stated figures include effects that other parts of the model add again, so these are removed first. A stated
 standard deviation includes the seasonal trend within the month and the difference between rainy and other days; a
-stated correlation includes the season's departure from a sine, and the effect of rain, which persists; a stated
-difference between rainy and other days includes the difference between their seasons. The remainder is Gaussian.
+stated correlation includes the season's departure from a sine, and the effect of rain, which persists; a difference
+of humidity or wind between rainy and other days includes the difference between their seasons. The remainder is
+Gaussian; a part of its variance in temperatures lasts for months.
 """
 
 from __future__ import annotations
@@ -37,7 +38,8 @@ class _Parts(NamedTuple):
 def compute_climate(normals: Normals) -> Climate:
     """Return the parameters of the generator; ConfigError if the lags and correlations contradict each other."""
     parts = _parts(normals)
-    carry, shock, start = _persistence(normals, parts)
+    lasting = np.sqrt(normals.lasting) * np.array((1, 1, 0, 0))
+    carry, shock, start = _persistence(normals, parts, lasting)
     unit = np.array((1, 1, 1, normals.wind_factor))
     gammas = zip(normals.rain_per_rainy_day, normals.rain_shape, strict=True)
     arrays = {
@@ -49,6 +51,7 @@ def compute_climate(normals: Normals) -> Climate:
         "carry": carry,
         "shock": shock,
         "start": start,
+        "lasting": lasting,
     }
     return Climate(**{name: jnp.asarray(array, jnp.float32) for name, array in arrays.items()})
 
@@ -87,8 +90,9 @@ def _parts(normals: Normals) -> _Parts:
     sine_off = departure(curve, np.arange(YEAR))
     season = sine_off.T @ sine_off / YEAR
     share = np.array(normals.rainy)
-    shift = _rainy_shift(normals, share) / np.sqrt(within.mean(axis=0))
-    rainy = shift * np.sqrt(within)
+    damp = within[:, 2:]
+    shift = _rainy_shift(normals, share) * np.sqrt(damp / damp.mean(axis=0))
+    rainy = np.column_stack((normals.rainy_minus_dry.t_min, normals.rainy_minus_dry.t_max, shift))
     explained = (share * (1 - share))[:, None] * rainy**2
     spread = np.sqrt(np.maximum(within - explained, LEAST_SHARE * within))
     total = np.sqrt(within.mean(axis=0) + np.diag(season))
@@ -98,16 +102,13 @@ def _parts(normals: Normals) -> _Parts:
 
 
 def _rainy_shift(normals: Normals, share: np.ndarray) -> np.ndarray:
-    """Return the effect of rain within a season; minimum and maximum each get half of the change in range; (4,)."""
+    """Return the effect of rain within a season on humidity and wind; (2,)."""
     often, apart = share.mean(), (share * (1 - share)).mean()
     if apart < 1e-9:
-        return np.zeros(4)
-    means = np.column_stack((_columns(normals), np.subtract(normals.t_max, normals.t_min)))
-    by_season = (share / often - (1 - share) / (1 - often)) @ means / 12
+        return np.zeros(2)
+    by_season = (share / often - (1 - share) / (1 - often)) @ _columns(normals)[:, 2:] / 12
     stated = normals.rainy_minus_dry
-    added = np.array((stated.humidity, stated.wind, stated.t_range)) - by_season[2:]
-    humidity, wind, spread = added * often * (1 - often) / apart
-    return np.array((-spread / 2, spread / 2, humidity, wind))
+    return (np.array((stated.humidity, stated.wind)) - by_season) * often * (1 - often) / apart
 
 
 def _levels(normals: Normals, rainy: np.ndarray) -> np.ndarray:
@@ -136,8 +137,11 @@ def _nodes(means: np.ndarray) -> np.ndarray:
     return np.linalg.solve(_by_month(_smooth()), means)
 
 
-def _persistence(normals: Normals, parts: _Parts) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the first-order autoregression matrices of the Gaussian part (Matalas 1967), for unit variances."""
+def _persistence(normals: Normals, parts: _Parts, lasting: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the first-order autoregression matrices (Matalas 1967) of the Gaussian part without the lasting part.
+
+    Both together have unit variances.
+    """
     same, following = _stated_covariances(normals, parts)
     today = same - parts.season - parts.rain
     today[3, :3] = today[:3, 3] = 0.0  # wind is correlated with the others only through season and rain
@@ -146,6 +150,7 @@ def _persistence(normals: Normals, parts: _Parts) -> tuple[np.ndarray, np.ndarra
     scale = np.sqrt(np.diag(today))
     today, tomorrow = today / np.outer(scale, scale), tomorrow / np.outer(scale, scale)
     tomorrow[3, :3] = tomorrow[:3, 3] = 0.0
+    today, tomorrow = today - np.outer(lasting, lasting), tomorrow - np.outer(lasting, lasting)
     try:
         carry = tomorrow @ np.linalg.inv(today)
         shock = np.linalg.cholesky(today - carry @ tomorrow.T)

@@ -23,14 +23,16 @@ def extraterrestrial_radiation(latitude: Any, day: Any) -> jax.Array:
 
     If the sun does not set, the sunrise hour angle is pi; if it does not rise, it is 0.
     """
-    angle = 2 * jnp.pi * jnp.asarray(day, jnp.float32) / 365
-    phi = jnp.deg2rad(jnp.clip(jnp.asarray(latitude, jnp.float32), -POLE, POLE))
-    nearness = 1 + 0.033 * jnp.cos(angle)
-    declination = 0.409 * jnp.sin(angle - 1.39)
-    sunrise = _sunrise(-jnp.tan(phi) * jnp.tan(declination))
+    nearness = 1 + 0.033 * jnp.cos(2 * jnp.pi * jnp.asarray(day, jnp.float32) / 365)
+    phi, declination, sunrise = _sun(latitude, day)
     high = sunrise * jnp.sin(phi) * jnp.sin(declination)
     low = jnp.cos(phi) * jnp.cos(declination) * jnp.sin(sunrise)
     return jnp.maximum(24 * 60 / jnp.pi * SOLAR_CONSTANT * nearness * (high + low), 0.0)
+
+
+def compute_daylength(latitude: Any, day: Any) -> jax.Array:
+    """Compute the hours from sunrise to sunset (FAO-56 eq. 34); 24 if the sun does not set, 0 if it does not rise."""
+    return 24 / jnp.pi * _sun(latitude, day)[2]
 
 
 def solar_radiation(t_min: Any, t_max: Any, extraterrestrial: Any) -> jax.Array:
@@ -40,6 +42,14 @@ def solar_radiation(t_min: Any, t_max: Any, extraterrestrial: Any) -> jax.Array:
     """
     spread = jnp.maximum(jnp.asarray(t_max, jnp.float32) - t_min, 0.0)
     return jnp.minimum(INLAND_COEFFICIENT * power(spread, 0.5), CLEAR_SKY) * extraterrestrial
+
+
+def _sun(latitude: Any, day: Any) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """Return the latitude, the declination and the sunrise hour angle, in rad."""
+    angle = 2 * jnp.pi * jnp.asarray(day, jnp.float32) / 365
+    phi = jnp.deg2rad(jnp.clip(jnp.asarray(latitude, jnp.float32), -POLE, POLE))
+    declination = 0.409 * jnp.sin(angle - 1.39)
+    return phi, declination, _sunrise(-jnp.tan(phi) * jnp.tan(declination))
 
 
 def _sunrise(cosine: jax.Array) -> jax.Array:

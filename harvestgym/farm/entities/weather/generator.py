@@ -3,8 +3,8 @@
 Whether a day is dry or has drizzle or rain depends on the day before (a Markov chain, so that days with any rain and
 days with more than drizzle come in spells as observed). Amounts of rain are gamma distributed. Temperatures, humidity
 and wind depart from smooth seasonal levels, which differ on rainy days; the departures follow a first-order
-autoregression. A day takes a few dozen operations and six uniform numbers. The generator remembers only the previous
-day, so generated years differ less than real ones.
+autoregression. Temperatures also have an anomaly that lasts for months, so that years differ. A day takes a few dozen
+operations and six uniform numbers.
 """
 
 from __future__ import annotations
@@ -26,8 +26,10 @@ LATENT = ("t_min", "t_max", "humidity", "wind")
 """The variables that have departures, in the order used in all matrices here."""
 DRAWS = 2 + len(LATENT)
 """Number of uniforms in [0, 1) for a day: one for wet or dry, one for the amount of rain, four for departures."""
-MEMORY = 1 + len(LATENT)
-"""Length of the memory vector that one day passes to the next."""
+MEMORY = 2 + len(LATENT)
+"""Length of the memory vector that one day passes to the next: the sky, the departures, and the lasting anomaly."""
+KEPT = 1 - 1 / 180
+"""Part of the lasting anomaly that a dry day leaves; a rainy day leaves it as it is."""
 DRY, DRIZZLE, RAIN, UNKNOWN = 0, 1, 2, 3
 DRIEST = 5.0  # %; daily means stay above it even in deserts
 NARROWEST = 0.5  # degC between night and day
@@ -77,6 +79,9 @@ class Climate:
     carry: jax.Array = _matrix("carry", "departures carried over from one day to the next")
     shock: jax.Array = _matrix("shock", "new departures from independent normals")
     start: jax.Array = _matrix("start", "departures of a first day from independent normals")
+    lasting: jax.Array = par(
+        "lasting", "weight of the lasting anomaly in the departures", low=0, high=1, axes=("latent",)
+    )
 
     def check(self) -> Iterator[str]:
         """Check the shape of every table."""
@@ -89,16 +94,22 @@ class Climate:
         """Return the memory before the first day: an unknown sky, and departures; `draws` has shape (DRAWS,).
 
         The memory, float32 of shape (MEMORY,), is the part of today's weather that tomorrow's depends on: the sky (DRY,
-        DRIZZLE, RAIN or UNKNOWN) and the standardised departures of the variables in `LATENT`.
+        DRIZZLE, RAIN or UNKNOWN), the standardised departures of the variables in `LATENT`, and the lasting anomaly.
         """
-        return jnp.append(jnp.float32(UNKNOWN), self.start @ _normal(draws[2:]))
+        normals = _normal(draws[1:])
+        return jnp.hstack((jnp.float32(UNKNOWN), self.start @ normals[1:], normals[0]))
 
     def next(self, memory: jax.Array, day: Any, draws: jax.Array) -> tuple[Day, jax.Array]:
-        """Return the weather of day `day` (1 to 365) after `memory`; `draws` is uniform in [0, 1), shape (DRAWS,)."""
+        """Return the weather of day `day` (1 to 365) after `memory`; `draws` is uniform in [0, 1), shape (DRAWS,).
+
+        On a dry day, the draw that would set the amount of rain renews the lasting anomaly of the coming days.
+        """
         index = jnp.asarray(day, jnp.int32) - 1
         month = jnp.asarray(calendar().month)[index]
         sky = jnp.sum(draws[0] < self.chances[month, memory[0].astype(jnp.int32)], dtype=jnp.int32)
-        departure = self.carry @ memory[1:] + self.shock @ _normal(draws[2:])
+        normal = _normal(draws[1])
+        own = self.carry @ memory[1:-1] + self.shock @ _normal(draws[2:])
+        departure = own + self.lasting * memory[-1]
         level = _level(self, index)
         usual = level[: len(LATENT)] + (sky == RAIN) * self.rainy[month]
         spread = self.spread[month]
@@ -106,8 +117,10 @@ class Climate:
         t_min, t_mean, t_max = _temperatures(t_min, t_max, level[-1])
         humidity = jnp.clip(humidity, DRIEST, 100.0)
         wind = _wind(usual[-1], spread[-1], departure[-1])
-        rain = _amount(sky, self.amounts[month], draws[1])
-        return Day(t_min, t_max, t_mean, humidity, wind, rain), jnp.append(sky.astype(jnp.float32), departure)
+        rain = _amount(sky, self.amounts[month], draws[1], normal)
+        renewed = KEPT * memory[-1] + np.float32(np.sqrt(1 - KEPT**2)) * normal
+        lasting = jnp.where(sky == DRY, renewed, memory[-1])
+        return Day(t_min, t_max, t_mean, humidity, wind, rain), jnp.hstack((sky.astype(jnp.float32), own, lasting))
 
 
 def _level(climate: Climate, i: jax.Array) -> jax.Array:
@@ -122,9 +135,9 @@ def _normal(uniforms: jax.Array) -> jax.Array:
     return ndtri(jnp.maximum(uniforms, 2.0**-25))
 
 
-def _amount(sky: jax.Array, table: jax.Array, uniform: jax.Array) -> jax.Array:
+def _amount(sky: jax.Array, table: jax.Array, uniform: jax.Array, normal: jax.Array) -> jax.Array:
     """Return rain in mm: none, drizzle (uniform on a log scale), or `table` interpolated at the uniform's normal."""
-    position = jnp.clip((_normal(uniform) + REACH) * ((NODES - 1) / (2 * REACH)), 0, NODES - 1)
+    position = jnp.clip((normal + REACH) * ((NODES - 1) / (2 * REACH)), 0, NODES - 1)
     node = jnp.minimum(position.astype(jnp.int32), NODES - 2)
     weight = position - node
     rain = (1 - weight) * table[node] + weight * table[node + 1]

@@ -30,7 +30,12 @@ from harvestgym.farm.weather_data.table import YEAR, Day, RainOption, WeatherTab
 from . import drawing
 from .climate import compute_climate
 from .day_source import DaySource, replay_table
-from .evapotranspiration import extraterrestrial_radiation, reference_evapotranspiration, solar_radiation
+from .evapotranspiration import (
+    compute_daylength,
+    extraterrestrial_radiation,
+    reference_evapotranspiration,
+    solar_radiation,
+)
 from .generator import DRAWS, MEMORY
 from .site import WIND_DIRECTIONS, Site, load_site
 
@@ -39,6 +44,9 @@ LAPSE = 0.0065
 
 STORM = 135.0
 """Largest daily wind, in m/s: twice any measured on Earth."""
+
+FLOOD = 2000.0
+"""Largest daily rain, in mm; the most ever measured is 1825."""
 
 EAST = np.asarray([0, 1, 1, 1, 0, -1, -1, -1], np.float32) / np.sqrt([1, 2] * 4).astype(np.float32)
 SOUTH = np.asarray([-1, -1, 0, 1, 1, 1, 0, -1], np.float32) / np.sqrt([1, 2] * 4).astype(np.float32)
@@ -52,8 +60,15 @@ _variance = functools.partial(par, low=0, high=1e4)
 
 @pytree
 class Settings:
-    """Weather settings: rain classes, daily noise, and forecast errors (variances as in section 4.1)."""
+    """Weather settings: change of climate, rain classes, daily noise, and forecast errors (variances, section 4.1).
 
+    A change of climate applies to recorded, generated and constant days. Relative humidity stays the same, so that
+    warmer air holds more water.
+    """
+
+    warming: jax.Array = par("warming#°C", "added to all temperatures", low=-30, high=30)
+    rain_factor: jax.Array = par("rain_factor", "factor of the amounts of rain", low=0, high=10)
+    co2: jax.Array = par("CO2#ppm", "carbon dioxide in the air", low=0, high=2000)
     rain_heavy: jax.Array = par("rain_heavy#mm", "rain per day from which it counts as heavy", low=WET, high=1900)
     heavy_chance: jax.Array = par("rain_lightheavy_proba", "chance that rain of unknown amount is heavy", low=0, high=1)
     light: jax.Array = par("rain_leakageintensity_light#%", "leaching strength of light rain, 0 to 1", low=0, high=1)
@@ -102,7 +117,7 @@ class WeatherState:
     humidity: jax.Array = air("humidity_index#%", "mean relative humidity", high=100)
     wind: jax.Array = air("wind/speed#km.h-1", "mean wind speed 2 m above the ground", high=500)
     direction: jax.Array = air("wind/direction", "direction from which the wind blows", labels=WIND_DIRECTIONS)
-    rain: jax.Array = air("rain/amount#mm", "rain of the day", high=2000)
+    rain: jax.Array = air("rain/amount#mm", "rain of the day", high=FLOOD)
     rain_class: jax.Array = air("rain_amount", "class of the day's rain", labels=("none", "light", "heavy"))
     rain_intensity: jax.Array = air("rain_intensity", "leaching strength of the day's rain", high=1)
     sun: jax.Array = air("sun_exposure#int5", "sunshine, 0 overcast to 5 clear", high=5, dtype="int")
@@ -201,6 +216,7 @@ class Weather(Entity):
             wind_x=-jnp.asarray(EAST)[state.direction], wind_y=-jnp.asarray(SOUTH)[state.direction],
             rain=state.rain, rain_intensity=state.rain_intensity, dry_days=state.dry.astype(jnp.float32),
             frost_days=state.frost.astype(jnp.float32), et0=et0, radiation=solar_radiation(low, high, radiation),
+            daylength=compute_daylength(place.latitude, state.day), co2=self.settings.co2,
         )  # fmt: skip
 
     def draw(self, seen: DrawContext, place: Place) -> list[Mark]:
@@ -237,14 +253,15 @@ class Weather(Entity):
         return found._replace(rain=found.rain * amount), memory
 
     def _noisy(self, day: Day, uniform: jax.Array, place: Place) -> jax.Array:
-        """Return a day from the source, adjusted to the field's altitude and with the noise from the settings; (6,)."""
+        """Return a day from the source in the climate of the settings and the field's altitude, with noise; (6,)."""
         s, error = self.settings, normal(uniform)
         climb = jnp.where(jnp.isnan(self.station), 0.0, place.altitude - self.station)
-        shift = jnp.sqrt(s.temperature_noise) * error[0] - LAPSE * climb
+        shift = jnp.sqrt(s.temperature_noise) * error[0] - LAPSE * climb + s.warming
         humidity = jnp.clip(day.humidity + jnp.sqrt(s.humidity_noise) * error[1], 1.0, 100.0)
         wind = jnp.clip(day.wind + jnp.sqrt(s.wind_noise) / KMH * error[2], 0.0, STORM)
         warm = [jnp.clip(t + shift, -90.0, 60.0) for t in day[:3]]
-        return jnp.stack([*warm, humidity, wind, day.rain]).astype(jnp.float32)
+        rain = jnp.minimum(day.rain * s.rain_factor, FLOOD)
+        return jnp.stack([*warm, humidity, wind, rain]).astype(jnp.float32)
 
     def _today(
         self, state: WeatherState, day: Day, uniform: jax.Array, dry: jax.Array, frost: jax.Array

@@ -37,6 +37,7 @@ def anything(rng: np.random.Generator, place: Place) -> PlantState:
         pollinated=pollinated, fruits=(pollinated * rng.random()).astype(int), fruit_weight=0.5 + real(5),
         nutrients=real(3, 4), nutrient_stress=real(1, 4), water=real(2), water_stress=real(20), visits=count(5),
         age_seed=count(30), age_bloom=count(15), age_ripe=count(15), nogrow=count(15), noweight=count(15),
+        progress=real(1.2), chill=real(60),
     ), place)  # fmt: skip
 
 

@@ -68,13 +68,13 @@ def test_root_depths_are_those_of_fao_56_table_22(crop: str, least: float, most:
     assert least <= float(CROPS[crop].root_depth) <= most
 
 
-def test_dull_weeks_are_a_stress_that_passes() -> None:
-    """Of the 14 MJ that a bean can use 3.5 are there; sunny days owe it nothing."""
-    young = stand(1, Stage.GROW)
-    assert float(needs.lack_of_light(BEAN, young, jnp.float32(3.5))[0, 0]) == pytest.approx(0.75)
-    assert float(needs.lack_of_light(BEAN, young, jnp.float32(25.0))[0, 0]) == 0.0
-    dull, bright = (needs.compute_stress(BEAN, stand(1, Stage.GROW, dimness=share)) for share in (0.4, 0.0))
-    assert float((dull - bright)[0, 0]) == pytest.approx(1.25 * 0.4)
+def test_light_is_what_the_development_of_the_day_can_use() -> None:
+    """At 18 degC a bean passes 9 degree-days, which can use 9.9 MJ; in the cold it needs less."""
+    for radiation, t_mean, unshaded, share in (
+        (9.9, 18, 0.5, 0.5), (4.95, 18, 1.0, 0.5), (25, 18, 1.0, 1.0), (1.1, 10, 1.0, 1.0), (0, 18, 1.0, 0.0)
+    ):  # fmt: skip
+        found = needs.received_light(BEAN, air(radiation=radiation, t_mean=t_mean), unshaded)
+        assert float(found) == pytest.approx(share, abs=1e-5)
 
 
 def test_drought_costs_what_the_worst_of_three_periods_costs() -> None:
@@ -82,12 +82,8 @@ def test_drought_costs_what_the_worst_of_three_periods_costs() -> None:
     names = {"grow": 0.4, "bloom": 1.0, "fruit": 0.75}
     crop = Plant.named({"extends": "bean"} | {name: {"Water_yield_response": k} for name, k in names.items()})
     grows, blooms, fills = Stage.GROW, Stage.BLOOM, Stage.FRUIT
-    for stage, refused, left in (
-        (grows, 1.0, 0.9),
-        (grows, 5.0, 0.5**0.4),
-        (blooms, 3.0, 0.7),
-        (fills, 6.0, 0.4**0.75),
-    ):
+    cases = (grows, 1.0, 0.9), (grows, 5.0, 0.5**0.4), (blooms, 3.0, 0.7), (fills, 6.0, 0.4**0.75)
+    for stage, refused, left in cases:
         dry = {"stage_refused": refused, "stage_thirst": 10.0, "past_drought": -math.log(0.9)}
         found = needs.drought_exponent(crop, stand(1, stage, **dry))
         assert float(found[0, 0]) == pytest.approx(-math.log(left), rel=1e-5)

@@ -37,23 +37,24 @@ def crop(**groups: dict[str, Any]) -> Plant:
 
 THIRSTY = crop(
     grow={"water": 30, "nutrients": [1e-3, 0, 0, 2e-3]},
-    bloom={"water": 5, "nutrients": [1e-2, 0, 0, 2e-2]},
     fruit={"water": 2, "nutrients": [1e-1, 0, 0, 2e-1]},
 )
 
 
 def test_the_body_water_of_each_stage() -> None:
-    """16 plants of 30 mL; of 16 flowers of 5 mL; of 10 fruits of 3 g, 2 mL a gram: in litres. Seeds hold none."""
+    """16 plants of 30 mL; of 10 fruits of 3 g, 2 mL a gram: in litres. Seeds and flowers hold none."""
     found = needs.body_water(THIRSTY, stand(7, EVERY))
-    np.testing.assert_allclose(found[0], [0, 0, 0.48, 16 * 16 * 0.005, 16 * 30 * 0.002, 0, 0], rtol=1e-6)
+    np.testing.assert_allclose(found[0], [0, 0, 0.48, 0, 16 * 30 * 0.002, 0, 0], rtol=1e-6)
 
 
-def test_the_nutrients_of_each_stage() -> None:
-    """16 plants: per mm of their 300, per flower of 16, per gram of 30; in grams of nitrogen, twice that of carbon."""
-    found = needs.nutrient_demand(THIRSTY, stand(7, EVERY))
-    wanted = [0, 0, 16 * 300e-3, 16 * 16e-2, 16 * 30e-1, 0, 0]
-    np.testing.assert_allclose(found[0, 0], wanted, rtol=1e-6)
-    np.testing.assert_allclose(found[3, 0], np.multiply(wanted, 2), rtol=1e-6)
+def test_the_nutrients_of_growth() -> None:
+    """16 plants that gain 20 mm, and 10 fruits each that gain half a gram; of carbon twice the nitrogen."""
+    state = stand(7, EVERY)
+    grows, fills = EVERY == Stage.GROW, EVERY == Stage.FRUIT
+    found = needs.nutrient_demand(THIRSTY, state, state.size + 2.0 * grows, state.fruit_weight + 0.5 * fills)
+    wanted = [0, 0, 16 * 20e-3, 0, 16 * 10 * 0.5e-1, 0, 0]
+    np.testing.assert_allclose(found[0, 0], wanted, rtol=1e-5)
+    np.testing.assert_allclose(found[3, 0], np.multiply(wanted, 2), rtol=1e-5)
     assert not found[1:3].any()
 
 
@@ -85,37 +86,11 @@ def test_roots_reach_all_of_a_soil_without_a_depth() -> None:
     assert (float(found[0, 0]), float(most[0, 0])) == (40.0, 65.0)
 
 
-def test_a_crop_that_needs_no_light_lacks_none_in_the_polar_night() -> None:
-    rate = replace(BEAN.grow.rate, radiation=replace(BEAN.grow.rate.radiation, low=jnp.float32(0.0)))
-    modest = replace(BEAN, grow=replace(BEAN.grow, rate=rate))
-    assert float(needs.lack_of_light(modest, stand(1, Stage.GROW), jnp.float32(0.0))[0, 0]) == 0.0
-    assert float(needs.lack_of_light(BEAN, stand(1, Stage.GROW), jnp.float32(0.0))[0, 0]) == 1.0
-
-
-def test_each_kind_of_growth_has_its_own_need_for_light() -> None:
-    low = float(BEAN.grow.rate.radiation.low)
-    rate = replace(BEAN.fruit.rate, radiation=replace(BEAN.fruit.rate.radiation, low=jnp.float32(2 * low)))
-    other = replace(BEAN, fruit=replace(BEAN.fruit, rate=rate))
-    found = needs.lack_of_light(other, stand(7, EVERY), jnp.float32(low / 2))
-    np.testing.assert_allclose(found[0], [0.5, 0.5, 0.5, 0.5, 0.75, 0.5, 0.5], rtol=1e-6)
-
-
-def test_thirst_is_a_stress_of_growth_only() -> None:
-    """Of later stages the water is in the yield of FAO-33."""
-    dry, fed = (stand(7, EVERY, stage_thirst=10.0, stage_refused=refused) for refused in (4.0, 0.0))
-    cost = needs.compute_stress(BEAN, dry) - needs.compute_stress(BEAN, fed)
-    np.testing.assert_allclose(cost[0], [0, 0, 0.65 * 0.4, 0, 0, 0, 0], atol=1e-6)
-
-
 @pytest.mark.parametrize(("kind", "rain"), [(0, 0), (1, 1), (2, 1)])
-def test_it_rains_or_not_and_a_need_met_is_none_refused(kind: int, rain: int) -> None:
-    state, place = stand(1, Stage.GROW), field()
-    soil = message(Ground, place, water=100.0, extractable=40.0, capacity=125.0, wilting=60.0)
-    asked = jnp.asarray([2.0, 2.0, 2.0, 0.0])[:, None, None]
-    given = jnp.asarray([0.5, 2.0, 3.0, 0.0])[:, None, None]
-    found = needs.compute_drivers(BEAN, state, place, air(rain_class=kind), soil, asked, given)
+def test_it_rains_or_not(kind: int, rain: int) -> None:
+    soil = message(Ground, field(), water=100.0, extractable=40.0, capacity=125.0, wilting=60.0)
+    found = needs.compute_drivers(BEAN, stand(1, Stage.GROW), field(), air(rain_class=kind), soil, 1.0)
     assert float(found["rain"]) == rain
-    assert [float(found[n][0, 0]) for n in "NPKC"] == [0.75, 0, 0, 0]
 
 
 def morning(place: Any, *others: tuple[str, Any], water: float = 125.0, depth: float = 0.5, **today: float) -> Board:
@@ -155,8 +130,9 @@ def test_a_stand_needs_what_it_transpires_in_the_light_it_gets() -> None:
     full = needs.transpiration(BEAN, state, place.surface, air())
     body = needs.body_water(BEAN, state)
     np.testing.assert_allclose(said.water, 0.7 * 0.5 * full + body - 0.4, rtol=1e-5)
-    np.testing.assert_allclose(said.nutrients, needs.nutrient_demand(BEAN, state))
-    dry = BEAN.need(state, place, morning(place, ("Plant-0", own), ("Plant-1", other), water=60.001), {})
+    assert not said.nutrients.any(), "flowers do not grow"
+    grows = stand(1, Stage.GROW)
+    dry = BEAN.need(grows, place, morning(place, ("Plant-0", own), ("Plant-1", other), water=60.001), {})
     np.testing.assert_allclose(dry.water, [[0.004]], rtol=0.02, err_msg="no more than the roots reach")
 
 

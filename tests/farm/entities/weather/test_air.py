@@ -147,6 +147,16 @@ def test_air_cools_by_the_standard_lapse_rate_above_the_station() -> None:
     np.testing.assert_allclose(tomorrow(weather(), place=high).ahead[-1], CALM, rtol=1e-6)
 
 
+def test_another_climate_is_warmer_and_wetter_at_the_same_humidity() -> None:
+    """Rain keeps to what a day can bring."""
+    other = weather([rainy(4)], **{"warming#°C": 3, "rain_factor": 1.5, "CO2#ppm": 550})
+    found = tomorrow(other).ahead[-1]
+    np.testing.assert_allclose(found, np.add(CALM, [3, 3, 3, 0, 0, 6]), rtol=1e-5)
+    assert float(tomorrow(weather([rainy(500)], rain_factor=10)).ahead[-1, 5]) == 2000
+    air = other.air(other.init(jax.random.key(0), PLACE), PLACE, None, {})  # pyright: ignore[reportArgumentType]
+    assert float(air.co2) == 550 and float(published().co2) == pytest.approx(369.41)
+
+
 def test_a_direction_comes_as_often_as_its_share() -> None:
     """Shares of 1, 3 and 4 in eight for NE, E and NW: a direction without a share never comes."""
     rose = replace(weather(), wind_from=jnp.asarray([0, 0.25, 0.75, 0, 0, 0, 0, 1], jnp.float32))

@@ -88,18 +88,17 @@ def stated_variance(normals: Normals, share: float) -> dict[str, Any]:
     return {f"{name}_sd": tuple(sd[:, i]) for i, name in enumerate(LATENT)}
 
 
-def test_rainy_days_differ_from_others_as_stated() -> None:
-    """Exactly so if the season leaves equal variances in all months; both ends of the range get half of its change."""
+def test_rainy_days_are_moister_and_windier_as_stated() -> None:
+    """Exactly so if the season leaves equal variances in all months."""
     normals = load_site("lille").normals
     normals = other(normals, **stated_variance(normals, 16.0))
     effect = climate_of(normals).rainy / units(normals)
     rainy = np.array(normals.rainy)[:, None]
     wet = np.average(columns(normals) + (1 - rainy) * effect, axis=0, weights=rainy[:, 0])
     dry = np.average(columns(normals) - rainy * effect, axis=0, weights=1 - rainy[:, 0])
-    difference, stated = wet - dry, normals.rainy_minus_dry
-    assert difference[1] - difference[0] == pytest.approx(stated.t_range, rel=1e-5)
-    assert difference[2:] == pytest.approx([stated.humidity, stated.wind], rel=1e-5)
-    np.testing.assert_allclose(effect[:, 0], -effect[:, 1], rtol=1e-5)
+    stated = normals.rainy_minus_dry
+    assert (wet - dry)[2:] == pytest.approx([stated.humidity, stated.wind], rel=1e-5)
+    np.testing.assert_allclose(effect[:, :2], np.column_stack((stated.t_min, stated.t_max)), rtol=1e-6)
 
 
 @both
@@ -133,9 +132,15 @@ def implied(normals: Normals, climate: Climate) -> tuple[np.ndarray, np.ndarray]
 
 
 def gaussian(climate: Climate) -> tuple[Any, Any]:
-    """Return the covariances of the Gaussian part on a day and with the next day."""
-    same = climate.start @ climate.start.T
-    return same, climate.carry @ same
+    """Return the covariances of the Gaussian part on a day and with the next day, on which the lasting part stays."""
+    same, lasting = climate.start @ climate.start.T, np.outer(climate.lasting, climate.lasting)
+    return same + lasting, climate.carry @ same + lasting
+
+
+def test_the_lasting_part_moves_both_temperatures_and_nothing_else() -> None:
+    normals = load_site("lille").normals
+    climate = climate_of(Normals.model_validate(normals.model_dump() | {"lasting": 0.09}))
+    np.testing.assert_allclose(climate.lasting, [0.3, 0.3, 0, 0], rtol=1e-6)
 
 
 @both
@@ -143,7 +148,8 @@ def test_the_gaussian_part_is_stationary_with_unit_variances(name: str) -> None:
     climate = site(name)[1]
     same, following = gaussian(climate)
     np.testing.assert_allclose(np.diag(same), 1, rtol=1e-5)
-    np.testing.assert_allclose(following @ climate.carry.T + climate.shock @ climate.shock.T, same, atol=1e-5)
+    own: Any = climate.start @ climate.start.T
+    np.testing.assert_allclose(climate.carry @ own @ climate.carry.T + climate.shock @ climate.shock.T, own, atol=1e-5)
     for matrix in (same, following):
         np.testing.assert_allclose(matrix, matrix.T, atol=1e-5)
         np.testing.assert_allclose(matrix[3, :3], 0, atol=1e-6)  # wind goes with the others through season and rain
@@ -177,7 +183,7 @@ CONTRADICTIONS = {
 def test_figures_that_contradict_each_other_still_give_chances() -> None:
     """A rainy day is wet, so that it is never more likely than a wet one."""
     even: dict[str, Any] = {"t_min": 5.0, "t_max": 12.0, "t_mean": 8.0, "humidity": 70.0, "wind": 20.0}
-    even |= {"rainy_minus_dry": {"t_range": 0.0, "humidity": 0.0, "wind": 0.0}}
+    even |= {"rainy_minus_dry": {"t_min": (0.0,) * 12, "t_max": (0.0,) * 12, "humidity": 0.0, "wind": 0.0}}
     chances = climate_of(other(load_site("lille").normals, **even, **CONTRADICTIONS)).chances
     assert np.isfinite(chances).all() and (chances >= 0).all() and (chances <= 1).all()
     assert (chances[..., 1] <= chances[..., 0] + 1e-7).all()
@@ -204,7 +210,7 @@ def test_a_tenth_of_the_variance_stays_where_the_season_explains_all() -> None:
     dry = dict.fromkeys(("wet", "wet_after_wet", "rainy", "rainy_after_rainy"), 0.0)
     found = climate_of(other(normals, wind_sd=0.2, lag=lag, **dry))
     np.testing.assert_allclose(found.spread[:, 3], 0.2 * np.sqrt(0.1) * normals.wind_factor, rtol=1e-5)
-    assert not found.rainy.any(), "no rain, no effect of rain"
+    assert not found.rainy[:, 2:].any(), "no rain, no effect of rain"
 
 
 def test_a_tenth_of_the_variance_stays_where_rain_explains_all() -> None:

@@ -38,6 +38,7 @@ def climate_of(**changes: Any) -> Climate:
         "carry": CARRY,
         "shock": SHOCK,
         "start": SHOCK,
+        "lasting": np.zeros(4),
     }
     return Climate(**{n: jnp.asarray(v, jnp.float32) for n, v in (tables | changes).items()})
 
@@ -53,7 +54,7 @@ _next = jax.jit(Climate.next)
 def day(
     rain: Sequence[float] = (0.99, 0.5),
     normals: Any = (0, 0, 0, 0),
-    memory: Sequence[float] = (0,) * 5,
+    memory: Sequence[float] = (0,) * MEMORY,
     number: int = MIDDLE,
     **changes: Any,
 ) -> tuple[Day, np.ndarray]:
@@ -73,14 +74,24 @@ def wind_of(mean: float, spread: float, departure: float) -> float:
 def test_a_day_by_hand(first: float, effect: int, sky: int) -> None:
     """After a rainy day with its departures; the mean is above the middle of the range, the wind is gamma."""
     past, shocks = np.array([1.0, -0.5, 0.3, 0.4]), np.array([1.0, 0.5, -1.0, -0.6])
-    found, after = day((first, 0.5), shocks, (RAIN, *past))
+    found, after = day((first, 0.5), shocks, (RAIN, *past, 0))
     departure = CARRY @ past + SHOCK @ shocks
     low, high, humidity, _ = LEVEL + effect * EFFECT + SPREAD * departure
     assert (found.t_min, found.t_max) == pytest.approx((low, high), rel=1e-4)
     assert found.t_mean == pytest.approx((low + high) / 2 + OFFSET, rel=1e-4)
     assert found.humidity == pytest.approx(humidity, rel=1e-4)
     assert found.wind == pytest.approx(wind_of(LEVEL[3] + effect * EFFECT[3], SPREAD[3], departure[3]), rel=1e-4)
-    assert after == pytest.approx([sky, *departure], abs=1e-5)
+    assert after == pytest.approx([sky, *departure, 0], abs=1e-5)
+
+
+def test_the_lasting_anomaly_is_renewed_by_a_part_on_dry_days() -> None:
+    """By the draw that would set the amount of rain, for the next day; of one standard deviation, 1/180 is lost."""
+    warm, share = (DRY, 0, 0, 0, 0, 1.0), np.array([0.5, 0.25, 0, 0])
+    found, after = day((0.99, uniform(2)), memory=warm, lasting=share)
+    assert after[-1] == pytest.approx(179 / 180 + 2 * math.sqrt(1 - (179 / 180) ** 2), rel=1e-4)
+    assert (found.t_min, found.t_max) == pytest.approx(LEVEL[:2] + SPREAD[:2] * share[:2], rel=1e-4)
+    assert day((0.0, uniform(2)), memory=warm, lasting=share)[1][-1] == 1.0, "rain"
+    assert not after[1:-1].any() and found.humidity == pytest.approx(LEVEL[2])
 
 
 @pytest.mark.parametrize("before", [DRY, DRIZZLE, RAIN, UNKNOWN])
@@ -88,7 +99,7 @@ def test_rain_follows_the_day_before(before: int) -> None:
     """Below the chance of a rainy day it rains, below that of a wet day it drizzles."""
     wet, rainy = CHANCES[before]
     draws = (0.0, rainy - 0.01, rainy + 0.01, wet - 0.01, wet + 0.01, 0.999)
-    found = [int(day((u, 0.5), memory=(before, 0, 0, 0, 0))[1][0]) for u in draws]
+    found = [int(day((u, 0.5), memory=(before, 0, 0, 0, 0, 0))[1][0]) for u in draws]
     assert found == [RAIN, RAIN, DRIZZLE, DRIZZLE, DRY, DRY]
 
 
@@ -167,17 +178,17 @@ def test_a_gentle_wind_keeps_its_mean_and_spread() -> None:
 
 def test_the_first_memory_is_an_unknown_sky_and_drawn_departures() -> None:
     z = np.array([1.0, -1.0, 0.5, 0.0])
-    draws = jnp.asarray([0.3, 0.3, *map(uniform, z)], jnp.float32)
+    draws = jnp.asarray([0.3, uniform(-0.7), *map(uniform, z)], jnp.float32)
     found = climate_of().first(1, draws)
-    assert found.shape == (MEMORY,) == (5,) and draws.shape == (DRAWS,) and found.dtype == jnp.float32
-    np.testing.assert_allclose(found, [UNKNOWN, *(SHOCK @ z)], atol=1e-5)
+    assert found.shape == (MEMORY,) == (6,) and draws.shape == (DRAWS,) and found.dtype == jnp.float32
+    np.testing.assert_allclose(found, [UNKNOWN, *(SHOCK @ z), -0.7], atol=1e-5)
 
 
 def test_every_draw_is_within_reach() -> None:
     """The values for uniforms in [0, 1) stay below 5.42; a draw of 0 would be infinite."""
     ends = jnp.asarray([[0.5, 0.5, *[u] * 4] for u in (0.0, 1 - 2.0**-24)], jnp.float32)
     plain = climate_of(start=np.eye(4))
-    found = np.stack([plain.first(1, draws)[1:] for draws in ends])
+    found = np.stack([plain.first(1, draws)[1:-1] for draws in ends])
     assert (np.abs(found) < 5.42).all() and (np.abs(found) > 5.2).all()
 
 

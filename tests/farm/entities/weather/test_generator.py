@@ -169,7 +169,7 @@ one_day = jax.jit(g.Climate.next)
     name=st.sampled_from(("montpellier", "lille", "newark", "rainy", "dry")),
     day=st.integers(1, YEAR),
     sky=st.integers(0, 3),
-    departure=st.lists(st.floats(-6, 6, width=32), min_size=4, max_size=4),
+    departure=st.lists(st.floats(-6, 6, width=32), min_size=5, max_size=5),
     draws=st.lists(UNIFORM, min_size=g.DRAWS, max_size=g.DRAWS),
 )
 @settings(max_examples=1000 if ALL else 60, deadline=None, derandomize=True)
@@ -207,7 +207,7 @@ def test_days_one_by_one_are_the_series():
 def test_every_parameter_matters_and_has_a_finite_gradient():
     climate = _climate("lille")
     base = _simulate(climate, jax.random.key(1), 2 * YEAR)
-    for field in ("chances", "amounts", "level", "rainy", "spread", "carry", "shock", "start"):
+    for field in ("chances", "amounts", "level", "rainy", "spread", "carry", "shock", "start", "lasting"):
         changed = replace(climate, **{field: getattr(climate, field) * 0.9})
         other = _simulate(changed, jax.random.key(1), 2 * YEAR)
         assert any((a != b).any() for a, b in zip(base, other, strict=True)), field
