@@ -29,7 +29,7 @@ DAYS = 145
 HEIGHTS = Path(__file__).with_name("maize_heights.csv")
 FREE = {
     "Field-0/Plant-0/size_max#cm": (150.0, 300.0),
-    "Field-0/Plant-0/grow/rate/intercept": (0.0, 1.5),
+    "Field-0/Plant-0/rate/intercept": (0.0, 1.5),
     "Field-0/Plant-0/seed/sprout/age_seed/low": (1.0, 20.0),
 }
 

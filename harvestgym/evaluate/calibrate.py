@@ -78,7 +78,7 @@ def fit(
 
     Args:
         env: a farm with one step per day (mode `po` or `fo`).
-        free: the range of each parameter to fit, by path (`Field-0/Plant-0/grow/rate/intercept`).
+        free: the range of each parameter to fit, by path (`Field-0/Plant-0/rate/intercept`).
         series: the observations.
         policy: the policy of the farmer; by default, no actions.
         seasons: number of seasons per candidate.
@@ -145,7 +145,7 @@ def find_watched(env: FarmModel, path: str) -> Variable:
 
 
 def find_parameter(env: FarmModel, path: str) -> LeafUpdate:
-    """Find the leaf of the farm's parameters at a path such as `Field-0/Plant-0/grow/rate/intercept`."""
+    """Find the leaf of the farm's parameters at a path such as `Field-0/Plant-0/rate/intercept`."""
     field, entity, rest = _split(path)
     name, slot = env.names.entity(field, entity)
     f = list(env.names.shapes).index(name)

@@ -33,11 +33,6 @@ def chilling(temperature: jax.Array) -> jax.Array:
     return jnp.clip(jnp.minimum(temperature + 4, 17 - temperature) / 7, 0.0, 1.0)
 
 
-def vernalised(crop: Crop, state: PlantState) -> jax.Array:
-    """Return the fraction (0 to 1) of the cold days that the crop requires; 1 for a crop that requires none."""
-    return _ramp(state.chill, crop.clock.chill)
-
-
 def hardened(crop: Crop, state: PlantState) -> jax.Array:
     """Return the frost tolerance, in degC, that cold days have added to leaves; growth to the flowers uses it up."""
     share = _ramp(state.chill, crop.clock.chill * jnp.array([0.0, 1.0])) * (1 - state.progress)
@@ -49,9 +44,12 @@ def _ramp(value: jax.Array, ends: jax.Array) -> jax.Array:
 
 
 def pace(crop: Crop, state: PlantState, air: Air) -> jax.Array:
-    """Return the fraction of its stage that an unstressed plant passes today, by eq. (3) and degree-days."""
+    """Return the fraction of its stage that an unstressed plant passes today, by eq. (3) and degree-days.
+
+    Up to the flowers, it is in proportion to the cold days and the day length that the crop requires.
+    """
     clock = crop.clock
-    ready = vernalised(crop, state) * _ramp(air.daylength, clock.daylength)
+    ready = _ramp(state.chill, clock.chill) * _ramp(air.daylength, clock.daylength)
     factors = {Stage.SEED: expglm(crop.seed.sprout, humidity=air.humidity), Stage.GROW: ready}
     rates = zip(TIMED, clock.sums, strict=True)
     steps = [(state.stage == stage, factors.get(stage, 1.0) / total) for stage, total in rates]
@@ -62,16 +60,20 @@ def add_development(crop: Crop, state: PlantState, day: Drivers) -> PlantState:
     """Add today's development: in place of eq. (8), hunger delays flowers and drought shortens filling."""
     clock = crop.clock
     hungry, dry = (1 - jnp.exp(-day[name]) for name in ("N", "water"))
-    stress = [
-        (state.stage == Stage.GROW, 1 - clock.hunger_delay * hungry),
-        (state.stage == Stage.FRUIT, 1 + clock.drought_haste * dry),
-    ]
-    progress = state.progress + day["pace"] * choose(stress, 1.0)
+    stress = {Stage.GROW: 1 - clock.hunger_delay * hungry, Stage.FRUIT: 1 + clock.drought_haste * dry}
+    factor = choose([(state.stage == stage, value) for stage, value in stress.items()], 1.0)
+    progress = state.progress + day["pace"] * factor
     chill = state.chill + jnp.where(state.stage == Stage.GROW, chilling(day["temperature"]), 0.0)
     return replace(state, progress=progress, chill=chill)
 
 
-def transition_probability(state: PlantState) -> jax.Array:
-    """Return the probability of the next stage, in place of eqs. (3), (7), (14) and (18): 1 once the clock has rung."""
-    timed = (state.stage >= TIMED[0]) & (state.stage <= TIMED[-1])
-    return jnp.where(timed, jnp.exp(-100 * jnp.maximum(1 - state.progress, 0.0)), 0.0)
+def rings(state: PlantState) -> jax.Array:
+    """Return where the next stage begins, in place of eqs. (3), (7), (14) and (18)."""
+    return (state.progress >= 1) & (state.stage <= TIMED[-1])
+
+
+def restart(crop: Crop, state: PlantState) -> jax.Array:
+    """Return the progress of plants that enter their next stage: the degree-days beyond the end of the last one."""
+    sums = crop.clock.sums
+    ratios = zip(TIMED, jnp.append(sums[:-1] / sums[1:], 0.0), strict=True)
+    return jnp.maximum(state.progress - 1, 0.0) * choose([(state.stage == stage, r) for stage, r in ratios], 0.0)

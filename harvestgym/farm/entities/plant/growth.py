@@ -18,7 +18,7 @@ from harvestgym.farm.entities.crops_and_weeds import Drivers, add_to_strain
 from harvestgym.farm.entities.messages import NUTRIENTS
 from harvestgym.farm.entities.response import expglm
 
-from . import equations, needs
+from . import clock, equations, needs
 from .equations import choose, largest
 from .parameters import FLOWERS_MAX, Crop, Rate
 from .stages import Stage
@@ -67,23 +67,19 @@ def count_days(state: PlantState) -> PlantState:
 
 def growth_exponents(crop: Crop, state: PlantState, day: Drivers) -> list[jax.Array]:
     """Return the exponent terms of eqs. (4) and (16) on each plot, in the order of `GROWTH_FACTORS[1:]`."""
-    each = [add_to_strain(day["strain_growth"], group.rate, Rate, day) for group in (crop.grow, crop.fruit)]
-    growing, filling = (terms | {"strain": strain} for strain, terms in each)
-    grows, fills = state.stage == Stage.GROW, state.stage == Stage.FRUIT
-    terms = {name: choose([(grows, growing[name]), (fills, filling[name])], 0.0) for name in growing}
+    strain, terms = add_to_strain(day["strain_growth"], crop.rate, Rate, day)
     scarcest, most = largest([terms[name] for name in NUTRIENTS])
     law_of_minimum = {name: jnp.where(scarcest == i, most, 0.0) for i, name in enumerate(NUTRIENTS)}
-    return list((terms | law_of_minimum).values())
+    grows = (state.stage == Stage.GROW) | (state.stage == Stage.FRUIT)
+    return [jnp.where(grows, term, 0.0) for term in (*(terms | law_of_minimum).values(), strain)]
 
 
 def grow(crop: Crop, state: PlantState, day: Drivers, uniform: jax.Array) -> PlantState:
     """Grow plants by eq. (6) and fruits by eq. (17), and store the factor that slowed them most."""
     each = growth_exponents(crop, state, day)
     growing, filling = state.stage == Stage.GROW, state.stage == Stage.FRUIT
-    variance = jnp.where(filling, crop.fruit.variance, crop.grow.variance)
-    least = jnp.where(filling, crop.fruit.rate_min, crop.grow.rate_min)
-    share = equations.noisy_rate(jnp.exp(-sum(each)), variance, uniform)
-    gains = share > least
+    share = equations.noisy_rate(jnp.exp(-sum(each)), crop.variance, uniform)
+    gains = share > crop.rate_min
     size, weight = needs.grown(crop, state, share * day["pace"], day)
     worst, exponent = largest(each)
     return replace(
@@ -145,7 +141,7 @@ def enter_next_stage(crop: Crop, state: PlantState, moves: jax.Array) -> PlantSt
         stage=jnp.where(moves, state.stage + 1, state.stage),
         size=jnp.where(sprouts, crop.size_start, state.size),
         fruits=jnp.where(sets, state.pollinated, state.fruits),
-        progress=jnp.where(moves, 0.0, state.progress),
+        progress=jnp.where(moves, clock.restart(crop, state), state.progress),
         past_drought=jnp.where(moves, needs.drought_exponent(crop, state), state.past_drought),
         stage_thirst=jnp.where(moves, 0.0, state.stage_thirst),
         stage_refused=jnp.where(moves, 0.0, state.stage_refused),

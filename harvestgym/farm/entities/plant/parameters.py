@@ -43,6 +43,12 @@ def _each(key: str, doc: str) -> jax.Array:
     return par(tuple(key.format(n) for n in NUTRIENTS), doc, low=0, high=100)
 
 
+SUMS = tuple(f"{stage}_sum#°C.day" for stage in STAGES[1:5])
+DAYLENGTHS = ("daylength_min#h", "daylength_full#h")
+POLLINATION_RATES = tuple(f"{way}_pollination_rate#%" for way in ("auto", "wind", "insect"))
+RELEASE_SPEEDS = tuple(f"{n}_release_speed#g.g-1.day-1" for n in NUTRIENTS)
+
+
 @pytree
 class Clock:
     """Development: the degree-days of the timed stages, and the factors that hasten or delay them.
@@ -53,24 +59,13 @@ class Clock:
 
     base: jax.Array = par("t_base#°C", "mean temperature below which nothing develops", low=-50, high=60)
     optimum: jax.Array = par("t_optimum#°C", "temperature from which warmth does not hasten", low=-50, high=60)
-    ceiling: jax.Array = par("t_ceiling#°C", "temperature at which development stops", low=-50, high=100)
-    sums: jax.Array = par(
-        tuple(f"{stage}_sum#°C.day" for stage in ("seed", "grow", "bloom", "fruit")), "degree-days of each stage",
-        low=1e-3, high=1e5,
-    )  # fmt: skip
-    chill: jax.Array = par(
-        ("chill_min#day", "chill_full#day"), "cold days from which a plant grows up to its flowers, and at full pace",
-        low=-1, high=1e3,
-    )  # fmt: skip
+    ceiling: jax.Array = par("t_ceiling#°C", "temperature at which development stops", low=-50, high=1e6)
+    sums: jax.Array = par(SUMS, "degree-days of each stage", low=1e-3, high=1e5)
+    chill: jax.Array = par(("chill_min#day", "chill_full#day"), "cold days for any and full pace", low=-1, high=1e3)
     hardening: jax.Array = par("hardening#°C", "frost tolerance that cold adds, up to the flowers", low=0, high=50)
-    daylength: jax.Array = par(
-        ("daylength_min#h", "daylength_full#h"), "day length from which it grows up to its flowers, and at full pace",
-        low=-1, high=25,
-    )  # fmt: skip
+    daylength: jax.Array = par(DAYLENGTHS, "day length for any and full pace up to the flowers", low=-1, high=25)
     hunger_delay: jax.Array = par("hunger_delay#%", "delay of flowers without any N, share (0 to 1)", low=0, high=1)
-    drought_haste: jax.Array = par(
-        "drought_haste#%", "faster filling without any water, share (0 to 10)", low=0, high=10
-    )
+    drought_haste: jax.Array = par("drought_haste#%", "faster filling without water, share (0 to 10)", low=0, high=10)
 
     def check(self) -> Iterator[str]:
         """Check the order of the temperatures."""
@@ -108,6 +103,7 @@ class Seed:
 class Rate(Response):
     """Eqs. (4) and (16): the growth of a day, as a fraction of that of an unstressed plant at the same pace.
 
+    Plants and fruits respond alike; in the paper each equation has its own coefficients.
     Nutrients count by their nutrition index, not by the soil's stock or the day's shortage, and only the scarcest one
     counts (Liebig's law of the minimum). The paper's litres below the threshold of eq. (5) are replaced by minus the
     log of K_s, so that growth follows a power of the transpiration (like the yield in Jensen 1968) and stops at the
@@ -138,17 +134,12 @@ class GrowSurvival(Response):
 class Grow:
     """The stage from the first leaves to the first flowers, section 4.2.2, with transpiration as a function of size."""
 
-    rate: Rate
     survive: GrowSurvival
-    variance: jax.Array = par("grow_rate_sigma2", "variance of the rate's noise, eq. (6)", low=0, high=100)
-    rate_min: jax.Array = par("grow_rate_min#", "rate at or below which nothing grows, eq. (6)", low=0, high=1)
     yield_response: jax.Array = par("Water_yield_response", "K_y of the vegetative period, FAO-33", low=0, high=10)
     drought: jax.Array = par("sensitivity_draught#%", "d of eq. (5), share (0 to 1)", low=0, high=1)
     nutrients: jax.Array = _each("{}_grow_consumption#g.mm-1", "content of a plant per mm of its size")
     water: jax.Array = par("Water_grow_consumption#mL", "water that a growing plant keeps in its body", low=0, high=1e6)
-    leaf_surface: jax.Array = par(
-        "grow_leaf_surface#m2.cm-1", "ground covered by a plant per cm of its size", low=0, high=10
-    )
+    leaf_surface: jax.Array = par("grow_leaf_surface#m2.cm-1", "ground under a plant, per cm of size", low=0, high=10)
     alpha_0: jax.Array = par("Water_evapo_alpha_0", "alpha_0 of K_t, its value at height 0", low=-10, high=10)
     alpha_1: jax.Array = par("Water_evapo_alpha_1#cm-1", "alpha_1 of K_t, per cm of height", low=-10, high=10)
 
@@ -189,14 +180,8 @@ class Bloom:
     open: Opening
     wind: WindPollination
     insects: InsectPollination
-    share: jax.Array = par(
-        "bloom_share#%", "size at which an unstressed plant flowers, share (0 to 1) of the largest, eq. (8)",
-        low=0, high=1,
-    )  # fmt: skip
-    rates: jax.Array = par(
-        ("auto_pollination_rate#%", "wind_pollination_rate#%", "insect_pollination_rate#%"),
-        "weights w of eq. (11), normalised when used", low=0, high=1000,
-    )  # fmt: skip
+    share: jax.Array = par("bloom_share#%", "usual size in bloom, share (0 to 1) of the largest", low=0, high=1)
+    rates: jax.Array = par(POLLINATION_RATES, "weights w of eq. (11), normalised when used", low=0, high=1000)
     yield_response: jax.Array = par("Water_yield_response", "K_y of the flowering period, FAO-33", low=0, high=10)
     auto_success: jax.Array = par("auto_pollination_success#%", "p_auto of eq. (11), 0 to 1 a day", low=0, high=1)
 
@@ -236,16 +221,11 @@ class Ripening(Response):
 class Fruit:
     """The stage from the fall of the flowers to full-grown fruit, section 4.2.4."""
 
-    rate: Rate
     survive: FruitSurvival
     hold: Holding
     ripen: Ripening
-    frost_ripe: jax.Array = par(
-        "frost_ripe#%", "share (0 to 1) of its time after which a killing frost ends the filling instead", low=0, high=1
-    )
+    frost_ripe: jax.Array = par("frost_ripe#%", "share (0 to 1) after which frost only ends the filling", low=0, high=1)
     yield_response: jax.Array = par("Water_yield_response", "K_y of the yield formation, FAO-33", low=0, high=10)
-    variance: jax.Array = par("fruit_rate_sigma2", "variance of the rate's noise, eq. (17)", low=0, high=100)
-    rate_min: jax.Array = par("weight_rate_min#", "rate at or below which fruit stops growing, eq. (17)", low=0, high=1)
     nutrients: jax.Array = _each("{}_fruit_consumption#g.g-1", "content per g of fruit")
     water: jax.Array = par("Water_fruit_consumption#mL.g-1", "water that a fruit keeps, per g", low=0, high=1000)
 
@@ -272,10 +252,7 @@ class Ripe:
 class Dead:
     """The release of nutrients from a dead plant to the soil, section 4.2.6."""
 
-    release: jax.Array = par(
-        tuple(f"{n}_release_speed#g.g-1.day-1" for n in NUTRIENTS),
-        "share (0 to 1) of the remains that is released per day", low=0, high=1,
-    )  # fmt: skip
+    release: jax.Array = par(RELEASE_SPEEDS, "share (0 to 1) of the remains released per day", low=0, high=1)
 
 
 @pytree
@@ -286,26 +263,19 @@ class Crop:
     density: jax.Array = par("population#nb.m-2", "plants per m2 on these plots", low=0, high=1e5)
     size_start: jax.Array = par("size_start#cm", "size of a sprout, where eq. (6) begins", low=0, high=HEIGHT_MAX)
     size_max: jax.Array = par("size_max#cm", "size at which growth ends", low=1e-3, high=HEIGHT_MAX)
-    flowers_max: jax.Array = par(
-        "flowers_max#nb", "flowers of a plant of the largest size", low=0, high=FLOWERS_MAX, dtype="int"
-    )
-    fruit_weight_start: jax.Array = par(
-        "fruit_weight_start#g", "weight of a fruit, where eq. (17) begins", low=0, high=FRUIT_MAX
-    )
-    fruit_weight_max: jax.Array = par(
-        "fruit_weight_max#g", "weight at which a fruit stops growing", low=1e-3, high=FRUIT_MAX
-    )
+    flowers_max: jax.Array = par("flowers_max#nb", "flowers of the largest plant", low=0, high=FLOWERS_MAX, dtype="int")
+    fruit_weight_start: jax.Array = par("fruit_weight_start#g", "weight where eq. (17) begins", low=0, high=FRUIT_MAX)
+    fruit_weight_max: jax.Array = par("fruit_weight_max#g", "weight of a full-grown fruit", low=1e-3, high=FRUIT_MAX)
     root_depth: jax.Array = par("root_depth#m", "depth that its roots reach, Z_r of FAO-56", low=0.01, high=100)
     shadow: jax.Array = par("shadow_coeff#%", "share (0 to 1) of the covered ground that is in shadow", low=0, high=1)
-    repulsion: jax.Array = par(
-        "pest_repulsive_effect#float", "repulsive effect on pests; negative attracts", low=-REPULSION, high=REPULSION
-    )
+    repulsion: jax.Array = par("pest_repulsive_effect#float", "repellent; < 0 attracts", low=-REPULSION, high=REPULSION)
     light: jax.Array = par("light#MJ.m-2.°C-1.day-1", "radiation per degree-day that growth can use", low=0, high=100)
-    carbon: jax.Array = par(
-        "CO2_response#%", "share (0 to 1) of a C3 plant's response to carbon dioxide", low=0, high=1, default=1.0
-    )
+    carbon: jax.Array = par("CO2_response#%", "share (0 to 1) of a C3 plant's response", low=0, high=1, default=1.0)
     fixation: jax.Array = par("N_fixed#%", "share of its nitrogen that a legume takes from the air", low=0, high=0.99)
+    variance: jax.Array = par("rate_sigma2", "variance of the noise of eqs. (6) and (17)", low=0, high=100)
+    rate_min: jax.Array = par("rate_min#", "rate at or below which nothing grows, eqs. (6) and (17)", low=0, high=1)
     clock: Clock
+    rate: Rate
     seed: Seed
     grow: Grow
     bloom: Bloom
@@ -316,5 +286,5 @@ class Crop:
     def check(self) -> Iterator[str]:
         """Check that growth starts below the value at which it ends."""
         yield from check_order("size_start#cm", self.size_start, "size_max#cm", self.size_max)
-        weights = self.fruit_weight_start, "fruit_weight_max#g", self.fruit_weight_max
-        yield from check_order("fruit_weight_start#g", *weights)
+        first, last = "fruit_weight_start#g", "fruit_weight_max#g"
+        yield from check_order(first, self.fruit_weight_start, last, self.fruit_weight_max)

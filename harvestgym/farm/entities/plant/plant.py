@@ -45,7 +45,7 @@ from . import clock, drawing, growth, needs
 from .initial_state import check_start, complete_state
 from .parameters import PLANTS_MAX, Crop
 from .stages import Stage, is_alive
-from .state import GLOBAL_STAGE, PlantState, clear_plots, global_stage
+from .state import DERIVED, PlantState, clear_plots, global_stage
 
 SEEDS = (1.0, 3.0, 5.0, 10.0, 15.0, 20.0, 25.0, 30.0)
 SPACINGS = (5.0, 10.0, 15.0, 20.0)
@@ -60,8 +60,8 @@ class Plant(Crop, Entity):
     State: ClassVar[type] = PlantState
     host: ClassVar[bool] = True
     explains: ClassVar[tuple[str, ...]] = ("cause_of_death", "death_exponent", "limiting_factor", "limiting_exponent")
-    randomness: ClassVar = {use: ("plot",) for use in ("survive", "turn", "noise", "count")}
-    derived: ClassVar = {"global_stage": GLOBAL_STAGE}
+    randomness: ClassVar = {use: ("plot",) for use in ("survive", "noise", "count")}
+    derived: ClassVar = DERIVED
 
     def init(self, key: jax.Array, place: Place) -> PlantState:
         """Return a state with every plot in the initial stage; `settle` fills in the rest."""
@@ -167,7 +167,7 @@ class Plant(Crop, Entity):
         light = unshaded_light(board)
         day = self._drivers(state, place, board, light)
         fate = growth.decide_survival(self, state, day, draws["survive"])
-        moves = (draws["turn"] < clock.transition_probability(state)) & fate.survives | fate.ripens
+        moves = clock.rings(state) & fate.survives | fate.ripens
         new, lost, fixed = self._fed(state, place, board, light)
         new = clock.add_development(self, growth.count_days(new), day)
         new = growth.grow(self, new, day, draws["noise"])
@@ -183,8 +183,8 @@ class Plant(Crop, Entity):
         return new, Ledger(flows, {"stages#nb": ahead.sum(dtype=jnp.int32).astype(jnp.float32)})
 
     def _surroundings(self, state: PlantState, place: Place, board: Board, light: jax.Array | float) -> Drivers:
-        air, ground = board.read_one(Air), board.read_one(Ground)
-        return add_factors(needs.compute_drivers(self, state, place, air, ground, light), ground)
+        ground = board.read_one(Ground)
+        return add_factors(needs.compute_drivers(self, state, place, board.read_one(Air), ground, light), ground)
 
     def _drivers(self, state: PlantState, place: Place, board: Board, light: jax.Array | float) -> Drivers:
         asked, given = board.read_own(Need).nutrients, board.read_own(Share).nutrients
@@ -228,8 +228,11 @@ class Plant(Crop, Entity):
         return {"water": state.water, "nutrients": state.nutrients}
 
     def views(self, state: PlantState) -> dict[str, jax.Array]:
-        """Return the field-wide stage."""
-        return {"global_stage": global_stage(state)}
+        """Return the field-wide stage, and the thresholds of eqs. (7) and (18) on plots with plants."""
+        weight = jnp.exp(-self.fruit.ripen.intercept) * self.fruit_weight_max
+        ends = {"size_threshold": self.bloom.share * self.size_max, "fruit_weight_threshold": weight}
+        shown = {name: jnp.where(state.stage == Stage.NONE, 0.0, end) for name, end in ends.items()}
+        return {"global_stage": global_stage(state)} | shown
 
     def indices(self, state: PlantState) -> dict[str, jax.Array]:
         """Return r_plant of section 3.1.2: the mean of four fractions, averaged over the plots.

@@ -46,14 +46,16 @@ def _count(key: str, doc: str, high: float = 1e6) -> jax.Array:
     return var(key, doc, dtype="int", high=high)
 
 
+def _at_end(key: str, doc: str) -> Meta:
+    return Meta(kind="var", keys=(key,), doc=doc, low=0, axes=("plot",))
+
+
 @pytree
 class PlantState:
     """Plants on each plot."""
 
     stage: jax.Array = var("stage", "stage of development", labels=STAGES)
-    reached: jax.Array = var(
-        "reached", "latest stage that this year's plants on the plot have entered, 0 if none", dtype="int", hidden=True
-    )
+    reached: jax.Array = var("reached", "latest stage that plants entered this year", dtype="int", hidden=True)
     harvested: jax.Array = var("harvested", "whether the plot was harvested and not sown since", dtype="bool")
     population: jax.Array = _count("population#nb", "plants on the plot", PLANTS_MAX)
     spacing: jax.Array = var("spacing#cm", "distance between plants")
@@ -65,19 +67,13 @@ class PlantState:
     fruit_weight: jax.Array = var("fruit_weight#g", "weight of a fruit")
     harvest_weight: jax.Array = var("harvest_weight#kg", "fruit harvested from the plot so far")
     nutrients: jax.Array = var(tuple(f"cumulated_nutrients_{n}#g" for n in NUTRIENTS), "nutrients in the plants")
-    nutrient_stress: jax.Array = var(
-        tuple(f"cumulated_stress_nutrients_{n}#g" for n in NUTRIENTS), "unmet need for nutrients"
-    )
+    nutrient_stress: jax.Array = var(tuple(f"cumulated_stress_nutrients_{n}#g" for n in NUTRIENTS), "unmet need for it")
     water: jax.Array = var("cumulated_water#L", "water in the plants")
     water_stress: jax.Array = var("cumulated_stress_water#L", "unmet need for water")
     stage_thirst: jax.Array = var("stage_thirst#L", "need for water in this stage", hidden=True)
     stage_refused: jax.Array = var("stage_refused#L", "unmet need for water in this stage", hidden=True)
-    past_drought: jax.Array = var(
-        "past_drought", "minus the log of relative yield after the driest stage so far, FAO-33", hidden=True
-    )
-    progress: jax.Array = var(
-        "progress", "development in this stage, as a share of its degree-days", high=100, hidden=True
-    )
+    past_drought: jax.Array = var("past_drought", "minus the log of the yield left after dry stages", hidden=True)
+    progress: jax.Array = var("progress", "share of the stage's degree-days that has passed", high=100, hidden=True)
     chill: jax.Array = var("chill#day", "days of cold that the plants have had", high=1e4, hidden=True)
     age_seed: jax.Array = _count("age_seed#day", "days as a seed")
     nogrow: jax.Array = _count("consecutive_nogrow#day", "days in a row without growth")
@@ -93,10 +89,15 @@ class PlantState:
 KEPT_AFTER_HARVEST = ("reached", "harvested", "harvest_weight", "cause_of_death", "death_exponent")
 """Variables that keep their values on a plot after its plants are gone."""
 
-GLOBAL_STAGE = Meta(
-    kind="var", keys=("global_stage",), doc="stage of more than 75 % of the plots, or undefined", dtype="int",
-    low=0, high=HARVESTED, labels=GLOBAL_STAGES,
-)  # fmt: skip
+DERIVED = {
+    "global_stage": Meta(
+        kind="var", keys=("global_stage",), doc="stage of more than 75 % of the plots, or undefined", dtype="int",
+        low=0, high=HARVESTED, labels=GLOBAL_STAGES,
+    ),
+    "size_threshold": _at_end("grow_size_threshold#cm", "size of an unstressed plant when it flowers"),
+    "fruit_weight_threshold": _at_end("fruit_weight_threshold#g", "weight of an unstressed fruit when it is ripe"),
+}  # fmt: skip
+"""Variables that `Plant.views` computes."""
 
 
 def clear_plots(state: PlantState, where: jax.Array) -> PlantState:

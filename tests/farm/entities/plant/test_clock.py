@@ -64,17 +64,23 @@ def test_hunger_delays_the_flowers_and_drought_hastens_ripening() -> None:
 
 
 def test_a_stage_ends_when_the_clock_rings() -> None:
-    chances = clock.transition_probability(stand(4, Stage.GROW, progress=jnp.asarray([[0.9, 0.99, 1.0, 1.3]])))
-    np.testing.assert_allclose(chances[0], [np.exp(-10), np.exp(-1), 1, 1], rtol=1e-4)
+    state = stand(4, Stage.GROW, progress=jnp.asarray([[0.9, 0.99, 1.0, 1.3]]))
+    assert clock.rings(state)[0].tolist() == [False, False, True, True]
+
+
+def test_degree_days_beyond_the_end_of_a_stage_count_in_the_next() -> None:
+    """At 1.02 of 59, 497, 90 and 400 degree-days: 1.18, 9.94 and 1.8 of the next stage, and none when ripe."""
+    found = clock.restart(BEAN, stand(7, EVERY, progress=1.02))
+    np.testing.assert_allclose(found[0], [0, 1.18 / 497, 9.94 / 90, 1.8 / 400, 0, 0, 0], rtol=1e-4)
 
 
 def test_the_flat_interval_of_the_paper_is_a_special_case() -> None:
     """With an optimum just above the base, every day of the interval counts the same, and 45 of them are a stage."""
-    flat = {"t_base#°C": 8.99, "t_optimum#°C": 9, "t_ceiling#°C": 9000, "grow_sum#°C.day": 45 * 0.01}
-    crop = Plant.named({"extends": "bean", "clock": {**flat, "t_ceiling#°C": 100}})
+    flat = {"t_base#°C": 8.99, "t_optimum#°C": 9, "t_ceiling#°C": 1e5, "grow_sum#°C.day": 45 * 0.01}
+    crop = Plant.named({"extends": "bean", "clock": flat})
     paces = [float(clock.pace(crop, stand(1, Stage.GROW), air(t_mean=t))[0, 0]) for t in (8.9, 9, 15, 24)]
     assert paces[0] == 0.0
-    np.testing.assert_allclose(paces[1:], 1 / 45, rtol=0.2)
+    np.testing.assert_allclose(paces[1:], 1 / 45, rtol=1e-3)
 
 
 def test_temperatures_are_in_order() -> None:

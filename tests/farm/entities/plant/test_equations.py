@@ -57,7 +57,7 @@ def test_2_a_seed_lives_by_birds_and_age() -> None:
     assert alive(Stage.SEED, age_seed=33) == pytest.approx(math.exp(-0.3 * 3), abs=1e-3)
 
 
-CALM = Plant.named({"extends": "bean", "grow": {"grow_rate_sigma2": 0}, "fruit": {"fruit_rate_sigma2": 0}})
+CALM = Plant.named({"extends": "bean", "rate_sigma2": 0})
 SPAN = 2 * math.sqrt(60) * (math.atanh(math.sqrt(0.9)) - math.atanh(math.sqrt(0.1 / 60)))
 """Sum of the rates of eq. (6) from a sprout of 0.1 cm to nine tenths of 60 cm."""
 
@@ -255,7 +255,7 @@ def test_17_a_fruit_gains_weight_unless_the_share_is_too_small() -> None:
 
 def test_17_a_share_at_its_minimum_adds_nothing_on_a_good_day() -> None:
     for least, grows in ((1.0, False), (0.999, True)):
-        crop = Plant.named({"extends": "bean", "fruit": {"fruit_rate_sigma2": 0, "weight_rate_min#": least}})
+        crop = Plant.named({"extends": "bean", "rate_sigma2": 0, "rate_min#": least})
         after = growth.grow(crop, stand(1, Stage.FRUIT, fruit_weight=2.5), day(), grid(1))
         assert (float(after.fruit_weight[0, 0]) > 2.5) == grows and int(after.noweight[0, 0]) == 1 - grows
 

@@ -317,4 +317,4 @@ def test_a_day_has_finite_gradients() -> None:
     floats = vars(BEAN) | dict.fromkeys(integers, np.float32(0))  # a gradient has no whole numbers
     slopes = jax.grad(result)(rebuild(Plant, floats))
     assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(slopes))
-    assert float(slopes.grow.alpha_1) < 0.0 and float(slopes.grow.rate.intercept) < 0.0
+    assert float(slopes.grow.alpha_1) < 0.0 and float(slopes.rate.intercept) < 0.0
