@@ -27,7 +27,7 @@ PAGES = {
     **dict.fromkeys(("watering", "pollinators", "pests-weeds", "fertilizer", "density", "intercropping"), "studies.md"),
     **dict.fromkeys(("looking", "risk", "memory"), "uncertainty.md"),
     **dict.fromkeys(("card", "parameters"), "validation.md"),
-    "fishing": "fishing.md", "forager": "forager.md", "region": "region.md",
+    "fishing": "fishing.md", "forager": "forager.md", "region": "region.md", "responses": "crops.md",
 }  # fmt: skip
 
 LONG: dict[str, Any] = {
@@ -41,10 +41,11 @@ LONG: dict[str, Any] = {
 
 
 def study(name: str) -> None:
-    """Run a study, put its tables into their page, and save its picture with the others."""
+    """Run a study, put its tables into their page, and save its pictures with the others."""
     with tempfile.TemporaryDirectory() as folder:
         found = studies.load_study(name)(out=Path(folder), **LONG.get(name, {}))
-        shutil.copy(Path(folder) / f"{name}.png", PICTURES / f"study-{name}.png")
+        for picture in Path(folder).glob("*.png"):
+            shutil.copy(picture, PICTURES / f"study-{picture.name}")
     put(PAGES[name], name, body(found))
 
 

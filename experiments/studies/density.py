@@ -82,10 +82,10 @@ def run(
 def make_sown_farm(crop: str) -> FarmModel:
     """Make a crop's one-plot farm on loam, with the number and spacing of seeds among its initial values."""
     start = {"stage": ["seed"], "population#nb": [1], "spacing#cm": [0]}
-    base = f"farm/{crop if crop in CROPS else 'bean'}-loam-1x1-"
+    base = f"farm/{crop if crop in CROPS else 'bean'}-1x1-"
     rules = {"init": {"Field-0": {"Plant-0": start}}}
     name = max(id for id in ids("farm") if id.startswith(base)).removeprefix("farm/")
-    return make(name, entities={"Plant-0": crop}, rules=rules)
+    return make(name, soil="loam", entities={"Plant-0": crop}, rules=rules)
 
 
 def fit_reciprocal(density: np.ndarray, grams: np.ndarray) -> Reciprocal:
