@@ -76,9 +76,7 @@ def read_parameters(folder: Path) -> Any:
         return YAMLCropDataProvider(fpath=str(folder), force_reload=True)
 
 
-def grow(
-    crop: WofostCrop, days: Mapping[str, np.ndarray], first: int, latitude: float, ground: WofostSoil
-) -> Season:
+def grow(crop: WofostCrop, days: Mapping[str, np.ndarray], first: int, latitude: float, ground: WofostSoil) -> Season:
     """Return a season of a crop that is sown on the first day and gets water from soil and rain.
 
     Args:
