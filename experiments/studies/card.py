@@ -151,7 +151,7 @@ def run(
     if out is not None:
         columns = {name: np.concatenate([found[name] for found in measured]) for name in measured[0]}
         places = [(crop, *place) for crop in crops for place in list_places(crop)]
-        labels = dict(zip(("crop", "site", "soil"), zip(*places, strict=True), strict=True))
+        labels = {name: [place[i] for place in places] for i, name in enumerate(("crop", "site", "soil"))}
         write_seasons(out / "card.parquet", labels, columns)
         _draw(lines, out / "card.png")
     gardens, fields = ([line for line in lines if (line.crop in CROPS) == garden] for garden in (True, False))

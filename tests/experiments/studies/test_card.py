@@ -41,7 +41,7 @@ def test_the_crops_are_what_is_published(tmp_path: Path) -> None:
 @long
 @pytest.mark.parametrize("crop", card.FIELD_CROPS)
 def test_a_field_crop_lacks_nothing_and_uses_the_water_of_fao_56(crop: str) -> None:
-    """What is outside its range is marked on the page; here only that it grows, is fed, and loses a credible amount."""
+    """The page marks the measures outside their ranges; this checks that the crop ripens and is fed and watered."""
     found = card.measure_seasons(crop, card.run_crop(crop, 4, 11))
     assert found["ripened"].mean() >= 75
     assert np.nanmin(found["yield"]) > 0 and np.nanmin(found["nitrogen"]) > 1
