@@ -63,7 +63,7 @@ def write_reference(folder: Path, crops: Sequence[str], seasons: int, out: Path)
 
 def main() -> None:
     """Write the seasons of the crops that the command line names, by default of all."""
-    say = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    say = argparse.ArgumentParser(description="Make the WOFOST seasons of the validation card.")
     say.add_argument("folder", type=Path, help="a clone of WOFOST_crop_parameters, branch wofost72")
     say.add_argument("crops", nargs="*", help="crops; default: all")
     say.add_argument("--seasons", type=int, default=rainfed.SEASONS, help="seasons of each crop")
