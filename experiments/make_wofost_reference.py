@@ -1,55 +1,75 @@
-"""Make the WOFOST seasons with which the validation card compares rain-fed maize.
+"""Make the WOFOST seasons with which the validation card compares rain-fed crops.
 
     pip install '.[dev]'
-    python -m experiments.make_wofost_reference
+    git clone --branch wofost72 https://github.com/ajwdewit/WOFOST_crop_parameters PARAMETERS
+    python -m experiments.make_wofost_reference PARAMETERS
+    python -m experiments.make_wofost_reference PARAMETERS corn potato --seasons 4 --out few.csv
 
-The farm draws the weather of each day at `rainfed.RAINFED_SITES`. WOFOST 7.2, as implemented in pcse, grows maize with
-the same weather and soil and with the unchanged parameters of the European monitoring service, which pcse includes.
-It writes `wofost_maize.csv`.
+The farm draws the weather of each day at the crop's sites (`card.yaml`). WOFOST 7.2, as implemented in pcse, grows the
+crop with the same weather and soil and with the unchanged parameters of its authors. It writes `wofost_seasons.csv`.
 """
 
 from __future__ import annotations
 
+import argparse
 import datetime
+from collections.abc import Iterator, Sequence
 from importlib.metadata import version
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from experiments.studies.common import rainfed, wofost
 from experiments.studies.common.season_record import compute_air
-from experiments.studies.common.trials import MAY, locate_site
+from experiments.studies.common.trials import locate_site
 from harvestgym.farm.entities.soil import Soil
 
-COLUMNS = ("site", "season", "t_mean", "rain", *rainfed.RAINFED_MEASURES)
+COLUMNS = ("crop", "site", "season", "t_mean", "rain", *rainfed.RAINFED_MEASURES)
 
 
-def rows() -> list[tuple[str, ...]]:
-    """Grow every season in WOFOST."""
-    record = rainfed.grow_rainfed_maize()
+def grow_seasons(name: str, parameters: Any, seasons: int = rainfed.SEASONS) -> Iterator[tuple[str, ...]]:
+    """Grow the seasons of a crop in WOFOST, with the parameters of `wofost.read_parameters`."""
+    crop = rainfed.list_rainfed()[name]
+    record = rainfed.grow_rainfed(name, seasons)
     weather = rainfed.describe_weather(record)
-    soil = Soil.named(rainfed.DEEP_SILT)
-    shares = (float(soil.max_water_capacity) / 1000, float(soil.wilting_point) / 1000)
-    ground = wofost.WofostSoil(*shares, rainfed.SOIL_DEPTH)
-    found = []
-    for i, (site, season) in enumerate(np.ndindex(len(rainfed.RAINFED_SITES), rainfed.SEASONS_PER_SITE)):
-        latitude = locate_site(rainfed.RAINFED_SITES[site])["latitude#°"]
+    planted, ground = wofost.WofostCrop(parameters, crop.crop, crop.variety), _describe_soil()
+    for i, (site, season) in enumerate(np.ndindex(record["kg"].shape[:2])):
+        latitude = locate_site(crop.sites[site])["latitude#°"]
         air = compute_air({name: values[site, season] for name, values in record.items()}, latitude)
-        grown = wofost.maize(air, MAY + 1, latitude, ground)
+        grown = wofost.grow(planted, air, crop.sown + 1, latitude, ground)
         values = (grown.to_flowers, grown.to_maturity, grown.kg, grown.transpired + grown.evaporated)
         cells = ("" if np.isnan(v) else f"{v:.4g}" for v in values)
         days = (f"{weather[name][i]:.2f}" for name in ("t_mean", "rain"))
-        found.append((rainfed.RAINFED_SITES[site], str(season), *days, *cells))
-    return found
+        yield name, crop.sites[site], str(season), *days, *cells
 
 
-def main() -> None:
-    """Write the file."""
+def _describe_soil() -> wofost.WofostSoil:
+    soil = Soil.named(rainfed.DEEP_SILT)
+    shares = (float(soil.max_water_capacity) / 1000, float(soil.wilting_point) / 1000)
+    return wofost.WofostSoil(*shares, rainfed.SOIL_DEPTH)
+
+
+def write_reference(folder: Path, crops: Sequence[str], seasons: int, out: Path) -> None:
+    """Write the file; `folder` is a clone of the parameters."""
+    parameters = wofost.read_parameters(folder)
     head = (
         f"# WOFOST 7.2 water-limited, pcse {version('pcse')}, made on {datetime.date.today()} by "
         "experiments/make_wofost_reference.py; t_mean and rain are those of the season's days"
     )
-    lines = [head, ",".join(COLUMNS), *(",".join(row) for row in rows())]
-    rainfed.WOFOST_FILE.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    rows = (",".join(row) for crop in crops for row in grow_seasons(crop, parameters, seasons))
+    out.write_text("\n".join([head, ",".join(COLUMNS), *rows]) + "\n", encoding="utf-8")
+
+
+def main() -> None:
+    """Write the seasons of the crops that the command line names, by default of all."""
+    say = argparse.ArgumentParser(description="Make the WOFOST seasons of the validation card.")
+    say.add_argument("folder", type=Path, help="a clone of WOFOST_crop_parameters, branch wofost72")
+    say.add_argument("crops", nargs="*", help="crops; default: all")
+    say.add_argument("--seasons", type=int, default=rainfed.SEASONS, help="seasons of each crop")
+    say.add_argument("--out", type=Path, default=rainfed.WOFOST_FILE, help="the file to write")
+    args = say.parse_intermixed_args()
+    write_reference(args.folder, args.crops or list(rainfed.list_rainfed()), args.seasons, args.out)
 
 
 if __name__ == "__main__":

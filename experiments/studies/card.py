@@ -1,11 +1,13 @@
-"""The validation card: three crops on four soils, compared with published ranges.
+"""The validation card: twelve crops compared with published ranges.
 
-Each season starts near Montpellier at the end of April, and crops lack nothing: bees come, and the soil is watered when
-it has lost a quarter of its extractable water. The card shows means with 95 % intervals over the seasons in which crops
-ripen. It separates calibrated measures, for which parameters were chosen to meet the published ranges, from
-predictions: the water used in a season, the yield response to a dry season, rain-fed maize compared with WOFOST
-(`common/rainfed.py`), and published experiments (`common/experiments.py`). The published ranges are frozen
-(`card.yaml`).
+Bean, corn and tomato grow on four soils near Montpellier from the end of April; nine field crops grow on loam and sand
+at two sites where each is grown, from its usual day of sowing. Crops lack nothing: bees come, the soil is watered when
+it has lost a quarter of its extractable water, and field crops are fertilized when their soil is poor. The card shows
+means with 95 % intervals over the seasons in which crops ripen. It separates calibrated measures, for which parameters
+were chosen to meet the published ranges, from predictions: the water used in a season, the yield response to a dry
+season, rain-fed crops compared with WOFOST (`common/rainfed.py`), and published experiments
+(`common/experiments.py`). The published ranges are frozen (`card.yaml`). There is no harvest index, because the model
+has no mass of leaves and stems.
 """
 
 from __future__ import annotations
@@ -22,9 +24,10 @@ import numpy as np
 
 from harvestgym.core.view.tables import Table
 from harvestgym.core.view.timeline import Progress, ignore_progress
-from harvestgym.core.yaml_io import read_file
 from harvestgym.evaluate.statistics import ConfidenceInterval
 from harvestgym.farm.engine.state import FarmState
+from harvestgym.farm.entities.messages import NUTRIENTS
+from harvestgym.farm.entities.plant import Plant
 from harvestgym.farm.entities.plant.stages import Stage
 from harvestgym.sweep.batches import LOCAL, EngineOptions
 from harvestgym.sweep.cases import CallCase
@@ -33,16 +36,17 @@ from harvestgym.sweep.engine import collect
 from .common import fao56
 from .common.experiments import predict_experiment, read_experiments, tabulate_predictions
 from .common.findings import bootstrap
-from .common.rainfed import compare_models, grow_rainfed_maize, measure_rainfed, read_reference, tabulate_models
+from .common.published import read_published
+from .common.rainfed import compare_rainfed, tabulate_models
 from .common.report import open_figure, write_seasons
 from .common.season_record import compute_air, find_standing_days, watch_crop
 from .common.trials import (
-    APRIL,
     CROPS,
     REPORTED,
     Case,
     TreatmentOrder,
     find_water_level,
+    locate_site,
     make_trial_farm,
     run_seasons,
     soil_of,
@@ -50,33 +54,53 @@ from .common.trials import (
 )
 from .common.yield_response import measure_yield_response
 
-CARD_SOILS = ("clay", "silt", "loam", "sand")
-SEASON_DAYS = 200
-LATITUDE = 43.6
+FIELD_CROPS = tuple(crop for crop in read_published() if crop not in CROPS)
+CARD_SOILS, FIELD_SOILS = ("clay", "silt", "loam", "sand"), ("loam", "sand")
+SEASON_DAYS, SPARE_DAYS = 200, 60
+"""Length of a season of bean, corn and tomato, and the days of a field crop's after the latest day of ripeness."""
+
 MOIST, SHOWER = 0.75, 20.0
 RANGED = {
     "to_flowers": "sowing to flowers, days", "total": "sowing to ripe, days", "height": "height, m",
-    "yield": "yield as harvested, kg.m-2", "water": "evapotranspiration, mm",
+    "yield": "yield as harvested, kg.m-2", "water": "evapotranspiration, mm", "nitrogen": "nitrogen uptake, g.m-2",
 }  # fmt: skip
+"""Measures with published ranges, each for some crops."""
+
+UNRANGED = {
+    "warmth_to_flowers": "sowing to flowers, degree-days", "warmth": "sowing to ripe, degree-days",
+    "ripened": "seasons in which it ripened, %",
+}  # fmt: skip
+"""Measures without a range; degree-days are those of mean temperature from the base to the optimum of the clock."""
+
+RICH = {"N": 8.0, "P": 3.0, "K": 10.0}
+"""Nutrients in the soil, g per m2, below which a field crop gets a dose once a week."""
+
+DOSE, DAYS_PER_WEEK = 0.005, 7
+"""Kilograms of a nutrient, each in a fertilizer of its own."""
+
 GROWTH = {"seed": Stage.SEED, "grow": Stage.GROW, "bloom": Stage.BLOOM, "fruit": Stage.FRUIT}
 SHARES = {"single": "evapotranspiration to K_c ET_0"}
 CALIBRATED = ("to_flowers", "total", "height", "yield")
 """Measures for which parameters were chosen to meet the ranges. The others are predicted, with K_cb of that source."""
 CALIBRATED_PERIODS = ("vegetative", "flowering", "yield formation")
 FIFTH = (0.8, 1.2)
-RANGES_FILE = Path(__file__).with_name("card.yaml")
+DRAWN = (-0.5, 1.5)
+"""Ends of the picture, as fractions of a published range; what lies outside is drawn at the end."""
+
 TABLE_TITLE = "means with 95 % intervals; ! marks one outside the published range"
 RESPONSE_SOIL = "loam"
 RESPONSE_TITLE = "yield response to water on loam, compared with full supply; ! marks a K_y more than a fifth off"
+FIELD_TITLE = f"field crops: {TABLE_TITLE}"
 RESPONSE_COLUMNS = (
     "crop", "dry period", "kind", "less water in it, %", "less yield, %", "died, %", "K_y", "K_y of FAO-33",
 )  # fmt: skip
 
 
 class CardLine(NamedTuple):
-    """A line of the card: a measure for a crop on a soil, and its published range."""
+    """A line of the card: a measure for a crop at a site on a soil, and its published range, which may be unknown."""
 
     crop: str
+    site: str
     soil: str
     name: str
     found: ConfidenceInterval
@@ -88,12 +112,17 @@ class CardLine(NamedTuple):
         """Return whether the mean lies in the published range."""
         return self.low <= self.found.value <= self.high
 
+    @property
+    def has_range(self) -> bool:
+        """Return whether there is a published range."""
+        return bool(np.isfinite(self.high))
+
 
 def run(
     replicates: int = 100,
     out: Path | None = None,
     progress: Progress = ignore_progress,
-    crops: Sequence[str] = CROPS,
+    crops: Sequence[str] = (*CROPS, *FIELD_CROPS),
     seed: int = REPORTED,
     work: Path | None = None,
     options: EngineOptions = LOCAL,
@@ -102,7 +131,7 @@ def run(
 
     Args:
         replicates, out, progress: as in every study; progress counts crops.
-        crops: parameter sets of the plant.
+        crops: parameter sets of the plant, with published ranges in card.yaml.
         seed: seed of the seasons.
         work, options: where the cases (one per crop) are stored and run; see `harvestgym.sweep.engine.collect`.
     """
@@ -113,47 +142,50 @@ def run(
     stages: list[tuple[str, ...]] = []
     responses: list[tuple[str, ...]] = []
     for crop, record in zip(crops, collect(cases, work, options, progress), strict=True):
-        found = measure_seasons(record, read_published()[crop])
+        found = measure_seasons(crop, record)
         lines += _lines(crop, found)
-        stages += _stage_rows(crop, found)
-        responses += _response_rows(crop, replicates, seed)
+        if crop in CROPS:
+            stages += _stage_rows(crop, found)
+            responses += _response_rows(crop, replicates, seed)
         measured.append(found)
     if out is not None:
         columns = {name: np.concatenate([found[name] for found in measured]) for name in measured[0]}
-        labels = {"crop": np.repeat(crops, len(CARD_SOILS)), "soil": np.tile(CARD_SOILS, len(crops))}
+        places = [(crop, *place) for crop in crops for place in list_places(crop)]
+        labels = {name: [place[i] for place in places] for i, name in enumerate(("crop", "site", "soil"))}
         write_seasons(out / "card.parquet", labels, columns)
         _draw(lines, out / "card.png")
+    gardens, fields = ([line for line in lines if (line.crop in CROPS) == garden] for garden in (True, False))
+    parts = {
+        f"calibrated: {TABLE_TITLE}": [line for line in gardens if line.name in CALIBRATED],
+        f"predicted: {TABLE_TITLE}": [line for line in gardens if line.name not in CALIBRATED],
+        FIELD_TITLE: fields,
+    }
     lengths = Table("days in each stage: means with 95 % intervals", ("crop", "stage", "FAO-56", *CARD_SOILS), stages)
-    calibrated = [line for line in lines if line.name in CALIBRATED]
-    predicted = [line for line in lines if line.name not in CALIBRATED]
     return [
-        _table(f"calibrated: {TABLE_TITLE}", calibrated),
-        _table(f"predicted: {TABLE_TITLE}", predicted),
-        Table(RESPONSE_TITLE, RESPONSE_COLUMNS, responses),
+        *(_table(title, part) for title, part in parts.items() if part),
+        *([Table(RESPONSE_TITLE, RESPONSE_COLUMNS, responses)] if responses else []),
         *predict_elsewhere(crops, replicates, seed),
-        lengths,
+        *([lengths] if stages else []),
         _sources(crops),
     ]
 
 
 def predict_elsewhere(crops: Sequence[str], replicates: int, seed: int) -> list[Table]:
-    """Compare rain-fed maize with WOFOST, and these crops with published experiments."""
+    """Compare rain-fed crops with WOFOST, and these crops with published experiments."""
+    pairs = compare_rainfed(crops)
     found = [p for crop in crops if crop in read_experiments() for p in predict_experiment(crop, replicates, seed)]
-    tables = [tabulate_predictions(found)] if found else []
-    if "corn" not in crops:
-        return tables
-    return [tabulate_models(compare_models(measure_rainfed(grow_rainfed_maize()), read_reference())), *tables]
+    return [*([tabulate_models(pairs)] if pairs else []), *([tabulate_predictions(found)] if found else [])]
 
 
 def run_crop(crop: str, replicates: int, seed: int) -> dict[str, np.ndarray]:
-    """Run a crop's seasons on each soil; return the records of `watch_crop`, each (soils, seasons, days)."""
-    cases = [_make_case(crop, soil) for soil in CARD_SOILS]
-    return run_seasons(cases, water_when_dry, watch_crop, replicates, seed)
+    """Run a crop's seasons at each place; return the records of `watch_crop`, each (places, seasons, days)."""
+    cases = [_make_case(crop, site, soil) for site, soil in list_places(crop)]
+    return run_seasons(cases, water_when_dry if crop in CROPS else supply_all, watch_crop, replicates, seed)
 
 
-def read_published() -> Mapping[str, Any]:
-    """Read the published ranges of each crop, with their sources (card.yaml)."""
-    return {crop: ranges for crop, ranges in read_file(RANGES_FILE).items() if crop != "frozen"}
+def list_places(crop: str) -> list[tuple[str, str]]:
+    """Return the sites and soils on which a crop grows."""
+    return list(itertools.product(read_published()[crop]["sites"], CARD_SOILS if crop in CROPS else FIELD_SOILS))
 
 
 def water_when_dry(level: jax.Array, state: FarmState) -> list[TreatmentOrder]:
@@ -161,65 +193,97 @@ def water_when_dry(level: jax.Array, state: FarmState) -> list[TreatmentOrder]:
     return tend(state, SHOWER, jnp.any(soil_of(state).water < level))
 
 
-def measure_seasons(record: Mapping[str, np.ndarray], ranges: Mapping[str, Any]) -> dict[str, np.ndarray]:
-    """Return the measures of each season, each (soils, seasons); NaN where nothing ripened."""
-    stands = find_standing_days(record)
-    ripe = record["kg"].sum(-1) > 0
-    lived, lost = stands.sum(-1), ((record["transpired"] + record["evaporated"])[..., 1:] * stands).sum(-1)
-    young = (record["stage"] > Stage.NONE) & (record["stage"] < Stage.BLOOM)
-    single = _sum_demand(compute_air(record, LATITUDE)["et0"], stands, ranges)
+def supply_all(level: jax.Array, state: FarmState) -> list[TreatmentOrder]:
+    """Water the soil when it has less than `level`, L, and scatter weekly what it lacks of each nutrient."""
+    stocks, weekly = soil_of(state).nutrients, jnp.mod(state.day, DAYS_PER_WEEK) == 0
+    poor = {name: jnp.any(stocks[NUTRIENTS.index(name)] < least) for name, least in RICH.items()}
+    doses = zip(_scatters(), poor.values(), strict=True)
+    return [*water_when_dry(level, state), *((action, lacking & weekly, (DOSE,)) for action, lacking in doses)]
+
+
+def _scatters() -> list[tuple[str, str]]:
+    return [(f"Fertilizer-{i}", "scatter") for i in range(len(RICH))]
+
+
+def measure_seasons(crop: str, record: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Return the measures of each season, each (places, seasons); NaN where nothing ripened."""
+    stands, clock = find_standing_days(record), Plant.named(crop).clock
+    ripe, stage = record["kg"].sum(-1) > 0, record["stage"]
+    lost = ((record["transpired"] + record["evaporated"])[..., 1:] * stands).sum(-1)
+    young = (stage > Stage.NONE) & (stage < Stage.BLOOM)
+    warm = np.clip(record["t_mean"][..., :-1], clock.base, clock.optimum) - clock.base
     found = {
-        "to_flowers": young.sum(-1), "total": lived, "height": record["size"].max(-1) / 100,
-        "yield": record["kg"].sum(-1), "water": lost, "single": lost / single,
-    } | {name: (record["stage"] == stage).sum(-1) for name, stage in GROWTH.items()}  # fmt: skip
-    return {name: np.where(ripe, values, np.nan) for name, values in found.items()}
+        "to_flowers": young.sum(-1), "total": stands.sum(-1), "height": record["size"].max(-1) / 100,
+        "yield": record["kg"].sum(-1), "water": lost, "single": lost / _sum_demand(crop, record, stands),
+        "nitrogen": record["nitrogen"].max(-1), "warmth_to_flowers": (warm * young[..., :-1]).sum(-1),
+        "warmth": (warm * stands).sum(-1),
+    } | {name: (stage == each).sum(-1) for name, each in GROWTH.items()}  # fmt: skip
+    return {name: np.where(ripe, values, np.nan) for name, values in found.items()} | {"ripened": 100.0 * ripe}
 
 
-def _sum_demand(et0: np.ndarray, stands: np.ndarray, ranges: Mapping[str, Any]) -> np.ndarray:
+def _sum_demand(crop: str, record: Mapping[str, np.ndarray], stands: np.ndarray) -> np.ndarray:
     """Return the FAO-56 water demand over the days on which the crop stood, in mm per season, at least 1."""
-    demand = np.ones(et0.shape[:-1])
-    for at in np.ndindex(demand.shape):
-        curve = fao56.coefficients(int(stands[at].sum()), ranges["stages"], ranges["kc"])
-        demand[at] = max(float((curve * et0[at][stands[at]]).sum()), 1.0)
+    ranges, demand = read_published()[crop], np.ones(stands.shape[:-1])
+    for place, (site, _) in enumerate(list_places(crop)):
+        et0 = compute_air({n: values[place] for n, values in record.items()}, locate_site(site)["latitude#°"])["et0"]
+        for season, days in enumerate(stands[place]):
+            curve = fao56.coefficients(int(days.sum()), ranges["stages"], ranges["kc"])
+            demand[place, season] = max(float((curve * et0[season][days]).sum()), 1.0)
     return demand
 
 
-def _make_case(crop: str, soil: str) -> Case:
-    entities = [("Weather", "montpellier"), ("Soil", soil), ("Plant", crop), ("Pollinators", "bee")]
-    env = make_trial_farm(entities, day=APRIL, days=SEASON_DAYS)
-    return Case({"crop": crop, "soil": soil}, env, find_water_level(env, MOIST))
+def _make_case(crop: str, site: str, soil: str) -> Case:
+    said = read_published()[crop]
+    entities = [("Weather", site), ("Soil", soil), ("Plant", crop), ("Pollinators", "bee")]
+    if crop in CROPS:
+        env = make_trial_farm(entities, day=said["sown"], days=SEASON_DAYS)
+    else:
+        nothing = dict.fromkeys((f"{name}#%" for name in NUTRIENTS), 0)
+        entities += [("Fertilizer", {"extends": "fast_all"} | nothing | {f"{name}#%": 1}) for name in RICH]
+        days = said["total"]["high"] + SPARE_DAYS
+        env = make_trial_farm(entities, _scatters(), day=said["sown"], days=days, site=site)
+    return Case({"crop": crop, "site": site, "soil": soil}, env, find_water_level(env, MOIST))
 
 
 def _lines(crop: str, found: Mapping[str, np.ndarray]) -> list[CardLine]:
-    mean = partial(np.nanmean, axis=-1)
-    ranges = read_published()[crop]
-    bounds = {name: (ranges[name]["low"], ranges[name]["high"]) for name in RANGED} | dict.fromkeys(SHARES, FIFTH)
+    ranges, unknown = read_published()[crop], {"low": -np.inf, "high": np.inf}
+    said = {name: ranges.get(name, unknown) for name in (*RANGED, *UNRANGED)}
+    bounds = {name: (ends["low"], ends["high"]) for name, ends in said.items()} | dict.fromkeys(SHARES, FIFTH)
     return [
-        CardLine(crop, soil, name, bootstrap(mean, found[name][i]), *ends)
-        for i, soil in enumerate(CARD_SOILS)
+        CardLine(crop, *place, name, _summarise(found[name][i]), *ends)
+        for i, place in enumerate(list_places(crop))
         for name, ends in bounds.items()
     ]
 
 
+def _summarise(values: np.ndarray) -> ConfidenceInterval:
+    """Return the mean over the seasons in which the crop ripened; NaN where it never did."""
+    known = values[~np.isnan(values)]
+    return bootstrap(partial(np.mean, axis=-1), known) if known.size else ConfidenceInterval(np.nan, np.nan, np.nan)
+
+
 def _table(title: str, lines: Sequence[CardLine]) -> Table:
-    names = RANGED | SHARES
-    columns = ("crop", "measure", "published", *CARD_SOILS)
+    names, soils = RANGED | SHARES | UNRANGED, list(dict.fromkeys(line.soil for line in lines))
+    columns = ("crop", "site", "measure", "published", *soils)
     rows = []
-    for crop, name in dict.fromkeys((line.crop, line.name) for line in lines):
-        mine = [line for line in lines if (line.crop, line.name) == (crop, name)]
-        cells = [f"{line.found}{'' if line.holds else ' !'}" for line in mine]
-        rows.append((crop, names[name], f"{mine[0].low:g} to {mine[0].high:g}", *cells))
+    for crop, site, name in dict.fromkeys((line.crop, line.site, line.name) for line in lines):
+        mine = [line for line in lines if (line.crop, line.site, line.name) == (crop, site, name)]
+        cells = [f"{_format(line)}{' !' if line.has_range and not line.holds else ''}" for line in mine]
+        published = f"{mine[0].low:g} to {mine[0].high:g}" if mine[0].has_range else ""
+        rows.append((crop, site, names[name], published, *cells))
     return Table(title, columns, rows)
+
+
+def _format(line: CardLine) -> str:
+    value, low, high = line.found
+    return f"{value:.0f} ({low:.0f} to {high:.0f})" if line.name in UNRANGED else str(line.found)
 
 
 def _stage_rows(crop: str, found: Mapping[str, np.ndarray]) -> list[tuple[str, ...]]:
     """Return the days in each stage on each soil, with the FAO-56 stages that end with it."""
     first, second, third, last = read_published()[crop]["stages"]
     stages = {"grow": f"{first} + {second} from the seed", "fruit": f"{third} + {last} from the bloom"}
-    mean = partial(np.nanmean, axis=-1)
-    return [
-        (crop, name, stages.get(name, ""), *(str(bootstrap(mean, days)) for days in found[name])) for name in GROWTH
-    ]
+    return [(crop, name, stages.get(name, ""), *(str(_summarise(days)) for days in found[name])) for name in GROWTH]
 
 
 def _response_rows(crop: str, replicates: int, seed: int) -> list[tuple[str, ...]]:
@@ -239,31 +303,32 @@ def _sources(crops: Sequence[str]) -> Table:
     rows = []
     for crop in crops:
         ranges = read_published()[crop]
-        rows += [(crop, RANGED[name], ranges[name]["source"]) for name in RANGED]
+        rows += [(crop, label, ranges[name]["source"]) for name, label in RANGED.items() if name in ranges]
         rows.append((crop, "K_c, K_cb", ranges["coefficients_source"]))
-        rows.append((crop, "K_y", ranges["k_y"]["source"]))
+        if "k_y" in ranges:
+            rows.append((crop, "K_y", ranges["k_y"]["source"]))
     return Table("sources of the published ranges", ("crop", "measure", "source"), rows)
 
 
 def _draw(lines: Sequence[CardLine], path: Path) -> None:
+    """Draw where the means lie in the published ranges, one row for each measure."""
     crops, names = list(dict.fromkeys(line.crop for line in lines)), RANGED | SHARES
-    with open_figure(path, 3 * len(crops) + 0.6, 1.6 * len(names) + 0.6, dpi=100) as figure:
-        grid = figure.subplots(len(names), len(crops), squeeze=False, sharex=True)
-        for (row, name), (column, crop) in itertools.product(enumerate(names), enumerate(crops)):
-            mine = [line for line in lines if (line.crop, line.name) == (crop, name)]
-            _draw_measure(grid[row, column], mine)
-            if row == 0:
-                grid[row, column].set_title(crop)
-            if column == 0:
-                grid[row, column].set_ylabel(names[name].replace(", ", ",\n").replace(" to K", "\nto K"))
+    with open_figure(path, 1.1 * len(crops) + 1.5, 1.5 * len(names) + 0.6, dpi=100) as figure:
+        rows = figure.subplots(len(names), 1, sharex=True)
+        for axes, (name, label) in zip(rows, names.items(), strict=True):
+            _draw_measure(axes, [line for line in lines if line.name == name and line.has_range], crops)
+            axes.set_ylabel(label.replace(", ", ",\n").replace(" to ", "\nto "))
+        rows[-1].set_xticks(range(len(crops)), [crop.replace("_", "\n") for crop in crops])
 
 
-def _draw_measure(axes: Any, lines: Sequence[CardLine]) -> None:
-    """Draw the mean on each soil: blue inside the published range (green), red outside."""
-    axes.axhspan(lines[0].low, lines[0].high, color="C2", alpha=0.25)
-    for line in lines:
-        at, found = CARD_SOILS.index(line.soil), line.found
-        error = [[found.value - found.low], [found.high - found.value]]
-        axes.errorbar(at, found.value, error, marker="o", ms=4, capsize=3, color="C0" if line.holds else "C3")
-    axes.set_xticks(range(len(CARD_SOILS)), CARD_SOILS)
-    axes.set_ylim(0, 1.15 * max(line.high for line in lines))
+def _draw_measure(axes: Any, lines: Sequence[CardLine], crops: Sequence[str]) -> None:
+    """Draw the means at the places of each crop: blue inside the published range (green, 0 to 1), red outside."""
+    axes.axhspan(0, 1, color="C2", alpha=0.25)
+    for crop, mine in itertools.groupby(lines, key=lambda line: line.crop):
+        for i, line in enumerate(group := list(mine)):
+            ends = np.clip((np.asarray(line.found) - line.low) / (line.high - line.low), *DRAWN)
+            at = crops.index(crop) + 0.6 * ((i + 0.5) / len(group) - 0.5)
+            axes.plot([at, at], ends[1:], color="C0" if line.holds else "C3")
+            axes.plot(at, ends[0], "o", ms=4, color="C0" if line.holds else "C3")
+    axes.set_xlim(-0.5, len(crops) - 0.5)
+    axes.set_ylim(DRAWN[0] - 0.1, DRAWN[1] + 0.1)

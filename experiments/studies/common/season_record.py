@@ -22,7 +22,7 @@ def watch_crop(state: FarmState, report: DayReport) -> dict[str, jax.Array]:
     """Record the crop in the evening, the water of the day, and tomorrow's air."""
     air, crop, flows = state.fields[0][0], crop_of(state), report.flows[0]
     return watch_harvest(state, report) | {
-        "stage": crop.stage[0, 0], "size": crop.size[0, 0],
+        "stage": crop.stage[0, 0], "size": crop.size[0, 0], "nitrogen": crop.nutrients[0, 0, 0],
         "transpired": -flows["water:transpiration"].sum(), "evaporated": -flows["water:evaporation"].sum(),
         "t_min": air.temperature[0], "t_mean": air.temperature[1], "t_max": air.temperature[2],
         "humidity": air.humidity, "wind": air.wind, "rain": air.rain, "day": air.day,

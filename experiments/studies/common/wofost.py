@@ -1,28 +1,22 @@
 """WOFOST 7.2, the Wageningen crop model, with the water and weather of a season; needs pcse (extra `dev`).
 
-The pcse wheel includes a demonstration database with the crop parameters of the European monitoring service, so no
-network is needed. Grain maize is the only one of our crops in it (its field beans are faba beans, for dry seed).
+The crop parameters are those of the repository of WOFOST's authors, github.com/ajwdewit/WOFOST_crop_parameters, branch
+wofost72, from which pcse itself reads them; a clone of it replaces the network.
 """
 
 from __future__ import annotations
 
 import datetime
-import sqlite3
 import warnings
-from collections import namedtuple
-from collections.abc import Mapping
-from contextlib import closing
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-MAIZE = 2
-GRID, YEAR = 31031, 2000
-"""The place and year of a campaign in the database, used to look up the crop."""
-
-VARIETY = 2619
-"""The maize variety in the database whose seasons are on average as long as the farm's (chosen by dates alone)."""
+YEAR = 2000
+"""Year in which the made-up seasons begin."""
 
 AIR_FILLED = 0.2
 """Water that a soil holds above field capacity until it drains, as a fraction of its volume."""
@@ -66,10 +60,27 @@ class WofostSoil(NamedTuple):
         return {"WAV": water, "SMLIM": self.capacity, "IFUNRN": 0, "NOTINF": 0, "SSI": 0, "SSMAX": 0}
 
 
-def maize(days: Mapping[str, np.ndarray], first: int, latitude: float, ground: WofostSoil) -> Season:
-    """Return a season of grain maize that is sown on the first day and gets water from soil and rain.
+class WofostCrop(NamedTuple):
+    """A crop: its parameters, as pcse reads them, and the names of a set among these."""
+
+    parameters: Any
+    crop: str
+    variety: str
+
+
+def read_parameters(folder: Path) -> Any:
+    """Read the parameters of all crops in a clone of the repository."""
+    with _quiet():
+        from pcse.input import YAMLCropDataProvider
+
+        return YAMLCropDataProvider(fpath=str(folder), force_reload=True)
+
+
+def grow(crop: WofostCrop, days: Mapping[str, np.ndarray], first: int, latitude: float, ground: WofostSoil) -> Season:
+    """Return a season of a crop that is sown on the first day and gets water from soil and rain.
 
     Args:
+        crop: the crop.
         days: a value per day: `t_min`, `t_max`, `t_mean` (degC), `wind` (m/s at 2 m), `vapour` (kPa), `radiation`
             (MJ.m-2), `et0` and `rain` (mm).
         first: day of the year of the first day.
@@ -77,10 +88,8 @@ def maize(days: Mapping[str, np.ndarray], first: int, latitude: float, ground: W
         ground: the soil.
     """
     start = datetime.date(YEAR, 1, 1) + datetime.timedelta(first - 1)
-    with warnings.catch_warnings():
-        for kind in (DeprecationWarning, ResourceWarning):  # pcse 6 uses an old traitlets API and leaves files open
-            warnings.simplefilter("ignore", kind)
-        model = _grown(days, start, latitude, ground)
+    with _quiet():
+        model = _grown(crop, days, start, latitude, ground)
     daily, found = model.get_output(), model.get_summary_output()[0]
     return Season(
         to_flowers=_days(start, found["DOA"]),
@@ -91,31 +100,30 @@ def maize(days: Mapping[str, np.ndarray], first: int, latitude: float, ground: W
     )
 
 
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Ignore the warnings of pcse 6, which uses an old traitlets API and leaves files open."""
+    with warnings.catch_warnings():
+        for kind in (DeprecationWarning, ResourceWarning):
+            warnings.simplefilter("ignore", kind)
+        yield
+
+
 def _days(start: datetime.date, reached: datetime.date | None) -> float:
     return float("nan") if reached is None else float((reached - start).days)
 
 
-def _grown(days: Mapping[str, np.ndarray], start: datetime.date, latitude: float, ground: WofostSoil) -> Any:
+def _grown(
+    crop: WofostCrop, days: Mapping[str, np.ndarray], start: datetime.date, latitude: float, ground: WofostSoil
+) -> Any:
     from pcse.base import ParameterProvider
     from pcse.models import Wofost72_WLP_CWB
 
-    parameters = ParameterProvider(sitedata=ground.site, soildata=ground.soil, cropdata=_crop())
-    weather, calendar = _weather(days, start, latitude), _calendar(start, len(days["et0"]))
+    parameters = ParameterProvider(sitedata=ground.site, soildata=ground.soil, cropdata=crop.parameters)
+    weather, calendar = _weather(days, start, latitude), _calendar(crop, start, len(days["et0"]))
     model = Wofost72_WLP_CWB(parameters, weather, calendar)
     model.run_till_terminate()
     return model
-
-
-def _crop() -> dict[str, Any]:
-    import pcse
-    from pcse.tests import db_input
-
-    dump = Path(pcse.__file__).parent / "tests" / "test_data" / "pcse_dump.sql"
-    with closing(sqlite3.connect(":memory:")) as base:
-        base.row_factory = lambda cursor, row: namedtuple("Row", [column[0] for column in cursor.description])(*row)
-        base.executescript(dump.read_text(encoding="utf-8"))
-        base.execute("update crop_calendar set variety_no = ? where crop_no = ?", (VARIETY, MAIZE))
-        return db_input.fetch_cropdata(base, GRID, YEAR, MAIZE)
 
 
 def _weather(days: Mapping[str, np.ndarray], start: datetime.date, latitude: float) -> Any:
@@ -135,9 +143,9 @@ def _weather(days: Mapping[str, np.ndarray], start: datetime.date, latitude: flo
     return provider
 
 
-def _calendar(start: datetime.date, days: int) -> list[dict[datetime.date, Any]]:
-    crop = {
-        "crop_name": "maize", "variety_name": "grain maize", "crop_start_date": start, "crop_start_type": "sowing",
+def _calendar(crop: WofostCrop, start: datetime.date, days: int) -> list[dict[datetime.date, Any]]:
+    sown = {
+        "crop_name": crop.crop, "variety_name": crop.variety, "crop_start_date": start, "crop_start_type": "sowing",
         "crop_end_date": start + datetime.timedelta(days - 2), "crop_end_type": "earliest", "max_duration": days,
     }  # fmt: skip
-    return [{start: {"CropCalendar": crop, "TimedEvents": None, "StateEvents": None}}]
+    return [{start: {"CropCalendar": sown, "TimedEvents": None, "StateEvents": None}}]

@@ -1,6 +1,12 @@
-"""WOFOST under a made-up summer: maize grows without a network, later where it is colder."""
+"""WOFOST in a made-up summer: maize grows without a network, and less where it is dry."""
 
 from __future__ import annotations
+
+import sqlite3
+from collections import namedtuple
+from contextlib import closing
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,18 +23,40 @@ AIR = {
 }  # fmt: skip
 
 
+MAIZE = 2
+GRID, YEAR = 31031, 2000
+"""Place and year of a campaign in pcse's demonstration database, used to look up the crop."""
+
+VARIETY = 2619
+"""A variety of maize in the database."""
+
+
+def read_demonstration() -> dict[str, Any]:
+    """Read the maize of the database that is in the pcse wheel."""
+    import pcse
+    from pcse.tests import db_input
+
+    dump = Path(pcse.__file__).parent / "tests" / "test_data" / "pcse_dump.sql"
+    with closing(sqlite3.connect(":memory:")) as base:
+        base.row_factory = lambda cursor, row: namedtuple("Row", [column[0] for column in cursor.description])(*row)
+        base.executescript(dump.read_text(encoding="utf-8"))
+        base.execute("update crop_calendar set variety_no = ? where crop_no = ?", (VARIETY, MAIZE))
+        return db_input.fetch_cropdata(base, GRID, YEAR, MAIZE)
+
+
 def test_wofost_grows_maize_without_a_network() -> None:
     """A summer of 23 degC: it flowers after two to three months, ripens and gives some tons; a short one ends early."""
     pytest.importorskip("pcse")
+    maize = wofost.WofostCrop(read_demonstration(), "maize", "grain maize")
     sun = fao56.solar(AIR["t_min"], AIR["t_max"], 43.6, DAYS)
     vapour = fao56.actual_vapour(AIR["t_min"], AIR["t_max"], AIR["humidity"])
     days = AIR | {"radiation": sun, "vapour": vapour, "et0": np.full(DAYS.size, 4.0)}
     warm = days | {name: AIR[name] + 6 for name in ("t_min", "t_max", "t_mean")} | {"rain": np.full(DAYS.size, 4.0)}
-    found = wofost.maize(warm, int(DAYS[0]), 43.6, SILT)
+    found = wofost.grow(maize, warm, int(DAYS[0]), 43.6, SILT)
     assert 30 < found.to_flowers < 90 and found.to_flowers + 20 < found.to_maturity < 180
     assert 0.4 < found.kg < 2.0 and 100 < found.transpired < 800 and 20 < found.evaporated < 400
-    dry = wofost.maize(warm | {"rain": np.zeros(DAYS.size)}, int(DAYS[0]), 43.6, SILT)
+    dry = wofost.grow(maize, warm | {"rain": np.zeros(DAYS.size)}, int(DAYS[0]), 43.6, SILT)
     assert dry.to_flowers == found.to_flowers and dry.kg < 0.7 * found.kg and dry.transpired < found.transpired
     assert dry.transpired + dry.evaporated < 1000 * SILT.depth * (SILT.capacity - SILT.wilting) + 1
-    short = wofost.maize({name: values[:40] for name, values in warm.items()}, int(DAYS[0]), 43.6, SILT)
+    short = wofost.grow(maize, {name: values[:40] for name, values in warm.items()}, int(DAYS[0]), 43.6, SILT)
     assert np.isnan(short.to_maturity) and short.transpired < found.transpired
