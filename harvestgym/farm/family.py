@@ -200,6 +200,7 @@ def summary(env: FarmModel, episodes: Episodes) -> dict[str, np.ndarray]:
     info, unsown = episodes.info, find_unsown(env)
     out = {"yield kg": info["total/harvest#kg"]} if "total/harvest#kg" in info else {}
     out |= {"water used L": info["total/water#L"]} if "total/water#L" in info else {}
+    out |= env.params.score.constrain({n.removeprefix("total/"): v for n, v in info.items() if n.startswith("total/")})
     out |= count_orders(episodes)
     for variable in env.variables:
         name = f"{'/'.join(variable.where)}/{variable.attr}"

@@ -132,6 +132,13 @@ class RulesSpec(Strict):
         return list(dict.fromkeys(chain(*listed)))
 
 
+class ConstraintSpec(Strict):
+    """A limit on the sum of a tally over an episode, for the whole farm."""
+
+    tally: str = Field(description="any tally that a price list can contain, such as leached_N#g")
+    limit: Number = Field(ge=1e-6, le=WIDE, description="greatest sum over an episode, in the tally's unit")
+
+
 class ScoreSpec(Strict):
     """BasicScore: the costs of actions and observations, and the rewards for stages and the final harvest."""
 
@@ -147,6 +154,9 @@ class ScoreSpec(Strict):
     harvest: Weight = Field(1.0, alias="yield", description="points for each kg harvested")
     plant: Weight = Field(0.0, description="points for the development of the plants that live at the end, 0 to 1")
     terms: dict[str, ComponentSpec] = Field({}, description="further terms of the reward")
+    constraints: dict[str, ConstraintSpec] = Field(
+        {}, description="limits on tallies, which do not change the reward; the costs in info sum to 1 at the limit"
+    )
     risk: Risk = Field(None, description="risk measure of the returns that `harvestgym run` reports")
 
 

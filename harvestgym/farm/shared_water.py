@@ -163,7 +163,7 @@ class SharedWater(Env[SharedWaterState, SharedWaterParams]):
             "truncated": each.truncated & ~each.terminated,
             "own reward": reward,
             "water left#L": jnp.full(self.farms, state.left),
-        }
+        } | {name: cost for name, cost in each.info.items() if name.startswith("cost")}
         truncated = ended.all() & each.truncated.any()
         obs = jnp.concatenate([each.obs, share], -1)
         return Timestep(obs, reward.sum(), ended.all() & ~truncated, truncated, {"own": own})

@@ -26,7 +26,7 @@ SYNONYMS = {
 _WEIGHT_NAMES = {"yield": "harvest"}
 """Alternative names of a score's weights."""
 
-NAMED_BY_USERS = ("terms", "further", "presets", "history")
+NAMED_BY_USERS = ("terms", "constraints", "further", "presets", "history")
 """Entries of a farm file whose names are free."""
 
 MONTHS = (

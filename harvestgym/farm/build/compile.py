@@ -57,8 +57,8 @@ def build(spec: FarmSpec, entities: Entities | None = None, ready: ReadyComponen
         model = compile_context(_compile_farm(spec, entities or {}, ready or ReadyComponents()))
         if model.spec.expert:
             rule_policy(model)
-        if model.params.score.terms:
-            jax.eval_shape(lambda key: model.gains(model.initial(key, model.params), model.params), _key())
+        if model.params.score.terms or model.params.score.constraints:
+            jax.eval_shape(lambda key: model.info(model.initial(key, model.params), model.params), _key())
     except ConfigError as error:
         _check_fields(spec, entities or {})
         if str(error).startswith("expert"):

@@ -300,9 +300,16 @@ class FarmModel(FarmStructure):
         named = {"intervention cost": state.cost, "wages": state.wages, "observation cost": state.paid}
         return {name: jnp.where(state.over, 0.0, cost) for name, cost in named.items()}
 
+    def constraint_costs(self, state: FarmState, params: FarmParams) -> dict[str, jax.Array]:
+        """Return the cost of each constraint and their sum, by name in `info`, of the step that led to `state`."""
+        today = params.score.constrain(state.today)
+        costs = {name: jnp.where(state.over | state.acting, 0.0, cost) for name, cost in today.items()}
+        return {"cost": _sum(costs)} | costs if costs else {}
+
     def info(self, state: FarmState, params: FarmParams) -> dict[str, Any]:
         gains, costs = self.gains(state, params), self.costs(state, params)
         out = {"day": state.day, "gain": _sum(gains), "net": _net(gains, costs)} | costs
+        out |= self.constraint_costs(state, params)
         out |= {f"reward/{name}": value for name, value in gains.items()}
         out |= {f"total/{name}": value for name, value in state.totals.items()}
         out |= {"accepted": state.accepted, "effective": state.effective, "refusal": state.refusal}

@@ -1,7 +1,7 @@
-"""Reward terms that can be added to BasicScore, for life, soil, leaching and money. Custom terms derive from `Term`.
+"""Reward terms that can be added to BasicScore, for life, soil, leaching and money, and limits on tallies.
 
 A term reads a `RewardContext` and returns a reward for each day and, once at the end, a reward for the season. The
-total reward is the sum of all terms.
+total reward is the sum of all terms. Custom terms derive from `Term`. Limits are not part of the reward.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import jax.numpy as jnp
 
 from harvestgym.core.checks import Checked
 from harvestgym.core.errors import ConfigError, check_name, unknown
-from harvestgym.core.pytree import open_par, par, pytree
+from harvestgym.core.pytree import WIDE, open_par, par, pytree, static
 
 VariableReader = Callable[[str, str, str], jax.Array]
 
@@ -74,6 +74,23 @@ class Tally(Term):
             check_name("tally", name, context.today)
         worth = [price * context.today[name] for name, price in self.prices.items()]
         return sum(worth, jnp.float32(0.0))
+
+
+@pytree
+class Constraint(Checked):
+    """Limit on the sum of a tally over an episode, in the form of a daily cost.
+
+    The cost is the day's amount divided by the limit, so that an episode is within the limit if its costs sum to at
+    most 1.
+    """
+
+    tally: str = static("tally", "name of the tally")
+    limit: jax.Array = par("limit", "greatest sum over an episode", low=1e-6, high=WIDE)
+
+    def cost(self, amounts: Mapping[str, jax.Array]) -> jax.Array:
+        """Return the cost of some tallies, of a day or of an episode."""
+        check_name("tally", self.tally, amounts)
+        return amounts[self.tally] / self.limit
 
 
 @pytree

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -15,7 +16,7 @@ from harvestgym.farm.schema import ScoreSpec
 
 from .actions import ActionTable, Orders
 from .name_table import walk_tree
-from .reward_terms import RewardContext, Term
+from .reward_terms import Constraint, RewardContext, Term
 from .variables import Variable
 
 RESOURCES = {"water#L": 1.0, "fertilizer#kg": 1.0, "cide#g": 0.001}
@@ -36,6 +37,7 @@ class Score:
     stage: jax.Array = par("stage", "reward when a plant moves to its next stage of development", low=0)
     weights: jax.Array = par(SCORE_TERMS, "weights of the final reward", low=0, high=1)
     terms: dict[str, Term]
+    constraints: dict[str, Constraint] = dataclasses.field(default_factory=dict)
 
     def prices(self, orders: Orders) -> jax.Array:
         """Return the price of each order if it is carried out, float32 (m,)."""
@@ -58,6 +60,14 @@ class Score:
         }
         weighted = {name: jnp.asarray(self.weights)[i] * raw[name] for i, name in enumerate(SCORE_TERMS)}
         return weighted | {n: _pay(n, term.final, context) for n, term in self.terms.items()}
+
+    def constrain(self, amounts: Mapping[str, jax.Array]) -> dict[str, jax.Array]:
+        """Return the cost of each constraint for some tallies, as `cost_` and its name."""
+        costs: dict[str, jax.Array] = {}
+        for name, constraint in self.constraints.items():
+            with locate_errors(f"scoring > constraints > {name}: "):
+                costs[f"cost_{name}"] = constraint.cost(amounts)
+        return costs
 
 
 def _pay(name: str, reward: Callable[[RewardContext], jax.Array], context: RewardContext) -> jax.Array:
@@ -84,7 +94,11 @@ def compile_score(
         "observation_costs": _fill(spec.observation_cost, spec.observation_costs, columns, "variable"),
         "stage": np.float32(spec.stage), "weights": weights,
     }  # fmt: skip
-    return Score(terms=terms, **numbers)
+    constraints = {
+        name: Constraint(tally=each.tally, limit=np.float32(each.limit))  # pyright: ignore[reportArgumentType]
+        for name, each in spec.constraints.items()
+    }
+    return Score(terms=terms, constraints=constraints, **numbers)
 
 
 def _fill(

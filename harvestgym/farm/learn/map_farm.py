@@ -26,7 +26,8 @@ from harvestgym.farm.learn.map_channels import Channel, Encoding, list_entries, 
 from harvestgym.farm.learn.map_orders import MapSpace, MapTable, build_map_table, check_mask, plot_cells
 
 EARNED = (
-    "gain", "net", "wages", "reward/", "intervention cost", "observation cost", "accepted", "effective", "refusal"
+    "gain", "net", "wages", "reward/", "intervention cost", "observation cost", "cost", "accepted", "effective",
+    "refusal",
 )  # fmt: skip
 """Prefixes of the info entries for a day's gains, costs and orders, which are 0 in a step in which no time passes."""
 

@@ -23,7 +23,7 @@ from harvestgym.farm.schema import ScoreSpec
 from harvestgym.farm.written_values import parse_plot
 
 COST_KEYS = ("intervention_cost", "intervention_costs", "observation_cost", "observation_costs")
-REWARDS = ("stage", "bio", "resource", "soil", "yield", "plant", "terms", "risk")
+REWARDS = ("stage", "bio", "resource", "soil", "yield", "plant", "terms", "constraints", "risk")
 SCORE_KEYS = COST_KEYS + REWARDS
 ACTION_BLOCKS = ("interventions", "observations", "params")
 SIZE = "max_action_schedule_size"

@@ -90,6 +90,12 @@ PARTS = [
     ({"fields": {"Field-0": {"entities": [["Soil", "clay"], ["Plant", "bean"]]}}}, "got 0; try adding a Weather to"),
 ]  # fmt: skip
 CONDITIONS = [
+    ({"scoring": {"constraints": {"nitrate": {"tally": "leached_M#g", "limit": 2}}}}, "scoring > constraints > "
+     "nitrate: tally: expected a known name, got 'leached_M#g'; try 'leached_N#g'"),
+    ({"scoring": {"constraints": {"nitrate": {"tally": "leached_N#g", "limit": 0}}}}, "constraints > nitrate > limit: "
+     "expected greater than or equal to 0.000001, got 0"),
+    ({"scoring": {"constraint": {}}}, "scoring > constraint: expected a known key, got 'constraint'; try "
+     "'constraints'"),
     ({"scoring": {"terms": {"yield": {"kind": "Tally", "prices": {"water#L": 0}}}}}, "scoring > terms > yield: "
      "expected a new name, got a built-in term"),
     ({"rules": {"interventions": {"field-0": {"Soil-0": {}}, "FIELD-0": {"Soil-0": {}}}}, "expert": []},
