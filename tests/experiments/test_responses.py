@@ -68,7 +68,6 @@ def test_each_curve_rises_to_its_optimum_and_falls_from_it(crop: str) -> None:
 
 
 @long
-@pytest.mark.xfail(reason="flowers are lost in proportion to the ground that a plant lacks, to a floor of 0.24")
 @pytest.mark.parametrize("crop", CROPS)
 def test_yield_levels_off_with_density(crop: str) -> None:
     """The law of constant final yield: from 30 plants on a square metre to 60, the yield rises by a tenth at most."""

@@ -60,11 +60,7 @@ class SaltSurvival(GrowSurvival):
 
 def salt_sensitive(crop: Plant) -> Plant:
     window = Window(low=-np.inf, high=TOLERATED, sensitivity=SENSITIVITY)  # pyright: ignore[reportArgumentType]
-    stages = {
-        name: replace(getattr(crop, name), rate=SaltRate(**vars(getattr(crop, name).rate), salinity=window))
-        for name in ("grow", "fruit")
-    }
-    return replace(crop, **stages)
+    return replace(crop, rate=SaltRate(**vars(crop.rate), salinity=window))
 
 
 def salt_mortal(crop: Plant) -> Plant:
@@ -83,7 +79,7 @@ def live_in_salt(crop: Plant, salt: float, **made: Any) -> tuple[PlantState, Pla
 @pytest.mark.parametrize(("salinity", "share"), [(0.0, 1.0), (TOLERATED, 1.0), (4.0, np.exp(-SENSITIVITY * 2.0))])
 def test_a_soil_variable_slows_growth_by_the_window_of_the_plant(salinity: float, share: float) -> None:
     bean = salt_sensitive(Plant.named("bean"))
-    bean = replace(bean, grow=replace(bean.grow, variance=np.float32(0)))
+    bean = replace(bean, variance=np.float32(0))
     (morning, salty), (_, plain) = live_in_salt(bean, salinity), live_in_salt(bean, 0.0)
     gained = [float(after.size[0, 0] - morning.size[0, 0]) for after in (salty, plain)]
     assert gained[0] / gained[1] == pytest.approx(share, rel=1e-4)
@@ -101,8 +97,10 @@ def test_a_death_by_a_soil_variable_counts_as_strain() -> None:
 
 def test_a_soil_variable_without_its_window_or_its_name_is_refused() -> None:
     bean = salt_sensitive(Plant.named("bean"))
-    with pytest.raises(ConfigError, match=r"SaltRate: expected a driver for the window 'salinity', got salt, .*; try"):
-        live_in_salt(bean, 4.0, factor="salt")
+    with pytest.raises(
+        ConfigError, match=r"SaltRate: expected a driver for the window 'salinity', got sodium, .*; try"
+    ):
+        live_in_salt(bean, 4.0, factor="sodium")
     with pytest.raises(ConfigError, match=r"expected a factor name that no driver of hosts has, got 'frost'"):
         live_in_salt(bean, 4.0, factor="frost")
 

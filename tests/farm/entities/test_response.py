@@ -91,12 +91,12 @@ def test_a_window_is_an_interval(ends: dict[str, float], words: str | None) -> N
 
 
 def test_the_end_of_a_window_is_within_a_million_or_infinite() -> None:
-    stress = {"low": -1e6, "high": 1e6, "sensitivity": 1}
-    assert float(bean(stress | {"low": -np.inf}).fruit.ripen.stress.high) == 1e6
+    drought = {"low": -1e6, "high": 1e6, "sensitivity": 1}
+    assert float(bean(drought | {"low": -np.inf}).fruit.ripen.drought.high) == 1e6
     for end, value in (("low", -1_000_000.5), ("high", 1_000_000.5)):
         with pytest.raises(ConfigError, match=f"{end}: expected"):
-            bean(stress | {end: value})
+            bean(drought | {end: value})
 
 
-def bean(stress: dict[str, float]) -> Plant:
-    return Plant.named({"extends": "bean", "fruit": {"ripen": {"stress": stress}}})
+def bean(drought: dict[str, float]) -> Plant:
+    return Plant.named({"extends": "bean", "fruit": {"ripen": {"drought": drought}}})

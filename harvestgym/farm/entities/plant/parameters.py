@@ -8,8 +8,8 @@ these units:
     flowers opened); age_seed, age_ripe, nogrow, noweight (days); N, P, K, C (minus the log of the nutrition index:
     uptake as a fraction of the need since sowing); water (minus the log of K_s, the fraction of transpiration that
     remains in dry soil); light (minus the log of the fraction of the usable light that plants receive); crowding
-    (fraction of its ground that a plant lacks); salt (electrical conductivity of the soil water, dS/m); drought (minus
-    the log of relative yield after dry days, FAO-33).
+    (minus the log of the fraction of its ground that a plant has); salt (electrical conductivity of the soil water,
+    dS/m); drought (minus the log of relative yield after dry days, FAO-33).
 """
 
 from __future__ import annotations

@@ -29,9 +29,9 @@ def test_a_day_has_the_degrees_between_base_and_optimum() -> None:
 
 
 def test_each_stage_passes_its_own_share_in_a_day() -> None:
-    """11 degree-days of 59, 497, 90 and 400; bare, ripe and dead plots have no clock."""
+    """11 degree-days of 59, 420, 90 and 400; bare, ripe and dead plots have no clock."""
     found = clock.pace(BEAN, stand(7, EVERY), air(t_mean=20))
-    np.testing.assert_allclose(found[0], [0, 11 / 59, 11 / 497, 11 / 90, 11 / 400, 0, 0], rtol=1e-5)
+    np.testing.assert_allclose(found[0], [0, 11 / 59, 11 / 420, 11 / 90, 11 / 400, 0, 0], rtol=1e-5)
 
 
 def test_dry_air_delays_a_seed() -> None:
@@ -42,7 +42,7 @@ def test_dry_air_delays_a_seed() -> None:
 def test_a_winter_crop_waits_for_cold_days_and_long_days() -> None:
     """After 25 of 10 to 40 cold days, and with 12 hours between 8 and 16: half the pace each."""
     state = stand(1, Stage.GROW, chill=25.0)
-    full = 11 / 497
+    full = 11 / 420
     for daylength, share in ((12, 0.25), (16, 0.5), (8, 0.0)):
         found = clock.pace(WINTER, state, air(t_mean=20, daylength=daylength))
         assert float(found[0, 0]) == pytest.approx(share * full, abs=1e-7)
@@ -69,9 +69,9 @@ def test_a_stage_ends_when_the_clock_rings() -> None:
 
 
 def test_degree_days_beyond_the_end_of_a_stage_count_in_the_next() -> None:
-    """At 1.02 of 59, 497, 90 and 400 degree-days: 1.18, 9.94 and 1.8 of the next stage, and none when ripe."""
+    """At 1.02 of 59, 420, 90 and 400 degree-days: 1.18, 8.4 and 1.8 of the next stage, and none when ripe."""
     found = clock.restart(BEAN, stand(7, EVERY, progress=1.02))
-    np.testing.assert_allclose(found[0], [0, 1.18 / 497, 9.94 / 90, 1.8 / 400, 0, 0, 0], rtol=1e-4)
+    np.testing.assert_allclose(found[0], [0, 1.18 / 420, 8.4 / 90, 1.8 / 400, 0, 0, 0], rtol=1e-4)
 
 
 def test_the_flat_interval_of_the_paper_is_a_special_case() -> None:

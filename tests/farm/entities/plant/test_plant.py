@@ -272,7 +272,7 @@ def test_what_the_start_file_says_itself_stays() -> None:
 
 def test_a_fruiting_start_can_be_harvested_after_some_days() -> None:
     state = CORN.settle(KEY, replace(CORN.init(KEY, ROW), stage=jnp.full((1, 7), Stage.FRUIT, jnp.int32)), ROW)
-    for _ in range(70):
+    for _ in range(56):
         state = tomorrow(state, CORN)
     assert stage(state) == "ripe"
     kg = CORN.micro_harvest(state, ROW, jnp.arange(7)[None] == 0).ledger.tally["harvest#kg"]
