@@ -1,7 +1,7 @@
 """The learned agents of the leaderboard, each trained with five seeds.
 
     pip install '.[train]'
-    python -m experiments.leaderboard --ids farm/bean-1x1-v1 --policy ppo=examples/board.py:ppo --planned 0 --out docs
+    python -m experiments.leaderboard --ids farm/bean-1x1-v0 --policy ppo=examples/board.py:ppo --planned 0 --out docs
 
 The leaderboard is made from a clone, by `experiments/`. A function for your own agent looks like these: it takes an id
 and the environment of its reported split, trains on the training split, and returns a `Trained`, or None if the agent

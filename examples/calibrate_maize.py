@@ -22,7 +22,7 @@ from harvestgym.evaluate.calibrate import Fit, Series, curves, fit, fitted
 from harvestgym.evaluate.run import policy_named
 from harvestgym.farm.engine.model import FarmModel
 
-ID, HEIGHT = "farm/corn-1x1-v2", "Field-0/Plant-0/size#cm"
+ID, HEIGHT = "farm/corn-1x1-v0", "Field-0/Plant-0/size#cm"
 DAYS = 145
 """Days from sowing to the last measured height of 1877."""
 

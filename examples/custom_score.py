@@ -19,7 +19,7 @@ from harvestgym.evaluate.run import policy_named
 from harvestgym.farm import Term
 from harvestgym.farm.engine.reward_terms import RewardContext
 
-ID, SEASONS = "farm/bean-1x1-v1", 64
+ID, SEASONS = "farm/bean-1x1-v0", 64
 
 
 @pytree

@@ -18,7 +18,7 @@ import harvestgym
 from harvestgym.core.rollout import evaluate
 from harvestgym.evaluate.run import policy_named
 
-ID, SEASONS = "farm/bean-1x1-v1", 64
+ID, SEASONS = "farm/bean-1x1-v0", 64
 SITES = "harvestgym.farm.entities.weather.sites"
 
 

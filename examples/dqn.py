@@ -2,7 +2,7 @@
 
     pip install '.[train]'
     python examples/dqn.py                                         # a minute or two on two cores
-    python examples/dqn.py --ids farm/full-1x1-v1 --seeds 5 --out results.json
+    python examples/dqn.py --ids farm/full-1x1-v0 --seeds 5 --out results.json
     python examples/dqn.py --updates 4 --num-envs 16 --seasons 50  # a quick test
 
 It is for farms with one order per day. Hundreds of parallel farms replace a replay buffer, and multi-day returns with
@@ -255,7 +255,7 @@ def make_task(id: str, settings: Settings) -> Task:
 def main() -> None:
     """Train on each id."""
     parser = make_parser(__doc__ or "", Settings())
-    parser.set_defaults(ids=["farm/bean-1x1-v1"])
+    parser.set_defaults(ids=["farm/bean-1x1-v0"])
     args = parser.parse_args()
     settings = read_settings(Settings, args)
     run(args, lambda id: make_task(id, settings))

@@ -2,7 +2,7 @@
 
     from gymnax_env import GymnaxEnv
 
-    env = GymnaxEnv(harvestgym.make("farm/bean-1x1-v1"))    # or GymnaxEnv(...).legacy(), for gymnax up to 0.0.9
+    env = GymnaxEnv(harvestgym.make("farm/bean-1x1-v0"))    # or GymnaxEnv(...).legacy(), for gymnax up to 0.0.9
 
 `rejax_ppo.py` trains with it.
 """

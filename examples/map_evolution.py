@@ -2,8 +2,8 @@
 
     pip install '.[train]'
     python examples/map_evolution.py                          # a few minutes on two cores
-    python examples/map_evolution.py --ids farm/full-3x4-v1 --seeds 5 --out results.json
-    python examples/map_evolution.py --school farm/full-3x4-v1 --ids farm/full-10x10-v1  # train on few plots
+    python examples/map_evolution.py --ids farm/full-3x4-v0 --seeds 5 --out results.json
+    python examples/map_evolution.py --school farm/full-3x4-v0 --ids farm/full-10x10-v0  # train on few plots
     python examples/map_evolution.py --updates 2 --pairs 2 --train-seasons 4 --seasons 8  # a quick test
 
 Each possible order of a day has a score: plus `--trust` if the expert gives it, otherwise minus `--trust`, plus a

@@ -2,7 +2,7 @@
 
     pip install '.[train]'
     python examples/map_imitation.py                          # a few minutes on two cores
-    python examples/map_imitation.py --ids farm/full-3x4-v1 --seeds 5 --out results.json
+    python examples/map_imitation.py --ids farm/full-3x4-v0 --seeds 5 --out results.json
     python examples/map_imitation.py --imitate 10 --updates 10 --num-envs 8 --seasons 8  # a quick test
 
 The network and PPO come from `map_ppo.py`. In every state, a wrapper asks the expert which orders it would still give

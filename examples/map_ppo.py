@@ -2,7 +2,7 @@
 
     pip install '.[train]'
     python examples/map_ppo.py                                          # a few minutes on two cores
-    python examples/map_ppo.py --id farm/full-1x1-v1 farm/full-3x4-v1   # a curriculum: the weights are transferred
+    python examples/map_ppo.py --id farm/full-1x1-v0 farm/full-3x4-v0   # a curriculum: the weights are transferred
     python examples/map_ppo.py --updates 2 --num-envs 8 --seasons 8  # a quick test
 
 The trunk is a small convolution over the plots with a pooled summary. Order and place come from one softmax, and the
@@ -370,7 +370,7 @@ def returns_of(id: str, env: Env[Any, Any], policy: Policy, seasons: int, side: 
 def main() -> None:
     """Train on each id in turn, then compare the results."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--id", nargs="+", default=["farm/bean-clay-weeds-3x4-v1"], help="curriculum of ids, in order")
+    parser.add_argument("--id", nargs="+", default=["farm/bean-clay-weeds-3x4-v0"], help="curriculum of ids, in order")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--seasons", type=int, default=200, help="number of reported seasons")
     for name, default in asdict(Settings()).items():

@@ -2,7 +2,7 @@
 
     pip install '.[train]'
     python examples/map_residual.py                          # a few minutes on two cores
-    python examples/map_residual.py --ids farm/full-3x4-v1 --seeds 5 --out results.json
+    python examples/map_residual.py --ids farm/full-3x4-v0 --seeds 5 --out results.json
     python examples/map_residual.py --updates 10 --num-envs 8 --seasons 8  # a quick test
 
 The agent observes the expert's next order, and initially gives it with probability `--trust`; the network learns a

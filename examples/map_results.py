@@ -49,7 +49,7 @@ def count_parameters(sizes: Sequence[int]) -> int:
 def make_parser(text: str, defaults: Any) -> argparse.ArgumentParser:
     """Return a parser for the options that all learners have, and for the fields of their settings."""
     parser = argparse.ArgumentParser(description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--ids", nargs="+", default=["farm/bean-clay-weeds-3x4-v1"])
+    parser.add_argument("--ids", nargs="+", default=["farm/bean-clay-weeds-3x4-v0"])
     parser.add_argument("--seeds", type=int, default=1, help="number of agents per id")
     parser.add_argument("--seasons", type=int, default=200, help="number of reported seasons")
     parser.add_argument("--out", type=Path, help="file for results as JSON; existing results stay in it")

@@ -9,7 +9,7 @@ yield, soil index). The rewards of a season can then be computed for any weights
 The ids of HarvestGym return scalar rewards, also with `mo_gymnasium.make`, which calls `gymnasium.make`. Importing this
 module registers an id with vector rewards for each farm, `objectives/NAME`:
 
-    mo_gymnasium.make("objectives:objectives/bean-1x1-v1")
+    mo_gymnasium.make("objectives:objectives/bean-1x1-v0")
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import numpy as np
 
 import harvestgym
 
-ID = "farm/bean-1x1-v1"
+ID = "farm/bean-1x1-v0"
 UNWEIGHTED = dict.fromkeys(("stage", "bio", "resource", "soil", "yield", "plant"), 1.0)
 """Score weights that leave each term unchanged."""
 

@@ -2,7 +2,7 @@
 
     pip install '.[train,data]'
     python examples/offline.py                                        # records seasons first
-    harvestgym record farm/bean-1x1-v1 --policy mixed --episodes 500 --split train --out mixed.parquet
+    harvestgym record farm/bean-1x1-v0 --policy mixed --episodes 500 --split train --out mixed.parquet
     python examples/offline.py --data mixed.parquet                   # from a file, or a folder with a Minari dataset
     python examples/offline.py --steps 500 --episodes 20 --seasons 20 # a quick test
 
@@ -196,7 +196,7 @@ def get_data(id: str, name: str, episodes: int) -> Demonstrations:
 def main() -> None:
     """Train on each id."""
     parser = make_parser(__doc__ or "", Settings())
-    parser.set_defaults(ids=["farm/bean-1x1-v1"])
+    parser.set_defaults(ids=["farm/bean-1x1-v0"])
     parser.add_argument("--data", nargs="+", default=DATASETS, help="policies to record, or paths")
     parser.add_argument("--episodes", type=int, default=500, help="episodes to record per policy")
     args = parser.parse_args()

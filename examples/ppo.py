@@ -2,7 +2,7 @@
 
     pip install '.[train]'
     python examples/ppo.py                                            # a minute or two on two cores
-    python examples/ppo.py --id farm/paid-looks-1x1-v1                # a farm with paid observations
+    python examples/ppo.py --id farm/paid-looks-1x1-v0                # a farm with paid observations
     python examples/ppo.py --updates 4 --num-envs 64 --seasons 50     # a quick test
 
 It trains on the training split of the held-out protocol, data-parallel over all devices. It prints the mean returns of
@@ -367,7 +367,7 @@ def main() -> None:
     """Train, then compare."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
-        "--id", nargs="+", default=["farm/bean-1x1-v1"], help="ids; farms of the same shape share one compiled program"
+        "--id", nargs="+", default=["farm/bean-1x1-v0"], help="ids; farms of the same shape share one compiled program"
     )
     parser.add_argument("--seeds", type=int, default=1, help="number of training runs")
     parser.add_argument("--seasons", type=int, default=1000, help="number of reported seasons")

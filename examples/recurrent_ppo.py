@@ -2,7 +2,7 @@
 
     pip install '.[train]'
     python examples/recurrent_ppo.py                                       # a few minutes on two cores
-    python examples/recurrent_ppo.py --ids farm/bean-1x1-v1 --seeds 5 --out results.json
+    python examples/recurrent_ppo.py --ids farm/bean-1x1-v0 --seeds 5 --out results.json
     python examples/recurrent_ppo.py --updates 4 --num-envs 16 --seasons 50  # a quick test
 
 A gated recurrent unit (Cho et al. 2014, https://arxiv.org/abs/1406.1078) reads each observation, and actor and critic
@@ -282,7 +282,7 @@ def make_task(id: str, settings: Settings) -> Task:
 def main() -> None:
     """Train on each id."""
     parser = make_parser(__doc__ or "", Settings())
-    parser.set_defaults(ids=["farm/paid-looks-1x1-v1"])
+    parser.set_defaults(ids=["farm/paid-looks-1x1-v0"])
     args = parser.parse_args()
     settings = read_settings(Settings, args)
     run(args, lambda id: make_task(id, settings))

@@ -49,7 +49,7 @@ def policy(algorithm: PPO, state: Any) -> Policy:
 def main() -> None:
     """Train, then compare."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--id", default="farm/bean-1x1-v1")
+    parser.add_argument("--id", default="farm/bean-1x1-v0")
     parser.add_argument("--steps", type=int, default=2_000_000)
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()

@@ -21,7 +21,7 @@ import harvestgym
 from harvestgym.evaluate import splits
 from harvestgym.evaluate.run import evaluate_id
 
-ID = "farm/bean-1x1-v1"
+ID = "farm/bean-1x1-v0"
 STEPS = 64
 """Days per farm in a batch."""
 

@@ -39,7 +39,7 @@ def train(id: str, steps: int, num_envs: int, seed: int) -> tuple[DQN, VecNormal
 def main() -> None:
     """Train, then compare."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--id", default="farm/bean-1x1-v1")
+    parser.add_argument("--id", default="farm/bean-1x1-v0")
     parser.add_argument("--steps", type=int, default=200_000)
     parser.add_argument("--num-envs", type=int, default=32)
     parser.add_argument("--seed", type=int, default=0)

@@ -3,7 +3,7 @@
     pip install '.[sb3,train]'
     python examples/sb3_jobs.py                              # two or three minutes on two cores
     python examples/sb3_jobs.py --learner dqn                # needs Stable-Baselines3 2.7, for three-step returns
-    python examples/sb3_jobs.py --ids farm/pollination-3x4-v1 --seeds 3 --out results.json
+    python examples/sb3_jobs.py --ids farm/pollination-3x4-v0 --seeds 3 --out results.json
     python examples/sb3_jobs.py --steps 20000 --seasons 4    # a quick test
 
 It trains on the training split of the held-out protocol, and prints the mean returns of the expert, doing nothing and

@@ -53,7 +53,7 @@ def returns(model: PPO, envs: VecNormalize, episodes: int, seed: int, id: str) -
 def main() -> None:
     """Train, then compare."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--id", default="farm/bean-1x1-v1")
+    parser.add_argument("--id", default="farm/bean-1x1-v0")
     parser.add_argument("--steps", type=int, default=200_000)
     parser.add_argument("--num-envs", type=int, default=32)
     parser.add_argument("--seed", type=int, default=0)

@@ -51,7 +51,7 @@ def scale_picture(reading: Reading) -> np.ndarray:
 
 def main(folder: str) -> None:
     """Log thirty days of a bean that nobody tends."""
-    env: Any = gymnasium.make("farm/bean-1x1-v1").unwrapped
+    env: Any = gymnasium.make("farm/bean-1x1-v0").unwrapped
     with env.add_monitoring(VARIABLES, TensorBoardSink(folder)):
         env.reset(seed=0)
         for _ in range(30):

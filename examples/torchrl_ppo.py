@@ -92,7 +92,7 @@ def measure(id: str, actor: ProbabilisticActor, moments: VecNormV2, seed: int) -
 def main() -> None:
     """Train, then compare."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--id", default="farm/bean-1x1-v1")
+    parser.add_argument("--id", default="farm/bean-1x1-v0")
     parser.add_argument("--steps", type=int, default=524_288)
     parser.add_argument("--num-envs", type=int, default=256)
     parser.add_argument("--seed", type=int, default=0)

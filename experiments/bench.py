@@ -1,4 +1,4 @@
-"""Measure ids on this machine, from the root of a clone: `python -m experiments.bench farm/full-1x1-v1 --out FILE`."""
+"""Measure ids on this machine, from the root of a clone: `python -m experiments.bench farm/full-1x1-v0 --out FILE`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from experiments.speed import interfaces
 from harvestgym.cli.app import CommandGroup
 from harvestgym.cli.console import COMPILING, print_table, progress_bars
 
-DEFAULT = ["farm/full-1x1-v1"]
+DEFAULT = ["farm/full-1x1-v0"]
 
 OPTIONS_ANYWHERE = {"allow_interspersed_args": True}
 app = typer.Typer(cls=CommandGroup, add_completion=False, subcommand_metavar="", context_settings=OPTIONS_ANYWHERE)

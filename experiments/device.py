@@ -100,13 +100,13 @@ class Scale(NamedTuple):
     patience: float
 
 
-BEAN = "farm/bean-1x1-v1"
+BEAN = "farm/bean-1x1-v0"
 TIMED = {
     BEAN: 55.0,
     "fishing/may-v0": 25.0,
-    "forager/two-biome-v1": 40.0,
-    "farm/full-1x1-v1": 75.0,
-    "farm/full-3x4-v1": 115.0,
+    "forager/two-biome-v0": 40.0,
+    "farm/full-1x1-v0": 75.0,
+    "farm/full-3x4-v0": 115.0,
 }
 """The ids that are timed, each with its part's deadline in seconds; all parts together take eight minutes."""
 FULL = Scale((*TIMED, "fishing/three-species-v0"), 100, TIMED, (2**10, 2**15, 2**19), BEAN, 200, 512, 1000, 1.0)

@@ -1,6 +1,6 @@
 """Write the learning curves and the tables of trained agents into docs/training.md.
 
-python examples/ppo.py --id farm/bean-1x1-v1 ... --updates 200 --seeds 5 --out docs/training
+python examples/ppo.py --id farm/bean-1x1-v0 ... --updates 200 --seeds 5 --out docs/training
 python examples/map_imitation.py --seeds 3 --imitate 40 --updates 20 --out docs/training/maps.json --ids ...
 python examples/map_residual.py --seeds 5 --out docs/training/residual.json --ids ...
 python examples/map_evolution.py --seeds 5 --out docs/training/evolution.json --ids ...
@@ -201,7 +201,7 @@ def draw_orders(name: str, runs: dict[str, Any]) -> str:
     return draw(name, runs, "thousand orders; PPO after the line", lambda run: _orders(run) / 1000, before)
 
 
-SEASONS, ID = 500, "farm/contexts-1x1-v1"
+SEASONS, ID = 500, "farm/contexts-1x1-v0"
 HELD_OUT = {
     "nothing": (),
     "soil": ("soil",),

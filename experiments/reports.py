@@ -20,7 +20,7 @@ from gymnasium.utils.env_checker import check_env
 
 import harvestgym
 
-FISH, WORLD = "harvestgym:fishing/logistic-v0", "harvestgym:forager/two-biome-v1"
+FISH, WORLD = "harvestgym:fishing/logistic-v0", "harvestgym:forager/two-biome-v0"
 
 
 def play(env: Any, steps: int, seed: int | None = 0) -> list[Any]:

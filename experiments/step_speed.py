@@ -18,7 +18,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-IDS = ("farm/bean-1x1-v1", "farm/full-1x1-v1", "farm/full-3x4-v1")
+IDS = ("farm/bean-1x1-v0", "farm/full-1x1-v0", "farm/full-3x4-v0")
 
 SETTINGS: dict[str, dict[str, str]] = {
     "default": {},

@@ -1,7 +1,7 @@
 """Tune the expert of every id, or of some, and write tuned/NAME.yaml next to their catalogue files.
 
 python -m experiments.tune_all                       # all ids: hours on two cores
-python -m experiments.tune_all fishing farm/game0-v2  # a family, an id
+python -m experiments.tune_all fishing farm/game0-v0  # a family, an id
 
 An id that was tuned before is tuned again with the command in its file; delete the file to tune with the default
 effort.

@@ -20,7 +20,7 @@ from harvestgym.evaluate.score import score
 from harvestgym.farm import BasicFarmer, BasicRule, BasicScore, Farm, Field, FilesWritten, Plant, Soil, Weather
 from tests.long_form import long
 
-BEAN, STOCK, WORLD = "farm/bean-1x1-v1", "fishing/logistic-v0", "forager/two-biome-v1"
+BEAN, STOCK, WORLD = "farm/bean-1x1-v0", "fishing/logistic-v0", "forager/two-biome-v0"
 FAMILIES = pytest.mark.parametrize("id", [BEAN, STOCK, WORLD])
 
 
@@ -71,7 +71,7 @@ def test_the_farm_of_the_paper_is_written_in_python(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("interface", ["discrete", "multidiscrete", "box", pytest.param("map", marks=long)])
 def test_a_farm_has_interfaces_for_learners(interface: str) -> None:
-    env: Any = gymnasium.make("farm/bean-1x1-v1", interface=interface)
+    env: Any = gymnasium.make("farm/bean-1x1-v0", interface=interface)
     assert env.observation_space.contains(env.reset(seed=0)[0])
 
 

@@ -20,7 +20,7 @@ pq = pytest.importorskip("pyarrow.parquet")
 EXAMPLE = script("examples/croissant.py")
 
 ID = "fishing/logistic-levels-v0"
-OTHERS = ("farm/bean-1x1-v1", "forager/two-biome-v1")
+OTHERS = ("farm/bean-1x1-v0", "forager/two-biome-v0")
 
 
 def record_random(id: str, path: Path) -> Path:

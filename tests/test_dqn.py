@@ -16,7 +16,7 @@ from harvestgym.evaluate.run import policy_named
 
 pytest.importorskip("optax")
 
-ID = "farm/bean-1x1-v1"
+ID = "farm/bean-1x1-v0"
 
 
 @pytest.fixture
@@ -77,4 +77,4 @@ def test_a_masked_farm_shows_what_the_farm_does_and_permits(dqn: Any) -> None:
 
 def test_farms_with_several_orders_a_day_are_refused(dqn: Any) -> None:
     with pytest.raises(SystemExit, match="one order a day"):
-        dqn.Masked(harvestgym.make("farm/bean-clay-weeds-3x4-v1"))
+        dqn.Masked(harvestgym.make("farm/bean-clay-weeds-3x4-v0"))

@@ -24,8 +24,8 @@ from gymnax.wrappers.purerl import LogWrapper  # noqa: E402 # pyright: ignore[re
 
 GymnaxEnv: Any = script("examples/gymnax_env.py").GymnaxEnv
 
-SHORT = ("fishing/tipping-v1", "fishing/logistic-levels-v0", "forager/weather-v1")
-IDS = (*SHORT, "farm/bean-1x1-v1", "farm/paid-looks-1x1-v1") if ALL else SHORT
+SHORT = ("fishing/tipping-v0", "fishing/logistic-levels-v0", "forager/weather-v0")
+IDS = (*SHORT, "farm/bean-1x1-v0", "farm/paid-looks-1x1-v0") if ALL else SHORT
 
 
 @pytest.mark.parametrize("id", IDS)
@@ -50,9 +50,9 @@ def test_the_wrappers_of_gymnax_accept_an_environment(id: str) -> None:
     assert int(env.default_params.max_steps_in_episode) > 1
 
 
-TRAINED = [("fishing/tipping-v1", "SAC"), ("fishing/logistic-levels-v0", "PPO")]
+TRAINED = [("fishing/tipping-v0", "SAC"), ("fishing/logistic-levels-v0", "PPO")]
 if ALL:
-    TRAINED += [("forager/weather-5000-v1", "PPO"), ("forager/two-biome-v1", "DQN"), ("farm/bean-1x1-v1", "DQN")]
+    TRAINED += [("forager/weather-5000-v0", "PPO"), ("forager/two-biome-v0", "DQN"), ("farm/bean-1x1-v0", "DQN")]
 
 
 @pytest.mark.parametrize(("id", "name"), TRAINED)

@@ -109,7 +109,7 @@ def test_spaces_are_gymnaxes_where_it_is_installed(monkeypatch: pytest.MonkeyPat
 
 
 def test_clients_find_the_length_of_an_episode_and_an_endless_one_is_truncated() -> None:
-    endless = harvestgym.make("forager/two-biome-v1")
+    endless = harvestgym.make("forager/two-biome-v0")
     view = GymnaxEnv(endless)
     steps = int(view.default_params.max_steps_in_episode)
     assert steps == endless.evaluation_steps == view.legacy().env.steps  # pyright: ignore[reportAttributeAccessIssue]

@@ -111,7 +111,7 @@ def test_following_the_lessons_is_the_days_of_the_expert(ppo: Any, imitation: An
 
 def test_an_agent_that_has_learned_nothing_does_what_it_is_advised(ppo: Any, imitation: Any) -> None:
     residual = importlib.import_module("map_residual")
-    advised = residual.Advised(residual.make_taught("farm/bean-1x1-v1", "train"), trust := 0.75)
+    advised = residual.Advised(residual.make_taught("farm/bean-1x1-v0", "train"), trust := 0.75)
     weights = ppo.make_weights(jax.random.key(0), advised.farm, ppo.Settings(width=8, blocks=1), advised.words)
     steps = 60
     mine = rollout(advised, ppo.policy_of(weights), jax.random.key(3), 2, steps)

@@ -16,7 +16,7 @@ DAYS = 60
 
 def test_each_vector_with_the_weights_of_the_score_is_the_reward(import_example: Callable[[str], Any]) -> None:
     objectives = import_example("objectives")
-    many: Any = gymnasium.make("objectives/bean-1x1-v1")  # as `mo_gymnasium.make` does
+    many: Any = gymnasium.make("objectives/bean-1x1-v0")  # as `mo_gymnasium.make` does
     assert many.unwrapped.reward_space.shape == many.get_wrapper_attr("reward_space").shape
     many = many.unwrapped
     one = gymnasium.make(objectives.ID)
@@ -46,7 +46,7 @@ def test_an_id_that_pays_numbers_has_no_space_of_vectors() -> None:
 def test_the_ids_of_the_example_pass_the_wrappers_of_mo_gymnasium(import_example: Callable[[str], Any]) -> None:
     mo_gymnasium: Any = pytest.importorskip("mo_gymnasium")
     import_example("objectives")
-    env = mo_gymnasium.make("objectives:objectives/bean-1x1-v1")
+    env = mo_gymnasium.make("objectives:objectives/bean-1x1-v0")
     env.reset(seed=0)
     size = env.unwrapped.reward_space.shape
     assert env.step(env.action_space.sample())[1].shape == size
@@ -57,7 +57,7 @@ def test_the_ids_of_the_example_pass_the_wrappers_of_mo_gymnasium(import_example
 
 def test_the_wrappers_of_mo_gymnasium_refuse_an_id_that_pays_numbers() -> None:
     mo_gymnasium: Any = pytest.importorskip("mo_gymnasium")
-    env = mo_gymnasium.make("harvestgym:farm/bean-1x1-v1")
+    env = mo_gymnasium.make("harvestgym:farm/bean-1x1-v0")
     with pytest.raises(AttributeError, match="reward_space: expected"):
         mo_gymnasium.wrappers.LinearReward(env)
     with pytest.raises(AttributeError, match="reward_space: expected"):

@@ -66,4 +66,4 @@ def test_cloning_repeats_the_usual_and_values_the_best(offline: Any, data: Demon
 
 def test_farms_with_several_orders_a_day_are_refused(offline: Any) -> None:
     with pytest.raises(SystemExit, match="expected integer actions"):
-        offline.make_task("farm/bean-clay-weeds-3x4-v1", {}, offline.Settings())
+        offline.make_task("farm/bean-clay-weeds-3x4-v0", {}, offline.Settings())

@@ -112,7 +112,7 @@ MISSING = {
     "sb3": ("stable_baselines3", "import harvestgym.adapters.sb3"),
     "video": ("av", "from harvestgym.render.video import write_video; write_video([], 'a.mp4')"),
     "window": ("pygame", "import gymnasium as g; g.make('fishing/logistic-v0', render_mode='human')"),
-    "web": ("nicegui", "from harvestgym.play import run; run('farm/bean-1x1-v1')"),
+    "web": ("nicegui", "from harvestgym.play import run; run('farm/bean-1x1-v0')"),
 }
 """By extra: a module of it, and code that needs it."""
 

@@ -15,7 +15,7 @@ from harvestgym import registry
 from harvestgym.core import yaml_io
 from harvestgym.core.errors import ConfigError
 
-ID = "farm/bean-1x1-v1"
+ID = "farm/bean-1x1-v0"
 
 
 def test_spec_is_json_data() -> None:
@@ -36,7 +36,7 @@ def test_every_id_says_what_is_hard() -> None:
         assert registry.hard(id) == own.strip()
 
 
-@pytest.mark.parametrize("id", ["fishing/may-v0", "forager/two-biome-v1", "farm/bean-1x1-v1"])
+@pytest.mark.parametrize("id", ["fishing/may-v0", "forager/two-biome-v0", "farm/bean-1x1-v0"])
 def test_what_is_hard_is_a_checked_entry(id: str) -> None:
     with pytest.raises(ConfigError, match="hard"):
         harvestgym.make(id, hard=["no", "text"])
@@ -60,13 +60,13 @@ def test_every_forager_has_a_twin_whose_episodes_end() -> None:
     twins = [id for id in gymnasium.registry if id.startswith("forager/") and id not in harvestgym.ids()]
     assert len(twins) == len(harvestgym.ids("forager"))
     assert all(gymnasium.spec(id).max_episode_steps == registry.FIRST_STEPS for id in twins)
-    assert registry.locate_file("forager/weather-5000-v1") == registry.locate_file("forager/weather-v1")
-    core, endless = (harvestgym.make(f"forager/weather{more}-v1") for more in ("-5000", ""))
+    assert registry.locate_file("forager/weather-5000-v0") == registry.locate_file("forager/weather-v0")
+    core, endless = (harvestgym.make(f"forager/weather{more}-v0") for more in ("-5000", ""))
     assert int(core.params.horizon) == registry.FIRST_STEPS and int(endless.params.horizon) == 0
 
 
 def test_registered_id_makes_its_environment() -> None:
-    harvestgym.register("farm/my-bean-v0", "harvestgym.farm.family:make", name="bean-1x1-v1", mode="fo")
+    harvestgym.register("farm/my-bean-v0", "harvestgym.farm.family:make", name="bean-1x1-v0", mode="fo")
     try:
         seen = harvestgym.make("farm/my-bean-v0").observation_space.shape
         assert seen is not None and seen > harvestgym.make(ID).observation_space.shape
@@ -74,7 +74,7 @@ def test_registered_id_makes_its_environment() -> None:
         registry.unregister("farm/my-bean-v0")
 
 
-@pytest.mark.parametrize("id", ["farm/bean-1x1-v1", "fishing/may-v0", "forager/two-biome-v1"])
+@pytest.mark.parametrize("id", ["farm/bean-1x1-v0", "fishing/may-v0", "forager/two-biome-v0"])
 @pytest.mark.parametrize("make", [gymnasium.make, harvestgym.make, gymnasium.make_vec])
 def test_an_unknown_keyword_is_a_type_error_with_the_nearest_name(make: Callable[..., Any], id: str) -> None:
     """TorchRL and others try keywords such as `frameskip` and go on without them after a TypeError in these words."""

@@ -13,7 +13,7 @@ pytest.importorskip("stable_baselines3")
 pytest.importorskip("optax")
 pytestmark = pytest.mark.torch
 
-ID = "farm/game0-weeds-v1"
+ID = "farm/game0-weeds-v0"
 
 
 @pytest.fixture

@@ -116,7 +116,7 @@ def test_ppo_enters_the_leaderboard(board: ModuleType) -> None:
 @pytest.mark.parametrize("name", some(["dqn", "evolution", "recurrent", "iql_mixed"], "iql_mixed"))
 def test_other_agents_enter_the_leaderboard(board: ModuleType, name: str) -> None:
     enter = getattr(board, name)
-    id = "farm/bean-1x1-v1" if name == "evolution" else "fishing/logistic-levels-v0"
+    id = "farm/bean-1x1-v0" if name == "evolution" else "fishing/logistic-levels-v0"
     found = {row.policy: row for row in make_policy_rows(id, 10, {name: enter}, 0)}
     assert len(found[name].runs) == 5 and found[name].training["steps"] > 0
     assert enter("fishing/logistic-v0", make("fishing/logistic-v0")) is None
@@ -127,8 +127,8 @@ def test_where_many_orders_are_possible_few_are_given_at_first(board: Any, monke
     begun: list[Any] = []
     agent = [(np.zeros((1, 1)), np.zeros(1))], None
     monkeypatch.setattr(board.flat_ppo, "train", lambda env, settings, *_: (begun.append(settings) or agent, None))
-    farm = make("farm/pollination-3x4-v1")
-    board.ppo("farm/pollination-3x4-v1", farm)
+    farm = make("farm/pollination-3x4-v0")
+    board.ppo("farm/pollination-3x4-v0", farm)
     ahead = np.exp(begun[0].idle)
     others = np.asarray(board.flat_ppo.parts(farm)) - 1
     assert len(others) == 4 and (others / (others + ahead)).sum() == pytest.approx(0.4)
@@ -146,7 +146,7 @@ def test_no_seed_trains_nobody(
 @long
 def test_a_day_of_the_evening_is_its_two_halves(ppo: ModuleType) -> None:
     """Actions of today and observations of tomorrow equal two steps of the farm: state, reward and observation."""
-    farm = make("farm/paid-looks-1x1-v1")
+    farm = make("farm/paid-looks-1x1-v0")
     evening, params, key = ppo.Evening(farm), farm.params, jax.random.key(3)
     start, first = jax.jit(evening.reset)(key, params)
     assert bool(start.acting) and not first.obs["mask"][3:].any()
@@ -165,7 +165,7 @@ def test_a_day_of_the_evening_is_its_two_halves(ppo: ModuleType) -> None:
 
 
 def test_memory_keeps_what_was_seen_last(ppo: ModuleType) -> None:
-    space = make("farm/paid-looks-1x1-v1").observation_space
+    space = make("farm/paid-looks-1x1-v0").observation_space
     memory, see = ppo.memory_of(space, 1)
     nothing = {"values": jnp.zeros(9), "mask": jnp.zeros(9)}
     memory, _ = see(memory, nothing | {"values": jnp.full(9, 5.0), "mask": jnp.ones(9)})

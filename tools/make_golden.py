@@ -21,17 +21,17 @@ from harvestgym.evaluate.run import policy_named
 
 FOLDER = Path(__file__).parent.parent / "tests" / "golden"
 IDS = (
-    "farm/bean-1x1-v1", "farm/corn-1x1-v2", "farm/tomato-1x1-v2",
-    "farm/full-1x1-v1", "farm/paid-looks-1x1-v1", "farm/contexts-1x1-v1",
+    "farm/bean-1x1-v0", "farm/corn-1x1-v0", "farm/tomato-1x1-v0",
+    "farm/full-1x1-v0", "farm/paid-looks-1x1-v0", "farm/contexts-1x1-v0",
     "fishing/logistic-survey-v0", "fishing/patches-v0",
-    "forager/two-biome-v1", "forager/flowers-v1",
+    "forager/two-biome-v0", "forager/flowers-v0",
 )  # fmt: skip
 """Ids with a golden trajectory; no policy from dynamic programming, because rounding decides between its near ties."""
 
 POLICIES = {"fishing/logistic-survey-v0": "dfo", "fishing/patches-v0": "escapement", "forager": "planner"}
 """Untuned policies by id or family; all other ids use the expert."""
 
-ARGUMENTS = {"farm/corn-1x1-v2": {"soil": "sand"}, "farm/tomato-1x1-v2": {"soil": "loam"}}
+ARGUMENTS = {"farm/corn-1x1-v0": {"soil": "sand"}, "farm/tomato-1x1-v0": {"soil": "loam"}}
 """Arguments of `harvestgym.make` by id."""
 
 SEED = 1

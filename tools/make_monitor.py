@@ -14,7 +14,7 @@ from harvestgym.evaluate.run import policy_named
 from harvestgym.gym.env import GymEnv
 from harvestgym.render.monitor_readings import sum_value, value
 
-ID, SEED = "farm/bean-1x1-v1", 0
+ID, SEED = "farm/bean-1x1-v0", 0
 FILE = Path(__file__).parent.parent / "docs" / "pictures" / "monitor.png"
 VARIABLES = [
     ("Field-0", "Soil-0", "available_Water#L", sum_value, "Available water", "range_auto"),

@@ -49,7 +49,7 @@ POLICIES = {
 
 TWINS = (
     "Foragers are endless. Each has a twin that truncates its episodes after 5,000 steps, "
-    "such as `forager/weather-5000-v1` ([why](forager.md#training-with-other-libraries))."
+    "such as `forager/weather-5000-v0` ([why](forager.md#training-with-other-libraries))."
 )
 
 SEVERAL = (

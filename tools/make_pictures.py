@@ -1,7 +1,7 @@
 """Write docs/pictures/<family>-<name>.png: for each id, the step of an expert's episode that shows the most.
 
 python tools/make_pictures.py                         # everything: every id whose family draws scenes, and both seasons
-python tools/make_pictures.py fishing farm/game0-v2   # some families or ids
+python tools/make_pictures.py fishing farm/game0-v0   # some families or ids
 python tools/make_pictures.py season                  # season.png: the season of a farm in one picture
 python tools/make_pictures.py film                    # season.gif: a season of a farm, small enough for a phone
 """
@@ -31,10 +31,10 @@ FOLDER = Path(__file__).parent.parent / "docs" / "pictures"
 WIDTH, COLOURS, SEED, MOST = 800, 256, 2, 400
 """Width of a picture in px, colours in its palette, seed of the episode, and about how many steps are compared."""
 
-SEASON, DPI = "farm/polyculture-3x4-v2", 80
+SEASON, DPI = "farm/polyculture-3x4-v0", 80
 """The farm whose season is drawn in one picture, and the resolution of that picture."""
 
-FILM, FILM_WIDTH, FILM_FPS, FILM_STEPS, FILM_COLOURS = "farm/full-3x4-v1", 400, 8, 3, 32
+FILM, FILM_WIDTH, FILM_FPS, FILM_STEPS, FILM_COLOURS = "farm/full-3x4-v0", 400, 8, 3, 32
 """The farm whose season is filmed, the width in px (of a phone), frames per second, days per frame, and colours."""
 
 SHARE = 0.9

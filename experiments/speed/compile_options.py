@@ -1,6 +1,6 @@
 """CPU seconds to compile a rollout, and microseconds per step, with various XLA compiler options.
 
-    python -m experiments.speed.compile_options farm/full-1x1-v1 [--num-envs 1024] [--num-steps 200]
+    python -m experiments.speed.compile_options farm/full-1x1-v0 [--num-envs 1024] [--num-steps 200]
 
 The runs take turns, and each figure is the median of seven runs. Put `taskset -c 0` in front to use only one core.
 """

@@ -157,7 +157,7 @@ FIELD = {
 
 def batched_vector(number: int = 64) -> float:
     """Return the steps per second of many lives through Gymnasium, `harvestgym.make_vec`."""
-    many = harvestgym.make_vec("forager/two-biome-v1", number)
+    many = harvestgym.make_vec("forager/two-biome-v0", number)
     many.reset(seed=0)
     actions = np.random.default_rng(0).integers(0, 4, (50, number))
 
@@ -209,8 +209,8 @@ def main() -> None:
         "machine": machine(),
         "us a step": single(),
         "make_vec of 64 steps/s": batched_vector(),
-        "jax two-biome-v1": batched_jax(make("two-biome-v1")),
-        "jax two-biome-v1, 15x15": batched_jax(make("two-biome-v1", aperture=[15, 15])),
+        "jax two-biome-v0": batched_jax(make("two-biome-v0")),
+        "jax two-biome-v0, 15x15": batched_jax(make("two-biome-v0", aperture=[15, 15])),
         "jax 1e6 x 1e6, 15x15": batched_jax(build_forager(FIELD), 256),
         "jax 100 x 100, 15x15": batched_jax(build_forager(small), 256),
     }

@@ -2,7 +2,7 @@
 
     python -m experiments.speed.limit > experiments/results/limit.json
 
-It matches a day of `farm/full-1x1-v1` in cost, not in meaning: per day, it has as many exponentials, uniforms and
+It matches a day of `farm/full-1x1-v0` in cost, not in meaning: per day, it has as many exponentials, uniforms and
 binomials as that farm (`DAY`), and reads and writes as many numbers. The time that the farm takes beyond this is the
 cost of the engine. Binomials are drawn by inversion from 0, the fastest method for few trials.
 """

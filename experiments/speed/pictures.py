@@ -1,6 +1,6 @@
 """Frames per second of `render_mode="rgb_array"`, in CPU seconds, with the step that comes before each frame.
 
-    python -m experiments.speed.pictures farm/bean-1x1-v1 fishing/logistic-v0 --widths 960 200 --folder pictures
+    python -m experiments.speed.pictures farm/bean-1x1-v0 fishing/logistic-v0 --widths 960 200 --folder pictures
 
 `--folder` keeps the last frame of each id and width. The machine's load is printed, since a busy machine is slower.
 """
@@ -18,7 +18,7 @@ import gymnasium
 import numpy as np
 from PIL import Image
 
-IDS = ("farm/bean-1x1-v1", "fishing/logistic-v0", "forager/two-biome-v1")
+IDS = ("farm/bean-1x1-v0", "fishing/logistic-v0", "forager/two-biome-v0")
 WARM_UP, FRAMES = 5, 100
 
 

@@ -33,7 +33,7 @@ from harvestgym.sweep.cases import EpisodeCase
 from harvestgym.sweep.engine import sweep
 from harvestgym.sweep.result_folder import find_result_path
 
-ID, CASES, EPISODES, FINISHED = "farm/bean-1x1-v1", 64, 64, 10_000
+ID, CASES, EPISODES, FINISHED = "farm/bean-1x1-v0", 64, 64, 10_000
 DEVICES = (1, 2, 4, 8)
 
 

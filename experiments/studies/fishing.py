@@ -119,7 +119,7 @@ def make_quota_problem(harvests: int = HARVESTS) -> FishingModel:
 
 def make_tipping_problem() -> DriverModel:
     """Make the published tipping problem, with a saturating benefit, noise with median one, and a hidden driver."""
-    env = make("driver-v1", satiation=1.0, noise={"kind": "median-lognormal", "sigma": 0.2}, Tmax=YEARS)
+    env = make("driver-v0", satiation=1.0, noise={"kind": "median-lognormal", "sigma": 0.2}, Tmax=YEARS)
     assert isinstance(env, DriverModel)
     return env
 

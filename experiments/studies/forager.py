@@ -1,6 +1,6 @@
 """Continual learning in a changing world: a fixed agent and a learner, each over one long life.
 
-The world is `relearning-v1` observed as objects, with foods whose rewards change sign every 10,000 steps. The fixed
+The world is `relearning-v0` observed as objects, with foods whose rewards change sign every 10,000 steps. The fixed
 agent plans with the first reward of each food. The learner uses linear Q-learning on the view, without interruption or
 reset.
 """
@@ -70,7 +70,7 @@ def run(
 
 
 def make_changing_world() -> Forager:
-    """Make `relearning-v1` observed as objects, with a period of 20,000 steps."""
+    """Make `relearning-v0` observed as objects, with a period of 20,000 steps."""
     foods = {
         name: {
             "collectable": True,
@@ -80,7 +80,7 @@ def make_changing_world() -> Forager:
         }
         for name, a, b in (("oyster", 1, -1), ("chanterelle", -1, 1))
     }
-    return make("relearning-v1", observation_mode="objects", kinds=foods | {"wall": {"blocking": True}})
+    return make("relearning-v0", observation_mode="objects", kinds=foods | {"wall": {"blocking": True}})
 
 
 def make_agents(env: Forager) -> dict[str, Policy]:

@@ -31,7 +31,7 @@ from .common.report import open_figure, write_seasons
 
 FREE = ("day#int365", "rain/amount#mm", "consecutive_dry#day")
 PRICE = 0.003
-"""The price of an observed number in `paid-looks-1x1-v1`, used here for the other farms too."""
+"""The price of an observed number in `paid-looks-1x1-v0`, used here for the other farms too."""
 
 PRICES = (0.0, 0.0003, 0.001, PRICE, 0.01, 0.03)
 LOOK_INTERVALS = (1, 2, 3, 5, 7, 10, 14, 21, 28)
@@ -75,7 +75,7 @@ SIZES = (("Plant-0", "size#cm"), ("Plant-0", "fruit_weight#g"))
 HARVEST = {"do": "Plant-0.harvest"}
 POUR: dict[str, Any] = {"do": "Soil-0.watering_discrete", "duration#min": 60}
 PAID_FARMS = {
-    "paid-looks-1x1-v1": PaidFarm(
+    "paid-looks-1x1-v0": PaidFarm(
         {WATER: (1, 3), STAGE: (165, 0), WEEDS: (130, 0)},
         (*SIZES, ("Weeds-0", "flowers#nb")),
         20,
@@ -85,7 +85,7 @@ PAID_FARMS = {
             {"when": "Soil-0.available_Water#L < 162", **POUR, "amount#L": 20},
         ),
     ),
-    "tomato-1x1-v2": PaidFarm({WATER: (1, 3), STAGE: (165, 0)}, SIZES, 10),
+    "tomato-1x1-v0": PaidFarm({WATER: (1, 3), STAGE: (165, 0)}, SIZES, 10),
 }
 
 

@@ -1,6 +1,6 @@
 """The value of memory: agents that differ only in their memory, on partially observed fisheries.
 
-In `logistic-survey-v0`, surveys have an error of about a fifth and quotas are not kept exactly; in `driver-v1`, the
+In `logistic-survey-v0`, surveys have an error of about a fifth and quotas are not kept exactly; in `driver-v0`, the
 driver of the tipping point is never observed. Each agent is a small network trained with the gradient of its return
 through the simulator, on the same episodes with the same step sizes. The memoryless agent gets the last survey, the
 stacked agent the last eight surveys and actions, and the recurrent agent the last survey and the memory of a gated
@@ -32,7 +32,7 @@ from harvestgym.fishing.model import FishingModel
 
 from .common.report import open_figure, write_columns
 
-FISHERIES = {"logistic-survey-v0": "escapement", "driver-v1": "steady"}
+FISHERIES = {"logistic-survey-v0": "escapement", "driver-v0": "steady"}
 """The fisheries, each with a memoryless rule that does well."""
 
 AGENTS = ("memoryless", "stacked", "recurrent")

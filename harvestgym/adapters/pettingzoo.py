@@ -21,7 +21,7 @@ QUOTA = 300.0
 
 def make_shared_water(quota: float = QUOTA, shared_reward: bool = False, **overrides: Any) -> SharedWater:
     """Make four neighbours who grow beans on four soils in the same weather and share one seasonal water quota."""
-    models: list[Any] = [registry.make("farm/bean-1x1-v1", soil=soil, **overrides) for soil in NEIGHBOUR_SOILS]
+    models: list[Any] = [registry.make("farm/bean-1x1-v0", soil=soil, **overrides) for soil in NEIGHBOUR_SOILS]
     return SharedWater(tuple(models), quota, shared_reward)
 
 
@@ -33,7 +33,7 @@ def make_fleets(fleets: int = 3, **overrides: Any) -> CommonsModel:
 
 def make_foragers(number: int = 2, **overrides: Any) -> SharedWorld:
     """Make foragers that collect from one shared map of the two-biome world."""
-    model: Any = registry.make("forager/two-biome-v1", **overrides)
+    model: Any = registry.make("forager/two-biome-v0", **overrides)
     return SharedWorld(model, number)
 
 

@@ -63,7 +63,7 @@ def list_ids(
             if family in (None, "forager"):
                 typer.echo(
                     "\nForagers never end; each has a truncated twin, such as "
-                    f"forager/weather-{registry.FIRST_STEPS}-v1"
+                    f"forager/weather-{registry.FIRST_STEPS}-v0"
                 )
             typer.echo("\nFor ids with several agents: harvestgym list --multi-agent")
     else:

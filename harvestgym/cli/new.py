@@ -24,7 +24,7 @@ from .console import check_new_yaml
 
 group = typer.Typer(no_args_is_help=True, help="Create a farm, fishery, forager or entity from a working template.")
 
-COPIED = {"farm": "farm/bean-1x1-v1", "fishery": "fishing/logistic-v0", "forager": "forager/flowers-v1"}
+COPIED = {"farm": "farm/bean-1x1-v0", "fishery": "fishing/logistic-v0", "forager": "forager/flowers-v0"}
 """The kinds of files that can be copied from the catalogues, and the default id for each."""
 
 ENTITY_FILES = {"module.txt": "{module}.py", "sets.txt": "{module}.yaml", "test.txt": "test_{module}.py"}

@@ -79,7 +79,7 @@ def make(
     """Make a farm from the catalogue.
 
     Args:
-        name: the file's name, such as `bean-1x1-v1`.
+        name: the file's name, such as `bean-1x1-v0`.
         entities: different parameter sets for some entities, `{"Weather-0": "lille"}` or, with several fields,
             `{"Field-1/Soil-0": {"extends": "clay", "depth#m": 0.8}}`, or single parameters, `{"Soil-0/depth#m": 0.8}`.
         interface: "map" for maps and three-part orders (`farm.learn.map_farm`), "discrete", "multidiscrete" or

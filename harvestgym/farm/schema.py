@@ -283,7 +283,7 @@ def json_schema() -> dict[str, Any]:
     schema = FarmSpec.model_json_schema(by_alias=True)
     parent = {
         "type": "string",
-        "description": "a farm file of the same folder, or an id such as farm/corn-1x1-v2, that this one changes",
+        "description": "a farm file of the same folder, or an id such as farm/corn-1x1-v0, that this one changes",
     }
     schema["properties"]["extends"] = parent
     for part in (schema, schema["$defs"]["FieldSpec"]):

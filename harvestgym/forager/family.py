@@ -99,7 +99,7 @@ def make(name: str, **overrides: Any) -> Forager:
     """Return the functional environment of a catalogue file, with some entries changed.
 
     Args:
-        name: the file's name, such as `two-biome-v1`.
+        name: the file's name, such as `two-biome-v0`.
         overrides: entries that replace entries of the file as a whole (`size=(30, 30)`, `aperture=(5, 5)`,
             `density={"morel": 0.1}`, `observation_mode="world"`, `horizon=1000`).
 

@@ -2,7 +2,7 @@
 
 ::
 
-    ids: [farm/bean-1x1-v1]
+    ids: [farm/bean-1x1-v0]
     overrides:
       soil depth: {entities/Soil-0/depth#m: [0.4, 0.8]}   # a name, and the path of the override
       mode: [fo, po]                                      # or the path alone

@@ -121,7 +121,7 @@ def test_an_algorithm_trains(core: Any, kind: str) -> None:
 
 @long
 def test_an_evaluation_of_a_forager_ends() -> None:
-    env, tested = (gymnasium.make("forager/weather-5000-v1") for _ in range(2))
+    env, tested = (gymnasium.make("forager/weather-5000-v0") for _ in range(2))
     ended = EvalCallback(Monitor(tested), n_eval_episodes=1, eval_freq=32, verbose=0)
     PPO("MlpPolicy", env, n_steps=32, batch_size=32, n_epochs=1, seed=0, device="cpu").learn(32, ended)
     assert ended.n_calls == 32 and np.isfinite(ended.last_mean_reward)
@@ -129,7 +129,7 @@ def test_an_evaluation_of_a_forager_ends() -> None:
 
 
 def test_a_default_image_network_trains_on_a_forager() -> None:
-    env = gymnasium.make("forager/two-biome-5000-v1", observation_mode="images")
+    env = gymnasium.make("forager/two-biome-5000-v0", observation_mode="images")
     assert is_image_space(env.observation_space)
     PPO("CnnPolicy", env, n_steps=64, batch_size=64, n_epochs=1, seed=0, device="cpu").learn(64)
 

@@ -10,7 +10,7 @@ from tests.long_form import some
 envs = pytest.importorskip("torchrl.envs")
 pytestmark = pytest.mark.torch
 
-IDS = ("farm/bean-1x1-v1", "fishing/may-v0", "forager/two-biome-v1")
+IDS = ("farm/bean-1x1-v0", "fishing/may-v0", "forager/two-biome-v0")
 
 
 @pytest.mark.parametrize("id", some(IDS, "may-v0"))

@@ -26,7 +26,7 @@ from harvestgym.core.errors import ConfigError
 from harvestgym.core.view.tables import Table
 from tests.long_form import long
 
-ID = "farm/bean-1x1-v1"
+ID = "farm/bean-1x1-v0"
 SCREEN_LINES = 45
 runner = CliRunner()
 
@@ -43,9 +43,9 @@ def test_list_prints_all_ids_or_those_of_a_family() -> None:
 
 
 def test_list_on_a_terminal_prints_one_line_with_description_per_id(capsys: pytest.CaptureFixture[str]) -> None:
-    print_ids({id: registry.doc(id) for id in ("farm/game0-v2", "fishing/fox-v0")})
+    print_ids({id: registry.doc(id) for id in ("farm/game0-v0", "fishing/fox-v0")})
     first, second = capsys.readouterr().out.splitlines()
-    assert first.startswith("farm/game0-v2   The simple game of") and second.startswith("fishing/fox-v0  Fox's")
+    assert first.startswith("farm/game0-v0   The simple game of") and second.startswith("fishing/fox-v0  Fox's")
     assert len(first) <= 80, "a line each"
 
 
@@ -60,13 +60,13 @@ def test_list_names_the_environments_of_several_agents() -> None:
 
 def test_list_filters_by_tag() -> None:
     found = run_command("list", "--tag", "polyculture").split()
-    assert "farm/polyculture-3x4-v2" in found and "farm/bean-1x1-v1" not in found
+    assert "farm/polyculture-3x4-v0" in found and "farm/bean-1x1-v0" not in found
     refused = runner.invoke(app, ["list", "--tag", "watring"])
     assert refused.exit_code == 2 and "try 'watering'" in refused.output
 
 
 @pytest.mark.parametrize(
-    "id", [ID, "farm/full-10x10-v1", "farm/contexts-1x1-v1", "fishing/patches-v0", "forager/unending-v1"]
+    "id", [ID, "farm/full-10x10-v0", "farm/contexts-1x1-v0", "fishing/patches-v0", "forager/unending-v0"]
 )
 def test_show_fits_within_a_screen_and_names_spaces_and_sections(id: str) -> None:
     text = run_command("show", id)
@@ -114,7 +114,7 @@ def test_a_bar_pulses_without_a_share_until_a_first_part_is_done(
     assert "25%" in moving and "compiling" not in moving
 
 
-@pytest.mark.parametrize("id", [ID, "farm/full-3x4-v1", "fishing/tipping-v1", "forager/seasons-v1"])
+@pytest.mark.parametrize("id", [ID, "farm/full-3x4-v0", "fishing/tipping-v0", "forager/seasons-v0"])
 def test_show_has_every_column_on_a_terminal_of_80(id: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("harvestgym.cli.console.PIPE_WIDTH", 80)
     lines = run_command("show", id).splitlines()

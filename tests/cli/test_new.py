@@ -67,7 +67,7 @@ def test_new_fisheries_and_foragers_equal_those_of_the_catalogue(what: str, fami
 
 
 def test_a_new_forager_can_be_a_copy_of_a_truncated_twin(tmp_path: Path) -> None:
-    path = write_copy(tmp_path / "short.yaml", "forager", "forager/weather-5000-v1")
+    path = write_copy(tmp_path / "short.yaml", "forager", "forager/weather-5000-v0")
     assert harvestgym.make(str(path)).horizon == 5000  # type: ignore[attr-defined]
 
 
@@ -100,7 +100,7 @@ def test_new_farm_can_be_changed_and_is_not_overwritten(tmp_path: Path) -> None:
     [
         (("my-farm",), "expected a name in .yaml, got no suffix"),
         (("nowhere/my-farm.yaml",), "try creating nowhere first"),
-        (("my-farm.yaml", "--like", "farm/been-clay-1x1-v1"), "try 'farm/bean-1x1-v1'"),
+        (("my-farm.yaml", "--like", "farm/been-clay-1x1-v1"), "try 'farm/bean-1x1-v0'"),
         (("my-farm.yaml", "--like", "fishing/logistic-v0"), "farm: expected a known name, got 'fishing/logistic-v0'"),
     ],
 )

@@ -25,8 +25,8 @@ from tests.long_form import long, some
 
 MOST = 400
 """Characters of a repr."""
-IDS = ("farm/full-10x10-v1", "farm/contexts-1x1-v1", "farm/paid-looks-1x1-v1", "farm/two-climates-v2",
-       "fishing/any-law-v0", "fishing/three-species-v0", "forager/relearning-v1")  # fmt: skip
+IDS = ("farm/full-10x10-v0", "farm/contexts-1x1-v0", "farm/paid-looks-1x1-v0", "farm/two-climates-v0",
+       "fishing/any-law-v0", "fishing/three-species-v0", "forager/relearning-v0")  # fmt: skip
 
 
 def make_farm() -> Farm:
@@ -39,7 +39,7 @@ def make_farm() -> Farm:
     return Farm(fields=[field])
 
 
-@pytest.mark.parametrize("id", some(IDS, "paid-looks-1x1-v1", "three-species-v0"))
+@pytest.mark.parametrize("id", some(IDS, "paid-looks-1x1-v0", "three-species-v0"))
 def test_environments_of_an_id_print_in_short(id: str) -> None:
     env, batch = harvestgym.make(id), harvestgym.make_vec(id, 3)
     for made in (env, GymEnv(env), gymnasium.make(id), gymnasium.make(id).unwrapped, batch):
@@ -51,7 +51,7 @@ def test_environments_of_an_id_print_in_short(id: str) -> None:
 
 @pytest.mark.parametrize("changes", [{"interface": "multidiscrete"}, {"interface": "discrete"}, {"mode": "fo"}])
 def test_other_interfaces_and_modes_print_in_short(changes: dict[str, Any]) -> None:
-    env = gymnasium.make("farm/full-10x10-v1", **changes).unwrapped
+    env = gymnasium.make("farm/full-10x10-v0", **changes).unwrapped
     assert len(repr(env)) < MOST and "10 x 10 plots" in repr(env)
 
 
@@ -61,7 +61,7 @@ def test_other_interfaces_and_modes_print_in_short(changes: dict[str, Any]) -> N
         (make_farm, ("Farm", "1 x 2 plots", "mode ao", "Weather, Soil, Plant")),
         (FishingEnv, ("FishingEnv", "Logistic law", "quota")),
         (lambda: ParallelEnv(share_stock(harvestgym.make("fishing/logistic-v0"), 3)), ("fleet_2", "Logistic law")),
-        (lambda: harvestgym.make("forager/two-biome-v1"), ("15 x 15 torus", "morel", "Discrete(4)")),
+        (lambda: harvestgym.make("forager/two-biome-v0"), ("15 x 15 torus", "morel", "Discrete(4)")),
     ],
 )
 def test_an_interface_prints_its_content_in_short(make: Callable[[], Any], says: tuple[str, ...]) -> None:

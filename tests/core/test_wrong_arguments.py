@@ -22,7 +22,7 @@ from ..wrong_values import build_or_refuse, draw_arguments
 
 CASES = 2_500 if ALL else 150
 
-FISHERY, FARM = harvestgym.make("fishing/logistic-v0"), harvestgym.make("farm/bean-1x1-v1")
+FISHERY, FARM = harvestgym.make("fishing/logistic-v0"), harvestgym.make("farm/bean-1x1-v0")
 MAPS, TYPES = MapFarm(FARM), {"wall": drop_in.Wall}  # type: ignore[arg-type]
 
 RIGHT: dict[Any, dict[str, Any]] = {
@@ -57,12 +57,12 @@ def test_every_constructor_refuses_or_builds() -> None:
         (lambda: GymEnv(FISHERY, 3), "GymEnv > params: expected an object of the class FishingParams, got 3"),
         (lambda: GymEnv(FISHERY).reset(options={"params": 3}), "params: expected an object of the class FishingParams"),
         (lambda: harvestgym.save(GymEnv(FISHERY), "docs"), "docs: expected a file, got a folder"),
-        (lambda: harvestgym.make("forager/two-biome-v1", hint=3), "hint: expected a list, got 3"),
+        (lambda: harvestgym.make("forager/two-biome-v0", hint=3), "hint: expected a list, got 3"),
         (lambda: harvestgym.make("fishing/logistic-v0", noise="none"), "noise: expected a mapping {name: value}, got"),
-        (lambda: harvestgym.make("farm/full-3x4-v1", horizn=3), "try rules={'horizon#day': ...}"),
-        (lambda: harvestgym.make("farm/full-3x4-v1", render_mode="human"), "try gymnasium.make"),
+        (lambda: harvestgym.make("farm/full-3x4-v0", horizn=3), "try rules={'horizon#day': ...}"),
+        (lambda: harvestgym.make("farm/full-3x4-v0", render_mode="human"), "try gymnasium.make"),
         (lambda: harvestgym.make("farm/nope"), "try `harvestgym list`"),
-        (lambda: harvestgym.make("full-3x4"), "try 'farm/full-3x4-v1'"),
+        (lambda: harvestgym.make("full-3x4"), "try 'farm/full-3x4-v0'"),
         (lambda: VecEnv(FISHERY, 2**40), "num_envs: expected an integer, 1 or more"),
         (lambda: TimeLimit(FISHERY, 0), "TimeLimit: 1 mistake\n  steps: expected greater than or equal to 1, got 0"),
         (lambda: MapFarm(FISHERY), "MapFarm > env: expected an object of the class FarmModel"),  # type: ignore[arg-type]
@@ -78,6 +78,6 @@ def test_mistakes_are_named(build: Any, words: str) -> None:
 
 def test_short_forms_are_accepted() -> None:
     """One number for two equal sides, and the start of a fishery by its name in `FishingEnv`."""
-    world = harvestgym.make("forager/two-biome-v1", aperture=5, size=20)
+    world = harvestgym.make("forager/two-biome-v0", aperture=5, size=20)
     assert world.aperture == (5, 5) and "20 x 20" in repr(world)  # type: ignore[attr-defined]
     assert harvestgym.make("fishing/logistic-v0", s0=0.5).params.start == 0.5

@@ -172,7 +172,7 @@ def test_another_start_is_another_search_in_the_same_seasons(farm: FarmModel) ->
 
 
 def test_one_entry_of_a_stacked_parameter_is_set() -> None:
-    env: Any = harvestgym.make("farm/bean-1x1-v1")
+    env: Any = harvestgym.make("farm/bean-1x1-v0")
     params = fitted(env, {"Field-0/Plant-0/grow/P_grow_consumption#g.mm-1": 3.0})
     before, after = (p.fields[0].entities[2].grow.nutrients for p in (env.params, params))
     assert after.tolist() == [before[0], 3.0, before[2], before[3]]

@@ -113,7 +113,7 @@ def test_a_mistake_is_a_failure_of_its_case_only(tmp_path: Path, fields: dict[st
 @long
 def test_a_column_of_several_plots_keeps_them(tmp_path: Path) -> None:
     over = {"rules": {"horizon#day": 3}}
-    short = EpisodeCase(id="farm/bean-1x1-v1", overrides=over, policy="none", episodes=2)
+    short = EpisodeCase(id="farm/bean-1x1-v0", overrides=over, policy="none", episodes=2)
     (found,) = collect([short], tmp_path)
     assert found["yield kg"].tolist() == [0, 0] and found["Plant-0 cause of death"].shape == (2,)
     assert found["length"].tolist() == [3, 3]

@@ -36,7 +36,7 @@ def test_a_record_has_a_column_for_each_plot(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("id", "title", "stem"),
     [
-        ("farm/bean-1x1-v1", "farm/bean-1x1-v1", "farm-bean-1x1-v1-expert-3"),
+        ("farm/bean-1x1-v0", "farm/bean-1x1-v0", "farm-bean-1x1-v0-expert-3"),
         ("some/where/mine.yaml", "mine.yaml", "mine-expert-3"),
     ],
 )

@@ -17,8 +17,8 @@ from harvestgym.evaluate.record import record_episode, record_first, record_name
 from harvestgym.evaluate.run import evaluate_id, horizon, policy_named, run_episodes, summarise_episodes
 from tests.long_form import long
 
-SURVEY, LEVELS, TIPPING = "fishing/logistic-survey-v0", "fishing/logistic-levels-v0", "fishing/tipping-v1"
-FORAGER = "forager/flowers-v1"
+SURVEY, LEVELS, TIPPING = "fishing/logistic-survey-v0", "fishing/logistic-levels-v0", "fishing/tipping-v0"
+FORAGER = "forager/flowers-v0"
 
 
 @pytest.mark.parametrize("id", [SURVEY, pytest.param(TIPPING, marks=long)])

@@ -31,7 +31,7 @@ from harvestgym.farm.family import summary
 from tests.long_form import long, some
 
 LOGISTIC, SURVEY = "fishing/logistic-v0", "fishing/logistic-survey-v0"
-FORAGER = "forager/flowers-v1"
+FORAGER = "forager/flowers-v0"
 EPISODES = 20
 
 
@@ -143,7 +143,7 @@ def test_an_evaluation_summarises_given_episodes(fishery: harvestgym.Env) -> Non
     assert two.summary.cvar10 == pytest.approx(2 * one.summary.cvar10) and one.unit == fishery.step_unit == two.unit
 
 
-FISHERIES = [LOGISTIC, "fishing/logistic-levels-v0", "fishing/patches-v0", "fishing/driver-v1"]
+FISHERIES = [LOGISTIC, "fishing/logistic-levels-v0", "fishing/patches-v0", "fishing/driver-v0"]
 
 
 @pytest.mark.parametrize("id", some(FISHERIES, "logistic-v0"))
@@ -157,7 +157,7 @@ def test_none_catches_nothing_in_a_fishery(id: str) -> None:
 
 def test_deaths_are_counted_over_plots() -> None:
     """Two seasons of four plots, on which one, then three plants died; a farm of two fields names the field."""
-    env = harvestgym.make("farm/full-3x4-v1")
+    env = harvestgym.make("farm/full-3x4-v0")
     causes = np.zeros((2, 3, 4), int)
     causes[0, 0, 0], causes[1, 1, :3] = 1, 2
     info = {"Field-0/Plant-0/cause_of_death": causes}

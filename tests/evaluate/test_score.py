@@ -13,7 +13,7 @@ from harvestgym.evaluate.run import evaluate_id
 from harvestgym.evaluate.score import list_references, scale_return, score
 from tests.long_form import long
 
-FARM, FISHERY, LEVELS = "farm/bean-1x1-v1", "fishing/logistic-v0", "fishing/logistic-levels-v0"
+FARM, FISHERY, LEVELS = "farm/bean-1x1-v0", "fishing/logistic-v0", "fishing/logistic-levels-v0"
 WRAPPED = """
 from harvestgym.core.wrappers import TimeLimit
 from harvestgym.evaluate.run import policy_named

@@ -20,7 +20,7 @@ from harvestgym.play.start_session import start_session
 from tests.long_form import ALL, long, some
 
 SEED, STEPS = 11, 40
-IDS = {"farm/bean-1x1-v1": "expert", "fishing/logistic-random-v0": "random", "forager/seasons-v1": "random"}
+IDS = {"farm/bean-1x1-v0": "expert", "fishing/logistic-random-v0": "random", "forager/seasons-v0": "random"}
 """An id of each family with a random start or weather, and a policy."""
 
 Rewards = np.ndarray
@@ -59,7 +59,7 @@ TOOLS: dict[str, Callable[[str, np.ndarray], Rewards]] = {
 }  # fmt: skip
 
 
-@pytest.fixture(scope="module", params=some([*IDS], "logistic-random-v0", "seasons-v1"))
+@pytest.fixture(scope="module", params=some([*IDS], "logistic-random-v0", "seasons-v0"))
 def demonstration(request: pytest.FixtureRequest) -> Any:
     """Record a demonstration, as Parquet files and Minari folders hold it: its id, actions and rewards."""
     id = request.param

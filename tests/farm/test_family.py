@@ -19,7 +19,7 @@ from harvestgym.farm.family import CATALOGUE, list_notes
 from harvestgym.farm.spelling import merge_farms
 from tests.long_form import long, some
 
-BEAN, CLIMATES = "farm/bean-1x1-v1", "farm/two-climates-v2"
+BEAN, CLIMATES = "farm/bean-1x1-v0", "farm/two-climates-v0"
 
 
 def find_depth(env: Any, field: int = 0) -> float:
@@ -64,7 +64,7 @@ def test_a_crop_that_nothing_sows_is_said_to_be_never_sown(tmp_path: Path) -> No
     assert list_notes(harvestgym.make(path, rules={"init": {"Field-0": {"Plant-1": {"stage": "seed"}}}})) == []
 
 
-@pytest.mark.parametrize("id", some(harvestgym.ids("farm"), "full-10x10-v1", "rotation-v3", "two-climates-v2"))
+@pytest.mark.parametrize("id", some(harvestgym.ids("farm"), "full-10x10-v0", "rotation-v0", "two-climates-v0"))
 def test_every_crop_of_the_catalogue_can_be_sown(id: str) -> None:
     assert list_notes(harvestgym.make(id)) == []
 
@@ -130,7 +130,7 @@ def test_an_unknown_preset_is_refused_with_the_nearest_one(given: dict[str, Any]
 def test_presets_of_a_file_that_are_no_table_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "farm.yaml"
     path.write_text(
-        (CATALOGUE / "bean-1x1-v1.yaml").read_text().replace("clay: {}", "clay: 3").replace("extends: one-plot\n", "")
+        (CATALOGUE / "bean-1x1-v0.yaml").read_text().replace("clay: {}", "clay: 3").replace("extends: one-plot\n", "")
     )
     with pytest.raises(ConfigError, match="presets > soil > clay: expected a mapping"):
         harvestgym.make(str(path))
@@ -139,7 +139,7 @@ def test_presets_of_a_file_that_are_no_table_are_refused(tmp_path: Path) -> None
 def test_of_two_presets_the_later_of_the_file_wins(tmp_path: Path) -> None:
     """In any process: the order of a set of words changes with the seed of its hashes."""
     path = tmp_path / "farm.yaml"
-    text = (CATALOGUE / "bean-1x1-v1.yaml").read_text().replace("extends: one-plot\n", "")
+    text = (CATALOGUE / "bean-1x1-v0.yaml").read_text().replace("extends: one-plot\n", "")
     base = yaml.safe_load((CATALOGUE / "one-plot.yaml").read_text())
     data = merge(base, yaml.safe_load(text)) | {
         "presets": {"late": {"yes": {"mode": "po"}}, "seen": {"all": {"mode": "fo"}}}

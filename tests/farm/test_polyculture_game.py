@@ -11,7 +11,7 @@ from harvestgym.core.rollout import evaluate
 from harvestgym.evaluate.run import policy_named
 from tests.long_form import long
 
-ID, SEASONS, DAYS = "farm/polyculture-3x4-v2", 64, 200
+ID, SEASONS, DAYS = "farm/polyculture-3x4-v0", 64, 200
 CORN, BEANS, WATER = "Plant-0", "Plant-1", "Soil-0.available_Water#L"
 
 

@@ -14,4 +14,4 @@ PUBLISHED_RECOVERY = {"law": MAY, "sigma": 0.1, "loss": 0.0, "benefit": 5.0, "bo
 
 def make_recovery(**changed: Any) -> FishingModel:
     """Make the published fishery, with other arguments where they are given."""
-    return make("recovery-ricker-v1", **(PUBLISHED_RECOVERY | changed))
+    return make("recovery-ricker-v0", **(PUBLISHED_RECOVERY | changed))

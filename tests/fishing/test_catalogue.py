@@ -52,7 +52,7 @@ STEPPED = some(
     IDS,
     "levels-v0",
     "patches-v0",
-    "recovery-ricker-v1",
+    "recovery-ricker-v0",
 )
 """Fisheries that the checkers step. In the short form one of each form of observation and action, but for the driver of
 `tests/test_contract.py`."""
@@ -73,7 +73,7 @@ def test_stable_baselines3_checker_passes(id: str) -> None:
 
 
 @pytest.mark.parametrize("mode", ["rgb_array", "svg"])
-@pytest.mark.parametrize("id", [pytest.param("fishing/recovery-ricker-v1", marks=long), "fishing/logistic-v0"])
+@pytest.mark.parametrize("id", [pytest.param("fishing/recovery-ricker-v0", marks=long), "fishing/logistic-v0"])
 def test_a_picture_is_drawn_before_the_first_step(id: str, mode: str) -> None:
     """The picture of the start, alone and in a vector environment, then that of a year."""
     env, envs = gymnasium.make(id, Tmax=4, render_mode=mode), harvestgym.make_vec(id, 2, render_mode=mode, Tmax=4)
@@ -88,7 +88,7 @@ def test_a_picture_is_drawn_before_the_first_step(id: str, mode: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("id", "name", "first"), [("drifting-v1", "r", 0.793), ("three-species-drift-v1", "r_x", 0.995)]
+    ("id", "name", "first"), [("drifting-v0", "r", 0.793), ("three-species-drift-v0", "r_x", 0.995)]
 )
 def test_the_law_drifts_from_the_first_year(id: str, name: str, first: float) -> None:
     """As in fishing-v10, whose growth rate changes before the first year's growth."""
@@ -96,29 +96,20 @@ def test_the_law_drifts_from_the_first_year(id: str, name: str, first: float) ->
     assert float(getattr(env.law(env.reset(jax.random.key(0))[0], env.params), name)) == pytest.approx(first)
 
 
-@pytest.mark.parametrize("name", ["driver", "recovery-ricker", "three-species-drift"])
-def test_a_first_version_that_is_gone_is_answered_with_its_successor(name: str) -> None:
-    """v0, in which doing nothing earned up to 69 % of the expert, is no id; its game is v1 with other arguments."""
-    with pytest.raises(ConfigError, match=f"try 'fishing/{name}-v1'"):
-        harvestgym.make(f"fishing/{name}-v0")
-    with pytest.warns(DeprecationWarning), pytest.raises(gymnasium.error.DeprecatedEnv, match=f"{name}-v1"):
-        gymnasium.make(f"fishing/{name}-v0")
-
-
 @long
 @pytest.mark.parametrize(
     ("id", "published", "idle", "spread"),
     [
-        ("fishing/driver-v1", {"satiation": 1.0}, 42.33, 4.2),
-        ("fishing/driver-v1", {"satiation": 1.0, "noise": {"kind": "none"}}, 50.68, 0.01),
-        ("fishing/recovery-ricker-v1", {"loss": 0.0, "benefit": 5.0, "sigma": 0.1}, 488.8, 16.2),
-        ("fishing/recovery-ricker-v1", PUBLISHED_RECOVERY, 67.29, 1.31),
+        ("fishing/driver-v0", {"satiation": 1.0}, 42.33, 4.2),
+        ("fishing/driver-v0", {"satiation": 1.0, "noise": {"kind": "none"}}, 50.68, 0.01),
+        ("fishing/recovery-ricker-v0", {"loss": 0.0, "benefit": 5.0, "sigma": 0.1}, 488.8, 16.2),
+        ("fishing/recovery-ricker-v0", PUBLISHED_RECOVERY, 67.29, 1.31),
     ],
 )
 def test_the_published_games_are_arguments_of_make(
     id: str, published: dict[str, Any], idle: float, spread: float
 ) -> None:
-    """Doing nothing earns there what it earned in v0, within five standard errors; in v1 it earns other amounts."""
+    """Doing nothing earns there what gym_conservation pays, within five standard errors; the id pays other amounts."""
     for options, as_before in ((published, True), ({}, False)):
         env = harvestgym.make(id, **options)
         returns = evaluate(env, control.quota(env, 0.0), jax.random.key(0), 100, int(env.params.horizon)).returns

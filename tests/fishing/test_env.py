@@ -131,7 +131,7 @@ def test_nan_inside_compiled_code_catches_nothing() -> None:
 
 def test_drift_restarts() -> None:
     """The drifted rate is that of the year: it falls, stops at its limit, and is back after a reset."""
-    env = make("drifting-v1")
+    env = make("drifting-v0")
     state, _ = env.reset(jax.random.key(0), env.params)
     replace = harvestgym.core.pytree.replace
 
@@ -225,7 +225,7 @@ def test_mistakes_in_files_and_options(tmp_path: Any) -> None:
     with pytest.raises(ConfigError, match="try 'r'|valid"):
         make("logistic-v0", drift={"rr": {"rate": 0.1, "limit": 1.0}})
     with pytest.raises(ConfigError, match="expected law .may'"):
-        make("driver-v1", noise={"kind": "none"}, law={"kind": "logistic"})
+        make("driver-v0", noise={"kind": "none"}, law={"kind": "logistic"})
     with pytest.raises(ConfigError, match="K: expected a number from 1e-06 to 1e.09, got 0"):
         FishingEnv(K=0)
     file = tmp_path / "mine.yaml"

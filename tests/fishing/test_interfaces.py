@@ -142,7 +142,7 @@ def test_reward_is_price_times_catch_less_effort(price: float, cost: float) -> N
 )
 def test_translocation_adds_before_losses_and_growth_and_costs(options: Any, left: float, worth: float) -> None:
     """x' = f((1 - loss)(x + A)), worth x' - A; published without losses, for 5 x' - A."""
-    after, seen = first_year(make("recovery-ricker-v1", noise={"kind": "none"}, start=0.4, **options), 0.2)
+    after, seen = first_year(make("recovery-ricker-v0", noise={"kind": "none"}, start=0.4, **options), 0.2)
     there = left * 0.6
     stock = there * np.exp(0.3 * (1 - there))
     assert float(after.stock[0]) == pytest.approx(stock, rel=1e-6)
@@ -151,7 +151,7 @@ def test_translocation_adds_before_losses_and_growth_and_costs(options: Any, lef
 
 def test_a_sink_is_gone_without_translocation_and_lasts_with_it() -> None:
     """At low stock it keeps 0.55 exp(0.3) = 0.742 of itself each year."""
-    env = make("recovery-ricker-v1", noise={"kind": "none"})
+    env = make("recovery-ricker-v0", noise={"kind": "none"})
     rules = (control.lift(env, target) for target in (1.111, 0.0))
     lifted, left = (rollout(env, rule, jax.random.key(0), 1, 99).info["biomass"][:, 0] for rule in rules)
     assert (np.diff(left) < 0).all() and left[-1] < 1e-6
@@ -162,7 +162,7 @@ def test_a_sink_is_gone_without_translocation_and_lasts_with_it() -> None:
 @pytest.mark.parametrize("satiation", [0.0, 1.0], ids=["v1", "published"])
 def test_a_push_lowers_the_driver_before_it_rises(satiation: float) -> None:
     """a' = max(a - A / 300, 0) + 0.001, worth x' - A^2; published with the worth x' / (1 + x')."""
-    after, seen = first_year(make("driver-v1", noise={"kind": "none"}, satiation=satiation), 0.6)
+    after, seen = first_year(make("driver-v0", noise={"kind": "none"}, satiation=satiation), 0.6)
     driver = 0.19 - 0.6 / 300 + 0.001
     assert float(after.law.a) == pytest.approx(driver, rel=1e-5)
     stock = 0.8 + 0.7 * 0.8 * (1 - 0.8 / 1.2) - driver * 0.8**3 / (0.8**3 + 0.15**3)
@@ -172,7 +172,7 @@ def test_a_push_lowers_the_driver_before_it_rises(satiation: float) -> None:
 
 def test_losses_come_before_growth_at_a_tipping_point_too() -> None:
     """And the plan knows them: it promises what it earns."""
-    env: Any = make("driver-v1", noise={"kind": "none"}, loss=0.1, Tmax=30)
+    env: Any = make("driver-v0", noise={"kind": "none"}, loss=0.1, Tmax=30)
     left = 0.9 * 0.8
     stock = left + 0.7 * left * (1 - left / 1.2) - 0.191 * left**3 / (left**3 + 0.15**3)
     assert float(first_year(env, 0.0)[0].stock[0]) == pytest.approx(stock, rel=1e-5)
@@ -182,7 +182,7 @@ def test_losses_come_before_growth_at_a_tipping_point_too() -> None:
 
 
 def test_the_driver_is_observed_only_where_it_is_shown() -> None:
-    hidden, shown = make("driver-v1"), make("driver-v1", shows_driver=True)
+    hidden, shown = make("driver-v0"), make("driver-v0", shows_driver=True)
     obs = shown.reset(jax.random.key(0), shown.params)[1].obs
     assert hidden.observation_space.shape == (1,) and shown.observation_space.shape == (2,)
     assert float(obs[1]) == pytest.approx(2 * 0.19 / 0.5 - 1, abs=1e-6)
@@ -215,7 +215,7 @@ def test_metrics_of_a_constant_catch() -> None:
 
 
 def test_conservation_problems_have_no_catch_to_measure() -> None:
-    env = make("recovery-ricker-v1", Tmax=3)
+    env = make("recovery-ricker-v0", Tmax=3)
     whole = jax.device_get(evaluate(env, policies(env)["closed"], jax.random.key(0), 2, 3))
     assert set(summary(env, whole)) == {
         "collapsed", "ever below 0.2 K", "time below 0.2 K", "lowest biomass", "discounted return"

@@ -55,7 +55,7 @@ def test_a_share_above_a_threshold_includes_escapement_and_a_constant_rate() -> 
 
 
 def test_numbers_of_a_moving_rule_go_from_their_first_to_their_last_value() -> None:
-    env = make("drifting-v1")
+    env = make("drifting-v0")
     rule = make_rule_families(env)["escapement, moving"].build({"target first": 0.6, "target last": 0.2})
     horizon = int(env.params.horizon)
     for year, target in ((0, 0.6), (horizon // 2, 0.4), (horizon, 0.2), (2 * horizon, 0.2)):
@@ -77,7 +77,7 @@ def test_each_stock_may_have_its_own_number() -> None:
 
 
 def test_a_stock_is_lifted_by_a_share_of_what_is_missing() -> None:
-    env = make("recovery-ricker-v1")
+    env = make("recovery-ricker-v0")
     families = make_rule_families(env)
     assert catch(env, families["share of missing"].build({"share": 0.5, "target": 1.0}), 0.4) == pytest.approx(0.3)
     assert catch(env, families["same amount"].build({"amount": 0.7}), 0.4) == pytest.approx(0.7)
@@ -85,7 +85,7 @@ def test_a_stock_is_lifted_by_a_share_of_what_is_missing() -> None:
 
 @long
 def test_every_fishery_has_families_that_build_policies_of_one_structure() -> None:
-    for name in ("driver-v1", "recovery-ricker-v1", "walleye-v0", "any-law-v0", "logistic-levels-v0"):
+    for name in ("driver-v0", "recovery-ricker-v0", "walleye-v0", "any-law-v0", "logistic-levels-v0"):
         env = make(name)
         for family in make_rule_families(env).values():
             first, second = (family.build(family.decode([share] * len(family.numbers))) for share in (0.2, 0.7))
@@ -96,9 +96,9 @@ def test_every_fishery_has_families_that_build_policies_of_one_structure() -> No
 @pytest.mark.parametrize("year", [0, 50])
 def test_the_optimum_of_a_drifting_law_knows_the_law_of_each_year(year: int) -> None:
     """Reed (1979): the best escapement depends on next year's growth only, so it is that of the law of the year."""
-    drifting = solve_ahead(make("drifting-v1"))
-    r = float(make("drifting-v1").params.law.r) + year * RATE
+    drifting = solve_ahead(make("drifting-v0"))
+    r = float(make("drifting-v0").params.law.r) + year * RATE
     still = solve(make("beverton-holt-v0", r=r))
     full = len(still.grid) // 2
-    assert drifting.target.shape[0] == int(make("drifting-v1").params.horizon)
+    assert drifting.target.shape[0] == int(make("drifting-v0").params.horizon)
     assert float(drifting.target[year, full]) == pytest.approx(float(still.target[full]), abs=2 * float(still.grid[1]))

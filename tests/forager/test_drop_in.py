@@ -200,4 +200,4 @@ def test_look_alikes_that_differ_warn_once():
     (words,) = count_warnings(lambda: ours(9, plain, "world"))
     assert "'world' has its first row in the north" in words
     assert count_warnings(lambda: ours(9, plain, "colors", (5, 5))) == []
-    assert count_warnings(lambda: host_twin(harvestgym.make("forager/two-biome-v1"))) == []
+    assert count_warnings(lambda: host_twin(harvestgym.make("forager/two-biome-v0"))) == []

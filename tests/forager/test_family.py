@@ -17,14 +17,14 @@ from .worlds import SMALL
 NAMES = sorted(path.stem for path in CATALOGUE.glob("*-v[0-9]*.yaml"))
 
 
-@pytest.mark.parametrize("name", some(NAMES, "two-biome-v1"))
+@pytest.mark.parametrize("name", some(NAMES, "two-biome-v0"))
 def test_both_engines_agree_for_every_id(name):
     assert_engines_agree(make(name), 17, 600)
 
 
 @long
 def test_the_expert_distinguishes_foods_of_one_colour_by_their_biome():
-    model = make("relearning-v1")
+    model = make("relearning-v0")
     expert = policies(model)["expert"]
     episodes = evaluate(model, expert, jax.random.key(0), 4, 200)
     assert summary(model, episodes)["reward per step"].min() > 1
@@ -58,10 +58,10 @@ def test_a_bad_catalogue_file_is_refused_with_what_to_do(change, says):
 
 
 def test_an_endless_episode_is_evaluated_over_its_beginning():
-    assert make("flowers-v1").evaluation_steps == 5_000
+    assert make("flowers-v0").evaluation_steps == 5_000
     assert build_forager(SMALL).evaluation_steps == 40
 
 
 def test_an_unknown_id_names_the_nearest():
-    with pytest.raises(ConfigError, match="try 'two-biome-v1'"):
+    with pytest.raises(ConfigError, match="try 'two-biome-v0'"):
         make("two-biomes-v1")

@@ -84,7 +84,7 @@ def test_every_file_is_refused_or_built() -> None:
         (lambda: Forager(GROUND, (5, 5), horizon=-1), "horizon: expected greater than or equal to 0, got -1"),
         (lambda: SharedWorld(MODEL, 5000), "number: expected less than or equal to 1024, got 5000"),
         (lambda: Region(0, 0, 3, 3, renew_every=-3), "renew_every: expected greater than or equal to 0, got -3"),
-        (lambda: make("weather-v1", horizon="soon"), "horizon: expected a valid integer, got 'soon'"),
+        (lambda: make("weather-v0", horizon="soon"), "horizon: expected a valid integer, got 'soon'"),
     ],
 )  # fmt: skip
 def test_mistakes_are_named(build: Any, words: str) -> None:
@@ -94,7 +94,7 @@ def test_mistakes_are_named(build: Any, words: str) -> None:
 
 @pytest.mark.parametrize("delay", [{}, {"uniform": [1, 2], "normal": [3, 4]}, {"uniform": [1]}, {"sometimes": [1, 2]}])
 def test_a_delay_in_a_file_is_one_law(delay: Any) -> None:
-    file = yaml.safe_load(Path(CATALOGUE / "flowers-v1.yaml").read_text())
+    file = yaml.safe_load(Path(CATALOGUE / "flowers-v0.yaml").read_text())
     file["kinds"][next(iter(file["kinds"]))]["delay"] = delay
     with pytest.raises(ConfigError, match="delay"):
         build_forager(file)

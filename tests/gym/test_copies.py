@@ -28,9 +28,9 @@ from tests.long_form import long
 STEPS = 5
 FISHERY, FARM, PAID, FORAGER = (
     "fishing/may-v0",
-    "farm/bean-1x1-v1",
-    "farm/paid-looks-1x1-v1",
-    "forager/two-biome-v1",
+    "farm/bean-1x1-v0",
+    "farm/paid-looks-1x1-v0",
+    "forager/two-biome-v0",
 )
 
 

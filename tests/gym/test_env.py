@@ -225,7 +225,7 @@ def test_render_modes_are_those_of_the_environment() -> None:
 
 
 @pytest.mark.parametrize(
-    "id", [pytest.param("farm/bean-1x1-v1", marks=long), "fishing/logistic-v0", "forager/two-biome-v1"]
+    "id", [pytest.param("farm/bean-1x1-v0", marks=long), "fishing/logistic-v0", "forager/two-biome-v0"]
 )
 def test_the_mode_human_draws_each_step_in_a_window(id: str, monkeypatch: pytest.MonkeyPatch) -> None:
     pygame = pytest.importorskip("pygame")
@@ -247,7 +247,7 @@ def test_the_mode_human_says_what_to_install(monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.parametrize(
-    ("id", "steps"), [("farm/paid-looks-1x1-v1", 440), ("fishing/may-v0", 100), ("forager/two-biome-v1", None)]
+    ("id", "steps"), [("farm/paid-looks-1x1-v0", 440), ("fishing/may-v0", 100), ("forager/two-biome-v0", None)]
 )
 def test_the_spec_has_the_steps_of_an_episode(id: str, steps: int | None) -> None:
     env = gymnasium.make(id)

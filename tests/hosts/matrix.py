@@ -22,8 +22,8 @@ from .host import ROWS
 
 IDS = (
     "fishing/logistic-v0", "fishing/walleye-v0", "fishing/patches-v0", "fishing/three-species-v0",
-    "farm/bean-1x1-v1", "farm/full-1x1-v1", "farm/full-3x4-v1", "farm/full-10x10-v1", "farm/contexts-1x1-v1",
-    "farm/paid-looks-1x1-v1", "forager/two-biome-v1", "forager/flowers-v1",
+    "farm/bean-1x1-v0", "farm/full-1x1-v0", "farm/full-3x4-v0", "farm/full-10x10-v0", "farm/contexts-1x1-v0",
+    "farm/paid-looks-1x1-v0", "forager/two-biome-v0", "forager/flowers-v0",
 )  # fmt: skip
 """A game of a forager runs on the engine of numba, its steps and episodes on that of JAX."""
 

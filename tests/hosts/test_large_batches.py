@@ -45,8 +45,8 @@ print(wrong.any(axis=0).sum(), np.mean(together), np.mean(parts))
 """
 
 IDS = (
-    "fishing/walleye-v0", "fishing/patches-v0", "fishing/three-species-v0", "farm/bean-1x1-v1",
-    "farm/full-1x1-v1", "farm/full-3x4-v1",
+    "fishing/walleye-v0", "fishing/patches-v0", "fishing/three-species-v0", "farm/bean-1x1-v0",
+    "farm/full-1x1-v0", "farm/full-3x4-v0",
 )  # fmt: skip
 
 

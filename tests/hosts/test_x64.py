@@ -12,11 +12,11 @@ import numpy as np
 import harvestgym
 from tests.long_form import long, some
 
-FISHERIES = "logistic-survey-v0", "driver-v1", "patches-v0", "three-species-v0"
-FARMS = "bean-1x1-v1", "full-1x1-v1", "paid-looks-1x1-v1", "contexts-1x1-v1"
-WORLDS = "flowers-v1", "relearning-v1", "one-sided-v1"
+FISHERIES = "logistic-survey-v0", "driver-v0", "patches-v0", "three-species-v0"
+FARMS = "bean-1x1-v0", "full-1x1-v0", "paid-looks-1x1-v0", "contexts-1x1-v0"
+WORLDS = "flowers-v0", "relearning-v0", "one-sided-v0"
 IDS = some(harvestgym.ids(), *FISHERIES, *FARMS, *WORLDS)
-LIVED = "fishing/logistic-survey-v0", "farm/bean-1x1-v1", "forager/flowers-v1"
+LIVED = "fishing/logistic-survey-v0", "farm/bean-1x1-v0", "forager/flowers-v0"
 
 TRACE = """
 import sys

@@ -10,7 +10,7 @@ from harvestgym.play.start_session import FishingSession, start_session
 
 YEARS = 5
 LOGISTIC, SURVEY, LEVELS = "fishing/logistic-v0", "fishing/logistic-survey-v0", "fishing/logistic-levels-v0"
-DRIVER, SPECIES, EFFORT = "fishing/driver-v1", "fishing/three-species-v0", "fishing/logistic-effort-v0"
+DRIVER, SPECIES, EFFORT = "fishing/driver-v0", "fishing/three-species-v0", "fishing/logistic-effort-v0"
 
 
 def start(id: str, seed: int = 1, years: int = YEARS) -> FishingSession:

@@ -26,10 +26,10 @@ from tests.long_form import long
 
 COMMAND = [sys.executable, "-c", "from harvestgym.cli import app; app()", "play", "--no-browser"]
 GAMES = {
-    "farm": ["farm/bean-1x1-v1"],
-    "paid": ["farm/paid-looks-1x1-v1", "--seed", "3"],
+    "farm": ["farm/bean-1x1-v0"],
+    "paid": ["farm/paid-looks-1x1-v0", "--seed", "3"],
     "fishing": ["fishing/logistic-v0", "--horizon", "14"],
-    "forager": ["forager/two-biome-v1"],
+    "forager": ["forager/two-biome-v0"],
 }
 
 
@@ -291,13 +291,13 @@ def test_only_the_page_is_served_and_only_locally(games: Servers) -> None:
 def test_a_wrong_port_or_folder_is_refused_first(games: Servers, tmp_path: Path) -> None:
     port = int(games["farm"].url.rstrip("/").rpartition(":")[2])
     with pytest.raises(ConfigError, match="try another --port"):
-        play.run("farm/bean-1x1-v1", port=port)
+        play.run("farm/bean-1x1-v0", port=port)
     with pytest.raises(ConfigError, match="try another --port or --host"):
-        play.run("farm/bean-1x1-v1", host="203.0.113.1", port=0)
+        play.run("farm/bean-1x1-v0", host="203.0.113.1", port=0)
     file = tmp_path / "file"
     file.touch()
     with pytest.raises(ConfigError, match="expected a folder"):
-        play.run("farm/bean-1x1-v1", folder=file)
+        play.run("farm/bean-1x1-v0", folder=file)
 
 
 def test_addresses() -> None:

@@ -14,7 +14,7 @@ from harvestgym.play.farm_session import FarmSession
 from harvestgym.play.start_session import FishingSession, ForagerSession, start_session
 from tests.long_form import long
 
-FARM, PAID = "farm/bean-1x1-v1", "farm/paid-looks-1x1-v1"
+FARM, PAID = "farm/bean-1x1-v0", "farm/paid-looks-1x1-v0"
 DAYS = 6
 
 
@@ -151,7 +151,7 @@ def test_years_of_a_fishery() -> None:
 
 
 def test_steps_of_a_forager() -> None:
-    session = start_session("forager/two-biome-v1", 0)
+    session = start_session("forager/two-biome-v0", 0)
     assert isinstance(session, ForagerSession) and session.rivals == ["expert"]
     at = [(int(session.last["x#cell"]), int(session.last["y#cell"]))]
     for way in ("north", "east", "south", "west"):
@@ -165,5 +165,5 @@ def test_steps_of_a_forager() -> None:
 
 
 def test_an_unknown_id_is_refused() -> None:
-    with pytest.raises(ConfigError, match="bean-1x1-v1"):
+    with pytest.raises(ConfigError, match="bean-1x1-v0"):
         start_session("farm/bean-1x1-v9")

@@ -24,7 +24,7 @@ from harvestgym.play.start_session import (
 from harvestgym.render.html_replay import read_html
 from tests.long_form import long
 
-FISHERY, FORAGER = "fishing/logistic-levels-v0", "forager/two-biome-v1"
+FISHERY, FORAGER = "fishing/logistic-levels-v0", "forager/two-biome-v0"
 YEARS, QUOTA = 4, 0.0
 
 

@@ -28,7 +28,7 @@ def farm(name: str, crop: str = "bean") -> FarmModel:
 def company(shape: tuple[int, int]) -> FarmModel:
     """Return all ten kinds and a hedge on a field of this shape."""
     plots = {"length#nb": shape[0], "width#nb": shape[1], "scale#m": 1.0}
-    return make("full-10x10-v1", {"Facility-0": "hedge"}, fields={"Field-0": {"shape": plots}})
+    return make("full-10x10-v0", {"Facility-0": "hedge"}, fields={"Field-0": {"shape": plots}})
 
 
 def blank(env: FarmModel, steps: int = 3) -> Record:
@@ -93,7 +93,7 @@ def full(shape: tuple[int, int]) -> tuple[FarmModel, Record]:
 
 def two_fields() -> tuple[FarmModel, Record]:
     """Ripe tomatoes next to beans in bloom on a dry soil."""
-    env = farm("two-climates-v2")
+    env = farm("two-climates-v0")
     record = blank(env)
     say(env, record, 1, "Field-0", "Plant-0", {"stage": 5, "population#nb": 3, "size#cm": 110})
     say(env, record, 1, "Field-0", "Soil-0", {"available_Water#L": 115})
@@ -106,7 +106,7 @@ def two_fields() -> tuple[FarmModel, Record]:
 
 def three_crops() -> tuple[FarmModel, Record]:
     """Beans that were harvested, corn that is ripe and carrots that bear fruit, on one plot."""
-    env = farm("rotation-v3")
+    env = farm("rotation-v0")
     record = blank(env)
     say(env, record, 1, "Field-0", "Soil-0", {"available_Water#L": 40})
     say(env, record, 1, "Field-0", "Plant-0", {"harvested": 1, "harvest_weight#kg": 0.4})
@@ -117,7 +117,7 @@ def three_crops() -> tuple[FarmModel, Record]:
 
 def looks() -> tuple[FarmModel, Record]:
     """Return a morning on which the water and the stage were asked for, in mode "ao"."""
-    env = farm("paid-looks-1x1-v1")
+    env = farm("paid-looks-1x1-v0")
     record = blank(env)
     say(env, record, 1, "Field-0", "Plant-0", {"stage": 2, "population#nb": 16, "size#cm": 25})
     say(env, record, 1, "Field-0", "Weeds-0", {"grow#nb": 4})

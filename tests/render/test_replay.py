@@ -29,7 +29,7 @@ from tests.long_form import long
 pytest.importorskip("plotly", reason="needs pip install 'harvestgym[plot]'")
 
 EVIL = "</script><script>window.pwned=1</script><img src=x onerror='window.pwned=1'>\u2028&<b>\"'"
-FARM, FISHERY, FORAGER = "farm/paid-looks-1x1-v1", "fishing/logistic-survey-v0", "forager/two-biome-v1"
+FARM, FISHERY, FORAGER = "farm/paid-looks-1x1-v0", "fishing/logistic-survey-v0", "forager/two-biome-v0"
 STEPS = 6
 
 

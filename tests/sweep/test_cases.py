@@ -14,9 +14,9 @@ from harvestgym.core.errors import ConfigError
 from harvestgym.sweep.cases import CallCase, EpisodeCase, SweepCase, read_package_version
 from harvestgym.sweep.engine import collect
 
-CASE = EpisodeCase(id="farm/bean-1x1-v1", overrides={"mode": "fo", "entities": {"Soil-0": "sand"}}, seed=3)
+CASE = EpisodeCase(id="farm/bean-1x1-v0", overrides={"mode": "fo", "entities": {"Soil-0": "sand"}}, seed=3)
 CHANGES = {
-    "id": "farm/corn-1x1-v2", "overrides": {"mode": "po", "soil": "sand"}, "policy": "random", "seed": 4, "episodes": 7,
+    "id": "farm/corn-1x1-v0", "overrides": {"mode": "po", "soil": "sand"}, "policy": "random", "seed": 4, "episodes": 7,
     "split": "test",
 }  # fmt: skip
 
@@ -105,7 +105,7 @@ def test_labels_are_the_paths_of_overrides() -> None:
 )
 def test_wrong_fields_are_refused(changed: dict[str, object], words: str) -> None:
     with pytest.raises(ValidationError, match=words):
-        EpisodeCase.model_validate({"id": "farm/bean-1x1-v1"} | changed)
+        EpisodeCase.model_validate({"id": "farm/bean-1x1-v0"} | changed)
 
 
 def test_a_call_is_a_case(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from harvestgym.core.errors import ConfigError
 from harvestgym.sweep.cases import EpisodeCase
 from harvestgym.sweep.grid import expand, nest_path, read_sweep_file
 
-BEAN, CORN = "farm/bean-1x1-v1", "farm/corn-1x1-v2"
+BEAN, CORN = "farm/bean-1x1-v0", "farm/corn-1x1-v0"
 
 
 def test_a_grid_is_all_combinations() -> None:
@@ -37,7 +37,7 @@ def test_lists_under_one_name_belong_together() -> None:
 
 def test_a_family_stands_for_its_ids() -> None:
     assert [case.id for case in expand({"ids": ["fishing"]})] == registry.ids("fishing")
-    twin = "forager/weather-5000-v1"
+    twin = "forager/weather-5000-v0"
     assert [case.id for case in expand({"ids": [twin]})] == [twin], "not the endless environment"
 
 

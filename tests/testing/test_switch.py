@@ -8,7 +8,7 @@ import sys
 
 from tests.long_form import ALL, long
 
-IDS = ["fishing/logistic-v0", *(["farm/bean-1x1-v1", "forager/two-biome-v1"] if ALL else [])]
+IDS = ["fishing/logistic-v0", *(["farm/bean-1x1-v0", "forager/two-biome-v0"] if ALL else [])]
 """In the short form one id, since `.ci/run` repeats `tests/test_contract.py` with everything switched off."""
 
 PROGRAM = f"""

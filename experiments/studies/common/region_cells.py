@@ -24,7 +24,7 @@ from harvestgym.evaluate.run import evaluation_keys, horizon, policy_named
 from harvestgym.registry import make
 from harvestgym.sweep.cases import SweepCase
 
-FARM = "farm/bean-1x1-v1"
+FARM = "farm/bean-1x1-v0"
 SITES = ({"Weather-0": "montpellier", "Field-0/latitude#°": 43.62}, {"Weather-0": "lille", "Field-0/latitude#°": 50.62})
 """The climates at the southern and the northern edge."""
 

@@ -13,7 +13,7 @@ library, some of whose kernels silently return wrong numbers in a loop. It does 
 in programs jitted by a user. On a CPU, the log2(n) operations of `reduce_by_halves` fuse with their consumers. It needs
 no internals, so `HARVESTGYM_XLA=off` does not affect it.
 
-Gain: a step of `farm/full-1x1-v1` takes a third of the time that it takes with `HARVESTGYM_XLA=off`.
+Gain: a step of `farm/full-1x1-v0` takes a third of the time that it takes with `HARVESTGYM_XLA=off`.
 Without it: plain `jax.jit` compiles the same programs, as on devices other than a CPU.
 """
 

@@ -43,7 +43,7 @@ from tests.toy_env import BoxStock, Stock
 
 from .going import goes_on, played
 
-FARM = "farm/bean-1x1-v1"
+FARM = "farm/bean-1x1-v0"
 GZIP_HEADER = 10
 """Bytes of a gzip file before its content."""
 
@@ -61,7 +61,7 @@ def layers(env: Any) -> list[type]:
 
 FACES: dict[str, Callable[[], Any]] = {
     "gymnasium.make, a fishery": lambda: gymnasium.make("fishing/logistic-survey-v0", Tmax=13),
-    "gymnasium.make, a world": lambda: gymnasium.make("forager/two-biome-v1", horizon=13),
+    "gymnasium.make, a world": lambda: gymnasium.make("forager/two-biome-v0", horizon=13),
     "a limit of Gymnasium's": lambda: gymnasium.wrappers.TimeLimit(GymEnv(harvestgym.make("fishing/may-v0")), 12),
     "a batch of fisheries": lambda: harvestgym.make_vec("fishing/logistic-random-v0", 3, Tmax=11),
     "the fishery of the seed": lambda: FishingEnv(sigma=0.2, Tmax=12, levels=4),
@@ -106,7 +106,7 @@ def test_a_farm_goes_on_in_the_middle_of_a_day(tmp_path: Path) -> None:
 
 def test_a_farm_of_a_file_needs_no_file(tmp_path: Path) -> None:
     path = tmp_path / "mine.yaml"
-    path.write_text((CATALOGUE / "paid-looks-1x1-v1.yaml").read_text(), encoding="utf-8")
+    path.write_text((CATALOGUE / "paid-looks-1x1-v0.yaml").read_text(), encoding="utf-8")
     (tmp_path / "one-plot.yaml").write_text((CATALOGUE / "one-plot.yaml").read_text(), encoding="utf-8")
     game = Farm.from_yaml(path, seed=5)
     save(game, tmp_path / "farm")
@@ -126,13 +126,13 @@ sys.stdout.write(json.dumps([goes_on(load(path)) for path in sys.argv[2:]]))
 
 @long
 def test_all_families_go_on_in_another_process(tmp_path: Path) -> None:
-    fishery = harvestgym.make("fishing/drifting-v1")
+    fishery = harvestgym.make("fishing/drifting-v0")
     keys = jax.random.split(jax.random.key(4), 3)
     state, _ = jax.vmap(fishery.reset, (0, None))(keys, fishery.params)
     saved = {
         "farm": begun(gymnasium.make(FARM), 70),
         "fishery": begun(harvestgym.make_vec("fishing/logistic-v0", 2, Tmax=20)),
-        "world": begun(gymnasium.make("forager/weather-v1")),
+        "world": begun(gymnasium.make("forager/weather-v0")),
         "moment": Snapshot(fishery, state, keys, fishery.params),
     }
     paths = [str(tmp_path / name) for name in saved]

@@ -79,7 +79,7 @@ def test_a_function_is_traced_once() -> None:
 
 
 @marks
-@pytest.mark.parametrize("id", [pytest.param("farm/full-1x1-v1", marks=long), "fishing/may-v0", "fishing/walleye-v0"])
+@pytest.mark.parametrize("id", [pytest.param("farm/full-1x1-v0", marks=long), "fishing/may-v0", "fishing/walleye-v0"])
 def test_the_environments_are_single_kernels(id: str, warnings: Callable[[], list[str]]) -> None:
     env = harvestgym.make(id)
     state, _ = jax.eval_shape(env.reset, jax.random.key(0), env.params)
@@ -95,7 +95,7 @@ def test_the_environments_are_single_kernels(id: str, warnings: Callable[[], lis
 @long
 @marks
 def test_a_batch_of_foragers_is_a_single_kernel(warnings: Callable[[], list[str]]) -> None:
-    env = harvestgym.make_vec("forager/two-biome-v1", 2, aperture=(3, 3))
+    env = harvestgym.make_vec("forager/two-biome-v0", 2, aperture=(3, 3))
     env.reset(seed=0)
     env.step(np.zeros(2, int))
     assert warnings() == []

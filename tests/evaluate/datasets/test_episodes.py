@@ -26,7 +26,7 @@ from tests.long_form import long
 from tests.toy_env import BoxStock
 
 LEVELS = "fishing/logistic-levels-v0"
-FARM = "farm/bean-1x1-v1"
+FARM = "farm/bean-1x1-v0"
 YEARS = 9
 
 

@@ -27,8 +27,8 @@ from tests.long_form import long
 
 pytest.importorskip("pyarrow")
 
-FARM = "farm/bean-1x1-v1"
-LOOKS = "farm/paid-looks-1x1-v1"
+FARM = "farm/bean-1x1-v0"
+LOOKS = "farm/paid-looks-1x1-v0"
 FILES = ("kept.parquet", "kept-v3")
 """A file, and a folder that Minari reads."""
 
@@ -57,7 +57,7 @@ def test_what_is_written_comes_back(file: str, toy: str, tmp_path: Path) -> None
         pytest.importorskip("minari")
     kept = [
         record_demonstrations("fishing/logistic-levels-v0", "random", 12, 3, Tmax=9),
-        record_demonstrations("forager/flowers-v1", "planner", 2, horizon=30),
+        record_demonstrations("forager/flowers-v0", "planner", 2, horizon=30),
     ]
     env = harvestgym.make(toy)
     kept.append(Demonstrations(toy, "human", [*collect_episodes(GymEnv(env), lambda obs: obs["stock"][:1], (4, 5, 6))]))
@@ -74,7 +74,7 @@ def test_what_is_written_comes_back(file: str, toy: str, tmp_path: Path) -> None
 def test_an_episode_is_played_again_from_its_seed() -> None:
     for id, policy, overrides in (
         ("fishing/logistic-random-v0", "random", {}),
-        ("forager/flowers-v1", "planner", {"horizon": 30}),
+        ("forager/flowers-v0", "planner", {"horizon": 30}),
     ):
         env = GymEnv(harvestgym.make(id, **overrides))
         for one in record_demonstrations(id, policy, 2, 11, **overrides).episodes:
@@ -207,7 +207,7 @@ def test_a_season_in_the_language_of_the_paper_is_played_again_by_its_id(by_hand
 
 
 def test_a_schedule_is_kept_as_numbers_and_nothing_is_rounded() -> None:
-    model: Any = harvestgym.make("farm/full-3x4-v1")
+    model: Any = harvestgym.make("farm/full-3x4-v0")
     language, me = Language(model, []), ("BasicFarmer-0", "Field-0")
     said = [
         (*me, "Facility-0", "put_scarecrow", {"type": "advanced"}),
@@ -219,7 +219,7 @@ def test_a_schedule_is_kept_as_numbers_and_nothing_is_rounded() -> None:
 
 
 def test_observing_one_plot_in_integer_form_is_refused() -> None:
-    model: Any = harvestgym.make("farm/full-3x4-v1", mode="ao")
+    model: Any = harvestgym.make("farm/full-3x4-v0", mode="ao")
     ask = ObservationPath(("Field-0", "Plant-0"), "population#nb", (0, 0))
     language = Language(model, [ask, ask._replace(plot=None)])
     part, whole = (language.to_pair(Request(0, one)) for one in language.paths)

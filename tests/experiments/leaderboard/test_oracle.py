@@ -20,7 +20,7 @@ from tests.long_form import long
 @long
 def test_the_expert_learns_a_random_series_that_the_oracle_reads() -> None:
     """Means over 32 lives of 720 steps; one that ignores what was paid stays with the first food, good or bad."""
-    env = make("unending-v1")
+    env = make("unending-v0")
     expert, ignorant = policies(env)["expert"], policies(env)["expert"]._replace(learn=lambda carry, last: carry)
     oracle = make_oracle(env)
     assert oracle is not None
@@ -32,7 +32,7 @@ def test_the_expert_learns_a_random_series_that_the_oracle_reads() -> None:
 @long
 def test_only_a_world_that_hides_rewards_has_an_oracle() -> None:
     """Elsewhere it would be the expert, who knows all that an oracle reads."""
-    env = make("weather-v1")
+    env = make("weather-v0")
     numbers = dict[str, Any](env.expert.numbers)
     informed = InformedForager.inform(env)
     reader, expert = navigator(informed, **numbers), policies(env)["expert"]
@@ -42,7 +42,7 @@ def test_only_a_world_that_hides_rewards_has_an_oracle() -> None:
 
 @long
 def test_an_informed_world_reports_the_rewards_that_it_pays() -> None:
-    env = InformedForager.inform(make("unending-v1"))
+    env = InformedForager.inform(make("unending-v0"))
     step, (state, seen) = jax.jit(env.step), env.reset(KEY, env.params)
     paid = 0
     for i in range(150):
@@ -56,4 +56,4 @@ def test_an_informed_world_reports_the_rewards_that_it_pays() -> None:
 
 @long
 def test_an_informed_world_keeps_the_contract() -> None:
-    check_env(InformedForager.inform(make("weather-v1")))
+    check_env(InformedForager.inform(make("weather-v0")))

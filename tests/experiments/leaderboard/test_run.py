@@ -42,7 +42,7 @@ def test_no_names_are_all_ids_and_families_are_expanded_in_order() -> None:
 
 
 def test_a_farm_counts_its_plots_and_others_their_steps() -> None:
-    small, large = (harvestgym.make(f"farm/{name}") for name in ("bean-1x1-v1", "full-3x4-v1"))
+    small, large = (harvestgym.make(f"farm/{name}") for name in ("bean-1x1-v0", "full-3x4-v0"))
     assert count_plot_steps(small) == horizon(small)
     assert count_plot_steps(large) == 12 * horizon(large)
     assert count_plot_steps(harvestgym.make(LOGISTIC)) == horizon(harvestgym.make(LOGISTIC)) < LONG_EPISODE
@@ -161,7 +161,7 @@ def test_an_agent_that_does_not_keep_the_rules_of_its_track_is_refused(trained: 
 @long
 def test_agents_of_a_wrapped_farm_play_whole_seasons() -> None:
     """A step of maps is an order, and "stop" ends the day: an agent that always stops does nothing."""
-    id = "farm/bean-clay-weeds-3x4-v1"
+    id = "farm/bean-clay-weeds-3x4-v0"
     stop = constant_policy(np.zeros(3, np.int32))
 
     def enter(id: str, env: Any) -> Trained:
@@ -173,7 +173,7 @@ def test_agents_of_a_wrapped_farm_play_whole_seasons() -> None:
 
 @long
 def test_a_forager_has_the_row_of_its_oracle() -> None:
-    registry.register("forager/short-test-v0", "harvestgym.forager.family:make", name="unending-v1", horizon=20)
+    registry.register("forager/short-test-v0", "harvestgym.forager.family:make", name="unending-v0", horizon=20)
     try:
         rows = make_policy_rows("forager/short-test-v0", 2, planned=0)
     finally:

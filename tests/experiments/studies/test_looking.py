@@ -14,7 +14,7 @@ from experiments.studies.looking import Arm, ArmSeasons
 from harvestgym.evaluate.statistics import summarise
 from harvestgym.farm.engine.model import FarmModel
 
-FARM = "paid-looks-1x1-v1"
+FARM = "paid-looks-1x1-v0"
 SEASONS = 5
 DAILY, WEEKLY = Arm("everything, daily", 1, 1), Arm("needed, every 7 days", 7)
 BLIND = Arm("nothing", water=8, harvest=205)
@@ -22,7 +22,7 @@ BLIND = Arm("nothing", water=8, harvest=205)
 
 def test_the_best_farmer_observes_now_and_then(tmp_path: Path) -> None:
     """At the game's price, looking every five days beats both looking at all daily and not looking, in 60 seasons."""
-    table = looking.run(60, tmp_path, games=("paid-looks-1x1-v1",), days=(1, 5), blind=((14, 190), (8, 205)))
+    table = looking.run(60, tmp_path, games=("paid-looks-1x1-v0",), days=(1, 5), blind=((14, 190), (8, 205)))
     seasons = pyarrow.parquet.read_table(tmp_path / "looking.parquet").to_pydict()
     farmers = list(dict.fromkeys(seasons["farmer"]))
     gross, seen = (np.asarray(seasons[c]).reshape(5, 60) for c in ("return_looks_not_paid", "numbers_seen"))

@@ -13,7 +13,7 @@ from harvestgym.core.errors import ConfigError
 from harvestgym.farm.paper.observation_items import write_variable
 from harvestgym.farm.weather_data.table import read_table
 
-ID = "farm/bean-1x1-v1"
+ID = "farm/bean-1x1-v0"
 INF, NAN = float("inf"), float("nan")
 WATER = "Soil-0.available_Water#L"
 

@@ -93,7 +93,7 @@ def test_fields_alike_are_traced_once(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_field_among_others_alike_is_what_it_is_alone() -> None:
     """Other crops, soils and random draws; only one of them has an initial value; orders reach the field meant."""
     env = farm((1, "clay", "bean"), (1, "loam", "corn"), (1, "sand", "tomato"))
-    policy = policy_named("farm/full-1x1-v1", env, "random")
+    policy = policy_named("farm/full-1x1-v0", env, "random")
     alone = jax.tree.map(lambda leaf: np.asarray(leaf)[:, 0], rollout(env, policy, jax.random.key(3), 1, 40))
     changes = dict(zip(env.plan.labels, alone.obs.std(axis=0) > 0, strict=True))
     assert all(changed for name, changed in changes.items() if "Pests" not in name)

@@ -29,8 +29,8 @@ from harvestgym.gym.env import GymEnv
 from tests.farm.kinds import Spring
 from tests.long_form import long
 
-ID = "farm/contexts-1x1-v1"
-BEAN = "farm/bean-1x1-v1"
+ID = "farm/contexts-1x1-v0"
+BEAN = "farm/bean-1x1-v0"
 SOIL, SPRING, FLOW = "Field-0/Soil-0", "Field-0/Spring-0", "Field-0/Spring-0/flow#L.day-1"
 QUARTER = {"mix": {"sand": 0.25, "clay": 0.75}}
 FIELD: dict[str, Any] = {

@@ -53,7 +53,7 @@ def draw_value(value: Any, metadata: Any, rng: np.random.Generator) -> Any:
 
 @long
 def test_parameters_at_their_limits_keep_observations_in_their_space() -> None:
-    env, rng = harvestgym.make("farm/bean-1x1-v1", mode="fo"), np.random.default_rng(0)
+    env, rng = harvestgym.make("farm/bean-1x1-v0", mode="fo"), np.random.default_rng(0)
     (field,) = env.params.fields
     fields = [replace(field, entities=tuple(draw_limits(e, rng) for e in field.entities)) for _ in range(SETS)]
     sets = [replace(env.params, fields=(drawn,)) for drawn in fields]
@@ -73,5 +73,5 @@ def test_no_end_of_a_space_stands_for_infinity(id: str) -> None:
 
 
 def test_a_variable_without_an_end_has_that_of_its_unit() -> None:
-    ends = {v.key: v.meta.high for v in harvestgym.make("farm/bean-1x1-v1").variables}
+    ends = {v.key: v.meta.high for v in harvestgym.make("farm/bean-1x1-v0").variables}
     assert (ends["available_Water#L"], ends["size#cm"]) == (UNIT_LIMITS["L"], UNIT_LIMITS["cm"])

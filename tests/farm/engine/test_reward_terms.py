@@ -138,7 +138,7 @@ def test_an_order_costs_its_row_and_doing_nothing_is_free() -> None:
 def test_market_without_its_crop_is_refused(plant: str, words: str) -> None:
     market = {"kind": "Market", "prices": {plant: 1.0}}
     with pytest.raises(ConfigError, match=words):
-        make("farm/bean-1x1-v1", scoring={"terms": {"market": market}})
+        make("farm/bean-1x1-v0", scoring={"terms": {"market": market}})
 
 
 def farm(prices: dict[str, float]) -> FarmModel:

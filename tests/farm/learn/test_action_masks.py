@@ -22,13 +22,13 @@ from tests.long_form import long, some
 POOR = {"kind": "HourlyFarmer", "hours#h.day-1": 1.0, "intervention#min": 30.0, "wage#h-1": 1.0, "budget": 6.0}
 IDLE = {"kind": "BasicFarmer", "max_daily_interventions": 0}
 CHANGES: dict[str, dict[str, Any]] = {
-    "farm/bean-1x1-v1": {"farmers": [POOR], "expert": []},
-    "farm/bean-clay-weeds-3x4-v1": {"farmers": [POOR, IDLE]},
-    "farm/full-1x1-v1": {"rules": {"further": {"cap": {"kind": "CostCap", "max_action_schedule_cost": 0.015}}}},
+    "farm/bean-1x1-v0": {"farmers": [POOR], "expert": []},
+    "farm/bean-clay-weeds-3x4-v0": {"farmers": [POOR, IDLE]},
+    "farm/full-1x1-v0": {"rules": {"further": {"cap": {"kind": "CostCap", "max_action_schedule_cost": 0.015}}}},
 }
 """Farms of a farmer with little money, of one more without time, and with a cap on the costs of a day."""
 
-DAYS, PAID = 12, "farm/paid-looks-1x1-v1"
+DAYS, PAID = 12, "farm/paid-looks-1x1-v0"
 
 
 @cache
@@ -44,7 +44,7 @@ def map_mask(maps: MapFarm, state: Any, params: Any) -> jax.Array:
 
 
 @long
-@pytest.mark.parametrize("id", some(list(CHANGES), "bean-1x1-v1"))
+@pytest.mark.parametrize("id", some(list(CHANGES), "bean-1x1-v0"))
 def test_the_mask_is_that_of_the_map_and_what_is_masked_changes_nothing(id: str) -> None:
     env = make(id)
     maps, params, size = MapFarm(env), env.params, env.actions.size
@@ -96,7 +96,7 @@ def test_requests_are_possible_until_they_are_answered() -> None:
 
 
 def test_masks_pass_wrappers_only_while_actions_are_the_same() -> None:
-    farm = make("farm/bean-1x1-v1")
+    farm = make("farm/bean-1x1-v0")
     assert GymEnv(TimeLimit(Flatten(farm), 5)).action_masks().shape == (farm.action_space.n,)
     for other in (wrap_actions(farm, "box"), make(PAID)):
         assert not hasattr(GymEnv(other), "action_masks")
@@ -104,14 +104,14 @@ def test_masks_pass_wrappers_only_while_actions_are_the_same() -> None:
 
 @long
 def test_masks_of_a_batch_have_a_row_for_each() -> None:
-    farm = make("farm/bean-clay-weeds-3x4-v1")
+    farm = make("farm/bean-clay-weeds-3x4-v0")
     ours = VecEnv(farm, 3)
     ours.reset(seed=0)
     assert ours.action_masks().shape == (3, farm.schedule, farm.actions.size)
 
 
 @pytest.mark.torch
-@pytest.mark.parametrize("id", some(["farm/bean-1x1-v1", "farm/bean-clay-weeds-3x4-v1"], "bean-1x1-v1"))
+@pytest.mark.parametrize("id", some(["farm/bean-1x1-v0", "farm/bean-clay-weeds-3x4-v0"], "bean-1x1-v0"))
 def test_maskable_ppo_learns(id: str) -> None:
     masked = pytest.importorskip("sb3_contrib")
     env = gymnasium.make(id, **CHANGES[id])

@@ -24,8 +24,8 @@ from harvestgym.testing import check_env
 from tests.farm.ponds import assert_same, farm
 from tests.long_form import long, some
 
-ONE_PLOT, TWO_FIELDS = "farm/bean-1x1-v1", "farm/two-climates-v2"
-IDS = [TWO_FIELDS, *(f"farm/{name}-v1" for name in ("full-1x1", "full-3x4", "contexts-1x1", "paid-looks-1x1"))]
+ONE_PLOT, TWO_FIELDS = "farm/bean-1x1-v0", "farm/two-climates-v0"
+IDS = [TWO_FIELDS, *(f"farm/{name}-v0" for name in ("full-1x1", "full-3x4", "contexts-1x1", "paid-looks-1x1"))]
 """Two fields of different sizes, all kinds on one and several plots, a context, and paid observations."""
 
 POUR = "Spring-0/pour"
@@ -59,7 +59,7 @@ def draw_values(env: MapFarm, rng: np.random.Generator) -> np.ndarray:
     return np.where([bool(entry.labels) for entry in entries], np.floor(drawn), drawn).astype(np.float32)
 
 
-@pytest.mark.parametrize("id", some(IDS, "full-1x1-v1"))
+@pytest.mark.parametrize("id", some(IDS, "full-1x1-v0"))
 def test_flattening_returns_the_observation_exactly(id: str) -> None:
     env = harvestgym.make(id, interface="map")
     assert isinstance(env, MapFarm)
@@ -71,7 +71,7 @@ def test_flattening_returns_the_observation_exactly(id: str) -> None:
     jax.tree.map(np.testing.assert_array_equal, env.flatten(encode(env, seen)), seen)
 
 
-@pytest.mark.parametrize("id", some(IDS, "full-3x4-v1", "paid-looks-1x1-v1"))
+@pytest.mark.parametrize("id", some(IDS, "full-3x4-v0", "paid-looks-1x1-v0"))
 def test_channels_have_distinct_names_and_powers_of_two(id: str) -> None:
     env = harvestgym.make(id, interface="map")
     assert isinstance(env, MapFarm)

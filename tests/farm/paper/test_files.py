@@ -25,14 +25,14 @@ from harvestgym.farm.family import CATALOGUE, from_yaml
 from harvestgym.farm.farm_file import read_farm
 from harvestgym.farm.schema import json_schema
 
-ID = "farm/bean-1x1-v1"
+ID = "farm/bean-1x1-v0"
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """Return a folder with a farm file, the file that it extends and a weather table."""
     shutil.copy(CATALOGUE / "one-plot.yaml", tmp_path / "base.yaml")
-    text = (CATALOGUE / "bean-1x1-v1.yaml").read_text(encoding="utf-8")
+    text = (CATALOGUE / "bean-1x1-v0.yaml").read_text(encoding="utf-8")
     own = text.replace("extends: one-plot", "extends: base").replace(
         "[Weather, seattle]", "[Weather, {table: mine.csv}]"
     )
@@ -52,9 +52,9 @@ def test_a_file_is_the_farm_that_it_says(folder: Path) -> None:
 def test_a_file_may_extend_a_registered_id_in_other_spellings(folder: Path) -> None:
     """Its own entries replace those of the id, also in another spelling."""
     path = folder / "mine.yaml"
-    text = "extends: farm/bean-1x1-v1\nrules: {horizon: 50, init: {field-0: {weather-0: {day: 2024-05-01}}}}\n"
+    text = "extends: farm/bean-1x1-v0\nrules: {horizon: 50, init: {field-0: {weather-0: {day: 2024-05-01}}}}\n"
     path.write_text(text + "scoring: {intervention_costs: {Field-0: {Plant-0: {harvesting: 0.5}}}}\n")
-    mine, theirs = (read_farm(each) for each in (path, CATALOGUE / "bean-1x1-v1.yaml"))
+    mine, theirs = (read_farm(each) for each in (path, CATALOGUE / "bean-1x1-v0.yaml"))
     assert mine.fields == theirs.fields and mine.expert == theirs.expert
     assert mine.rules.horizon == 50 and mine.scoring.intervention_costs == {"Field-0": {"Plant-0": {"harvest": 0.5}}}
     (day,) = mine.rules.init["Field-0"]["Weather-0"].values()
@@ -63,13 +63,13 @@ def test_a_file_may_extend_a_registered_id_in_other_spellings(folder: Path) -> N
 
 @pytest.mark.parametrize(("base", "own"), [("yield", "harvest"), ("harvest", "yield"), ("stage", "stage")])
 def test_both_names_of_a_weight_are_one_entry(folder: Path, base: str, own: str) -> None:
-    (folder / "first.yaml").write_text(f"extends: farm/bean-1x1-v1\nscoring: {{{base}: 0.75}}\n")
+    (folder / "first.yaml").write_text(f"extends: farm/bean-1x1-v0\nscoring: {{{base}: 0.75}}\n")
     (folder / "second.yaml").write_text(f"extends: first\nscoring: {{{own}: 0.25}}\n")
     (weight,) = {own, base} - {"yield"}
     assert getattr(read_farm(folder / "second.yaml").scoring, weight) == 0.25
 
 
-@pytest.mark.parametrize("id", ["fishing/logistic-v0", "forager/flowers-v1"])
+@pytest.mark.parametrize("id", ["fishing/logistic-v0", "forager/flowers-v0"])
 def test_files_of_other_families_may_extend_an_id(folder: Path, id: str) -> None:
     path, family = folder / "mine.yaml", id.partition("/")[0]
     path.write_text(f"extends: {id}\ndoc: mine\n")
@@ -81,7 +81,7 @@ def test_files_of_other_families_may_extend_an_id(folder: Path, id: str) -> None
 def test_a_path_stands_wherever_an_id_does(folder: Path) -> None:
     path = str(folder / "my-farm.yaml")
     env = harvestgym.make(path, entities={"Soil-0": "sand"})
-    sand = harvestgym.make("farm/bean-1x1-v1", soil="sand")
+    sand = harvestgym.make("farm/bean-1x1-v0", soil="sand")
     for a, b in zip(*(jax.tree.leaves(e.params.fields[0].entities[1]) for e in (env, sand)), strict=True):
         np.testing.assert_array_equal(a, b)
     assert harvestgym.make_vec(path, 2).num_envs == 2

@@ -18,7 +18,7 @@ from harvestgym.farm.family import explain, summary
 from harvestgym.farm.policies.expert_rules import ExpertMemory
 from tests.long_form import long
 
-BEAN = "farm/bean-1x1-v1"
+BEAN = "farm/bean-1x1-v0"
 CAP = {"kind": "CostCap", "max_action_schedule_cost": 0.05}
 CAPPED: dict[str, Any] = {"rules": {"further": {"cap": CAP}}, "scoring": {"intervention_costs": {}}}
 
@@ -84,9 +84,9 @@ def test_run_and_check_explain_a_farm_on_which_nothing_is_allowed(tmp_path: Path
     assert (given > 0).all() and (refused >= given - 1).all(), "only the harvest is free"
     assert any("refused by cap: the orders of a day may cost at most 0.05; an order costs" in n for n in found.notes)
     path = tmp_path / "capped.yaml"
-    base = Path(harvestgym.__file__).parent / "farm" / "catalogue" / "bean-1x1-v1.yaml"
+    base = Path(harvestgym.__file__).parent / "farm" / "catalogue" / "bean-1x1-v0.yaml"
     for name in ("one-plot.yaml", base.name):
         (tmp_path / name).write_text(base.with_name(name).read_text(encoding="utf-8"), encoding="utf-8")
-    path.write_text(f"extends: bean-1x1-v1\nrules: {{further: {{cap: {CAP}}}}}\nscoring: {{intervention_cost: 1}}\n")
+    path.write_text(f"extends: bean-1x1-v0\nrules: {{further: {{cap: {CAP}}}}}\nscoring: {{intervention_cost: 1}}\n")
     result = CliRunner().invoke(app, ["check", str(path)])
     assert result.exit_code == 0 and "expert: " in result.output and "refused by cap" in result.output

@@ -19,7 +19,7 @@ from harvestgym.farm.view.recorder import known
 from tests.long_form import long, some
 from tests.render.seasons import blank, farm, full, order
 
-ID = "farm/full-3x4-v1"
+ID = "farm/full-3x4-v0"
 STAGE, CAUSE, LIMIT = (f"Field-0/Plant-0/{name}" for name in ("stage", "cause_of_death", "limiting_factor"))
 
 
@@ -47,7 +47,7 @@ def test_every_death_and_harvest_is_an_event(season: tuple[Any, dict[str, np.nda
 
 @long
 def test_what_was_not_observed_is_no_event() -> None:
-    id = "farm/paid-looks-1x1-v1"
+    id = "farm/paid-looks-1x1-v0"
     env: Any = harvestgym.make(id)
     record = record_episode(id, env, policy_named(id, env, "none"), 0)
     assert list(find_events(env, record, 0, 120))
@@ -56,7 +56,7 @@ def test_what_was_not_observed_is_no_event() -> None:
 
 def hungry(plots: tuple[int, int]) -> tuple[Any, dict[str, np.ndarray]]:
     """Return a season in which plants fill fruit from step 2 on, lack water for four days, and die in step 9."""
-    env = farm("full-1x1-v1" if plots == (1, 1) else "full-3x4-v1")
+    env = farm("full-1x1-v0" if plots == (1, 1) else "full-3x4-v0")
     record = blank(env, 10)
     record[STAGE][:] = Stage.GROW
     record[STAGE][2:], record[LIMIT][2:8] = Stage.FRUIT, GROWTH_FACTORS.index("water")
@@ -117,7 +117,7 @@ def test_orders_have_costs_reasons_and_plots() -> None:
     assert (refused.kind, refused.reason, refused.why) == ("refused", *env.reasons[0]) and done.plots == [(0, 0)]
 
 
-@pytest.mark.parametrize("id", some(harvestgym.ids("farm"), "full-1x1-v1", "two-climates-v2"))
+@pytest.mark.parametrize("id", some(harvestgym.ids("farm"), "full-1x1-v0", "two-climates-v0"))
 def test_every_order_has_words_of_its_own(id: str) -> None:
     env: Any = harvestgym.make(id)
     orders = [order for order in env.actions.list_orders() if order is not None]
@@ -128,7 +128,7 @@ def test_every_order_has_words_of_its_own(id: str) -> None:
 @long
 def test_last_event_is_followed_by_nothing_but_the_final_reward() -> None:
     """A crop that nobody sows again lives for a third of the season."""
-    id = "farm/full-1x1-v1"
+    id = "farm/full-1x1-v0"
     env: Any = harvestgym.make(id)
     record = record_episode(id, env, policy_named(id, env, "none"), 0)
     last = find_last_event(record)
@@ -141,6 +141,6 @@ def test_last_event_is_followed_by_nothing_but_the_final_reward() -> None:
 
 
 def test_action_words_differ_within_an_entity() -> None:
-    env: Any = harvestgym.make("farm/full-1x1-v1")
+    env: Any = harvestgym.make("farm/full-1x1-v0")
     words = [(row.names, action_words(env, row)) for row in env.actions.rows]
     assert len(set(words)) == len(words) and all("_" not in text for _, text in words)

@@ -90,7 +90,7 @@ def test_no_words_lie_on_others(name: str) -> None:
 
 @pytest.mark.parametrize("crop", ["bean", "corn", "tomato", "carrots"])
 def test_every_crop_has_a_drawing_of_its_own_for_every_stage(crop: str) -> None:
-    env = farm("full-1x1-v1", crop)
+    env = farm("full-1x1-v0", crop)
     kept, drawn = blank(env, 8), []
     for stage, name in enumerate(STAGES[1:], 1):
         say(env, kept, stage, "Field-0", "Plant-0", {"stage": stage, "size#cm": 40, "population#nb": 7})
@@ -101,7 +101,7 @@ def test_every_crop_has_a_drawing_of_its_own_for_every_stage(crop: str) -> None:
 
 
 def test_a_plant_is_drawn_larger_as_it_grows() -> None:
-    env = farm("full-1x1-v1")
+    env = farm("full-1x1-v0")
     kept, sizes = blank(env, 5), []
     for step in range(1, 5):
         say(env, kept, step, "Field-0", "Plant-0", {"stage": 2, "size#cm": 15 * step, "population#nb": 7})
@@ -137,7 +137,7 @@ def test_counts_stand_next_to_their_drawings() -> None:
 
 
 def test_wet_and_dry_plots_have_the_colour_of_their_class() -> None:
-    env = farm("full-3x4-v1")
+    env = farm("full-3x4-v0")
     kept = blank(env)
     place, soil = env.params.fields[0].place, env.params.fields[0].entities[1]
     bucket = soil.bucket(place)  # type: ignore[attr-defined]
@@ -192,7 +192,7 @@ def test_observations_are_drawn_with_their_cost() -> None:
 
 
 def test_a_record_says_what_was_asked_for_and_seen() -> None:
-    env = farm("paid-looks-1x1-v1")
+    env = farm("paid-looks-1x1-v0")
     assert env.asks
     asked = np.asarray([label.endswith("stage/(0, 0)") for label in env.offered.labels])
     assert asked.sum() == 1
@@ -299,10 +299,10 @@ class Together:
 
 @long
 def test_a_live_picture_is_that_of_the_record_and_changes_no_state() -> None:
-    shell = gymnasium.make("farm/bean-1x1-v1", render_mode="svg")
+    shell = gymnasium.make("farm/bean-1x1-v0", render_mode="svg")
     shell.reset(seed=5)
     alike = Together(shell.unwrapped.core, 5)  # type: ignore[attr-defined]
-    watering = farm("bean-1x1-v1").actions.index(
+    watering = farm("bean-1x1-v0").actions.index(
         (
             "BasicFarmer-0",
             "Field-0",
@@ -327,7 +327,7 @@ def test_a_live_picture_is_that_of_the_record_and_changes_no_state() -> None:
 
 @long
 def test_a_farm_shows_itself_in_every_mode_and_keeps_nothing_without_one() -> None:
-    path = CATALOGUE / "bean-1x1-v1.yaml"
+    path = CATALOGUE / "bean-1x1-v0.yaml"
     mine = Farm.from_yaml(path, render_mode="rgb_array")
     with pytest.raises(gymnasium.error.ResetNeeded, match="render: expected an episode, got none"):
         mine.render()

@@ -186,7 +186,7 @@ def test_refusals_say_what_was_expected() -> None:
 @long
 def test_a_plan_is_worth_less_under_more_pressure_and_more_over_more_years() -> None:
     """At every stock of the grid; and what it asks for is between no action and the bound."""
-    env: Any = make("driver-v1", noise={"kind": "none"})
+    env: Any = make("driver-v0", noise={"kind": "none"})
     short, long = (plan_actions(env, env.params, years, n=21, m=21, choices=5) for years in (10, 40))
     assert (np.diff(long.value, axis=1) <= 1e-4).all()
     assert (np.asarray(long.value) >= np.asarray(short.value) - 1e-4).all()
@@ -195,6 +195,6 @@ def test_a_plan_is_worth_less_under_more_pressure_and_more_over_more_years() -> 
 
 
 def test_a_steady_push_is_the_action_asked_for() -> None:
-    env: Any = make("driver-v1", noise={"kind": "none"})
+    env: Any = make("driver-v0", noise={"kind": "none"})
     _, action = steady_push(env, 0.37).act(steady_push(env, 0.37).init, jnp.zeros(1), jax.random.key(0))
     assert float(env.units.wanted(action)[0]) == pytest.approx(0.37, abs=1e-6)

@@ -67,7 +67,7 @@ def test_finite_horizon_liquidates() -> None:
 @long
 def test_allee_is_not_constant_escapement() -> None:
     """Doomed stocks are fished out, hopeful ones are spared."""
-    env = make("tipping-v1", noise={"kind": "none"})
+    env = make("tipping-v0", noise={"kind": "none"})
     found = solve(env, discount=0.99)
     grid, target = np.asarray(found.grid), np.asarray(found.target)
     assert target[grid < 0.495].max() == 0.0
@@ -85,7 +85,7 @@ def test_cost_of_effort_raises_escapement() -> None:
 @long
 def test_driver_plan_beats_a_steady_action() -> None:
     """Tipping point without noise: the plan's promised value is what it earns, above every steady action."""
-    env = make("driver-v1", noise={"kind": "none"}, Tmax=150)
+    env = make("driver-v0", noise={"kind": "none"}, Tmax=150)
     plan = tipping.plan_actions(env, env.params, 150, n=101, m=101)
 
     def earned(policy: object) -> float:
@@ -106,7 +106,7 @@ def test_refusals() -> None:
     with pytest.raises(ConfigError, match="one law for all episodes"):
         solve(make("logistic-random-v0"))
     with pytest.raises(ConfigError, match="an action that is a catch"):
-        solve(make("recovery-ricker-v1"))
+        solve(make("recovery-ricker-v0"))
     assert "sdp" not in policies(make("patches-v0"))
 
 
@@ -144,7 +144,7 @@ def test_growth_first_earns_what_it_promises(control: str) -> None:
 
 def test_growth_first_drifts_and_ends() -> None:
     """As growth falls off, less is taken; in the last year a quota as large as the stock may be leaves nothing."""
-    found = solve(make("drifting-v1", order="growth first"), years=60, n=201)
+    found = solve(make("drifting-v0", order="growth first"), years=60, n=201)
     there = np.asarray(found.there)
     assert there[0, 50] > there[59, 50] + 0.05
     assert np.asarray(found.target[-1]).max() < 1e-3 and np.asarray(found.target[0]).max() > 0.1
@@ -188,4 +188,4 @@ def test_the_stationary_return_is_that_of_the_endless_optimum(order: str) -> Non
     assert claimed is not None and best is not None and claimed < best - 0.2
     earned = evaluate(env, follow_solution(env, solve(env)), jax.random.key(0), episodes, years).info
     assert claimed == pytest.approx(float(np.mean(earned["discounted_return"])), abs=0.02)
-    assert stationary_return(make("drifting-v1")) is None
+    assert stationary_return(make("drifting-v0")) is None

@@ -69,7 +69,7 @@ def test_a_golden_picture_would_show_a_lower_stock() -> None:
     assert differs("fishing-patches", scene(env, record, 12))
 
 
-IDS = ("logistic-random-v0", "patches-v0", "three-species-drift-v1", "walleye-v0", "driver-v1")
+IDS = ("logistic-random-v0", "patches-v0", "three-species-drift-v0", "walleye-v0", "driver-v0")
 
 
 @pytest.mark.parametrize("name", IDS)
@@ -128,7 +128,7 @@ def test_the_zones_are_those_of_fisheries_and_oceans_canada(share: float, zone: 
 def test_tipping_points_and_folds_are_where_the_law_has_them() -> None:
     may, driver, hidden = (
         make("may-v0"),
-        make("driver-v1"),
+        make("driver-v0"),
         make_recovery(drift={"a": {"rate": 0.001, "limit": 0.5}}),
     )
     law: Any = driver.params.law
@@ -181,7 +181,7 @@ def test_the_end_of_a_fishery_is_described() -> None:
     assert "the fishery is over" in words_of(scene(env, record, 5)) and "over" not in words_of(scene(env, record, 4))
 
 
-@pytest.mark.parametrize("id", ["fishing/ricker-v0", pytest.param("fishing/tipping-v1", marks=long)])
+@pytest.mark.parametrize("id", ["fishing/ricker-v0", pytest.param("fishing/tipping-v0", marks=long)])
 def test_the_pictures_of_the_pages_are_of_the_fisheries_of_today(
     id: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -31,7 +31,7 @@ def test_the_environment_truncates_at_the_horizon_and_never_terminates():
         env.step(0)
 
 
-@pytest.mark.parametrize("name", ["seasons-v1", pytest.param("unending-v1", marks=long), "small"])
+@pytest.mark.parametrize("name", ["seasons-v0", pytest.param("unending-v0", marks=long), "small"])
 def test_the_registered_environment_has_the_episodes_of_the_functional_one(name):
     model = make(name) if name != "small" else build_forager(SMALL)
     fast, slow = make_gymnasium(model), GymEnv(model)

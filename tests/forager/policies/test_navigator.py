@@ -24,7 +24,7 @@ def earn(env, policy, steps: int = STEPS) -> float:
 @long
 def test_the_navigator_earns_where_rewards_change_sign() -> None:
     """The baseline knows the rewards of the first step only; hot and cold food change sign by turns."""
-    env = make("weather-v1")
+    env = make("weather-v0")
     expert = earn(env, policies(env)["expert"])
     assert expert > 0.1 > earn(env, planner(env)) and expert > earn(env, random_policy(env)) + 0.1
 
@@ -51,7 +51,7 @@ def test_it_remembers_what_a_food_with_a_random_series_paid_last() -> None:
 @long
 def test_where_nothing_in_view_is_enough_it_walks_on() -> None:
     """In the poor biome it stays with `enough` 0, and with a threshold above its food it leaves for the rich one."""
-    env = make("two-biome-v1")
+    env = make("two-biome-v0")
     stays, leaves = (evaluate(env, navigator(env, 0.9, enough), KEY, EPISODES, 100) for enough in (0.0, 1.0))
     assert not np.array_equal(stays.returns, leaves.returns)
 

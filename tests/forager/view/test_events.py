@@ -12,7 +12,7 @@ from harvestgym.forager.family import find_events, say_goal
 
 
 def test_a_collision_takes_an_object_or_not() -> None:
-    env: Any = harvestgym.make("forager/two-biome-v1")
+    env: Any = harvestgym.make("forager/two-biome-v0")
     steps = {"action": [-1, 0, 1, 2], "collided": [-1, 0, -1, 1], "collected": [0, 1, 1, 1]}
     record = {name: np.asarray(values) for name, values in steps.items()}
     took, met = find_events(env, record, 0, 3)
@@ -23,5 +23,5 @@ def test_a_collision_takes_an_object_or_not() -> None:
 
 
 def test_the_goal_has_the_length_of_an_episode() -> None:
-    env: Any = harvestgym.make("forager/two-biome-v1", horizon=50)
+    env: Any = harvestgym.make("forager/two-biome-v0", horizon=50)
     assert say_goal(env)[-1] == "The episode has 50 steps."

@@ -54,7 +54,7 @@ def made_up(name: str, steps: int = 80) -> Scene:
     return scene(model, record | ({"world": things(model.world.height, model.world.width)} if small else {}), steps)
 
 
-SCENES = {"forager-small": lambda: made_up("two-biome-v1"), "forager-large": lambda: made_up("flowers-v1")}
+SCENES = {"forager-small": lambda: made_up("two-biome-v0"), "forager-large": lambda: made_up("flowers-v0")}
 
 
 @pytest.mark.parametrize("name", SCENES)
@@ -64,12 +64,12 @@ def test_pictures_are_what_they_were(name: str) -> None:
 
 
 def test_a_golden_picture_would_show_another_world() -> None:
-    assert differs("forager-small", made_up("weather-v1")) and differs("forager-large", made_up("passing-v1"))
+    assert differs("forager-small", made_up("weather-v0")) and differs("forager-large", made_up("passing-v0"))
 
 
 def test_both_engines_keep_the_same_record() -> None:
     """A small world, in which food is taken and comes back, kept as a whole."""
-    model = make("two-biome-v1")
+    model = make("two-biome-v0")
     host, traced = ForagerGym.of(model, "rgb_array"), GymEnv(model, render_mode="rgb_array")
     for env in (host, traced):
         walked(env, 40)
@@ -101,7 +101,7 @@ def test_what_is_remembered_is_what_stands_there() -> None:
 
 
 def test_scene_shows_the_view_and_all_of_a_small_world() -> None:
-    model = make("two-biome-v1")
+    model = make("two-biome-v0")
     host = ForagerGym.of(model, "rgb_array")
     walked(host, 30)
     record = host.record
@@ -115,7 +115,7 @@ def test_scene_shows_the_view_and_all_of_a_small_world() -> None:
 
 
 def test_only_the_map_distinguishes_kinds_of_one_colour() -> None:
-    model = make("relearning-v1")
+    model = make("relearning-v0")
     alike = [tints[0] for tints in choose_colors(model.world.kinds)]
     assert alike[0] == alike[1] and len(set(maps.distinct_colors(model))) == 3
     record = {"view": np.array([[[0, 1], [2, -1]]], np.int8)}
@@ -125,7 +125,7 @@ def test_only_the_map_distinguishes_kinds_of_one_colour() -> None:
 
 
 def test_a_picture_of_a_million_squared_is_as_small_as_any() -> None:
-    model = make("flowers-v1")
+    model = make("flowers-v0")
     host = ForagerGym.of(model, "rgb_array")
     walked(host, 60)
     record = host.record
@@ -161,7 +161,7 @@ def test_a_life_without_end_is_kept_in_bounds(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_text_and_pixels_are_drawn_of_a_life_that_began_only() -> None:
-    host = ForagerGym(host_twin(make("two-biome-v1")), render_mode="ansi")
+    host = ForagerGym(host_twin(make("two-biome-v0")), render_mode="ansi")
     with pytest.raises(Exception, match="reset"):
         host.render()
     host.reset(seed=1)

@@ -314,7 +314,7 @@ def test_pests_take_crops_but_not_all() -> None:
     lost = []
     for name in SETS:
         entities = [["Weather", "seattle"], ["Soil", "clay"], ["Plant", "bean"], ["Pests", name]]
-        env = make("bean-1x1-v1", fields={"Field-0": {"entities": entities}})
+        env = make("bean-1x1-v0", fields={"Field-0": {"entities": entities}})
         episodes = evaluate(env, policies(env)["expert"], jax.random.key(5), 200, 230)
         lost.append(float(np.mean(np.asarray(episodes.info["total/harvest#kg"]) == 0)))
     nice, basic, aggressive = lost[1], lost[0], lost[2]

@@ -29,9 +29,9 @@ def test_a_day_has_the_degrees_between_base_and_optimum() -> None:
 
 
 def test_each_stage_passes_its_own_share_in_a_day() -> None:
-    """11 degree-days of 59, 420, 90 and 400; bare, ripe and dead plots have no clock."""
+    """11 degree-days of 59, 420, 130 and 360; bare, ripe and dead plots have no clock."""
     found = clock.pace(BEAN, stand(7, EVERY), air(t_mean=20))
-    np.testing.assert_allclose(found[0], [0, 11 / 59, 11 / 420, 11 / 90, 11 / 400, 0, 0], rtol=1e-5)
+    np.testing.assert_allclose(found[0], [0, 11 / 59, 11 / 420, 11 / 130, 11 / 360, 0, 0], rtol=1e-5)
 
 
 def test_dry_air_delays_a_seed() -> None:
@@ -69,9 +69,9 @@ def test_a_stage_ends_when_the_clock_rings() -> None:
 
 
 def test_degree_days_beyond_the_end_of_a_stage_count_in_the_next() -> None:
-    """At 1.02 of 59, 420, 90 and 400 degree-days: 1.18, 8.4 and 1.8 of the next stage, and none when ripe."""
+    """At 1.02 of 59, 420, 130 and 360 degree-days: 1.18, 8.4 and 2.6 of the next stage, and none when ripe."""
     found = clock.restart(BEAN, stand(7, EVERY, progress=1.02))
-    np.testing.assert_allclose(found[0], [0, 1.18 / 420, 8.4 / 90, 1.8 / 400, 0, 0, 0], rtol=1e-4)
+    np.testing.assert_allclose(found[0], [0, 1.18 / 420, 8.4 / 130, 2.6 / 360, 0, 0, 0], rtol=1e-4)
 
 
 def test_the_flat_interval_of_the_paper_is_a_special_case() -> None:
