@@ -13,7 +13,6 @@ import pytest
 from gymnasium.utils.env_checker import check_env as gymnasium_check
 
 import harvestgym
-from harvestgym.core.errors import ConfigError
 from harvestgym.core.rollout import evaluate
 from harvestgym.fishing import control
 from harvestgym.fishing.family import CATALOGUE
