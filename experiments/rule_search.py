@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 import harvestgym
-from experiments.leaderboard.run import expand_ids
+from experiments.leaderboard.run import expand_ids, has_limits
 from harvestgym.core.rollout import evaluate
 from harvestgym.core.tuning.rule_family import RuleFamily
 from harvestgym.core.xla.process_checks import free_programs_if_full
@@ -101,7 +101,8 @@ def main() -> None:
     parser.add_argument("--out", type=Path, help="JSON file to which results are added")
     given = parser.parse_args()
     for id in expand_ids(given.ids):
-        if not find_rules(id, harvestgym.make(id))[0]:
+        env = harvestgym.make(id)
+        if has_limits(env) or not find_rules(id, env)[0]:
             continue
         free_programs_if_full()
         result = search(id, given.seasons, given.test_seasons)

@@ -143,6 +143,7 @@ def make_policy_rows(
     check_planned(planned)
     chosen = splits.split(id, split)
     env, seed = chosen.make(), chosen.seed(0)
+    planned = 0 if has_limits(env) else planned
     number = seasons or (FEW_SEASONS if count_plot_steps(env) > LONG_EPISODE else SEASONS)
     here, apart, about = _make_baselines(id, env), {}, {}
     if (oracle := make_oracle(env)) is not None:
@@ -174,9 +175,14 @@ def make_policy_rows(
 
 
 def can_plan(id: str, env: Env[Any, Any]) -> bool:
-    """Return whether planners can search schedules: an id needs integer actions, a no-op action and an expert."""
-    whole = noop_action(env.action_space) is not None and _find_noop(id, env) is not None
+    """Return whether planners can search schedules: an id needs integer actions, a no-op action, an expert, no limit."""
+    whole = not has_limits(env) and noop_action(env.action_space) is not None and _find_noop(id, env) is not None
     return whole and "expert" in family_function(id, "policies")(env)
+
+
+def has_limits(env: Env[Any, Any]) -> bool:
+    """Return whether a farm has constraints, which tuning and planning would ignore."""
+    return bool(getattr(getattr(env.params, "score", None), "constraints", None))
 
 
 def choose_search(env: Env[Any, Any]) -> Search:
