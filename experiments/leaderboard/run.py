@@ -175,7 +175,7 @@ def make_policy_rows(
 
 
 def can_plan(id: str, env: Env[Any, Any]) -> bool:
-    """Return whether planners can search schedules: an id needs integer actions, a no-op action, an expert, no limit."""
+    """Return whether planners can search schedules: an id needs integer actions, a no-op action and an expert."""
     whole = not has_limits(env) and noop_action(env.action_space) is not None and _find_noop(id, env) is not None
     return whole and "expert" in family_function(id, "policies")(env)
 
