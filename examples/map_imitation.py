@@ -48,14 +48,14 @@ from harvestgym.farm import MapFarm
 
 
 class Notes(NamedTuple):
-    """The expert's part of a day.
+    """The expert's memory and decisions on the current day.
 
     Attributes:
         start: the expert's memory when the day began.
         asked: the expert's memory after its requests on this day.
         wants: bool (offered,), the observations that it requests on this day.
         end: the expert's memory after its orders on this day.
-        dawn: bool, whether the day has just begun.
+        dawn: bool, whether the day has just begun, so that the expert has not been asked yet.
     """
 
     start: Any

@@ -153,7 +153,7 @@ class Choice(NamedTuple):
 
 
 def choose(weights: Weights, obs: Any, pick: Any) -> Choice:
-    """Choose an order part by part; `pick(i, logs)` returns part i from its log probabilities, sampled or given."""
+    """Choose an order part by part; `pick(i, logs)` returns part i from its log probabilities (sampled or given)."""
     plots, farm = look(weights, obs)
     mask, chosen, logs = obs["mask"], [], []
 

@@ -128,7 +128,7 @@ class Moments(NamedTuple):
 
 
 def perceptron(key: jax.Array, sizes: list[int], last: float) -> list[Any]:
-    """Return a perceptron's weights and biases, orthogonal, with the last layer scaled by `last`."""
+    """Return a perceptron's weights and biases, orthogonal, with the weights of the last layer scaled by `last`."""
     scales = [np.sqrt(2)] * (len(sizes) - 2) + [last]
     shapes = zip(jax.random.split(key, len(scales)), scales, sizes[:-1], sizes[1:], strict=True)
     return [(jax.nn.initializers.orthogonal(scale)(k, (n, m)), jnp.zeros(m)) for k, scale, n, m in shapes]
@@ -142,7 +142,7 @@ def apply(layers: list[Any], x: jax.Array) -> jax.Array:
 
 
 def parts(env: Env[Any, Any]) -> list[int]:
-    """Return the number of choices of each part of an action; ConfigError for amounts."""
+    """Return the number of choices of each part of an action; raises ConfigError for continuous amounts."""
     return sum(count_choices(env.action_space), [])
 
 

@@ -206,7 +206,7 @@ def compare(here: Any, there: Any) -> Row:
 
 
 def find_difference(a: np.ndarray, b: np.ndarray) -> float:
-    """Return the largest difference relative to the larger number; infinity where only one is finite."""
+    """Return the largest difference, relative to the larger of the two numbers; infinity where only one is finite."""
     floor = FLOOR * max(FLOOR, np.abs(a[np.isfinite(a)]).max(initial=0.0))
     differs = (a != b) & ~(np.isnan(a) & np.isnan(b))
     a, b = a[differs], b[differs]
@@ -305,7 +305,7 @@ def find_peak() -> float:
 
 
 def measure_ppo(scale: Scale) -> Iterator[Row]:
-    """Train once."""
+    """Return a row with the result of one training run with PPO."""
     yield make_row(f"ppo {scale.ppo_id}", train_to_expert, scale)
 
 
@@ -399,9 +399,9 @@ def format_row(row: Row) -> str:
 def main() -> None:
     """Measure the parts one after the other and print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--small", action="store_true", help="the form for CI")
-    parser.add_argument("--minutes", type=float, default=8.0, help="when everything ends")
-    parser.add_argument("--only", default="", help="the parts whose names contain this")
+    parser.add_argument("--small", action="store_true", help="a short version for CI")
+    parser.add_argument("--minutes", type=float, default=8.0, help="time limit of the whole program, in minutes")
+    parser.add_argument("--only", default="", help="measure only the parts whose names contain this")
     parser.add_argument("--out", type=Path, default=Path("out/device"), help="the folder of the results")
     parser.add_argument("--child", help=argparse.SUPPRESS)
     args = parser.parse_args()

@@ -105,7 +105,7 @@ def list_cases(
     search: SearchNumbers = None,
     split: str = "test",
 ) -> list[SweepCase]:
-    """List the cases of some ids; ConfigError for a single planned season, which gives no interval."""
+    """List the cases of some ids; raises ConfigError for a single planned season, which gives no interval."""
     given = {"seasons": seasons, "entrants": dict(entrants), "planned": check_planned(planned)}
     common = {"search": search, "split": split}
     cases: list[SweepCase] = [PolicyRowsCase.model_validate({"id": id} | given | common) for id in ids]

@@ -1,7 +1,8 @@
 """Rain-fed crops in two models: twenty seasons each here and in WOFOST 7.2, with the same weather and soil.
 
 The WOFOST seasons are stored in `wofost_seasons.csv`, written by `experiments/make_wofost_reference.py`, which needs
-pcse; the comparison does not. Yields are dry mass in both. WOFOST 7.2 has no lack of nutrients, so the soil is rich.
+pcse; the comparison does not. Yields are dry mass in both. WOFOST 7.2 does not model a lack of nutrients, so the soil
+here is rich.
 """
 
 from __future__ import annotations

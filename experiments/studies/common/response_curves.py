@@ -105,7 +105,7 @@ def draw_curves(
         curves: curves by name, keys of `LABELS`.
         water: responses to dry periods.
         k_y: published yield response factors by period.
-        litres: water in the soil of a plot, which dissolves the nitrogen.
+        litres: water in the soil of a plot, in which the nitrogen is dissolved.
     """
     published = read_responses().get(crop, {})
     with open_figure(path, 9.6, 5.6, dpi=100) as figure:

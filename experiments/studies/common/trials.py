@@ -56,7 +56,7 @@ DailyMeasure = Callable[[FarmState, DayReport], dict[str, jax.Array]]
 
 
 class Case(NamedTuple):
-    """A case of a trial.
+    """A farm with a treatment, one of the cases that a trial compares.
 
     Attributes:
         labels: its columns in a table, which differ from the other cases' labels.
@@ -142,7 +142,7 @@ def watch_harvest(state: FarmState, report: DayReport) -> dict[str, jax.Array]:
 def run_seasons(
     cases: Sequence[Case], treat: Treat, watch: DailyMeasure, replicates: int, seed: int
 ) -> dict[str, np.ndarray]:
-    """Return the daily records of `watch`, each (cases, replicates, days); ConfigError if farms differ in structure.
+    """Return the records of `watch`, (cases, replicates, days); raises ConfigError if farms differ in structure.
 
     The seasons are the same episodes of `seed` as in every tool, starting with the episode of `reset(seed=seed)`.
     """
