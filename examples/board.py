@@ -141,7 +141,7 @@ def _train_all(env: Env[Any, Any], train: Callable[[int], Policy], track: str, s
 
 
 def _describe(env: Env[Any, Any], agents: list[Policy], track: str, steps: int, seconds: float) -> Trained:
-    """Return trained agents; all their arrays count as learned parameters."""
+    """Return the agents as a `Trained`; all numbers in their arrays count as learned parameters."""
     from experiments.leaderboard.run import Trained
 
     return Trained(env, agents, track, steps, seconds, sum(leaf.size for leaf in jax.tree.leaves(agents[0].act)))

@@ -35,7 +35,7 @@ FREE = {
 
 
 def read_rows(year: str) -> list[dict[str, str]]:
-    """Return the measurements of a year: a dict of column names and texts for each row."""
+    """Return the measurements of a year: for each row, a dict from column names to texts."""
     with HEIGHTS.open(newline="", encoding="utf-8") as file:
         return [row for row in csv.DictReader(file) if row["year"] == year]
 

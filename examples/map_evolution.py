@@ -49,7 +49,7 @@ class Settings:
         pairs: perturbations of the weights per update, each with both signs.
         train_seasons: seasons per perturbation.
         noise: typical effect of a perturbation on a score.
-        rate: step size, in perturbations.
+        rate: step size, in units of the size of a perturbation.
         momentum: fraction of the last step that is repeated.
         trust: score of the expert's orders; the score of other orders is minus this.
     """

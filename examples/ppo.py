@@ -106,7 +106,7 @@ def _last_few(space: gymnasium.Space[Any], memory: jax.Array, obs: Any) -> tuple
 
 
 class Moments(NamedTuple):
-    """Mean, variance and number of the features so far."""
+    """Mean and variance of the features so far, and the number of samples."""
 
     mean: jax.Array
     var: jax.Array

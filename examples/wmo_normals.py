@@ -132,7 +132,7 @@ def estimate_normals(station: Station) -> dict[str, Any]:
 
 
 def estimate_rain_effect(latitude: float) -> dict[str, Any]:
-    """Return the difference between rainy and other days, with temperatures by month from the latitude.
+    """Return the difference between rainy and other days; for temperatures, by month, estimated from the latitude.
 
     The higher the sun, the more clouds lower the maximum by day; the lower the sun, the more they raise the minimum at
     night. Both differences are linear in the extraterrestrial radiation, fitted to the months of Seattle and New York

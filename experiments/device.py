@@ -331,7 +331,7 @@ def train_to_expert(scale: Scale) -> Row:
 
 
 def summarise_returns(scale: Scale, split: str, seed: int, *agents: Policy) -> list[Summary]:
-    """Return the returns of the expert and of agents over the same seasons, with one program."""
+    """Compute the returns of the expert and of agents over the same seasons, with one program."""
     env, key = splits.make(scale.ppo_id, split), splits.split(scale.ppo_id, split).key(seed)
     policies = together([policy_named(scale.ppo_id, env, "expert"), *agents])
     return [summarise(evaluate(env, each, key, scale.seasons, horizon(env)).returns) for each in policies]
@@ -365,7 +365,7 @@ def run_part(part: Part, seconds: float, file: Path, small: bool) -> None:
 
 
 def call_child(part: Part, seconds: float, file: Path, small: bool) -> str:
-    """Run this program for one part; return why rows may be missing."""
+    """Run this program for one part; return the reason why rows may be missing."""
     command = [sys.executable, __file__, "--child", part.name, "--out", str(file.parent), *["--small"] * small]
     variables = os.environ | {CACHE_VARIABLE: "off"} | (QUICK if small else {})
     with file.with_suffix(".log").open("a") as log:  # a pipe could outlive the process

@@ -80,7 +80,7 @@ def agents() -> None:
 
 
 def python(arguments: str, **environment: str) -> None:
-    """Run Python with a command line from `PARTS`; CalledProcessError if it fails."""
+    """Run Python with a command line from `PARTS`; raises CalledProcessError if it fails."""
     subprocess.run([sys.executable, *shlex.split(arguments)], cwd=ROOT, env=os.environ | environment, check=True)
 
 

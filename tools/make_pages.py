@@ -62,7 +62,7 @@ TITLES = {"farm": "Farm environments", "fishing": "Fishery environments", "forag
 
 
 def history(id: str) -> dict[str, str]:
-    """Return the change in each version of an environment, from its file and the files that it extends."""
+    """Return the description of each version of an environment, from its file and the files that it extends."""
     known = read_extended(locate_file(id), id.partition("/")[0]).get("history", {})
     return {version: text for version, text in known.items() if int(version[1:]) <= int(id.rpartition("v")[2])}
 

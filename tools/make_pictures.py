@@ -1,4 +1,4 @@
-"""Write docs/pictures/<family>-<name>.png: for each id, the step of an expert's episode that shows the most.
+"""Write docs/pictures/<family>-<name>.png: for each id, one step of an expert's episode, chosen for what is visible.
 
 python tools/make_pictures.py                         # all: every id whose family draws scenes, season.png, season.gif
 python tools/make_pictures.py fishing farm/game0-v0   # some families or ids

@@ -1,4 +1,4 @@
-"""Change one number or operator at a time, and count the changes that the nearest tests notice.
+"""Change one number or operator at a time, and count the changes that the corresponding tests notice.
 
     python tools/mutate.py --number 300 --minutes 60 --workers 2 --out out/mutants.json
 

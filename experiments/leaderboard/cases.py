@@ -141,7 +141,7 @@ def _name_command(case: PolicyRowsCase, row: dict[str, Any]) -> dict[str, Any]:
 
 
 def run_foresight_cases(cases: Sequence[ForesightCase]) -> list[dict[str, np.ndarray]]:
-    """Return the returns of the plan and of the expert in the season of each case."""
+    """Compute the returns of the plan and of the expert in the season of each case."""
     first = cases[0]
     search = _find_search(first) or choose_search(splits.make(first.id, first.split))
     found = plan_seasons(first.id, [case.season for case in cases], search, first.split)

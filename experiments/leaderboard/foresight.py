@@ -226,7 +226,7 @@ def _keep_best(schedules: jax.Array, values: jax.Array, number: int) -> tuple[ja
 
 
 def _sample_habits(done: jax.Array, sizes: tuple[tuple[int, ...], ...]) -> jax.Array:
-    """Sample the expert's values for each entry, as often as they occur, (256, entries)."""
+    """Sample the expert's values for each entry, in proportion to their frequency, (256, entries)."""
     parts = np.split(np.asarray(done), np.cumsum([len(of_part) for of_part in sizes])[:-1], axis=-1)
     columns = []
     for part in parts:
@@ -291,7 +291,7 @@ def move_actions(uniform: jax.Array, trial: jax.Array, room: jax.Array, only: An
 
 
 def thin_actions(uniform: jax.Array, trial: jax.Array, only: Any) -> jax.Array:
-    """With probability 1/2, drop some actions: between every second and every 64th."""
+    """With probability 1/2, drop some actions: between 1/64 and 1/2 of them."""
     share = jnp.where(uniform[0] < 0.5, 2.0 ** -(1 + 5 * uniform[1]), 0.0)
     return jnp.where((uniform[2:].reshape(trial.shape) < share) & only(trial), 0, trial)
 

@@ -96,8 +96,7 @@ class Trained(NamedTuple):
     parameters: int
 
     def describe(self, name: str) -> dict[str, Any]:
-        """Return a row's entries about training; raises ConfigError for too few agents, an unknown track or many
-        steps."""
+        """Return the training entries of a row; ConfigError for too few agents, an unknown track or too many steps."""
         check_name("track", self.track, TRACKS, name)
         if len(self.policies) < LEAST_TRAININGS:
             raise ConfigError(f"{name}: expected at least {LEAST_TRAININGS} training runs, got {len(self.policies)}")
@@ -242,7 +241,7 @@ def _plan_blind(id: str, expert: Policy, planned: int, search: Search) -> Policy
 def _choose_by_hindsight(
     id: str, env: Env[Any, Any], expert: LeaderboardRow, known: Sequence[np.ndarray], keys: jax.Array
 ) -> list[LeaderboardRow]:
-    """Make the row of each season's best rule: a known one, the expert first, or one drawn at random."""
+    """Make the row of the rule that is best in hindsight in each season: the expert, another known or a random rule."""
     tried = _try_rules(id, env, keys)
     if not tried:
         return []

@@ -311,7 +311,7 @@ def _sources(crops: Sequence[str]) -> Table:
 
 
 def _draw(lines: Sequence[CardLine], path: Path) -> None:
-    """Draw where the means lie in the published ranges, one row for each measure."""
+    """Draw the positions of the means relative to the published ranges, one row for each measure."""
     crops, names = list(dict.fromkeys(line.crop for line in lines)), RANGED | SHARES
     with open_figure(path, 1.1 * len(crops) + 1.5, 1.5 * len(names) + 0.6, dpi=100) as figure:
         rows = figure.subplots(len(names), 1, sharex=True)
@@ -322,7 +322,7 @@ def _draw(lines: Sequence[CardLine], path: Path) -> None:
 
 
 def _draw_measure(axes: Any, lines: Sequence[CardLine], crops: Sequence[str]) -> None:
-    """Draw the means at the places of each crop: blue inside the published range (green, 0 to 1), red outside."""
+    """Draw the means at each crop's places, scaled to the published range (green, 0 to 1); outside it, they are red."""
     axes.axhspan(0, 1, color="C2", alpha=0.25)
     for crop, mine in itertools.groupby(lines, key=lambda line: line.crop):
         for i, line in enumerate(group := list(mine)):

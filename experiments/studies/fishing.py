@@ -175,7 +175,7 @@ def _make_row(problem: str, name: str, published: str, returns: np.ndarray) -> P
 
 
 def _train_and_run(env: FishingModel, steps: int, replicates: int, seed: int) -> np.ndarray:
-    """Train a PPO agent in 32 environments; return its returns, one episode with its mean actions per replicate."""
+    """Train a PPO agent in 32 environments; compute the return of one episode per replicate, with its mean actions."""
     check_extras("train_steps", sb3="stable_baselines3")
     from stable_baselines3 import PPO
 

@@ -123,7 +123,7 @@ def run_both(cases: Sequence[Case], replicates: int, seed: int) -> np.ndarray:
 
 
 def tend_both(plan: Plan, state: FarmState) -> list[TreatmentOrder]:
-    """Sow by the plan, water crops on dry soil, and harvest ripe crops."""
+    """Sow according to the plan, water crops on dry soil, and harvest ripe crops."""
     _, soil, corn, beans, *_ = state.fields[0]
     early, still = state.day < LAST_SOWING, state.day < LAST_AGAIN
     sow_corn = _is_free(corn) & ~_is_harvested(corn) & (plan.corn > 0) & (beans.size >= plan.lead).any() & early
@@ -173,7 +173,7 @@ def _make_farm(name: str) -> FarmModel:
 
 
 def _make_cases(name: str) -> list[Case]:
-    """Make the stands of each crop alone (beans in two ways), then the mixtures."""
+    """Make the stands of each crop alone (beans sown once, and sown again after harvest), then the mixtures."""
     env = _make_farm(name)
     level = find_water_level(env, 0.7)
     plans = [("corn alone", n, 0, 0, 0) for n in CORN_SEEDS]

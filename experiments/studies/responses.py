@@ -130,7 +130,7 @@ MEANS = Response._fields[:-1]
 def measure_responses(
     crop: str, cases: Mapping[str, tuple[str, Conditions]], replicates: int, seed: int, day: int = APRIL
 ) -> dict[str, Response]:
-    """Return the response of a crop in each case, a site with conditions."""
+    """Return the response of a crop in each case; a case is a site with conditions."""
     made = {site: _make_farm(crop, site, day) for site in {site for site, _ in cases.values()}}
     keys, first = evaluation_keys(seed, range(replicates)), next(iter(made.values()))
     found = {}

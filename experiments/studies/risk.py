@@ -88,7 +88,7 @@ def find_best(tuned: NoiseReturns, name: str) -> int:
 
 
 def run_escapements(sigma: float, escapements: Sequence[float], seed: int, replicates: int) -> NoiseReturns:
-    """Return the returns of each escapement on the same episodes, starting with the one of `reset(seed=seed)`."""
+    """Compute the returns of each escapement on the same episodes; the first is the episode of `reset(seed=seed)`."""
     env = make("tipping-v0", sigma=sigma, Tmax=100)
     years = int(env.params.horizon)
     policies = [control.escapement(env, left) for left in escapements]

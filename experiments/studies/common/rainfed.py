@@ -150,7 +150,7 @@ def measure_rainfed(record: SeasonRecord, dry: float) -> dict[str, np.ndarray]:
 
 
 def describe_weather(record: SeasonRecord) -> dict[str, np.ndarray]:
-    """Return the mean temperature and rain of each season, which identify the reference that belongs to it."""
+    """Return the mean temperature and rain of each season, which identify the matching reference season."""
     air = compute_air(record, 0.0)
     return {"t_mean": air["t_mean"].mean(-1).ravel(), "rain": air["rain"].sum(-1).ravel()}
 

@@ -1,4 +1,4 @@
-"""Response curves of a crop: where a curve has its optimum, the published responses, and the picture of both."""
+"""Response curves of a crop: the optimum of each curve, the published responses, and a picture of both."""
 
 from __future__ import annotations
 

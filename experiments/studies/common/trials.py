@@ -85,7 +85,7 @@ def make_trial_farm(
         init: initial values of entities, as in a farm file.
         day: day of the year on which the season starts.
         days: length of a season.
-        site: the weather site where the farm lies; by default the south of France.
+        site: the weather site of the farm; by default in the south of France.
     """
     interventions: dict[str, dict[str, None]] = {}
     for entity, action in (WATER, HARVEST, *actions):
