@@ -87,7 +87,7 @@ def calibrated(generations: int = 25) -> Fit:
 
 
 def main() -> None:
-    """Fit to 1877, test on 1878."""
+    """Fit the parameters to the heights of 1877, and test them on 1878."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--generations", type=int, default=25)
     found, later = calibrated(parser.parse_args().generations), farm("1878")

@@ -49,7 +49,7 @@ HELD_OUT = 70_001  # index of the seed for the reported seasons, within its spli
 
 @dataclass(frozen=True)
 class Settings:
-    """Hyper-parameters; docs/training.md lists the ones that its curves change."""
+    """Hyper-parameters; docs/training.md lists those that differ in its learning curves."""
 
     num_envs: int = 512
     num_steps: int = 64
