@@ -2,8 +2,9 @@
 
 pip install -e '.[docs]' && sphinx-build -W --keep-going docs out/site
 
-Nothing is fetched, neither while the site is built nor while it is read. Notebooks are shown without their results,
-unless the environment variable HARVESTGYM_NOTEBOOKS is `cache` (run those that changed) or `force` (run all).
+The site loads nothing from the network, neither while it is built nor when it is read. Notebooks are shown without
+their results, unless the environment variable HARVESTGYM_NOTEBOOKS is `cache` (run those that changed) or `force` (run
+all).
 """
 
 from __future__ import annotations
@@ -70,7 +71,7 @@ LINK = re.compile(r"(?<=\]\()([^)\s#:]+)")
 
 
 def read_page(app: Any, page: str, source: list[str]) -> None:
-    """Replace the text of an included page by that of its file, and make links to such files links to their pages."""
+    """Replace the text of an included page with its file's text, and turn links to such files into links to pages."""
     origin = INCLUDED.get(page, DOCS / f"{page}.md")
     if page in INCLUDED:
         source[0] = origin.read_text(encoding="utf-8")
@@ -97,7 +98,7 @@ def make_pages(app: Any) -> None:
 
 
 def list_commands() -> str:
-    """Return the reference of the command line in Markdown, as Typer writes it, without its lists of cut texts."""
+    """Return the reference of the command line in Markdown, as Typer writes it, without lists of shortened texts."""
     command = [sys.executable, "-m", "typer", "harvestgym.cli", "utils", "docs", "--name", "harvestgym"]
     text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     text = re.sub(r"\*\*Commands\*\*:\n\n(\* .*\n)+", "", text)
@@ -105,7 +106,7 @@ def list_commands() -> str:
 
 
 def linkcode_resolve(domain: str, info: dict[str, str]) -> str | None:
-    """Return the address of the source of a documented object; None for values and for what has no source."""
+    """Return the address of the source of a documented object; None for values and for objects without source code."""
     try:
         found = inspect.unwrap(attrgetter(info["fullname"])(importlib.import_module(info["module"])))
         file, (lines, first) = Path(inspect.getsourcefile(found) or ""), inspect.getsourcelines(found)

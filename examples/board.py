@@ -3,9 +3,9 @@
     pip install '.[train]'
     python -m experiments.leaderboard --ids farm/bean-1x1-v0 --policy ppo=examples/board.py:ppo --planned 0 --out docs
 
-The leaderboard is made from a clone, by `experiments/`. A function for your own agent looks like these: it takes an id
-and the environment of its reported split, trains on the training split, and returns a `Trained`, or None if the agent
-cannot handle the id.
+The leaderboard is made from a clone, by `experiments/`. Write a function of the same form for your own agent: it takes
+an id and the environment of its reported split, trains on the training split, and returns a `Trained`, or None if the
+agent cannot handle the id.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ EPISODES = 500
 
 
 def ppo(id: str, env: Env[Any, Any]) -> Trained | None:
-    """Train PPO on the flat interface for a million days; with several orders per day, it starts with few."""
+    """Train PPO on the flat interface for a million days; with several orders per day, it initially gives few."""
     if not isinstance(env.action_space, spaces.Discrete | spaces.MultiDiscrete | spaces.Dict):
         return None
     settings, side = flat_ppo.Settings(num_envs=128, updates=122, idle=_find_idle(env)), splits.split(id, "train")
@@ -59,7 +59,7 @@ def ppo(id: str, env: Env[Any, Any]) -> Trained | None:
 
 
 def recurrent(id: str, env: Env[Any, Any]) -> Trained | None:
-    """Train PPO with memory on the flat interface for a million days; with several orders a day, it starts with few."""
+    """Train PPO with memory on the flat interface for a million days; with several orders a day, it first gives few."""
     if not isinstance(env.action_space, spaces.Discrete | spaces.MultiDiscrete | spaces.Dict):
         return None
     settings = recurrent_ppo.Settings(updates=122, idle=_find_idle(env))
@@ -127,7 +127,7 @@ def _is_farm(id: str) -> bool:
 
 
 def _train_task(task: Task, agent: str, track: str, steps: int) -> Trained:
-    """Train the agents of a learner in this folder."""
+    """Train an agent with each seed for a task of one of the learners in this folder."""
     return _train_all(
         task.own or task.test, lambda seed: jax.block_until_ready(task.train(seed))[1][agent], track, steps
     )
@@ -141,7 +141,7 @@ def _train_all(env: Env[Any, Any], train: Callable[[int], Policy], track: str, s
 
 
 def _describe(env: Env[Any, Any], agents: list[Policy], track: str, steps: int, seconds: float) -> Trained:
-    """Return trained agents; all their arrays count as learned parameters."""
+    """Return the agents as a `Trained`; all numbers in their arrays count as learned parameters."""
     from experiments.leaderboard.run import Trained
 
     return Trained(env, agents, track, steps, seconds, sum(leaf.size for leaf in jax.tree.leaves(agents[0].act)))

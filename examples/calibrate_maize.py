@@ -1,4 +1,4 @@
-"""Corn as it grew near Bonn in 1877: two parameters of the plant and one of the seed, fitted to measured heights.
+"""Fit two plant parameters and one seed parameter of corn to heights measured near Bonn in 1877.
 
     python examples/calibrate_maize.py               # a minute on two cores
     python examples/calibrate_maize.py --generations 3
@@ -35,7 +35,7 @@ FREE = {
 
 
 def read_rows(year: str) -> list[dict[str, str]]:
-    """Return the rows of a year, by column."""
+    """Return the measurements of a year: for each row, a dict from column names to texts."""
     with HEIGHTS.open(newline="", encoding="utf-8") as file:
         return [row for row in csv.DictReader(file) if row["year"] == year]
 
@@ -55,7 +55,7 @@ def weather(year: str, path: Path) -> int:
 
 
 def farm(year: str) -> FarmModel:
-    """Return a square metre of watered corn on loam, sown on that year's sowing day."""
+    """Build a farm with one square metre of watered corn on loam, sown on that year's sowing day."""
     with tempfile.TemporaryDirectory() as folder:
         table = Path(folder) / "weather.csv"
         sown = weather(year, table)
@@ -67,14 +67,14 @@ def farm(year: str) -> FarmModel:
 
 
 def height(year: str) -> Series:
-    """Return the measured heights of a year."""
+    """Return the measured heights of a year, cm, by day of the season."""
     rows = [row for row in read_rows(year) if row["height_cm"]]
     day, value = ([float(row[name]) for row in rows] for name in ("day", "height_cm"))
     return Series(HEIGHT, np.asarray(day, int), np.asarray(value, np.float32))
 
 
 def error(env: FarmModel, params: object, series: Series) -> float:
-    """Return the root mean square error for a year, cm."""
+    """Return the root mean square error of the heights, cm, for a series of measurements."""
     expert = policy_named(ID, env, "expert")
     curve = curves(env, params, [HEIGHT], expert, days=DAYS)[HEIGHT]
     return float(np.sqrt(np.mean((curve[series.day] - series.value) ** 2)))
@@ -87,7 +87,7 @@ def calibrated(generations: int = 25) -> Fit:
 
 
 def main() -> None:
-    """Fit to 1877, test on 1878."""
+    """Fit the parameters to the heights of 1877, and test them on 1878."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--generations", type=int, default=25)
     found, later = calibrated(parser.parse_args().generations), farm("1878")

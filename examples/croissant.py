@@ -62,7 +62,7 @@ def write_metadata(path: str | Path) -> Path:
 
 
 def describe(path: Path) -> dict[str, Any]:
-    """Describe a Parquet file of demonstrations; ConfigError if it is not one."""
+    """Describe a Parquet file of demonstrations; raises ConfigError if it is not one."""
     schema = pq.read_schema(path)
     about, types = read_about(schema, path), {field.name: str(field.type) for field in schema}
     id, name = about["id"], path.stem

@@ -39,7 +39,7 @@ TERMS = {"early": {"kind": f"{__name__}:EarlyMarket", "premium#day-1.kg-1": 0.02
 
 
 def main() -> None:
-    """Run the expert on the catalogue farm with a custom score; a farm file uses the same keys."""
+    """Run the expert on the catalogue farm with a custom score, which is written with the keys of a farm file."""
     env = harvestgym.make(ID, scoring={"terms": TERMS, "risk": RISK})
     seasons = evaluate(env, policy_named(ID, env, "expert"), jax.random.key(0), SEASONS, 220)
     returns = np.asarray(seasons.returns)

@@ -1,4 +1,4 @@
-"""Weather from a pandas DataFrame: recorded summers in Seattle, and the same two degrees warmer with less rain.
+"""Weather from a pandas DataFrame: recorded summers in Seattle, and the same summers warmer and drier.
 
     python examples/dataframe_weather.py
 

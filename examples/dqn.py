@@ -75,7 +75,7 @@ class Masked(Wrapper[Any]):
 
     @cached_property
     def farm(self) -> MapFarm:
-        """The farm with maps, whose channels are features."""
+        """The farm with maps; its channels are the features."""
         return MapFarm(self.env)
 
     @property
@@ -127,7 +127,7 @@ def _take_best(layers: Layers, memory: Any, obs: Any, key: jax.Array) -> tuple[A
 
 
 def act_on_seen(act: Any, memory: Any, obs: Any, key: jax.Array) -> tuple[Any, Any]:
-    """Act as a policy on the unwrapped farm."""
+    """Call the policy of the unwrapped farm with the plain observation, `obs["seen"]`."""
     return act(memory, obs["seen"], key)
 
 

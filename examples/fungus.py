@@ -1,9 +1,9 @@
-"""Custom entity: a fungus that harms beans and is stopped by a fungicide, without changes to either.
+"""Custom entity: a fungus that harms beans and is stopped by a fungicide, without changes to the code of either.
 
     python examples/fungus.py
 
-Its parameters are in fungus.yaml. It prints the largest fraction of infected leaves during a summer in Lille and the
-pods at its end, for healthy, infected and treated plants.
+The parameters of the fungus are in fungus.yaml. The program prints the largest fraction of infected leaves during a
+summer in Lille, and the number of pods at its end, for healthy, infected and treated plants.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Favour(Response):
 
 @pytree
 class FungusState:
-    """The infection of each plot."""
+    """The infected fraction of the leaves on each plot."""
 
     infected: jax.Array = var("infected#%", "share of the leaves, 0 to 1", high=1)
 
@@ -73,7 +73,7 @@ class Fungus(Entity):
         return [Mark("disc", (x + 0.5, y + 0.6), 0.3 * share, "#cc79a7", meaning="fungus") for x, y, share in spots]
 
     def update(self, state: FungusState, place: Place, board: Board, draws: Draws) -> tuple[FungusState, Ledger]:
-        """Let spores arrive, the infection spread, and fungicide heal; without living plants, the infection ends."""
+        """Advance the infection by a day: it arrives, spreads, and is reduced by fungicide; it needs living plants."""
         air = board.read_one(Air)
         good = expglm(self.favour, humidity=air.humidity, temperature=air.t_mean)
         spores = bernoulli(draws["spores"], good * self.arrival) * self.first
@@ -91,7 +91,7 @@ def _neighbours(plots: jax.Array) -> jax.Array:
 
 
 def farm(arrival: float) -> Farm:
-    """Return a square metre of beans, and a fungicide derived from the herbicide."""
+    """Return a farm with a square metre of beans, and a fungicide derived from the herbicide."""
     fungus = {"extends": "mildew", "arrival#day-1": arrival}
     kinds = [(Weather, "lille"), (Soil, "clay"), (Plant, "bean"), (Cide, FUNGICIDE), (Fungus, fungus)]
     field = Field({"latitude#°": 50.6, "longitude#°": 3.1, "altitude#m": 20}, {"length#nb": 1, "width#nb": 1}, kinds)

@@ -101,7 +101,7 @@ class GymnaxEnv:
         return self._step(AutoresetMode.DISABLED, key, state, action, params)
 
     def reset_env(self, key: jax.Array, params: Any = None) -> tuple[Any, Any]:
-        """Call `reset`."""
+        """Begin an episode, as `reset` does; some clients of gymnax call this method."""
         return self.reset(key, params)
 
     def _params(self, params: Any) -> Any:

@@ -7,11 +7,11 @@
     python examples/map_evolution.py --updates 2 --pairs 2 --train-seasons 4 --seasons 8  # a quick test
 
 Each possible order of a day has a score: plus `--trust` if the expert gives it, otherwise minus `--trust`, plus a
-linear function of the maps at its plot and of the farm, with the same weights on every plot. The orders with the
-highest scores above 0 are given. The weights are learned from whole seasons: an update perturbs all of them at random,
-in pairs of opposite signs, runs the same seasons with each perturbation, and adds the perturbations weighted by their
-gains (evolution strategies: Salimans et al. 2017, https://arxiv.org/abs/1703.03864; linear policies: Mania et al. 2018,
-https://arxiv.org/abs/1803.07055).
+linear function of the maps at its plot and of the farm, with the same weights on every plot. Each day, the agent gives
+the orders with the highest scores above 0. The weights are learned from whole seasons: an update perturbs all of them
+at random, in pairs of opposite signs, runs the same seasons with each perturbation, and adds the perturbations weighted
+by their gains (evolution strategies: Salimans et al. 2017, https://arxiv.org/abs/1703.03864; linear policies: Mania et
+al. 2018, https://arxiv.org/abs/1803.07055).
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Settings:
         pairs: perturbations of the weights per update, each with both signs.
         train_seasons: seasons per perturbation.
         noise: typical effect of a perturbation on a score.
-        rate: step size, in perturbations.
+        rate: step size, in units of the size of a perturbation.
         momentum: fraction of the last step that is repeated.
         trust: score of the expert's orders; the score of other orders is minus this.
     """
@@ -200,7 +200,7 @@ def make_weights(scorer: Scorer) -> Weights:
 
 
 class Learned(NamedTuple):
-    """The weights and their last step."""
+    """The weights and the last step that changed them."""
 
     weights: Weights
     step: Weights

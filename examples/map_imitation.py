@@ -48,14 +48,14 @@ from harvestgym.farm import MapFarm
 
 
 class Notes(NamedTuple):
-    """The expert's part of a day.
+    """The expert's memory and decisions on the current day.
 
     Attributes:
         start: the expert's memory when the day began.
         asked: the expert's memory after its requests on this day.
         wants: bool (offered,), the observations that it requests on this day.
         end: the expert's memory after its orders on this day.
-        dawn: bool, whether the day has just begun.
+        dawn: bool, whether the day has just begun, so that the expert has not been asked yet.
     """
 
     start: Any
@@ -205,7 +205,7 @@ def make_task(id: str, args: argparse.Namespace, make: Any, train_seed: Any) -> 
 
 
 def main() -> None:
-    """Imitate, then improve, on each id."""
+    """For each id, imitate the expert, then train with PPO."""
     parser = make_parser(__doc__ or "", Settings(rate=3e-4, entropy=0.0, num_envs=8, num_steps=512))
     parser.add_argument("--imitate", type=int, default=100, help="updates of imitation, before --updates of PPO")
     parser.add_argument("--imitation-rate", type=float, default=2e-3)

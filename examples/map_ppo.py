@@ -98,7 +98,7 @@ Weights = dict[str, Any]
 
 
 def inputs(env: MapFarm, words: tuple[str, ...] = Diary.words) -> dict[str, list[str]]:
-    """Return the names of the network's inputs for a plot and for the farm; `words` are the names of the diary."""
+    """Return the names of the network's inputs for a plot and for the farm; `words` are the names in the diary."""
     since = [f"{word} {name}" for name in env.table.names for word in words]
     channels = {"plots": env.plot_channels, "farm": env.farm_channels}
     return {part: [channel.name for channel in named] + since for part, named in channels.items()}
@@ -153,7 +153,7 @@ class Choice(NamedTuple):
 
 
 def choose(weights: Weights, obs: Any, pick: Any) -> Choice:
-    """Choose an order part by part; `pick(i, logs)` returns part i from its log probabilities, sampled or given."""
+    """Choose an order part by part; `pick(i, logs)` returns part i from its log probabilities (sampled or given)."""
     plots, farm = look(weights, obs)
     mask, chosen, logs = obs["mask"], [], []
 
@@ -363,7 +363,7 @@ def make_plan(updates: int, rate: float, entropy: float, **more: Any) -> Plan:
 
 
 def returns_of(id: str, env: Env[Any, Any], policy: Policy, seasons: int, side: str = "test") -> np.ndarray:
-    """Return the returns of a policy over seasons of the split of `env`."""
+    """Compute the returns of a policy over `seasons` seasons of the split of `env`."""
     return np.asarray(evaluate(env, policy, splits.split(id, side).key(HELD_OUT), seasons, horizon(env)).returns)
 
 

@@ -6,8 +6,8 @@
     python examples/map_residual.py --updates 10 --num-envs 8 --seasons 8  # a quick test
 
 The agent observes the expert's next order, and initially gives it with probability `--trust`; the network learns a
-correction (residual learning: Silver et al. 2018, Johannink et al. 2019). So the agent starts out as good as the
-expert, but needs the expert's rule at test time. The network and PPO come from `map_ppo.py`.
+correction (residual learning: Silver et al. 2018, Johannink et al. 2019). The agent therefore starts out as good as the
+expert, but needs the expert's rule at test time too. The network and PPO come from `map_ppo.py`.
 """
 
 from __future__ import annotations

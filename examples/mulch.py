@@ -2,8 +2,8 @@
 
     python examples/mulch.py
 
-The soil needs no changes, because it sums the `Tilth` messages from all kinds. It prints the water in a square metre of
-bare clay after a dry month, and the nitrogen that a month of heavy watering washes out.
+The soil needs no changes, because it sums the `Tilth` messages from all kinds. The program prints the water in a square
+metre of bare clay after a dry month, and the nitrogen that a month of heavy watering leaches.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from harvestgym.farm.entities.messages import Canopy, Ground, Tilth
 
 @pytree
 class MulchState:
-    """Straw on each plot."""
+    """The straw, kg, on each plot."""
 
     straw: jax.Array = var("straw#kg", "straw on the plot")
 
@@ -59,7 +59,7 @@ class Mulch(Entity):
 
 @pytree
 class WormsState:
-    """Earthworms in each plot."""
+    """The number of earthworms per square metre of each plot."""
 
     worms: jax.Array = var("worms#nb.m-2", "earthworms per square metre")
 
@@ -98,7 +98,7 @@ DRIZZLE = (*SOAK[:-1], {"plot": (0, 0), "amount#L": 1, "duration#min": 60})
 
 
 def play(entities: list[Any], orders: list[Any]) -> list[float]:
-    """Return the water and the nitrogen in a bare soil after these orders, one per day."""
+    """Return the water, L, and the nitrogen, g, in a bare soil after these orders, one per day."""
     place = {"latitude#°": 47.6, "longitude#°": -122.3, "altitude#m": 20}
     field = Field(place, {"length#nb": 1, "width#nb": 1}, [(Weather, "seattle"), (Soil, "clay"), *entities])
     start = {"Field-0": {"Weather-0": {"day#int365": 190}, "Soil-0": {"available_Water#L": 150}}}

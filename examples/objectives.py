@@ -6,7 +6,7 @@ yield, soil index). The rewards of a season can then be computed for any weights
 
     python examples/objectives.py
 
-The ids of HarvestGym return scalar rewards, also with `mo_gymnasium.make`, which calls `gymnasium.make`. Importing this
+The ids of HarvestGym return scalar rewards, even with `mo_gymnasium.make`, which calls `gymnasium.make`. Importing this
 module registers an id with vector rewards for each farm, `objectives/NAME`:
 
     mo_gymnasium.make("objectives:objectives/bean-1x1-v0")

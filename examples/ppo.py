@@ -49,7 +49,7 @@ HELD_OUT = 70_001  # index of the seed for the reported seasons, within its spli
 
 @dataclass(frozen=True)
 class Settings:
-    """Hyper-parameters; docs/training.md lists the ones that its curves change."""
+    """Hyper-parameters; docs/training.md lists those that differ in its learning curves."""
 
     num_envs: int = 512
     num_steps: int = 64
@@ -106,7 +106,7 @@ def _last_few(space: gymnasium.Space[Any], memory: jax.Array, obs: Any) -> tuple
 
 
 class Moments(NamedTuple):
-    """Mean, variance and number of the features so far."""
+    """Mean and variance of the features so far, and the number of samples."""
 
     mean: jax.Array
     var: jax.Array
@@ -128,7 +128,7 @@ class Moments(NamedTuple):
 
 
 def perceptron(key: jax.Array, sizes: list[int], last: float) -> list[Any]:
-    """Return a perceptron's weights and biases, orthogonal, with the last layer scaled by `last`."""
+    """Return a perceptron's weights and biases, orthogonal, with the weights of the last layer scaled by `last`."""
     scales = [np.sqrt(2)] * (len(sizes) - 2) + [last]
     shapes = zip(jax.random.split(key, len(scales)), scales, sizes[:-1], sizes[1:], strict=True)
     return [(jax.nn.initializers.orthogonal(scale)(k, (n, m)), jnp.zeros(m)) for k, scale, n, m in shapes]
@@ -142,7 +142,7 @@ def apply(layers: list[Any], x: jax.Array) -> jax.Array:
 
 
 def parts(env: Env[Any, Any]) -> list[int]:
-    """Return the number of choices of each part of an action; ConfigError for amounts."""
+    """Return the number of choices of each part of an action; raises ConfigError for continuous amounts."""
     return sum(count_choices(env.action_space), [])
 
 

@@ -7,7 +7,7 @@
 
 A gated recurrent unit (Cho et al. 2014, https://arxiv.org/abs/1406.1078) reads each observation, and actor and critic
 read the observation and its memory. Gradients go back through all steps of an update, to the memory at its start
-(truncated backpropagation through time). The rest is PPO as in `ppo.py`, which only remembers its last observations.
+(truncated backpropagation through time). The rest is PPO as in `ppo.py`, whose only memory is its last observations.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Settings:
         num_envs, num_steps: number of environments, and of steps per update, through which gradients go back.
         updates: number of updates, over which the step size and the entropy bonus fall to 0.
         epochs, minibatches: number of passes over the data of an update, and of groups of environments per pass.
-        trace: weight of later surprises in an advantage, lambda (Schulman et al. 2016).
+        trace: weight of later temporal-difference errors in an advantage, lambda (Schulman et al. 2016).
         hidden: width of the layers and of the memory.
         idle: initial log odds in favour of the first choice, which does nothing.
     """

@@ -27,7 +27,7 @@ EPISODES, TARGETS = 2_000, (0.3, 0.4, 0.5, 0.6, 0.7)
 
 @dataclass(frozen=True)
 class Exponential:
-    """The exponential utility, (1 - exp(-aversion x)) / aversion: about x near 0, and at most 1 / aversion.
+    """The exponential utility, (1 - exp(-aversion x)) / aversion: approximately x near 0, and at most 1 / aversion.
 
     Maximising its mean maximises the entropic risk measure of the return (`core.risk.Entropic`).
     """
@@ -47,7 +47,7 @@ class Shortfall:
     """The utility threshold - max(threshold - x, 0) / level.
 
     Its mean is at most the CVaR at that level, and equal to it if the threshold is the quantile (Rockafellar & Uryasev
-    2000, eq. 4). So adapt the threshold during training, to the quantile of past returns.
+    2000, eq. 4). During training, therefore set the threshold to the quantile of past returns.
     """
 
     threshold: float

@@ -36,7 +36,7 @@ from harvestgym.farm import MacroJobs
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings.
+    """Settings of the task and of the learner.
 
     Attributes:
         learner: ppo or dqn.

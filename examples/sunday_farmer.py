@@ -1,9 +1,9 @@
-"""Custom farmer: rests on Sundays, charges a wage for each action, and has a limited budget.
+"""Custom farmer who rests on Sundays, charges a wage for each action, and has a limited budget.
 
     python examples/sunday_farmer.py
 
-Requests watering every day for ten weeks, and prints how often it was done on each weekday, the money paid, and the day
-on which the budget ran out.
+The program orders watering every day for ten weeks. It prints how often the farmer watered on each weekday, the money
+spent, and the day on which the budget ran out.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class SundayFarmer(Farmer):
     budget: jax.Array = par("budget", "money for wages and costs of orders in the season", low=0)
 
     def init(self) -> jax.Array:
-        """Return the initial memory, the money left."""
+        """Return the initial memory: the money in the budget."""
         return jnp.float32(self.budget)
 
     def work(self, memory: jax.Array, work: Work) -> WorkResult:
@@ -42,7 +42,7 @@ class SundayFarmer(Farmer):
 
 
 def farm() -> Farm:
-    """Return a square metre of beans on sand; watering costs 0.5, plus 0.5 for the farmer."""
+    """Return a farm with a square metre of beans on sand; watering costs 0.5, plus a wage of 0.5."""
     kinds = [(Weather, "lille"), (Soil, "sand"), (Plant, "bean")]
     field = Field({"latitude#°": 50.6, "longitude#°": 3.1, "altitude#m": 20}, {"length#nb": 1, "width#nb": 1}, kinds)
     start = {"Field-0": {"Weather-0": {"day#int365": 150}, "Plant-0": {"stage": "seed"}}}

@@ -50,7 +50,7 @@ def scale_picture(reading: Reading) -> np.ndarray:
 
 
 def main(folder: str) -> None:
-    """Log thirty days of a bean that nobody tends."""
+    """Log thirty days of beans without any actions."""
     env: Any = gymnasium.make("farm/bean-1x1-v0").unwrapped
     with env.add_monitoring(VARIABLES, TensorBoardSink(folder)):
         env.reset(seed=0)

@@ -75,7 +75,7 @@ class Station(NamedTuple):
 
 
 def read_sheet(path: Path) -> Station:
-    """Read a station sheet; ConfigError for any other layout."""
+    """Read a station sheet; raises ConfigError for any other layout."""
     lines = path.read_text(encoding="utf-8", errors="replace").replace("\r", "\n").split("\n")
     rows = [[cell.strip() for cell in row] for row in csv.reader(lines) if any(row)]
     head = {row[0].lower(): row[1] for row in rows if row[0] in ("Country_Name", "Station_Name")}
@@ -107,7 +107,7 @@ def _read_values(rows: Sequence[Sequence[str]]) -> Sheet:
 
 
 def estimate_normals(station: Station) -> dict[str, Any]:
-    """Estimate the normals of the generator; ConfigError for values missing in the sheet."""
+    """Estimate the normals of the generator; raises ConfigError for values missing in the sheet."""
     sheet, days = station.sheet, np.array(MONTH_LENGTHS)
     total = _take(station, "precipitation total", "sum")
     rainy = _take(station, r"number of days with precipitation .*\b1 mm", "count") / days
@@ -132,11 +132,12 @@ def estimate_normals(station: Station) -> dict[str, Any]:
 
 
 def estimate_rain_effect(latitude: float) -> dict[str, Any]:
-    """Return the difference between rainy and other days, with temperatures by month from the latitude.
+    """Return the difference between rainy and other days; for temperatures, by month, estimated from the latitude.
 
-    Clouds take more warmth from the day the higher the sun, and keep more in the night the lower it is. The lines were
-    fitted to the months of Seattle and New York (the mean of its three stations) against extraterrestrial radiation,
-    from 9 to 42 MJ/m2 a day; they leave 0.7 (minimum) and 1.5 degC (maximum) of a spread of 1.2 and 2.4.
+    The higher the sun, the more clouds lower the maximum by day; the lower the sun, the more they raise the minimum at
+    night. Both differences are linear in the extraterrestrial radiation, fitted to the months of Seattle and New York
+    (the mean of its three stations), from 9 to 42 MJ/m2 per day. The residual spread is 0.7 degC (minimum) and 1.5 degC
+    (maximum), of an original spread of 1.2 and 2.4 degC.
     """
     daily = np.asarray(extraterrestrial_radiation(latitude, np.arange(1, 366)), float)
     sun = [month.mean() for month in np.split(daily, np.cumsum(MONTH_LENGTHS)[:-1])]
@@ -216,7 +217,7 @@ def _share_above(shape: float, mean: float, level: float = 10.0) -> float:
 
 
 def write_site(station: Station, name: str) -> str:
-    """Return the YAML of a site with these normals."""
+    """Return a site file with these normals, as YAML."""
     lines = "\n".join(f"  {key}: {_format(value)}" for key, value in estimate_normals(station).items())
     return SITE_FILE.format(
         title=f"{name}, {station.country.title()}", latitude=station.latitude, longitude=station.longitude,
@@ -249,7 +250,7 @@ normals:
 
 
 def main() -> None:
-    """Convert a station sheet."""
+    """Convert the station sheet named on the command line to a site file."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("sheet", type=Path, help="station sheet (CSV) of the WMO climate normals")
     parser.add_argument("name", help="name of the place")

@@ -24,11 +24,11 @@ def measure_ids(
     ids: Annotated[list[str], typer.Argument(help="ids of `harvestgym list`")] = DEFAULT,
     batches: Annotated[
         list[int] | None,
-        typer.Option(min=1, help="also a vector environment and a rollout with so many environments; repeatable"),
+        typer.Option(min=1, help="also measure a vector environment and a rollout of this size; repeatable"),
     ] = None,
     out: Annotated[Path | None, typer.Option(help="file for the figures as JSON")] = None,
 ) -> None:
-    """Measure ids on this machine: start, steps per second and memory by interface, and the parts of a step."""
+    """Measure ids on this machine: start-up time, steps per second and memory by interface, and the parts of a step."""
     more = [(kind, number) for number in batches or () for kind in (interfaces.VECTOR, interfaces.ROLLOUT)]
     cases = [*interfaces.DEFAULT_CASES, *more]
     figures: dict[str, Any] = {}

@@ -206,7 +206,7 @@ def compare(here: Any, there: Any) -> Row:
 
 
 def find_difference(a: np.ndarray, b: np.ndarray) -> float:
-    """Return the largest difference relative to the larger number; infinity where only one is finite."""
+    """Return the largest difference, relative to the larger of the two numbers; infinity where only one is finite."""
     floor = FLOOR * max(FLOOR, np.abs(a[np.isfinite(a)]).max(initial=0.0))
     differs = (a != b) & ~(np.isnan(a) & np.isnan(b))
     a, b = a[differs], b[differs]
@@ -305,7 +305,7 @@ def find_peak() -> float:
 
 
 def measure_ppo(scale: Scale) -> Iterator[Row]:
-    """Train once."""
+    """Return a row with the result of one training run with PPO."""
     yield make_row(f"ppo {scale.ppo_id}", train_to_expert, scale)
 
 
@@ -331,7 +331,7 @@ def train_to_expert(scale: Scale) -> Row:
 
 
 def summarise_returns(scale: Scale, split: str, seed: int, *agents: Policy) -> list[Summary]:
-    """Return the returns of the expert and of agents over the same seasons, with one program."""
+    """Compute the returns of the expert and of agents over the same seasons, with one program."""
     env, key = splits.make(scale.ppo_id, split), splits.split(scale.ppo_id, split).key(seed)
     policies = together([policy_named(scale.ppo_id, env, "expert"), *agents])
     return [summarise(evaluate(env, each, key, scale.seasons, horizon(env)).returns) for each in policies]
@@ -365,7 +365,7 @@ def run_part(part: Part, seconds: float, file: Path, small: bool) -> None:
 
 
 def call_child(part: Part, seconds: float, file: Path, small: bool) -> str:
-    """Run this program for one part; return why rows may be missing."""
+    """Run this program for one part; return the reason why rows may be missing."""
     command = [sys.executable, __file__, "--child", part.name, "--out", str(file.parent), *["--small"] * small]
     variables = os.environ | {CACHE_VARIABLE: "off"} | (QUICK if small else {})
     with file.with_suffix(".log").open("a") as log:  # a pipe could outlive the process
@@ -399,9 +399,9 @@ def format_row(row: Row) -> str:
 def main() -> None:
     """Measure the parts one after the other and print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--small", action="store_true", help="the form for CI")
-    parser.add_argument("--minutes", type=float, default=8.0, help="when everything ends")
-    parser.add_argument("--only", default="", help="the parts whose names contain this")
+    parser.add_argument("--small", action="store_true", help="a short version for CI")
+    parser.add_argument("--minutes", type=float, default=8.0, help="time limit of the whole program, in minutes")
+    parser.add_argument("--only", default="", help="measure only the parts whose names contain this")
     parser.add_argument("--out", type=Path, default=Path("out/device"), help="the folder of the results")
     parser.add_argument("--child", help=argparse.SUPPRESS)
     args = parser.parse_args()

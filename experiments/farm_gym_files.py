@@ -1,12 +1,12 @@
-"""All farms of Farm-Gym, the authors' implementation of the paper: read, built and played, with and without side files.
+"""Read, build and play all farms of Farm-Gym, the authors' implementation, with and without side files.
 
 python experiments/farm_gym_files.py FOLDER... --out experiments/results/farm-gym-files.json
 
 Each FOLDER is a checkout or a bare clone of github.com/farm-gym/farm-gym or github.com/farm-gym/farm-gym-games. Each
 farm is read as published and, with `--reference PYTHON`, once more with the side files that Farm-Gym generates; PYTHON
 is an interpreter with Farm-Gym's dependencies (numpy below 2), and one of the folders must contain Farm-Gym itself.
-Both implementations play seasons of random actions. Their crops differ, so only the first days and the kind of end can
-be compared.
+Both implementations play seasons of random actions. Their crops grow differently, so only the first days and the way in
+which episodes end can be compared.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ print(json.dumps(out))
 
 
 def check_out(folder: Path, target: Path) -> Path:
-    """Return a folder with files; a bare clone is written to `target`, without what it lacks."""
+    """Return a folder with files; the files that a bare clone contains are first written to `target`."""
     if not (folder / "HEAD").is_file():
         return folder
     git = ["git", f"--git-dir={folder}"]
@@ -133,7 +133,7 @@ def examine(path: Path, work: Path, reference: str | None, source: Path | None) 
 
 
 def summarise(rows: dict[str, Any]) -> dict[str, Any]:
-    """Count the farms that are built, play the first days, and end."""
+    """Count the farms that are built, that are played for the first days, and whose episodes end."""
     out: dict[str, Any] = {"farms": len(rows)}
     for kind in ("published", "generated", "reference"):
         played = [row[kind] for row in rows.values() if "days" in row.get(kind, {})]

@@ -3,8 +3,9 @@
     python experiments/fishing_original_tests.py FISHING CONSERVATION --out JSON
 
 Each folder is a clone, which may be bare. The tests run as they are, in a temporary folder, except for their imports
-and for what Gymnasium changed: `reset` returns two values and `step` five. The terminal answers 0.1 to every question.
-Most tests need stable-baselines3 and pandas. A test that takes longer than `--seconds` has the outcome "deadline".
+and for what Gymnasium changed: `reset` returns two values and `step` five. Every prompt in the terminal is answered
+with 0.1. Most tests need stable-baselines3 and pandas. A test that takes longer than `--seconds` has the outcome
+"deadline".
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ def deadline():
 
 
 def read_tests(folder: Path) -> dict[str, str]:
-    """Return the texts of the test files of a clone, with the exchanged lines."""
+    """Return the texts of the test files of a clone, with the adapted lines."""
     git = ["git", "-C", str(folder)]
     listed = subprocess.run([*git, "ls-tree", "--name-only", "HEAD:tests"], check=True, capture_output=True, text=True)
     texts = {}
@@ -96,10 +97,10 @@ def describe_outcome(case: ElementTree.Element) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Print the outcomes, and keep them as JSON."""
+    """Print the outcomes, and save them as JSON."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("folders", nargs="+", type=Path, help="clones of gym_fishing and gym_conservation")
-    parser.add_argument("--seconds", type=int, default=300, help="deadline of a test")
+    parser.add_argument("--seconds", type=int, default=300, help="time limit of a test, in seconds")
     parser.add_argument("--out", type=Path, help="JSON file")
     given = parser.parse_args()
     table: dict[str, Any] = {}

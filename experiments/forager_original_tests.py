@@ -3,9 +3,9 @@
     git clone https://github.com/andnp/forager FOLDER
     python experiments/forager_original_tests.py FOLDER [--out experiments/results/forager-original-tests.json]
 
-The tests are read from the clone, at the commit that was measured, and only their imports are exchanged. Most of them
-read private attributes (`env._state`), which the stand-ins do not have. These tests are run a second time with the
-public name of the same fact (`env.position`).
+The tests are read from the clone, at the measured commit, and only their imports are replaced. Most of them read
+private attributes (`env._state`), which the stand-ins do not have. These tests are run a second time with the
+corresponding public names (`env.position`).
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ REMARKS = {
 
 
 def read_tests(folder: Path) -> str:
-    """Return the file of tests at the measured commit, with the imports exchanged."""
+    """Return the text of the test file at the measured commit, with its imports replaced."""
     command = ["git", "-C", str(folder), "show", f"{COMMIT}:tests/test_Env.py"]
     shown = subprocess.run(command, capture_output=True, text=True)
     if shown.returncode:
@@ -72,7 +72,7 @@ def run_test(test: Callable[[], None], source: str) -> str:
 
 
 def compare(source: str) -> list[dict[str, Any]]:
-    """Run each test as it stands and with public names."""
+    """Run each test unchanged, and with public names."""
     public = source
     for private, expression in PUBLIC.items():
         public = public.replace(private, expression)

@@ -15,7 +15,7 @@ COLUMNS = ("id", "best of 400 rules", "its return", "expert", "gain", "standard 
 
 
 def make_search_table() -> Table:
-    """Make the table of the stored random searches."""
+    """Return the table of the stored random searches, with a row for each id."""
     found = json.loads(RESULTS.read_text(encoding="utf-8"))["results"]
     rows = [(one["id"], one["rule"], f"{one['rule_mean']:.4g}", f"{one['expert_mean']:.4g}", f"{one['gain']:+.1%}",
              f"{one['error']:.1%}") for one in found]  # fmt: skip

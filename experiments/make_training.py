@@ -211,7 +211,7 @@ HELD_OUT = {
 
 
 def contexts() -> None:
-    """Train an agent once, and put its returns in contexts it was and was not trained in into the page."""
+    """Train an agent once, and write its returns in seen and in unseen contexts into the page."""
     ppo = import_file(DOCS.parent / "examples" / "ppo.py")
     side, settings = splits.split(ID, "train"), ppo.Settings()
     school = side.make()
@@ -224,7 +224,7 @@ def contexts() -> None:
 
 
 def _in_contexts(ppo: Any, which: tuple[str, ...], agents: Any) -> list[str]:
-    """Return the cells of a row: returns where the parts `which` of the context are from the test side, others not."""
+    """Return the cells of a row: returns if only the parts `which` of the context are from the test split."""
     sides = {False: splits.split(ID, "train").overrides, True: splits.split(ID, "test").overrides}
     only = {"Field-0": "site", "Field-0/Soil-0": "soil"}
     context = {"only": {path: sides[part in which]["context"]["only"][path] for path, part in only.items()}}

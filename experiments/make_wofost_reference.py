@@ -6,7 +6,8 @@
     python -m experiments.make_wofost_reference PARAMETERS corn potato --seasons 4 --out few.csv
 
 The farm draws the weather of each day at the crop's sites (`card.yaml`). WOFOST 7.2, as implemented in pcse, grows the
-crop with the same weather and soil and with the unchanged parameters of its authors. It writes `wofost_seasons.csv`.
+crop with the same weather and soil and with the unchanged parameters of its authors. The program writes
+`wofost_seasons.csv`.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ def write_reference(folder: Path, crops: Sequence[str], seasons: int, out: Path)
 
 
 def main() -> None:
-    """Write the seasons of the crops that the command line names, by default of all."""
+    """Write the seasons of the crops named on the command line, or of all crops."""
     say = argparse.ArgumentParser(description="Make the WOFOST seasons of the validation card.")
     say.add_argument("folder", type=Path, help="a clone of WOFOST_crop_parameters, branch wofost72")
     say.add_argument("crops", nargs="*", help="crops; default: all")

@@ -1,4 +1,4 @@
-"""Small experiments for public reports about other packages, run against HarvestGym; `reports.md` has the table.
+"""Small experiments that repeat public reports about other packages with HarvestGym; `reports.md` has the table.
 
     python -m experiments.reports            # a minute or two; the experiments use fisheries and foragers
 
@@ -24,7 +24,7 @@ FISH, WORLD = "harvestgym:fishing/logistic-v0", "harvestgym:forager/two-biome-v0
 
 
 def play(env: Any, steps: int, seed: int | None = 0) -> list[Any]:
-    """Return the observations of a reset and of steps with the lowest action."""
+    """Return the observations of a reset and of `steps` steps with the lowest action."""
     seen = [env.reset(seed=seed)[0]]
     action = getattr(env.action_space, "low", 0)
     return seen + [env.step(action)[0] for _ in range(steps)]

@@ -4,8 +4,8 @@
 
 Each PYTHON is the interpreter of an environment with the package; the default is the current interpreter. Every cell
 runs in its own process with an empty program cache. The cells take turns for `--rounds` rounds, so that load from other
-programs affects them all. A table shows the best round: steps per second, and seconds from the import to the first
-step.
+programs affects all of them equally. A table shows the best round: steps per second, and seconds from the import to the
+first step.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ class Page(HTMLParser):
 
 @cache
 def read(path: Path) -> Page:
-    """Read a page."""
+    """Return the anchors and links of an HTML file."""
     page = Page()
     page.feed(path.read_text(encoding="utf-8"))
     return page
@@ -42,7 +42,7 @@ def find_mistake(path: Path, link: str) -> str:
 
 
 def main(site: Path) -> int:
-    """Print every broken link of a site; return their number."""
+    """Print every broken link of a site; return the number of broken links."""
     pages = sorted(site.resolve().rglob("*.html"))
     links, wrong = [(page, link) for page in pages for link in sorted(read(page).links)], 0
     for path, link in links:

@@ -18,7 +18,7 @@ LEFT_OUT = ("build", "hatch", "minari", "playwright", "pyet", "pyright", "refet"
 
 
 def lowest(*chosen: str) -> list[str]:
-    """Return every requirement of the package and the chosen extras, at its lower bound."""
+    """Return a pin `name==version` for every requirement of the package and the chosen extras, at its lower bound."""
     project = tomllib.loads((Path(__file__).parent.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = project["optional-dependencies"]
 

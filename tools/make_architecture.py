@@ -45,7 +45,7 @@ def _wrapped(layer: tuple[str, ...], most: int = 3) -> list[str]:
 
 
 def _rows(family: str, upto: int | None = None) -> int:
-    """Return the number of lines that the upper layers of a family take in its box."""
+    """Return the number of text lines that the layers of a family above `upto` occupy in its box."""
     return sum(len(_wrapped(layer)) for layer in list(reversed(ORDERS.get(family, ())))[:upto])
 
 

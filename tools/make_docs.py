@@ -62,7 +62,7 @@ SHOTS = {"replay-desktop": "replay"}
 
 
 def screens() -> None:
-    """Take screenshots of the pages by running the browser tests, and keep those that the docs show."""
+    """Take screenshots by running the browser tests, and keep the ones that are used in the docs."""
     with tempfile.TemporaryDirectory() as folder:
         tests = "-m pytest -n 0 tests/play/test_page.py tests/render/test_replay.py"
         python(tests, HARVESTGYM_SHOTS=folder)
@@ -80,7 +80,7 @@ def agents() -> None:
 
 
 def python(arguments: str, **environment: str) -> None:
-    """Run Python with a command line from `PARTS`; CalledProcessError if it fails."""
+    """Run Python with a command line from `PARTS`; raises CalledProcessError if it fails."""
     subprocess.run([sys.executable, *shlex.split(arguments)], cwd=ROOT, env=os.environ | environment, check=True)
 
 
@@ -90,7 +90,7 @@ def main() -> None:
     known = [*PARTS, *others]
     wanted = sys.argv[1:] or known
     if unknown := set(wanted) - set(known):
-        raise SystemExit(f"expected parts among {', '.join(known)}, got {', '.join(sorted(unknown))}")
+        raise SystemExit(f"parts: expected some of {', '.join(known)}, got {', '.join(sorted(unknown))}")
     for part in wanted:
         for line in PARTS.get(part, []):
             python(line)

@@ -73,7 +73,7 @@ def text(golden: dict[str, Any]) -> str:
 
 
 def main() -> None:
-    """Write the files."""
+    """Write the golden files of the ids named on the command line, or of all `IDS`."""
     FOLDER.mkdir(exist_ok=True)
     for id in sys.argv[1:] or IDS:
         path(id).write_text(text(fingerprint(id)), encoding="utf-8")

@@ -39,9 +39,9 @@ LONG = 25
 POLICIES = {
     "none": "does nothing",
     "random": "draws from the action space",
-    "expert": "is the rule that comes with the id",
+    "expert": "is the rule provided with the id",
     "blind": "is the best fixed schedule of actions, which observes nothing",
-    "foresight": "is the best season that a planner found, or the best rule in hindsight; it knows the random events",
+    "foresight": "is the best schedule that a planner found, or the best rule in hindsight; it knows the random events",
     "optimum": "is dynamic programming that knows the year in which the episode ends",
     "oracle": "observes the current reward of every kind",
 }
@@ -62,13 +62,13 @@ TITLES = {"farm": "Farm environments", "fishing": "Fishery environments", "forag
 
 
 def history(id: str) -> dict[str, str]:
-    """Return the change in each version of an environment, from its file and the files that it extends."""
+    """Return the description of each version of an environment, from its file and the files that it extends."""
     known = read_extended(locate_file(id), id.partition("/")[0]).get("history", {})
     return {version: text for version, text in known.items() if int(version[1:]) <= int(id.rpartition("v")[2])}
 
 
 def page(id: str) -> str:
-    """Return the page of an id as Markdown: its difficulty, a picture, facts, scores, history and tables."""
+    """Return the page of an id as Markdown: what makes it hard, a picture, facts, scores, history and tables."""
     env = harvestgym.make(id)
     lines = [f"# {id}", "", NOTE, "", doc(id, env), "", f"**What is hard.** {hard(id)}", ""]
     lines += [f"![A step of the expert on {id}](../pictures/{id.replace('/', '-')}.png)", ""]
@@ -82,7 +82,7 @@ def page(id: str) -> str:
 
 
 def facts(id: str, env: Any) -> dict[str, str]:
-    """Return facts in words: how to make the environment, its spaces, reward, episode length and policies."""
+    """Return facts about an id as text: how to make it, its spaces, reward, episode length and policies."""
     horizon = int(getattr(env.params, "horizon", 0)) * (getattr(env, "steps_per_day", None) or 1)
     tags = getattr(getattr(env, "spec", None), "tags", [])
     reward = (inspect.getdoc(type(env).reward) or "").partition("\n")[0].removeprefix("Return ")
@@ -99,7 +99,7 @@ def facts(id: str, env: Any) -> dict[str, str]:
 
 
 def describe_space(space: spaces.Space[Any]) -> str:
-    """Describe a space in words."""
+    """Return a description of a Gymnasium space, such as "an integer from 0 to 4"."""
     if isinstance(space, spaces.Dict):
         return "a dictionary: " + "; ".join(f"`{name}`: {describe_space(part)}" for name, part in space.items())
     if isinstance(space, spaces.Discrete):

@@ -1,6 +1,6 @@
-"""Write docs/pictures/<family>-<name>.png: for each id, the step of an expert's episode that shows the most.
+"""Write docs/pictures/<family>-<name>.png: for each id, one step of an expert's episode, chosen for what is visible.
 
-python tools/make_pictures.py                         # everything: every id whose family draws scenes, and both seasons
+python tools/make_pictures.py                         # all: every id whose family draws scenes, season.png, season.gif
 python tools/make_pictures.py fishing farm/game0-v0   # some families or ids
 python tools/make_pictures.py season                  # season.png: the season of a farm in one picture
 python tools/make_pictures.py film                    # season.gif: a season of a farm, small enough for a phone
@@ -42,7 +42,7 @@ SHARE = 0.9
 
 
 def main() -> None:
-    """Draw the ids named on the command line, or all."""
+    """Draw the ids named on the command line, or all ids."""
     wanted = sys.argv[1:]
     for id in (i for i in registry.ids() if not wanted or i in wanted or i.partition("/")[0] in wanted):
         family = importlib.import_module(registry.spec(id).entry_point.partition(":")[0])
@@ -58,7 +58,7 @@ def main() -> None:
 
 
 def recorded(id: str, family: Any) -> tuple[Any, Any]:
-    """Return the environment of an id and a recorded episode of its expert, or of random actions without an expert."""
+    """Return the environment of an id and a recorded episode of its expert; if it has none, of random actions."""
     env = registry.make(id)
     policy = "expert" if "expert" in family.policies(env) else "random"
     return env, record_episode(id, env, policy_named(id, env, policy), SEED)

@@ -38,7 +38,7 @@ def data_file(package: str, path: str) -> Path:
     """Return a data file of an installed package, found without importing it."""
     spec = importlib.util.find_spec(package)
     if spec is None or not spec.submodule_search_locations:
-        raise SystemExit(f"{package} is not installed; pip install {package}")
+        raise SystemExit(f"{package}: expected an installed package, got none; try pip install {package}")
     return Path(spec.submodule_search_locations[0]) / path
 
 
@@ -49,7 +49,7 @@ def rows(path: Path) -> Iterator[dict[str, str]]:
 
 
 def mean(values: Iterable[float]) -> float:
-    """Return the mean; the sum is exact, so that every machine writes the same digits."""
+    """Return the mean; the sum is exact, so that the digits are the same on every machine."""
     listed = list(values)
     return math.fsum(listed) / len(listed)
 
@@ -133,7 +133,9 @@ def main() -> None:
         if not check:
             path.write_bytes(content.encode())
         elif not path.is_file() or path.read_bytes() != content.encode():
-            raise SystemExit(f"{path.name} is not what this script makes; run it without --check")
+            raise SystemExit(
+                f"{path.name}: expected the table that this script makes, got another; try without --check"
+            )
 
 
 if __name__ == "__main__":

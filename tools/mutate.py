@@ -1,4 +1,4 @@
-"""Change one number or operator at a time, and count the changes that the nearest tests notice.
+"""Change one number or operator at a time, and count the changes that the corresponding tests notice.
 
     python tools/mutate.py --number 300 --minutes 60 --workers 2 --out out/mutants.json
 
@@ -128,7 +128,7 @@ def find_tests(path: str) -> list[str]:
 
 
 def serve(clone: Path, pipe: Connection) -> None:
-    """Run the test files that come through the pipe, in a copy of the clone, and send whether all passed."""
+    """Run the test files that the pipe delivers, in a copy of the clone, and send back whether all passed."""
     import gymnasium
     import pytest
 
@@ -147,7 +147,7 @@ def serve(clone: Path, pipe: Connection) -> None:
 
 
 class Worker:
-    """A process that tests mutants in a copy of the clone of its own."""
+    """A process that tests mutants in its own copy of the clone."""
 
     def __init__(self, clone: Path):
         shutil.copytree(ROOT, clone, ignore=shutil.ignore_patterns(".git", "__pycache__", "out", ".venv"))
@@ -169,7 +169,7 @@ class Worker:
         self.process.join()
 
     def passes(self, files: list[str], seconds: float) -> bool:
-        """Return whether the test files pass in time; afterwards, a process that did not answer is replaced."""
+        """Return whether the test files pass in time; a process that does not answer in time is replaced."""
         self.age += 1
         with contextlib.suppress(EOFError, OSError):
             self.pipe.send(files)
@@ -247,8 +247,10 @@ def main() -> None:
     parser.add_argument("--number", type=int, default=300)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--workers", type=int, default=os.cpu_count())
-    parser.add_argument("--minutes", type=float, default=60, help="start no further mutant after this time")
-    parser.add_argument("--seconds", type=float, default=600, help="a mutant that takes longer counts as noticed")
+    parser.add_argument("--minutes", type=float, default=60, help="minutes after which no further mutant is tested")
+    parser.add_argument(
+        "--seconds", type=float, default=600, help="time limit per mutant; a slower one counts as noticed"
+    )
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
     chosen, total = sample_mutants(options.number, options.seed)

@@ -48,7 +48,8 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 class Import(NamedTuple):
-    """One import within the package: importing and imported module, line, and where the statement is."""
+    """One import within the package: importing and imported module, line, and whether it is nested or for types
+    only."""
 
     importer: str
     imported: str

@@ -1,1 +1,1 @@
-"""The leaderboard: it runs entrants, plans with foresight, and stores the rows."""
+"""The leaderboard: it runs policies, plans with foresight, and stores the rows."""

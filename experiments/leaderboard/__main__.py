@@ -46,7 +46,7 @@ def board(
     num_cpus: NumCpus = 1,
     num_gpus: NumGpus = 0,
 ) -> None:
-    """Compare policies on held-out seasons of each id; rows of other ids in OUT stay."""
+    """Compare policies on held-out seasons of each id; OUT keeps its rows of other ids."""
     for option, folder in (("--out", out), ("--work", work)):
         if folder is not None:
             check_folder(option, folder)
@@ -76,7 +76,7 @@ def board(
 
 
 def _parse_entrant(text: str) -> tuple[str, str]:
-    """Split NAME=TARGET."""
+    """Return the name and the target of a text NAME=TARGET."""
     name, _, target = text.partition("=")
     if not name or not target:
         raise ConfigError(f"--policy: expected NAME=file.py:function or NAME=package.module:function, got {text!r}")

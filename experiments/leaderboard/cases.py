@@ -105,7 +105,7 @@ def list_cases(
     search: SearchNumbers = None,
     split: str = "test",
 ) -> list[SweepCase]:
-    """List the cases of some ids; ConfigError for a single planned season, which gives no interval."""
+    """List the cases of some ids; raises ConfigError for a single planned season, which gives no interval."""
     given = {"seasons": seasons, "entrants": dict(entrants), "planned": check_planned(planned)}
     common = {"search": search, "split": split}
     cases: list[SweepCase] = [PolicyRowsCase.model_validate({"id": id} | given | common) for id in ids]
@@ -141,7 +141,7 @@ def _name_command(case: PolicyRowsCase, row: dict[str, Any]) -> dict[str, Any]:
 
 
 def run_foresight_cases(cases: Sequence[ForesightCase]) -> list[dict[str, np.ndarray]]:
-    """Return the returns of the plan and of the expert in the season of each case."""
+    """Compute the returns of the plan and of the expert in the season of each case."""
     first = cases[0]
     search = _find_search(first) or choose_search(splits.make(first.id, first.split))
     found = plan_seasons(first.id, [case.season for case in cases], search, first.split)

@@ -1,8 +1,8 @@
 """A clairvoyant planner as a reference: the best schedule for seasons whose random events it knows.
 
 The planner has the random keys of the seasons, so it can try schedules on exactly the season that it plans for. It
-starts from the actions of the expert and of other rules and keeps only improvements, so it is never worse than these.
-Since it is a search, its return is a lower bound on the value of foresight.
+starts from the actions of the expert and of other rules and keeps only improvements, so it never earns less than they
+do. Since it is a search, its return is a lower bound on the value of foresight.
 """
 
 from __future__ import annotations
@@ -120,8 +120,8 @@ def plan_blind(
 ) -> Policy:
     """Search for the schedule with the best mean over all seasons; return it as a policy that observes nothing.
 
-    It is the search of `plan_with_foresight`, but with one schedule for all seasons. It starts from the expert's
-    schedules in the individual seasons.
+    It searches in the same way as `plan_with_foresight`, but for a single schedule for all seasons. It starts from the
+    expert's schedules in the individual seasons.
     """
     steps, seasons = horizon(env), len(keys)
     sizes = tuple(map(tuple, count_choices(env.action_space)))
@@ -226,7 +226,7 @@ def _keep_best(schedules: jax.Array, values: jax.Array, number: int) -> tuple[ja
 
 
 def _sample_habits(done: jax.Array, sizes: tuple[tuple[int, ...], ...]) -> jax.Array:
-    """Sample the expert's values for each entry, as often as they occur, (256, entries)."""
+    """Sample the expert's values for each entry, in proportion to their frequency, (256, entries)."""
     parts = np.split(np.asarray(done), np.cumsum([len(of_part) for of_part in sizes])[:-1], axis=-1)
     columns = []
     for part in parts:
@@ -250,7 +250,7 @@ def _make_trials(
 def _make_trial(
     sizes: tuple[int, ...], key: jax.Array, elites: jax.Array, habits: jax.Array, room: jax.Array
 ) -> jax.Array:
-    """Make one schedule (steps, entries) from the elites (elites, steps, entries): cross, move, thin and replace."""
+    """Make a schedule (steps, entries) from the elites (elites, steps, entries): cross, move, thin, replace."""
     number, steps, width = elites.shape
     said = {"cross": 4, "only": 3, "move": 5, "thin": 2 + steps * width, "write": MOST_CHANGES * (3 + 2 * width)}
     drawn = uniforms(key, said)
@@ -291,7 +291,7 @@ def move_actions(uniform: jax.Array, trial: jax.Array, room: jax.Array, only: An
 
 
 def thin_actions(uniform: jax.Array, trial: jax.Array, only: Any) -> jax.Array:
-    """With probability 1/2, drop some actions: between every second and every 64th."""
+    """With probability 1/2, drop some actions: between 1/64 and 1/2 of them."""
     share = jnp.where(uniform[0] < 0.5, 2.0 ** -(1 + 5 * uniform[1]), 0.0)
     return jnp.where((uniform[2:].reshape(trial.shape) < share) & only(trial), 0, trial)
 

@@ -209,7 +209,7 @@ def make_page(whole: Sequence[LeaderboardRow]) -> str:
     absent = {"rows": set(ids()) - {row.id for row in whole}} | {
         f"a row of {name}": farms - having for name, having in by_policy.items() if having
     }
-    lines += [f"Without {what} yet: {', '.join(sorted(lack))}.\n" for what, lack in absent.items() if lack]
+    lines += [f"Ids without {what} so far: {', '.join(sorted(lack))}.\n" for what, lack in absent.items() if lack]
     return "\n".join(lines)
 
 

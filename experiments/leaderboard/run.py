@@ -96,7 +96,7 @@ class Trained(NamedTuple):
     parameters: int
 
     def describe(self, name: str) -> dict[str, Any]:
-        """Return all but the agents, for a row; ConfigError for too few agents, an unknown track or too many steps."""
+        """Return the training entries of a row; ConfigError for too few agents, an unknown track or too many steps."""
         check_name("track", self.track, TRACKS, name)
         if len(self.policies) < LEAST_TRAININGS:
             raise ConfigError(f"{name}: expected at least {LEAST_TRAININGS} training runs, got {len(self.policies)}")
@@ -217,7 +217,7 @@ def _choose_rules(family: RuleFamily, rules: list[dict[str, float]], returns: np
 
 
 def check_planned(planned: int) -> int:
-    """Return the number of planned seasons; ConfigError for a single one, which gives no interval."""
+    """Return the number of planned seasons; raises ConfigError for a single one, which gives no interval."""
     if planned == 1:
         raise ConfigError("planned: expected two or more seasons for a foresight reference, or 0 for none, got 1")
     return planned
@@ -247,7 +247,7 @@ def _plan_blind(id: str, expert: Policy, planned: int, search: Search) -> Policy
 def _choose_by_hindsight(
     id: str, env: Env[Any, Any], expert: LeaderboardRow, known: Sequence[np.ndarray], keys: jax.Array
 ) -> list[LeaderboardRow]:
-    """Make the row of each season's best rule: a known one, the expert first, or one drawn at random."""
+    """Make the row of the rule that is best in hindsight in each season: the expert, another known or a random rule."""
     tried = _try_rules(id, env, keys)
     if not tried:
         return []
@@ -280,7 +280,7 @@ def _correct_rules(
 def _try_rules(
     id: str, env: Env[Any, Any], keys: jax.Array, most: int = MOST_RULES
 ) -> list[tuple[RuleFamily, list[dict[str, float]], np.ndarray]]:
-    """Draw equally many random rules from each family; return their numbers and their returns (rules, seasons)."""
+    """Draw the same number of random rules from each family; return their numbers and returns (rules, seasons)."""
     families, bench, draws = find_rules(id, env)[0], Bench(env, keys), np.random.default_rng(0)
     number = int(np.clip(RULE_BUDGET // (len(keys) * count_plot_steps(env)), 1, most))
     tried = []
@@ -292,7 +292,7 @@ def _try_rules(
 
 
 def _find_noop(id: str, env: Env[Any, Any]) -> Any:
-    """Return the action that does nothing; None for a forager, which has no such action."""
+    """Return the action that does nothing; None for a forager, because every action moves it."""
     return None if spec_of(id).family == "forager" else find_idle_action(id, env)
 
 
@@ -305,7 +305,7 @@ class PolicyResult(NamedTuple):
 
 
 def _run_policy(id: str, env: Env[Any, Any], policy: Policy, seasons: int, seed: int) -> PolicyResult:
-    """Run a policy on some seasons."""
+    """Run a policy on `seasons` seasons of the environment."""
     first = jax.eval_shape(env.reset, jax.random.key(0), env.params)[1]
     game = CostLog(env) if OBSERVATION_COST in first.info else env
     inside = unwrapped(env)

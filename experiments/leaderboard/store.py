@@ -67,7 +67,7 @@ class LeaderboardRow:
 
 
 def merge_rows(old: Sequence[LeaderboardRow], new: Sequence[LeaderboardRow]) -> list[LeaderboardRow]:
-    """Merge rows: new rows replace old ones, and other rows of the same id stay if its environment is unchanged.
+    """Merge rows: new rows replace old ones, and other rows of the same id are kept if its environment is unchanged.
 
     If the return of the random policy differs, the environment has changed, and all old rows of the id are dropped. The
     planners' search starts from the expert, so their rows are also dropped if the expert's return differs. All scores
@@ -92,14 +92,14 @@ def merge_rows(old: Sequence[LeaderboardRow], new: Sequence[LeaderboardRow]) -> 
 
 
 def _rank_policy(policy: str) -> int:
-    """Return the position of a policy: the baselines come first, the references last."""
+    """Return the position of a policy in a table: the baselines come first, the references last."""
     if policy in ORDER:
         return ORDER.index(policy)
     return len(ORDER) + (1 + LAST.index(policy) if policy in LAST else 0)
 
 
 def _score_rows(of_id: Sequence[LeaderboardRow]) -> list[LeaderboardRow]:
-    """Score the rows of an id."""
+    """Return the rows of an id with their scores."""
     means = {row.policy: row.mean for row in of_id}
     return [replace(row, score=scale_return(row.mean, means)) for row in of_id]
 

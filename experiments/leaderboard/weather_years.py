@@ -1,4 +1,4 @@
-"""The weather-table year in which each episode begins, because episodes in the same year resemble each other."""
+"""The weather year of each episode, by which returns are grouped, because episodes in one year are similar."""
 
 from __future__ import annotations
 

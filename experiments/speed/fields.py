@@ -2,8 +2,8 @@
 
     python -m experiments.speed.fields [FIELDS ...]
 
-The fields are copies of the first one in `three-fields.yaml`. With `together`, they are compiled once for all, as in
-`gymnasium.make`; with `apart`, each field is compiled by itself.
+The fields are copies of the first one in `three-fields.yaml`. With `together`, the fields share one compiled function,
+as in `gymnasium.make`; with `apart`, each field is compiled separately.
 """
 
 from __future__ import annotations

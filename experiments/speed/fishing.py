@@ -65,13 +65,13 @@ def scan(env: FishingModel, runs: jax.Array, params: Any, rule: Any) -> jax.Arra
 
 
 def rollout(env: FishingModel, key: jax.Array) -> dict[str, float]:
-    """Time a scan with the escapement rule."""
+    """Time `scan` with the escapement rule; the result is as in `timed`."""
     rule, runs = control.escapement(env, 0.5).traced(), jax.random.split(key, BATCH)
     return timed(lambda: scan(env, runs, env.params, rule), BATCH * YEARS)
 
 
 def numpy_batch() -> dict[str, float]:
-    """Time the reference."""
+    """Time the NumPy reference: `BATCH` fisheries over `YEARS` years; the result is as in `timed`."""
     stock = np.full(BATCH, 0.75)
 
     def run() -> float:
@@ -85,7 +85,7 @@ def numpy_batch() -> dict[str, float]:
 
 
 def single(steps: int = 5000) -> dict[str, float]:
-    """`gymnasium.make(...).step` with its wrappers, and resets at the end of episodes."""
+    """Time `gymnasium.make(...).step` with its wrappers, and with a reset at the end of each episode."""
     env = gymnasium.make("fishing/logistic-v0")
     env.reset(seed=0)
     action = np.array([-0.9], np.float32)

@@ -3,10 +3,11 @@
     python -m experiments.speed.forager [--out FILE] [--against NAME]
 
 Machines differ and may be shared, so the result also contains the number of cores and the time of fixed Python and
-NumPy loops in the same run, by which figures of different days can be divided. `--against` times another installed
-implementation, in turns with ours, in the same world of 1000 x 1000 cells. NAME is the import name of a package with
-the interface of continual-foragax (`NAME.Env` and `NAME.objects`), such as `forager`, or `module:factory` for any
-other: a function of `(size, aperture)` that returns an object with `start()` and `step(action)`.
+NumPy loops in the same run. Divide figures from different days by these times before comparing them. `--against` times
+another installed implementation, alternating with ours, in the same world of 1000 x 1000 cells. NAME is the import name
+of a package with the interface of continual-foragax (`NAME.Env` and `NAME.objects`), such as `forager`, or
+`module:factory` for any other: a function of `(size, aperture)` that returns an object with `start()` and
+`step(action)`.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ SIZE = 1_000_000
 
 
 class Life(Protocol):
-    """A timed environment."""
+    """An environment that can be timed."""
 
     def start(self) -> Any: ...
 
@@ -46,7 +47,7 @@ Factory = Callable[[int, tuple[int, int]], Life]
 
 
 def best(run: Callable[[], Any], times: int = 7) -> float:
-    """Return the seconds of the fastest of several runs, which was disturbed least."""
+    """Return the seconds of the fastest of several runs, the one that other programs slowed down least."""
     seconds = []
     for _ in range(times):
         start = time.perf_counter()
@@ -79,7 +80,7 @@ def fill(env: Any) -> Any:
 
 
 def begun(life: Any) -> Any:
-    """Return a life after its start."""
+    """Start an episode, and return the environment."""
     life.start()
     return life
 
@@ -130,7 +131,7 @@ def compared(other: Factory, size: int = 1000) -> dict[str, dict[str, float]]:
 
 
 def single() -> dict[str, float]:
-    """Return the microseconds per step of a single life, from Python."""
+    """Return the microseconds per step of a single episode, called from Python."""
     out = {}
     for aperture in APERTURES:
         env = begun(original_world(SIZE, aperture))
@@ -156,7 +157,7 @@ FIELD = {
 
 
 def batched_vector(number: int = 64) -> float:
-    """Return the steps per second of many lives through Gymnasium, `harvestgym.make_vec`."""
+    """Return the steps per second of many parallel episodes through `harvestgym.make_vec`."""
     many = harvestgym.make_vec("forager/two-biome-v0", number)
     many.reset(seed=0)
     actions = np.random.default_rng(0).integers(0, 4, (50, number))
@@ -169,7 +170,7 @@ def batched_vector(number: int = 64) -> float:
 
 
 def batched_jax(model: Any, number: int = 512, steps: int = 100) -> dict[str, float]:
-    """Return steps per second under `jit(vmap(scan))`, seconds to compile, and the bytes of one life's state."""
+    """Return steps per second under `jit(vmap(scan))`, seconds to compile, and the bytes of one episode's state."""
     params = model.params
 
     @jax.jit

@@ -27,7 +27,7 @@ FREE = [("Field-0", "Soil-0", "available_Water#L", []), ("Field-0", "Plant-0", "
 
 
 def farm(mode: str) -> Farm:
-    """Return a plot of beans on clay that runs for a long time."""
+    """Return a farm with one plot of beans on clay and a long horizon."""
     place = {"latitude#°": 43.6, "longitude#°": 3.9, "altitude#m": 30}
     shape = {"length#nb": 1, "width#nb": 1, "scale#m": 1.0}
     field = Field(place, shape, entities=[(Weather, "montpellier"), (Soil, "clay"), (Plant, "bean")])

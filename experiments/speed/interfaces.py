@@ -80,7 +80,7 @@ class Speed(NamedTuple):
 
 
 def measure_speed(id: str, interface: str, num_envs: int) -> Speed:
-    """Measure an interface of an id in a fresh process without cached programs; ConfigError for an unknown id."""
+    """Measure an interface in a new process without cached programs; raises ConfigError for an unknown id."""
     if registry.spec(id).id not in registry.ids():
         raise ConfigError(f"id: expected a registered id, got the file {id}")
     command = [sys.executable, "-c", CHILD, id, interface, str(num_envs)]
@@ -240,7 +240,7 @@ def measure_step(id: str, seconds: float = PART_SECONDS) -> dict[str, float]:
 
 
 def _medians(calls: Sequence[_Call], seconds: float) -> list[float]:
-    """Return the median seconds of each call; calls take turns, because other programs sometimes slow the machine."""
+    """Return the median seconds of each call; calls alternate, so that a slowdown of the machine affects them all."""
     turns = [[list(_time_calls(call, seconds / TURNS)) for call in calls] for _ in range(TURNS)]
     return [float(np.median(np.concatenate(times))) for times in zip(*turns, strict=True)]
 

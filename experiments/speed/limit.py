@@ -1,4 +1,4 @@
-"""The limit set by the machine: a day's arithmetic for one plot as a scalar loop compiled by numba, without an engine.
+"""The limit set by the machine: the arithmetic of one plot's day as a scalar loop in numba, without an engine.
 
     python -m experiments.speed.limit > experiments/results/limit.json
 

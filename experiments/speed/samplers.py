@@ -22,7 +22,7 @@ from harvestgym.core.random import binomial, multinomial
 
 
 def from_zero(u, n, p, n_max):
-    """Inversion from 0 upwards until the slowest environment is done; (1 - q)^n underflows beyond n = 126."""
+    """Draw counts by inversion from 0 upwards until every environment is done; beyond n = 126, (1 - q)^n underflows."""
     q = jnp.where(p > 0.5, 1 - p, p)
 
     def climb(state):

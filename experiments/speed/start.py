@@ -29,7 +29,7 @@ BYTECODE = os.path.join(tempfile.gettempdir(), "harvestgym-bytecode")
 
 
 def times(env: str, cache: str) -> list[float]:
-    """Return seconds: import gymnasium, harvestgym beyond it, jax; first step beyond all three, also as CPU seconds."""
+    """Return seconds to import gymnasium, then harvestgym, then jax, and to the first step in wall and CPU time."""
     code = CODE.replace("{env}", env)
     environment = os.environ | {
         "HARVESTGYM_CACHE": cache,
@@ -41,7 +41,7 @@ def times(env: str, cache: str) -> list[float]:
 
 
 def figures(id: str) -> dict[str, float]:
-    """Return the figures of an id."""
+    """Return the figures of an id or file: medians of three processes, in seconds."""
     cold, warm, many = [], [], []
     one = f"make_env({id!r})" if id.endswith(".yaml") else f"gymnasium.make({id!r})"
     vector = f"harvestgym.make_vec({id!r}, num_envs=64)"

@@ -1,4 +1,4 @@
-"""Seconds that farm studies take: a first run, which compiles, and a second run on other seasons, which does not.
+"""Time farm studies, in seconds: a first run, which compiles, and a second run on other seasons, which does not.
 
     python -m experiments.speed.studies [STUDY ...] > studies.json
     python -m experiments.speed.studies --replicates 10 pollinators
@@ -24,7 +24,7 @@ STUDIES = ("watering", "pollinators", "pests-weeds", "fertilizer")
 
 
 def measured(name: str, replicates: int, seed: int) -> dict[str, float]:
-    """Return the time of a run of a study."""
+    """Return the seconds of a run of a study, and the mean number of CPUs that it used."""
     wall, cpu = time.perf_counter(), time.process_time()
     with tempfile.TemporaryDirectory() as folder:
         studies.load_study(name)(replicates, Path(folder), seed=seed)

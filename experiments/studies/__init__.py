@@ -22,7 +22,7 @@ def list_studies() -> list[str]:
 
 
 def load_study(name: str) -> Callable[..., Any]:
-    """Return the `run` of a study; ConfigError with the nearest name if there is none."""
+    """Return the `run` of a study; raises ConfigError with the nearest name if there is none."""
     if name not in list_studies():
         raise unknown("study", name, list_studies())
     return importlib.import_module(f"{__name__}.{name.replace('-', '_')}").run

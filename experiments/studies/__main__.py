@@ -38,8 +38,8 @@ def study(
     seed: Annotated[
         int | None, typer.Option(**SEED_LIMITS, help="seed of the episodes; default: the study's own")
     ] = None,
-    more: Annotated[list[str] | None, typer.Option("--set", help="a further argument, NAME=VALUE: side=1000")] = None,
-    work: Annotated[Path | None, typer.Option(help="folder from which an interrupted study continues")] = None,
+    more: Annotated[list[str] | None, typer.Option("--set", help="a further argument, such as side=1000")] = None,
+    work: Annotated[Path | None, typer.Option(help="folder from which an interrupted study resumes")] = None,
     engine: Engine = "local",
     address: Address = None,
     num_gpus: NumGpus = 0,
@@ -64,11 +64,11 @@ def study(
 
 
 def _place_cases(name: str, run_study: Callable[..., Any], work: Path | None, options: EngineOptions) -> dict[str, Any]:
-    """Return the sweep arguments of a study; ConfigError if the study runs in a single batch."""
+    """Return the sweep arguments of a study; raises ConfigError if the study runs in a single batch."""
     if work is None and options == LOCAL:
         return {}
     if "options" not in inspect.signature(run_study).parameters:
-        raise ConfigError(f"{name}: expected no --work or --engine, because it runs in one batch, got one")
+        raise ConfigError(f"{name}: expected no --work or --engine, because the study runs in one batch, got one")
     if work is not None:
         check_folder("--work", work)
     check_engine(options.engine, work is not None)
@@ -76,7 +76,7 @@ def _place_cases(name: str, run_study: Callable[..., Any], work: Path | None, op
 
 
 def _parse_argument(text: str, study: str, run_study: Callable[..., Any]) -> tuple[str, Any]:
-    """Split NAME=VALUE; the value is YAML."""
+    """Return the name and the value of a text NAME=VALUE, where the value is YAML."""
     name, equals, value = text.partition("=")
     if not equals:
         raise ConfigError(f"--set: expected NAME=VALUE, got {text!r}")

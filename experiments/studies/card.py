@@ -1,13 +1,13 @@
 """The validation card: twelve crops compared with published ranges.
 
 Bean, corn and tomato grow on four soils near Montpellier from the end of April; nine field crops grow on loam and sand
-at two sites where each is grown, from its usual day of sowing. Crops lack nothing: bees come, the soil is watered when
-it has lost a quarter of its extractable water, and field crops are fertilized when their soil is poor. The card shows
-means with 95 % intervals over the seasons in which crops ripen. It separates calibrated measures, for which parameters
-were chosen to meet the published ranges, from predictions: the water used in a season, the yield response to a dry
-season, rain-fed crops compared with WOFOST (`common/rainfed.py`), and published experiments
-(`common/experiments.py`). The published ranges are frozen (`card.yaml`). There is no harvest index, because the model
-has no mass of leaves and stems.
+at two sites where each is grown, from its usual day of sowing. Nothing limits the growth of the crops: bees come, the
+soil is watered when it has lost a quarter of its extractable water, and field crops are fertilized when their soil
+lacks nutrients. The card shows means with 95 % intervals over the seasons in which crops ripen. It separates calibrated
+measures, for which parameters were chosen to meet the published ranges, from predictions: the water used in a season,
+the yield response to a dry season, rain-fed crops compared with WOFOST (`common/rainfed.py`), and published experiments
+(`common/experiments.py`). The published ranges do not change (`card.yaml`). The card has no harvest index, because the
+model does not compute the mass of leaves and stems.
 """
 
 from __future__ import annotations
@@ -194,7 +194,7 @@ def water_when_dry(level: jax.Array, state: FarmState) -> list[TreatmentOrder]:
 
 
 def supply_all(level: jax.Array, state: FarmState) -> list[TreatmentOrder]:
-    """Water the soil when it has less than `level`, L, and scatter weekly what it lacks of each nutrient."""
+    """Water the soil when it has less than `level`, L, and scatter the missing amount of each nutrient weekly."""
     stocks, weekly = soil_of(state).nutrients, jnp.mod(state.day, DAYS_PER_WEEK) == 0
     poor = {name: jnp.any(stocks[NUTRIENTS.index(name)] < least) for name, least in RICH.items()}
     doses = zip(_scatters(), poor.values(), strict=True)
@@ -311,7 +311,7 @@ def _sources(crops: Sequence[str]) -> Table:
 
 
 def _draw(lines: Sequence[CardLine], path: Path) -> None:
-    """Draw where the means lie in the published ranges, one row for each measure."""
+    """Draw the positions of the means relative to the published ranges, one row for each measure."""
     crops, names = list(dict.fromkeys(line.crop for line in lines)), RANGED | SHARES
     with open_figure(path, 1.1 * len(crops) + 1.5, 1.5 * len(names) + 0.6, dpi=100) as figure:
         rows = figure.subplots(len(names), 1, sharex=True)
@@ -322,7 +322,7 @@ def _draw(lines: Sequence[CardLine], path: Path) -> None:
 
 
 def _draw_measure(axes: Any, lines: Sequence[CardLine], crops: Sequence[str]) -> None:
-    """Draw the means at the places of each crop: blue inside the published range (green, 0 to 1), red outside."""
+    """Draw the means at each crop's places, scaled to the published range (green, 0 to 1); outside it, they are red."""
     axes.axhspan(0, 1, color="C2", alpha=0.25)
     for crop, mine in itertools.groupby(lines, key=lambda line: line.crop):
         for i, line in enumerate(group := list(mine)):

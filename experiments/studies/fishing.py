@@ -62,8 +62,8 @@ def run(
 
     Args:
         replicates, out, progress: as in every study; progress counts policies.
-        train_steps: years of training of a PPO agent on the quota problem (needs the extra `sb3`); 0 for none. 200 000
-            years come close to the optimum; the published TD3 agent was trained for 300 000.
+        train_steps: years of training of a PPO agent on the quota problem (needs the extra `sb3`); 0 for none. The
+            return after 200 000 years is close to the optimum; the published TD3 agent was trained for 300 000.
         seed: seed of the reported episodes, which are the same for all policies; agents are trained on other episodes.
     """
     rows = []
@@ -95,8 +95,8 @@ def tune_rule(
 ) -> tuple[tuple[float, ...], float]:
     """Tune a rule's numbers for the best mean return, by the cross-entropy method; return both.
 
-    `build(env, *numbers)` makes the policy. All candidates run on the same episodes, so only the rule makes a
-    difference. Returns the mean of the final elite, within [low, high].
+    `build(env, *numbers)` makes the policy. All candidates run on the same episodes, so differences in return are due
+    to the rule alone. Returns the mean of the final elite, within [low, high].
     """
     ends = np.asarray([low, high], np.float64)
     rng = np.random.default_rng(int(jax.random.bits(key)))
@@ -175,7 +175,7 @@ def _make_row(problem: str, name: str, published: str, returns: np.ndarray) -> P
 
 
 def _train_and_run(env: FishingModel, steps: int, replicates: int, seed: int) -> np.ndarray:
-    """Train a PPO agent in 32 environments; return its returns, one episode with its mean actions per replicate."""
+    """Train a PPO agent in 32 environments; compute the return of one episode per replicate, with its mean actions."""
     check_extras("train_steps", sb3="stable_baselines3")
     from stable_baselines3 import PPO
 

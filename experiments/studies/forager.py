@@ -1,4 +1,4 @@
-"""Continual learning in a changing world: a fixed agent and a learner, each over one long life.
+"""Continual learning in a changing world: a fixed agent and a learner, each over one long episode.
 
 The world is `relearning-v0` observed as objects, with foods whose rewards change sign every 10,000 steps. The fixed
 agent plans with the first reward of each food. The learner uses linear Q-learning on the view, without interruption or
@@ -50,8 +50,8 @@ def run(
 
     Args:
         replicates, out, progress: as in every study; progress counts agents.
-        steps: length of a life, a multiple of 2,500.
-        seed: seed of the lives.
+        steps: length of an episode, a multiple of 2,500.
+        seed: seed of the episodes.
     """
     env = make_changing_world()
     rates: dict[str, np.ndarray] = {}
@@ -90,13 +90,13 @@ def make_agents(env: Forager) -> dict[str, Policy]:
 
 
 def run_lives(env: Forager, policy: Policy, replicates: int, steps: int, seed: int) -> np.ndarray:
-    """Return the rewards of each life, (replicates, steps); the first life is the one of `reset(seed=seed)`."""
+    """Return the rewards of each episode, (replicates, steps); the first is the episode of `reset(seed=seed)`."""
     return np.asarray(_live(env, steps, policy.traced(), evaluation_keys(seed, range(replicates)))).T
 
 
 @partial(jax.jit, static_argnums=(0, 1))
 def _live(env: Forager, steps: int, policy: Policy, keys: jax.Array) -> jax.Array:
-    """Return the rewards, (steps, lives)."""
+    """Return the rewards, (steps, episodes)."""
     run, first, act_keys = start_batch(env, keys, env.params)
     player, step = play_in_batch(policy, act_keys), step_with_advance(env, env.params)
     return scan_steps(player, step, Loop(run, first.obs, player.init), jnp.arange(steps, dtype=jnp.int32), _reward)

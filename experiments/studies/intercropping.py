@@ -1,10 +1,11 @@
 """Corn and beans on one plot: their joint yield relative to each crop alone, by the time at which corn is sown.
 
-The land equivalent ratio (Mead and Willey 1980) is the area that the sole crops need to match the yield of one unit of
-the mixture: the sum of the crops' yields, each relative to its best stand alone. Crops of different heights that grow
-in the same weeks take light, water and nutrients from each other. If one is sown later (relay intercropping), each has
-them to itself for part of its life. In experiments, the ratio is 1.22 on average, and it rises with that part if one
-crop is C3 and the other C4, like beans and corn (Yu et al. 2015, a meta-analysis).
+The land equivalent ratio (Mead and Willey 1980) is the area on which crops grown alone yield as much as the mixture
+does on one unit of area: the sum of the crops' yields, each relative to its best stand alone. Crops of different
+heights that grow in the same weeks take light, water and nutrients from each other. If one is sown later (relay
+intercropping), each crop grows without competition for part of its time. In experiments, the ratio is 1.22 on average,
+and it rises with the length of that part if one crop is C3 and the other C4, like beans and corn (Yu et al. 2015, a
+meta-analysis).
 
 No parameter was chosen for this study. Apart from the shared soil, the crops interact only through shade, which depends
 on the height of both canopies.
@@ -122,7 +123,7 @@ def run_both(cases: Sequence[Case], replicates: int, seed: int) -> np.ndarray:
 
 
 def tend_both(plan: Plan, state: FarmState) -> list[TreatmentOrder]:
-    """Sow by the plan, water crops on dry soil, and harvest ripe crops."""
+    """Sow according to the plan, water crops on dry soil, and harvest ripe crops."""
     _, soil, corn, beans, *_ = state.fields[0]
     early, still = state.day < LAST_SOWING, state.day < LAST_AGAIN
     sow_corn = _is_free(corn) & ~_is_harvested(corn) & (plan.corn > 0) & (beans.size >= plan.lead).any() & early
@@ -172,7 +173,7 @@ def _make_farm(name: str) -> FarmModel:
 
 
 def _make_cases(name: str) -> list[Case]:
-    """Make the stands of each crop alone (beans in two ways), then the mixtures."""
+    """Make the stands of each crop alone (beans sown once, and sown again after harvest), then the mixtures."""
     env = _make_farm(name)
     level = find_water_level(env, 0.7)
     plans = [("corn alone", n, 0, 0, 0) for n in CORN_SEEDS]

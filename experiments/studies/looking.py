@@ -111,7 +111,7 @@ class ArmSeasons(NamedTuple):
     seen: np.ndarray
 
     def at(self, price: float) -> np.ndarray:
-        """Return the returns if each observed number costs `price`."""
+        """Compute the returns if each observed number costs `price`."""
         return self.gross - price * self.seen
 
 
@@ -170,7 +170,7 @@ def make_paid_farm(name: str) -> FarmModel:
 
 
 def make_farmer(name: str, env: FarmModel, arm: Arm) -> Policy:
-    """Make a farmer: observations, rules that act on them (by default, the farm expert's), then the calendar."""
+    """Make a farmer, a list of rules: observations, rules that act on them (by default, the expert's), the calendar."""
     game = PAID_FARMS[name]
     acts = [rule for rule in env.spec.expert if rule.do]
     if game.acts is not None:

@@ -157,7 +157,7 @@ def train_agents(env: FishingModel, kind: str, updates: int, trainings: int) -> 
 
 
 def run_policy(env: FishingModel, policy: Policy, replicates: int, seed: int) -> np.ndarray:
-    """Return a policy's returns, (episodes,); the first episode is the one of `reset(seed=seed)`."""
+    """Compute a policy's returns, (episodes,); the first is the return of the episode of `reset(seed=seed)`."""
     return np.asarray(evaluate(env, policy, seed_key(seed), replicates, int(env.params.horizon)).returns)
 
 

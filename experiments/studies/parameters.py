@@ -93,11 +93,11 @@ def _iterate_file(path: Path) -> Iterator[str]:
 
 
 def iterate_origins(stated: Mapping[str, Any], inherited: Mapping[str, Any], source: str = "") -> Iterator[str]:
-    """Yield the origin of each number in a set; its source may be in a set that it extends.
+    """Yield the origin of each number in a parameter set; the source may be stated in a set that this one extends.
 
     Args:
         stated: a mapping of a parameter file.
-        inherited: the same mapping merged with what it extends.
+        inherited: the same mapping, merged with the mapping that it extends.
         source: the source of the enclosing mapping.
     """
     source = str(inherited.get("source", source))
@@ -132,7 +132,7 @@ def find_origin(source: str) -> str:
 
 
 def measure_effects(crop: str, replicates: int, seed: int, only: Sequence[str] | None = None) -> list[Effect]:
-    """Vary each number of a crop and its soil that has no source; `only` limits the paths."""
+    """Vary each number without a source, of a crop and its soil; `only` restricts this to some paths."""
     entities = [("Weather", "montpellier"), ("Soil", SENSITIVITY_SOIL), ("Plant", crop), ("Pollinators", "bee")]
     env = make_trial_farm(entities, day=APRIL, days=SEASON_DAYS)
     numbers = {path: value for path, value in find_unsourced(env).items() if only is None or path in only}

@@ -1,4 +1,4 @@
-"""Pests and weeds: a little herbicide every few days on a tomato, where the remaining weeds divert pests from the crop.
+"""Pests and weeds: tomatoes get a little herbicide every few days; the remaining weeds divert pests from them.
 
 Section 5.2 and figure 8 of the Farm-Gym paper. Without pests, the farm is the same, but no wave of pests arrives.
 """

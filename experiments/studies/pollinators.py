@@ -2,7 +2,7 @@
 
 Section 5.2 and figure 7 of the Farm-Gym paper. Without bees, the farm is the same, but they never come.
 
-One parameter implies the effect on beans: the daily probability that a flower pollinates itself
+One parameter determines the effect on beans: the daily probability that a flower pollinates itself
 (`auto_pollination_success#%`, 0.07; the reference implementation has 0.2). Its consequences are tested on farms for
 which it was not chosen (`BEE_VARIANTS`).
 """

@@ -1,8 +1,8 @@
-"""Responses of a crop: dates and yield over climates, and yield by what a crop needs, density and sowing date.
+"""Responses of a crop: dates and yield by climate, and yield by supply, density and sowing date.
 
 Every morning the soil is filled up to a level and, where a treatment sets them, the day's air and the soil's nutrients
-replace those of the season, so that only one condition differs between cases. The degree-days are computed from the
-daily mean temperatures between the base and the optimum that the source of the crop's clock states. The pictures show
+replace those of the season, so that only one condition differs between cases. The degree-days are computed from daily
+mean temperatures, between the base and the optimum given by the source of the crop's thermal time. The pictures show
 the yields with published responses (`responses.yaml`), and dry periods as on the validation card.
 """
 
@@ -78,13 +78,13 @@ CLEAR, SHADE_COEFFICIENT = 0.75, 0.16
 
 
 class Conditions(NamedTuple):
-    """Conditions that a treatment sets; NaN leaves one to the season.
+    """Conditions that a treatment sets; where a value is NaN, the season's own value applies.
 
     Attributes:
         degrees: mean temperature, degC.
         radiation: radiation at the ground as a fraction of the extraterrestrial, 0 to .75.
         nitrogen: nitrogen on the first day, g per m2, without any release; NaN refills 20 g daily.
-        phosphorus, potassium: fraction of plenty.
+        phosphorus, potassium: stocks, as fractions of an ample stock.
         water: fraction of the extractable water to which the soil is filled each morning.
         light: radiation at the ground as a fraction of the season's.
         plants: plants on the square metre.
@@ -130,7 +130,7 @@ MEANS = Response._fields[:-1]
 def measure_responses(
     crop: str, cases: Mapping[str, tuple[str, Conditions]], replicates: int, seed: int, day: int = APRIL
 ) -> dict[str, Response]:
-    """Return the response of a crop in each case, a site with conditions."""
+    """Return the response of a crop in each case; a case is a site with conditions."""
     made = {site: _make_farm(crop, site, day) for site in {site for site, _ in cases.values()}}
     keys, first = evaluation_keys(seed, range(replicates)), next(iter(made.values()))
     found = {}
@@ -216,7 +216,7 @@ def _set_plants(state: FarmState, plants: jax.Array) -> FarmState:
 
 
 def _stop_release(params: Any, stops: jax.Array) -> Any:
-    """Return the parameters with a soil that releases nothing if it `stops`."""
+    """Return the parameters; if `stops` is true, their soil releases no nutrients."""
     field = params.fields[0]
     weather, soil, *others = field.entities
     soil = replace(soil, bedrock=jnp.where(stops, 0.0, jnp.asarray(soil.bedrock)))

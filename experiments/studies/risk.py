@@ -1,8 +1,8 @@
-"""Risk: the policy with the best mean return is not the one with the best worst tenth.
+"""Risk: the policy with the highest mean return is not the policy with the highest mean over the worst tenth.
 
 The fishery is `tipping-v0`, whose stock declines to zero once it is below half its capacity. The policies leave a
-constant escapement, and the growth noise varies between cases. To improve the worst tenth, the best policy leaves more
-fish as long as this can preserve the stock, and catches everything at once if no escapement can.
+constant escapement, and the growth noise varies between cases. For the worst tenth, it is best to leave more fish as
+long as this can preserve the stock, and to catch the whole stock at once if no escapement can preserve it.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def find_best(tuned: NoiseReturns, name: str) -> int:
 
 
 def run_escapements(sigma: float, escapements: Sequence[float], seed: int, replicates: int) -> NoiseReturns:
-    """Return the returns of each escapement on the same episodes, starting with the one of `reset(seed=seed)`."""
+    """Compute the returns of each escapement on the same episodes; the first is the episode of `reset(seed=seed)`."""
     env = make("tipping-v0", sigma=sigma, Tmax=100)
     years = int(env.params.horizon)
     policies = [control.escapement(env, left) for left in escapements]

@@ -3,7 +3,7 @@
 Section 5.2 and figure 6 of the Farm-Gym paper. The farmer waters every day from sowing on, and harvests when the crop
 is ripe.
 
-One parameter implies the difference between the soils: the fraction of water that runs past the roots in dry sand
+One parameter determines the difference between the soils: the fraction of water that bypasses the roots in dry sand
 (`watering_bypass#%`, 0.8). Its consequences are tested on farms for which it was not chosen (`WATERING_VARIANTS`): how
 much more water each crop needs on other soils, at other densities and in other weather.
 """

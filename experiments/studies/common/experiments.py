@@ -39,7 +39,7 @@ def read_experiments() -> Mapping[str, Any]:
 
 
 def predict_experiment(crop: str, replicates: int, seed: int) -> list[Prediction]:
-    """Predict the experiment for a crop, bean or corn."""
+    """Predict the results of the experiment for a crop, bean or corn."""
     said = read_experiments()[crop]
     where = {"site": said["site"], "day": said["day"]}
     if "k_y" in said:

@@ -73,7 +73,7 @@ def coefficients(length: int, stages: Sequence[float], values: Sequence[float]) 
     Args:
         length: number of days in the season.
         stages: lengths of the initial, development, mid-season and late stages.
-        values: coefficients of the initial and mid-season stages and at the end.
+        values: crop coefficients in the initial stage, in the mid-season stage and at the end of the season.
     """
     ends = np.cumsum([0, *stages]) / np.sum(stages) * length
     initial, middle, end = values

@@ -58,7 +58,7 @@ def claim_within(text: str, effect: ConfidenceInterval, low: float, high: float)
 
 
 def claims_table(claims: Sequence[Claim], replicates: int) -> Table:
-    """Make the table of a study's claims."""
+    """Make the table of a study's claims; `replicates` is the number of seasons in its title."""
     title = f"claims, with 95 % intervals over {replicates} seasons"
     rows = [(c.text, str(c.effect), c.bound, "yes" if c.holds else "no") for c in claims]
     return Table(title, ("claim", "effect", "wanted", "holds"), rows)

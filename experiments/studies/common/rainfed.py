@@ -1,7 +1,8 @@
 """Rain-fed crops in two models: twenty seasons each here and in WOFOST 7.2, with the same weather and soil.
 
 The WOFOST seasons are stored in `wofost_seasons.csv`, written by `experiments/make_wofost_reference.py`, which needs
-pcse; the comparison does not. Yields are dry mass in both. WOFOST 7.2 has no lack of nutrients, so the soil is rich.
+pcse; the comparison does not. Yields are dry mass in both. WOFOST 7.2 does not model a lack of nutrients, so the soil
+here is rich.
 """
 
 from __future__ import annotations
@@ -149,7 +150,7 @@ def measure_rainfed(record: SeasonRecord, dry: float) -> dict[str, np.ndarray]:
 
 
 def describe_weather(record: SeasonRecord) -> dict[str, np.ndarray]:
-    """Return the mean temperature and rain of each season, which identify the reference that belongs to it."""
+    """Return the mean temperature and rain of each season, which identify the matching reference season."""
     air = compute_air(record, 0.0)
     return {"t_mean": air["t_mean"].mean(-1).ravel(), "rain": air["rain"].sum(-1).ravel()}
 

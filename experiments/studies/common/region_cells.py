@@ -1,7 +1,7 @@
 """Cells of a region: each has its own soil, depth and climate, with parameters mixed from a few corner farms.
 
-Soil, depth and climate vary smoothly over a unit square, by formulas that depend only on the position. So any part of a
-grid of any resolution can be computed separately, on any worker.
+Soil, depth and climate vary smoothly over a unit square, by formulas that depend only on the position. Any part of a
+grid of any resolution can therefore be computed separately, on any worker.
 """
 
 from __future__ import annotations

@@ -70,7 +70,7 @@ def draw_crops(
     width: float = 3.2,
     legend: tuple[int, str] = (-1, "lower right"),
 ) -> None:
-    """Draw box plots of yields, one panel per crop, with the legend at a position in one of the panels."""
+    """Draw box plots of yields, one panel per crop; `legend` is the panel of the legend and its position there."""
     with open_figure(path, width * len(panels) + 1, 3.6) as figure:
         for axes, (crop, groups) in zip(figure.subplots(1, len(panels), squeeze=False)[0], panels.items(), strict=True):
             draw_boxes(axes, groups, ticks)

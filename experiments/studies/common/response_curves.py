@@ -1,4 +1,4 @@
-"""Response curves of a crop: where a curve has its optimum, the published responses, and the picture of both."""
+"""Response curves of a crop: the optimum of each curve, the published responses, and a picture of both."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def draw_curves(
         curves: curves by name, keys of `LABELS`.
         water: responses to dry periods.
         k_y: published yield response factors by period.
-        litres: water in the soil of a plot, which dissolves the nitrogen.
+        litres: water in the soil of a plot, in which the nitrogen is dissolved.
     """
     published = read_responses().get(crop, {})
     with open_figure(path, 9.6, 5.6, dpi=100) as figure:

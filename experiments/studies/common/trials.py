@@ -56,7 +56,7 @@ DailyMeasure = Callable[[FarmState, DayReport], dict[str, jax.Array]]
 
 
 class Case(NamedTuple):
-    """A case of a trial.
+    """A farm with a treatment, one of the cases that a trial compares.
 
     Attributes:
         labels: its columns in a table, which differ from the other cases' labels.
@@ -85,7 +85,7 @@ def make_trial_farm(
         init: initial values of entities, as in a farm file.
         day: day of the year on which the season starts.
         days: length of a season.
-        site: the weather site where the farm lies; by default the south of France.
+        site: the weather site of the farm; by default in the south of France.
     """
     interventions: dict[str, dict[str, None]] = {}
     for entity, action in (WATER, HARVEST, *actions):
@@ -142,7 +142,7 @@ def watch_harvest(state: FarmState, report: DayReport) -> dict[str, jax.Array]:
 def run_seasons(
     cases: Sequence[Case], treat: Treat, watch: DailyMeasure, replicates: int, seed: int
 ) -> dict[str, np.ndarray]:
-    """Return the daily records of `watch`, each (cases, replicates, days); ConfigError if farms differ in structure.
+    """Return the records of `watch`, (cases, replicates, days); raises ConfigError if farms differ in structure.
 
     The seasons are the same episodes of `seed` as in every tool, starting with the episode of `reset(seed=seed)`.
     """

@@ -1,4 +1,4 @@
-"""Variants of a study: the same claim on other soils, at other densities, in other years, without a key parameter."""
+"""Variants of a study: the same claim with other soils, densities or years, or without a key parameter."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ AIR_FILLED = 0.2
 
 
 class Season(NamedTuple):
-    """Days from sowing to flowers and to maturity, grain (kg dry mass), mm transpired and mm evaporated from the soil.
+    """Days from sowing to flowering and maturity, grain (kg dry mass), mm transpired and mm evaporated from the soil.
 
     A stage that is not reached within the given days is NaN.
     """
@@ -61,7 +61,7 @@ class WofostSoil(NamedTuple):
 
 
 class WofostCrop(NamedTuple):
-    """A crop: its parameters, as pcse reads them, and the names of a set among these."""
+    """A crop: all its parameters, as pcse reads them, and the names that select a set."""
 
     parameters: Any
     crop: str

@@ -1,8 +1,8 @@
 """Yield response to water: seasons in which a treatment sets how dry the soil is kept, measured as in FAO-33.
 
-Every morning, a farmer fills the soil up to a level that depends on the crop's period. The factor K_y is the relative
-loss of yield divided by the relative loss of evapotranspiration in the dry period (Doorenbos and Kassam 1979, Yield
-response to water), both compared with the same seasons at full supply.
+Every morning, a farmer fills the soil up to a level that depends on the crop's period of growth. The factor K_y is the
+relative loss of yield divided by the relative loss of evapotranspiration in the dry period (Doorenbos and Kassam 1979,
+Yield response to water), both compared with the same seasons at full supply.
 """
 
 from __future__ import annotations
