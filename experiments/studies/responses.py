@@ -23,7 +23,6 @@ from harvestgym.core.pytree import replace
 from harvestgym.core.random import keys_for
 from harvestgym.core.view.tables import Table
 from harvestgym.core.view.timeline import Progress, ignore_progress
-from harvestgym.core.yaml_io import read_file
 from harvestgym.evaluate.run import evaluation_keys
 from harvestgym.farm.engine.actions import Orders
 from harvestgym.farm.engine.model import FarmModel
@@ -31,8 +30,8 @@ from harvestgym.farm.engine.state import FarmState
 from harvestgym.farm.entities.plant.plant import Plant
 from harvestgym.farm.entities.plant.stages import Stage
 
-from .card import RANGES_FILE, read_published
 from .common.experiments import average_factor
+from .common.published import read_published
 from .common.report import write_columns
 from .common.response_curves import NEAR, Curve, draw_curves, find_optimum, read_responses
 from .common.trials import APRIL, CROPS, ORDERS, REPORTED, find_water_level, make_trial_farm
@@ -291,14 +290,14 @@ def run(
 
 
 def tabulate_crops() -> Table:
-    """Tabulate the parameter sets of crops, with the sites and sowing dates of their cards."""
-    grown, rows = read_file(RANGES_FILE.with_name("card_crops.yaml")), []
-    for crop, written in read_sets(Plant.file()).items():
-        plant, where = Plant.named(crop), grown.get(crop, {"sites": [SITE], "sown": APRIL})
+    """Tabulate the crops on the validation card, with their sites and sowing dates there."""
+    written, rows = read_sets(Plant.file()), []
+    for crop, where in read_published().items():
+        plant, clock = Plant.named(crop), written[crop]["clock"]
         day = date(2001, 1, 1) + timedelta(where["sown"] - 1)
         seed, grow, bloom, fruit = map(float, plant.clock.sums)
-        said = written["clock"]["grow_sum#°C.day"]
-        source = said["source"] if isinstance(said, dict) else written["clock"]["source"]
+        said = clock["grow_sum#°C.day"]
+        source = said["source"] if isinstance(said, dict) else clock["source"]
         sums = f"{plant.clock.base:g}", f"{seed + grow:.0f}", f"{seed + grow + bloom + fruit:.0f}"
         rows.append((f"`{crop}`", ", ".join(where["sites"]), f"{day:%-d %B}", f"{plant.density:g}", *sums, source))
     heads = ("base, °C", "degree-days to flowers", "to ripe", "source of the degree-days")

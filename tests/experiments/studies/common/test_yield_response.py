@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from experiments.studies.card import read_published
+from experiments.studies.common.published import read_published
 from experiments.studies.common.yield_response import PERIODS, YieldResponse, measure_yield_response
 
 SEASONS, SEED = 400, 4
