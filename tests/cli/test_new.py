@@ -116,9 +116,9 @@ def test_new_farm_with_wrong_arguments_is_refused_in_one_line(
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("Soil", "expected a new kind, got Soil"),
-        ("Random", "got Python's 'random'"),
-        ("numpy", "got Python's 'numpy'"),
+        ("Soil", "expected a new kind, got the existing kind Soil"),
+        ("Random", "got the name of Python's module 'random'"),
+        ("numpy", "got the name of Python's module 'numpy'"),
         ("class", "expected letters and digits, got"),
         ("../mulch", "expected letters and digits, got"),
         ("", "expected letters and digits, got"),

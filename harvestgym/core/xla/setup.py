@@ -35,7 +35,7 @@ CACHE_LIMIT = 2 * 2**30
 """Size in bytes above which the oldest compiled programs are removed from the folder."""
 
 CACHE_OPTIONS = {"jax_persistent_cache_min_compile_time_secs": 0.2, "jax_persistent_cache_min_entry_size_bytes": -1}
-"""Options for storing programs that take at least a fifth of a second to compile, however small."""
+"""Options that store every program that takes at least a fifth of a second to compile, even if it is small."""
 
 _done = False
 
