@@ -1,4 +1,4 @@
-"""Foraging worlds: endless grids of objects to bump into, collect and learn from."""
+"""Foraging worlds: grids in which an agent moves indefinitely, collects objects and learns their rewards."""
 
 from __future__ import annotations
 
