@@ -36,7 +36,7 @@ FARM_SUFFIXES = (".yaml", ".yml")
 """Suffixes of ids that are paths to your own files: a farm, a fishery or a forager."""
 
 FIRST_STEPS = 5_000
-"""Number of steps for which an endless episode is evaluated and recorded; its twin id truncates it after as many."""
+"""Number of steps for which an endless episode is evaluated and recorded, and after which its twin id truncates it."""
 
 MAX_SEED = 2**32 - 1
 """The largest seed of an episode; larger seeds are taken modulo 2^32."""

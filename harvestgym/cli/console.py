@@ -63,7 +63,7 @@ def check_engine(engine: str, writes: bool) -> None:
 def check_new_yaml(path: Path) -> None:
     """Raise ConfigError unless `path` names a new YAML file in an existing folder."""
     if path.suffix not in FARM_SUFFIXES:
-        raise ConfigError(f"{path}: expected a name in .yaml, got {path.suffix or 'no suffix'}; try another name")
+        raise ConfigError(f"{path}: expected a file name in .yaml, got {path.suffix or 'no suffix'}; try another name")
     check_new(path)
     check_parent(path)
 

@@ -180,7 +180,7 @@ def restart_where(which: jax.Array, fresh: Callable[[Take], Any], same: Any) -> 
 
 
 def _block_size(size: int, least: int) -> int:
-    """Return how many of `size` environments are restarted at a time: at least `least` on a CPU."""
+    """Return the number of environments in a restart block, out of `size`; on a CPU, it is at least `least`."""
     least = least if jax.default_backend() == "cpu" else ACCELERATOR_BLOCK
     return min(max(-(-size // RESTART_BLOCKS), least), size)
 

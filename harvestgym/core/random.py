@@ -179,7 +179,7 @@ def _steps(n_max: int) -> int:
 
 
 def _in_line(sample: Callable[..., jax.Array]) -> Callable[..., jax.Array]:
-    """Call `sample(u, n, p, unroll=)` once with all elements, vmapped ones too, as vectors; skip it if all n are 0.
+    """Call `sample(u, n, p, unroll=)` once with all elements, also vmapped ones, as vectors; skip it if all n are 0.
 
     On a CPU, XLA vectorises over the innermost dimension: when this dimension had only two entries, draws took 6 to 8
     times longer. The `cond` also prevents XLA from fusing the sampler with surrounding code, whose arrays have more
@@ -207,7 +207,7 @@ def _in_line(sample: Callable[..., jax.Array]) -> Callable[..., jax.Array]:
 def _invert(u: jax.Array, n: jax.Array, p: jax.Array, steps: int, unroll: bool) -> jax.Array:
     """Draw binomial counts by inversion, adding up probabilities outwards from the pivot until they cover `1 - u`.
 
-    The small probability not covered by any step, due to rounding or beyond the last step, goes to the pivot.
+    The small probability that no step covers, due to rounding or beyond the last step, is assigned to the pivot.
     """
     q = jnp.where(p > 0.5, 1 - p, p)  # probability of the rarer outcome, to keep (1 - q)^n from underflowing
     pivot, rest, mass = _pivot(n.astype(jnp.float32), q)

@@ -73,7 +73,7 @@ def fit(
 ) -> Fit:
     """Find the parameters with which the simulated series fit the observations best.
 
-    The loss is the mean squared difference between all observations and the median over seasons, with each series in
+    The loss is the mean squared difference between the observations and the median over seasons, with each series in
     units of its spread.
 
     Args:

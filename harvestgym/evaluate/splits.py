@@ -24,7 +24,7 @@ from harvestgym.registry import spec as spec_of
 
 FILE = Path(__file__).with_name("splits.yaml")
 BLOCKS = 3
-"""Number of different block numbers, 0, 1, 2, before they repeat; the file lists the block numbers of each split."""
+"""Number of different block numbers (0, 1, 2), which repeat over the years; the file lists those of each split."""
 
 
 class SplitFile(Strict):

@@ -1,4 +1,4 @@
-"""Neighbouring farms with the same weather that share a water quota for the season, a common-pool resource.
+"""Neighbouring farms with the same weather and a shared water quota for the season (a common-pool resource).
 
 `gym.pettingzoo_env.ParallelEnv` assigns each farm to an agent.
 """

@@ -189,7 +189,8 @@ class _ByTable:
         most, left = there[nearest], target[nearest]
         catch = most - left
         wanted = catch / jnp.maximum(most, 1e-12) if self.env.units.control == "rate" else catch
-        # If the whole stock is taken, the table does not determine the quota: every sufficiently large quota does it.
+        # If the whole stock is taken, the table does not determine the quota: all sufficiently large quotas are
+        # equivalent.
         return jnp.where((left <= 1e-6 * grid[-1]) & (most > 0), self.env.units.bound, wanted)
 
 

@@ -98,7 +98,7 @@ def test_new_farm_can_be_changed_and_is_not_overwritten(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("args", "words"),
     [
-        (("my-farm",), "expected a name in .yaml, got no suffix"),
+        (("my-farm",), "expected a file name in .yaml, got no suffix"),
         (("nowhere/my-farm.yaml",), "try creating nowhere first"),
         (("my-farm.yaml", "--like", "farm/been-clay-1x1-v1"), "try 'farm/bean-1x1-v0'"),
         (("my-farm.yaml", "--like", "fishing/logistic-v0"), "farm: expected a known name, got 'fishing/logistic-v0'"),

@@ -1,7 +1,7 @@
 """Save an environment in mid-episode to one file: how to make it, its arrays and its key. Loading runs no steps.
 
-The file is compressed JSON (`encoding`); every patch version of harvestgym can read it. A restored environment
-continues bit for bit.
+The file is compressed JSON (`encoding`); versions of harvestgym that differ only in the patch number can read each
+other's files. A restored environment continues bit for bit.
 
 Objects that can be saved have the methods of `state.Savable`: `recipe` describes how to make the object; `kept` and
 `restore` save and restore the parts that change.

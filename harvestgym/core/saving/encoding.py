@@ -97,7 +97,7 @@ def _find_arguments(value: Any) -> dict[str, Any] | None:
 
 
 MADE_BY = ("recipe", "model_dump", "_asdict", "__dataclass_fields__")
-"""Attributes of classes that `_find_arguments` can describe; a class in a file has at least one."""
+"""Attributes that `_find_arguments` uses to describe an object; every class named in a file has one of them."""
 
 
 def _make_object(content: dict[str, Any]) -> Any:

@@ -88,7 +88,7 @@ def _run_in_calling_thread() -> None:
 
 
 def _trim_if_changed(folder: Path, before: int) -> None:
-    """Trim the cache when a process ends if programs were added since `before`: listing thousands takes 0.1 s."""
+    """Trim the cache at the end of a process if it has grown since `before`: listing thousands of files takes 0.1 s."""
     if folder.is_dir() and folder.stat().st_mtime_ns != before:
         trim_cache(folder, CACHE_LIMIT)
 

@@ -15,7 +15,7 @@ from harvestgym.farm.formula_parser import FUNCTIONS, parse_formula, write_formu
 from harvestgym.farm.schema import FarmSpec
 
 NOT_IN_A_FILE = "not in a file"
-"""The key that replaces a parameter set made in Python that no file can represent."""
+"""The key that stands for a parameter set that was made in Python and that no file can represent."""
 
 LINE_LENGTH = 90
 """Maximum number of characters in a list written on one line."""

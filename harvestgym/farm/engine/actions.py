@@ -155,7 +155,7 @@ class ActionTable:
         return tuple(tuple(row for row in self.rows if row.field == f) for f in range(len(self.fields)))
 
     def numbers(self, row: ActionRow, farmer: int | None = None) -> range:
-        """Return the numbers of a row's actions in the integer form, by default for the first farmer who may do it."""
+        """Return the numbers of a row's actions in the integer form, by default for the first of the row's farmers."""
         at = self.assignments.index((row.farmers[0] if farmer is None else farmer, row.number))
         return range(*(1 + int(end) for end in self.starts[at : at + 2]))
 

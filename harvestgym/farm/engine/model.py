@@ -47,7 +47,7 @@ class FarmModel(FarmStructure):
     def again(
         self, key: jax.Array, last: FarmState, renew: jax.Array, params: FarmParams
     ) -> tuple[FarmState, Timestep]:
-        """Start the episode after the one that ended in `last`, in the same context if that has episodes left."""
+        """Start the episode after the one that ended in `last`, in the same context if it has episodes left."""
         params = self.given(params)
         start, look = keys_for(key, ("initial", "observation"))
         context = self.contexts.next_episode(start, last.context, renew, params)

@@ -31,7 +31,7 @@ def add_factors(drivers: Drivers, ground: Ground) -> Drivers:
     for name in ground.factors:
         if name in drivers:
             raise ConfigError(
-                f"Ground: expected a factor name that no driver of hosts has, got {name!r}; try 'soil_{name}'"
+                f"Ground: expected a factor with a name that no driver of hosts has, got {name!r}; try 'soil_{name}'"
             )
     return ground.factors | drivers
 

@@ -72,8 +72,12 @@ class Air(Message):
     t_max: jax.Array = _field_var("t_max#°C", "maximum air temperature", low=-90, high=60)
     humidity: jax.Array = _field_var("humidity#%", "mean relative humidity", high=100)
     wind: jax.Array = _field_var("wind#km.h-1", "mean wind speed at 2 m")
-    wind_x: jax.Array = _field_var("wind_x", "direction to which the wind blows, eastward component", low=-1, high=1)
-    wind_y: jax.Array = _field_var("wind_y", "direction to which the wind blows, southward component", low=-1, high=1)
+    wind_x: jax.Array = _field_var(
+        "wind_x", "eastward component of the direction to which the wind blows", low=-1, high=1
+    )
+    wind_y: jax.Array = _field_var(
+        "wind_y", "southward component of the direction to which the wind blows", low=-1, high=1
+    )
     rain: jax.Array = _field_var("rain#mm", "rain of the day")
     rain_class: jax.Array = _field_var("rain_class", "0 none, 1 light, 2 heavy", high=2)
     rain_intensity: jax.Array = _field_var("rain_intensity#%", "leaching strength of the rain, 0 to 1", high=1)
@@ -143,7 +147,7 @@ class Visits(Message):
 
 @pytree
 class Load(Message):
-    """Pests on each host of each plot."""
+    """Pests on each host on each plot."""
 
     rank: ClassVar[int] = 2
     pests: jax.Array = var("pests#nb", "pests on the host", axes=("host", "plot"))
@@ -200,7 +204,7 @@ class Strain(Message):
     rank: ClassVar[int] = 1
     death: jax.Array = var("death", "term added to the exponent of survival", axes=("host", "plot"))
     growth: jax.Array = var("growth", "term added to the exponent of growth", axes=("host", "plot"))
-    harvest: jax.Array = var("yield", "term added to the exponent of keeping fruit", axes=("host", "plot"))
+    harvest: jax.Array = var("yield", "term added to the exponent of fruit retention", axes=("host", "plot"))
 
 
 @pytree

@@ -96,7 +96,7 @@ def _plan_entries(model: FarmModel) -> Iterator[Entry]:
 
 @dataclass(frozen=True, eq=False)
 class Encoding:
-    """Gather from the flat observation to channels.
+    """A gather operation from the flat observation to channels.
 
     Attributes:
         channels: the channels along the last axis of the result.

@@ -69,7 +69,7 @@ class MapFarm(ActionWrapper):
 
     @cached_property
     def _shown_orders(self) -> tuple[np.ndarray, np.ndarray]:
-        """The interventions whose choice today is shown, on plots and elsewhere; none with only one order a day."""
+        """The interventions that are shown if chosen today, on plots and elsewhere; none with only one order a day."""
         shown = (self.table.first > 0) & (self.env.schedule > 1)
         on_plots = (self.table.position[:, 1:] >= 0).any(1)
         return np.flatnonzero(shown & on_plots), np.flatnonzero(shown & ~on_plots)

@@ -145,7 +145,7 @@ class RuleSet:
 
     @property
     def _asking(self) -> np.ndarray:
-        """Which candidates are requests for observations, bool (candidates,)."""
+        """Mask of the candidates that are requests for observations, bool (candidates,)."""
         return np.asarray([bool(self.rules[i].requests) for i in self._ranks])
 
     def _select(self, wanted: jax.Array, need: jax.Array) -> jax.Array:

@@ -24,7 +24,7 @@ TOOL_SIZE = 0.2
 """Size of a tool drawn on a plot, in plots."""
 
 FORMS = {True: ", any amount", False: ", a set amount"}
-"""Words that distinguish two actions with the same name; the key tells whether the amount is continuous."""
+"""Words that distinguish two actions with the same name; the key is whether the amount is continuous."""
 
 
 def find_gains(record: Record) -> dict[str, np.ndarray]:

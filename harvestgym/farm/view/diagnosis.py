@@ -19,7 +19,7 @@ MOST_LIMITS = 3
 
 
 def explain(env: FarmModel, episodes: Episodes) -> list[str]:
-    """Return sentences about problems in some seasons; empty if the evaluation did not count."""
+    """Return sentences about problems in some seasons; none if the evaluation was run without counts."""
     counts = {name: np.asarray(values).sum(0) for name, values in episodes.counts.items()}
     if "orders" not in counts:
         return []
@@ -59,7 +59,7 @@ def _say_turns(env: FarmModel, counts: Mapping[str, np.ndarray], days: int) -> I
 
 
 def _say_limits(env: FarmModel, counts: Mapping[str, np.ndarray]) -> Iterator[str]:
-    """Return a sentence per crop with the main factors that slowed its growth, as shares of the days so limited."""
+    """Return a sentence per crop with the main factors that limited its growth, as shares of the limited days."""
     for variable in env.variables:
         name = f"{'/'.join(variable.where)}/{variable.attr}"
         if name in counts and (slowed := counts[name][1:]).any():

@@ -75,7 +75,7 @@ def crowded(shape: tuple[int, int]) -> bool:
 
 
 def _params_of_day(env: FarmModel, record: Record, step: int) -> FarmParams:
-    """Return the parameters of the day of a step, some of which a context may have drawn."""
+    """Return the parameters of the day of a step; a context may have drawn some of them."""
     params = env.contexts.apply(env.params, drawn_numbers(record, step))
     return params if params is env.params else jax.device_get(params)  # one copy of hundreds of arrays
 

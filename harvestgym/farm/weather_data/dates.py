@@ -44,7 +44,7 @@ def read_dates(name: str, cells: Mapping[str, Sequence[Any]]) -> list[datetime.d
         date = _parse_date(text)
         if date is None:
             raise ConfigError(
-                f"{place}: expected a date, YYYY-MM-DD, got {text!r}; try another date format, or remove the row"
+                f"{place}: expected a date, YYYY-MM-DD, got {text!r}; try another date format, or removing the row"
             )
         if dates and not 0 < (date - dates[-1]).days < LONGEST_GAP:
             raise ConfigError(f"{place}: expected a day after {dates[-1]}, got {date}; try one row per day, in order")

@@ -90,7 +90,7 @@ def _split_station(name: str, text: str) -> CellColumns:
 
 
 def _read_monthly(line: str) -> Iterator[tuple[str, str, float]]:
-    """Yield element, date and value of ID, year, month, element, 31 values with three flags each."""
+    """Yield element, date and value from lines of ID, year, month, element, 31 values with three flags each."""
     line = line.ljust(269)
     for day, at in enumerate(range(21, 269, 8), 1):
         value, quality = int(line[at : at + 5]), line[at + 6]
@@ -99,7 +99,7 @@ def _read_monthly(line: str) -> Iterator[tuple[str, str, float]]:
 
 
 def _read_daily(line: str) -> Iterator[tuple[str, str, float]]:
-    """Yield element, date and value of ID, date, element, value, three flags, hour."""
+    """Yield element, date and value from lines of ID, date, element, value, three flags, hour."""
     _, day, element, value, _, quality, *_ = line.split(",")
     if not quality:
         yield element, str(datetime.datetime.strptime(day, "%Y%m%d").date()), float(value)

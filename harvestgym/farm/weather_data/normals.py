@@ -1,4 +1,4 @@
-"""Monthly normals: the climate of a site as a short table, published or computed from days; and rain amounts."""
+"""Monthly normals: the climate of a site as a short table, given or computed from days; and rain amounts."""
 
 from __future__ import annotations
 

@@ -149,7 +149,7 @@ def find_obstacle(env: FishingModel, params: FishingParams) -> str | None:
 
 
 def is_exact(params: FishingParams) -> bool:
-    """Return whether surveys and quotas have no errors, so that the optimal policy is exact."""
+    """Return whether surveys and quotas have no errors, so that dynamic programming finds the exact optimum."""
     return not (params.survey_error.random or params.quota_error.random)
 
 

@@ -65,7 +65,7 @@ class StandIn(FishingEnv):
         self._build(self.arguments | known.bind_partial(*args, **given).arguments)
 
     def entries(self, numbers: Numbers) -> dict[str, Any]:
-        """Return the entries of a fishery file for the arguments that not all classes have in common."""
+        """Return the entries of a fishery file for the arguments that are specific to a class."""
         return {"law": make_law(self.law, numbers)}
 
     def make_model(self, numbers: Numbers) -> FishingModel:

@@ -52,7 +52,7 @@ def encode_cell(arrays: EpisodeArrays, view: np.ndarray, at: int, x: int, y: int
 def refresh_block(
     arrays: EpisodeArrays, view: np.ndarray, x: int, y: int, rows: tuple[int, int], cols: tuple[int, int]
 ) -> None:
-    """Look up a block in the view of an agent at (x, y): the given rows and columns, first to last."""
+    """Look up a block in the view of an agent at (x, y), given by its first and last row and column."""
     head = arrays.head
     west, north = x - head[col.COLS] // 2, y + head[col.ROWS] // 2
     for row in range(rows[0], rows[1]):

@@ -71,7 +71,7 @@ def rank_cell(
 def permute(
     p: jax.Array, q: jax.Array, a: jax.Array, b: jax.Array, k0: jax.Array, k1: jax.Array
 ) -> tuple[jax.Array, jax.Array]:
-    """Run `hashing.permute` as a loop, because XLA would compile an unrolled one again for every use of its result."""
+    """Run `hashing.permute` as a loop, because XLA would recompile unrolled code for every use of its result."""
     p, q, k0, k1 = jnp.broadcast_arrays(p, q, k0, k1)
     once = lambda _, now: permute_once(now[0], now[1], a, b, now[2], now[3])  # noqa: E731
     return jax.lax.fori_loop(0, ROUNDS, once, (p, q, k0, k1))[:2]

@@ -1,6 +1,6 @@
 """The picture of an episode: the view, the world or the remembered part of it, the visited cells, and the rewards.
 
-The time to draw does not grow with the size of the world, because only the seen part of a large world is shown.
+The drawing time does not grow with the size of the world, because only the seen part of a large world is shown.
 """
 
 from __future__ import annotations

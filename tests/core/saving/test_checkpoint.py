@@ -381,5 +381,5 @@ def test_values_come_back_as_they_were() -> None:
     key = jax.random.key(7)
     assert decode_value(encode_value(key)) == key
     for stranger in (object(), np.array([object()]), lambda: 0, Path("x")):
-        with pytest.raises(ConfigError, match=r"value > 0: expected a value that a file can hold"):
+        with pytest.raises(ConfigError, match=r"value > 0: expected a value that can be saved"):
             encode_value([stranger])

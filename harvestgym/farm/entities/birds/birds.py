@@ -1,4 +1,4 @@
-"""Birds: each day a random number of them comes, minus those that a scarecrow keeps away (section 4.4.1).
+"""Birds: a random number arrives each day, minus those that a scarecrow keeps away (section 4.4.1).
 
 A flock visits the whole field: the fraction of seeds or pests that it eats depends on its size, not on the area.
 """

@@ -61,7 +61,7 @@ class Pests(Entity):
     least: jax.Array = par("min_population#nb", "fewest pests in a wave", dtype="int", low=0, high=PESTS_MAX)
     most: jax.Array = par("max_population#nb", "most pests in a wave", dtype="int", low=0, high=PESTS_MAX)
     error: jax.Array = par(
-        "forecast_noise_attack#day-1", "variance of the forecast of attacks per day ahead", low=0, high=100
+        "forecast_noise_attack#day-1", "error variance of the forecast of attacks, per day ahead", low=0, high=100
     )
     appear: Appear
     stay: Stay

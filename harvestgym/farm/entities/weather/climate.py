@@ -1,10 +1,10 @@
 """Conversion of monthly normals to generator parameters: levels, spreads, persistence and rain tables.
 
-The published figures include effects that other parts of the model would add again, so these are removed first. A
-published standard deviation includes the seasonal trend within the month and the difference between rainy and other
-days. A published correlation includes the departure of the seasons from a sine, and the effect of rain, which persists.
-A published difference in humidity or wind between rainy and other days includes the difference between their seasons.
-The remainder is Gaussian; for temperatures, part of its variance lasts for months.
+The monthly figures include effects that other parts of the model would add again, so these effects are removed first.
+The standard deviations include the seasonal trend within the month and the difference between rainy and other days. The
+correlations include the departure of the seasons from a sine, and the effect of rain, which persists. The differences
+in humidity and wind between rainy and other days include the difference between their seasons. The remainder is
+Gaussian; for temperatures, part of its variance lasts for months.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def _columns(normals: Normals, suffix: str = "") -> np.ndarray:
 
 
 def _chances(normals: Normals) -> np.ndarray:
-    """Return P(wet) and P(rainy) after each state, which reproduce both published Markov chains; (12, 4, 2).
+    """Return P(wet) and P(rainy) after each state, which reproduce both Markov chains of the normals; (12, 4, 2).
 
     Two chains of two states do not determine all of these probabilities. Assumptions: a wet day is equally likely to be
     rainy after a dry day and after drizzle, and is as likely after drizzle as after rain if the figures allow it.

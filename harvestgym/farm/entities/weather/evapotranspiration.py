@@ -11,7 +11,7 @@ from harvestgym.farm.entities.response import power
 
 SOLAR_CONSTANT = 0.0820  # MJ/m2/min
 INLAND_COEFFICIENT = 0.16
-"""k_Rs of FAO-56 eq. (50), away from the coast."""
+"""The coefficient k_Rs of FAO-56 eq. (50) for locations away from the coast."""
 CLEAR_SKY = 0.75
 """Fraction of the extraterrestrial radiation that reaches the ground under a clear sky (FAO-56 eq. 37)."""
 POLE = 89.99

@@ -93,8 +93,9 @@ class Climate:
     def first(self, day: Any, draws: jax.Array) -> jax.Array:
         """Return the memory before the first day: an unknown sky, and departures; `draws` has shape (DRAWS,).
 
-        The memory, float32 of shape (MEMORY,), is the part of today's weather that tomorrow's depends on: the sky (DRY,
-        DRIZZLE, RAIN or UNKNOWN), the standardised departures of the variables in `LATENT`, and the lasting anomaly.
+        The memory, float32 of shape (MEMORY,), is the part of today's weather on which tomorrow's weather depends: the
+        sky (DRY, DRIZZLE, RAIN or UNKNOWN), the standardised departures of the variables in `LATENT`, and the lasting
+        anomaly.
         """
         normals = _normal(draws[1:])
         return jnp.hstack((jnp.float32(UNKNOWN), self.start @ normals[1:], normals[0]))
@@ -152,7 +153,7 @@ def _temperatures(t_min: jax.Array, t_max: jax.Array, offset: jax.Array) -> tupl
 
 
 def _wind(mean: jax.Array, spread: jax.Array, departure: jax.Array) -> jax.Array:
-    """Return gamma-distributed wind with the given mean and spread, by the cube of Wilson and Hilferty (1931).
+    """Return gamma-distributed wind with this mean and spread, by the cube approximation of Wilson and Hilferty (1931).
 
     This is accurate for the shape parameters of daily wind (4 or more).
     """

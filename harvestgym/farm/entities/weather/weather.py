@@ -1,8 +1,7 @@
 """Weather: the air over the field each day, drawn a few days ahead so that forecasts are based on the true future.
 
-Tomorrow's weather is always drawn already. Every day, the last day of the look-ahead, the wind direction and the
-forecast error are drawn. The state stores the error, so that averaging repeated observations of a forecast does not
-reduce it.
+Every day, one more day at the end of the look-ahead, the wind direction and the forecast error are drawn. The state
+stores the error, so that averaging repeated observations of a forecast does not reduce it.
 """
 
 from __future__ import annotations
@@ -68,7 +67,7 @@ class Settings:
     """
 
     warming: jax.Array = par("warming#°C", "added to all temperatures", low=-30, high=30)
-    rain_factor: jax.Array = par("rain_factor", "factor of the amounts of rain", low=0, high=10)
+    rain_factor: jax.Array = par("rain_factor", "factor on the amounts of rain", low=0, high=10)
     co2: jax.Array = par("CO2#ppm", "carbon dioxide in the air", low=0, high=2000)
     rain_heavy: jax.Array = par(
         "rain_heavy#mm", "rain per day at or above which it counts as heavy", low=WET, high=1900
@@ -82,7 +81,9 @@ class Settings:
     temperature_error: jax.Array = _variance("forecast_noise_air_temperature#°C2.day-1", "variance per day ahead")
     humidity_error: jax.Array = _variance("forecast_noise_humidity_index#%2.day-1", "variance per day ahead")
     wind_error: jax.Array = _variance("forecast_noise_wind#km2.h-2.day-1", "variance per day ahead")
-    rain_error: jax.Array = _variance("forecast_noise_rain#day-1", "variance of the chance of rain per day ahead")
+    rain_error: jax.Array = _variance(
+        "forecast_noise_rain#day-1", "error variance of the forecast chance of rain, per day ahead"
+    )
 
 
 class WeatherOptions(Strict):

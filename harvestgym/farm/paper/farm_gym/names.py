@@ -1,4 +1,4 @@
-"""The names in Farm-Gym files, and the names of the same things here."""
+"""The names in Farm-Gym files, and our names for the same things."""
 
 from __future__ import annotations
 
