@@ -194,7 +194,7 @@ def test_stand_ins_that_differ_warn_once():
 def test_look_alikes_that_differ_warn_once():
     ours, plain = forager.ForagerConfig, {"wall": Wall, "flower": Flower}
     (words,) = count_warnings(lambda: ours(9, {"thorns": object_kinds.Thorns}))
-    assert words == "forager: thorns stay and cost 1 each time"
+    assert words == "forager: thorns stay and cost 1 each time they are entered"
     (words,) = count_warnings(lambda: ours(9, plain, aperture=(3, 5)))
     assert words == "forager: aperture is (rows, columns)"
     (words,) = count_warnings(lambda: ours(9, plain, "world"))

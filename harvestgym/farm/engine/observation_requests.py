@@ -68,7 +68,7 @@ class RequestTable:
 
     @cached_property
     def groups(self) -> dict[str, tuple[int, ...]]:
-        """The variables of each group: a single variable, or a prefix that several share (`Field-0/Weather-0/wind`)."""
+        """The variables of each group: a single variable, or those with the same prefix (`Field-0/Weather-0/wind`)."""
         found: dict[str, list[int]] = {}
         for i, variable in enumerate(self.variables):
             words = variable.key.split("/")

@@ -134,7 +134,7 @@ def cide_left(cide: jax.Array, strength: jax.Array, decay: jax.Array, microlife:
 
 
 def cide_leached(lost: jax.Array, strength: jax.Array, decay: jax.Array, microlife: jax.Array) -> jax.Array:
-    """Return the part of the day's cide loss that is due to rain; the two losses are proportional to their rates."""
+    """Return the part of the day's cide loss due to rain; rain and breakdown share it in proportion to their rates."""
     rate = strength + decay * microlife
     return lost * strength / jnp.where(rate > 0, rate, 1.0)
 

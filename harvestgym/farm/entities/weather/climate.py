@@ -31,7 +31,7 @@ class _Parts(NamedTuple):
     spread: np.ndarray
     total: np.ndarray  # standard deviations of departures from a sine, (4,)
     rain: np.ndarray  # covariance that rain explains
-    rain_next: np.ndarray  # the same, between a day and the next
+    rain_next: np.ndarray  # the same, from one day to the next
     season: np.ndarray  # covariance of the season's departure from a sine
 
 
