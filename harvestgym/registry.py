@@ -1,4 +1,4 @@
-"""Registry of environment ids: specs are data, and refer to code by strings, so that it is loaded only when used.
+"""Registry of environment ids: specs are data that refer to code by strings, so that code is loaded only when used.
 
 Importing this module lists the catalogue folders (file names only); it imports neither JAX nor a family.
 """
@@ -42,15 +42,15 @@ MAX_SEED = 2**32 - 1
 """The largest seed of an episode; larger seeds are taken modulo 2^32."""
 
 FAMILY_KEYS = {"fishing": {"law", "noise", "problem", "Tmax"}, "forager": {"kinds", "aperture", "density", "regions"}}
-"""Keys that identify a fishery or forager file; every other file is a farm file."""
+"""Keys that identify a fishery file or a forager file; every other file is a farm file."""
 
 
 @dataclass(frozen=True)
 class EnvSpec:
-    """Recipe for an environment: `entry_point(**kwargs)` returns an `Env`.
+    """The spec of an environment: `entry_point(**kwargs)` returns an `Env`.
 
-    `kwargs` are JSON values, so that a spec can be sent to another process and stored with results. A twin, which
-    truncates an endless environment, has the id of this environment.
+    `kwargs` are JSON values, so that a spec can be sent to another process and stored with results. The spec of a twin,
+    which truncates an endless environment, contains the id of this environment.
     """
 
     id: str
@@ -126,7 +126,7 @@ def spec(id: str) -> EnvSpec:
 
 
 def find_family(path: str | Path) -> str:
-    """Return the family of a file, determined by its keys; "farm" if the file is missing or no other family fits."""
+    """Return the family of a file, determined by its keys; "farm" if it is missing or has no keys of other families."""
     from .core import yaml_io  # PyYAML, which a plain import does not need
 
     data = yaml_io.read_file(Path(path)) if Path(path).is_file() else {}
@@ -146,7 +146,7 @@ def doc(id: str, env: object = None) -> str:
 
 
 def hard(id: str) -> str:
-    """Return a line from an environment's own file on why it is hard; empty if the file has none."""
+    """Return the line in an environment's file that explains why it is hard; empty if there is none."""
     return str(_description(id).get("hard", "")).strip()
 
 
@@ -156,7 +156,7 @@ def tags(id: str) -> list[str]:
 
 
 def locate_file(id: str) -> Path:
-    """Return the path of an id's file, whether it exists or not."""
+    """Return the path of the file of an id, whether it exists or not."""
     family, _, name = spec(id).id.partition("/")
     return Path(id if id.endswith(FARM_SUFFIXES) else _catalogue(family) / f"{name}.yaml")
 
@@ -169,7 +169,7 @@ def _description(id: str) -> dict[str, Any]:
 
 
 def ids(family: str | None = None, tag: str | None = None) -> list[str]:
-    """Return all ids except twins, or those in a family or with a tag. ConfigError if none of them has the tag."""
+    """Return all ids except twins, or those in a family or with a tag. ConfigError if no id has the tag."""
     found = sorted(i for i, known in _SPECS.items() if i == known.id and family in (None, i.partition("/")[0]))
     if tag is None:
         return found

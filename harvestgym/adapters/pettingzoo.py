@@ -1,4 +1,4 @@
-"""Multi-agent environments by id, for PettingZoo: neighbours who share a water quota, fleets, foragers."""
+"""Multi-agent environments by id, for PettingZoo: neighbours who share a water quota, fleets and foragers."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ PARALLEL: dict[str, Callable[..., Any]] = {
 
 
 def make_parallel(id: str, render_mode: str | None = None, **arguments: Any) -> ParallelEnv:
-    """Make the PettingZoo parallel environment of an id; `arguments` are passed on to the function that makes it."""
+    """Make the PettingZoo parallel environment with an id; `arguments` are passed to the function that makes it."""
     check_name("environment", id, PARALLEL)
     return ParallelEnv(PARALLEL[id](**arguments), render_mode)
 

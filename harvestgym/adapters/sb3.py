@@ -90,7 +90,7 @@ class SB3VecEnv(BaseVecEnv):
         return [False for _ in self._get_indices(indices)]
 
     def get_images(self) -> list[np.ndarray | None]:
-        """Return one image per environment, or None if there is no `render_mode`."""
+        """Return a list with one image per environment, or with None for each if there is no `render_mode`."""
         return self.env_method("render") if self.batch.render_mode else [None] * self.num_envs
 
 

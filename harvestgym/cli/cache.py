@@ -11,7 +11,7 @@ group = typer.Typer(no_args_is_help=True, help="Show or clear the cache of compi
 
 @group.command("show")
 def show_cache() -> None:
-    """Show the folder for compiled programs, its size and its limit."""
+    """Show the folder for compiled programs, its size and its size limit."""
     from harvestgym.core.xla.setup import CACHE_LIMIT, list_programs
 
     folder = _find_folder()

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 PIPE_WIDTH = 200
 """Width of output to a file or a pipe, in columns."""
 
-Id = Annotated[str, typer.Argument(help="an id from `harvestgym list`, or the path of your own file, my-farm.yaml")]
+Id = Annotated[
+    str, typer.Argument(help="an id from `harvestgym list`, or the path of your own file, such as my-farm.yaml")
+]
 PolicyName = Annotated[str, typer.Option(help="expert, random, mixed, none, or another policy for the id")]
 Allow = Annotated[
     list[str] | None,
@@ -47,7 +49,7 @@ COMPILING = "compiling, then running"
 class StartBar(Protocol):
     """A function that adds a progress bar with a total (or None) and returns a function that advances the bar.
 
-    The bar shows `first` and pulses until it is advanced: a job with one compiled call has no partial progress.
+    The bar shows `first` and pulses until it is advanced, because a job with one compiled call has no partial progress.
     """
 
     def __call__(self, name: str, total: int | None, first: str = "", /) -> Callable[[int], None]: ...
@@ -59,9 +61,9 @@ def check_engine(engine: str, writes: bool) -> None:
 
 
 def check_new_yaml(path: Path) -> None:
-    """Raise ConfigError unless a path is that of a new YAML file in an existing folder."""
+    """Raise ConfigError unless `path` names a new YAML file in an existing folder."""
     if path.suffix not in FARM_SUFFIXES:
-        raise ConfigError(f"{path}: expected a name in .yaml, got {path.suffix or 'no suffix'}; try another name")
+        raise ConfigError(f"{path}: expected a file name in .yaml, got {path.suffix or 'no suffix'}; try another name")
     check_new(path)
     check_parent(path)
 
@@ -75,7 +77,7 @@ def make_console() -> Console:
 
 
 def print_table(table: Table, console: Console | None = None, cut: bool = False) -> None:
-    """Print a table; `cut` truncates each row to one line. Names are not wrapped if the other columns have room."""
+    """Print a table; `cut` truncates each row to one line. Names are wrapped only if the table is too wide."""
     from rich.table import Table as RichTable
     from rich.text import Text
 
@@ -99,7 +101,7 @@ def _is_number(cell: str) -> bool:
 
 @contextmanager
 def progress_bars(quiet: bool = False) -> Iterator[StartBar]:
-    """Show progress bars on a terminal and remove them at the end; yields the function that adds a bar."""
+    """Show progress bars on a terminal and remove them at the end; yield the function that adds a bar."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TimeElapsedColumn, TimeRemainingColumn
 

@@ -30,7 +30,7 @@ SECTIONS = {
 """The sections of `harvestgym show` and their contents."""
 
 CHECKED = 10
-"""Number of episodes that `check` runs to explain refused orders and slow growth."""
+"""Number of episodes that `check` runs to find refused orders and slow growth."""
 
 MOST_ROWS = 12
 """Maximum number of rows per table in the overview of `show`."""
@@ -44,7 +44,7 @@ def list_ids(
         bool, typer.Option("--multi-agent", help="multi-agent ids, made by harvestgym.make_parallel")
     ] = False,
 ) -> None:
-    """List the registered ids, with descriptions when printed to a terminal."""
+    """List the registered ids; on a terminal, also their descriptions."""
     if family is not None:
         check_name("family", family, registry.FAMILIES)
     if multi_agent and tag is not None:
@@ -118,7 +118,7 @@ def _make_overview(env: Env[Any, Any], tables: list[Table], offered: list[str]) 
 
 @group.command()
 def check(id: Id, allow: Allow = None) -> None:
-    """Check an environment against the environment contract and report violations."""
+    """Check that an environment satisfies the environment contract, and report violations."""
     from harvestgym.testing import check_env
 
     env = registry.make(id)
@@ -132,7 +132,7 @@ def check(id: Id, allow: Allow = None) -> None:
 
 
 def _explain_policy(id: str, env: Env[Any, Any]) -> list[str]:
-    """Return what went wrong in some seasons of the expert, or of random actions if there is none."""
+    """Describe what went wrong in a few seasons of the expert, or of random actions if there is no expert."""
     from harvestgym.evaluate.run import evaluate_id, explain_nothing
 
     if registry.family_function(id, "explain", explain_nothing) is explain_nothing:

@@ -1,4 +1,4 @@
-"""Commands that write new files, never overwriting any: `new farm`, `new fishery`, `new forager` and `new entity`."""
+"""Commands that write new files and never overwrite one: `new farm`, `new fishery`, `new forager`, `new entity`."""
 
 from __future__ import annotations
 
@@ -54,7 +54,9 @@ class FileDumper(yaml.SafeDumper):
 def _add_command(what: str) -> None:
     """Add the command that copies a farm, a fishery or a forager."""
 
-    @group.command(what, help=f"Write a {what} file, a complete copy of one from the catalogue. Never overwrites.")
+    @group.command(
+        what, help=f"Write a {what} file, a complete copy of one from the catalogue. Never overwrites a file."
+    )
     def new_copy(
         file: Annotated[Path, typer.Argument(help="the file to write, *.yaml")],
         like: Annotated[str, typer.Option(help="the id to copy (see `harvestgym list`)")] = COPIED[what],
@@ -71,7 +73,7 @@ def new_entity(
     name: Annotated[str, typer.Argument(help="name of the kind, GreenManure or green_manure")],
     folder: Annotated[Path, typer.Option(help="folder for the files")] = Path(),
 ) -> None:
-    """Write a new kind of entity: a module, its parameter sets and a passing test. Never overwrites."""
+    """Write a new kind of entity: a module, its parameter sets and a passing test. Never overwrites a file."""
     module, sets, test = write_entity(name, folder)
     typer.echo(f"wrote {module}, {sets} and {test}; try `pytest {test}`")
 
@@ -93,7 +95,9 @@ def write_entity(name: str, folder: Path) -> list[Path]:
     if existing:
         raise ConfigError(f"{', '.join(existing)}: expected new files, got existing ones; try another name or folder")
     if importlib.util.find_spec(module) is not None:
-        raise ConfigError(f"{name!r}: expected a new module, got Python's {module!r}; try another name")
+        raise ConfigError(
+            f"{name!r}: expected a new module, got the name of Python's module {module!r}; try another name"
+        )
     check_folder("--folder", folder)
     folder.mkdir(parents=True, exist_ok=True)
     for path, text in texts.items():
@@ -107,7 +111,7 @@ def _class_and_module(name: str) -> tuple[str, str]:
     if not re.fullmatch(r"[a-z][a-z0-9_]*", module) or keyword.iskeyword(module):
         raise ConfigError(f"name: expected letters and digits, got {name!r}; try GreenManure or green_manure")
     if kind in KINDS:
-        raise ConfigError(f"{name!r}: expected a new kind, got {kind} of the package; try another name")
+        raise ConfigError(f"{name!r}: expected a new kind, got the existing kind {kind}; try another name")
     return kind, module
 
 
@@ -140,6 +144,6 @@ def _complete_text(family: str, id: str) -> str:
     combine = load_object("harvestgym.fishing.spec:override_entries") if family == "fishing" else None
     description = read_extended(registry.locate_file(id), family, combine)
     description |= {name: value for name, value in registry.spec(id).kwargs.items() if name != "name"}
-    description.pop("history", None)  # the history of the catalogue's versions
+    description.pop("history", None)  # the version history belongs to the catalogue
     description = {part: description[part] for part in PART_ORDER if part in description} | description
     return yaml.dump(description, Dumper=FileDumper, sort_keys=False, allow_unicode=True, width=110)

@@ -1,4 +1,4 @@
-"""Commands that run, score, record and tune policies, or let you play: `run`, `score`, `record`, `tune` and `play`."""
+"""Commands for policies and for playing yourself: `run`, `score`, `record`, `tune` and `play`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,9 @@ def run(
     episodes: Annotated[int, typer.Option(min=1, help="number of episodes")] = 100,
     seed: Annotated[int, typer.Option(**SEED_LIMITS, help="seed of the first episode, as in reset(seed=SEED)")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="print the numbers as JSON")] = False,
-    out: Annotated[Path | None, typer.Option(help="folder for the first episode as Parquet and as a picture")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="folder for the first episode as a Parquet file and a picture")
+    ] = None,
     html: Annotated[Path | None, typer.Option(help="file for the first episode as an HTML page")] = None,
     gif: Annotated[Path | None, typer.Option(help="file for the first episode as an animated GIF")] = None,
     mp4: Annotated[Path | None, typer.Option(help="file for the first episode as an MP4 video")] = None,
@@ -63,7 +65,7 @@ def run(
 
 
 def _record_first(id: str, env: Any, policy: str, seed: int, start_bar: StartBar) -> tuple[RecordedEpisode, Evaluation]:
-    """Record and evaluate only the first episode that an evaluation with this seed would run."""
+    """Record and evaluate a single episode: the first that an evaluation with this seed would run."""
     from harvestgym.evaluate.record import record_first
     from harvestgym.evaluate.run import policy_named, summarise_episodes
 

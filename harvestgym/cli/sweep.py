@@ -41,13 +41,17 @@ group = typer.Typer(no_args_is_help=True, help="Run the cases in a file, or coun
 @group.command("run")
 def run_sweep(
     file: Annotated[Path, typer.Argument(help="a YAML file with ids, overrides, policies and seeds")],
-    out: Annotated[Path | None, typer.Option(help="folder for a Parquet file per case; keeps existing files")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="folder for one Parquet file per case; existing files are kept")
+    ] = None,
     engine: Engine = "local",
     address: Address = None,
     max_retries: Annotated[int, typer.Option(min=0, help="retries for a failed case")] = 3,
     num_cpus: NumCpus = 1,
     num_gpus: NumGpus = 0,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="only count cases and compilations, run nothing")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="count the cases and compilations without running them")
+    ] = False,
     allow: Allow = None,
 ) -> None:
     """Run the cases in a file that are not in the folder yet."""
@@ -85,7 +89,7 @@ def print_status(out: Annotated[Path, typer.Argument(help="the folder of a sweep
     missing = found.total - found.done - len(found.failures)
     typer.echo(f"{found.done} of {found.total} cases done, {len(found.failures)} failed, {missing} missing")
     for path in found.incomplete:
-        typer.echo(f"damaged: {path}; the next sweep runs its case again")
+        typer.echo(f"damaged: {path}; the next sweep will run its case again")
     _print_failures(found.failures)
     if found.failures or missing:
         raise typer.Exit(1)

@@ -17,9 +17,13 @@ group = typer.Typer(no_args_is_help=True, help="Show a weather file, or download
 @group.command("show")
 def show_weather(
     file: Annotated[Path, typer.Argument(help="a weather file in any known format (docs/weather.md)")],
-    column: Annotated[list[str], typer.Option(help="meaning of a column, such as wind='U km/h at 10 m'")] = [],  # noqa: B006
+    column: Annotated[
+        list[str], typer.Option(help="the variable and unit of a column, such as wind='U km/h at 10 m'")
+    ] = [],  # noqa: B006
     rain: Annotated[str, typer.Option(help="rain in mm, occurrence (0/1), or auto")] = "auto",
-    fill: Annotated[int | None, typer.Option(help="estimate up to this many missing days per year")] = None,
+    fill: Annotated[
+        int | None, typer.Option(help="fill in up to this many missing days per year with estimates")
+    ] = None,
     picture: Annotated[Path | None, typer.Option(help="picture to write, *.png; needs the extra `plot`")] = None,
 ) -> None:
     """Report the format, period, gaps and ranges of a weather file."""
@@ -35,7 +39,7 @@ def show_weather(
     notes = list(report.list_findings(record))
     if fill is not None:
         record = table.fill_record(record, fill)
-        notes.append("filled: the table above contains estimates for the missing days")
+        notes.append("filled: the table above includes estimates for the missing days")
     print_table(report.summarise_record(record))
     typer.echo("\n".join(notes))
     if picture is not None:
@@ -47,7 +51,7 @@ def get_weather(
     name: Annotated[str, typer.Argument(help="name of the record; without it, all names are listed")] = "",
     folder: Annotated[Path, typer.Option(help="folder for the file")] = Path(),
 ) -> None:
-    """Download a public weather record and print its licence; needs the extra `download`. Never overwrites."""
+    """Download a public weather record and print its licence; needs the extra `download`. Never overwrites a file."""
     from harvestgym.evaluate.export import check_folder
     from harvestgym.farm.weather_data.records import download_record, list_records
 

@@ -1,4 +1,4 @@
-"""Running environments: a state with a random key, advanced step by step and restarted when an episode ends.
+"""Running environments: a state and a random key, advanced step by step and restarted when an episode ends.
 
 Gymnasium interfaces and rollouts advance one `RunState` or a batch; a batch has a leading axis on every leaf. The key
 is split here, inside compiled code, so that the start key determines the whole run in every interface. Restarts follow
@@ -25,7 +25,7 @@ RESTART_BLOCKS = 16
 """A batch is restarted in blocks of a sixteenth of its size, because usually only a few episodes end in one step."""
 
 LEAST_BLOCK = 16
-"""Minimum size of a restart block when the host restarts environments: a smaller block would take just as long."""
+"""Minimum size of a restart block when Python restarts environments: a smaller block would take just as long."""
 
 ACCELERATOR_BLOCK = 2**15
 """Minimum size of a restart block on an accelerator, where the host waits for the loop condition in every iteration."""
@@ -55,7 +55,7 @@ class Batched(NamedTuple):
 
 
 class Advance(NamedTuple):
-    """The result of one step.
+    """The result of one step of a running environment.
 
     Attributes:
         run: the environment after the step.
@@ -87,7 +87,7 @@ def restart_ended(
 ) -> tuple[RunState, dict[str, Any]]:
     """Start the next episode of one environment that has ended, or of all such environments in a batch.
 
-    `shown` contains some Timestep fields by name; the values for ended environments are replaced. If the scalar `renew`
+    `shown` contains some Timestep fields by name; the values of ended environments are replaced. If the scalar `renew`
     is true, the old states are ignored because these are the first episodes. Keys are split only where an episode has
     ended.
     """
@@ -107,8 +107,8 @@ def restart_some(
 
     `first` is as in `restart_episode`. Restarts are computed in blocks, one after another, and then gathered into their
     rows, whereas `restart_where` scatters each block into its rows. Gathering makes rollouts 5 to 10 % slower.
-    Scattering makes restarts from the host, where some environment always restarts, take up to twice as long, and it
-    slows their compilation. `none` is any result that shares no buffers with `run`; shared buffers would be copied.
+    Scattering makes restarts from Python, where at least one environment always restarts, take up to twice as long, and
+    it slows their compilation. `none` is any result that shares no buffers with `run`; shared buffers would be copied.
     """
     block, count = _block_size(which.size, LEAST_BLOCK), jnp.sum(which, dtype=jnp.int32)
     rows = jnp.nonzero(which, size=which.size, fill_value=0)[0].astype(jnp.int32)
@@ -150,7 +150,7 @@ def is_done(timestep: Timestep) -> jax.Array:
 
 
 def select(where: jax.Array, old: Any, new: Any) -> Any:
-    """Select `old` where `where` (a scalar, or one flag per environment) is true, else `new`, leaf by leaf."""
+    """Select `old` where `where` (a scalar, or one flag per environment) is true, and `new` elsewhere, leaf by leaf."""
 
     def pick(a: jax.Array, b: jax.Array) -> jax.Array:
         return jnp.where(where.reshape(where.shape + (1,) * (jnp.ndim(a) - where.ndim)), a, b)
@@ -159,7 +159,7 @@ def select(where: jax.Array, old: Any, new: Any) -> Any:
 
 
 def restart_where(which: jax.Array, fresh: Callable[[Take], Any], same: Any) -> Any:
-    """Replace `same` with `fresh` for `which`; `fresh` receives a function that selects the rows to restart.
+    """Replace `same` for `which` by the result of `fresh`, which receives a function that selects the rows to restart.
 
     If no episode ends, nothing is computed; in a batch, only the blocks needed for the ended episodes are computed.
     """
@@ -169,7 +169,9 @@ def restart_where(which: jax.Array, fresh: Callable[[Take], Any], same: Any) -> 
 
     def more(loop: tuple[jax.Array, Any]) -> tuple[jax.Array, Any]:
         left, now = loop
-        rows = jnp.nonzero(left, size=block, fill_value=left.size)[0].astype(jnp.int32)  # padding: dropped below
+        rows = jnp.nonzero(left, size=block, fill_value=left.size)[0].astype(
+            jnp.int32
+        )  # padding, which is dropped below
         new = fresh(partial(_take_rows, rows))
         now = jax.tree.map(lambda old, leaf: old.at[rows].set(leaf, mode="drop"), now, new)
         return left.at[rows].set(False, mode="drop"), now
@@ -178,7 +180,7 @@ def restart_where(which: jax.Array, fresh: Callable[[Take], Any], same: Any) -> 
 
 
 def _block_size(size: int, least: int) -> int:
-    """Return how many of `size` environments are restarted at a time: at least `least` on a CPU."""
+    """Return the number of environments in a restart block, out of `size`; on a CPU, it is at least `least`."""
     least = least if jax.default_backend() == "cpu" else ACCELERATOR_BLOCK
     return min(max(-(-size // RESTART_BLOCKS), least), size)
 
@@ -195,7 +197,7 @@ def split_key(key: jax.Array) -> tuple[jax.Array, jax.Array]:
 
 
 def _mapped(function: Callable[..., Any], ndim: int, count: int) -> Callable[..., Any]:
-    """Map `function` over its first `count` arguments, and over `Batched` arguments, if the first ones are a batch."""
+    """If the first `count` arguments are a batch, map `function` over them and over all `Batched` arguments."""
     if ndim == 0:
         return function
 

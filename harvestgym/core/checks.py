@@ -1,4 +1,4 @@
-"""Checks of constructor arguments, with the same machinery as for files: a pydantic model derived from the class.
+"""Checks of constructor arguments, which work like the checks of files: a pydantic model is derived from the class.
 
 A dataclass inherits from `Checked`, or calls `check_fields(self)` in its `__post_init__`; other classes decorate their
 `__init__` with `check_arguments`. The annotations, and the `par()` and `static()` fields of a pytree, define the
@@ -54,7 +54,7 @@ def check_fields(made: Any, where: str = "") -> None:
     in_tree = any("meta" in field.metadata for field in dataclasses.fields(cls))
     if in_tree and "__dataclass_fields__" not in vars(cls):
         hint = "try from harvestgym.core.pytree import pytree"
-        raise ConfigError(f"{place}: expected the decorator @pytree above the class, got none; {hint}")
+        raise ConfigError(f"{place}: expected the decorator @pytree on the class, got none; {hint}")
     given = {field.name: getattr(made, field.name) for field in dataclasses.fields(cls) if field.init}
     plain = {name: make_plain(value) for name, value in given.items()}
     validate(_make_field_schema(cls), plain, place)
@@ -107,7 +107,7 @@ def check_arguments(function: Callable[Given, Returned]) -> Callable[Given, Retu
 
 
 def check_value(meta: Meta, value: Any, where: str) -> float:
-    """Return a number, or a label's index, if it is valid for an entry of the described field; else ConfigError."""
+    """Return a number, or the index of a label, if the described field allows it; otherwise raise ConfigError."""
     if meta.labels and isinstance(value, str):
         check_name("value", value, meta.labels, where)
         return float(meta.labels.index(value))
@@ -151,7 +151,7 @@ def _make_field_schema(cls: type) -> type[Strict]:
 
 
 def _read_hints(cls: type) -> dict[str, Any]:
-    """Return the field types, or no types for a local class whose annotations cannot be resolved."""
+    """Return the types of the fields; empty for a local class whose annotations cannot be resolved."""
     try:
         return typing.get_type_hints(cls, include_extras=True)
     except NameError:
@@ -189,7 +189,7 @@ def _allow_value(meta: Meta | None, hint: Any) -> Any:
 
 
 def _allow_type(hint: Any) -> Any:
-    """Return the pydantic type for an annotation: an object must be an instance, not a mapping."""
+    """Return the pydantic type for an annotation; an object must be an instance of its class, not a mapping."""
     origin, args = typing.get_origin(hint), typing.get_args(hint)
     if origin is Annotated:
         return Annotated[(_allow_type(args[0]), *args[1:])]

@@ -1,8 +1,8 @@
-"""Read YAML into validated dataclasses; all mistakes are reported together, with their path and the nearest valid key.
+"""Read YAML into validated dataclasses; all mistakes are reported together, with path and nearest valid key.
 
-The pydantic model is derived from the dataclass, which defines names, ranges and meanings. A number may be written bare
-or with its source, `{value: 0.35, source: FAO-56 table 19}`; a group may also have a `source:`. A class may validate
-its numbers jointly in a `check` method, which yields error messages.
+The pydantic model is derived from the dataclass, which defines names, ranges and meanings. A number may be written
+alone or with its source, `{value: 0.35, source: FAO-56 table 19}`; a group may also have a `source:`. A class may check
+how its numbers fit together in a `check` method, which yields error messages.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 ConfiguredT = TypeVar("ConfiguredT")
 ModelT = TypeVar("ModelT", bound=BaseModel)
 Combine = Callable[[Mapping[str, Any], Mapping[str, Any]], dict[str, Any]]
-"""A function that takes a base mapping and the mapping that extends it, and returns both merged."""
+"""A function that merges a base mapping and the mapping that extends it, given in this order."""
 
 NOTES = ("source", "unit", "doc")
 
@@ -48,7 +48,7 @@ Hard = Annotated[str, Field(description="why a simple policy fails, and the trad
 """The `hard` entry of an environment file."""
 
 History = Annotated[
-    dict[str, str], Field(description="what each version of the environment changed, `v0: first version`")
+    dict[str, str], Field(description="what changed in each version of the environment, such as `v0: first version`")
 ]
 """The `history` entry of an environment file."""
 
@@ -108,7 +108,7 @@ def _mistakes(where: str, lines: list[str]) -> ConfigError:
 
 
 def _explain(errors: Iterable[ErrorDetails], model: type[BaseModel], data: Any) -> list[str]:
-    """Return one line per path with a mistake; if several forms are allowed, the line names them all."""
+    """Return one line for each path with a mistake; if several forms are allowed, the line lists them all."""
     lines: dict[str, str] = {}
     for error in errors:
         path, reason = " > ".join(_path(error, data)) or "top", _reason(error, model)
@@ -122,7 +122,7 @@ def _explain(errors: Iterable[ErrorDetails], model: type[BaseModel], data: Any) 
 
 
 def _path(error: ErrorDetails, data: Any) -> list[str]:
-    """Return the path to a mistake as keys in the file, without pydantic's names for union members."""
+    """Return the path to a mistake as a list of keys in the file, without pydantic's names for union members."""
     path, loc, missing = [], error["loc"], error["type"] == "missing"
     for i, part in enumerate(loc):
         inside = isinstance(data, Mapping) and part in data
@@ -185,13 +185,13 @@ _NUMPY_KINDS = {"bool": "b", "int": "iu", "float": "iuf"}
 def check_numbers(meta: Meta, value: Any) -> Any:
     """Return a number or an array unchanged if the parameter allows its values; raise ValueError otherwise.
 
-    Values from files, constructors and overrides are all checked here. Values traced by JAX are allowed.
+    Values from files, constructors and overrides are all checked here. Values traced by JAX are not checked.
     """
     return value if is_traced(value) else _check_numbers(meta, value, (int, float, tuple, np.ndarray, np.generic))
 
 
 def check_number(meta: Meta, value: Any) -> Any:
-    """Return a number from a file, bare or with its source, if the parameter allows it; raise ValueError otherwise."""
+    """Return a number from a file, with or without a source, if the parameter allows it; raise ValueError otherwise."""
     return _check_numbers(meta, _unwrapped(value), (int, float, np.generic))
 
 
@@ -244,7 +244,7 @@ def make_schema(cls: type) -> type[BaseModel]:
 
 
 def _number(meta: Meta) -> Any:
-    """Return the pydantic type for a parameter in a file: a number, bare or with its source."""
+    """Return the pydantic type for a parameter in a file: a number with or without a source."""
     if meta.labels:
         return Annotated[typing.Literal[meta.labels], BeforeValidator(_unwrapped)]
     return Annotated[Any, PlainValidator(functools.partial(check_number, meta))]
@@ -293,9 +293,10 @@ def _leaf(raw: list[Any], meta: Meta) -> np.ndarray:
 
 
 class WrittenSets(Mapping[str, dict[str, Any]]):
-    """The parameter sets of a kind as written: those in its file, and one in each file of a folder next to it.
+    """The parameter sets of a kind before `extends:` is resolved: all sets in its file, and one per file in a folder.
 
-    The folder of `plant.yaml` is `plant_sets`. A file in it has the name of its set, and is read when it is asked for.
+    The folder of `plant.yaml` is `plant_sets`, next to it. A file in it is named after its set and is read when the set
+    is first used.
     """
 
     def __init__(self, path: Path):
@@ -343,7 +344,7 @@ def resolve_extends(
         name: the name of the mapping.
         read: returns the mapping for a name as written; its second argument is the name that extends it, or "".
         combine: as in `Combine`, by default `merge`.
-        seen: the names that extend this name.
+        seen: the chain of names that extend this one, used to detect cycles.
     """
     if name in seen:
         cycle = " -> ".join(Path(each).stem for each in (*seen, name))
@@ -375,14 +376,14 @@ def read_extended(path: Path, what: str, combine: Combine | None = None) -> dict
 
 
 def _list_bases(folder: Path, what: str) -> dict[str, Path]:
-    """Return the files that a file in a folder can extend, by name: those in the folder, and the registered ids."""
+    """Return the files that a file in a folder can extend, by name: the files in the folder and the registered ids."""
     family = {"fishery": "fishing"}.get(what, what)
     ids = (Path(__file__).parents[1] / family / "catalogue").glob("*-v[0-9]*.yaml")
     return {path.stem: path for path in folder.glob("*.yaml")} | {f"{family}/{path.stem}": path for path in ids}
 
 
 def locate_tuned(path: Path) -> Path:
-    """Return the path of an environment file's tuned rule."""
+    """Return the path of the tuned rule that belongs to an environment file."""
     return path.parent / TUNED_FOLDER / path.name
 
 
@@ -396,7 +397,7 @@ def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def choose_set(path: Path, which: str | Mapping[str, Any], kind: str) -> tuple[str, dict[str, Any]]:
-    """Return the name of the set that `which` names or extends (the first by default), and the resulting entries."""
+    """Return the name of the set that `which` names or extends (the first by default) and the resulting entries."""
     sets = WrittenSets(path)
     name = which if isinstance(which, str) else which.get("extends", next(iter(sets)))
     check_name(f"{kind} set", name, sets)

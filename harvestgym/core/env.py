@@ -26,7 +26,7 @@ State = TypeVar("State")
 Params = TypeVar("Params")
 
 STEP_USES = ("transition", "observation", "reward")
-"""The purposes for which a step draws random numbers: the name of each is folded into the key."""
+"""The purposes for which a step draws random numbers; the name of each purpose is folded into the key."""
 
 
 class Timestep(NamedTuple):
@@ -84,7 +84,7 @@ class Env(Generic[State, Params]):
         return ""
 
     def describe(self, *batch: int) -> str:
-        """Describe the environment, or a batch of environments, for messages."""
+        """Return a short description of the environment, or of a batch of environments, for messages."""
         summary = f" ({self.summary})" if self.summary else ""
         return f"{type(self).__name__}{summary}" + "".join(f", {number} at once" for number in batch)
 
@@ -128,11 +128,11 @@ class Env(Generic[State, Params]):
         return jnp.asarray(False)
 
     def info(self, state: State, params: Params) -> dict[str, Any]:
-        """Return named arrays about `state`, for analysis; the names are the same after `reset` and `step`."""
+        """Return named arrays that describe `state`, for analysis; the names are the same after `reset` and `step`."""
         return {}
 
     def count(self, info: Mapping[str, Any]) -> dict[str, jax.Array]:
-        """Return named counts of what happened in a step, from its info; an evaluation adds them up."""
+        """Return named counts of the events in a step, from its info; an evaluation adds them up."""
         return {}
 
     def given(self, params: Params | None) -> Params:
@@ -146,9 +146,9 @@ class Env(Generic[State, Params]):
         return self._opened(look, self.initial(start, params), params)
 
     def again(self, key: jax.Array, last: State, renew: jax.Array, params: Params) -> tuple[State, Timestep]:
-        """Start the episode that follows one that ended in `last`, or the first episode where `renew` is true.
+        """Start the next episode after one that ended in `last`, or the first episode where `renew` is true.
 
-        This is a plain `reset`, unless an environment carries something over from one episode to the next.
+        This is the same as `reset`, unless the environment keeps something from one episode to the next.
         """
         return self.reset(key, params)
 

@@ -1,7 +1,7 @@
-"""The episode loop: a policy acts, an environment steps, and the caller keeps what it needs from each step.
+"""The episode loop: a policy acts, an environment steps, and the caller selects the data to keep from each step.
 
-Rollouts, evaluations, recordings, demonstrations, calibration and planning run this loop. They differ in the
-policy, the step function (`StepFunction`) and what is kept.
+Rollouts, evaluations, recordings, demonstrations, calibration and planning run this loop. They differ in the policy,
+the step function (`StepFunction`) and the data that they keep.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Loop(NamedTuple):
 
 
 def take_step(policy: Policy, step: StepFunction, loop: Loop, now: Any) -> tuple[Loop, Any, Any]:
-    """Act, step and learn once; return the next loop, the action and the step's result.
+    """Act, step and learn once; return the next `Loop`, the action and the result of the step.
 
     The policy's `act` receives `now` instead of a key: the step number, or the random keys for the step.
     """
@@ -52,7 +52,7 @@ def take_step(policy: Policy, step: StepFunction, loop: Loop, now: Any) -> tuple
 def scan_steps(
     policy: Policy, step: StepFunction, start: Loop, times: Any, keep: Callable[[Loop, Any, Any], Any]
 ) -> Any:
-    """Stack the results of `keep(loop, action, result)` along time; `loop` is the loop after each step.
+    """Stack the results of `keep(loop, action, result)` over time; `loop` is the `Loop` after each step.
 
     `times` holds the value of `now` for each step: numbers, or random keys.
     """
@@ -67,9 +67,9 @@ def scan_steps(
 def run_to_end(
     policy: Policy, step: StepFunction, start: Loop, max_steps: int, total: Any, add: AddFunction
 ) -> tuple[Loop, Any]:
-    """Step a batch of `RunState` until all episodes end or `max_steps` is reached; return the last loop and the total.
+    """Step a batch of `RunState` until all episodes end or after `max_steps`; return the last `Loop` and the total.
 
-    Ended episodes keep their loop and total.
+    The rows of ended episodes no longer change.
     """
 
     def is_running(state: tuple[jax.Array, Loop, Any]) -> jax.Array:
@@ -116,7 +116,7 @@ def make_policy_keys(keys: jax.Array) -> jax.Array:
 
 
 def play_in_batch(policy: Policy | Batched, keys: jax.Array) -> Policy:
-    """Make the policy for a batch from one policy, or one per environment; `keys` has one key per environment."""
+    """Make the policy of a batch from one policy, or from one per environment; `keys` has one key per environment."""
     each = policy.each if isinstance(policy, Batched) else policy
     axis = 0 if isinstance(policy, Batched) else None
 
@@ -142,7 +142,7 @@ def step_with_advance(env: Env[Any, Any], params: Any) -> StepFunction:
 
 
 def make_frame(keep: Any, env: Any, state: Any, action: Any, timestep: Any, params: Any) -> dict[str, Any]:
-    """Make one step of a record: the array parts of the action, the reward, and the arrays from the family's `keep`."""
+    """Make one step of a record: the arrays in the action, the reward, and the arrays from the family's `keep`."""
     named = (
         {f"action/{name}": part for name, part in action.items()} if isinstance(action, dict) else {"action": action}
     )

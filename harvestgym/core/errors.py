@@ -14,7 +14,7 @@ from typing import Any
 
 
 class ConfigError(ValueError):
-    """A user error in a file, a name or an action; nothing was changed."""
+    """A user error in a file, a name or an action; it is raised before anything is changed."""
 
 
 class MissingExtraError(ConfigError, ImportError):
@@ -36,13 +36,13 @@ def name_file(path: Path) -> AbstractContextManager[None]:
 
 
 def check_parent(path: Path) -> None:
-    """Raise ConfigError if a path is a folder, or if the folder of the file does not exist or is not writable."""
+    """Raise ConfigError if a path is a folder, or if its parent folder does not exist or is not writable."""
     if path.is_dir():
         raise ConfigError(f"{path}: expected a file, got a folder; try another name")
     if not path.absolute().parent.is_dir():
         raise ConfigError(f"{path}: expected an existing folder, got none; try creating {path.parent} first")
     if not os.access(path.absolute().parent, os.W_OK):
-        raise ConfigError(f"{path}: expected a writable folder, got {path.absolute().parent}")
+        raise ConfigError(f"{path}: expected a writable folder, got {path.absolute().parent}, which is read-only")
 
 
 def check_extras(where: str = "installation", /, **modules: str) -> None:

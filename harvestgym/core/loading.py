@@ -1,7 +1,7 @@
 """Load objects named by a string: `package.module:name` or `path/to/file.py:name`.
 
-A string in the caller's own code may name any object. A file may come from a stranger, so a string in a file may only
-name a class in a module that the program has already imported.
+A string in the caller's own code may name any object. A file may come from an untrusted source, so a string in a file
+may only name a class in a module that the program has already imported.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .errors import ConfigError, unknown
 TARGET_FORM = "package.module:name"
 
 PLUGINS = "harvestgym.files"
-"""The group of entry points with which an installed package lists modules whose classes files may name."""
+"""The entry point group in which an installed package lists the modules whose classes files may name."""
 
 
 def load_object(target: str, base: type | None = None, where: str = "") -> Any:
@@ -45,10 +45,10 @@ def load_object(target: str, base: type | None = None, where: str = "") -> Any:
 
 
 def load_class_of_file(target: str, base: type, where: str) -> Any:
-    """Return the class that a file names, a subclass of `base`, without importing or calling what the file names.
+    """Return the class that a file names, a subclass of `base`, without importing its module or calling it.
 
-    The module must be one that the program has imported, `allow_modules` has imported, or an installed package lists
-    in its entry points `PLUGINS`; otherwise this raises ConfigError.
+    The module must have been imported by the program or by `allow_modules`, or be listed by an installed package in the
+    entry point group `PLUGINS`; otherwise this raises ConfigError.
     """
     module, _, name = target.rpartition(":")
     key = _module_key(module)
@@ -61,7 +61,7 @@ def load_class_of_file(target: str, base: type, where: str) -> Any:
             f"try allow=[{module!r}], or --allow {module}, if you trust its code"
         )
     for part in name.split("."):
-        found = inspect.getattr_static(found, part, None)  # no module's `__getattr__` runs
+        found = inspect.getattr_static(found, part, None)  # does not run the module's `__getattr__`
     if not (isinstance(found, type) and issubclass(found, base)):
         raise ConfigError(f"{where}: expected a subclass of {base.__name__}, got {target!r}")
     return found
@@ -77,7 +77,7 @@ def allow_modules(names: Sequence[str]) -> None:
 
 
 def without_allow(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return arguments of `make` that a file holds, without `allow`, because only the caller can allow code."""
+    """Return the arguments of `make` in a file without `allow`, because only the caller can allow code."""
     return {name: value for name, value in arguments.items() if name != "allow"}
 
 

@@ -1,4 +1,4 @@
-"""Pack a pytree into one buffer of words, plus its large leaves.
+"""Pack the small leaves of a pytree into one buffer of 32-bit words; large leaves stay separate.
 
 The overhead of a compiled call from Python grows with the number of its arrays. A `Layout` is computed once from
 shapes; `pack` and `unpack` run inside compiled code, `read` runs on the host.
@@ -32,7 +32,7 @@ class Slot:
     """The location of a leaf: words `start` to `stop` or, if `large`, number `start` of the large leaves.
 
     Attributes:
-        sort: the sort of the leaf, a key of `_STORED`.
+        sort: the letter of the leaf's type, a key of `_STORED`.
         as_stored: whether the words have the same dtype as the leaf.
         key_impl: the generator of a random key; empty for other leaves.
     """
@@ -51,8 +51,8 @@ class Slot:
 class Layout:
     """The packing of a pytree with a given structure (a PyTreeDef), shapes and dtypes; hashable.
 
-    The words contain the scalars first, grouped by sort (`scalars`: letter and end of each sort), so that the host can
-    read all scalars of a sort at once; the arrays follow.
+    The words start with the scalars, grouped by type letter (`scalars`: each letter and where its group ends), so that
+    the host can read all scalars of a type at once; the arrays follow.
     """
 
     treedef: Any
@@ -83,7 +83,7 @@ class Layout:
         return self.treedef.unflatten([_leaf(packed, slot, scalars) for slot in self.slots])
 
     def _apart_scalars(self, packed: PackedTree) -> list[jax.Array]:
-        """Return the scalars by sort; there may be hundreds, so each takes one slice instead of three operations."""
+        """Return the scalars by type letter, with one slice each and not three operations: there may be hundreds."""
         found, start = [], 0
         for sort, stop in self.scalars:
             words = jax.lax.bitcast_convert_type(packed.words[start:stop], _STORED[sort])
@@ -108,7 +108,7 @@ class Layout:
 
     @cached_property
     def _places(self) -> list[int]:
-        """The index at which `read` finds each leaf: a scalar at its word, arrays after all scalars."""
+        """The index at which `read` finds each leaf: scalars at the index of their word, arrays after all scalars."""
         scalars, arrays = self.scalars[-1][1] if self.scalars else 0, iter(range(len(self.slots)))
         return [scalars + next(arrays) if slot.large or slot.shape else slot.start for slot in self.slots]
 
@@ -132,7 +132,7 @@ class Layout:
 
 
 _STORED = {"f": np.float32, "i": np.int32, "u": np.uint32, "b": np.int32}
-"""The dtype of the words of each sort; a bool is 0 or 1."""
+"""The dtype of the words for each type letter; a bool is stored as 0 or 1."""
 
 
 def layout_of(tree: Any) -> Layout:
@@ -185,7 +185,7 @@ def _sort(dtype: np.dtype[Any]) -> str:
 
 
 def _words(leaf: Any, slot: Slot) -> jax.Array:
-    """Return a leaf as stored in its buffer."""
+    """Return a leaf as a vector of the words that its buffer stores."""
     array = jax.random.key_data(leaf) if slot.key_impl else jnp.asarray(leaf)
     return array if slot.large else jax.lax.bitcast_convert_type(array.astype(_STORED[slot.sort]), jnp.int32)
 
@@ -196,7 +196,7 @@ def _host_words(leaf: Any, slot: Slot) -> np.ndarray:
 
 
 def _join(parts: Sequence[jax.Array]) -> jax.Array:
-    """Join vectors, slice by slice on a CPU, where XLA's concatenation of sixty parts took three times as long."""
+    """Join vectors; on a CPU slice by slice, because XLA's concatenation of sixty parts took three times as long."""
     if len(parts) < 2:
         return parts[0] if parts else jnp.zeros(0, jnp.int32)
     return jax.lax.platform_dependent(*parts, cpu=_write, default=lambda *p: jnp.concatenate(p))

@@ -42,7 +42,7 @@ class Policy(NamedTuple):
 
 
 class LazyPolicies(Mapping[str, Policy]):
-    """Policies by name; each is made when it is first requested, because some take seconds to compute."""
+    """Policies by name; each is made at its first use, because some take seconds to compute."""
 
     def __init__(self, makers: Mapping[str, Callable[[], Policy]]) -> None:
         self._makers, self._made = makers, dict[str, Policy]()
@@ -95,13 +95,13 @@ def random_policy(env: Env[Any, Any]) -> Policy:
 
 
 def mixed_policy(env: Env[Any, Any], policy: Policy) -> Policy:
-    """Act like `policy`, but sometimes at random, with a probability drawn uniformly from 0 to 1 for each episode."""
+    """Act like `policy`, but take random actions with a probability drawn uniformly from 0 to 1 for each episode."""
     init, act, learn = policy.traced()
     return Policy((init, jnp.float32(-1.0)), Partial(_mix, act, Partial(_Draw(env))), Partial(_mix_learning, learn))
 
 
 def constant_policy(action: Any) -> Policy:
-    """Repeat one action."""
+    """Take the same action in every step."""
     return Policy(action, _repeat)
 
 
@@ -155,7 +155,7 @@ def make_policy(env: Env[Any, Any], agent: Any) -> Policy:
 
 
 def together(policies: Sequence[Policy]) -> list[Policy]:
-    """Return policies that share one compiled program: the index of the acting policy is traced."""
+    """Return policies that share one compiled program, because the index of the acting policy is traced."""
     inits, acts, learns = zip(*(policy.traced() for policy in policies), strict=True)
     return [
         Policy(inits, Partial(_switch, jnp.int32(i), acts), Partial(_learn_all, learns)) for i in range(len(policies))
@@ -192,7 +192,7 @@ def sample(space: gymnasium.Space[Any], key: jax.Array) -> Any:
         case gymnasium.spaces.Tuple():
             keys = jax.random.split(key, max(len(space.spaces), 1))
             return tuple(sample(inside, k) for inside, k in zip(space.spaces, keys, strict=True))
-    raise TypeError(f"policy: expected a bounded space, got {space}; try a custom policy")
+    raise TypeError(f"policy: expected a bounded action space, got {space}; try a custom policy")
 
 
 def _sample_box(space: gymnasium.spaces.Box, key: jax.Array) -> jax.Array:
@@ -217,9 +217,7 @@ def count_choices(space: gymnasium.Space[Any]) -> list[list[int]]:
             return [[2] * int(np.prod(space.shape))]
         case gymnasium.spaces.Dict():
             return [part for name in sorted(space.spaces) for part in count_choices(space[name])]
-    raise ConfigError(
-        f"expected integer actions that start at 0, got {space}; try wrapping the environment as discrete"
-    )
+    raise ConfigError(f"expected integer actions that start at 0, got {space}; try a wrapper with discrete actions")
 
 
 def unflatten_actions(space: gymnasium.Space[Any], flat: jax.Array) -> Any:

@@ -38,10 +38,10 @@ class Meta:
             the nutrients N, P, K, C in one array.
         axes: the names of the remaining axes; `("plot",)` denotes the two axes of a field's plots.
         low, high: the inclusive range of values.
-        labels: the names of the values of an integer choice.
+        labels: the name of each value, if the field is an integer choice.
         hidden: whether the field is state that cannot be observed, such as future weather.
-        settled: whether the start of an episode determines this state, so that a file cannot set it.
-        endless: whether a parameter may be infinite, which means no bound.
+        settled: whether the value at the start of an episode is computed, so that a file cannot set it.
+        endless: whether a parameter may be infinite, which means that it sets no limit.
         unknown: whether a parameter may be NaN, which means unknown.
     """
 
@@ -65,7 +65,7 @@ class Meta:
 
     @property
     def stacked(self) -> bool:
-        """Return whether the field holds several keys along a leading axis."""
+        """Return whether the field has several keys along a leading axis."""
         return len(self.keys) > 1
 
     @property

@@ -1,6 +1,7 @@
 """Randomness: random keys named by use, and samplers that are pure functions of uniform numbers.
 
-An entity draws all its uniforms for a day in one call and slices them by use. Counts are drawn by inversion, in a
+An entity draws all its uniform numbers for a day in one call and slices them by use. Counts are drawn by inversion, in
+a
 fixed number of steps outwards from the mean: no loop waits for the slowest element, and one vectorised kernel handles
 all elements of all environments, even under `vmap`.
 
@@ -31,7 +32,7 @@ PARITY = 0x1BD11BDA
 ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 """Constants of Threefry-2x32."""
 FEW = 8
-"""Largest `vmap` size at which the steps of a sampler remain a loop."""
+"""Largest `vmap` size for which the steps of a sampler are compiled as a loop and not unrolled."""
 
 
 def key_for(key: jax.Array, name: str) -> jax.Array:
@@ -163,7 +164,7 @@ def _codes(names: Sequence[str]) -> np.ndarray:
 
 
 def _tails(p: jax.Array) -> jax.Array:
-    """Return the sum of each weight and all later weights, using additions that XLA fuses with their consumers."""
+    """Return the sum of each weight and all later ones, computed by additions that XLA fuses with their consumers."""
     sums = list(itertools.accumulate(p[..., i] for i in reversed(range(p.shape[-1]))))
     return jnp.stack(sums[::-1], axis=-1)
 
@@ -178,12 +179,13 @@ def _steps(n_max: int) -> int:
 
 
 def _in_line(sample: Callable[..., jax.Array]) -> Callable[..., jax.Array]:
-    """Call `sample(u, n, p, unroll=)` once with all elements, vmapped ones too, as vectors; skip it if all n are 0.
+    """Call `sample(u, n, p, unroll=)` once with all elements, also vmapped ones, as vectors; skip it if all n are 0.
 
-    On a CPU, XLA vectorises over the innermost dimension: when it contained only two hosts, draws took 6 to 8 times
-    longer. The `cond` also prevents XLA from fusing the sampler with surrounding code, whose arrays have more axes.
-    Steps are unrolled for the long vectors of a batch. They are not unrolled for the few elements of one environment,
-    which then compiles in two thirds of the time, or if `vmap` covers at most `FEW` elements, such as fields.
+    On a CPU, XLA vectorises over the innermost dimension: when this dimension had only two entries, draws took 6 to 8
+    times longer. The `cond` also prevents XLA from fusing the sampler with surrounding code, whose arrays have more
+    axes. Steps are unrolled for the long vectors of a batch. They are not unrolled for the few elements of one
+    environment, which then compiles in two thirds of the time, or if `vmap` covers at most `FEW` elements, such as
+    fields.
     """
 
     def line(u, n, p, unroll):
@@ -205,11 +207,11 @@ def _in_line(sample: Callable[..., jax.Array]) -> Callable[..., jax.Array]:
 def _invert(u: jax.Array, n: jax.Array, p: jax.Array, steps: int, unroll: bool) -> jax.Array:
     """Draw binomial counts by inversion, adding up probabilities outwards from the pivot until they cover `1 - u`.
 
-    The small probability not covered by any step, due to rounding or beyond the last step, goes to the pivot.
+    The small probability that no step covers, due to rounding or beyond the last step, is assigned to the pivot.
     """
     q = jnp.where(p > 0.5, 1 - p, p)  # probability of the rarer outcome, to keep (1 - q)^n from underflowing
     pivot, rest, mass = _pivot(n.astype(jnp.float32), q)
-    up, down = q / (1 - q), (1 - q) / jnp.maximum(q, 1e-30)  # odds, without division by zero at q = 0
+    up, down = q / (1 - q), (1 - q) / jnp.maximum(q, 1e-30)  # odds; the guard avoids a division by zero at q = 0
 
     def step(j, walk):
         unspent, right, left, count = walk

@@ -19,7 +19,7 @@ Aversion = Annotated[float, Field(gt=0, le=1e6)]
 
 
 class Measure(Strict):
-    """Base class of all risk measures."""
+    """Base class of all risk measures of a sample of returns."""
 
     measure: str = ""
 
@@ -39,7 +39,7 @@ class Measure(Strict):
 
     @model_serializer
     def written(self) -> dict[str, Any]:
-        """Return the measure as a file entry: its name, even if it is the default, and its parameters."""
+        """Return the measure as a file entry: its name and its parameters, including default values."""
         return {"measure": self.measure, **self.numbers()}
 
     def numbers(self) -> dict[str, float]:
@@ -96,7 +96,7 @@ class MeanVariance(Measure):
 
 
 class Entropic(Measure):
-    """-ln E exp(-aversion G) / aversion: the certainty equivalent of an exponential utility.
+    """The certainty equivalent of an exponential utility, -ln E exp(-aversion G) / aversion.
 
     Howard & Matheson (1972), Risk-sensitive Markov decision processes; Föllmer & Schied (2002), Convex measures of
     risk. It approaches the mean for an aversion near 0, and the worst return for a large aversion.

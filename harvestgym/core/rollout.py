@@ -35,7 +35,7 @@ Devices = Sequence[Any]
 
 
 def add_counts(env: Env[Any, Any], infos: Any) -> dict[str, Any]:
-    """Return the counts of one episode, as in a row of `Episodes`, from its infos with a leading time axis."""
+    """Return the counts of one episode, as in a row of `Episodes`, from its infos, which have a leading time axis."""
     return jax.tree.map(lambda counts: np.asarray(counts).sum(0)[None], jax.vmap(env.count)(infos))
 
 
@@ -46,7 +46,7 @@ def read_memory(memory: Any) -> dict[str, jax.Array]:
 
 
 def _show_arrays(arrays: Any) -> str:
-    """Return a table for notebooks of the arrays in a named tuple, by path: type, shape, range and mean."""
+    """Return a table for notebooks with the path, type, shape, range and mean of each array in a named tuple."""
     rows = []
     for path, leaf in jax.tree_util.tree_leaves_with_path(arrays):
         name, values = jax.tree_util.keystr(path, simple=True, separator="/"), np.asarray(leaf)
@@ -91,7 +91,7 @@ class Episodes(NamedTuple):
         truncated: bool, whether the time limit or `max_steps` ended the episode.
         info: the info of the last step.
         counts: the results of `Env.count`, summed over the steps, and the counts that the policy's memory reports;
-            empty unless the evaluation counts.
+            empty unless the evaluation is run with `counts`.
     """
 
     returns: jax.Array
@@ -120,7 +120,7 @@ def rollout(
 
     `key` is one key, or one per environment; `jax.random.key(s)` starts the same first episode as `reset(seed=s)`.
     `params` defaults to the environment's own; `Batched(params)` has separate parameters for each environment, and
-    `Batched(policy)` a separate policy of the same structure for each. Environments, and everything `Batched`, are
+    `Batched(policy)` a separate policy of the same structure for each. Environments and all `Batched` arguments are
     distributed over `devices`. `num_envs` need not be a multiple of the number of devices: if it is not, the last
     device also runs extra copies, whose results are dropped.
     """
@@ -142,7 +142,7 @@ def evaluate(
 ) -> Episodes:
     """Run `num_episodes` complete episodes of at most `max_steps` steps, stopping when all have ended.
 
-    `counts` fills in `Episodes.counts`; the other arguments are as in `rollout`.
+    If `counts` is true, `Episodes.counts` is filled in; the other arguments are as in `rollout`.
     """
     keys, params, chosen = _prepare("evaluate", env, key, check_count("num_episodes", num_episodes), params, devices)
     with announcing(env.describe(num_episodes)):

@@ -10,7 +10,7 @@ import numpy as np
 
 
 def summarise_space(space: gymnasium.Space[Any], most: int = 120) -> str:
-    """Return a space as printed by Gymnasium, or its kind and sizes if that is longer than `most` characters."""
+    """Return a space as Gymnasium prints it, or only its kind and sizes if that takes more than `most` characters."""
     text = " ".join(str(space).split())
     if len(text) <= most:
         return text

@@ -1,6 +1,6 @@
 """Functional wrappers: each wraps an environment and is itself an environment, with a typed state.
 
-A wrapper is hashable and works under `vmap` and `scan`. It defines `reset` and `step`; the parts from which
+A wrapper is hashable and works under `vmap` and `scan`. It defines `reset` and `step` itself; the functions from which
 `core.env` composes them belong to the wrapped environment.
 """
 

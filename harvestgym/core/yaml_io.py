@@ -11,7 +11,7 @@ import yaml
 from .errors import ConfigError
 
 _Safe: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-"""The C parser is about eight times faster; PyYAML includes it where it could be built."""
+"""PyYAML's C parser, which is about eight times faster, if the installed PyYAML includes it."""
 
 
 DEEPEST = 100
@@ -37,7 +37,9 @@ def _mapping(loader: _Loader, node: yaml.MappingNode, deep: bool = True) -> dict
 
 
 _Loader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _mapping)
-_Loader.add_constructor("tag:yaml.org,2002:value", lambda loader, node: node.value)  # the `=` of a condition is text
+_Loader.add_constructor(
+    "tag:yaml.org,2002:value", lambda loader, node: node.value
+)  # read the `=` in a condition as text
 _Loader.add_implicit_resolver(
     "tag:yaml.org,2002:float", re.compile(r"^[-+]?(\d+\.?\d*|\.\d+)[eE][-+]?\d+$"), list("-+0123456789.")
 )

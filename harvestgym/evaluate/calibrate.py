@@ -31,7 +31,7 @@ class Series(NamedTuple):
     """The observed values of a variable.
 
     Attributes:
-        variable: its path, such as `Field-0/Plant-0/size#cm`; its mean over the plots is compared.
+        variable: its path, such as `Field-0/Plant-0/size#cm`; its mean over the plots is compared with `value`.
         day: int, days since the start.
         value: float, in the unit of the variable.
     """
@@ -71,9 +71,9 @@ def fit(
     generations: int = 40,
     start_seed: int | None = None,
 ) -> Fit:
-    """Find the parameters with which the farm best fits the observations.
+    """Find the parameters with which the simulated series fit the observations best.
 
-    The loss is the mean squared difference between all observations and the median over seasons, with each series in
+    The loss is the mean squared difference between the observations and the median over seasons, with each series in
     units of its spread.
 
     Args:
@@ -124,7 +124,7 @@ def curves(
     seed: int = 0,
     days: int | None = None,
 ) -> dict[str, np.ndarray]:
-    """Return each variable's daily median over seasons, (days + 1,); by default, the seasons run to the horizon."""
+    """Return the daily median over seasons of each variable, (days + 1,); by default, seasons run to the horizon."""
     watched = tuple(find_watched(env, name) for name in variables)
     last = int(env.params.horizon) if days is None else days
     found = _run_median(env, last, watched, _choose_policy(env, policy), _make_keys(seed, seasons), params)
@@ -164,7 +164,7 @@ def find_parameter(env: FarmModel, path: str) -> LeafUpdate:
 
 
 def fitted(env: FarmModel, values: Mapping[str, float]) -> Any:
-    """Return the parameters of a farm with new values at given paths, such as values fitted on another farm."""
+    """Return the parameters of a farm with new values at the given paths, such as values fitted on another farm."""
     locations = [find_parameter(env, path) for path in values]
     return set_parameters(env.params, locations, jnp.asarray(list(values.values()), jnp.float32))
 

@@ -1,7 +1,7 @@
 """Run `EpisodeCase`s: the episodes of many cases with the same structure, in batches of one compiled size.
 
-A row is an episode with the parameters and the policy of its case. Batches have a fixed size, and rows do not depend on
-their position, so a case produces the same rows next to any other cases and on any worker.
+A row is an episode with the parameters and the policy of its case. Batches have a fixed size, and the result of a row
+does not depend on its position, so a case gives the same rows whichever cases share its batch and on every worker.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Setting(NamedTuple):
 
 
 def run_episode_cases(cases: Sequence[EpisodeCase]) -> list[dict[str, np.ndarray]]:
-    """Return the columns of each case, with a row per episode: return, length, end, and the columns of the family."""
+    """Return the columns of each case, with a row per episode: return, length, how it ended, and the family's own."""
     settings = [prepare_setting(case) for case in cases]
     groups: dict[Hashable, list[int]] = {}
     for i, setting in enumerate(settings):
@@ -107,5 +107,5 @@ def _make_columns(case: EpisodeCase, env: Env[Any, Any], episodes: Episodes) -> 
 
 
 def _drop_single_axes(values: np.ndarray) -> np.ndarray:
-    """Return values of a single plot as one number per row."""
+    """Remove axes of length 1, so that values of a single plot become one number per row."""
     return values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values

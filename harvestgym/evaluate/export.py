@@ -1,4 +1,4 @@
-"""Export of a recorded episode: Parquet and a picture in a folder, an HTML page, videos.
+"""Export of a recorded episode: a folder with a Parquet file and a picture, an HTML page, videos.
 
 `Exporter.check` rejects invalid targets before the episode runs. Modules that need an extra or start JAX are imported
 inside functions, because the command line imports this module.
@@ -47,13 +47,13 @@ class RecordedEpisode(NamedTuple):
 
     @property
     def stem(self) -> str:
-        """The common prefix of its file names."""
+        """The common prefix of the names of the exported files."""
         name = Path(self.id).stem if self.id.endswith(registry.FARM_SUFFIXES) else self.id.replace("/", "-")
         return f"{name}-{self.policy}-{self.seed}"
 
     @property
     def timeline(self) -> Timeline:
-        """Its variables, actions, events, gains and costs."""
+        """The variables, actions, events, gains and costs of the episode."""
         return registry.family_function(self.id, "timeline")(self.env, self.record)
 
     @property
@@ -66,7 +66,7 @@ class RecordedEpisode(NamedTuple):
         return Table(f"Actions of {self.policy} on {self.title}", ("when", "action", "cost", "outcome"), rows)
 
     def picture(self, step: int = -1, width: int = 960) -> Image.Image:
-        """Draw a step, by default the last one."""
+        """Draw one step as a picture, by default the last step."""
         from PIL import Image
 
         from harvestgym.render.canvas import to_rgb
@@ -121,7 +121,7 @@ class Exporter:
     """The targets of an export.
 
     Attributes:
-        out: folder for the episode as Parquet and as a picture (extras `data` and `plot`); created if missing.
+        out: folder for a Parquet file and a picture of the episode (extras `data` and `plot`); created if missing.
         html: file for the HTML page.
         gif, mp4: files for videos, `width` pixels wide, with `fps` pictures per second.
     """
@@ -176,7 +176,7 @@ def _write_folder(episode: RecordedEpisode, out: Path) -> list[Path]:
 
 
 def write_record(record: Record, path: Path) -> None:
-    """Write a record as Parquet, with a column per plot or component, such as `name/(0, 1)`; needs the extra `data`."""
+    """Write a record to a Parquet file, with a column for each plot or part, `name/(0, 1)`; needs the extra `data`."""
     flat: dict[str, np.ndarray] = {"step": np.arange(len(record["reward"]))}
     for name, values in record.items():
         for at in np.ndindex(values.shape[1:]):
@@ -191,7 +191,7 @@ def check_new(path: Path) -> None:
 
 
 def check_folder(option: str, folder: Path) -> None:
-    """Raise ConfigError if a folder is a file, is not writable or cannot be created."""
+    """Raise ConfigError if a path is a file, or a folder that is not writable or cannot be created."""
     there = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
     if not there.is_dir():
         got = there if there != folder.absolute() else folder

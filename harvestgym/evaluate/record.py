@@ -24,7 +24,7 @@ from .run import horizon, policy_named
 
 
 def record_named(id: str, policy: Any = "expert", seed: int = 0, env: Env[Any, Any] | None = None) -> RecordedEpisode:
-    """Record the episode of `reset(seed=seed)`, ready for drawing.
+    """Record the episode of `reset(seed=seed)`; the result can be drawn and exported.
 
     The policy is a name, a `Policy`, a model with `predict` (SB3), or a function from observation to action.
     """
@@ -39,7 +39,7 @@ def record_episode(id: str, env: Env[Any, Any], policy: Policy, seed: int) -> Re
 
 
 def record_first(id: str, env: Env[Any, Any], policy: Policy, seed: int) -> tuple[Record, Episodes]:
-    """Record the first episode of the evaluation with this seed; also return its row of the results, up to rounding."""
+    """Record the first episode of the evaluation with this seed; also return its result row, equal up to rounding."""
     frames, terminated, truncated, infos, reported = jax.device_get(
         _record_steps(env, family_function(id, "record"), horizon(env), policy.traced(), seed_key(seed), env.params)
     )
@@ -56,7 +56,7 @@ def record_first(id: str, env: Env[Any, Any], policy: Policy, seed: int) -> tupl
 
 @partial(jit_quickly, what="the record of an episode", static_argnums=(0, 1, 2))
 def _record_steps(env: Env[Any, Any], keep: Any, steps: int, policy: Policy, key: jax.Array, params: Any) -> Any:
-    """Return the frames, including the start, and the end flags, the info and the policy's counts of each step."""
+    """Return the frames, including the start, and for each step the end flags, the info and the policy's counts."""
     run, first = start_episode(env, key, params)
     mind = key_for(key, "policy")
 

@@ -48,11 +48,12 @@ class Evaluation:
 
     Attributes:
         returns, lengths: one entry per episode.
-        columns: columns of the family (yield, catch, cause of death ...), with an entry or a row of plots per episode.
+        columns: results specific to the family (yield, catch, cause of death ...); per episode, a number or one for
+        each plot.
         summary: summary of the returns.
         unit: unit of a step (`days` on a farm, `steps` by default).
         risk: risk measure of the environment's score, if it has one.
-        notes: sentences about what went wrong: refused orders, rules that never acted, what limited growth.
+        notes: sentences about problems: refused orders, rules that never acted, factors that limited growth.
     """
 
     id: str
@@ -176,8 +177,8 @@ def find_idle_action(id: str, env: Env[Any, Any]) -> Any:
 def policy_named(id: str, env: Env[Any, Any], name: Any) -> Policy:
     """Make a policy for an id from a name or an agent (see `core.policy.make_policy`); ConfigError for an unknown name.
 
-    Valid names are those of the family, `random`, `none` (no action), and `mixed`: the expert, which acts at random
-    with a probability that differs between episodes (`mixed_policy`).
+    Valid names are the names that the family defines, `random`, `none` (no action), and `mixed`: the expert, with
+    random actions at a rate that differs between episodes (`mixed_policy`).
     """
     if not isinstance(name, str):
         return make_policy(env, name)
@@ -248,7 +249,7 @@ def evaluate_together(
 
 
 def _apply_split(id: str, env: Env[Any, Any] | None, seed: int, split: str | None) -> tuple[Env[Any, Any], int]:
-    """Return the environment and the seed of an evaluation, taken from the split if there is one."""
+    """Return the environment and the seed of an evaluation, which come from the split if one is given."""
     if split is None:
         return env or spec_of(id).make(), seed
     chosen = splits.split(id, split)
@@ -265,7 +266,7 @@ def summarise_episodes(id: str, env: Env[Any, Any], policy: str, seed: int, whol
 
 
 def explain_nothing(env: Env[Any, Any], whole: Episodes) -> list[str]:
-    """Return no notes; this replaces the function `explain` of a family without one."""
+    """Return no notes; used for a family without a function `explain`."""
     return []
 
 
@@ -277,7 +278,7 @@ def run_episodes(
     steps: int,
     progress: Progress = ignore_progress,
 ) -> Episodes:
-    """Run the episodes of an evaluation, at most `steps` steps long, in batches of one compiled size."""
+    """Run the episodes of an evaluation, each of at most `steps` steps, in batches of one compiled size."""
     parts = []
     for start in range(0, episodes, BATCH):
         keys = evaluation_keys(seed, np.arange(start, start + BATCH))

@@ -1,7 +1,7 @@
 """The score of a policy on the held-out seasons of an id: 0 for doing nothing, 1 for the expert.
 
-The reference points (`reference_returns.json`) are returns of rules, planners and optima on the test split, as on the
-leaderboard in the docs.
+The reference points (`reference_returns.json`) are the returns of rules, planners and optimal policies on the test
+split, as on the leaderboard in the docs.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class PolicyScore:
 
     @property
     def value(self) -> float | None:
-        """The score: 0 for doing nothing, 1 for the expert; None if the two earn the same."""
+        """The score: 0 for doing nothing, 1 for the expert; None if the two have nearly the same return."""
         return self._scale(self.summary.mean)
 
     def _scale(self, mean: float) -> float | None:
@@ -95,8 +95,11 @@ def _format(number: float | None, digits: int) -> str:
 
 
 def scale_return(mean: float, means: Mapping[str, float]) -> float | None:
-    """Scale a mean return so that doing nothing is 0 and the expert is 1; None if the two are too close."""
-    none, expert = means.get("none", 0.0), means.get("expert")  # a forager cannot do nothing, but it can earn nothing
+    """Scale a mean return so that doing nothing gives 0 and the expert 1; None if their returns are too close."""
+    none, expert = (
+        means.get("none", 0.0),
+        means.get("expert"),
+    )  # a forager has no action that does nothing, but a return of 0 means the same
     return None if expert is None or expert - none < LEAST_GAP else (mean - none) / (expert - none)
 
 
@@ -107,7 +110,7 @@ def _read_references() -> dict[str, dict[str, ReferenceReturn]]:
 
 
 def list_references(id: str) -> dict[str, ReferenceReturn]:
-    """Return the reference points of an id by name; ConfigError if it has none, as is the case for your own file."""
+    """Return the reference points of an id by name; ConfigError if it has none, as for a file of your own."""
     known, full = _read_references(), spec_of(id).id
     if full not in known:
         raise ConfigError(f"{id}: expected an id with reference points, got one without; try `harvestgym run {id}`")

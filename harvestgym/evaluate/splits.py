@@ -1,8 +1,8 @@
 """The held-out protocol: a training and a test split of every id (`splits.yaml`).
 
-The splits hold out seeds of every id, blocks of years, up to whole decades, where weather is replayed from a table, and
-sites and soils that an id draws at random. Weather generators, fisheries and foraging worlds have no years; for these,
-a different seed gives a different season.
+Three things are held out: seeds of every id, blocks of years (up to whole decades) where weather is replayed from a
+table, and the sites and soils that an id draws at random. Weather generators, fisheries and foraging worlds have no
+years; for these, a different seed gives a different season.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from harvestgym.registry import spec as spec_of
 
 FILE = Path(__file__).with_name("splits.yaml")
 BLOCKS = 3
-"""Number of blocks of years before their numbers repeat; the file lists the blocks of each split."""
+"""Number of different block numbers (0, 1, 2), which repeat over the years; the file lists those of each split."""
 
 
 class SplitFile(Strict):
@@ -43,7 +43,8 @@ class Split:
     """One split of one id.
 
     Attributes:
-        overrides: keyword arguments of `harvestgym.make` (and `gymnasium.make`) that exclude the other split.
+        overrides: keyword arguments of `harvestgym.make` (and `gymnasium.make`) that exclude the data of the other
+        split.
         seeds: the seeds of the split.
     """
 
@@ -90,7 +91,7 @@ def split_sites(id: str, name: str) -> Split:
 
 
 def _locate(site: str) -> dict[str, Any]:
-    """Return a weather site and its location, as an option of a context."""
+    """Return a weather site and its location, as one of the choices of a context."""
     from harvestgym.farm.entities.weather.site import load_site
 
     about = load_site(site).about

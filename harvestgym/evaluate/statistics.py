@@ -1,8 +1,8 @@
 """Statistics of returns and scores: summaries with intervals, and comparisons of policies over several ids.
 
-Aggregates over ids follow Agarwal et al. (2021), Deep reinforcement learning at the edge of the statistical precipice:
-interquartile mean, stratified bootstrap, performance profiles and probability of improvement. The scores of an id are
-one array; the scores of several ids are a sequence of arrays, which are the strata and may differ in size.
+The aggregates over ids follow Agarwal et al. (2021), Deep reinforcement learning at the edge of the statistical
+precipice: interquartile mean, stratified bootstrap, performance profiles and probability of improvement. The scores of
+an id are one array; the scores of several ids are a sequence of arrays, which are the strata and may differ in size.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from harvestgym.core.risk import CVaR
 from harvestgym.core.view.tables import Table
 
 WORST_TENTH = CVaR(level=0.1)
-"""Measure reported in every table in addition to the mean."""
+"""The risk measure that every table reports in addition to the mean."""
 
 RESAMPLES = 2000
 
@@ -111,7 +111,7 @@ def bootstrap_strata(
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> ConfidenceInterval:
-    """Estimate a statistic with its percentile interval; runs are resampled within each stratum.
+    """Estimate a statistic and its bootstrap percentile interval; runs are resampled within each stratum.
 
     Args:
         strata: at least one value each; a stratum of one value does not vary.
@@ -134,7 +134,7 @@ def bootstrap_strata(
 
 
 def performance_profile(strata: Strata, levels: ArrayLike) -> np.ndarray:
-    """Return the fraction of runs with a score above each level, averaged over strata."""
+    """Return, for each level, the fraction of runs with a higher score, averaged over strata."""
     at = np.asarray(levels, np.float64)
     return np.mean([(np.asarray(values)[:, None] > at).mean(0) for values in strata], axis=0)
 

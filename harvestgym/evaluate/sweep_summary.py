@@ -18,11 +18,11 @@ ROW_COLUMNS = ("episode", RETURN, "length", "terminated", "truncated")
 
 
 MOST_MEANS = 4
-"""Number of family columns in the table; the Parquet files contain all of them."""
+"""Number of the family's columns in the table; the Parquet files contain all of them."""
 
 
 class SettingRows(NamedTuple):
-    """Summary of the rows of a setting: varying labels, summary of the returns, and means of numeric columns."""
+    """Summary of the rows of a setting: the labels that vary, a summary of the returns, means of numeric columns."""
 
     labels: dict[str, str]
     episodes: int

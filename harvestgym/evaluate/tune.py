@@ -1,8 +1,8 @@
 """Tuning of experts: search for the best numbers in their rules on the training split (`harvestgym tune`).
 
 The search is differential evolution. All candidates of a generation run in the same seasons in one batch on the device.
-The best candidates then run in fresh seasons of the training split, and these results decide the winner, because the
-best of many candidates owes part of its first result to luck.
+The best candidates then run in fresh seasons of the training split, and these results determine the winner, because the
+best of many candidates partly owes its first result to luck.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ FINALISTS = 16
 """Number of finalists per rule that run in fresh seasons."""
 
 FRESH = 16
-"""Fresh seasons per finalist, as a multiple of the seasons per candidate."""
+"""Number of fresh seasons per finalist, as a multiple of the seasons per candidate."""
 
 CANDIDATE_BATCH = 16
 """The number of candidates in a generation is a multiple of this."""
@@ -39,11 +39,11 @@ ROWS = 768
 """Maximum number of seasons per call on the device, to limit the memory for large farms."""
 
 UNTUNED = ("random", "none", "expert", "sdp-finite")
-"""Policies that cannot become the expert: the expert itself, and policies that know the end of the horizon."""
+"""Policies that cannot become the expert: the expert itself, and policies that exploit the end of the horizon."""
 
 
 class Budget(NamedTuple):
-    """Effort of a search: candidates per rule, and seasons per candidate."""
+    """Size of a search: the number of candidates per rule and of seasons per candidate."""
 
     candidates: int = 480
     seasons: int = 48
@@ -58,7 +58,7 @@ class Candidate(NamedTuple):
 
 
 class Bench(NamedTuple):
-    """The seasons on which candidates are compared.
+    """The seasons in which candidates are compared.
 
     Attributes:
         env: the environment of the training split.
@@ -69,11 +69,11 @@ class Bench(NamedTuple):
     keys: jax.Array
 
     def run_rules(self, family: RuleFamily, candidates: list[dict[str, float]]) -> np.ndarray:
-        """Return each candidate's return in each season."""
+        """Return the return of each candidate in each season, (candidates, seasons)."""
         return self.run([family.build(numbers) for numbers in candidates])
 
     def run(self, policies: list[Policy]) -> np.ndarray:
-        """Return each policy's return in each season; all policies have the same structure."""
+        """Return the return of each policy in each season; all policies have the same structure."""
         stacked = jax.tree.map(lambda *leaves: np.stack(leaves), *(policy.traced() for policy in policies))
         owner, season = np.divmod(np.arange(len(policies) * len(self.keys)), len(self.keys))
         steps, size = horizon(self.env), min(ROWS, len(owner))
@@ -97,7 +97,7 @@ def tune_rules(id: str, seed: int = 0, budget: Budget = Budget(), progress: Prog
     Args:
         id: a registered id, or the path of your own file.
         seed: index of the seed within the training split, and seed of the search.
-        budget: effort for each rule.
+        budget: size of the search for each rule.
         progress: receives the number of evaluated candidates.
     """
     bench, fresh = make_benches(id, seed, budget.seasons)

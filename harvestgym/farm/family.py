@@ -55,10 +55,10 @@ from .spelling import merge_farms
 CATALOGUE = Path(__file__).with_name("catalogue")
 
 SCORED = {"bio": LIFE, "resource": RESOURCES, "soil": ["Soil"], "plant": ["Plant"]}
-"""The tallies and kinds that give some weights of the score an effect."""
+"""The tallies and kinds of entity that some weights of the score need to have an effect."""
 
 NEVER_SOWN = "never sown"
-"""Shown instead of the cause of death for a crop that is not grown in any season."""
+"""Text shown instead of the cause of death for a crop that is never grown."""
 
 
 @overload
@@ -80,8 +80,8 @@ def make(
 
     Args:
         name: the file's name, such as `bean-1x1-v0`.
-        entities: different parameter sets for some entities, `{"Weather-0": "lille"}` or, with several fields,
-            `{"Field-1/Soil-0": {"extends": "clay", "depth#m": 0.8}}`, or single parameters, `{"Soil-0/depth#m": 0.8}`.
+        entities: other parameter sets for some entities, `{"Weather-0": "lille"}` or, with several fields,
+        `{"Field-1/Soil-0": {"extends": "clay", "depth#m": 0.8}}`; or single parameters, `{"Soil-0/depth#m": 0.8}`.
         interface: "map" for maps and three-part orders (`farm.learn.map_farm`), "discrete", "multidiscrete" or
             "box" for actions as numbers (`wrap_actions`); by default the farm itself.
         overrides: entries to merge into the farm file (`mode="fo"`, `rules={"horizon#day": 90}`).
@@ -167,7 +167,7 @@ def find_unsown(env: FarmModel) -> list[tuple[str, str]]:
 
 
 def list_notes(env: FarmModel) -> list[str]:
-    """Return one sentence for each setting that is allowed but probably unintended."""
+    """Return one sentence for each setting that is valid but probably unintended."""
     unsown = [
         f"{field}/{crop} is {NEVER_SOWN}: it has no stage in rules > init, and there is no intervention `sow`"
         for field, crop in find_unsown(env)
@@ -176,7 +176,7 @@ def list_notes(env: FarmModel) -> list[str]:
 
 
 def _list_idle(env: FarmModel) -> Iterator[tuple[str, str]]:
-    """Yield the path of each entry without effect, and why it has none."""
+    """Yield the path of each entry that has no effect, and the reason."""
     score, kinds = env.spec.scoring, [slot.kind for slot in env.names.slots.values()]
     counted = {*env.tallies, *(base.__name__ for kind in kinds for base in kind.__mro__)}
     for name, needed in SCORED.items():
@@ -190,13 +190,13 @@ def _list_idle(env: FarmModel) -> Iterator[tuple[str, str]]:
 def find_variable(
     env: FarmModel, field: str, entity: str, variable: str, where: str
 ) -> tuple[Callable[[Any, Any], jax.Array], Meta]:
-    """Find a variable by name, for monitoring; return a function that reads it, and its metadata."""
+    """Find a variable by name, for monitoring; return a function that reads it and the metadata of the variable."""
     found = env.names.variable(field, entity, variable, where)
     return partial(env.value, found), found.meta
 
 
 def summary(env: FarmModel, episodes: Episodes) -> dict[str, np.ndarray]:
-    """Return, for each season, the yield, the water used, its orders, and the cause of death on each plot."""
+    """Return, for each season, the yield, the water used, the number of orders, and the cause of death on each plot."""
     info, unsown = episodes.info, find_unsown(env)
     out = {"yield kg": info["total/harvest#kg"]} if "total/harvest#kg" in info else {}
     out |= {"water used L": info["total/water#L"]} if "total/water#L" in info else {}

@@ -1,4 +1,4 @@
-"""Reading of farm files: the file that another one extends, the files that it names, and its presets."""
+"""Reading of farm files: merging a file into the one that it extends, resolving file paths, expanding presets."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def read_farm_data(path: Path) -> dict[str, Any]:
 
 
 def expand_presets(presets: Mapping[str, Any], given: Mapping[str, Any], valid: Iterable[str]) -> dict[str, Any]:
-    """Return arguments for `make`, with each preset keyword replaced by the arguments that it stands for.
+    """Return arguments for `make`, with each preset keyword replaced by the arguments that it abbreviates.
 
     For example, a farm may define `soil="sand"` as `entities={"Soil-0": "sand"}`. Explicit arguments take precedence.
 
@@ -45,7 +45,7 @@ def expand_presets(presets: Mapping[str, Any], given: Mapping[str, Any], valid: 
 
 
 def nested_keys() -> dict[str, tuple[str, str]]:
-    """Return, for each key of the rules and the score, its section of the farm file and the key with its unit."""
+    """Return, for each key of the rules and the score, its section in the farm file and the key with its unit."""
     parts = (("rules", RulesSpec), ("scoring", ScoreSpec))
     found = [(part, n, f.alias or n) for part, spec in parts for n, f in spec.model_fields.items()]
     return {spelling: (part, key) for part, name, key in found for spelling in (name, key)}

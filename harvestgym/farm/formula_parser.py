@@ -21,7 +21,7 @@ ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.USub, ast.Not)
 KEYWORDS = ("and", "or", "not", "in", "True", "False")
 TOKEN = re.compile(r"'[^']*'|\"[^\"]*\"|(?<![\w.])[^\W\d][\w°%#./-]*")
 MEANT = {"=": "==", "=>": ">=", "=<": "<=", "<>": "!=", "&&": "and", "||": "or", "!": "not", "is": "=="}
-"""Operators of other languages, with the operators that replace them."""
+"""Operators of other languages and the operators to use instead, for hints in errors."""
 
 EACH, MOST, LEAST = "each", "most", "least"
 
@@ -77,7 +77,7 @@ def _mask(token: re.Match[str]) -> str:
 
 
 class _Restorer(ast.NodeTransformer):
-    """Transformer that restores names and quoted strings, folds signs into numbers, and turns tuples into lists."""
+    """A transformer that restores names and quoted strings, merges signs with numbers, and converts tuples to lists."""
 
     def __init__(self, text: str) -> None:
         self.text = text

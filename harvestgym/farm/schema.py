@@ -1,7 +1,7 @@
 """The schema of a farm file as frozen plain data: fields, farmers, rules, scoring and an expert.
 
 The models below define the whole schema. Unknown keys, missing parts and wrong types are reported together, each with
-its path. Editors can use `json_schema()`.
+its path. `json_schema()` is for editors.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ AnyOf = Annotated[
     list[Condition],
     BeforeValidator(lambda given: [given] if isinstance(given, str) else given),
     PlainSerializer(lambda given: given[0] if len(given) == 1 else given),
-    WithJsonSchema({"type": ["string", "array"], "description": "a condition, or a list in which one must hold"}),
+    WithJsonSchema({"type": ["string", "array"], "description": "a condition, or a list in which one must be true"}),
 ]
 
 
@@ -113,15 +113,15 @@ Plots = Annotated[
 class RulesSpec(Strict):
     """The rules of an episode: its start, its observations and actions, and its end."""
 
-    horizon: Days = Field(alias="horizon#day", default=360, description="days of an episode, at most")
-    init: dict[str, dict[str, dict[str, StartSpec]]] = Field({}, description="first values, drawn for each episode")
+    horizon: Days = Field(alias="horizon#day", default=360, description="maximum number of days of an episode")
+    init: dict[str, dict[str, dict[str, StartSpec]]] = Field({}, description="initial values, drawn for each episode")
     free_observations: list[Condition] = []
     observations: list[Condition] | dict[str, list[Condition]] | None = Field(
-        None, description="what can be requested; a list for each farmer if they differ"
+        None, description="observations that can be requested; a list for each farmer if they differ"
     )
     interventions: dict[str, dict[str, dict[str, dict[str, ValueSpec] | None]]] | None = None
     terminal_conditions: AnyOf = Field([], description="ends an episode early")
-    max_action_schedule_size: StrictInt = Field(1, ge=1, le=100, description="interventions of a step, at most")
+    max_action_schedule_size: StrictInt = Field(1, ge=1, le=100, description="maximum number of interventions per step")
     further: dict[str, ComponentSpec] = {}
 
     def requestable(self, farmer: str | None = None) -> list[str] | None:
@@ -136,23 +136,23 @@ class ConstraintSpec(Strict):
     """A limit on the sum of a tally over an episode, for the whole farm."""
 
     tally: str = Field(description="any tally that a price list can contain, such as leached_N#g")
-    limit: Number = Field(ge=1e-6, le=WIDE, description="greatest sum over an episode, in the tally's unit")
+    limit: Number = Field(ge=1e-6, le=WIDE, description="maximum sum over an episode, in the tally's unit")
 
 
 class ScoreSpec(Strict):
     """BasicScore: the costs of actions and observations, and the rewards for stages and the final harvest."""
 
     kind: Literal["BasicScore"] = "BasicScore"
-    intervention_cost: Cost = Field(1.0, description="points that each intervention costs")
+    intervention_cost: Cost = Field(1.0, description="cost of each intervention, in points")
     intervention_costs: CostsByName = Field({}, description="points for particular names, instead of the number above")
-    observation_cost: Cost = Field(1.0, description="points that each observed number costs")
+    observation_cost: Cost = Field(1.0, description="cost of each observed number, in points")
     observation_costs: CostsByName = Field({}, description="points for particular names, instead of the number above")
     stage: Cost = Field(1.0, description="points when a plant moves to its next stage")
-    bio: Weight = Field(0.0, description="points for the life counted on every day of the episode")
+    bio: Weight = Field(0.0, description="points for the organisms counted on every day of the episode")
     resource: Weight = Field(0.0, description="points lost for each litre of water, kg of fertilizer and kg of poison")
     soil: Weight = Field(0.0, description="points for the microlife of the soil at the end, 0 to 1")
     harvest: Weight = Field(1.0, alias="yield", description="points for each kg harvested")
-    plant: Weight = Field(0.0, description="points for the development of the plants that live at the end, 0 to 1")
+    plant: Weight = Field(0.0, description="points for the development of the plants that are alive at the end, 0 to 1")
     terms: dict[str, ComponentSpec] = Field({}, description="further terms of the reward")
     constraints: dict[str, ConstraintSpec] = Field(
         {}, description="limits on tallies, which do not change the reward; the costs in info sum to 1 at the limit"
@@ -176,7 +176,7 @@ class ContextPeriod(Strict):
 
 
 def _parse_every(value: Any) -> Any:
-    """Parse a period: `episode` and `step` mean every episode and every day, since a farm's step is a day."""
+    """Parse a period: `episode` means every episode, and `step` every day, because a step of a farm is a day."""
     known = {"episode": {"episodes": 1}, "step": {"days": 1}}
     if isinstance(value, (Mapping, ContextPeriod)):
         return value
@@ -226,13 +226,14 @@ class OrderRule(Strict):
     least `every#day` days pass before the order is repeated; 0 allows repeats on the same day.
 
     Attributes:
-        when: condition, or a list in which at least one must hold; without it, the rule always applies. For an order on
+        when: condition, or a list in which at least one must be true; without it, the rule always applies. For an order
+        on
             plots, the condition is checked on each plot.
         do: action, such as `Soil-0.watering_discrete`.
         observe: observation, such as `Plant-0.stage`.
         farmer: the farmer who carries it out; the first farmer by default.
-        plot: a plot, or `each` plot on which the condition holds, or the same plots in descending (`most`) or ascending
-            (`least`) order of a variable.
+        plot: a plot, or `each` plot on which the condition is true, or the same plots in descending (`most`) or
+        ascending (`least`) order of a variable.
     """
 
     model_config = ConfigDict(extra="allow")
@@ -254,7 +255,7 @@ class OrderRule(Strict):
 
 Presets = Annotated[
     dict[str, dict[str, dict[str, Any]]],
-    Field(description="arguments of make by a keyword and its values, `soil: {sand: {entities: {Soil-0: sand}}}`"),
+    Field(description="short keywords of make and what each value sets, `soil: {sand: {entities: {Soil-0: sand}}}`"),
 ]
 
 
@@ -273,7 +274,7 @@ class FarmSpec(Strict):
     context: ContextSpec | None = None
     mode: Literal["fo", "po", "ao"] = Field(
         default="po",
-        description="po: a step is a day; fo: the same, all variables observed; ao: half a day, observe, then act",
+        description="po: a step is a day; fo: as po, with all variables observed; ao: two steps a day, observe and act",
     )
     expert: list[OrderRule] = []
 
@@ -283,7 +284,7 @@ def json_schema() -> dict[str, Any]:
     schema = FarmSpec.model_json_schema(by_alias=True)
     parent = {
         "type": "string",
-        "description": "a farm file of the same folder, or an id such as farm/corn-1x1-v0, that this one changes",
+        "description": "a farm file in the same folder, or an id such as farm/corn-1x1-v0, that this one changes",
     }
     schema["properties"]["extends"] = parent
     for part in (schema, schema["$defs"]["FieldSpec"]):

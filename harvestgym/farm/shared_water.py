@@ -1,4 +1,4 @@
-"""A commons of neighbouring farms with the same weather and a shared water quota for the season.
+"""Neighbouring farms with the same weather and a shared water quota for the season (a common-pool resource).
 
 `gym.pettingzoo_env.ParallelEnv` assigns each farm to an agent.
 """
@@ -50,8 +50,8 @@ class SharedWater(Env[SharedWaterState, SharedWaterParams]):
     """Farms of equal structure, with one order a day each, that share a water quota.
 
     An action is one integer per farm; an observation (farms, numbers) holds each farm's observation and the remaining
-    fraction of the quota. Farms get water in the order of a queue, which rotates by one each day. An order for more
-    water than is left is refused, along with all water orders after it. The reward is the sum over the farms;
+    fraction of the quota. Farms receive water in the order of a queue, which rotates by one place each day. An order
+    for more water than is left is refused, along with all water orders after it. The reward is the sum over the farms;
     `info["own"]` has each farm's reward. The episode ends when the last farm's episode ends.
 
     Attributes:
@@ -153,7 +153,7 @@ class SharedWater(Env[SharedWaterState, SharedWaterParams]):
         return (taken <= left) | (litres == 0)
 
     def _together(self, state: SharedWaterState, each: Timestep, over: jax.Array, params: Any) -> Timestep:
-        """Return the joint step of the farms; farms that had already ended receive no reward."""
+        """Return the joint step of all farms; farms whose episode had already ended receive no reward."""
         share = jnp.full((self.farms, 1), state.left / params.quota, jnp.float32)
         reward = jnp.where(over, 0.0, each.reward)
         ended = each.terminated | each.truncated
@@ -170,7 +170,7 @@ class SharedWater(Env[SharedWaterState, SharedWaterParams]):
 
 
 def make_experts(core: SharedWater) -> dict[str, Callable[[np.ndarray], int]]:
-    """Return, for each agent, its farm's expert as a function of the observations since the reset."""
+    """Return, for each agent, the expert of its farm as a function of the observations since the reset."""
     return {agent: ExpertAgent(model) for agent, model in zip(core.agents, core.models, strict=True)}
 
 

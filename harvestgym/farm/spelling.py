@@ -27,7 +27,7 @@ _WEIGHT_NAMES = {"yield": "harvest"}
 """Alternative names of a score's weights."""
 
 NAMED_BY_USERS = ("terms", "constraints", "further", "presets", "history")
-"""Entries of a farm file whose names are free."""
+"""Entries of a farm file whose names the user chooses."""
 
 MONTHS = (
     "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
@@ -87,7 +87,7 @@ def _list_forms(name: Any) -> list[str]:
 def read_day(value: Any) -> Any:
     """Return the day of the year of a date, 2024-05-01, '1 May' or 'May 1', and any other value unchanged.
 
-    The year of a date is ignored. Raises ConfigError for a day that does not exist in a year of 365 days.
+    The year of a date is ignored. Raises ConfigError for a day that does not exist in a 365-day year.
     """
     numbers = re.fullmatch(r"(?:\d{4}-)?(\d\d)-(\d\d)(?: 00:00:00)?", str(value))
     words = re.fullmatch(r"(\d\d?) ([A-Za-z]{3,9})|([A-Za-z]{3,9}) (\d\d?)", str(value).strip())
@@ -101,7 +101,7 @@ def read_day(value: Any) -> Any:
 
 
 def list_days(first: Any, last: Any) -> list[datetime.date]:
-    """Return each date from the first to the last, if necessary across the end of the year; [] for other values."""
+    """Return each date from the first to the last, across the end of the year if necessary; [] for other values."""
     low, high = read_day(first), read_day(last)
     if low is first or high is last:
         return []
@@ -110,6 +110,6 @@ def list_days(first: Any, last: Any) -> list[datetime.date]:
 
 
 def _find_month(words: Any) -> int:
-    """Return the number of the month that a date in words names, 0 if there is none."""
+    """Return the number of the month named in a date in words, 0 if there is none."""
     name = (words[2] or words[3]).casefold()
     return next((i for i, month in enumerate(MONTHS, 1) if month.startswith(name)), 0)

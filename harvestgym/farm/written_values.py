@@ -1,4 +1,4 @@
-"""Values as they are written in farm files: plots, intervals, and lists of values to draw from."""
+"""Values as written in farm files: plots, intervals, and lists of values to draw from."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .spelling import list_days
 def parse_plot(value: Any) -> Any:
     """Parse a plot, written `'(0, 1)'` as in the paper or `[0, 1]` as in YAML.
 
-    Raises ConfigError for half of a plot that YAML split at its comma.
+    Raises ConfigError for half of a plot, which results if YAML splits an unquoted plot at its comma.
     """
     if isinstance(value, str) and value.count("(") != value.count(")"):
         raise ConfigError(f"expected a plot in quotes inside […], got {value!r}; try '(0, 1)'")
@@ -26,7 +26,7 @@ def parse_plot(value: Any) -> Any:
 
 
 def parse_interval(value: Any) -> Any:
-    """Parse `(1, 10)`, a string in YAML and a pair in Python, as an interval, and a single value as a list."""
+    """Parse `(1, 10)` (a string in YAML, a pair in Python) as an interval, and a single value as a list."""
     if isinstance(value, range) or hasattr(value, "tolist"):  # a NumPy array
         value = list(value) if isinstance(value, range) else value.tolist()
     if isinstance(value, tuple):
@@ -37,7 +37,7 @@ def parse_interval(value: Any) -> Any:
     if isinstance(value, str) and value.strip().startswith("("):
         ends = [end.strip() for end in value.strip(" ()").split(",")]
         if len(ends) != 2:
-            raise ValueError("expected an interval (low, high), inside {…} in quotes")
+            raise ValueError("expected an interval (low, high), in quotes if inside {…}")
         return list_days(*ends) or dict(zip(("low", "high"), ends, strict=True))
     return value if isinstance(value, (list, dict, Strict)) else [value]
 
@@ -50,7 +50,7 @@ class Interval(Strict):
 
     @property
     def ends(self) -> tuple[float, float]:
-        """Both ends, as integers where they are whole numbers."""
+        """Both ends; an end that is a whole number is returned as an integer."""
         low, high = (int(end) if end.is_integer() else end for end in (self.low, self.high))
         return low, high
 

@@ -1,4 +1,4 @@
-"""Fisheries: stocks that grow, fleets that harvest them, and reference optima for control rules."""
+"""Fisheries: stocks that grow, fleets that harvest them, and optimal policies as references for control rules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Conservation problems in which an action adds to a stock or pushes a tipping point's driver.
+"""Conservation problems, in which an action adds to a stock or lowers the driver of a tipping point.
 
 The driver problem uses May's law with consumption `a` that rises every year. An action A (at most the bound) lowers `a`
 by A * effect before that year's rise; the reward is benefit x / (1 + satiation x) - A^exponent. The published figures
@@ -27,10 +27,12 @@ DRIVER_BOUND = 0.5
 
 @pytree
 class ConservationParams(FishingParams):
-    """Parameters of a conservation problem: actions have a cost, and the stock itself has a value."""
+    """Parameters of a conservation problem, in which actions have a cost and the stock itself has a value."""
 
     benefit: Any = par("benefit", "value of a unit of stock per year", default=1.0)
-    satiation: Any = par("satiation", "how fast that value saturates with the stock; 0 is linear", low=0.0, default=0.0)
+    satiation: Any = par(
+        "satiation", "how fast this value saturates as the stock grows; 0 is linear", low=0.0, default=0.0
+    )
     exponent: Any = par("exponent", "cost of an action A is A^exponent", low=0.0, default=2.0)
     loss: Any = par("loss", "share of the stock that is lost each year before it grows", low=0.0, high=1.0, default=0.0)
     effect: Any = par("effect", "decrease of the driver per unit of action", low=0.0, default=0.0)
@@ -71,7 +73,7 @@ class RecoveryModel(FishingModel):
 
 @dataclass(frozen=True, repr=False)
 class DriverModel(RecoveryModel):
-    """Tipping-point control: the action lowers the driver `a` of May's law, which otherwise rises every year.
+    """Tipping-point control: the action lowers the driver `a` of May's law, which rises every year.
 
     Attributes:
         shows_driver: whether `a` is observed in addition to the stock, which makes the observation Markov.

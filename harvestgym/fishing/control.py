@@ -1,7 +1,7 @@
 """Harvest control rules as policies, which map the observed biomass to a catch.
 
-A rule sees only what an agent sees: the survey, clipped to the bound. If growth comes before the harvest, rules use the
-expected stock after growth.
+A rule has the same information as an agent: the survey, clipped to the bound. If growth comes before the harvest, rules
+use the expected stock after growth.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ FEW_TARGETS = 3
 """Maximum number of stocks for which a rule may have separate numbers."""
 
 CatchRule = Callable[[Any, jax.Array], jax.Array]
-"""Function `rule(numbers, there) -> catch` on arrays of shape (targets,); `numbers` is a tuple of traced numbers."""
+"""Function `rule(numbers, stock) -> catch` on arrays of shape (targets,); `numbers` is a tuple of traced numbers."""
 
 
 @dataclass(frozen=True)
 class _ByRule:
-    """A rule as a policy's `act` function; `numbers` and the law are its weights."""
+    """A rule as the `act` function of a policy; `numbers` and the law are its weights."""
 
     env: FishingModel
     rule: CatchRule
@@ -126,7 +126,7 @@ RAMPS: dict[str, CatchRule] = {"rate": _ramp_rate, "catch": _ramp_catch}
 
 
 def add_missing(numbers: Any, there: jax.Array) -> jax.Array:
-    """Bring the stock up to a target."""
+    """Add what the stock lacks to reach a target."""
     return jnp.maximum(numbers[0] - there, 0.0)
 
 
@@ -137,12 +137,12 @@ def add_share_of_missing(numbers: Any, there: jax.Array) -> jax.Array:
 
 
 def escapement(env: FishingModel, target: Any) -> Policy:
-    """Leave `target` of each stock and catch the rest (Reed 1979)."""
+    """Catch everything above the biomass `target` of each stock (Reed 1979)."""
     return policy(env, leave_target, target)
 
 
 def quota(env: FishingModel, catch: Any) -> Policy:
-    """Take the same catch every year, as in MSY management."""
+    """Take the same catch every year, as in management at the maximum sustainable yield (MSY)."""
     return policy(env, take_quota, catch)
 
 
@@ -184,17 +184,18 @@ class _ByTable:
         return year + 1, units.action(catch / jnp.maximum(most, 1e-12) if units.control == "rate" else catch)
 
     def _find_level(self, seen: jax.Array, grid: jax.Array, there: jax.Array, target: jax.Array) -> jax.Array:
-        """Return the quota or rate at the nearest grid point, since levels cannot be interpolated."""
+        """Return the quota or rate at the nearest grid point, because discrete levels cannot be interpolated."""
         nearest = jnp.clip(jnp.round(seen / grid[1]).astype(jnp.int32), 0, len(grid) - 1)
         most, left = there[nearest], target[nearest]
         catch = most - left
         wanted = catch / jnp.maximum(most, 1e-12) if self.env.units.control == "rate" else catch
-        # If the whole stock is taken, the table does not determine the quota: any large enough quota works.
+        # If the whole stock is taken, the table does not determine the quota: all sufficiently large quotas are
+        # equivalent.
         return jnp.where((left <= 1e-6 * grid[-1]) & (most > 0), self.env.units.bound, wanted)
 
 
 def follow_solution(env: FishingModel, solution: Solution) -> Policy:
-    """Follow the dynamic-programming optimum; for a finite horizon, year by year."""
+    """Follow the dynamic-programming optimum; for a finite horizon, its table for each year."""
     check_core(env, "control", FishingModel)
     there, target = jnp.atleast_2d(solution.there), jnp.atleast_2d(solution.target)
     return Policy(jnp.int32(0), Partial(_ByTable(env), (solution.grid, there, target)))
@@ -219,7 +220,7 @@ RECOVERIES: dict[str, Form] = {
 
 
 ENDS = (" first", " last")
-"""The suffixes of a number's names in the first and the last year."""
+"""The suffixes of the names of a number for the first and the last year."""
 
 
 def make_rule_families(env: FishingModel) -> dict[str, RuleFamily]:

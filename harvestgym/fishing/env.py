@@ -62,7 +62,7 @@ class FishingEnv(FixedAttributes, Savable, gymnasium.Env[Any, Any]):
     """Gymnasium environment of a stock that is fished by yearly quotas: `FishingEnv(r=0.3, K=1, s0=0.75, Tmax=100)`.
 
     This is a thin wrapper around the compiled `FishingModel`. An environment consists of five functions, `initial`,
-    `transition`, `observation`, `reward` and `terminal`; override any of them in JAX:
+    `transition`, `observation`, `reward` and `terminal`; any of them can be overridden with JAX code:
 
         class Observed(FishingEnv):
             def observation(self, key, state, action, params):
@@ -74,7 +74,7 @@ class FishingEnv(FixedAttributes, Savable, gymnasium.Env[Any, Any]):
 
     Args:
         r, K: growth rate per year and carrying capacity of logistic growth; only without `law`.
-        s0: stock at the start, or two stocks between which each episode draws its start.
+        s0: stock at the start, or two stocks between which it is drawn for each episode.
         Tmax: number of years in an episode.
         sigma: standard deviation of lognormal growth noise with mean one; only without `noise`.
         law, noise, survey_error, quota_error, drift: small callables; see `growth`, `noise` and `parameter_drift`.

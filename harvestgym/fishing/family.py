@@ -1,4 +1,4 @@
-"""Catalogue fisheries by name, and the functions that the command line and `evaluate` call."""
+"""The fisheries in the catalogue, by name, and the functions that the command line and `evaluate` call."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def make_gymnasium(env: FishingModel, render_mode: str | None = None) -> Fishery
 
 
 def policies(env: FishingModel) -> Mapping[str, Policy]:
-    """Return the policies available for a fishery, made when they are requested; "expert" is the rule to beat.
+    """Return the policies available for a fishery, each made at its first use; "expert" is the reference policy.
 
     The expert is the fishery's tuned rule (`env.expert`). Without a tuned rule, it is the dynamic-programming optimum
     if that can be computed and surveys are exact; otherwise it is constant escapement for patches and for laws that

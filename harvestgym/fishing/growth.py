@@ -1,10 +1,11 @@
 """Growth laws for a single stock: small callables from the stock after harvest to next year's stock.
 
-A law gives the mean; noise is a factor or a term on top of it (`noise.py`). Biomass is in the same unit as K, and rates
+A law returns the mean; noise multiplies it or is added to it (`noise.py`). Biomass is in the same unit as K, and rates
 are per year. Every law works elementwise on arrays of stocks, so a single call covers a grid of biomasses.
 
-To add a law, add a class here. Files refer to it by its class name in lower case with hyphens (`BevertonHolt` is
-`beverton-holt`), its `par` fields are its entries, and capacity and reference points have numeric fallbacks.
+To add a law, add a class here. In files, its name is the class name in lower case with hyphens (`beverton-holt` for
+`BevertonHolt`), and its entries are the `par` fields. Capacity and reference points are computed numerically unless the
+class defines them.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from harvestgym.core.checks import Checked
 from harvestgym.core.pytree import par, pytree
 
 MAX_RATE = 20.0
-"""Largest growth rate or factor per year; no fish grows faster, and larger ones would exceed the float32 range."""
+"""Largest growth rate or factor per year; no fish stock grows faster, and larger values could overflow float32."""
 
 MAX_BIOMASS = 1e9
 """Largest value for a biomass parameter, in its own unit."""
@@ -42,7 +43,7 @@ class GrowthLaw(Checked):
 
     @property
     def capacity(self) -> jax.Array:
-        """Stock of an unfished, undisturbed fishery: `K` if the law has it, otherwise the highest equilibrium."""
+        """Stock without fishing and noise: `K` if the law has this parameter, otherwise the highest equilibrium."""
         given = getattr(self, "K", None)
         return settle_stock(self, _highest_growing(self)) if given is None else given
 
@@ -96,12 +97,12 @@ class GrowthLaw(Checked):
 
 
 def settle_stock(law: GrowthLaw, high: jax.Array, years: int = 400) -> jax.Array:
-    """Return the stock at which growth from `high` settles."""
+    """Return the stock to which growth converges from `high`."""
     return jax.lax.fori_loop(0, years, lambda _, s: law(s), jnp.asarray(high, jnp.float32))
 
 
 def _highest_growing(law: GrowthLaw) -> jax.Array:
-    """Return the largest stock that grows, on a logarithmic grid from 1e-4 to 1e4."""
+    """Return the largest stock with positive growth on a logarithmic grid from 1e-4 to 1e4."""
     grid = jnp.logspace(-4, 4, 4001, dtype=jnp.float32)
     return jnp.max(jnp.where(law(grid) > grid, grid, 0.0))
 
@@ -159,10 +160,10 @@ class AlleePublished(_RateAndCapacity):
     """s exp(r (1 - s/K) (1 - C) / K), as in gym_fishing's `fishing-v5`.
 
     The exponent contains (1 - C) where the literature has (s - C), so there is no threshold: this is Ricker's law with
-    rate r (1 - C) / K. It has a separate name for comparison with published agents; for an Allee effect use `Allee`.
+    rate r (1 - C) / K. It is included for comparison with published agents; use `Allee` for an Allee effect.
     """
 
-    C: jax.Array = par("C", "slows growth; not a threshold", low=0.0, high=1.0, default=0.5)
+    C: jax.Array = par("C", "slows growth, but is not a threshold", low=0.0, high=1.0, default=0.5)
 
     def __call__(self, left: jax.Array) -> jax.Array:
         return left * jnp.exp(self.r * (1 - left / self.K) * (1 - self.C) / self.K)
@@ -189,7 +190,7 @@ class Myers(GrowthLaw):
 class May(GrowthLaw):
     """s + r s (1 - s/M) - a s^q / (s^q + b^q): logistic growth under a saturating predator. May 1977 (Nature 269:471).
 
-    Between the two folds of `a` there are two stable stocks, separated by an unstable one.
+    For `a` between its two folds, there are two stable stocks, separated by an unstable one.
     """
 
     r: jax.Array = par("r", "intrinsic growth rate, per year", low=0.0, high=MAX_RATE, default=0.7)
@@ -210,7 +211,7 @@ class May(GrowthLaw):
 
 @pytree
 class PellaTomlinson(_RateAndCapacity):
-    """s + r s (1 - (s/K)^theta) / theta: logistic growth with a shifted maximum.
+    """s + r s (1 - (s/K)^theta) / theta: logistic growth with its maximum at another stock.
 
     Pella and Tomlinson 1969; theta = 1 gives Schaefer's law, and theta -> 0 gives Fox's law.
     """

@@ -1,9 +1,9 @@
-"""A cheap random generator for many short simulations: JAX keys whose bits come from a 32-bit mixing hash.
+"""A fast random generator for many short simulations: JAX keys whose bits come from a 32-bit mixing hash.
 
-A draw from JAX's default generator (threefry) takes longer than the simulation of a fishery for a year. `key(seed)`
+A draw from JAX's default generator (threefry) takes longer than the simulation of one year of a fishery. `key(seed)`
 returns a typed key with a different implementation; every function that takes a key accepts it. The generator is a
 counter hash (murmur's finaliser with better constants, three rounds per word), suitable for simulation but not for
-cryptography. It is used only where such a key is passed; other keys are threefry keys, which give different numbers for
+cryptography. It is used only if such a key is passed; other keys are threefry keys, which give different numbers for
 the same seed.
 """
 

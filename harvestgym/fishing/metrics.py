@@ -1,4 +1,4 @@
-"""Fisheries-science metrics per episode: yields, their variation, the lowest stock, and the regret."""
+"""The metrics of fisheries science per episode: yields, their variation, the lowest stock, and the regret."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from .model import FishingModel
 def summary(env: FishingModel, episodes: Episodes) -> dict[str, np.ndarray]:
     """Compute the metrics for each episode: yields, their variation, and how low the stock fell.
 
-    Conservation problems, in which nothing is caught, have only the stock metrics.
+    For conservation problems, in which nothing is caught, only the metrics of the stock are computed.
 
     AAV is the sum of `abs(C_t - C_t-1)` divided by the sum of `C_t`, and each "time below" is a fraction of the years.
-    `regret` (for fisheries that can be solved) is the expected discounted return of the optimum, which knows the stock
-    and the law, minus this episode's discounted return. This optimum fishes down the stock in the last years;
-    `stationary regret` is relative to the best rule that ignores the year.
+    `regret` (for fisheries that dynamic programming can solve) is the expected discounted return of the optimum, which
+    knows the stock and the law, minus this episode's discounted return. This optimum fishes down the stock in the last
+    years; `stationary regret` is relative to the best rule that ignores the year.
     """
     info = {name: np.asarray(value) for name, value in episodes.info.items()}
     years = np.maximum(np.asarray(episodes.length), 1)

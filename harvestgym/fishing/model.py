@@ -34,7 +34,7 @@ YearOrder = Literal["harvest first", "growth first"]
 ProblemKind = Literal["harvest", "recovery", "driver"]
 
 MAX_YEARS = 2**24
-"""Longest episode in years; float32 counts exactly up to this number."""
+"""Longest episode in years; float32 represents all integers up to this number."""
 
 
 MAX_CORRELATION = 0.99
@@ -60,7 +60,7 @@ class FishingParams(Checked):
     horizon: Any = par("Tmax", "years after which an episode is truncated", low=1, high=MAX_YEARS, dtype="int")
     price: Any = par("price", "price of a unit of catch", low=0.0, high=MAX_BIOMASS)
     cost: Any = par("cost", "cost of a unit of effort, effort being -ln(1 - catch/stock)", low=0.0, high=MAX_BIOMASS)
-    discount: Any = par("discount", "factor per year of the discounted return", low=0.0, high=1.0)
+    discount: Any = par("discount", "discount factor per year of the discounted return", low=0.0, high=1.0)
     collapse: Any = par("collapse", "biomass at or below which the fishery ends", low=0.0)
     b_low: Any = par("b_low", "biomass below which a stock is counted as low (0.2 K)", low=0.0)
     b_msy: Any = par("b_msy", "biomass before harvest that gives the maximum sustainable yield", low=0.0)
@@ -79,7 +79,7 @@ class EpisodeTally:
     lowest: jax.Array = var("lowest_biomass", "lowest biomass so far", axes=())
     low: jax.Array = var("years_low", "years that ended with biomass below b_low", dtype="int", axes=())
     under: jax.Array = var("years_below_bmsy", "years that ended with biomass below b_msy", dtype="int", axes=())
-    closed: jax.Array = var("years_closed", "years with hardly any catch", dtype="int", axes=())
+    closed: jax.Array = var("years_closed", "years with almost no catch", dtype="int", axes=())
 
 
 @pytree
@@ -107,7 +107,7 @@ CLOSED = 1e-3
 
 
 def check_first_stock(law: GrowthLaw, start: Any, collapse: float, where: str) -> None:
-    """Raise ConfigError unless `start` is a possible stock, or a range, above the biomass at which a fishery ends."""
+    """Raise ConfigError unless `start` is a stock, or a range of stocks, above the biomass at which a fishery ends."""
     ends = np.asarray(start, object)
     known = ends.shape in ((), (2,)) and all(isinstance(end, Real) and not isinstance(end, bool) for end in ends.flat)
     if not known or not 0 <= ends.flat[0] <= ends.flat[-1] <= MAX_BIOMASS:
@@ -119,7 +119,7 @@ def check_first_stock(law: GrowthLaw, start: Any, collapse: float, where: str) -
 
 
 def _draw_start(key: jax.Array, start: Any) -> jax.Array:
-    """Return the stock at the start; a pair of numbers is a range from which it is drawn."""
+    """Return the stock at the start; it is drawn from the range if two numbers are given."""
     if jnp.ndim(start) == 0:
         return start
     low, high = start[0], start[1]
@@ -193,7 +193,7 @@ class FishingModel(Checked, Env[FishingState, FishingParams]):
         )
 
     def transition(self, key: jax.Array, state: FishingState, action: Any, params: FishingParams) -> FishingState:
-        """Apply harvest and growth in this model's order (f); the catch never exceeds the stock."""
+        """Apply harvest and growth in the order of this model (f); the catch never exceeds the stock."""
         law = self.law(state, params)
         shock, keep = self._draws(key, law, state, params)
         harvest_first = self.order == "harvest first"
@@ -224,7 +224,7 @@ class FishingModel(Checked, Env[FishingState, FishingParams]):
     # Components of the five parts.
 
     def extras(self, state: FishingState, params: FishingParams) -> list[jax.Array]:
-        """Return what is observed after the survey, each in the unit of biomass, shape (1,)."""
+        """Return the values observed in addition to the survey, each in the unit of biomass, shape (1,)."""
         year = jnp.asarray(self.units.bound * state.year / params.horizon, jnp.float32)
         return [year[None]] if self.shows_year else []
 
@@ -278,13 +278,13 @@ class FishingModel(Checked, Env[FishingState, FishingParams]):
     def _draws(
         self, key: jax.Array, law: GrowthLaw, state: FishingState, params: FishingParams
     ) -> tuple[jax.Array | None, jax.Array | None]:
-        """Draw standard noise for growth, correlated with last year's, and for quota errors, in one generator call."""
+        """Draw standard noise for growth (correlated with last year's) and for quota errors, in one generator call."""
         shocks = law.shocks if params.noise.random else 0
         slips = self.units.targets if params.quota_error.random else 0
         u = jax.random.uniform(key, (shocks + slips,), jnp.float32) if shocks + slips else None
         shock = params.noise.draw(u[:shocks]) if u is not None and shocks else None
         if shock is not None and state.shock is not None:
-            fresh = jnp.sqrt(1 - params.correlation**2)  # the variance stays 1
+            fresh = jnp.sqrt(1 - params.correlation**2)  # keeps the variance at 1
             shock = params.correlation * state.shock + fresh * shock
         keep = params.quota_error.draw(u[shocks:]) if u is not None and slips else None
         return shock, keep

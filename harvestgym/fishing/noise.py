@@ -1,6 +1,6 @@
 """Noise in growth, surveys and quotas, as small callables.
 
-A noise turns a value and one standard draw `z` into the disturbed value. It also defines the distribution of `z`, so
+A noise maps a value and one standard draw `z` to the disturbed value. It also defines the distribution of `z`, so
 the same object is used for simulation (one draw) and for integration (quadrature, in `analysis`).
 """
 
@@ -24,7 +24,7 @@ MAX_SIGMA = 10.0
 
 @pytree
 class Noise(Checked):
-    """No noise; the base class for the other noises, whose `sigma` is their spread.
+    """No noise, and the base class of the others, whose `sigma` is the size of the noise.
 
     Attributes:
         nodes: function `nodes(n)` that returns `n` values of the standard draw, and their weights up to a factor, by
@@ -38,7 +38,7 @@ class Noise(Checked):
         return normal(u)
 
     def __call__(self, z: jax.Array, value: jax.Array, left: jax.Array) -> jax.Array:
-        """Disturb `value` by the draw `z`; `left` is the stock that it grew from (for surveys, the same value)."""
+        """Disturb `value` by the draw `z`; `left` is the stock from which it grew (for surveys, the same value)."""
         return value
 
     @property
@@ -49,7 +49,7 @@ class Noise(Checked):
 
 @pytree
 class Lognormal(Noise):
-    """value * exp(sigma z - sigma^2/2): multiplicative with mean one, so that noise adds no growth."""
+    """value * exp(sigma z - sigma^2/2): multiplicative with mean one, so that noise does not change mean growth."""
 
     sigma: jax.Array = par("sigma", "standard deviation of the logarithm", low=0.0, high=MAX_SIGMA, default=0.1)
 
@@ -93,7 +93,7 @@ class Additive(Noise):
 
 @pytree
 class Uniform(Noise):
-    """value * U(1 - sigma, 1 + sigma): bounded shocks, for which Reed's theorem (1979) is exact."""
+    """value * U(1 - sigma, 1 + sigma): bounded shocks, for which the theorem of Reed (1979) holds exactly."""
 
     sigma: jax.Array = par("sigma", "half width w of the shocks", low=0.0, high=1.0, default=0.1)
     nodes = staticmethod(np.polynomial.legendre.leggauss)

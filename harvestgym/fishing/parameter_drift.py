@@ -20,7 +20,7 @@ from .noise import MAX_SIGMA
 class Drift(Checked):
     """Parameters that change by `rate` every year, before the stock grows, until they reach `limit`.
 
-    They depend only on the year, so a reset restarts them.
+    They depend only on the year, so a reset restores their first values.
     """
 
     names: tuple[str, ...] = static("names", "the parameters that change")
@@ -49,7 +49,7 @@ def _find_mismatches(names: tuple[str, ...], **numbers: Any) -> Iterator[str]:
 
 @pytree
 class Spread(Checked):
-    """Parameters drawn once per episode, each as its mean times a (positive) lognormal factor with mean one."""
+    """Parameters drawn once per episode: each is its mean times a lognormal factor (positive, with mean one)."""
 
     names: tuple[str, ...] = static("names", "the parameters that are drawn")
     sigma: Any = par("sigma", "standard deviation of the logarithm, one for each name", low=0.0, high=MAX_SIGMA)

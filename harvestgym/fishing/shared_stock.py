@@ -1,4 +1,4 @@
-"""The commons problem: several fleets on one stock, for several agents through `gym.pettingzoo_env.ParallelEnv`."""
+"""The commons problem: several fleets fish one stock; `gym.pettingzoo_env.ParallelEnv` makes each fleet an agent."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FleetCount = Annotated[int, Field(ge=1, le=10_000)]
 class CommonsModel(FishingModel):
     """A single stock fished by `units.targets` fleets, each with its own quota and paid for its own catch.
 
-    If the total quota exceeds the stock, all fleets get the same fraction of their quotas.
+    If the total quota exceeds the stock, every fleet catches the same fraction of its quota.
     """
 
     @property
@@ -38,7 +38,7 @@ class CommonsModel(FishingModel):
         return one.observation_space, one.action_space
 
     def part(self, obs: Any, fleet: int) -> Any:
-        """Return a fleet's observation; all fleets see the stock."""
+        """Return the observation of a fleet; all fleets observe the stock."""
         return obs.copy()
 
     def info(self, state: FishingState, params: FishingParams) -> dict[str, Any]:

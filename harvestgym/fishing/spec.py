@@ -1,4 +1,4 @@
-"""Schema of a fishery file, and the model built from it. It reports all mistakes together, with the nearest names."""
+"""Schema of a fishery file, and the model built from it. All mistakes are reported together, with the nearest names."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ NOISES: dict[str, type[Noise]] = {"none": Noise} | _name_classes(Noise, noise)
 NO_NOISE = {"kind": "none"}
 
 NOISY = ("noise", "survey_error", "quota_error")
-"""Entries that define a noise."""
+"""The entries of a fishery file that define a noise."""
 
 LOW_SHARE = 0.2
 """A stock below this fraction of its capacity counts as low."""
 
 Stock = Annotated[float, Field(ge=0, le=MAX_BIOMASS)]
 StockStart = Stock | tuple[Stock, Stock]
-"""A stock, or two between which each episode draws its start."""
+"""The initial stock, or two stocks between which it is drawn for each episode."""
 
 ENTRIES: dict[tuple[ProblemKind, ...], str] = {
     ("harvest",): "price cost quota_error order control assessment_interval catch_constraint",
@@ -115,11 +115,11 @@ class FishingSpec(Exact):
 
 
 def read_spec(path: Path, overrides: Mapping[str, Any]) -> FishingSpec:
-    """Read a file's spec, resolve its `extends:`, and apply `overrides`.
+    """Read the spec of a file, resolve its `extends:`, and apply `overrides`.
 
-    An override is an entry of the file or, for short, a law parameter (`r=0.5`) or the noise's `sigma`. Without
-    overrides, the expert comes from the tuned file, if there is one; with overrides, its numbers would not fit the
-    fishery.
+    An override is an entry of the file or, in short form, a law parameter (`r=0.5`) or the noise's `sigma`. Without
+    overrides, the expert comes from the tuned file, if there is one; with overrides, its numbers would no longer suit
+    the fishery.
     """
     entries = {k: v for k, v in overrides.items() if k in FishingSpec.model_fields}
     data = override_entries(read_extended(path, "fishery", override_entries), entries)
@@ -143,7 +143,7 @@ def _other_kind(old: Any, new: Any) -> bool:
 
 
 def _expand_short_name(data: Mapping[str, Any], name: str, value: Any) -> dict[str, Any]:
-    """Return the entry that a short name stands for."""
+    """Return the entry that a short name abbreviates."""
     if name == "sigma":
         known = _read_kind(data, "noise") or "none"
         return {"noise": {"kind": "lognormal" if known == "none" else known, "sigma": value}}
@@ -181,12 +181,12 @@ def build_fishery(spec: FishingSpec, where: str, **parts: Any) -> FishingModel:
 
 
 def _check_entries(spec: FishingSpec, law: GrowthLaw, where: str) -> None:
-    """Raise ConfigError for an entry that has no effect on the problem, or for a law that does not fit it."""
+    """Raise ConfigError for an entry that has no effect in the problem, or for a law that does not fit the problem."""
     for name in [name for name in USERS if name in spec.model_fields_set]:
         users, value = USERS[name], getattr(spec, name)
         if spec.problem not in users and value and value != NO_NOISE:
             hint = " or ".join(f"problem: {user}" for user in users)
-            raise ConfigError(f"{where} > {name}: expected none, because it has no effect on problem {spec.problem!r}, "
+            raise ConfigError(f"{where} > {name}: expected none, because it has no effect in problem {spec.problem!r}, "
                               f"got {value!r}; try {hint}")  # fmt: skip
     if spec.problem == "driver" and not isinstance(law, May):
         raise ConfigError(f"{where}: problem 'driver': expected law 'may', got {spec.law.get('kind')!r}")
@@ -240,7 +240,9 @@ def check_law(law: GrowthLaw, where: str) -> None:
         raise ConfigError(f"{where}: expected a law with a method __call__(self, left), got {type(law).__name__}")
     capacity = float(law.capacity)
     if not 0 < capacity < np.inf:
-        raise ConfigError(f"{where}: expected a finite unfished stock above 0, got {capacity:g}; try more growth")
+        raise ConfigError(
+            f"{where}: expected a finite unfished stock above 0, got {capacity:g}; try a higher growth rate"
+        )
 
 
 def find_law(kind: Any, where: str) -> type[GrowthLaw]:
@@ -282,7 +284,7 @@ def _build_vary(data: Mapping[str, float] | str, law: GrowthLaw, where: str) -> 
 
 
 def _check_names(names: Iterable[str], law: GrowthLaw, where: str) -> dict[str, Meta]:
-    """Return a law's parameters that may change; ConfigError for any other name."""
+    """Return the parameters of a law that may change; ConfigError for any other name."""
     allowed = {name: meta for name, meta in iterate_metas(law) if meta.kind == "par" and meta.dtype == "float"}
     for name in names:
         check_name("parameter", name, allowed, where)

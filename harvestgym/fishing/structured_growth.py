@@ -18,16 +18,20 @@ class AgeStructured(GrowthLaw):
     """Numbers at age with a plus group, and Beverton-Holt recruitment from spawners at the start of the year.
 
     This is the walleye model from the fisheries literature (Goodyear compensation ratio; Walters and Martell 2004, ch.
-    3). The state holds the numbers at ages 1 to `ages`, then the recruits due next year. A quota is biomass, taken from
-    all ages in proportion to their vulnerable biomass. Noise acts only on recruitment.
+    3). The state holds the numbers at ages 1 to `ages`, then the recruits due next year. A quota is a biomass, taken
+    from all ages in proportion to their vulnerable biomass. Noise affects only recruitment.
     """
 
     ages: int = static("ages", "age classes, the last one a plus group", low=1, high=1000, default=20)
     survival: jax.Array = par("survival", "natural survival per year", low=0.0, high=0.999, default=0.86)
     growth: jax.Array = par("kappa", "von Bertalanffy growth, per year", low=1e-3, high=MAX_RATE, default=0.23)
-    mature_age: jax.Array = par("mature_age", "age at which half are mature", low=0.0, high=1000.0, default=6.0)
+    mature_age: jax.Array = par(
+        "mature_age", "age at which half of the fish are mature", low=0.0, high=1000.0, default=6.0
+    )
     mature_slope: jax.Array = par("mature_slope", "steepness of maturity, per year", low=0.0, high=100.0, default=0.5)
-    caught_age: jax.Array = par("caught_age", "age at which half are vulnerable", low=0.0, high=1000.0, default=5.0)
+    caught_age: jax.Array = par(
+        "caught_age", "age at which half of the fish are vulnerable", low=0.0, high=1000.0, default=5.0
+    )
     caught_slope: jax.Array = par(
         "caught_slope", "steepness of vulnerability, per year", low=0.0, high=100.0, default=2.0
     )
@@ -104,7 +108,7 @@ class AgeStructured(GrowthLaw):
 
 @pytree
 class ThreeSpecies(GrowthLaw):
-    """Two competing prey, both fished, and a predator on both with type III functional responses.
+    """Two competing prey, both fished, and a predator of both with type III functional responses.
 
     Equations from Montealegre-Mora et al. 2023 (Bull. Math. Biol., arXiv 2308.13654); the unharvested community has an
     equilibrium at (0.526, 0.431, 1.001).
@@ -116,7 +120,9 @@ class ThreeSpecies(GrowthLaw):
     beta: jax.Array = par("beta", "maximum yearly consumption per predator", low=0.0, high=MAX_RATE, default=0.3)
     c: jax.Array = par("c", "prey at which a predator eats half of beta", low=1e-6, high=MAX_BIOMASS, default=0.3)
     competition: jax.Array = par("competition", "loss of each prey to the other", low=0.0, high=MAX_RATE, default=0.1)
-    D: jax.Array = par("D", "factor for the second prey as food", low=0.0, high=MAX_RATE, default=1.1)
+    D: jax.Array = par(
+        "D", "factor on the predator's consumption of the second prey", low=0.0, high=MAX_RATE, default=1.1
+    )
     b: jax.Array = par("b", "predator births per prey", low=0.0, high=MAX_RATE, default=0.1)
     d: jax.Array = par("d", "predator deaths, per year", low=0.0, high=MAX_RATE, default=0.1)
 
@@ -152,8 +158,8 @@ class ThreeSpecies(GrowthLaw):
 class Patches(GrowthLaw):
     """A row of patches with the same law; each year a fraction of every patch moves to its neighbours.
 
-    Half of that fraction moves each way. At the ends of the row, the outward half stays, so dispersal conserves
-    biomass.
+    Half of this fraction moves in each direction. At the ends of the row, the outward half stays, so dispersal
+    conserves biomass.
     """
 
     law: GrowthLaw

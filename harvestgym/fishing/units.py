@@ -31,7 +31,7 @@ LevelCount = Annotated[int, AfterValidator(_check_levels)]
 
 @dataclass(frozen=True)
 class Units(Checked):
-    """Scale of actions and observations, and what an action controls.
+    """The scale of actions and observations, and the meaning of an action (quota or rate).
 
     Attributes:
         bound: biomass at the upper end of actions and observations (2 K).
@@ -52,7 +52,7 @@ class Units(Checked):
 
     @property
     def action_space(self) -> gymnasium.Space[Any]:
-        """Action space: a level for each target, or a box."""
+        """Action space: one level per target, or a box."""
         if self.levels:
             one = gymnasium.spaces.Discrete(self.levels)
             return one if self.targets == 1 else gymnasium.spaces.MultiDiscrete([self.levels] * self.targets)
@@ -73,7 +73,7 @@ class Units(Checked):
 
     @property
     def _top(self) -> float:
-        """Fraction of the full range that the highest level represents."""
+        """The highest level, as a fraction of the full range."""
         return 0.5 if self.control == "quota" else 1.0
 
     def wanted(self, action: Any) -> jax.Array:

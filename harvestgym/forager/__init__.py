@@ -1,4 +1,4 @@
-"""Foraging worlds: endless grids of objects to bump into, collect and learn from."""
+"""Foraging worlds: grids in which an agent moves indefinitely, collects objects and learns their rewards."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["ForagerConfig", "ForagerEnv"]
 
 def __getattr__(name: str) -> Any:
     if name in __all__:
-        from .host_engine import env  # here, so that importing the package imports no engine
+        from .host_engine import env  # imported here, so that importing the package imports no engine
 
         return getattr(env, name)
     raise AttributeError(f"module 'harvestgym.forager' has no attribute {name!r}")

@@ -30,16 +30,16 @@ class ForagerConfig:
         size: the side length of the world, or (width, height).
         object_types: the kinds by name: a class or function that makes an object, or a `Kind`.
         observation_mode: `objects` is bool (rows, columns, kinds), with the channels in the order of the sorted names;
-            `images` is the same enlarged to uint8 (84, 84, kinds), 0 and 255; `colors` is uint8 (rows, columns, 3);
-            `world` is bool (height, width, kinds + 1), with the agent last; `compass` and `scalar` as in
+            `images` is the same, enlarged to uint8 (84, 84, kinds) with values 0 and 255; `colors` is uint8 (rows,
+            columns, 3); `world` is bool (height, width, kinds + 1), with the agent last; `compass` and `scalar` as in
             `observations`.
         aperture: the numbers of rows (north to south) and columns (west to east) that the agent sees, both odd.
         seed: an integer from 0 to 2^64 - 1.
         edge: `torus`, or `wall`, which stops the agent and adds a channel for the outside.
-        capacity: maximum number of objects that may be away from their original cells. At the limit, other objects stay
-            and pay nothing. An episode takes at most `memory["most_bytes"]`, about 180 bytes per object (0.75 GB by
-            default), and as many Python objects as `capacity`; a warning appears when the table grows to half the
-            limit.
+        capacity: maximum number of objects that may be away from their original cells. At the limit, other objects
+        cannot be collected and give no reward. An episode takes at most `memory["most_bytes"]`, about 180 bytes per
+        object (0.75 GB by
+            default), and up to `capacity` Python objects; a warning appears when the table grows to half the limit.
         hint: (shown, every): the biome is shown in the first `shown` of `every` steps; observations are then
             dicts of `view` and `hint`.
     """
@@ -65,9 +65,9 @@ class ForagerConfig:
 
 
 class TranslatedConfig(ForagerConfig):
-    """A configuration made by this package; it does not warn about names that the Forager package uses differently.
+    """A configuration made by this package, without warnings about names that the Forager package uses differently.
 
-    Its view may be larger than the world, which it then shows several times.
+    Its view may be larger than the world; cells then appear in it more than once.
     """
 
     def find_aperture(self, world: World) -> tuple[int, int]:
@@ -75,13 +75,15 @@ class TranslatedConfig(ForagerConfig):
         return check_sides(self.aperture)
 
 
-WORLD_MODE = "observation_mode 'world' has its first row in the north and the agent as last channel"
+WORLD_MODE = "observation_mode 'world' has the northernmost row first and the agent as its last channel"
 
 
 def _warn_of_look_alikes(config: ForagerConfig) -> None:
-    """Warn once about each entry whose name also exists in the Forager package but with a different meaning."""
+    """Warn once about each entry whose name has a different meaning in the Forager package."""
     if Thorns in config.object_types.values():
-        warn_of_difference("thorns stay and cost 1 on every entry; those of harvestgym.forager.drop_in are collected")
+        warn_of_difference(
+            "thorns stay and cost 1 each time they are entered; those of harvestgym.forager.drop_in are collected"
+        )
     if isinstance(config.aperture, tuple) and config.aperture[0] != config.aperture[1]:
         warn_of_difference("aperture is (rows, columns); in harvestgym.forager.drop_in it is (columns, rows)")
     if MODES[config.observation_mode].whole:
@@ -90,12 +92,12 @@ def _warn_of_look_alikes(config: ForagerConfig) -> None:
 
 @cache
 def warn_of_difference(words: str) -> None:
-    """Warn once per process about a difference from the Forager package, at the constructor that the user calls."""
+    """Warn once per process about a difference from the Forager package, at the user's call of the constructor."""
     warnings.warn(f"forager: {words}; see docs/forager.md, Differences from the Forager package", stacklevel=5)
 
 
 def build_world(config: ForagerConfig) -> World:
-    """Return the world of a config, still empty."""
+    """Return the world of a configuration, without objects."""
     size = config.size
     width, height = (size, size) if isinstance(size, int | np.integer) else tuple(size)
     kinds = tuple(_kind(name, config.object_types[name]) for name in sorted(config.object_types))

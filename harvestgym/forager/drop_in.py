@@ -39,7 +39,7 @@ class Thorns(TableObject):
 
 
 class Palette:
-    """Colours by label: registered ones, and hues spread over the colour circle for all other labels.
+    """Colours by label: registered colours, and hues spread over the colour circle for all other labels.
 
     Colours are uint8 RGB; `register` also takes fractions from 0 to 1.
     """
@@ -87,7 +87,7 @@ class ForagerConfig:
     Attributes:
         size: the side of the world, or (width, height).
         object_types: classes or functions that make an object, by the name of the object.
-        seed: the seed for everything random.
+        seed: the seed of all random numbers.
         colors: a `Palette` for objects without a colour.
         observation_mode: "objects", "colors" or "world".
         aperture: the size of the agent's view, which may exceed the world; None in the mode "world".
@@ -165,7 +165,7 @@ class ForagerEnv(host.ForagerEnv):
 
     @property
     def rng(self) -> np.random.Generator:
-        """The random generator for rewards; the map, delays and places have their own."""
+        """The random generator for rewards; the map, the delays and the places of return use separate generators."""
         return self.reward_rng
 
     def get_observation_shape(self) -> tuple[int, ...]:
@@ -174,7 +174,7 @@ class ForagerEnv(host.ForagerEnv):
 
 
 def _color_world(world: World, palette: Palette | None) -> World:
-    """Give each kind without a colour one from the palette."""
+    """Give each kind without a colour a colour from the palette."""
     if palette is None:
         return world
     colors = {kind.name: tuple(palette.generate(kind.name).tolist()) for kind in world.kinds if not kind.colors}

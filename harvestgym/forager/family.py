@@ -1,4 +1,4 @@
-"""The forager family: environments from catalogue files, and the hooks for the command line."""
+"""The forager family: environments from catalogue files, and the functions that the command line calls."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class RegionFile(Exact):
 
 
 Sides = Annotated[tuple[Side, Side], BeforeValidator(lambda given: (given, given) if isinstance(given, int) else given)]
-"""Two side lengths; a single integer sets both."""
+"""Two side lengths; a single integer sets both sides."""
 
 
 class WorldFile(Exact):
@@ -170,7 +170,7 @@ def _region(name: str, box: RegionFile, names: tuple[str, ...], file: WorldFile,
 
 
 def make_gymnasium(env: Forager, render_mode: str | None = None) -> gymnasium.Env[Any, Any] | None:
-    """Return the same episodes on the host engine, as a Gymnasium environment; None without the extra `fast`."""
+    """Return a Gymnasium environment with the same episodes on the host engine; None without the extra `fast`."""
     from harvestgym.forager.gym_env import ForagerGym
     from harvestgym.forager.host_engine.numba_support import FAST
 
@@ -178,7 +178,7 @@ def make_gymnasium(env: Forager, render_mode: str | None = None) -> gymnasium.En
 
 
 def policies(env: Forager) -> dict[str, Policy]:
-    """Return the policies that can read a world's observations, the navigator as "expert"; none if there is a hint.
+    """Return the policies that can read a world's observations, with the navigator as "expert"; none if it has a hint.
 
     A world with `objects` observations also has the planner, which only knows the rewards of the first step.
     """
@@ -192,13 +192,13 @@ def policies(env: Forager) -> dict[str, Policy]:
 
 
 def _can_navigate(env: Forager) -> bool:
-    """Return whether the navigator can read the observations of a world and see the cells around it."""
+    """Return whether the navigator can read the observations of a world, which must show the cells around the agent."""
     mode = MODES[env.mode]
     return not env.hint[0] and (mode.has_channels or mode.has_colors) and min(env.aperture) >= 3
 
 
 def make_rule_families(env: Forager) -> dict[str, RuleFamily]:
-    """Make the rules of a world for `harvestgym tune`: the navigator, with more numbers for random series."""
+    """Make the rule families of a world for `harvestgym tune`: the navigator, with more numbers for random series."""
     if not _can_navigate(env):
         return {}
     numbers = {
@@ -213,7 +213,7 @@ def make_rule_families(env: Forager) -> dict[str, RuleFamily]:
 
 
 def summary(env: Forager, episodes: Any) -> dict[str, np.ndarray]:
-    """Return the mean reward per step, objects collected, final running rate and last regret of each episode."""
+    """Return, by episode, the mean reward per step, the objects collected, and the last running rate and regret."""
     length = np.maximum(np.asarray(episodes.length), 1)
     info = episodes.info
     return {

@@ -1,4 +1,4 @@
-"""The host engine as a `gymnasium.Env`: one long episode.
+"""The host engine as a `gymnasium.Env`, for long single episodes.
 
 `gymnasium.make("forager/…")` returns a `ForagerGym` if numba is installed. It runs the same episodes as the JAX
 engine, tens of times faster from Python.
@@ -38,7 +38,7 @@ from harvestgym.render import DEFAULT_WIDTH, RENDER_MODES, render_scene
 
 @jax.jit
 def _begin_episode(key: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Return (next key, seed of the episode), split as in `core.autoreset`."""
+    """Return (next key, seed of the episode); the key is split as in `core.autoreset`."""
     following, now = split_key(key)
     return following, draw_seed(keys_for(now, ("initial", "observation"))[0])
 
@@ -107,7 +107,7 @@ class ForagerGym(Savable, gymnasium.Env[Any, int]):
         return first, second
 
     def step(self, action: int) -> tuple[Any, float, bool, bool, Info]:
-        """Take one step; ResetNeeded after the end."""
+        """Take one step; raise ResetNeeded after the end of the episode."""
         if self._over:
             raise ResetNeeded("step: expected an episode, got none; try reset() first")
         obs, reward = self.env.step(action)
@@ -128,7 +128,7 @@ class ForagerGym(Savable, gymnasium.Env[Any, int]):
         return info
 
     def _info(self) -> Info:
-        """Return the same entries as the functional environment."""
+        """Return the info, with the same entries as that of the functional environment."""
         env, head = self.env, self.env.arrays.head
         values = self._values if self._steady else env.biome_values
         biome = env.biome if len(values) > 1 else 0
@@ -160,7 +160,7 @@ class ForagerGym(Savable, gymnasium.Env[Any, int]):
         return self._frames.record if self._frames is not None else {}
 
     def clone(self) -> Self:
-        """Return an independent copy in mid-episode, in about 0.1 ms; only the spaces are shared."""
+        """Return an independent copy in mid-episode, which takes about 0.1 ms; only the spaces are shared."""
         twin = object.__new__(type(self))
         vars(twin).update(vars(self))
         twin.env, twin._frames = self.env.copy(), deepcopy(self._frames)

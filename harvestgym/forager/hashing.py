@@ -1,7 +1,7 @@
-"""Integer arithmetic that both engines share: hashes, bounded draws and a keyed bijection of a grid.
+"""Integer arithmetic shared by both engines: hashes, bounded draws and a keyed bijection of a grid.
 
 Every value is a word below 2^32 held in an unsigned integer: uint32 under JAX, where products wrap around,
-and uint64 on the host, where a mask truncates them. The same source runs in both; nothing here is ever a float.
+and uint64 on the host, where a mask truncates them. The same source code runs in both; no value here is a float.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ ROUNDS = 4
 """Rounds of the bijection; the quality tests use this number."""
 
 PLACE_0, PLACE_1, DELAY, RETURN, JUMP, NOISE, SERIES, SEASON, TINT = range(1, 10)
-"""Streams of `draw_word`, one for each purpose, so that draws for one purpose do not affect the others."""
+"""Streams of `draw_word`, one for each purpose, so that draws for one purpose do not affect those for others."""
 
 STREAMS = 16
 """Distance between the streams of repeated draws for one purpose, such as candidate cells or the kinds of a series."""
@@ -38,7 +38,7 @@ def mix(x: Word) -> Word:
 
 
 def scale_word(x: Word, n: Word) -> Word:
-    """Return floor(x * n / 2^32): a word scaled to 0 ... n - 1, with all values equally likely up to n / 2^32."""
+    """Return floor(x * n / 2^32): a word scaled to 0 ... n - 1; the bias is at most n / 2^32."""
     x_low, x_high, n_low, n_high = x & LOW, x >> _16, n & LOW, n >> _16
     middle = (x_high * n_low + ((x_low * n_low) >> _16)) & MASK
     other = (x_low * n_high + (middle & LOW)) & MASK
@@ -53,10 +53,10 @@ def draw_word(k0: Word, k1: Word, a: Word, b: Word, c: Word) -> Word:
 
 
 def draw_bell(k0: Word, k1: Word, a: Word, b: Word, c: Word) -> tuple[Word, Word]:
-    """Return a bell-shaped draw as (size, 1 if negative), in units of 1/65536 standard deviation.
+    """Return a bell-shaped draw as (absolute value, 1 if negative), in units of 1/65536 standard deviation.
 
-    It is the sum of twelve uniform half-words minus its mean (Irwin-Hall): its distribution function is within 0.0025
-    of the normal one, it never exceeds six deviations, and it is the same integer in both engines.
+    It is the sum of twelve uniform half-words minus the mean (Irwin-Hall): its distribution function is within 0.0025
+    of the normal one, its absolute value is at most six deviations, and it is the same integer in both engines.
     """
     word = draw_word(k0, k1, a, b, c)
     total = (word & LOW) + (word >> _16)

@@ -1,6 +1,6 @@
 """The objects of a world: kinds as data, and user-defined objects as subclasses.
 
-A `Kind` is a row of the table that the compiled step reads. A `ForagerObject` is a Python object: if it overrides
+A `Kind` is one row of the table that the compiled step reads. A `ForagerObject` is a Python object: if it overrides
 `collision`, `reward` or `regen_delay`, these methods are called when the agent hits it.
 """
 
@@ -52,8 +52,8 @@ DelaySteps = Annotated[int, Field(ge=0, le=MAX_DELAY)]
 class Delay:
     """Steps from the collision to the return: uniform on `a` ... `b`, or normal with mean `a` and s.d. `b`.
 
-    A normal delay is a sum of twelve uniforms, rounded down and clipped at 0. Delays 0 and 1 are equivalent:
-    the object is back at the start of the next step, or as soon as the agent has left its cell.
+    A normal delay is a sum of twelve uniforms, rounded down and clipped at 0. Delays 0 and 1 are equivalent: the object
+    returns at the start of the next step, or as soon as the agent has left its cell.
     """
 
     law: DelayLaw = DelayLaw.UNIFORM
@@ -76,8 +76,8 @@ class Kind:
     """One kind of object.
 
     Attributes:
-        blocking: whether it keeps the agent out of its cell; it pays on every bump.
-        collectable: whether it is taken away at the collision; it returns after `delay`.
+        blocking: whether it keeps the agent out of its cell; it then gives its reward at every collision.
+        collectable: whether it is removed at a collision; it returns after `delay`.
         reward: a callable that gives the expected reward as a function of time.
         noise: standard deviation of the noise added to the reward.
         place, target: where it returns; `target` is the cell (x, y) for `ReturnPlace.FIXED`.
@@ -113,7 +113,7 @@ class Kind:
 
     @property
     def share(self) -> float:
-        """The fraction of time for which it is present, if it is not collected."""
+        """The fraction of time for which it is present if it is never collected."""
         return self.lasts / (self.lasts + self.rests) if self.lasts else 1.0
 
     @property
@@ -122,7 +122,7 @@ class Kind:
         return self.python or type(self.reward) not in LAWS.values()
 
     def expect(self, now: LawContext) -> Any:
-        """Return the expected reward at a time; an error of its law names the kind."""
+        """Return the expected reward at a time; an error raised by the law is reported with the name of the kind."""
         try:
             return self.reward(now)
         except Exception as error:
@@ -137,10 +137,10 @@ class Kind:
 
 
 def ring_length(kinds: Sequence[Kind]) -> int:
-    """Return the length of the ring of delayed rewards: a cell per step up to the longest delay; 1 without delays.
+    """Return the length of the ring buffer of delayed rewards: a cell per step up to the longest delay; 1 if none.
 
-    A kind that pays d steps later adds its reward for a collision at step t to cell (t + d) mod n; cell t mod n
-    is paid and emptied in step t.
+    The reward of a collision at step t that is paid d steps later is added to cell (t + d) mod n; cell t mod n is paid
+    and cleared in step t.
     """
     return max((kind.pays_after for kind in kinds), default=0) + 1
 
@@ -157,16 +157,16 @@ def check_color(color: Any, name: str) -> Color:
 class ForagerObject:
     """An object of `ForagerEnv`; subclass it and override `reward` and, optionally, `regen_delay` or `collision`.
 
-    An instance is made when the agent first hits the object, because the objects of a world may not all fit in memory.
-    An object that is given to `ForagerEnv.add_object` is in the world itself. If a method fails or gives a wrong value,
+    An instance is made when the agent first hits the object, because all objects of a world may not fit in memory.
+    An object passed to `ForagerEnv.add_object` is itself in the world. If a method fails or returns an invalid value,
     the step is not taken.
 
     Attributes:
         name: its declared name, taken from `object_types`.
-        blocking, collectable: what a collision does.
-        color: RGB of the class; if set on an instance, it colours only that object from then on.
+        blocking, collectable: the effect of a collision, as in `Kind`.
+        color: RGB of the class; setting it on an instance changes the colour of this object only.
         target_location: where it returns; None for a random free cell. `location` is an alias.
-        current_location: the cell in which it was placed, or in which the agent last met it; None before that.
+        current_location: the cell in which it was placed, or in which the agent last hit it; None before that.
         last_collision: the clock at the previous collision; initially 0.
         lasts, rests: steps for which it is alternately present and absent, as in `Kind`.
     """
@@ -197,7 +197,7 @@ class ForagerObject:
         self.target_location = place
 
     def collision(self, rng: np.random.Generator, clock: int) -> float:
-        """Return what a collision at `clock` pays: the reward. It is called once for each collision."""
+        """Return the reward of a collision at `clock`. This method is called once for each collision."""
         reward = self.reward(rng, clock)
         self.last_collision = clock
         return reward
@@ -211,7 +211,7 @@ class ForagerObject:
         return int(rng.integers(10, 100))
 
     def to_kind(self) -> Kind:
-        """Return the table row of this object; its callables stay in Python."""
+        """Return the table row of this object; its methods are called in Python."""
         return self._fill(Kind(self.name, python=True))
 
     def _fill(self, row: Kind) -> Kind:
@@ -227,9 +227,9 @@ def overrides(thing: ForagerObject, base: type[ForagerObject], *names: str) -> b
 
 
 class TableObject(ForagerObject):
-    """An object that is only data, so the compiled step does not call Python for it.
+    """An object that is only data, for which the compiled step does not call Python.
 
-    `Wall((3, 4))` is a wall for that cell; pass it to `ForagerEnv.add_object`.
+    `Wall((3, 4))` is a wall for the cell (3, 4); pass it to `ForagerEnv.add_object`.
     """
 
     row: Kind = Kind("object")
@@ -255,14 +255,14 @@ def is_data(thing: Any) -> bool:
 
 
 class Wall(TableObject):
-    """Object that blocks the way and pays nothing."""
+    """Object that blocks the way and gives no reward."""
 
     name = "wall"
     row = Kind("wall", blocking=True)
 
 
 class Flower(TableObject):
-    """Object that pays 1 when collected and returns after 10 to 99 steps in a random free cell."""
+    """Object with a reward of 1, which is collected and returns after 10 to 99 steps in a random free cell."""
 
     name = "flower"
     row = Kind("flower", collectable=True, reward=Constant(1.0))

@@ -1,4 +1,4 @@
-"""Observation modes: how cells are encoded as bytes and shown to an agent, with one source for both engines.
+"""Observation modes: how cells are encoded as bytes and shown to an agent; the code is the same for both engines.
 
 `MODES` lists the modes. A new mode is one entry: both engines encode cells with its table and pass them to its
 function, and all interfaces derive their spaces from it.
@@ -36,17 +36,17 @@ PALETTE: tuple[Color, ...] = (
     (0, 158, 115), (230, 159, 0), (86, 180, 233), (204, 121, 167), (0, 114, 178), (213, 94, 0), (240, 228, 66),
     (120, 94, 60), (148, 103, 189), (96, 96, 96),
 )  # fmt: skip
-"""Colours that colour-blind readers can distinguish (Okabe and Ito 2008) and three more, in the order of the kinds."""
+"""Default colours of the kinds, in order: those of Okabe and Ito (2008) for colour-blind viewers, and three more."""
 
 MAX_SURVEY = 2**22
-"""Number of cells of the largest view, and of the largest world that can be observed as a whole."""
+"""Maximum number of cells in a view, and in a world that can be observed as a whole."""
 
 PIXELS = 84
 """Side of an image; default image networks need at least 36 (Stable-Baselines3) or exactly 84 (RLlib)."""
 
 
 class ObservationMode(NamedTuple):
-    """One way to show the world to an agent.
+    """One form of observations of the world.
 
     Attributes:
         table: bool or uint8 (kinds + 2, tints, depth), the code of an empty cell, of each kind, and of the outside.
@@ -109,7 +109,7 @@ def color_table(world: World) -> np.ndarray:
 
 
 def choose_colors(kinds: tuple[Kind, ...]) -> list[tuple[Color, ...]]:
-    """Return the colours of each kind: its own, or the next unused one of the palette."""
+    """Return the colours of each kind: its own colours, or the next unused colour of the palette."""
     taken = {color for kind in kinds for color in kind.colors}
     free = cycle([color for color in PALETTE if color not in taken] or PALETTE)
     return [kind.colors or (next(free),) for kind in kinds]
@@ -137,7 +137,7 @@ def show_world(world: World, kinds: Any, x: Any, y: Any, xp: Any) -> Any:
 
 
 def point_to_nearest(cells: Any, xp: Any) -> Any:
-    """Return int16 (..., channels, 3): the offset (east, north) of the nearest object of each kind, and 1; or zeros.
+    """Return int16 (..., channels, 3): offset (east, north) of the nearest object of each kind, and 1; zeros if none.
 
     The agent's own cell is excluded.
     """

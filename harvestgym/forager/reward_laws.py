@@ -1,6 +1,6 @@
-"""Reward laws: callables that give the expected reward of a kind as a function of time.
+"""Reward laws: callables that return the expected reward of a kind as a function of time.
 
-A law is any hashable callable `law(now) -> number` written with `now.xp`, so one definition serves both engines.
+A law is any hashable callable `law(now) -> number` written with `now.xp`, so that one definition works in both engines.
 `now.phase(period)` is the clock modulo a period, which is exact after any number of steps.
 """
 
@@ -23,7 +23,7 @@ MAX_REWARD = 1e9
 """Largest absolute reward of a collision."""
 
 RATE = 1e-3
-"""Weight of the newest reward in the running rate, which covers about the last thousand steps."""
+"""Weight of the latest reward in the running mean, which covers about the last thousand steps."""
 
 Reward = Annotated[float, Field(ge=-MAX_REWARD, le=MAX_REWARD)]
 Period = Annotated[int, Field(ge=1, le=MAX_PERIOD)]
@@ -43,7 +43,7 @@ class LawContext(Protocol):
         """Return the clock modulo `period` (at most 2^24 - 1), as a whole number."""
 
     def uniforms(self, number: int) -> Any:
-        """Return `number` draws from [0, 1) for this seed, kind and generation; they are the same at all times."""
+        """Return `number` draws from [0, 1) for this seed, kind and generation; they do not change with time."""
 
 
 class RewardLaw(Protocol):
@@ -92,7 +92,7 @@ class Square(Checked):
 
 @dataclass(frozen=True)
 class Fourier(Checked):
-    """A random periodic series: `terms` harmonics of `period`, drawn again for each generation.
+    """A random periodic series: `terms` harmonics of `period`, which are redrawn for each generation.
 
     The amplitude of harmonic k decreases as 1/k; the sum is scaled so that its variance is `amplitude ** 2` on average.
     """
@@ -115,7 +115,7 @@ class Fourier(Checked):
 
 @dataclass(frozen=True)
 class RewardSeries(Checked):
-    """A repeating series of rewards, each for `every` steps, such as weather, prices or any measurements."""
+    """A repeating series of rewards, each for `every` steps, such as weather, prices or other measurements."""
 
     values: Annotated[tuple[Reward, ...], Field(min_length=1)]
     every: Period = 1

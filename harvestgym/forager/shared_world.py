@@ -39,7 +39,9 @@ class SharedWorld:
         check_view_mode(self.model.mode, "SharedWorld")
         world = self.model.world
         if world.renews or world.teleport_every or any(kind.python for kind in world.kinds):
-            raise ConfigError("SharedWorld: expected no renewal, teleports or objects in Python, got a world with them")
+            raise ConfigError(
+                "SharedWorld: expected no renewal, teleports or Python objects, got a world with some of them"
+            )
 
     def __repr__(self) -> str:
         return f"{self.number} foragers, {self.model!r}"
@@ -92,7 +94,7 @@ class SharedWorldGym(ForagerGym):
         return {name: np.broadcast_to(value, self.core.number).copy() for name, value in super()._info().items()}
 
     def _draw(self, record: dict[str, np.ndarray]) -> Scene:
-        """Draw the first forager."""
+        """Draw the view of the first forager."""
         model, step = self._make_model(), len(record["reward"]) - 1
         common = ("clock#step", "world")
         each = {

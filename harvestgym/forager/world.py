@@ -1,10 +1,10 @@
-"""The world, defined once for both engines: a cell's generated object is a pure function of the seed and is not stored.
+"""The world, defined once for both engines: the generated object of a cell is a function of the seed and not stored.
 
 Each region (the whole world is the first) has a keyed bijection from its cells to ranks 0 ... n - 1. A layer of objects
 is an interval of ranks, so counts are exact, no two objects share a cell, and looking up a cell takes about ten
-nanoseconds in a world of any size. Ranks are pairs (q, p), compared in that order, since a world of 1e12 cells has more
-ranks than a 32-bit word. The rank of the reserved cell (where the agent starts) is swapped with the last rank, which no
-layer may reach.
+nanoseconds in a world of any size. Ranks are pairs (q, p), compared in this order, because a world of 1e12 cells has
+more ranks than a 32-bit word can count. The rank of the reserved cell (where the agent starts) is swapped with the last
+rank, which no layer may reach.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ MOVES = np.array([(0, 1), (1, 0), (0, -1), (-1, 0)], np.int64)
 """(dx, dy) of actions 0-3: north is y + 1, as in the Forager package."""
 
 VACANT, STANDING, AWAY, GONE = range(4)
-"""States of a changed object's slot: free, object in another cell, object that will return, object gone forever."""
+"""States of a changed object's slot: free, object in another cell, object that will return, object gone for good."""
 
 TRIES = 16
-"""Number of cells drawn in one step to find a free one; if none is free, the object waits for the next step."""
+"""Number of cells drawn in one step to find a free one; if none is free, more are drawn in the next step."""
 
 NARROW, SQUARISH = 8, 6
 MAX_SIDE = 2**30
 MAX_OBJECTS = 2**60
 MAX_STEPS = 2**31 - 1
 MAX_CAPACITY = 2**26
-"""Maximum number of changed objects of one episode; each takes about 200 bytes."""
+"""Maximum number of changed objects in one episode; each takes about 200 bytes."""
 MAX_CELLS_OF_A_NARROW_REGION = 2**31 - 1
 
 Side = Annotated[int, Field(ge=1, le=MAX_SIDE)]
@@ -103,7 +103,7 @@ class Region:
         return (x >= self.x) & (x < self.x + self.width) & (y >= self.y) & (y < self.y + self.height)
 
     def count_room(self, start: tuple[int, int]) -> int:
-        """Return the maximum number of objects: one fewer than cells if an agent may be here when they are placed."""
+        """Return the maximum number of objects: the cells, less one if an agent may be here when they are placed."""
         return self.cells - bool(self.contains(*start) or self.renew_eaten or self.renew_every)
 
     @property
@@ -132,7 +132,7 @@ def count_objects(freq: float, free: int, cells: int) -> int:
 
 @dataclass(frozen=True)
 class World:
-    """The world structure that both engines share, without randomness; it is hashable, so it is static under JIT."""
+    """The structure of a world, shared by both engines; it has no randomness and is hashable and static under JIT."""
 
     width: Side
     height: Side
@@ -155,7 +155,7 @@ class World:
 
     @property
     def start(self) -> tuple[int, int]:
-        """Return where the agent starts, as in the Forager package: the middle, which is never occupied."""
+        """Return the cell where the agent starts, as in the Forager package: the middle, which is never occupied."""
         return self.width // 2, self.height // 2
 
     @property
@@ -252,5 +252,5 @@ def _check_region(world: World, region: Region) -> None:
 def _check_renewal(world: World) -> None:
     strays = [k.name for k in world.kinds if k.collectable and k.place in (ReturnPlace.ANYWHERE, ReturnPlace.FIXED)]
     if world.renews and strays:
-        expected = "a return to its own place or region, because a region is renewed"
+        expected = "a return to its own cell or region, because a region is renewed"
         raise ConfigError(f"{strays[0]!r}: expected {expected}, got another place")

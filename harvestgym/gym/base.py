@@ -33,11 +33,11 @@ EpisodeStart = tuple[CompiledFunction, PackedTree]
 
 _NOT_KEPT = ("_layout", "_programs", "_packed_params", "_shown_mask", "_read", "_write", "_checker", "monitors")
 _SHARED = (*_NOT_KEPT, "_run", "_params")
-"""Attributes that pickles omit, and attributes that copies share, because steps replace but never modify them."""
+"""Attributes that are not pickled, and attributes that copies share, because steps replace but never modify them."""
 
 
 class GymBase(Savable):
-    """An environment, or a batch of environments on the device, behind a Gymnasium class.
+    """The common base of Gymnasium classes for an environment, or for a batch of environments on the device.
 
     Attributes:
         core: the functional environment.
@@ -97,7 +97,7 @@ class GymBase(Savable):
     def _start(
         self, seeds: np.ndarray, seeded: np.ndarray, which: np.ndarray, other: EpisodeStart | None = None
     ) -> Any:
-        """Start episodes for `which`, from `seeds` (uint32) where `seeded`, else from the environments' own keys.
+        """Start episodes for `which`, from `seeds` (uint32) where `seeded`, elsewhere from the environments' own keys.
 
         `other` may replace the program and its parameters until the first observation.
 
@@ -144,7 +144,7 @@ class GymBase(Savable):
             self._checker.check_choice(self._mask(), action, waiting)
 
     def clone(self) -> Self:
-        """Return an independent copy in mid-episode for tree search; copying takes microseconds.
+        """Return an independent copy in mid-episode, for tree search; this takes microseconds.
 
         The copy shares everything that steps do not change: programs, parameters, spaces and `np_random`.
         `copy.deepcopy` and `pickle` also copy the spaces and `np_random`, so that the copy draws the same samples.
@@ -228,7 +228,7 @@ class GymBase(Savable):
 
         Returns the program and the parameters that start one episode, if the options include any of the environment's
         `reset_options`. The environment's `set_options(params, options)` returns an environment with the same states,
-        and the parameters that it starts with; if it is the environment itself, nothing is compiled.
+        and the parameters that it starts with; if this is the environment itself, nothing is recompiled.
         """
         if not options:
             return None
@@ -251,7 +251,7 @@ class GymBase(Savable):
         return programs.start, layout.put(params)
 
     def add_monitoring(self, variables: Sequence[Any], *sinks: Any) -> Monitor:
-        """Monitor variables from now on, with a reading at each reset and each day (or year, or step).
+        """Monitor variables from now on, with a reading at each reset and after each day (or year, or step).
 
         For a batch, numbers are reported as the mean and the 0.1 and 0.9 quantiles.
 

@@ -21,7 +21,7 @@ from harvestgym.core.wrappers import find_mask_layer, layer_state
 from harvestgym.core.xla.fusion import CompiledFunction
 
 SMALL_BATCH, SMALL_STATE = 256, 2048
-"""Largest batch, and largest state of each environment in bytes, for one kernel: enough for farms with one plot."""
+"""Largest batch, and largest state per environment in bytes, that run as one kernel: enough for farms with one plot."""
 
 
 class CompiledFunctions(NamedTuple):
@@ -30,8 +30,8 @@ class CompiledFunctions(NamedTuple):
     Attributes:
         run, timestep: the layouts of a `RunState` and a `Timestep`.
         start: `(run, params, seeds, seeded, which) -> (run, timestep)` starts an episode for the environments in
-            `which`, with the keys of `seeds` where `seeded`, else with their own keys; the Timestep is valid for these.
-            A single environment always starts an episode.
+            `which`, with the keys of `seeds` where `seeded`, elsewhere with their own keys; the Timestep is valid for
+            `which`. A single environment always starts an episode.
         step: `(run, params, action) -> (run, timestep)`; in a batch, environments with ended episodes wait for `start`.
         unpack: `run -> RunState`.
         mask: `(run, params) -> mask` if the environment has `action_mask(state, params)`, else None.

@@ -1,4 +1,4 @@
-"""Conversion between NumPy and the device: actions are checked, observations are cast to the dtype of their space."""
+"""Conversion between NumPy and the device: checks of actions, and casts of observations to the dtype of their space."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ class GymEnv(GymBase, gymnasium.Env[Any, Any]):
 
     @property
     def reward_space(self) -> Any:
-        """AttributeError, because rewards are numbers; learners of MO-Gymnasium read the space of vectors here."""
+        """Raise AttributeError: rewards are numbers, and learners for MO-Gymnasium look for reward vectors here."""
         expected = "an id whose rewards are vectors, such as objectives/bean-1x1-v0 of examples/objectives.py"
         raise AttributeError(f"reward_space: expected {expected}, got {self!r}")
 

@@ -26,7 +26,7 @@ FIRST_ROWS = 64
 
 
 class FrameBuffer:
-    """Growing buffers for named arrays, one row per frame; `keep_last` is the number of latest frames to keep."""
+    """Growing buffers for named arrays, one row per frame; only the `keep_last` latest frames are kept."""
 
     def __init__(self, keep_last: int | None = None) -> None:
         self._keep_last = keep_last
@@ -111,7 +111,7 @@ class EpisodeLog:
         self._params = params
 
     def start_at(self, run: Any, params: Any) -> None:
-        """Begin with a `RunState` that was not reached by a step."""
+        """Begin with an assigned `RunState` that no step has reached."""
         look = partial(_look, self._env, params)
         self.add(run.state, None, jax.vmap(look)(run) if self._in_batch else look(run), params)
 
@@ -124,7 +124,7 @@ class EpisodeLog:
 
 
 def _look(env: Env[Any, Any], params: Any, run: RunState) -> Timestep:
-    """Return the Timestep of a state that was not reached by a step."""
+    """Return the Timestep of a state that no step has reached."""
     inside, state = unwrapped(env), unwrapped_state(env, run.state)
     ends = inside.terminal(state, params), inside.truncation(state, params)
     obs = inside.observation(run.key, state, None, params)
@@ -132,7 +132,7 @@ def _look(env: Env[Any, Any], params: Any, run: RunState) -> Timestep:
 
 
 def _with_params(env: Any, params: Any) -> Any:
-    """Return the environment with the current parameters as defaults, because pictures may read them."""
+    """Return the environment with the current parameters as its defaults, because pictures may read them."""
     return dataclasses.replace(env, defaults=params) if hasattr(env, "defaults") and params is not env.params else env
 
 

@@ -93,7 +93,7 @@ def _read_one(watch: Watch, array: np.ndarray) -> Reading:
 
 
 def _read_batch(watch: Watch, arrays: np.ndarray) -> Reading:
-    """Reduce a batch: numbers to their mean and quantiles, matrices to their mean, images to the first image."""
+    """Reduce the readings of a batch: numbers to mean and quantiles, matrices to their mean, images to the first."""
     shown = np.stack([watch.apply(one) for one in arrays])
     if shown.ndim == 1:
         band = {name: float(np.quantile(shown, q)) for name, q in QUANTILES.items()}

@@ -5,7 +5,7 @@ Such an environment has one joint action and observation, and defines which part
 - `agents`: their names; `own_spaces`: each agent's observation and action space;
 - `part(obs, i)`: the observation of agent `i`;
 - `info["own"]`: arrays with a row for each agent: its "reward", its "terminated" and "truncated" if agents leave at
-  different times, and other entries of its info.
+different times, and other entries of its info.
 
 It is a functional environment (`fishing.shared_stock.share_stock`, `farm.shared_water.SharedWater`) or has a
 `make_gymnasium(render_mode)` method (`forager.shared_world.SharedWorld`).
@@ -80,7 +80,7 @@ class ParallelEnv(pettingzoo.ParallelEnv[str, Any, Any], Savable):
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[ByAgent, ByAgent]:
         """Start an episode; the same seed gives the same episode."""
         obs, info = self._joint.reset(seed=seed)
-        self.agents = list(self.possible_agents)  # after everything that may fail
+        self.agents = list(self.possible_agents)  # set last, because the lines above may fail
         return self._observations(obs), self._infos(info["own"])
 
     def step(self, actions: ByAgent) -> tuple[ByAgent, dict[str, float], dict[str, bool], dict[str, bool], ByAgent]:

@@ -24,7 +24,7 @@ from .monitoring import Monitor
 
 
 class VecEnv(GymBase, gymnasium.vector.VectorEnv[Any, Any, Any]):
-    """A Gymnasium batch of environments on the device, with any of the three autoreset modes.
+    """A batch of environments on the device as a Gymnasium vector environment, with any of the three autoreset modes.
 
     Observations, flags, infos and restarts are the same as in a `SyncVectorEnv` of `GymEnv`, except that numbers in
     infos remain float32 and int32.
@@ -74,7 +74,7 @@ class VecEnv(GymBase, gymnasium.vector.VectorEnv[Any, Any, Any]):
             expected = f"a bool array of shape ({self.num_envs},), not all False"
             raise ConfigError(f"reset_mask: expected {expected}, got {which!r}")
         if self._obs is None and not which.all():
-            raise ResetNeeded("reset_mask: expected episodes, got none; try reset() for all environments first")
+            raise ResetNeeded("reset_mask: expected started episodes, got none; try reset() for all environments first")
         return which
 
     def _seeds(self, seed: int | Sequence[int | None] | None) -> list[int | None]:
@@ -86,7 +86,7 @@ class VecEnv(GymBase, gymnasium.vector.VectorEnv[Any, Any, Any]):
         else:
             seeds = [_check_seed(seed) + i for i in range(self.num_envs)]
         if len(seeds) != self.num_envs:
-            raise ConfigError(f"seed: expected one for each of {self.num_envs} environments, got {len(seeds)}")
+            raise ConfigError(f"seed: expected a seed for each of {self.num_envs} environments, got {len(seeds)}")
         if self._begun:
             return seeds
         drawn = self.np_random.integers(2**32, size=self.num_envs).tolist()
@@ -115,7 +115,7 @@ class VecEnv(GymBase, gymnasium.vector.VectorEnv[Any, Any, Any]):
             raise ResetNeeded(f"step: expected running environments, got ended {ended}; try {hint}")
 
     def _restart(self, which: np.ndarray, shown: Any) -> Any:
-        """Start episodes for `which`, and show their first observations."""
+        """Start episodes for `which`, and write their first observations."""
         none = np.zeros(self.num_envs, np.uint32)
         first = self._start(none, none.astype(bool), which)
         self._log(None, first, which)
@@ -123,7 +123,7 @@ class VecEnv(GymBase, gymnasium.vector.VectorEnv[Any, Any, Any]):
         return shown._replace(obs=obs, info=info)
 
     def _restart_waiting(self, waiting: np.ndarray, shown: Any) -> Any:
-        """Start episodes where one ended in the previous step; this step has reward 0 and does not end them."""
+        """Start episodes where one ended in the previous step; the reward of this step is 0, and it ends no episode."""
         self._over = self._over & ~waiting
         shown = self._restart(waiting, shown)
         return shown._replace(
@@ -199,7 +199,7 @@ def _check_mode(mode: AutoresetMode | str) -> AutoresetMode:
 
 
 def _vector_info(info: Info, which: np.ndarray) -> Info:
-    """Convert to Gymnasium's format: an array `name` has a mask `_name` of its environments, and is zero elsewhere."""
+    """Convert to Gymnasium's format: the array `name` is valid where the mask `_name` is true, and zero elsewhere."""
     out: Info = {}
     for name, value in info.items():
         nested = isinstance(value, dict)

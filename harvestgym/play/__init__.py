@@ -38,7 +38,7 @@ def run(
         ConfigError: for an unknown id, a port in use, a folder that cannot be written, or a missing extra `web`.
     """
     if find_spec("nicegui") is None:
-        check_extras("play", web="nicegui", data="pyarrow", plot="plotly")  # the page works without the last two
+        check_extras("play", web="nicegui", data="pyarrow", plot="plotly")  # the page also works without the last two
     check_folder("--out", folder)
     from .start_session import start_session
     from .web import server

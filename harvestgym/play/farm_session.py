@@ -1,4 +1,4 @@
-"""A farm season played by a user: known values, paid observations, the day's orders and the end of the day."""
+"""A farm season played by a user: known values, paid observations, the orders of the day and the end of the day."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class FarmSession(Session):
     def __init__(self, *episode: Any) -> None:
         super().__init__(*episode)
         self.orders: list[Order] = []
-        """The orders on the day's list."""
+        """The orders on the list of the current day."""
         self.yesterday: list[Order] = []
         self.setbacks: list[str] = []
         """Yesterday's orders that were refused or had no effect, one line each."""
@@ -66,7 +66,7 @@ class FarmSession(Session):
 
     @property
     def looked(self) -> bool:
-        """Return whether this morning's observations are done."""
+        """Return whether the observations of this morning have been made."""
         return self.steps % 2 == 1 and self.env.asks
 
     @cached_property
@@ -83,7 +83,7 @@ class FarmSession(Session):
 
     @cached_property
     def picture(self) -> Scene:
-        """The farm as the farmer knows it; at the end, the true state."""
+        """The scene of the farm as the farmer knows it or, at the end, as it is."""
         return self.scene(self.record if self.over else self.beliefs)
 
     @property
@@ -128,9 +128,11 @@ class FarmSession(Session):
     def look(self, which: list[int]) -> float:
         """Buy the offered observations with the given numbers, once a day; return their cost."""
         if not self.env.asks:
-            raise ConfigError("look: expected a farm with paid observations, got one whose observations are all free")
+            raise ConfigError(
+                "look: expected a farm with paid observations, got a farm whose observations are all free"
+            )
         if self.looked:
-            raise ConfigError("look: expected one request a day, got a second one")
+            raise ConfigError("look: expected one request per day, got a second one")
         request = np.zeros(len(self.prices), np.int8)
         for number in which:
             if not 0 <= number < len(request):
@@ -140,7 +142,7 @@ class FarmSession(Session):
         return float(self.info["observation cost"])
 
     def order(self, row: int, plot: Plot | None = None, values: tuple[int, ...] = ()) -> Order:
-        """Add an intervention to the list, given as a row of the action table, a plot and the index of each value."""
+        """Add an intervention to the list, given by a row of the action table, a plot and the index of each value."""
         if self.over:
             raise ConfigError("order: expected a running season, got an ended one")
         if len(self.orders) >= self.env.schedule:
@@ -195,5 +197,5 @@ class FarmSession(Session):
 
 
 def round_single(value: float) -> float:
-    """Round to the digits that a float32 has, so that -0.0075 is not printed as -0.00750000006519258."""
+    """Round to the digits of a float32, so that -0.0075 is not printed as -0.00750000006519258."""
     return float(f"{value:.6g}")

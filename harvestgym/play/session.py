@@ -35,7 +35,7 @@ RIVALS = {"expert": "the expert", "sdp-finite": "the optimum", "none": "doing no
 
 
 MOST_LOSSES = 12
-"""Maximum number of losses to list at the end of an episode."""
+"""Maximum number of losses that are listed at the end of an episode."""
 
 
 class Rival(NamedTuple):
@@ -63,7 +63,7 @@ class Session:
     def __init__(self, id: str, env: Env[Any, Any], seed: int, overrides: Mapping[str, Any] | None = None) -> None:
         self.id, self.seed, self.overrides = id, seed, overrides or {}
         self.env: Any = env
-        self._gym = GymEnv(env, render_mode="svg")  # a render mode makes it keep a record
+        self._gym = GymEnv(env, render_mode="svg")  # with a render mode, the environment keeps a record
         self.obs, self.info = self._gym.reset(seed=seed)
         self.over = self.terminated = False
         self._observations, self._infos, self._transitions = [self.obs], [self.info], []
@@ -86,7 +86,7 @@ class Session:
 
     @property
     def time(self) -> int:
-        """Time since the start, in the session's unit."""
+        """Time since the start, in days, years or steps."""
         return self.steps
 
     @property
@@ -116,7 +116,7 @@ class Session:
 
     @property
     def beliefs(self) -> Record | None:
-        """The record as the user knows it; None if it cannot be drawn."""
+        """The part of the record that the user knows; None if it cannot be drawn."""
         return self.record
 
     def news(self, since: int) -> list[str]:
@@ -131,7 +131,7 @@ class Session:
 
     @property
     def lessons(self) -> list[str]:
-        """Lines about what went wrong in the episode; they read the true record."""
+        """Lines about the losses and problems in the episode, from the true record."""
         found = family_function(self.id, "find_events")(self.env, self.record, 0, self.steps)
         losses = [f"{self.when(event.step)}: {say_event(event)}" for event in found if event.severity == LOSS]
         return losses[:MOST_LOSSES] + family_function(self.id, "explain", explain_nothing)(self.env, self._row)
@@ -196,7 +196,7 @@ class Session:
 
     @property
     def rivals(self) -> list[str]:
-        """The policies to compare this episode with."""
+        """The policies with which this episode is compared."""
         available = family_function(self.id, "policies")(self.env)
         return [name for name in RIVALS if name in available or (name == "none" and self.idle is not None)]
 

@@ -22,13 +22,13 @@ MOST_STEPS = 10_000
 
 
 class FishingSession(Session):
-    """A session for a fishery or a protected stock, year by year."""
+    """A session for a fishery or a protected stock, one decision per year."""
 
     unit = "year"
 
     @property
     def rivals(self) -> list[str]:
-        """The rivals of any session, but the optimum only if it is the expert, because it needs exact surveys."""
+        """The rivals of other sessions, but the optimum only if it is the expert, because it needs exact surveys."""
         available = registry.family_function(self.id, "policies")(self.env)
         exact = available.get("expert") is available.get("sdp")
         return [name for name in super().rivals if exact or name != "sdp-finite"]
@@ -40,7 +40,7 @@ class FishingSession(Session):
 
     @property
     def protects(self) -> bool:
-        """Return whether there is no catch and the stock itself has value."""
+        """Return whether nothing is caught and the stock itself has a value."""
         return hasattr(self.env.params, "benefit")
 
     @property
@@ -55,7 +55,7 @@ class FishingSession(Session):
             return "Effort to reduce the pressure on the stock"
         if self.protects:
             return "Biomass to add"
-        return "Share of the stock to take" if self.env.units.control == "rate" else "Quota: catch to allow"
+        return "Share of the stock to catch" if self.env.units.control == "rate" else "Quota: catch to allow"
 
     @property
     def beliefs(self) -> Record | None:
@@ -75,7 +75,7 @@ class FishingSession(Session):
         return np.linspace(0.0, float(np.ravel(units.wanted(space.high))[0]), 201)
 
     def fish(self, amounts: list[float]) -> float:
-        """Make the year's decision, in units of biomass or as fractions, and end the year; return its reward."""
+        """Make the decision for the year, in units of biomass or as fractions, and end the year; return its reward."""
         low, high = float(self.choices[0]), float(self.choices[-1])
         targets = self.env.units.targets
         if len(amounts) != targets or any(not low <= a <= high * (1 + 1e-6) for a in amounts):
@@ -114,7 +114,7 @@ HORIZONS = {
     "fishing": lambda n: {"Tmax": n},
     "forager": lambda n: {"horizon": n},
 }
-"""The override in each family that limits an episode to a number of days, years or steps."""
+"""The override that limits an episode to a number of days, years or steps, by family."""
 
 
 def start_session(id: str, seed: int = 0, horizon: int | None = None) -> Session:

@@ -1,4 +1,4 @@
-"""Rendering on the host: scenes from `core.view.scene` as pixels, SVG, text, videos and pages.
+"""Rendering outside compiled code: scenes from `core.view.scene` as pixels, SVG, text, videos and pages.
 
 Every environment that draws scenes has the render modes for pixels, text and SVG.
 """
@@ -20,7 +20,7 @@ RENDERERS = {
 RENDER_MODES = tuple(RENDERERS)
 
 DEFAULT_WIDTH = 960
-"""Width of "rgb_array" unless `render_width` is given, px."""
+"""Default width of "rgb_array" images, px, used unless `render_width` is given."""
 
 
 def render_scene(scene: Scene, mode: str, width: int) -> Any:

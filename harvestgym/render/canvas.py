@@ -1,4 +1,4 @@
-"""Scenes as pixels. Sprites and words are rasterised once per size, with oversampling, and then stamped."""
+"""Scenes as pixels. Sprites and words are rasterised once per size, with oversampling, and then pasted."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from . import layout
 from .primitives import INK, PAPER, Box, Painter, lightness, load_font, replace_missing_glyphs, text_width
 
 OVERSAMPLING = 4
-"""Pixels in a sprite's raster per pixel on the page."""
+"""Oversampling of sprites: the number of pixels in the raster per pixel on the page."""
 
 
 def to_rgb(scene: Scene, width: int = 960) -> np.ndarray:
@@ -24,7 +24,7 @@ def to_rgb(scene: Scene, width: int = 960) -> np.ndarray:
     width = width // 2 * 2
     image = Image.new("RGB", (width, layout.page_height(scene, width)), PAPER)
     layout.draw_scene(scene, ImagePainter(image), width)
-    return np.array(image)  # a writable copy, because callers draw on it
+    return np.array(image)  # a writable copy, because callers may draw on it
 
 
 class ImagePainter(Painter):
@@ -82,7 +82,7 @@ class ImagePainter(Painter):
 
 
 _HALO, _RIM = 2, 170
-"""The outline of letters: its width, px, and opacity, 0 to 255."""
+"""The outline of letters: width, px, and opacity, 0 to 255."""
 
 
 @lru_cache(maxsize=4096)
@@ -133,8 +133,8 @@ def draw_text_masks(text: str, size: int) -> tuple[Image.Image, Image.Image]:
 def draw_glyph_masks(sign: str, size: int) -> np.ndarray:
     """Draw masks for the outline and ink of one character, uint8 (2, height, width).
 
-    Lines are composed of cached characters, because there are many lines and few characters. Pillow's font has
-    whole-pixel advances and no kerning.
+    Lines are composed from cached characters, because there are many different lines but few characters. Pillow's font
+    has whole-pixel advances and no kerning.
     """
     tall, wide = round(1.25 * size) + 2 * _HALO, round(text_width(sign, size)) + size
     sheets = Image.new("L", (wide, tall)), Image.new("L", (wide, tall))

@@ -55,7 +55,7 @@ def _draw_names(chart: Chart, painter: Painter, box: Box, size: int, small: int)
 
 
 def find_range(chart: Chart) -> tuple[float, float]:
-    """Return the range of the numbers to draw, including 0 unless it is far away."""
+    """Return the range of the numbers to draw, extended to 0 unless 0 is far away."""
     values = [np.asarray(line.values, float) for line in chart.lines] + [np.asarray(list(chart.levels.values()), float)]
     found = np.concatenate([v[np.isfinite(v)] for v in values])
     low, high = (float(found.min()), float(found.max())) if len(found) else (0.0, 1.0)
@@ -66,7 +66,7 @@ def find_range(chart: Chart) -> tuple[float, float]:
 
 
 def _draw_line(line: Line, chart: Chart, painter: Painter, frame: Box, ends: tuple[float, float]) -> None:
-    """Draw a series, with gaps where it is not finite."""
+    """Draw a series, with gaps where its values are not finite."""
     piece: list[tuple[float, float]] = []
     for step, value in [*enumerate(np.asarray(line.values, float).tolist()), (0, math.nan)]:
         if math.isfinite(value):

@@ -17,7 +17,7 @@ from .chart import find_range
 LEVEL = "#8a8a8a"
 
 MARKERS = np.repeat([*"osD^v"], 8)
-"""Markers for the dots of a chart, in order; each is used once per colour, to tell the dots apart."""
+"""Markers for the dots of a chart, in order; each is used once per colour, so that series differ."""
 
 FEW_NAMES = 3
 """Maximum number of names for a legend inside its chart; longer legends are placed next to it."""

@@ -1,6 +1,6 @@
 """An episode as one self-contained HTML file: pictures, charts of any variable, actions, rewards and events.
 
-The file contains the complete record without loss; `read_html` reads it.
+The file contains the complete record, which `read_html` reads without loss.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ MAX_PICTURES = 500
 """Maximum number of pictures per view; for longer episodes, every n-th step is drawn."""
 
 MAP_WIDTH, CHART_WIDTH = 720, 360
-"""Page widths for drawing single panels, px; of the page with a map, the replay shows only the map."""
+"""Widths of the pages on which single panels are drawn, px; only the map itself is taken from the page of a map."""
 
 
 def to_html(title: str, about: str, story: Timeline, views: Views, progress: Progress = ignore_progress) -> str:
@@ -80,14 +80,14 @@ def read_html(path: Path) -> dict[str, np.ndarray]:
 
 
 class EpisodePictures:
-    """The pictures of `steps` steps of an episode, by view.
+    """The pictures of the `steps` steps of an episode, by view.
 
     Attributes:
         frames: `parts`, the distinct lines of SVG and text, and `views`. Each view has `drawings`, with the indices of
             the parts of each panel (title, view box, lines), and `words`, with the indices of the title and lines of
             the scene's first `Words`. The page itself writes the other words (actions, reward).
         symbols: the sprites shared by all pictures, as SVG.
-        legend: `[svg, meaning]` for everything that is drawn at any step.
+        legend: `[svg, meaning]` for everything that is drawn in any step.
         every: the number of steps between pictures.
     """
 
@@ -109,7 +109,7 @@ class EpisodePictures:
             for mark in now.legend:
                 self._marks.setdefault(mark.meaning, mark)
             shown = now.select(Map) or now.select(Chart)
-            drawings.append([self._draw_panel(panel) for panel in shown])  # the page adds words and legend
+            drawings.append([self._draw_panel(panel) for panel in shown])  # the page itself adds words and legend
             said = next(iter(now.select(Words)), Words("", ()))
             words.append([self._store(line) for line in (said.title, *said.lines)])
             progress(1)

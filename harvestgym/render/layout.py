@@ -21,11 +21,11 @@ TWO_COLUMN_LEGEND = 7
 
 
 SMALL_PAGE = 320
-"""Width in px below which a page is a square with only the maps or the lines of charts: text would be illegible."""
+"""Width in px below which a page is a square with only maps or chart lines, because text would be illegible."""
 
 
 def page_height(scene: Scene, width: int) -> int:
-    """Return the even height of a page, px. It depends only on the kinds of panels, so video frames have one size."""
+    """Return the (even) height of a page, px. It depends only on the kinds of panels, so video frames have one size."""
     if width < SMALL_PAGE:
         return width
     share = 0.62 + 0.24 * bool(scene.select(Chart)) if scene.select(Map) else 0.62
@@ -72,7 +72,7 @@ def font_size(width: int) -> int:
 
 
 def _count_columns(maps: list[Map]) -> int:
-    """Return the number of maps per row: all, unless each map is wide."""
+    """Return the number of maps per row: all maps, unless they are wide."""
     wide = all(m.shape[0] > 1.5 * m.shape[1] for m in maps)
     return 1 if wide else min(len(maps), 4)
 

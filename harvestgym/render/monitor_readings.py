@@ -29,7 +29,7 @@ ShownRange = Literal["range_auto"] | Annotated[tuple[float, float], AfterValidat
 
 
 class VariableArray(np.ndarray):
-    """The argument of a monitoring function: the array and its entries have a `value`, as in the Farm-Gym paper."""
+    """The argument of a monitoring function: the array and its entries have the attribute `value`, as in the paper."""
 
     def __getitem__(self, index: Any) -> Any:
         return np.asarray(super().__getitem__(index)).view(VariableArray)
@@ -96,7 +96,7 @@ class Watch:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The labels of the values, if the values are shown unchanged."""
+        """The labels of the values, if `function` leaves the values unchanged."""
         return self.meta.labels if self.function is not sum_value else ()
 
     def apply(self, array: np.ndarray) -> np.ndarray:
@@ -112,7 +112,7 @@ class Watch:
 
 
 class Reading(NamedTuple):
-    """One variable at one step: a picture, or numbers by name (`""` for one; `mean`, `q10`, `q90` for a batch)."""
+    """One variable at one step: a picture, or numbers by name (`""` for one; `mean`, `q10` and `q90` for a batch)."""
 
     watch: Watch
     numbers: dict[str, float]
@@ -132,7 +132,7 @@ class Sink(Protocol):
     """
 
     def open(self, name: str, axis: str) -> None:
-        """Prepare for the first reading, given the name of the environment and the unit of its steps."""
+        """Prepare for the first reading; the arguments are the name of the environment and the unit of its steps."""
 
     def write(self, step: int, episode: int, readings: Sequence[Reading]) -> None:
         """Add the readings of a step; steps are counted from the first reading."""

@@ -1,6 +1,6 @@
 """Destinations for monitored variables: a window or picture, or a table.
 
-Tables are written at each reading. A plot keeps at most `MAX_POINTS` readings, evenly thinned.
+Tables are written at each reading. A plot keeps at most `MAX_POINTS` readings, evenly spaced in time.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .monitor_readings import Reading, Sink, Watch
 MAX_POINTS = 1024
 
 WAIT_FACTOR = {True: 5, False: 20}
-"""Pause before the next drawing, as a multiple of the time of the last one, for a window (True) and a file (False)."""
+"""Pause before the next drawing, as a multiple of the last drawing's time, for a window (True) and a file (False)."""
 
 FILE_BACKENDS = ("agg", "cairo", "pdf", "pgf", "ps", "svg", "template")
 """Matplotlib backends without windows."""
@@ -59,7 +59,7 @@ class PlotSink(Sink):
         self.figure = matplotlib.figure.Figure(layout="constrained")
         if self.path is not None:
             return
-        import matplotlib.pyplot  # falls back to another backend if there is no display
+        import matplotlib.pyplot  # Matplotlib falls back to another backend if there is no display
 
         backend = matplotlib.get_backend()
         if backend.casefold() in FILE_BACKENDS:
@@ -71,7 +71,7 @@ class PlotSink(Sink):
         self.figure.show()
 
     def write(self, step: int, episode: int, readings: Sequence[Reading]) -> None:
-        """Store the readings, dropping every second one when there are too many; draw if enough time has passed."""
+        """Store the readings, and drop every second one when there are too many; draw if enough time has passed."""
         if self._count % self._every == 0:
             if len(self.steps) == MAX_POINTS:
                 del self.steps[1::2], self.numbers[1::2]
@@ -139,7 +139,7 @@ def _name_codes(panel: Any, reading: Reading) -> None:
 
 
 class TableSink(Sink):
-    """A row for each reading in a `*.csv` or `*.parquet` file (extra `data`); a matrix takes one column per entry.
+    """A `*.csv` or `*.parquet` file (extra `data`) with a row for each reading; a matrix takes one column per entry.
 
     Images are omitted. A Parquet file is written as a CSV file, `*.parquet.csv`, until it is closed.
     """
@@ -183,7 +183,7 @@ def _columns(reading: Reading) -> Iterator[tuple[str, float]]:
 
 
 def make_sink(given: Any) -> Sink:
-    """Return a sink unchanged; else make a window for None, a table for `*.csv` or `*.parquet`, a plot for `*.png`."""
+    """Return a sink unchanged; make a window for None, a table for `*.csv` or `*.parquet`, a plot for `*.png`."""
     if given is None:
         return PlotSink()
     if not isinstance(given, (str, Path)):

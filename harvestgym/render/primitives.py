@@ -1,4 +1,4 @@
-"""Drawing primitives, with which one layout produces both pixels and SVG, and font metrics."""
+"""Drawing primitives, with which the same layout produces pixels and SVG, and font metrics."""
 
 from __future__ import annotations
 
@@ -63,12 +63,12 @@ def load_font(size: int) -> ImageFont.FreeTypeFont:
     """Load Pillow's font, which is the same on every machine; OSError without FreeType."""
     found = ImageFont.load_default(size)
     if not isinstance(found, ImageFont.FreeTypeFont):
-        raise OSError("Pillow: expected a build with FreeType, got none; try its wheels from PyPI")
+        raise OSError("Pillow: expected a build with FreeType, got one without it; try its wheels from PyPI")
     return found
 
 
 LEAST_SPACE = 0.34
-"""Width of a space, in font sizes: the outlines of small letters would hide the font's narrower space."""
+"""Width of a space, in font sizes: the font's own space is narrower and would be hidden by the outlines of letters."""
 
 
 @lru_cache(maxsize=4096)

@@ -29,7 +29,8 @@ def to_svg(scene: Scene, width: int = 960) -> str:
 def draw_panel(panel: Map | Chart, painter: SvgPainter, width: int) -> tuple[Box, Box]:
     """Draw a chart, or a map without its title and legend, on a page `width` pixels wide.
 
-    Return the box to show, which includes a map's margin, and the box of its plots; for a chart, the same box twice.
+    Returns the box to show, which includes the margin of a map, and the box of its plots; for a chart, the same box
+    twice.
     """
     if isinstance(panel, Chart):
         page = Box(0, 0, width, layout.page_height(Scene("", (panel,)), width))
@@ -43,7 +44,7 @@ def draw_panel(panel: Map | Chart, painter: SvgPainter, width: int) -> tuple[Box
 
 
 class SvgPainter(Painter):
-    """A painter that writes SVG elements and the symbols they use; several painters may share symbols."""
+    """A painter that writes SVG elements and the symbols that they use; several painters may share symbols."""
 
     def __init__(self, symbols: dict[Sprite, str] | None = None) -> None:
         self.parts: list[str] = []

@@ -1,4 +1,4 @@
-"""Scenes as text for a terminal: letters for each plot and the last numbers of each chart."""
+"""Scenes as text for a terminal: letters for each plot, and the last number of each line in a chart."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SHADES = " ·░▒▓█"
 """Shades of squares, from light to dark."""
 
 MAX_COLUMNS = 120
-"""Maximum width of a map in columns; its cells get narrower to fit, down to one letter."""
+"""Maximum width of a map in columns; its cells become narrower to fit, down to one letter."""
 
 
 def to_text(scene: Scene) -> str:

@@ -28,16 +28,16 @@ MAX_FRAMES = 600
 """Maximum number of frames; for longer episodes, every n-th step and the last one are shown."""
 
 MOST_IDLE = 7
-"""Maximum number of steps without events that a video shows at the end of an episode."""
+"""Maximum number of steps without actions or rewards that a video shows at the end of an episode."""
 
 LAST_FRAME_SECONDS = 2.0
 """Time for which a GIF shows its last frame before it repeats."""
 
 PALETTE_FRAMES = 12
-"""Number of frames from which the colours of a GIF are taken."""
+"""Number of frames that determine the colours of a GIF."""
 
 PALETTE_SIZE = 255
-"""Number of colours in a frame; the last of a GIF's 256 colours marks unchanged pixels."""
+"""Number of colours in a frame; the last of the 256 colours of a GIF marks unchanged pixels."""
 
 
 def choose_steps(steps: int, most: int = MAX_FRAMES, last_event: int | None = None) -> list[int]:
@@ -106,7 +106,7 @@ def encode_mp4(frames: Sequence[np.ndarray], fps: float = FPS, progress: Progres
     height, width = np.asarray(frames[0]).shape[:2]
     even = ((0, height % 2), (0, width % 2), (0, 0))  # H.264 stores one colour per square of four pixels
     with TemporaryDirectory() as folder:
-        file = Path(folder) / "film.mp4"  # PyAV can move the index to the front only in a file
+        file = Path(folder) / "film.mp4"  # PyAV can move the index to the start only in a file
         with av.open(str(file), "w", options={"movflags": "faststart"}) as film:
             stream = film.add_stream("libx264", rate=Fraction(fps).limit_denominator(1000), options={"crf": "20"})
             stream.width, stream.height, stream.pix_fmt = width + width % 2, height + height % 2, "yuv420p"
@@ -124,7 +124,7 @@ def check_video_path(path: str | Path, *suffixes: str) -> Path:
     if target.suffix.lower() not in suffixes:
         better = target.parent / f"{target.stem.strip('.') or 'season'}{suffixes[0]}"
         wanted, got = " or ".join(suffixes), target.suffix or "no suffix"
-        raise ConfigError(f"{target}: expected a name in {wanted}, got {got}; try {better}")
+        raise ConfigError(f"{target}: expected a file name in {wanted}, got {got}; try {better}")
     check_parent(target)
     if target.suffix.lower() == ".mp4":
         check_extras("MP4", video="av")

@@ -1,5 +1,5 @@
-"""Sweeps: many cases as data, run in one process or on a Ray cluster, one Parquet file per case, resumable.
+"""Resumable sweeps: many cases as data, run in one process or on a Ray cluster, with one Parquet file per case.
 
-`engine` runs cases, `result_folder` reads their rows as one table, `grid` makes the cases of a file. A case (`cases`)
-names its code by strings, so that it can be sent to another process; this package imports no environment.
+`engine` runs cases, `result_folder` reads their rows as one table, and `grid` makes the cases of a file. A case
+(`cases`) refers to its code by strings, so that it can be sent to another process; this package imports no environment.
 """

@@ -15,7 +15,7 @@ from harvestgym.core.xla.process_checks import free_programs_if_full
 from .cases import CallCase, SweepCase
 
 BATCH_ROWS = 1024
-"""Maximum number of rows in a batch: they take a few seconds to compute, much longer than sending the batch."""
+"""Maximum number of rows in a batch: they take a few seconds to compute, much longer than sending them takes."""
 
 
 ENGINES = ("local", "ray")
@@ -45,7 +45,7 @@ LOCAL = EngineOptions()
 
 
 class Outcome(NamedTuple):
-    """The columns of a case, or its error message."""
+    """The result of a case: its columns, or its error message."""
 
     columns: dict[str, np.ndarray] | None
     error: str = ""
@@ -95,7 +95,7 @@ def run_calls(cases: Sequence[CallCase]) -> list[dict[str, np.ndarray]]:
 
 
 def format_failure(error: BaseException) -> str:
-    """Format an exception in one line, with the place where it was raised unless it is a user error."""
+    """Format an exception on one line; unless it is a user error, include the place where it was raised."""
     text = f"{error}" if isinstance(error, ConfigError) else f"{type(error).__name__}: {error}"
     frames = traceback.extract_tb(error.__traceback__)
     if frames and not isinstance(error, ConfigError):

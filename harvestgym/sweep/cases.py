@@ -1,7 +1,7 @@
-"""Cases: pieces of work as frozen data that can be sent to another process, named by a hash of their contents.
+"""Cases: pieces of work as frozen data that can be sent to another process, and identified by a hash of their content.
 
-A case names the function that runs it by a string. Cases with the same `batch_key` run together, as one batch. The hash
-of a case covers the user files that it names (a farm file, `file.py:function`) and the files named in those.
+A case refers to the function that runs it by a string. Cases with the same `batch_key` run together, as one batch. The
+hash of a case covers the user files that it names (a farm file, `file.py:function`) and the files named in those.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from harvestgym.core.yaml_io import read_file
 from harvestgym.registry import FARM_SUFFIXES, MAX_SEED
 
 SOURCES = (".py", ".yaml", ".csv")
-"""Suffixes of the package's files that affect results."""
+"""Suffixes of those files of the package that affect results."""
 
 CLASS_KEY = "case"
 """The key of the class name in the JSON form of a case."""
@@ -41,7 +41,7 @@ class SweepCase(Strict):
 
     @property
     def batch_key(self) -> Hashable:
-        """The key that all cases of a batch share; by default, each case is a separate batch."""
+        """The key shared by all cases of a batch; by default, each case is a separate batch."""
         return self.text
 
     @property
@@ -56,7 +56,7 @@ class SweepCase(Strict):
 
     @property
     def files(self) -> list[Path]:
-        """The user files that the case depends on: if they change, its results are not reused."""
+        """The user files on which the case depends; if they change, its results are not reused."""
         return []
 
     @cached_property
@@ -67,7 +67,7 @@ class SweepCase(Strict):
 
     @cached_property
     def digest(self) -> str:
-        """The SHA-256 of the case, the contents of its files, and the package."""
+        """The SHA-256 hash of the case, the contents of its files, and the package."""
         parts = [read_package_version(), self.text, *(hash_file(path) for path in self.files)]
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
@@ -116,7 +116,7 @@ class EpisodeCase(SweepCase):
 
     @property
     def batch_key(self) -> Hashable:
-        """The id, the policy, the split and the names of the overrides: their values rarely change the structure."""
+        """The id, policy, split and names of the overrides, but not their values, which rarely change the structure."""
         names = tuple(name for name, _ in flatten_labels(self.overrides))
         return self.id, self.policy, self.split, names
 
@@ -158,7 +158,7 @@ class CallCase(SweepCase):
 
 
 def flatten_labels(tree: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield the path and the value of each leaf of nested mappings, sorted by name; a list becomes JSON text."""
+    """Yield the path and the value of each leaf of nested mappings, sorted by path; a list becomes JSON text."""
     for name, value in sorted(tree.items()):
         path = f"{above}{name}"
         if isinstance(value, Mapping):
@@ -169,7 +169,7 @@ def flatten_labels(tree: Mapping[str, Any], above: str = "") -> Iterator[tuple[s
 
 @cache
 def read_package_version() -> str:
-    """Return the package version with a hash of its sources: results are reused only with the same sources."""
+    """Return the package version with a hash of its sources, because results are reused only with the same sources."""
     root, found = Path(__file__).parents[1], hashlib.sha256()
     for path in sorted(path for path in root.rglob("*") if path.suffix in SOURCES):
         found.update(str(path.relative_to(root)).encode())
@@ -195,9 +195,9 @@ def resolve_name(name: str, folder: Path) -> str:
 
 
 def list_user_files(*names: str) -> list[Path]:
-    """List the files among ids and policies, and the files that YAML files name: parents, tables, classes, rules.
+    """List the files among ids and policies, and the files named in YAML files: parents, tables, classes, rules.
 
-    A missing file is listed. If a file is missing or damaged, the files that it names are unknown and not listed.
+    Missing files are also listed. The files named in a missing or damaged file are unknown and not listed.
     """
     found: dict[Path, None] = {}
     waiting = [Path(path) for path, _ in map(split_target, names) if is_file_name(path)]

@@ -44,7 +44,7 @@ def sweep(
         cases: the cases; equal ones run once.
         out: the folder.
         options: where the cases run.
-        progress: is called with the number of cases that were found, run or failed.
+        progress: receives the number of cases that were found, run or failed since the last call.
 
     Raises:
         ConfigError: for no cases, an unknown engine, an address without a cluster, or a missing extra.
@@ -70,7 +70,7 @@ def run_cases(
         options: where the cases run.
 
     Raises:
-        ConfigError: as for `sweep`. A case that fails raises no error: its outcome has no columns.
+        ConfigError: as for `sweep`. A case that fails raises no error, and its outcome has no columns.
     """
     chosen = _check_input(cases, options)
     if out is None:
@@ -100,7 +100,9 @@ def collect(
         failures += [f"{case}: {outcome.error}"] if outcome.columns is None else []
         progress(1)
     if failures:
-        raise ConfigError("\n  ".join([f"cases: expected all to succeed, got {len(failures)} that failed", *failures]))
+        raise ConfigError(
+            "\n  ".join([f"cases: expected all cases to succeed, got {len(failures)} that failed", *failures])
+        )
     return [done[case] for case in cases]
 
 
@@ -148,7 +150,7 @@ def _run_batches(cases: list[SweepCase], options: EngineOptions) -> Iterator[tup
 
 
 def _store(out: Path, case: SweepCase, outcome: Outcome, retries: int) -> str:
-    """Write the columns of a case; return the error message of the case or of writing it."""
+    """Write the columns of a case; return the error message from running or writing it."""
     if outcome.columns is None:
         return outcome.error
     try:

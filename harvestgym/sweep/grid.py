@@ -115,7 +115,7 @@ def _expand_ids(names: Sequence[str], folder: Path) -> list[str]:
 
 
 def _make_axis(name: str, values: list[Any] | dict[str, list[Any]], where: str) -> list[dict[str, Any]]:
-    """Make the overrides for each entry of the values given under a path or a name."""
+    """Make the overrides for each of the values given under a path or a name."""
     if isinstance(values, list):
         return [nest_path(name, value) for value in values]
     lengths = {path: len(of_path) for path, of_path in values.items()}

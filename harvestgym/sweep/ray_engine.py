@@ -1,4 +1,4 @@
-"""The Ray engine: a task for each batch on a Ray cluster; Ray retries a batch if its worker dies.
+"""The Ray engine: each batch is a task on a Ray cluster; Ray retries a batch if its worker dies.
 
 Tasks receive JSON and return arrays; files are written by the process that started the sweep, so the machines need no
 shared folder. Needs the extra `ray`.
@@ -51,7 +51,9 @@ def _connect(address: str | None) -> tuple[Any, bool]:
     try:
         _check_reachable(address)
         with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "os.fork", RuntimeWarning)  # an exec follows the fork, so JAX is safe
+            warnings.filterwarnings(
+                "ignore", "os.fork", RuntimeWarning
+            )  # safe with JAX, because an exec follows the fork
             dashboard = False if address is None else None
             ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR, include_dashboard=dashboard)
     except (OSError, ValueError, RuntimeError) as error:

@@ -1,4 +1,4 @@
-"""The folder of a sweep: one Parquet file per case, named by digest, and `sweep.json` with the cases and failures.
+"""The folder of a sweep: one Parquet file per case, named after its digest, and `sweep.json` with cases and failures.
 
 A file is written under a temporary name and then renamed, so a file that exists is complete. `sweep.json` describes
 the last sweep written to the folder; files of earlier sweeps remain and are reused.
@@ -33,7 +33,7 @@ class FolderStatus(NamedTuple):
     Attributes:
         total, done: number of cases, and of cases with a complete file.
         failures: messages of cases that failed, by the text of the case.
-        incomplete: files of cases that are damaged; the next sweep runs these cases again.
+        incomplete: damaged files of cases; the next sweep runs these cases again.
     """
 
     total: int
@@ -43,7 +43,7 @@ class FolderStatus(NamedTuple):
 
 
 def open_folder(out: Path) -> None:
-    """Create the folder, or remove incomplete files of an interrupted sweep from it."""
+    """Create the folder, or remove the incomplete files of an interrupted sweep from it."""
     if out.exists() and not out.is_dir():
         raise ConfigError(f"{out}: expected a folder, got a file; try another name")
     out.mkdir(parents=True, exist_ok=True)
@@ -57,7 +57,7 @@ def find_result_path(out: Path, case: SweepCase) -> Path:
 
 
 def is_complete(path: Path) -> bool:
-    """Return whether a file exists and is a complete Parquet file, judging by its first and last bytes."""
+    """Return whether a file exists and is a complete Parquet file, based on its first and last bytes."""
     try:
         with path.open("rb") as file:
             start = file.read(4)
@@ -84,8 +84,8 @@ def read_result(out: Path, case: SweepCase) -> dict[str, np.ndarray]:
 def read(out: str | Path) -> Any:
     """Read the rows of all complete cases of the last sweep in a folder as one `pyarrow.Table`.
 
-    If a case lacks a column, its rows are null there. A label that is a number in some cases and text in others
-    becomes text.
+    If a case lacks a column, its rows are null in this column. A label that is a number in some cases and text in
+    others becomes text.
     """
     out = Path(out)
     paths = [out / f"{digest}{SUFFIX}" for digest in _read_manifest(out)["cases"]]

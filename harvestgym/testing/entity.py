@@ -1,4 +1,4 @@
-"""Contract test for entities: run an entity with others for some days and report violations."""
+"""Contract test for entities: run an entity with others for some days and report the first violation."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def check_entity(entity: Entity, company: Sequence[Entity] = (), days: int = 30,
 
     Args:
         entity: an instance (a parameter set) of the kind to test.
-        company: other entities that it needs on its field, such as a soil for a plant.
+        company: other entities that the entity needs on its field, such as a soil for a plant.
         days, seed: the length and random seed of the run.
 
     Raises:
         AssertionError: at the first violation. State fields must be described and keep their shapes and dtypes,
             values must be finite and in their declared ranges, actions must only affect the plots they target,
             and flows across the boundary must equal the change in the amounts held.
-        ConfigError: if the entity needs a message that no entity in `company` sends.
+        ConfigError: if the entity needs a message that no entity in `company` publishes.
     """
     _check_class(type(entity))
     model = _field_with(entity, company)
@@ -91,9 +91,9 @@ def _check_actions(model: FarmModel, slot: EntitySlot, state: FarmState) -> None
         values = [jnp.float32(0.0)] * len(action.parameters)
         read = board if action.reads_board else {}
         result = getattr(entities[0], action.method)(state.fields[0][0], place, nowhere, *values, **read)
-        assert not np.any(result.done), f"{where} reports an effect on plots that were not its target"
+        assert not np.any(result.done), f"{where} reports an effect on plots that it did not target"
         for a, b in zip(jax.tree.leaves(state.fields[0][0]), jax.tree.leaves(result.state), strict=True):
-            np.testing.assert_array_equal(a, b, err_msg=f"{where} changes plots that were not its target")
+            np.testing.assert_array_equal(a, b, err_msg=f"{where} changes plots that it did not target")
 
 
 def _check_days(model: FarmModel, slot: EntitySlot, state: FarmState, days: int, seed: int) -> None:

@@ -39,8 +39,8 @@ def check_env(env: Env[Any, Any], *, steps: int = 32, seed: int = 0, policy: Pol
 
     Args:
         env: the functional environment.
-        steps: length of the test run, a batch of four environments; with 0, only the structure, shapes and dtypes are
-            checked, and nothing is compiled.
+        steps: length of the test run of a batch of four environments; with 0, only the structure, shapes and dtypes are
+        checked, and nothing is compiled.
         seed: the seed of the test run.
         policy: the policy for the test run, always with its initial carry; actions are random by default.
     """
@@ -192,13 +192,13 @@ def _check_batch(functions: _CompiledFunctions, params: Any, transition: _Transi
 
 
 def _check_checkpoint(functions: _CompiledFunctions, env: Env[Any, Any], transition: _Transition) -> None:
-    """Check that a batch saved before a step takes the same step after loading, bit for bit."""
+    """Check that a batch that is saved before a step takes the same step after loading, bit for bit."""
     saved = checkpoint.Snapshot(env, transition.state, transition.keys, env.params)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "moment"
         checkpoint.save(saved, path)
         found = checkpoint.load(path, None if checkpoint.describes_itself(env) else saved)
-    assert found.env == env and hash(found.env) == hash(env), f"{env} was saved, and another environment was loaded"
+    assert found.env == env and hash(found.env) == hash(env), f"{env} was saved, but another environment was loaded"
     went_on = functions.steps(found.key, found.state, transition.action, found.params)
     _check_same(
         went_on, (transition.after, transition.timestep), "a step and the step after saving and loading", exact=True
@@ -206,7 +206,7 @@ def _check_checkpoint(functions: _CompiledFunctions, env: Env[Any, Any], transit
 
 
 def _check_same(one: Any, other: Any, what: str, exact: bool) -> None:
-    """Check equality leaf by leaf, up to rounding for floats unless `exact`."""
+    """Check equality leaf by leaf; unless `exact`, floats may differ by rounding."""
     for (path, a), b in zip(
         jax.tree_util.tree_leaves_with_path(_to_host(one)), jax.tree.leaves(_to_host(other)), strict=True
     ):

@@ -51,5 +51,5 @@ def test_mistakes_write_nothing(tmp_path: Path) -> None:
     code, said = run(tmp_path, "--out", tmp_path / "one.yaml")
     assert code == 2 and "expected one farm file of Farm-Gym, with a key Farm, got 0" in said
     code, said = run(folder, "--out", tmp_path / "one.txt")
-    assert code == 2 and "expected a name in .yaml" in said
+    assert code == 2 and "expected a file name in .yaml" in said
     assert [path.name for path in tmp_path.iterdir()] == ["mine"]

@@ -98,7 +98,7 @@ def test_new_farm_can_be_changed_and_is_not_overwritten(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("args", "words"),
     [
-        (("my-farm",), "expected a name in .yaml, got no suffix"),
+        (("my-farm",), "expected a file name in .yaml, got no suffix"),
         (("nowhere/my-farm.yaml",), "try creating nowhere first"),
         (("my-farm.yaml", "--like", "farm/been-clay-1x1-v1"), "try 'farm/bean-1x1-v0'"),
         (("my-farm.yaml", "--like", "fishing/logistic-v0"), "farm: expected a known name, got 'fishing/logistic-v0'"),
@@ -116,9 +116,9 @@ def test_new_farm_with_wrong_arguments_is_refused_in_one_line(
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("Soil", "expected a new kind, got Soil"),
-        ("Random", "got Python's 'random'"),
-        ("numpy", "got Python's 'numpy'"),
+        ("Soil", "expected a new kind, got the existing kind Soil"),
+        ("Random", "got the name of Python's module 'random'"),
+        ("numpy", "got the name of Python's module 'numpy'"),
         ("class", "expected letters and digits, got"),
         ("../mulch", "expected letters and digits, got"),
         ("", "expected letters and digits, got"),

@@ -44,7 +44,7 @@ def test_draws_fill_the_space(space: spaces.Space) -> None:
 
 
 def test_a_space_without_bounds_is_refused() -> None:
-    with pytest.raises(TypeError, match="expected a bounded space, got Box"):
+    with pytest.raises(TypeError, match="expected a bounded action space, got Box"):
         sample(spaces.Box(-np.inf, 0, (1,)), jax.random.key(0))
 
 

@@ -76,7 +76,7 @@ def test_spaces_hold_what_is_observed_for_every_combination_of_arguments() -> No
     [
         ("logistic-v0", {"shows_driver": True}, "shows_driver: expected none, .*, got True; try problem: driver"),
         ("logistic-v0", {"benefit": 2.0}, "benefit: .* try problem: recovery or problem: driver"),
-        ("recovery-ricker-v0", {"price": 2.0}, "price: .* on problem 'recovery', got 2.0; try problem: harvest"),
+        ("recovery-ricker-v0", {"price": 2.0}, "price: .* in problem 'recovery', got 2.0; try problem: harvest"),
         ("driver-v0", {"vary": {"r": 0.1}}, "vary: .* try problem: harvest or problem: recovery"),
         ("recovery-ricker-v0", {"law": {"kind": "patches", "law": {"kind": "ricker"}}}, "a law of one stock, got 5"),
         ("logistic-v0", {"collapse": 5}, "start: expected a stock above `collapse`, 5, got 0.75"),

@@ -108,7 +108,7 @@ def test_a_law_without_the_decorator_is_refused() -> None:
     class Faster(Ricker):
         pass
 
-    with pytest.raises(ConfigError, match="Faster: expected the decorator @pytree above the class"):
+    with pytest.raises(ConfigError, match="Faster: expected the decorator @pytree on the class"):
         Faster()
 
 

@@ -187,17 +187,17 @@ def test_stand_ins_that_differ_warn_once():
     (words,) = count_warnings(lambda: ForagerEnv(ForagerConfig(21, TYPES, aperture=8)))
     assert words == "forager: aperture: 8 is even and becomes 9, so that the agent is in the centre"
     (words,) = count_warnings(lambda: ForagerEnv(ForagerConfig(9, TYPES, observation_mode="world")))
-    assert "'world' has its first row in the north" in words
+    assert "'world' has the northernmost row first" in words
     assert count_warnings(lambda: ForagerEnv(ForagerConfig(9, TYPES, aperture=(3, 5)))) == []
 
 
 def test_look_alikes_that_differ_warn_once():
     ours, plain = forager.ForagerConfig, {"wall": Wall, "flower": Flower}
     (words,) = count_warnings(lambda: ours(9, {"thorns": object_kinds.Thorns}))
-    assert words == "forager: thorns stay and cost 1 on every entry"
+    assert words == "forager: thorns stay and cost 1 each time they are entered"
     (words,) = count_warnings(lambda: ours(9, plain, aperture=(3, 5)))
     assert words == "forager: aperture is (rows, columns)"
     (words,) = count_warnings(lambda: ours(9, plain, "world"))
-    assert "'world' has its first row in the north" in words
+    assert "'world' has the northernmost row first" in words
     assert count_warnings(lambda: ours(9, plain, "colors", (5, 5))) == []
     assert count_warnings(lambda: host_twin(harvestgym.make("forager/two-biome-v0"))) == []

@@ -145,7 +145,7 @@ def test_an_index_is_found_by_name_or_the_nearest_is_named():
             "expected 0 to 8 objects, got 9",
         ),
         (lambda: World(3, 3, (FOOD,), (Region(0, 0, 3, 3, ((0, -1),)),)), "layers > 0 > 1: expected greater"),
-        (lambda: World(9, 9, (FOOD,), (Region(0, 0, 9, 9, renew_every=5),)), "expected a return to its own place"),
+        (lambda: World(9, 9, (FOOD,), (Region(0, 0, 9, 9, renew_every=5),)), "expected a return to its own cell"),
     ],
 )
 def test_a_world_that_cannot_be_is_refused(make, says):

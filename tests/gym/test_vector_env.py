@@ -99,7 +99,7 @@ def test_seeds_can_be_given_for_some() -> None:
     assert first[0] == first[2] != first[1]
     unseeded = VecEnv(Stock(), N).reset()[1]["licence"]
     assert len(set(unseeded.tolist())) == N
-    with pytest.raises(ConfigError, match="expected one for each of 3 environments, got 2"):
+    with pytest.raises(ConfigError, match="expected a seed for each of 3 environments, got 2"):
         ours.reset(seed=[1, 2])
 
 

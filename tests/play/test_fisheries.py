@@ -47,7 +47,7 @@ def test_what_the_surveys_saw_replaces_the_stocks_in_the_beliefs() -> None:
 
 @pytest.mark.parametrize(
     ("id", "question"),
-    [(LOGISTIC, "Quota: catch to allow"), (EFFORT, "Share of the stock to take"),
+    [(LOGISTIC, "Quota: catch to allow"), (EFFORT, "Share of the stock to catch"),
      (DRIVER, "Effort to reduce the pressure on the stock")],
 )  # fmt: skip
 def test_the_question_is_that_of_the_control(id: str, question: str) -> None:

@@ -62,10 +62,10 @@ def test_known_values_are_the_observed_ones(season: FarmSession) -> None:
 
 def test_the_goal_names_gains_costs_and_ends(season: FarmSession) -> None:
     wanted = {
-        "points that each intervention costs: 0.002",
+        "cost of each intervention, in points: 0.002",
         "points for each kg harvested: 1.0",
         "points when a plant moves to its next stage: 0.01",
-        "days of an episode, at most: 6",
+        "maximum number of days of an episode: 6",
         "ends an episode early: Plant-0.global_stage in [harvested, dead]",
     }
     assert wanted <= set(season.goal)
@@ -81,7 +81,7 @@ def test_an_observation_costs_once_and_is_remembered() -> None:
     session = farmer(PAID)
     assert session.value(0, "available_Water#L") is None
     assert session.look([0]) == pytest.approx(0.003)
-    with pytest.raises(ConfigError, match="expected one request a day"):
+    with pytest.raises(ConfigError, match="expected one request per day"):
         session.look([1])
     session.order(0, (0, 0), (1, 0))
     session.end_day()

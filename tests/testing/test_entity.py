@@ -90,7 +90,7 @@ class Half(kinds.Gauge):
         (Thief, "the change in the amount of water differs from its flows"),
         (Double, "level expected float32, got int32"),
         (Low, r"level is outside \[0, 1e\+08\]: -1"),
-        (Wild, "changes plots that were not its target"),
+        (Wild, "changes plots that it did not target"),
         (Bare, "Bare.State is not a @pytree class"),
         (Half, "other not described; declare them with var"),
     ],

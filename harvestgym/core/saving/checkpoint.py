@@ -1,10 +1,10 @@
-"""Save an environment in mid-episode to one file: the recipe to make it, its arrays and its key. Loading runs no steps.
+"""Save an environment in mid-episode to one file: how to make it, its arrays and its key. Loading runs no steps.
 
-The file is compressed JSON (`encoding`); every patch version of harvestgym can read it. A restored environment
-continues bit for bit.
+The file is compressed JSON (`encoding`); versions of harvestgym that differ only in the patch number can read each
+other's files. A restored environment continues bit for bit.
 
 Objects that can be saved have the methods of `state.Savable`: `recipe` describes how to make the object; `kept` and
-`restore` handle the parts that change.
+`restore` save and restore the parts that change.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ FORMAT_VERSION = 5
 """Incremented whenever the format of the file, or of an environment's data in it, changes."""
 
 MOST_BYTES = 2**31
-"""Largest size of the text in a file: a small file of others must not fill the memory."""
+"""Maximum number of bytes of the decompressed text, because a small untrusted file could fill the memory."""
 
 ENTRY_POINTS = ("harvestgym.gym.env:make_env", "harvestgym.gym.vector_env:make_vec")
 """The entry points of every registered id in Gymnasium."""
@@ -130,7 +130,7 @@ def load(path: str | Path, env: Any = None, allow: Sequence[str] = ()) -> Any:
 
 
 def describes_itself(env: Any) -> bool:
-    """Return whether a file can describe how to make the environment, so that `load` only needs the path."""
+    """Return whether a file can contain a recipe for the environment, so that `load` only needs the path."""
     return _describe(env)[0] is not None
 
 
@@ -155,7 +155,7 @@ def _restore(head: dict[str, Any], env: Any) -> Any:
 
 
 def _read_spec(text: str) -> EnvSpec | None:
-    """Return the spec in a file, without `allow`; None if `gymnasium.make(spec)` would run code from elsewhere."""
+    """Return the spec in a file, without `allow`; None if `gymnasium.make(spec)` would run code from other packages."""
     spec = EnvSpec.from_json(text)
     spec.kwargs = without_allow(spec.kwargs)
     ours = (spec.entry_point, spec.vector_entry_point) == ENTRY_POINTS and not spec.additional_wrappers
@@ -163,7 +163,7 @@ def _read_spec(text: str) -> EnvSpec | None:
 
 
 def _describe(env: Any) -> tuple[Any, str]:
-    """Return the recipe for an environment, or None and the reason why a file cannot describe it."""
+    """Return the recipe for an environment, or None and the reason why a file cannot contain one."""
     try:
         return encode_value(env, type(env).__name__), ""
     except ConfigError as error:
@@ -179,7 +179,7 @@ def _make_again(head: dict[str, Any]) -> tuple[list[Any], Any]:
 
 
 def _check_made_alike(wrappers: list[Any], inner: Any, head: dict[str, Any]) -> None:
-    """Raise ConfigError unless the given environment was made like the saved one."""
+    """Raise ConfigError unless the given environment was made in the same way as the saved one."""
     classes = [class_name(type(one)) for one in (*wrappers, inner)]
     if classes != head["classes"]:
         raise ConfigError(f"env: expected {', '.join(head['classes'])}, got {', '.join(classes)}")
@@ -271,5 +271,5 @@ def _check_versions(head: dict[str, Any]) -> None:
 
 
 def _minor(version: str) -> str:
-    """Return `0.1` for `0.1.7`: versions that differ only in the patch number can read each other's files."""
+    """Return `0.1` for `0.1.7`; versions that differ only in the patch number can read each other's files."""
     return ".".join(version.split(".")[:2])

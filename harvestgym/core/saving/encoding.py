@@ -1,4 +1,4 @@
-"""Encode values as JSON data and back: plain data is unchanged, the rest is `{"is": kind, "of": content}`, recursively.
+"""Encode values as JSON data and decode them: plain data is unchanged, the rest is `{"is": kind, "of": content}`.
 
 A harvestgym object is encoded as its class and arguments: the result of `recipe()`, for its classmethod `from_recipe`,
 or else its fields, for its constructor. Arrays are encoded as npy files in base64. Classes from other packages are
@@ -30,7 +30,7 @@ PACKAGES = ("harvestgym", "gymnasium")
 READ_FROM = re.compile(
     r"harvestgym\.(core|gym|farm|fishing|forager)(\.\w+)*|gymnasium\.(wrappers\.common|vector\.vector_env)"
 )
-"""Modules whose classes a file may name; making an object of these classes starts no program and writes no file."""
+"""Modules whose classes a file may name; their constructors start no program and write no file."""
 
 
 def encode_value(value: Any, where: str = "value") -> Any:
@@ -57,7 +57,7 @@ def decode_value(data: Any) -> Any:
 
 
 def _describe_value(value: Any, where: str) -> tuple[str, Any]:
-    """Return the kind of a value and the content from which it can be rebuilt."""
+    """Return the kind of a value and the JSON data from which it can be rebuilt."""
     cls = value if isinstance(value, type) else type(value)
     if cls.__module__.split(".")[0] in PACKAGES and "<" not in cls.__qualname__:
         if isinstance(value, type):
@@ -80,7 +80,7 @@ def _describe_value(value: Any, where: str) -> tuple[str, Any]:
         return "number", np.asarray(value)
     if isinstance(value, np.ndarray) and value.dtype != object:
         return "array", _write_array(value)
-    raise ConfigError(f"{where}: expected a value that a file can hold, got {type(value).__name__}")
+    raise ConfigError(f"{where}: expected a value that can be saved, got {type(value).__name__}")
 
 
 def _find_arguments(value: Any) -> dict[str, Any] | None:
@@ -97,13 +97,13 @@ def _find_arguments(value: Any) -> dict[str, Any] | None:
 
 
 MADE_BY = ("recipe", "model_dump", "_asdict", "__dataclass_fields__")
-"""Attributes of classes that `_find_arguments` can describe; a class in a file has at least one."""
+"""Attributes that `_find_arguments` uses to describe an object; every class named in a file has one of them."""
 
 
 def _make_object(content: dict[str, Any]) -> Any:
     cls = find_class(content.pop("class"))
     if not any(hasattr(cls, name) for name in MADE_BY):
-        raise ConfigError(f"{class_name(cls)}: expected a class that a file can describe, got another one")
+        raise ConfigError(f"{class_name(cls)}: expected a class that can be saved, got another class")
     return getattr(cls, "from_recipe", cls)(**content)
 
 

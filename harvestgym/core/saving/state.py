@@ -51,7 +51,8 @@ def to_arrays(tree: Any) -> dict[str, Any]:
 def from_arrays(saved: Mapping[str, Any], like: Any, what: str) -> Any:
     """Return a pytree with the structure of `like` from the leaves saved by `to_arrays`.
 
-    The leaves of `like` are numbers, arrays or shapes. Raises ConfigError, with the name `what`, if they do not fit.
+    The leaves of `like` are numbers, arrays or shapes. Raises ConfigError, with the name `what`, if the saved leaves do
+    not fit.
     """
     leaves = to_arrays(like)
     for name in {**leaves, **saved}:

@@ -27,7 +27,7 @@ class NumberRange:
         low, high: the limits.
         start: the value before the search.
         choices: the allowed values, in order, if there are only a few; `low` and `high` are then the first and last.
-        whole: whether values are whole numbers.
+        whole: whether the values are integers.
     """
 
     low: float
@@ -53,11 +53,11 @@ class NumberRange:
 
 @dataclass(frozen=True)
 class RuleFamily:
-    """A set of rules of the same form.
+    """A set of rules that have the same form and differ only in their numbers.
 
     Attributes:
         numbers: the range of each number by name; empty for a rule without numbers.
-        build: makes the policy for given numbers. All policies in a family have the same structure.
+        build: makes the policy for given numbers. All policies in a family have the same pytree structure.
     """
 
     numbers: Mapping[str, NumberRange]
@@ -73,7 +73,7 @@ class RuleFamily:
 
     @property
     def start(self) -> dict[str, float]:
-        """The numbers at the start of the search."""
+        """The numbers at which the search starts."""
         return {name: r.start for name, r in self.numbers.items()}
 
 

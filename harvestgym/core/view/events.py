@@ -1,4 +1,4 @@
-"""Records of what happened in an episode, and the words for them; the families make the records."""
+"""The events of an episode as records, and their description in words; each family creates its own records."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ NEWS, WARNING, LOSS = range(3)
 """Severities of events."""
 
 MOST_NAMED = 4
-"""Largest number of plots that are listed by name; if there are more, only their number is given."""
+"""Maximum number of plots that are listed one by one; if there are more, only their number is given."""
 
 
 class Event(NamedTuple):
-    """One thing that happened in a step: a change, an order that was refused or had no effect, a collision.
+    """An event in a step, such as a change, a collision, or an order that was refused or had no effect.
 
     Attributes:
         step: the step in which it happened.
         kind: its code, such as `died`, `refused` or `collapsed`.
-        who: the entity, the order or the stock, in words.
-        words: what happened.
+        who: the entity, order or stock, in words.
+        words: what happened, in words.
         severity: `NEWS`, `WARNING` or `LOSS`.
         reason: the code of its cause; empty if there is none or if it is unknown.
         why: the cause in words.
-        plots: its plots; empty if there is only one.
-        of: the number of plots on which it could have happened; 0 if that is unknown.
-        cost: what was paid for an action; None if nothing was to be paid.
+        plots: the plots on which it happened; empty if the field has only one plot.
+        of: the number of plots on which it could have happened; 0 if unknown.
+        cost: the cost of an action; None if it has no cost.
     """
 
     step: int
@@ -41,7 +41,7 @@ class Event(NamedTuple):
 
     @property
     def subject(self) -> str:
-        """The entity, the order or the stock, and its plots: `Plant on 5 of 12 plots`."""
+        """The entity, order or stock and its plots: `Plant on 5 of 12 plots`."""
         return f"{self.who}{say_plots(self.plots, self.of)}"
 
     @property
@@ -57,7 +57,7 @@ def say_event(event: Event) -> str:
 
 
 def say_plots(plots: Sequence[Any], of: int = 0) -> str:
-    """Return ` at (0, 1), (2, 3)`, or only a number of plots if there are many; empty without plots."""
+    """Return ` at (0, 1), (2, 3)`, or only the number of plots if there are many; empty if there are none."""
     if len(plots) > MOST_NAMED:
         return f" on {len(plots)}{f' of {of}' if of else ''} plots"
     return f" at {', '.join(str(tuple(map(int, plot))) for plot in plots)}" if plots else ""

@@ -1,4 +1,4 @@
-"""Scenes: pictures as data, consisting of panels with marks, lines or words.
+"""Scenes: pictures as data, made of panels with marks, lines or words.
 
 Families and entities create scenes; the renderers in `harvestgym.render` draw them as pixels, SVG and text.
 """
@@ -91,8 +91,8 @@ class Map:
 class Line:
     """A series over the steps of an episode so far, drawn as a "line" or as unconnected "dots".
 
-    Figures also draw "bars" and the "area" below a series. There, `x` may replace the steps, and dots without a colour
-    get lighter with each step.
+    Figures also draw "bars" and the "area" below a series. In figures, `x` may replace the steps, and dots without a
+    colour become lighter with each step.
     """
 
     label: str
@@ -106,9 +106,9 @@ class Line:
 class Chart:
     """Lines over an episode of at most `steps` steps, and reference levels (label -> value).
 
-    `ends` are the limits of the vertical axis, by default the range of the data. `room` is the fraction of the steps
-    left empty on the right for the names of the levels. `across` names the horizontal axis of lines with their own
-    `x`.
+    `ends` are the limits of the vertical axis, by default the range of the data. `room` is the space left empty on the
+    right for the names of the levels, as a fraction of the steps. `across` is the label of the horizontal axis for
+    lines with their own `x`.
     """
 
     title: str
@@ -160,7 +160,7 @@ COLOURS = ("#0072b2", "#d55e00", "#009e73", "#e69f00", "#cc79a7", "#56b4e9", "#f
 
 
 def join_scenes(title: str, scenes: Mapping[str, Scene], rewards: np.ndarray) -> Scene:
-    """Draw several agents in one picture: the first map and last text of each, and the rewards (steps, agents)."""
+    """Join the scenes of several agents: the first map and last text of each, and their `rewards` (steps, agents)."""
     maps, words, lines, length = list[Panel](), list[Panel](), list[Line](), len(rewards)
     for (name, scene), earned, colour in zip(scenes.items(), rewards.cumsum(0).T, COLOURS, strict=False):
         maps += [replace(panel, title=name) for panel in scene.select(Map)[:1]]

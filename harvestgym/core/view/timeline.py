@@ -13,7 +13,7 @@ import numpy as np
 from .events import Event
 
 Progress = Callable[[int], None]
-"""A callback for long jobs; its argument is the progress since the last call."""
+"""A callback for long jobs; its argument is the progress since the previous call."""
 
 
 def ignore_progress(done: int) -> None:
@@ -34,9 +34,10 @@ class Track:
         label: its name within the group, without the unit.
         unit: its unit; empty for counts and codes.
         doc: its meaning.
-        parts: the name of each number in a step, in C order; empty for a single number.
+        parts: the name of each entry of the array in a step, in C order; empty for a single number.
         codes: the meaning of each value, if the variable is a choice.
-        observed_mask: which numbers were observed at each step, in the shape of the values; None if not recorded.
+        observed_mask: whether each number was observed at each step, with the shape of the values; None if not
+        recorded.
         observed_values: the observed values, if they differ from the true values (a survey with an error).
     """
 
@@ -57,9 +58,9 @@ class Timeline:
 
     Attributes:
         when: the name of each step, such as `day 3, 5 May`.
-        watcher: the observer, such as `the farmer`; empty if the family has no separate observer view.
+        watcher: the observer, such as `the farmer`; empty if the family does not record what an observer knows.
         first: the names of the tracks to show first.
-        known: the record as known to the watcher, if it differs from the record.
+        known: the part of the record that the watcher knows, if it differs from the record.
         actions: what was done in each step, with costs and outcomes.
         events: what happened.
         gains, costs: the gains and costs at each step, by name; the reward of a step is its gains minus its costs.

@@ -26,13 +26,13 @@ import numpy as np
 from .fallback import is_enabled, is_jit_disabled, report
 
 QUICK = {"xla_backend_optimization_level": 0}
-"""Compiler options for programs that run once: compiling takes longer than running them, even without optimisation."""
+"""Compiler options for programs that run once: they take longer to compile than to run, even without optimisation."""
 
 QUIET_VARIABLE = "HARVESTGYM_QUIET"
 """Environment variable that silences the line printed by `announcing`: `HARVESTGYM_QUIET=1`."""
 
 LONG = 2.0
-"""Time in seconds after which a compilation is announced."""
+"""Time in seconds after which a compilation is reported."""
 
 REJECTED = "Error reading persistent compilation cache entry"
 """The beginning of JAX's warning when a program in the cache cannot be used."""
@@ -45,12 +45,13 @@ _announced: set[str] = set()
 
 @contextmanager
 def announcing(what: str, kept: bool | None = None) -> Iterator[None]:
-    """Announce slow compilations in a `with` block: print one line, once for each `what`.
+    """Report slow compilations in a `with` block: print one line for each `what`.
 
     `kept` states whether the next process will find the program in the cache; with None, it will if JAX's cache is on.
 
-    Another line, once per process, reports if JAX rejects programs from its cache, as it does on some processors.
-    If other threads are running, JAX's own warnings appear instead, because Python catches warnings for all threads.
+    Another line, printed once per process, reports that JAX rejects programs from its cache, as it does on some
+    processors. If other threads are running, JAX's own warnings appear instead, because Python catches warnings for all
+    threads.
     """
     done = threading.Event()
     catching = warnings.catch_warnings(record=True) if threading.active_count() == 1 else nullcontext()
@@ -99,7 +100,7 @@ def jit_quickly(function: Callable[..., Any], what: str, **options: Any) -> Call
             try:
                 return quick(*args)
             except Exception as error:
-                result = plain(*args)  # raises the error again if the caller caused it
+                result = plain(*args)  # raises the error again if the caller's function caused it
                 report("core.xla.compilation.jit_quickly", error)
                 return result
 

@@ -1,4 +1,4 @@
-"""The off switch of `core.xla`, and the log of its parts that failed and were replaced."""
+"""The switch that turns off `core.xla`, and the log of the parts that failed and were replaced."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fusion of operations on a CPU: single-kernel small programs, and reductions that fuse with their consumers.
+"""Fusion of operations on a CPU: small programs as one kernel, and reductions that fuse with their consumers.
 
 Internals: two attributes of a call that XLA's CPU compiler reads (`xla_cpu_small_call`, `inlineable`), set by
 `jax.experimental.xla_metadata`.
@@ -40,7 +40,7 @@ _single = ContextVar("single kernel", default=False)
 
 @contextmanager
 def tracing_single_kernel() -> Iterator[None]:
-    """Declare that the code traced in this block becomes a single kernel."""
+    """Mark the code traced in this `with` block as part of a single kernel."""
     token = _single.set(True)
     try:
         yield
@@ -122,7 +122,7 @@ def single_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def mark_call(function: Callable[..., Any], **attributes: str) -> Callable[..., Any]:
-    """Make a function that becomes one call with attributes in the program."""
+    """Return a function that is compiled to one call with the given attributes."""
     from jax.experimental import xla_metadata
 
     if call := getattr(xla_metadata, "xla_metadata_call", None):  # from JAX 0.11 on

@@ -2,7 +2,7 @@
 
 JAX runs threads, which a fork does not copy, so a forked process would wait forever. A compiled program uses several
 memory mappings. Linux allows 65,530 mappings per process, and LLVM aborts a process that requests more. A few thousand
-programs, or two dozen farms, each with rollouts, planners and tuning, reach this limit.
+programs reach this limit, for example those of two dozen farms with rollouts, planners and tuning.
 
 Internals: `jax._src.xla_bridge.backends_are_initialized`; on Linux, the names of XLA's threads.
 Gain: an error that explains what to do, instead of a process that hangs, no matter which code used JAX before the
@@ -64,7 +64,7 @@ def _has_lost_threads() -> bool:
 
 
 def free_programs_if_full() -> bool:
-    """Drop all compiled programs if this process has too many memory mappings; return whether it did.
+    """Drop all compiled programs if this process has too many memory mappings; return whether they were dropped.
 
     Programs that are needed later are recompiled. On systems other than Linux, this does nothing.
     """
@@ -75,7 +75,7 @@ def free_programs_if_full() -> bool:
     jax.clear_caches()
     gc.collect()
     if (trim := getattr(ctypes.CDLL(None), "malloc_trim", None)) is not None:
-        trim(0)  # otherwise the C library keeps freed memory
+        trim(0)  # without this, the C library keeps the freed memory
     return True
 
 

@@ -35,7 +35,7 @@ CACHE_LIMIT = 2 * 2**30
 """Size in bytes above which the oldest compiled programs are removed from the folder."""
 
 CACHE_OPTIONS = {"jax_persistent_cache_min_compile_time_secs": 0.2, "jax_persistent_cache_min_entry_size_bytes": -1}
-"""Options for storing programs that take at least a fifth of a second to compile, however small."""
+"""Options that store every program that takes at least a fifth of a second to compile, even if it is small."""
 
 _done = False
 
@@ -88,7 +88,7 @@ def _run_in_calling_thread() -> None:
 
 
 def _trim_if_changed(folder: Path, before: int) -> None:
-    """Trim the cache when a process ends if programs were added since `before`: listing thousands takes 0.1 s."""
+    """Trim the cache at the end of a process if it has grown since `before`: listing thousands of files takes 0.1 s."""
     if folder.is_dir() and folder.stat().st_mtime_ns != before:
         trim_cache(folder, CACHE_LIMIT)
 

@@ -2,7 +2,7 @@
 
 The Parquet file has a row per observation, and columns for observation, action and info. The first row of an episode
 is its reset, with zeros for action and reward. Each part of an observation, action or info has its own column; an array
-is stored as a list, with its shape in the metadata of the column.
+is stored as a list, and its shape in the metadata of the column.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ VERSION = 2
 
 OBSERVATION, ACTION, INFO = "observation", "action", "info/"
 STEP_FIELDS = ("reward", "rewards"), ("terminated", "terminated"), ("truncated", "truncated")
-"""Numeric columns with one value per step, and the corresponding fields of `Episode`."""
+"""The columns with one value per step, and the corresponding fields of `Episode`."""
 
 
 def write_demonstrations(demonstrations: Demonstrations, path: str | Path) -> Path:
@@ -52,7 +52,7 @@ def read_demonstrations(path: str | Path) -> Demonstrations:
     """Read episodes from a Parquet file or a Minari folder; ConfigError if there are none."""
     path = Path(path)
     if not path.exists():
-        raise ConfigError(f"{path}: expected a file *{SUFFIX} or the folder of a Minari dataset, got nothing")
+        raise ConfigError(f"{path}: expected a file *{SUFFIX} or the folder of a Minari dataset, got neither")
     found = _read_table(path) if path.suffix == SUFFIX else _import_minari().read(path)
     return replace(found, overrides=without_allow(found.overrides))
 

@@ -92,7 +92,7 @@ class Demonstrations:
     """Episodes of one id.
 
     Attributes:
-        by: who acted: the name of a policy, "human", or other text.
+        by: the agent: the name of a policy, "human", or other text.
         overrides: keyword arguments of `harvestgym.make(id, **overrides)`.
     """
 
@@ -118,7 +118,7 @@ def record_demonstrations(
     split: str | None = None,
     **overrides: Any,
 ) -> Demonstrations:
-    """Record episodes of a policy; the i-th episode has the seed `seed` + i.
+    """Record episodes of a policy; episode i, counted from 0, has the seed `seed` + i.
 
     With a `split` ("train" or "test", see `splits`), `seed` counts from the first seed of the split, and the overrides
     are applied to the environment of the split.
@@ -197,7 +197,7 @@ def _stack_steps(rows: Sequence[Any]) -> Any:
 
 
 def _stack_numbers(infos: Sequence[Mapping[str, Any]]) -> dict[str, np.ndarray]:
-    """Stack the entries that are numbers of the same shape in every info, as float32, int32 or bool."""
+    """Stack the entries that are numeric and have the same shape in every info, as float32, int32 or bool."""
     out: dict[str, np.ndarray] = {}
     for name in infos[0] if infos else ():
         values = [np.asarray(info[name]) if name in info else None for info in infos]

@@ -1,6 +1,6 @@
 """Write and read demonstrations as a Minari dataset in any folder.
 
-The folder has the layout of Minari, so both `minari.MinariDataset(folder / "data")` and, with
+The folder has Minari's layout, so both `minari.MinariDataset(folder / "data")` and, with
 `MINARI_DATASETS_PATH` set to its parent folder, `minari.load_dataset(name)` read it.
 """
 
@@ -55,7 +55,7 @@ def _write_data(demonstrations: Demonstrations, path: Path, dataset_id: str) -> 
 
 
 def _spec(demonstrations: Demonstrations) -> Any:
-    """Return the Gymnasium spec of the environment; None for a farm file, which other machines do not have."""
+    """Return the Gymnasium spec of the environment; None for a farm file, which may be missing on other machines."""
     if demonstrations.id.endswith(FARM_SUFFIXES):
         return None
     spec = deepcopy(gymnasium.spec(demonstrations.id))
@@ -91,7 +91,9 @@ def read(path: Path) -> Demonstrations:
         raise ConfigError(f"{path}: expected a Minari dataset, got none: {error}") from None
     about = dataset.storage.metadata
     if "harvestgym" not in about:
-        raise ConfigError(f"{path}: expected a dataset that `harvestgym record` wrote; try minari.MinariDataset")
+        raise ConfigError(
+            f"{path}: expected a dataset written by `harvestgym record`, got another one; try minari.MinariDataset"
+        )
     seeds = [one.get("seed") for one in dataset.storage.get_episode_metadata(dataset.episode_indices)]
     episodes = [_episode(one, seed) for one, seed in zip(dataset, seeds, strict=True)]
     mine: Any = about["harvestgym"]

@@ -1,4 +1,4 @@
-"""Compiles a farm file's `rules > interventions` to the action table, which has all or only some actions and plots."""
+"""Compiles a farm file's `rules > interventions` to the action table, which lists the allowed actions and plots."""
 
 from __future__ import annotations
 

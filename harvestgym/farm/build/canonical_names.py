@@ -20,7 +20,7 @@ from harvestgym.farm.spelling import DAY_UNIT, read_day
 from harvestgym.farm.written_values import Interval, parse_plot
 
 Resolve = Callable[[NameTable, EntityKey, str, Any, str], Mapping[str, Any]]
-"""Function that resolves one entry, `name: value`, under an entity; the last argument is the path of the entity."""
+"""A function that resolves one entry `name: value` of an entity; the last argument is the path of the entity."""
 
 
 def resolve_names(spec: FarmSpec, names: NameTable) -> FarmSpec:
@@ -56,8 +56,8 @@ def _resolve_rules(names: NameTable, rules: RulesSpec) -> RulesSpec:
 def resolve_starts(names: NameTable, init: Mapping[str, Any], where: str) -> dict[str, Any]:
     """Return start values in canonical spelling, without values that would not change anything.
 
-    A warning names the values that the entities compute themselves. A 0 is dropped silently if it is for a target of
-    cides that is not on the field.
+    A warning lists the values that are ignored because the entities compute them themselves. A 0 is dropped silently if
+    it is for a target of cides that is not on the field.
     """
     computed: list[str] = []
 
@@ -113,7 +113,7 @@ def _resolve_tree(names: NameTable, tree: Mapping[str, Any], resolve: Resolve, w
 
 
 def _resolve_variables(names: NameTable, entity: EntityKey, name: str, value: Any, where: str) -> dict[str, Any]:
-    """Resolve the value of a variable or, for a group, of all its variables; an empty value is dropped."""
+    """Resolve the value given for a variable or, for a group, for all its variables; an empty value is dropped."""
     found = list_leaves(names.below(entity, name.split("/"), where)[1])
     return {} if value == [None] else {variable.key: value for variable in found}
 
@@ -144,7 +144,7 @@ def _list_farmers(names: NameTable, listed: Any, where: str) -> list[str]:
 
 
 def _list_plots(listed: Interval | list[Any]) -> list[Any]:
-    """Return plots as strings; a single plot that is not in a list has been parsed as an interval."""
+    """Return plots as strings; YAML parses a single plot outside a list as an interval, which is converted back."""
     each = [listed.ends] if isinstance(listed, Interval) else [parse_plot(plot) for plot in listed]
     return [str(tuple(plot)) if isinstance(plot, (tuple, list)) else plot for plot in each]
 

@@ -1,4 +1,4 @@
-"""Compiles a farm description to a `FarmModel` and its parameters, one section at a time; nothing is run.
+"""Compiles a farm description to a `FarmModel` and its parameters, one section at a time, without running it.
 
 The steps are `compile_field`, `resolve_names`, `compile_actions`, `plan_observations`, `compile_initial_values`,
 `compile_any`, `compile_score` and `compile_context`.
@@ -120,7 +120,7 @@ def _build_named(specs: Mapping[str, Any], ready: Mapping[str, Any], base: type,
 def name_farm(
     fields: Mapping[str, FieldParams], farmers: Sequence[Any] = (), own_weather: Collection[str] = ()
 ) -> NameTable:
-    """Return the names of everything on a farm; fields in `own_weather` share no draws."""
+    """Return the name table of a farm; fields in `own_weather` share no draws."""
     streams = find_streams(fields, own_weather)
     slots = tuple(build_slots(name, field.entities, field.place, streams[name]) for name, field in fields.items())
     return NameTable(tuple(number_repeats([type(f).__name__ for f in farmers])), slots, list_variables(slots))
@@ -130,7 +130,7 @@ def find_streams(fields: Mapping[str, FieldParams], own_weather: Collection[str]
     """Return, by field and entity, the random stream of each entity that shares the draws of another field.
 
     Entities of a `shared` kind (the weather) use the draws of the first field at the same latitude and longitude whose
-    entity has the same parameters, so rain on one of these fields is rain on all of them. Each field keeps its own
+    entity has the same parameters, so that it rains on all of these fields at the same time. Each field keeps its own
     state.
     """
     found: dict[str, dict[str, str]] = {name: {} for name in fields}
@@ -169,7 +169,7 @@ def _is_same(one: Any, other: Any) -> bool:
 
 
 def _offer(requested: ObservationPlan, free: ObservationPlan) -> ObservationPlan:
-    """Return the items that can be requested, with each number once and without free numbers."""
+    """Return the items that can be requested, with each number once and without numbers that are always observed."""
     whole = {item.variable for item in (*requested.items, *free.items) if item.plot is None}
     kept = (item for item in requested.items if item not in free.items)
     return ObservationPlan(tuple(item for item in kept if item.plot is None or item.variable not in whole))
@@ -187,7 +187,7 @@ def _find_observers(spec: FarmSpec, names: NameTable, offered: ObservationPlan) 
 def _check_fields(spec: FarmSpec, entities: Entities) -> None:
     """Build each field without rules or score, to report missing entities before the unknown names that they cause.
 
-    All kinds that a field lacks are found by adding one after another.
+    The missing kinds are added one after another, so that the error lists all of them.
     """
     for name, field in spec.fields.items():
         with locate_errors(f"fields > {name}: "):
@@ -204,7 +204,7 @@ def _check_fields(spec: FarmSpec, entities: Entities) -> None:
 
 
 def _find_mistake(name: str, field: FieldSpec, entities: Sequence[Entity]) -> str:
-    """Return the error of a farm that consists of a field with these entities, or nothing."""
+    """Return the error raised by a farm that consists of one field with these entities; empty if there is none."""
     try:
         _compile_farm(FarmSpec(fields={name: field}), {name: entities}, ReadyComponents())
     except ConfigError as error:
@@ -213,7 +213,7 @@ def _find_mistake(name: str, field: FieldSpec, entities: Sequence[Entity]) -> st
 
 
 def _find_sender(error: str) -> str | None:
-    """Return the kind that sends a message, if an error says that no entity sends it."""
+    """Return the kind of entity that publishes the message that an error reports as missing; None for other errors."""
     sent = {name: {message.__name__ for message, _ in load_kind(name).published} for name in KINDS}
     return next((name for name in KINDS if "got 0" in error and not sent[name].isdisjoint(error.split())), None)
 
@@ -225,7 +225,7 @@ def _key() -> Any:
 
 @partial(jax.jit, static_argnums=0)
 def _first_day(model: FarmModel, key: jax.Array, params: FarmParams) -> dict[str, jax.Array]:
-    """Return the tallies of all entities; tracing a day also checks that every message has a sender.
+    """Return the tallies of all entities; tracing a day also checks that every message has a publisher.
 
     It is jitted only so that JAX caches the trace: farms of equal structure are traced once.
     """

@@ -1,7 +1,7 @@
-"""Compiles a farm file's `context`; a comparison of parameters shows which entries each draw sets.
+"""Compiles a farm file's `context`; comparing parameters determines which entries each draw sets.
 
-For each choice, the parameters of one part of a field are loaded and checked as for any farm file. The draw sets the
-entries in which the choices differ.
+For each choice, the parameters of one part of a field are loaded and checked like those of a farm file. The draw sets
+the entries in which the choices differ.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ PLACE = {field.alias or "": "localization" for field in Localization.model_field
 """The numbers of a field's location that can be changed, and where they appear in its description."""
 
 SMALL_TABLE = 64
-"""Leaves up to this size are written entry by entry; larger leaves (weather tables) are written as a whole."""
+"""Maximum size of a leaf that is written entry by entry; larger leaves (weather tables) are written as a whole."""
 
 
 class CompiledDraw(NamedTuple):
@@ -179,9 +179,9 @@ class _Reader:
     def _compared(
         self, variants: Sequence[Sequence[np.ndarray]], where: str
     ) -> tuple[np.ndarray, tuple[LeafUpdate, ...]]:
-        """Return the values (variants, k) of all entries in which variants differ, and where to write them.
+        """Return the values (variants, k) of all entries in which the variants differ, and where to write them.
 
-        Variants are compared with the farm and with each other.
+        The variants are compared with the farm and with each other.
         """
         columns, writes = [], []
         for leaf, base in enumerate(self.base):
@@ -215,7 +215,7 @@ def replace_part(field: FieldSpec, part: str, value: Any, where: str = "") -> Fi
 
 
 def _with(which: str | Mapping[str, Any], keys: Sequence[str], value: Any) -> Mapping[str, Any]:
-    """Return a set with one parameter changed."""
+    """Return a parameter set with one parameter changed."""
     nested = reduce(lambda inner, key: {key: inner}, reversed(keys), value)
     return merge({"extends": which} if isinstance(which, str) else which, nested)
 
@@ -223,7 +223,7 @@ def _with(which: str | Mapping[str, Any], keys: Sequence[str], value: Any) -> Ma
 def _list_variants(
     value: Interval | MixtureSpec | list[Any], where: str
 ) -> tuple[Literal["mixture", "choice", "range"], Sequence[Any]]:
-    """Return the kind of a draw, and the values that it is made from."""
+    """Return the kind of a draw, and the values that it draws from."""
     if isinstance(value, MixtureSpec):
         return "mixture", value.mix
     if not isinstance(value, Interval):

@@ -15,7 +15,7 @@ from harvestgym.farm.formula_parser import FUNCTIONS, parse_formula, write_formu
 from harvestgym.farm.schema import FarmSpec
 
 NOT_IN_A_FILE = "not in a file"
-"""The key that replaces a parameter set made in Python that no file can represent."""
+"""The key that stands for a parameter set that was made in Python and that no file can represent."""
 
 LINE_LENGTH = 90
 """Maximum number of characters in a list written on one line."""
@@ -43,7 +43,7 @@ def write_parameters(component: Any) -> dict[str, Any]:
         elif meta.kind == "static" or meta.axes:
             raise NotInFileError(
                 f"{type(component).__name__} > {field.name}: expected a value that a file can contain, "
-                f"got a {type(value).__name__} that only Python can set"
+                f"got a {type(value).__name__}, which only Python code can set"
             )
         elif np.ndim(value) > int(meta.stacked):
             where, shape = f"{type(component).__name__} > {field.name}", np.shape(value)
@@ -69,7 +69,7 @@ def write_component(component: Any) -> dict[str, Any]:
 
 
 def write_farm(spec: FarmSpec) -> str:
-    """Return a farm as YAML; ConfigError if a part of it exists only in Python."""
+    """Return a farm as YAML; ConfigError if a part of it exists only in Python code."""
     calls = (node for text in spec.rules.terminal_conditions for node in ast.walk(parse_formula(text)))
     if any(isinstance(node, ast.Call) and write_formula(node.func) not in FUNCTIONS for node in calls):
         raise ConfigError("rules > terminal_conditions: expected formulas as strings, got a Python function")
@@ -77,7 +77,7 @@ def write_farm(spec: FarmSpec) -> str:
 
 
 def _plain(value: Any, where: str) -> Any:
-    """Convert a value to plain values that YAML can hold, with plots as `'(0, 1)'`."""
+    """Convert a value to plain values that YAML can represent, with plots as `'(0, 1)'`."""
     if isinstance(value, Mapping):
         if NOT_IN_A_FILE in value:
             raise ConfigError(f"{where}: expected a set from a file, got {value[NOT_IN_A_FILE]}")
@@ -97,7 +97,9 @@ def _plain(value: Any, where: str) -> Any:
 
 def _check_class(kind: Any, where: str) -> None:
     if isinstance(kind, str) and ":" in kind and ("<locals>" in kind or kind.startswith("__main__")):
-        raise ConfigError(f"{where}: expected a class of a module, got {kind!r}; try moving it to a separate module")
+        raise ConfigError(
+            f"{where}: expected a class at the top level of a module, got {kind!r}; try moving it to a separate module"
+        )
 
 
 def to_yaml(data: Any) -> str:

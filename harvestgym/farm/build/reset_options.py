@@ -26,7 +26,7 @@ from harvestgym.farm.spelling import DAY_UNIT
 def set_options(model: FarmModel, params: FarmParams, options: Mapping[str, Any]) -> tuple[FarmModel, FarmParams]:
     """Return a farm and parameters with which episodes start as the options specify.
 
-    It is `model` itself if the options only give numbers for variables that already have a start value.
+    The farm is `model` itself if the options only give numbers for variables that already have a start value.
 
     Args:
         model: the farm.
@@ -79,6 +79,6 @@ def _read_starts(model: FarmModel, params: FarmParams, tree: Any, where: str) ->
 
 
 def _fit(given: DrawnStart, before: DrawnStart | None) -> DrawnStart:
-    """Return a start; a single number gets the form of the previous start, so that nothing is recompiled."""
+    """Return an initial value; a single number takes the form of the previous value, so that nothing is recompiled."""
     single = np.shape(given[1]) == (1,) and before is not None
     return (before[0], np.broadcast_to(given[1], np.shape(before[1]))) if single else given  # type: ignore[index]

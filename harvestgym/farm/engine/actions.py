@@ -39,7 +39,7 @@ class Orders(NamedTuple):
     Attributes:
         kind: int32 (m,), 1 + the table row.
         farmer: int32 (m,).
-        plot: int32 (m, 2); (-1, -1) stands for the whole field.
+        plot: int32 (m, 2); (-1, -1) for the whole field.
         values: float32 (m, k), the action's parameters in order, padded with zeros.
     """
 
@@ -74,7 +74,7 @@ class ActionRow:
 
     @cached_property
     def grids(self) -> tuple[Sequence[Any], ...]:
-        """The grids of the integer form: the plots, then the values of each parameter; the last varies fastest."""
+        """The values in the integer form: the plots, then the values of each parameter; the last varies fastest."""
         values = [_grid(p, whole) for p, whole in zip(self.allowed, self.action.parameters, strict=True)]
         return (self.plots if self.action.plot else (None,), *values)
 
@@ -84,7 +84,7 @@ class ActionRow:
         return math.prod(len(grid) for grid in self.grids)
 
     def place(self, order: Order) -> int | None:
-        """Return the index of an order among the row's concrete actions; None if it is not in the grids."""
+        """Return the index of an order among the row's concrete actions; None if it is not one of them."""
         plots, *grids = self.grids
         at = plots.index(order.plot)
         for grid, value in zip(grids, order.values, strict=True):
@@ -97,7 +97,7 @@ class ActionRow:
 
 @dataclass(frozen=True)
 class Order:
-    """One requested action: a table row, the farmer, the plot and the parameter values."""
+    """One action requested from a farmer: the table row, the farmer, the plot and the parameter values."""
 
     row: ActionRow
     farmer: int
@@ -116,13 +116,13 @@ def _words(whole: Parameter) -> list[str]:
 
 
 def _encode(whole: Parameter, value: Any) -> float:
-    """Return a number unchanged, and a word as its index among all choices, even if the rules allow fewer."""
+    """Return a number unchanged, and a word as its index among all choices, even if the rules allow only some."""
     return float(_words(whole).index(value)) if value in _words(whole) else float(value)
 
 
 @dataclass(frozen=True)
 class ActionTable:
-    """The interventions that a farm allows, as table rows, and the farmers who can carry them out."""
+    """The interventions that a farm allows, one per table row, and the farmers who can carry them out."""
 
     farmers: tuple[str, ...]
     rows: tuple[ActionRow, ...]
@@ -135,12 +135,12 @@ class ActionTable:
 
     @property
     def width(self) -> int:
-        """The largest number of parameters that an action has."""
+        """The largest number of parameters of any action."""
         return max((len(r.allowed) for r in self.rows), default=0)
 
     @cached_property
     def assignments(self) -> tuple[tuple[int, int], ...]:
-        """The pairs of a farmer and a row that the farmer may carry out, farmer by farmer."""
+        """The pairs of a farmer and a row that this farmer may carry out, ordered by farmer."""
         farmers = range(len(self.farmers))
         return tuple((f, row.number) for f in farmers for row in self.rows if f in row.farmers)
 
@@ -155,7 +155,7 @@ class ActionTable:
         return tuple(tuple(row for row in self.rows if row.field == f) for f in range(len(self.fields)))
 
     def numbers(self, row: ActionRow, farmer: int | None = None) -> range:
-        """Return the numbers of a row's actions in the integer form, by default for the first farmer who may do it."""
+        """Return the numbers of a row's actions in the integer form, by default for the first of the row's farmers."""
         at = self.assignments.index((row.farmers[0] if farmer is None else farmer, row.number))
         return range(*(1 + int(end) for end in self.starts[at : at + 2]))
 
@@ -186,7 +186,7 @@ class ActionTable:
 
     @cached_property
     def tables(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The grid lengths (rows, 1 + k), plots (rows, n, 2) and values (rows, k, n) of all rows."""
+        """For all rows, numbers of plots and values (rows, 1 + k), plots (rows, n, 2) and values (rows, k, n)."""
         rows = max(len(self.rows), 1)
         sizes = np.ones((rows, 1 + self.width), np.int32)
         plots = np.full((rows, max((len(r.grids[0]) for r in self.rows), default=1), 2), -1, np.int32)

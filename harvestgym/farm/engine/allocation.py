@@ -1,6 +1,6 @@
-"""The allocator, which divides each plot's water and nutrients among all hosts without creating or losing any.
+"""The allocator, which divides the water and nutrients of each plot among all hosts and conserves the totals.
 
-It is part of the engine, not an entity: the hosts and the soil use the same result, so the totals balance for any kinds
+It is part of the engine, not an entity: the hosts and the soil use the same result, so the balance closes for any kinds
 of entities on the field.
 """
 
@@ -32,7 +32,7 @@ def allocate(needs: Need, ground: Ground, priorities: Sequence[int]) -> Share:
 
 
 def _by_priority(asked: jax.Array, stock: jax.Array, priorities: Sequence[int]) -> jax.Array:
-    """Loop over the hosts, which are few; XLA can fuse plain additions with the code that uses the sums."""
+    """Sum in a Python loop over the few hosts: XLA can fuse plain additions with the code that uses the sums."""
     given = list(asked)
     for level in sorted(set(priorities), reverse=True):
         equals = [host for host, priority in enumerate(priorities) if priority == level]

@@ -2,7 +2,7 @@
 
 The drawn numbers are a vector in the state; the parameter entries that they set are part of the structure, so one
 compiled program runs every context. The context at the start of a day applies to the whole day. Values are read from a
-state with the context that is stored in it.
+state together with the context stored in it.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from harvestgym.core.random import key_for, keys_for, normal
 from .state import FarmParams
 
 STREAM = "context"
-"""The name from which context keys are derived, so that contexts do not affect other draws."""
+"""The name from which the random keys of contexts are derived, so that contexts do not affect other draws."""
 
 
 @pytree
 class Context:
-    """The current context, its age in episodes, and, where contexts are forecast, the upcoming ones.
+    """The current context, its age in episodes, and the upcoming contexts if they are forecast.
 
     `numbers` holds the index of each choice, the shares of each mixture and the value of each range, in order.
     """
@@ -120,14 +120,14 @@ class ContextDraw:
         return np.repeat(np.asarray([[0.0], [1.0]], np.float32), len(self.labels), 1)
 
     def range_text(self, table: Any) -> str:
-        """Return its choices or range in words."""
+        """Return the choices or the range of the draw in words."""
         if self.kind == "range":
             return f"{table[0, 0]:g} to {table[1, 0]:g}"
         drawn = [self.labels[i] for i in self.only] or self.labels
         return (" or " if self.kind == "choice" else " with ").join(drawn)
 
     def text(self, numbers: np.ndarray) -> str:
-        """Return the numbers in words."""
+        """Return the drawn numbers in words."""
         if self.kind == "choice":
             return self.labels[int(numbers[0])]
         if self.kind == "range":
@@ -137,7 +137,7 @@ class ContextDraw:
 
 @dataclass(frozen=True)
 class ContextSampler:
-    """All random draws of a farm's parameters, and when they are made; by default, there are none.
+    """All random draws of a farm's parameters, and how often they are made; by default, there are none.
 
     The farm is a contextual MDP if the context is shown, and a robust MDP otherwise. An observation ends with the
     visible numbers of the context; choices are one-hot.
@@ -161,7 +161,7 @@ class ContextSampler:
 
     @property
     def labels(self) -> list[str]:
-        """The name of each number in `info["context"]`."""
+        """The name of each number in `info["context"]`, in order."""
         named = [d.features if d.kind == "mixture" else [d.name] for d in self.draws]
         return [name for names in named for name in names]
 
@@ -206,7 +206,7 @@ class ContextSampler:
         return jnp.concatenate([nothing, *shown], -1)
 
     def seen(self, context: Context | tuple[()]) -> list[jax.Array]:
-        """Return the observed parts of a context, to be concatenated: today's numbers and the forecast."""
+        """Return the observed parts of a context in the order of the observation: today's numbers and the forecast."""
         return [self.features_of(context.numbers), context.forecast.ravel()] if context else []
 
     def limits(self, params: FarmParams) -> np.ndarray:
@@ -219,7 +219,7 @@ class ContextSampler:
         return [draw.ends(table) for draw, table in self._tables(params) if draw.shown]
 
     def apply(self, params: FarmParams, numbers: Any) -> FarmParams:
-        """Write the numbers of a context into the parameters; without a pending context, return them unchanged."""
+        """Write the numbers of a context into the parameters; return them unchanged if no context is pending."""
         if not params.context:
             return params
         leaves, tree = jax.tree.flatten(replace(params, context=()))
@@ -245,7 +245,7 @@ class ContextSampler:
         return drawn, self._forecast(later, drawn[1:], params)
 
     def next_episode(self, key: jax.Array, last: Any, renew: jax.Array, params: FarmParams) -> Any:
-        """Return the context of the next episode: a new one if `renew` is True or `last` has used up its episodes."""
+        """Return the context of the next episode: a new one if `renew` is True or if `last` has no episodes left."""
         if not self.draws:
             return ()
         fresh, kept = self.first(key, params), replace(last, episodes=last.episodes + 1)

@@ -1,4 +1,4 @@
-"""A farm's structure: its parts, its spaces, and the forms of its actions and observations.
+"""A farm's structure: its parts, its spaces, and the form of its actions and observations.
 
 All modes use the same model. Two of its parts are empty on most farms: `offered`, for requested observations (mode
 "ao"), and `contexts`, for drawn parameters.
@@ -36,11 +36,11 @@ from .variables import FieldSlots, Variable
 class FarmStructure(Env[FarmState, FarmParams]):
     """The parts of a farm; farms of equal structure share one compiled program.
 
-    An action is one integer, `schedule` integers, or `Orders`, and an observation is a flat vector. If the farm `asks`,
+    An action is one integer, `schedule` integers, or `Orders`, and an observation is a flat vector. If `asks` is true,
     an action is `{"request": which items of `offered` to observe, "order": the intervention}`, and each half-step reads
-    only its own entry. A request may also be `Requests`, the paper's list of observations; if nothing is offered, it is
-    left out. An observation is then `{"values", "mask"}` over the free items and the offered items, and unobserved
-    entries are 0 in both. The observed part of a context comes last and is free.
+    only its own entry. A request may also be `Requests`, the paper's list of observations; if no observation is
+    offered, the entry is left out. An observation is then `{"values", "mask"}` over the free items and the offered
+    items, and unobserved entries are 0 in both. The observed part of a context comes last and is free.
 
     Attributes:
         fields: the fields' names, kinds and shapes.
@@ -48,15 +48,15 @@ class FarmStructure(Env[FarmState, FarmParams]):
         variables: every variable of every entity.
         plan: the items observed each day.
         starts: the variables that get an initial value.
-        stops: the condition that ends the game; None if there is no condition.
+        stops: the condition that ends an episode; None if there is none.
         schedule: the number of actions that an agent may request in a day; if it is 1, an action is one integer.
         tallies: the names of the amounts that the score can count.
         defaults: the default parameters (not part of the structure).
         spec: the content of the farm file (not part of the structure).
-        asks: whether a day has two half-steps, observing and then acting.
+        asks: whether a day has two half-steps, one for observing and one for acting.
         offered: the items that can be requested.
         observers: which offered numbers each farmer can request; () if all farmers can request all of them.
-        contexts: the parameters that are drawn, and when.
+        contexts: the parameters that are drawn, and how often.
     """
 
     family: ClassVar[str | None] = "harvestgym.farm.family"
@@ -82,7 +82,7 @@ class FarmStructure(Env[FarmState, FarmParams]):
         object.__setattr__(self, "_hash", hash(self._structure))  # type: ignore[attr-defined]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Copy and pickle only the fields, not the hash: hashes of strings differ between processes."""
+        """Copy and pickle only the fields, not the cached hash, because string hashes differ between processes."""
         return type(self), tuple(getattr(self, f.name) for f in dataclasses.fields(self))
 
     @property
@@ -93,7 +93,7 @@ class FarmStructure(Env[FarmState, FarmParams]):
         return f"{plots} plots, mode {self.spec.mode}, {textwrap.shorten(', '.join(kinds), 100, placeholder=' …')}"
 
     def recipe(self) -> dict[str, str]:
-        """Return the farm file's text, for `core.saving`; ConfigError if a part exists only in Python."""
+        """Return the farm file's text, for `core.saving`; ConfigError if a part exists only in Python code."""
         return {"text": load_object(f"{self.family}:write_farm")(self.spec)}
 
     @classmethod

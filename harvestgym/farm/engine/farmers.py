@@ -1,8 +1,8 @@
 """Rules and farmers: rules permit a day's orders, and farmers with limited capacity, hours and budget carry them out.
 
-`Rule` is the base class for custom rules, which may also end an episode. A custom farmer is a `@pytree` class with
-`work` (and `look`, if observations are requested); its memory (a budget, for example) is passed back to it the next
-day.
+`Rule` is the base class for custom rules, which may also end an episode. A custom farmer is a `@pytree` class with the
+method `work` (and `look`, if observations are requested); each day it receives the memory (such as a budget) that it
+returned the day before.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from .reward_terms import RewardContext
 
 @pytree
 class Rule(Checked):
-    """Base class for additional rules; by default, it forbids no order and never ends the game.
+    """Base class for additional rules; by default, a rule refuses no order and never ends an episode.
 
     Attributes:
-        reasons: text for an order that the rule refuses; a parameter's name in braces stands for its value.
+        reasons: texts that explain a refused order; the name of a parameter in braces is replaced by its value.
     """
 
     reasons: ClassVar[tuple[str, ...]] = ("a rule of the farm forbids it",)
@@ -34,13 +34,13 @@ class Rule(Checked):
     def permits(self, orders: Orders, prices: jax.Array, context: RewardContext) -> jax.Array:
         """Return which of a day's orders are allowed, bool (m,).
 
-        `prices` holds the score's charge for each order, 0 if an earlier rule refused it. Rules are applied before
+        `prices` holds the cost of each order in the score, 0 if an earlier rule refused it. Rules are applied before
         farmers.
         """
         return jnp.ones(orders.kind.shape, bool)
 
     def ends(self, context: RewardContext) -> jax.Array:
-        """Return whether the game has ended."""
+        """Return whether the episode has ended."""
         return jnp.asarray(False)
 
 
@@ -61,7 +61,7 @@ class Work(NamedTuple):
     Attributes:
         wanted: bool (n,), whether the entry is an order for this farmer.
         minutes: float32 (n,), the `duration#min` of each order, 0 if it has none.
-        price: float32 (n,), the score's charge for each order.
+        price: float32 (n,), the cost of each order in the score.
         entries: float32 (n,), the number of values that an observation shows; 0 for an intervention.
         day: int32, days since the start of the season.
     """
@@ -79,7 +79,7 @@ class WorkResult(NamedTuple):
     Attributes:
         done: bool (n,), the orders that were carried out.
         memory: the farmer's new memory.
-        wages: the wages.
+        wages: the wages for the work.
         reason: int32 (n,), the index in the farmer's `reasons` for each order that was not carried out.
     """
 
@@ -100,7 +100,7 @@ class Farmer(Checked):
     reasons: ClassVar[tuple[str, ...]] = ("the farmer did not carry it out",)
 
     def init(self) -> Any:
-        """Return the farmer's memory on the first morning."""
+        """Return the farmer's memory on the morning of the first day."""
         return ()
 
     def work(self, memory: Any, work: Work) -> WorkResult:
@@ -115,7 +115,7 @@ class Farmer(Checked):
 def delegate(
     job: Literal["work", "look"], farmers: Sequence[Farmer], memories: Sequence[Any], whose: Any, request: Work
 ) -> WorkResult:
-    """Let each farmer carry out its own orders with the method `job`; `whose` (n,) is the farmer of each order.
+    """Let each farmer carry out its own orders with the method `job`; `whose` (n,) is the index of each order's farmer.
 
     Returns the orders that were carried out, all farmers' memories and the sum of their wages. A `reason` is the number
     of a reason, counted from 1 over all farmers; it is 0 for other orders.
@@ -132,12 +132,12 @@ def delegate(
 
 
 _limit = partial(par, low=0, dtype="int", default=2**31 - 1)
-"""A daily limit, by default one that is never reached."""
+"""The default of a daily limit, which is never reached."""
 
 
 @pytree
 class BasicFarmer(Farmer):
-    """Farmer who is always available, with a maximum number of interventions and observations a day."""
+    """Farmer who works every day, up to a maximum number of interventions and observations."""
 
     reasons: ClassVar[tuple[str, ...]] = ("the farmer's daily limit is {max_daily_interventions}",)
     max_daily_interventions: jax.Array = _limit("max_daily_interventions", "interventions a day")
@@ -151,7 +151,7 @@ class BasicFarmer(Farmer):
 
 
 class HourlyMemory(NamedTuple):
-    """The memory of a farmer with limited hours: minutes worked today, and money left."""
+    """The memory of a farmer with limited hours: the minutes worked today and the money left."""
 
     minutes: jax.Array
     money: jax.Array
@@ -159,12 +159,15 @@ class HourlyMemory(NamedTuple):
 
 @pytree
 class HourlyFarmer(Farmer):
-    """Farmer who works limited hours a day, for wages and within a budget; observations and interventions take time.
+    """Farmer with limited working hours a day, hourly wages and a budget; observations and interventions take time.
 
     An order that needs more time or money than is left is refused; later orders may still be carried out.
     """
 
-    reasons: ClassVar[tuple[str, ...]] = ("too little time is left of {hours} h a day", "too little money is left")
+    reasons: ClassVar[tuple[str, ...]] = (
+        "not enough of the {hours} h per day is left",
+        "not enough money is left",
+    )
     hours: jax.Array = par("hours#h.day-1", "working time, including observations", low=0, high=24, default=8.0)
     intervention: jax.Array = par(
         "intervention#min", "time for an order without a duration", low=0, high=1440, default=30.0

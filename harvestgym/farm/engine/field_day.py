@@ -1,4 +1,4 @@
-"""One day on one field: orders are carried out in turn, then entities publish by rank, share and update."""
+"""One day on one field: carry out orders in turn, publish messages by rank, share resources, update the entities."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ Rows = tuple[tuple[int, str, int], ...]
 def map_fields(function: Callable[..., Any], structures: Sequence[Hashable], *parts: Sequence[Any]) -> list[Any]:
     """Return `function(structure, *parts)` for each field.
 
-    In a single kernel, fields with equal structures and parts of equal shapes are stacked, and `function` is traced
-    only once and mapped over them. This compiles much faster: with mapping, six such fields take three times as long as
-    one; without it, they took sixteen times as long. Where XLA makes one kernel per operation, as in batches, the
-    fields are not mapped, because stacking their arrays would cost more kernels than it saves.
+    In a single kernel, fields that have equal structures and parts of equal shapes are stacked, and `function` is
+    traced only once and mapped over them. This compiles much faster: with mapping, six such fields take three times as
+    long as one; without it, they took sixteen times as long. Where XLA makes one kernel per operation, as in batches,
+    the fields are not mapped, because stacking their arrays would take more kernels than it saves.
     """
     if not traces_single_kernel():
         return list(map(function, structures, *parts))
@@ -91,9 +91,9 @@ def simulate_day(
 def _follow(
     rows: Rows, kinds: jax.Array, params: FieldParams, boards: Mapping[int, Board], states: tuple[Any, ...], given: Any
 ) -> tuple[tuple[Any, ...], tuple[list[Ledger], jax.Array]]:
-    """Carry out an order, if it is accepted: return the states, the flows of each action and whether it had an effect.
+    """Carry out an order if it is accepted; return the states, the flows of each action and whether it had an effect.
 
-    `given` is the order and whether it is accepted.
+    `given` is a pair: the order, and whether it is accepted.
     """
     order, accepted = given
     now, ledgers, hit = list(states), [], jnp.asarray(False)

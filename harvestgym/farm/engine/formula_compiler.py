@@ -1,6 +1,7 @@
 """Compiled formulas over variables; stopping conditions read the state, and policies read the observation.
 
-A comparison of a per-plot variable holds if it holds on every plot; for an order on one plot, only that plot counts.
+A comparison of a per-plot variable is true if it is true on every plot; for an order on one plot, only that plot
+counts.
 """
 
 from __future__ import annotations
@@ -38,16 +39,16 @@ PlotIndex = tuple[int, jax.Array]
 """A plot: its field's number, and its x and y, which may be traced."""
 
 ReadItem = Callable[[ObservedItem, PlotIndex | None], tuple[jax.Array, Any]]
-"""Function that returns an item's numbers, for a single plot if one is given, and which of them are known."""
+"""A function that returns the numbers of an item, for a single plot if one is given, and which of them are known."""
 
 
 def all_of(*parts: Any) -> Any:
-    """Return elementwise whether all parts hold."""
+    """Return elementwise whether all parts are true."""
     return reduce(jnp.logical_and, parts)
 
 
 def any_of(*parts: Any) -> Any:
-    """Return elementwise whether any part holds."""
+    """Return elementwise whether any part is true."""
     return reduce(jnp.logical_or, parts)
 
 
@@ -101,7 +102,7 @@ class FormulaCompiler:
         self.values: list[np.ndarray] = []
 
     def compile_any(self, formulas: Sequence[str], where: str) -> Compiled:
-        """Combine formulas into one that holds if any of them does; without formulas, return None, which never holds.
+        """Combine formulas into one that is true if any of them is; without formulas, return None, which is never true.
 
         Raises:
             ConfigError: for a name or a value that does not exist on the farm, with its position in the text.
@@ -115,7 +116,7 @@ class FormulaCompiler:
         tree = parse_formula(text)
 
         def convert(node: Any, other: Any = None) -> Compiled:
-            """Convert a node; `other` is the node that it is compared with."""
+            """Convert a node of the syntax tree; `other` is the node with which it is compared."""
             match node:
                 case ast.Subscript() | ast.Name() if is_variable(getattr(node, "value", node)):
                     return find_one_item(self.names, node, path(node))
@@ -167,7 +168,7 @@ class FormulaCompiler:
         return float(value)
 
     def _trace(self, compiled: Compiled, where: str) -> None:
-        """Trace a formula once; ConfigError if its parts do not fit together."""
+        """Trace a formula once; ConfigError if the shapes of its variables do not fit together."""
         try:
             jax.eval_shape(lambda: holds(compiled, self.values, lambda item, _: (jnp.zeros(item.shape), True)))
         except ConfigError as error:
@@ -201,7 +202,7 @@ def list_items(node: Compiled) -> list[ObservedItem]:
 
 
 def _allow_comparison(meta: Meta, function: str) -> Meta:
-    """Return metadata for the values that a function of a variable can be compared with; labels have a numeric mean."""
+    """Return metadata for values that a function of a variable may be compared with; a mean of labels is numeric."""
     if function not in ("sum", "mean") and (meta.labels or meta.dtype == "bool"):
         return meta
     ends = {"low": -math.inf, "high": math.inf} if function == "sum" else {}
@@ -211,7 +212,7 @@ def _allow_comparison(meta: Meta, function: str) -> Meta:
 def holds(
     node: Compiled, values: Sequence[Any], read: ReadItem, plot: PlotIndex | None = None, unknown: bool = False
 ) -> Any:
-    """Return whether a formula holds, on one plot if one is given; comparisons with unknown values give `unknown`.
+    """Return whether a formula is true, on one plot if one is given; comparisons with unknown values give `unknown`.
 
     Inside `not`, they give the opposite of `unknown`, so that unknown values never trigger an order.
     """

@@ -29,7 +29,7 @@ from .variables import FieldSlots, Variable
 class InitialValue:
     """A variable and the type of its initial value: one of several choices, or any number in an interval.
 
-    A choice is a number or an array with a number for each plot. If `each` is True, each plot draws its own.
+    A choice is a number or an array with a number for each plot. If `each` is True, each plot draws its own value.
     """
 
     variable: Variable
@@ -88,7 +88,7 @@ def _init_field(field: FieldSlots, keys: list[jax.Array], params: FieldParams) -
 
 @partial(jax.jit, static_argnums=0, inline=True)
 def _settle_field(field: FieldSlots, keys: list[jax.Array], params: FieldParams, states: list[Any]) -> tuple[Any, ...]:
-    """Complete a field's states once its initial values are set, and remove weak types."""
+    """Complete the states of a field after its initial values are set, and remove JAX's weak types."""
     parts = zip(params.entities, keys, states, strict=True)
     settled = [entity.settle(key, state, params.place) for entity, key, state in parts]
     return tuple(jax.tree.map(lambda leaf: jnp.asarray(leaf, jnp.result_type(leaf)), settled))

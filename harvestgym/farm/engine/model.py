@@ -1,8 +1,8 @@
 """The farm as a functional environment: act, publish, share, update, score, observe.
 
 On each day, the farmers' actions are applied in list order; every entity publishes from the resulting state, by rank;
-the allocator shares water and nutrients; and every entity updates itself. No entity reads a half-updated neighbour, so
-the order of entities in a file does not matter.
+the allocator shares water and nutrients; and every entity updates itself. No entity reads the state of another during
+the update, so the order of entities in a file does not matter.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class FarmModel(FarmStructure):
     """A farm of any structure, as five functions."""
 
     def in_force(self, state: FarmState, params: FarmParams) -> FarmParams:
-        """Return the parameters that apply in a state, with its context's changes."""
+        """Return the parameters that apply in a state, with the changes from its context."""
         return self.contexts.apply(params, state.context and state.context.numbers)
 
     def initial(self, key: jax.Array, params: FarmParams) -> FarmState:
@@ -47,7 +47,7 @@ class FarmModel(FarmStructure):
     def again(
         self, key: jax.Array, last: FarmState, renew: jax.Array, params: FarmParams
     ) -> tuple[FarmState, Timestep]:
-        """Start the episode after the one that ended in `last`, in the same context unless its episodes are used up."""
+        """Start the episode after the one that ended in `last`, in the same context if it has episodes left."""
         params = self.given(params)
         start, look = keys_for(key, ("initial", "observation"))
         context = self.contexts.next_episode(start, last.context, renew, params)
@@ -104,8 +104,8 @@ class FarmModel(FarmStructure):
     def day(self, key: jax.Array, state: FarmState, orders: Orders, params: FarmParams) -> tuple[FarmState, DayReport]:
         """Simulate one day with a schedule of orders; return the next state and the flows across the boundary.
 
-        Days after the end are still simulated, but earn and cost nothing. The context at the start of a day applies
-        to the whole day.
+        Days after the end are still simulated, but have no gains and no costs. The context at the start of a day
+        applies to the whole day.
         """
         now = self.in_force(state, params)
         prices = now.score.prices(orders)
@@ -141,7 +141,7 @@ class FarmModel(FarmStructure):
     def permits(
         self, state: FarmState, numbers: jax.Array, params: FarmParams, chosen: jax.Array, count: Any
     ) -> jax.Array:
-        """Return which integer actions would be carried out after the first `count` chosen actions.
+        """Return which integer actions would be carried out if ordered after the first `count` chosen actions.
 
         `numbers` (n,) and `chosen` (m,) are integer actions; the result is bool (n,), False for action 0.
         """
@@ -156,7 +156,8 @@ class FarmModel(FarmStructure):
     def permits_first(self, state: FarmState, params: FarmParams) -> jax.Array:
         """Return which integer actions are possible as the first order of a day, as bool; action 0 always is.
 
-        Farmers do not see an order's plot, so without rules only the first plot is tried, and the result holds for all.
+        Farmers do not see the plot of an order, so without rules only the first plot is tried, and the result applies
+        to all.
         """
         numbers = np.arange(self.actions.size)
         tried, place = np.unique(numbers if params.rules else self.actions.on_first_plot, return_inverse=True)
@@ -165,7 +166,7 @@ class FarmModel(FarmStructure):
 
     @property
     def action_mask(self) -> Callable[[FarmState, FarmParams], jax.Array] | None:
-        """The function that returns which actions are possible; None in mode "ao", where actions have two parts.
+        """A function that returns which actions are possible; None in mode "ao", where actions have two parts.
 
         The interfaces "discrete", "multidiscrete" and "map" have masks in every mode.
         """
@@ -175,7 +176,8 @@ class FarmModel(FarmStructure):
         """Return which integer actions the rules permit and a farmer accepts, bool in the shape of the action space.
 
         With several orders a day, every order has the mask of the first, so later orders may still be refused because
-        of earlier ones (the map interface has a mask for each order). An order without effect counts as possible.
+        of earlier ones (the map interface has a mask for each order). An order that would have no effect counts as
+        possible.
         """
         first = self.permits_first(state, params)
         return first if self.schedule == 1 else jnp.broadcast_to(first, (self.schedule, len(first)))
@@ -197,7 +199,7 @@ class FarmModel(FarmStructure):
 
     @cached_property
     def reasons(self) -> list[tuple[str, str]]:
-        """The reasons for which an order may be refused: the rule's or the farmer's name, and the reason in words."""
+        """The reasons for refusing an order: the name of the rule or farmer, and the reason in words."""
         farmers = zip(self.actions.farmers, self.params.farmers, strict=True)
         return [
             (name, reason.format_map({key: f"{float(value):g}" for key, value in vars(one).items()}))
@@ -208,7 +210,7 @@ class FarmModel(FarmStructure):
     def count(self, info: Mapping[str, Any]) -> dict[str, jax.Array]:
         """Count a step's orders by outcome, and the plots of each crop by the factor that limits growth.
 
-        The outcomes are: no order, carried out with an effect, carried out without, and refused for each reason.
+        The outcomes are: no order, carried out with an effect, carried out without an effect, and refused, by reason.
         """
         done = jnp.where(info["effective"], 1, jnp.where(info["accepted"], 2, 0))
         outcome = jnp.where(info["refusal"] > 0, 2 + info["refusal"], done)
@@ -235,7 +237,7 @@ class FarmModel(FarmStructure):
         return RewardContext(state.today, state.totals, indices, read, state.day, entities)
 
     def ended(self, state: FarmState, params: FarmParams) -> jax.Array:
-        """Return whether the game is over: a condition holds, the horizon is reached, or it had already ended."""
+        """Return whether the episode is over: a condition is true, the horizon is reached, or it had already ended."""
         return state.over | self.terminal(state, params) | self.truncation(state, params)
 
     def value(self, variable: Variable, state: FarmState, params: FarmParams) -> jax.Array:
@@ -272,7 +274,7 @@ class FarmModel(FarmStructure):
         return state.day >= params.horizon
 
     def gains(self, state: FarmState, params: FarmParams) -> dict[str, jax.Array]:
-        """Return the gains, by name, of the step that led to `state`; final terms are added once, at the end.
+        """Return the gains, by name, of the step that led to `state`; the final terms are included once, at the end.
 
         They are 0 in the observing half-step, in which no time passes.
         """
@@ -283,7 +285,7 @@ class FarmModel(FarmStructure):
         return {name: jnp.where(state.over | state.acting, 0.0, value) for name, value in terms.items()}
 
     def _indices(self, state: FarmState, params: FarmParams) -> dict[str, jax.Array]:
-        """Return the mean of each index over the entities that report it."""
+        """Return the mean of each index (0 to 1) over the entities that report it."""
         found: dict[str, list[jax.Array]] = {}
         for field, states in zip(params.fields, state.fields, strict=True):
             for entity, mine in zip(field.entities, states, strict=True):
@@ -301,7 +303,7 @@ class FarmModel(FarmStructure):
         return {name: jnp.where(state.over, 0.0, cost) for name, cost in named.items()}
 
     def constraint_costs(self, state: FarmState, params: FarmParams) -> dict[str, jax.Array]:
-        """Return the cost of each constraint and their sum, by name in `info`, of the step that led to `state`."""
+        """Return, for the step that led to `state`, the cost of each constraint and their sum, named as in `info`."""
         today = params.score.constrain(state.today)
         costs = {name: jnp.where(state.over | state.acting, 0.0, cost) for name, cost in today.items()}
         return {"cost": _sum(costs)} | costs if costs else {}

@@ -1,7 +1,7 @@
-"""The names on a farm and their accepted spellings; a look-up returns the canonical name.
+"""The names on a farm and their accepted spellings; looking up a name returns its canonical spelling.
 
-Besides canonical names, it accepts different case (`plant-0`), a missing `#` or unit (`amount` for `amount#seed`), and
-the Farm-Gym paper's alternative names (`scattering` for `scatter`).
+Also accepted are a different case (`plant-0`), a missing `#` or unit (`amount` for `amount#seed`), and the alternative
+names of the Farm-Gym paper (`scattering` for `scatter`).
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class NameTable:
         return {key: build_tree((v.key.split("/"), v) for v in self.variables if v.where == key) for key in self.slots}
 
     def farmer(self, name: Any, where: str = "") -> int:
-        """Return the number of a farmer, such as `BasicFarmer-0`; `farmer-0` is the first farmer of any kind."""
+        """Return the index of a farmer such as `BasicFarmer-0`; `farmer-0` is the first farmer of any kind."""
         plain = [f"farmer-{i}" for i in range(len(self.farmers))]
         if str(name).casefold() in plain:
             return plain.index(str(name).casefold())
@@ -92,7 +92,7 @@ class NameTable:
         return known[resolve_spelling("action", name, known, where)]
 
     def parameters(self, action: Action, given: Mapping[str, Any], where: str) -> dict[str, Any]:
-        """Return an intervention's parameters under their canonical names."""
+        """Return the given parameters of an intervention under their canonical names."""
         out: dict[str, Any] = {}
         for key, value in given.items():
             name = resolve_spelling("parameter", key, parameter_keys(action), where)

@@ -1,4 +1,4 @@
-"""Requests for paid observations (AO-MDP, section 2): what can be requested, and the answer each morning.
+"""Requests for paid observations (AO-MDP, section 2): the items that can be requested, and the answer each morning.
 
 A day on such a farm has two half-steps. In the first, the farmer chooses what to observe and pays for each entry seen.
 In the second, the farmer chooses an intervention based on these observations, and the day passes. Unobserved values are
@@ -43,7 +43,7 @@ class Answer(NamedTuple):
         memories: the farmers' memories.
         wages: the total wages.
         shown: bool (entries,), which offered entries were shown.
-        price: the score's charge for them.
+        price: the cost of the shown entries in the score.
     """
 
     memories: tuple[Any, ...]
@@ -68,7 +68,7 @@ class RequestTable:
 
     @cached_property
     def groups(self) -> dict[str, tuple[int, ...]]:
-        """The variables of each group: a single variable, or a prefix that several share (`Field-0/Weather-0/wind`)."""
+        """The variables of each group: a single variable, or those with the same prefix (`Field-0/Weather-0/wind`)."""
         found: dict[str, list[int]] = {}
         for i, variable in enumerate(self.variables):
             words = variable.key.split("/")
@@ -103,7 +103,7 @@ class RequestTable:
 
     @cached_property
     def observer(self) -> np.ndarray:
-        """The first farmer who can request all of each offered item, int32 (items,)."""
+        """For each offered item, the first farmer who can request all of it, int32 (items,)."""
         if not self.observers or not self.offered.items:
             return np.zeros(len(self.offered.items), np.int32)
         starts = np.cumsum(self._sizes) - self._sizes
@@ -142,7 +142,7 @@ class RequestTable:
         return np.repeat(np.arange(len(self._sizes), dtype=np.int32), self._sizes)
 
     def answer(self, state: FarmState, request: Any, params: FarmParams) -> Answer:
-        """Make the observations that the farmers have time for, in the order of the list or of the offered items."""
+        """Make the observations for which the farmers have time, in the order of the list or of the offered items."""
         if isinstance(request, Requests):
             covered, unit = self.covered(request), jnp.asarray(params.score.observation_costs)[self.owner]
             prices, numbers = (jnp.sum(jnp.where(covered, each, 0.0), axis=1) for each in (unit, jnp.float32(1.0)))
@@ -156,7 +156,7 @@ class RequestTable:
         return Answer(memories, wages, shown, jnp.sum(jnp.where(taken, prices, 0.0)))
 
     def news(self, state: FarmState, params: FarmParams) -> jax.Array:
-        """Return which offered items would show something new if requested in `state`, bool (items,)."""
+        """Return which offered items would show entries not yet observed if requested in `state`, bool (items,)."""
         number = len(self.offered.items)
         if not number:
             return jnp.zeros(0, bool)

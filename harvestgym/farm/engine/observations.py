@@ -28,7 +28,7 @@ class ObservedItem:
 
     @property
     def size(self) -> int:
-        """The number of entries; each has a cost."""
+        """The number of entries; each entry has a cost."""
         return int(np.prod(self.shape, dtype=int))
 
     @property
@@ -70,7 +70,7 @@ class ObservationPlan:
 
     @property
     def space(self) -> gymnasium.spaces.Box:
-        """The space of observations: the variables' ranges, extended to include 0, which libraries use as padding."""
+        """The space of observations: the variables' ranges, extended to include 0, which libraries use for padding."""
         metas = [item.variable.meta for item in self.items for _ in range(item.size)]
         low = np.asarray([min(meta.low, 0) for meta in metas], np.float32)
         high = np.asarray([max(meta.high, 0) for meta in metas], np.float32)

@@ -1,4 +1,4 @@
-"""Reward terms that can be added to BasicScore, for life, soil, leaching and money, and limits on tallies.
+"""Reward terms that can be added to BasicScore, for biodiversity, soil, leaching and money, and limits on tallies.
 
 A term reads a `RewardContext` and returns a reward for each day and, once at the end, a reward for the season. The
 total reward is the sum of all terms. Custom terms derive from `Term`. Limits are not part of the reward.
@@ -62,9 +62,10 @@ class Term(Checked):
 class Tally(Term):
     """Daily reward per unit of some tallies: a price list (`harvest#kg: 3`, `water#L: -0.002`).
 
-    Together with order costs and wages, which are always paid, it is the farm's money balance. It can price any tally
+    Together with order costs and wages, which are always paid, it gives the farm's financial balance. It can price any
+    tally
     that an entity keeps, including leaching from the soil: `leached_N#g`, and `leached_cide#g`, which is summed over
-    the targets that it acts on.
+    the targets on which the cide acts.
     """
 
     prices: dict[str, jax.Array] = open_par("prices", "reward per unit of a tally", low=-1e6, high=1e6)
@@ -85,17 +86,17 @@ class Constraint(Checked):
     """
 
     tally: str = static("tally", "name of the tally")
-    limit: jax.Array = par("limit", "greatest sum over an episode", low=1e-6, high=WIDE)
+    limit: jax.Array = par("limit", "maximum sum over an episode", low=1e-6, high=WIDE)
 
     def cost(self, amounts: Mapping[str, jax.Array]) -> jax.Array:
-        """Return the cost of some tallies, of a day or of an episode."""
+        """Return the cost of the tallies of a day or of an episode."""
         check_name("tally", self.tally, amounts)
         return amounts[self.tally] / self.limit
 
 
 @pytree
 class Market(Term):
-    """Reward for each plant's harvest at its market price when the game ends (`Field-0/Plant-1: 2.5`).
+    """Reward for each plant's harvest at its market price at the end of the episode (`Field-0/Plant-1: 2.5`).
 
     A plant without a price earns nothing here. Set the score's `yield` to 0; otherwise, the harvest is rewarded twice.
     """
@@ -116,7 +117,7 @@ def _plant(name: str) -> tuple[str, str]:
 
 @pytree
 class Biodiversity(Term):
-    """Shannon index of the life counted in the season: H = -sum p ln p, divided by ln(number of groups) (0 to 1)."""
+    """Shannon index of the organisms counted in the season: H = -sum p ln p divided by ln(number of groups), 0 to 1."""
 
     GROUPS: ClassVar[tuple[str, ...]] = ("birds#nb", "pollinators#nb", "weeds#nb", "pests#nb")
     weight: jax.Array = par("weight", "reward for maximum diversity", low=-1e6, high=1e6, default=1.0)

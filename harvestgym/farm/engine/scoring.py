@@ -44,7 +44,7 @@ class Score:
         return jnp.concatenate([jnp.zeros(1, jnp.float32), self.intervention_costs])[orders.kind]
 
     def daily(self, context: RewardContext) -> dict[str, jax.Array]:
-        """Return the terms of a day's reward, by name: stages passed, and the additional terms."""
+        """Return the terms of a day's reward, by name: the reward for stages reached, and the additional terms."""
         stage = self.stage * context.today.get("stages#nb", jnp.float32(0.0))
         return {"stage": stage} | {n: _pay(n, term.daily, context) for n, term in self.terms.items()}
 
@@ -62,7 +62,7 @@ class Score:
         return weighted | {n: _pay(n, term.final, context) for n, term in self.terms.items()}
 
     def constrain(self, amounts: Mapping[str, jax.Array]) -> dict[str, jax.Array]:
-        """Return the cost of each constraint for some tallies, as `cost_` and its name."""
+        """Return the cost of each constraint for the given tallies, under the key `cost_` plus its name."""
         costs: dict[str, jax.Array] = {}
         for name, constraint in self.constraints.items():
             with locate_errors(f"scoring > constraints > {name}: "):
@@ -104,7 +104,7 @@ def compile_score(
 def _fill(
     default: float, costs: Mapping[str, Any], columns: Mapping[tuple[str, str, str], int], what: str
 ) -> np.ndarray:
-    """Return the cost in each column: the value given for its field, entity and name, or the default."""
+    """Return the cost of each column: the value given for its field, entity and name, or the default."""
     out = np.full(len(columns), default, np.float32)
     for field, entity, name, cost in walk_tree(costs):
         if (field, entity, name) not in columns:

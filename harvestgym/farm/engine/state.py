@@ -49,7 +49,7 @@ class FarmParams:
     score: Score
     starts: tuple[jax.Array, ...]
     stops: ReferenceValues
-    horizon: jax.Array = par("horizon#day", "days after which the game is truncated", low=1, dtype="int")
+    horizon: jax.Array = par("horizon#day", "days after which the episode is truncated", low=1, dtype="int")
     context: ContextParams | tuple[()] = ()
 
 
@@ -70,7 +70,7 @@ class FarmState:
     cost: jax.Array = var("intervention_cost", "cost of today's interventions", axes=())
     wages: jax.Array = var("wages", "wages of today's work", axes=())
     accepted: jax.Array = var("accepted", "which of today's orders a farmer accepted", dtype="bool", axes=("order",))
-    over: jax.Array = var("over", "whether the game had ended before today", dtype="bool", axes=())
+    over: jax.Array = var("over", "whether the episode had ended before today", dtype="bool", axes=())
     effective: jax.Array = var("effective", "which of today's orders had an effect", dtype="bool", axes=("order",))
     refusal: jax.Array = var("refusal", "reason of each refused order, 0 if none", dtype="int", axes=("order",))
     acting: jax.Array = var("acting", "whether today's requests are answered", dtype="bool", axes=())
@@ -79,7 +79,7 @@ class FarmState:
 
 
 class DayReport(NamedTuple):
-    """The flows across the boundary in a day: flows per plot for each field, and the tally for the whole farm."""
+    """The flows across the farm boundary in a day: flows per plot for each field, and the tally of the whole farm."""
 
     flows: tuple[dict[str, jax.Array], ...]
     tally: dict[str, jax.Array]

@@ -17,10 +17,10 @@ from harvestgym.farm.entities.base import Entity, Place
 from harvestgym.farm.entities.messages import meta_shape
 
 UNIT_LIMITS = {"L": 1e8, "g": 1e8, "kg": 1e6, "cm": 1e4, "day": 36_500}
-"""The maximum of a variable that declares none, by unit, for a plot of one hectare, the largest allowed.
+"""The maximum of a variable without a declared maximum, by unit, for the largest allowed plot, one hectare.
 
-These limits are ten metres of water, ten kg of a nutrient and a hundred kg of harvest per m2, plants of 100 m, and a
-century. They bound the observation spaces, and observations are clipped to them.
+The limits are ten metres of water, ten kg of a nutrient and a hundred kg of harvest per m2, a plant height of 100 m,
+and a century. They bound the observation spaces, and observations are clipped to them.
 """
 
 OTHER_LIMIT = 1e7
@@ -29,7 +29,7 @@ OTHER_LIMIT = 1e7
 
 @dataclass(frozen=True)
 class EntitySlot:
-    """One entity on a field: its name, its kind, the size of each axis of its variables, and the names along some axes.
+    """One entity on a field: its name and kind, the sizes of the axes of its variables, and the names along some axes.
 
     `stream` names its random draws, such as `Field-0/Weather-0`; entities with the same stream share their draws.
     """
@@ -51,12 +51,12 @@ class FieldSlots:
 
     @property
     def structure(self) -> FieldSlots:
-        """The field without its name and stream names; fields with equal structure share a trace of a day."""
+        """The field without its name and stream names; fields with equal structure share the JAX trace of a day."""
         return FieldSlots("", self.shape, tuple(dataclasses.replace(slot, stream="") for slot in self.slots))
 
     @property
     def hosts(self) -> tuple[EntitySlot, ...]:
-        """The entities on which others may live, sorted by name as on the host axis."""
+        """The entities on which pests may live, sorted by name as on the host axis."""
         return tuple(sorted((s for s in self.slots if s.kind.host), key=lambda slot: slot.name))
 
 
@@ -81,7 +81,7 @@ class Variable:
 
     @property
     def per_plot(self) -> bool:
-        """Return whether there is one value for each plot."""
+        """Return whether the variable has one value for each plot."""
         return self.meta.axes[-1:] == ("plot",)
 
     @property
@@ -135,7 +135,7 @@ def list_variables(fields: Sequence[FieldSlots]) -> tuple[Variable, ...]:
 
 
 def limit_range(meta: Meta) -> Meta:
-    """Return a variable's metadata, with its unit's limit as the maximum if it declares none."""
+    """Return the metadata of a variable; if it declares no maximum, the limit of its unit is used."""
     return dataclasses.replace(meta, high=UNIT_LIMITS.get(meta.unit, OTHER_LIMIT)) if meta.is_open_above else meta
 
 

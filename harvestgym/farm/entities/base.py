@@ -1,7 +1,7 @@
 """Base class for farm entities: parameters as fields, a state, messages, actions, and one update per day.
 
-The instance *is* its parameter set. Everything that an entity needs from the others arrives as messages on the
-`Board`, so a kind writes only its own state, and adding a kind requires no change to existing ones. The modules of all
+The instance *is* its parameter set. An entity receives everything that it needs from others as messages on the `Board`
+and writes only its own state, so adding a kind requires no change to existing kinds. The modules of all
 kinds are laid out in the same order: parameter groups, `State`, class.
 """
 
@@ -32,19 +32,19 @@ from .messages import Ground, Message, zero_values
 MessageT = TypeVar("MessageT", bound=Message)
 E = TypeVar("E", bound="Entity")
 Draws = dict[str, jax.Array]
-"""One day's random numbers, keyed by what they are used for."""
+"""The random numbers of one day, by use."""
 
 
 @pytree
 class Place:
-    """Location of an entity: a field of `shape` plots, and the hosts and cide targets on it.
+    """Location of an entity: a field of `shape` plots, with the names of the hosts and cide targets on it.
 
     A plot is (x, y), arrays have shape `(length, width)`, and north is y - 1.
     """
 
     shape: tuple[int, int] = static("shape", "plots (length, width)")
     hosts: tuple[str, ...] = static("hosts", "names of the plants and weeds on the field, the host axis", default=())
-    targets: tuple[str, ...] = static("targets", "names of what cides can act on", default=("soil",))
+    targets: tuple[str, ...] = static("targets", "names of the targets on which cides can act", default=("soil",))
     latitude: jax.Array = par("latitude#°", "north positive", low=-90, high=90)
     longitude: jax.Array = par("longitude#°", "east positive", low=-180, high=180)
     altitude: jax.Array = par("altitude#m", "above the sea", low=-430, high=8850)
@@ -93,7 +93,7 @@ class ActionResult(NamedTuple):
 class Parameter:
     """A parameter of an action: `choices` (numbers or words), or a continuous `range`.
 
-    A farm file may replace choices that are numbers by other numbers in the `range`, if there is one.
+    If there is a `range`, a farm file may replace numeric choices with other numbers in it.
     """
 
     key: str
@@ -107,7 +107,7 @@ class Parameter:
 
     @property
     def widest(self) -> Parameter:
-        """The parameter with every value that a farm file may list."""
+        """The parameter without the restriction to `choices`: every value that a farm file may list."""
         return self if self.range[0] == self.range[1] else dataclasses.replace(self, choices=())
 
 
@@ -140,7 +140,7 @@ def action(name: str, *parameters: Parameter, plot: bool = True) -> Callable[[An
 
 
 def publishes(message: type[Message]) -> Callable[[Any], Any]:
-    """Declare a method `(self, state, place, board, draws) -> message` as a daily message from the kind."""
+    """Declare a method `(self, state, place, board, draws) -> message` that publishes a daily message."""
 
     def declare(method: Any) -> Any:
         method.publishes = message
@@ -158,7 +158,8 @@ class Entity(Checked):
         priority: order of allocation, highest first; entities of equal priority share in proportion to their needs.
         targets: names by which the effects of cides refer to it; any name may be declared.
         explains: state fields that explain deaths and slow growth; they appear in `info`.
-        randomness: maps each use of random numbers to the axes of its daily uniforms, which are slices of one draw.
+        randomness: maps each use of random numbers to the axes of its uniform numbers; each day, all uses are slices of
+        one draw.
         derived: the `Meta` of each variable that `views` computes.
         counted: maps words to the variables whose sum `describe` reports.
         shared: whether fields at the same location share its random draws if its parameters are equal.
@@ -186,7 +187,7 @@ class Entity(Checked):
     def file(cls) -> Path:
         """Return the path of the YAML file with the parameter sets, next to the module.
 
-        A set may also be in a file of its own, in a folder next to it: `plant_sets/potato.yaml` next to `plant.yaml`.
+        A set may also be in a separate file in a folder next to it: `plant_sets/potato.yaml` next to `plant.yaml`.
         A subclass without such a file uses the file of its nearest base class that has one: `(MyPlant, "bean")`.
         """
         bases = [base for base in cls.__mro__ if base is not Entity and issubclass(base, Entity)]
@@ -197,7 +198,7 @@ class Entity(Checked):
     def named(cls: type[E], which: str | Mapping[str, Any]) -> E:
         """Return the parameter set `which`: a name, or a mapping with `extends:` that modifies a named set."""
         if "__dataclass_fields__" not in vars(cls):
-            pytree(cls)  # a subclass that only changes methods needs no decorator
+            pytree(cls)  # a subclass that only overrides methods needs no decorator
         name, data = choose_set(cls.file(), which, cls.__name__)
         whole = isinstance(which, str)
         return build_params(cls, data, f"{cls.file().name} > {name}" if whole else f"{cls.__name__} (extends {name})")
@@ -211,16 +212,16 @@ class Entity(Checked):
 
     @classmethod
     def sprites(cls) -> Mapping[str, Sprite]:
-        """Return the sprites from `sprites.yaml` next to the module; an action uses the sprite that has its name."""
+        """Return the sprites from `sprites.yaml` next to the module; an action uses the sprite with its own name."""
         path = cls.file().with_name("sprites.yaml")
         return load_sprites(path) if path.is_file() else {}
 
     def draw(self, seen: DrawContext, place: Place) -> list[Mark]:
-        """Return the marks for the entity on its field's map; runs on the host, in NumPy."""
+        """Return the marks for the entity on its field's map; runs in NumPy, not compiled."""
         return []
 
     def describe(self, seen: DrawContext, place: Place) -> list[str]:
-        """Return short lines of text about the entity, by default the `counted` numbers; runs on the host, in NumPy."""
+        """Return short lines of text about the entity, by default its `counted` sums; runs in NumPy, not compiled."""
         numbers = {words: np.nansum([seen.total(key) for key in keys]) for words, keys in self.counted.items()}
         return [f"{words}: {number:.0f}" for words, number in numbers.items() if number > 0]
 
@@ -237,7 +238,7 @@ class Entity(Checked):
         return state
 
     def limits(self, place: Place) -> dict[str, float]:
-        """Return the upper limits on initial values that depend on parameters, by field."""
+        """Return the upper limits of initial values, by state field, where they depend on parameters."""
         return {}
 
     def check_start(self, given: Mapping[str, np.ndarray]) -> Iterator[tuple[str, str]]:
@@ -252,7 +253,7 @@ class Entity(Checked):
         raise NotImplementedError
 
     def holds(self, state: Any) -> dict[str, jax.Array]:
-        """Return the amount of each balanced substance (`"water"` L, `"nutrients"` g) that it holds per plot."""
+        """Return the amount per plot of each balanced substance (`"water"` in L, `"nutrients"` in g) that it holds."""
         return {}
 
     def views(self, state: Any) -> dict[str, jax.Array]:
@@ -339,7 +340,7 @@ class Board:
         return [found[host] for host in self.place.hosts if host in found and host != self._reader]  # pyright: ignore
 
     def toxin(self, target: str) -> jax.Array:
-        """Return the grams of cide per plot that act on `target`, one of the names in the reader's `targets`."""
+        """Return the cide that acts on `target`, in g per plot; `target` is a name in the reader's `targets`."""
         return self.read_one(Ground).toxin[self.place.targets.index(target)]
 
     def _read(self, kind: type[MessageT]) -> dict[str, Message]:

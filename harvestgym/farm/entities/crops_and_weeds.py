@@ -14,13 +14,13 @@ from .base import Board
 from .messages import NUTRIENTS, Canopy, Ground
 
 Drivers = dict[str, jax.Array]
-"""Today's values of a host's drivers, by their names in its `parameters.py`."""
+"""Today's values of the drivers (input variables) of a host's responses, by their names in its `parameters.py`."""
 
 
 def add_to_strain(
     strain: jax.Array, response: Response, base: type[Response], drivers: Drivers
 ) -> tuple[jax.Array, Drivers]:
-    """Return the strain plus the terms of windows that `response` adds to `base`; and, separately, those of `base`."""
+    """Return the strain plus the terms of windows that `response` adds to `base`, and the terms of `base`."""
     terms = exponents(response, drivers)
     own = {name: terms.pop(name) for name in driver_names(base)}
     return sum(terms.values(), strain), own
@@ -31,7 +31,7 @@ def add_factors(drivers: Drivers, ground: Ground) -> Drivers:
     for name in ground.factors:
         if name in drivers:
             raise ConfigError(
-                f"Ground: expected a factor name that no driver of hosts has, got {name!r}; try 'soil_{name}'"
+                f"Ground: expected a factor with a name that no driver of hosts has, got {name!r}; try 'soil_{name}'"
             )
     return ground.factors | drivers
 
@@ -56,14 +56,14 @@ def water_threshold(drought: jax.Array, wilting: jax.Array, capacity: jax.Array)
 def stomatal_opening(extractable: jax.Array, threshold: jax.Array) -> jax.Array:
     """Compute K_s of FAO-56 eq. (84), 0 to 1: below the threshold of eq. (5) a plant transpires less.
 
-    In the paper, a plant transpires at the full rate until no water is left, and then stops. Both arguments are amounts
-    of water above the wilting point.
+    In the paper, a plant instead transpires at the full rate until no water is left, and then stops. Both arguments are
+    amounts of water above the wilting point.
     """
     return jnp.clip(extractable / jnp.maximum(threshold, 1e-6), 0.0, 1.0)
 
 
 def unshaded_light(board: Board) -> jax.Array | float:
-    """Return the fraction of the light on each plot that the other hosts leave for the host that reads the board.
+    """Return the fraction of the light on each plot that the other hosts leave to the host that reads the board.
 
     Where another host casts shade, it takes a fraction of the light equal to its height divided by the sum of both
     heights: nearly all of the light if it is much taller, half of it if both have the same height.

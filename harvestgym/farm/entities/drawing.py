@@ -1,4 +1,4 @@
-"""Drawing context: one entity's observed variables on one day, read by its `draw` and `describe` methods."""
+"""Drawing context: the observed variables of one entity on one day, read by its `draw` and `describe` methods."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class DrawContext(dict[str, np.ndarray]):
     Attributes:
         name: the name of the entity, `Plant-0`.
         sets: the names of its parameter set and of the sets that it extends, such as `("bean",)`.
-        rank, kinds: its index among the field's entities of the same kind, and how many there are.
+        rank, kinds: its index among the entities of the same kind on the field, and the number of these entities.
         margin: space around the field for drawings outside it, in plots.
         crowded: whether the field has so many plots that small drawings are moved to the corners of their plot.
     """
@@ -55,7 +55,7 @@ class DrawContext(dict[str, np.ndarray]):
     def marks(self, sprite: Sprite, key: str, at: tuple[float, float], meaning: str) -> list[Mark]:
         """Draw a sprite at the same position in each plot, with the number next to it if greater than one.
 
-        On a crowded field the sprite is in the nearest corner of the plot, large enough to see, and has no number.
+        On a crowded field, the sprite is enlarged in the nearest corner of the plot and has no number.
         """
         size, (x0, y0) = (SMALL, at) if not self.crowded else (CORNER, tuple(0.2 if c < 0.5 else 0.8 for c in at))
         return [

@@ -21,10 +21,10 @@ NUTRIENTS = ("N", "P", "K", "C")
 """The order of the nutrient axis."""
 
 KMH = 3.6
-"""Conversion factor from m/s to km/h."""
+"""Conversion factor of speeds from m/s to km/h."""
 
 REPULSION = 20.0
-"""Bound on the size of a host's repulsive effect on pests, which keeps its exponential finite."""
+"""Largest absolute effect of a host on pests, so that its exponential stays finite."""
 
 ALLOCATION_RANK = 2
 """Rank at which water and nutrients are allocated: after needs are known, before entities are updated."""
@@ -72,8 +72,12 @@ class Air(Message):
     t_max: jax.Array = _field_var("t_max#°C", "maximum air temperature", low=-90, high=60)
     humidity: jax.Array = _field_var("humidity#%", "mean relative humidity", high=100)
     wind: jax.Array = _field_var("wind#km.h-1", "mean wind speed at 2 m")
-    wind_x: jax.Array = _field_var("wind_x", "direction to which the wind blows, eastward component", low=-1, high=1)
-    wind_y: jax.Array = _field_var("wind_y", "direction to which the wind blows, southward component", low=-1, high=1)
+    wind_x: jax.Array = _field_var(
+        "wind_x", "eastward component of the direction to which the wind blows", low=-1, high=1
+    )
+    wind_y: jax.Array = _field_var(
+        "wind_y", "southward component of the direction to which the wind blows", low=-1, high=1
+    )
     rain: jax.Array = _field_var("rain#mm", "rain of the day")
     rain_class: jax.Array = _field_var("rain_class", "0 none, 1 light, 2 heavy", high=2)
     rain_intensity: jax.Array = _field_var("rain_intensity#%", "leaching strength of the rain, 0 to 1", high=1)
@@ -88,18 +92,18 @@ class Air(Message):
 
 @pytree
 class Ground(Message):
-    """State of the soil of each plot this morning."""
+    """State of the soil on each plot this morning."""
 
     water: jax.Array = var("water#L", "water in the soil")
     extractable: jax.Array = var("extractable#L", "water above the wilting point")
     capacity: jax.Array = var("capacity#L", "water that the soil can hold")
-    wilting: jax.Array = var("wilting#L", "water that plants cannot take")
-    depth: jax.Array = var("depth#m", "depth of the soil; 0 means that all roots reach all of it")
+    wilting: jax.Array = var("wilting#L", "water that plants cannot extract")
+    depth: jax.Array = var("depth#m", "depth of the soil; 0 means that every root reaches the whole soil")
     nutrients: jax.Array = var(NUTRIENTS, "nutrients available, g")
-    microlife: jax.Array = var("microlife", "health of the soil life, 0 to 1", high=1)
+    microlife: jax.Array = var("microlife", "activity of the soil microlife, 0 to 1", high=1)
     toxin: jax.Array = var("toxin#g", "cide in the soil, as its effect on each target", axes=("target", "plot"))
     factors: dict[str, jax.Array] = dataclasses.field(default_factory=dict)
-    """Additional soil properties per plot, named like the windows through which hosts respond to them."""
+    """Additional soil properties per plot; hosts respond to each through the window with the same name."""
 
 
 @pytree
@@ -138,12 +142,12 @@ class Visits(Message):
     """Pollinators on each plot."""
 
     rank: ClassVar[int] = 2
-    occurrence: jax.Array = var("occurrence", "1 where a pollinator comes today", high=1)
+    occurrence: jax.Array = var("occurrence", "1 where a pollinator visits today", high=1)
 
 
 @pytree
 class Load(Message):
-    """Pests on each host of each plot."""
+    """Pests on each host on each plot."""
 
     rank: ClassVar[int] = 2
     pests: jax.Array = var("pests#nb", "pests on the host", axes=("host", "plot"))
@@ -178,8 +182,10 @@ class Tilth(Message):
     """Effects of additional kinds of entity on the soil of each plot today; they add up."""
 
     rank: ClassVar[int] = 1
-    cover: jax.Array = var("cover", "share of the surface from which nothing evaporates, 0 to 1", high=1)
-    drainage: jax.Array = var("drainage", "share of the surplus water that drains without harm, 0 to 1", high=1)
+    cover: jax.Array = var("cover", "share of the surface without evaporation, 0 to 1", high=1)
+    drainage: jax.Array = var(
+        "drainage", "share of the surplus water that drains away before it harms plants, 0 to 1", high=1
+    )
 
 
 @pytree
@@ -198,7 +204,7 @@ class Strain(Message):
     rank: ClassVar[int] = 1
     death: jax.Array = var("death", "term added to the exponent of survival", axes=("host", "plot"))
     growth: jax.Array = var("growth", "term added to the exponent of growth", axes=("host", "plot"))
-    harvest: jax.Array = var("yield", "term added to the exponent of keeping fruit", axes=("host", "plot"))
+    harvest: jax.Array = var("yield", "term added to the exponent of fruit retention", axes=("host", "plot"))
 
 
 @pytree

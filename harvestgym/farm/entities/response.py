@@ -1,8 +1,9 @@
-"""The exponential general linear response of eq. (1), the form of every condition on the farm.
+"""The exponential general linear response of eq. (1), with which every condition on the farm is computed.
 
-A response is a dataclass of windows, one per driver: `exp(-(intercept + sum sensitivity * distance))`, where
-the distance is how far a driver is from its favourable window. Drivers, dataclass fields and YAML keys have the same
-names. Each term is available separately, so that a season can be explained.
+A response is a dataclass of windows, one per driver: `exp(-(intercept + sum sensitivity * distance))`, where a driver
+is an input variable, such as the temperature, and the distance is how far it is outside its favourable window. Drivers,
+dataclass fields and YAML keys have the same names. Each term is available separately, so that the causes of deaths and
+slow growth can be reported.
 """
 
 from __future__ import annotations
@@ -25,11 +26,11 @@ _end = partial(par, low=-1e6, high=1e6, endless=True)
 
 @pytree
 class Window:
-    """A favourable interval `[low, high]` of a driver, and the cost per unit of distance from it."""
+    """A favourable interval `[low, high]` of a driver, and the exponent per unit of distance from it."""
 
     low: jax.Array = _end("low", "lower end of the favourable interval, in the driver's unit")
     high: jax.Array = _end("high", "upper end of the favourable interval, in the driver's unit")
-    sensitivity: jax.Array = par("sensitivity", "exponent per unit of distance outside", low=0.0, high=1e6)
+    sensitivity: jax.Array = par("sensitivity", "exponent per unit of distance outside the interval", low=0.0, high=1e6)
 
     def check(self) -> Iterator[str]:
         """Check that the lower end is not above the upper end; an open interval ends at -inf or inf."""
@@ -44,7 +45,7 @@ class Window:
 
 @pytree
 class Response:
-    """Base class of all responses: an intercept, to which subclasses add one `Window` field per driver."""
+    """Base class of all responses: it has an intercept, and subclasses add one `Window` field per driver."""
 
     intercept: jax.Array = par(
         "intercept", "exponent when every driver is favourable (beta_0)", low=-10, high=1e6, default=0.0
@@ -68,7 +69,7 @@ def driver_names(response: type[Response]) -> tuple[str, ...]:
 
 
 def exponents(response: Response, drivers: Mapping[str, Any]) -> dict[str, jax.Array]:
-    """Return each driver's term of the exponent, by name; ConfigError for a window without a driver."""
+    """Return the term of each driver in the exponent, by name; ConfigError for a window without a driver."""
     names = driver_names(type(response))
     if missing := [name for name in names if name not in drivers]:
         raise ConfigError(

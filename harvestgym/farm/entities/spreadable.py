@@ -1,6 +1,6 @@
-"""Base class of cides and fertilizers: farmers spread them on a plot, and soil life releases them over time.
+"""Base class of cides and fertilizers: farmers spread them on a plot, and soil microlife releases them over time.
 
-The amount on a plot is dry, so rain does not move it, but rain leaches the released amount from the soil.
+The unreleased amount on a plot is dry, so rain does not move it; rain leaches the released amount from the soil.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ GRAMS = 1000.0
 """Grams in a kilogram."""
 
 TRACE = 0.01
-"""Fraction of a bag below which no mark is drawn."""
+"""Amount below which no mark is drawn, as a fraction of a bag."""
 
 BAGS = (1.0, 2.0, 3.0, 4.0)
 """The numbers of bags that an action can scatter."""
@@ -64,14 +64,14 @@ class Spreadable(Entity):
         return self.lay(state, where, bags * self.bag * place.surface)
 
     def heaps(self, seen: DrawContext, sprite: Sprite, at: tuple[float, float], meaning: str) -> list[Mark]:
-        """Draw a sprite on each plot where some is left; it fades when less than one bag is left."""
+        """Draw a sprite on each plot where some substance is left; it fades when less than one bag is left."""
         bags = np.asarray(seen.get("amount#kg", 0.0), float) / (float(self.bag) or 1.0)
         lies = DrawContext({"part": np.where(bags >= TRACE, np.minimum(bags, 1.0), 0.0)}, crowded=seen.crowded)
         marks = zip(lies.marks(sprite, "part", at, meaning), lies.plots("part"), strict=True)
         return [dataclasses.replace(mark, opacity=0.4 + 0.6 * part) for mark, (_, _, part) in marks]
 
     def freed(self, pile: Pile, board: Board) -> jax.Array:
-        """Return the kilograms per plot that soil life releases today."""
+        """Return the kilograms per plot that soil microlife releases today."""
         return released_amount(pile.amount, self.speed, board.read_one(Ground).microlife)
 
     def update(self, state: Pile, place: Place, board: Board, draws: Draws) -> tuple[Pile, Ledger]:
@@ -82,8 +82,8 @@ class Spreadable(Entity):
 def released_amount(amount: jax.Array, speed: jax.Array, microlife: jax.Array) -> jax.Array:
     """Return the part of `amount` that is released per day, in the same unit.
 
-    The release is first order: `speed` is in kg per week per kg on the plot, at full microlife, and a `microlife` (0 to
-    1) below 1 slows it; half is released after 7 ln 2 / (speed microlife) days. If the paper's speeds were in kg per
-    week regardless of the amount, the few grams used in a garden would be released in a day.
+    The release is first order: `speed` is in kg per week per kg on the plot at full microlife, and a `microlife` (0 to
+    1) below 1 slows it; half of the amount is released after 7 ln 2 / (speed * microlife) days. If the paper's speeds
+    were in kg per week regardless of the amount, the few grams used in a garden would be released in a day.
     """
     return -amount * jnp.expm1(-speed / 7 * microlife)

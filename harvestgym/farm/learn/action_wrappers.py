@@ -1,4 +1,4 @@
-"""Action wrappers that give learners one number, one number per scheduled action, or one vector.
+"""Action wrappers for learners: an action is one number, one number per scheduled action, or one vector.
 
 Each is a functional environment, so `GymEnv`, `VecEnv`, `vmap` and the adapters accept it like a farm.
 """
@@ -27,7 +27,7 @@ from harvestgym.farm.engine.state import FarmParams
 
 @dataclass(frozen=True)
 class ActionWrapper(Wrapper[FarmParams]):
-    """A farm with different actions; the state is the farm's state."""
+    """A farm with a different action space; the state is that of the farm."""
 
     env: FarmModel
 
@@ -82,7 +82,7 @@ class DiscreteActions(ActionWrapper):
         return jnp.broadcast_to(first, (self.env.schedule, len(first))) if self.whole_schedule else first
 
     def _first_mask(self, inner: Any, params: FarmParams, asks: Any, acts: Any) -> jax.Array:
-        """Return the mask for action 0, for the requests if `asks`, and for the interventions if `acts`."""
+        """Return the mask: action 0, the requests (possible only if `asks`), and the interventions (only if `acts`)."""
         orders = self.env.permits_first(inner, params)
         return jnp.concatenate([orders[:1], self.env.requests.news(inner, params) & asks, orders[1:] & acts])
 
@@ -98,7 +98,7 @@ class TurnState(NamedTuple):
 class TurnActions(DiscreteActions):
     """One integer per turn, in mode "ao": request an observation and see the result, intervene, or do nothing.
 
-    Intervening and doing nothing end the day, as does requesting the same observation again. A day has at most
+    Intervening, doing nothing and requesting the same observation again end the day. A day has at most
     `steps_per_day` turns.
     """
 
@@ -135,7 +135,7 @@ class BoxActions(ActionWrapper):
 
     For a choice among n options, the range is divided into n equal parts (the first intervention does nothing). For a
     continuous parameter, the range maps linearly to the parameter's range. Numbers outside [-1, 1] are clipped. In mode
-    "ao", one number per observation comes first, and requests the observation if it is above 0.
+    "ao", the vector starts with one number per observation, which requests the observation if it is above 0.
     """
 
     @property
@@ -174,15 +174,15 @@ class BoxActions(ActionWrapper):
 
 
 ORDER_WIDTH = 4
-"""Number of entries before the values in a `ScheduleActions` row: what, who, and the plot's two coordinates."""
+"""Number of entries before the values in a `ScheduleActions` row: the action, the farmer, and the plot (x, y)."""
 
 
 @dataclass(frozen=True)
 class ScheduleActions(ActionWrapper):
-    """The paper's lists as one int32 array, with a row for each schedule slot; more arrays would make calls slower.
+    """The paper's lists as one int32 array with a row per schedule slot; with several arrays, calls would be slower.
 
-    A row holds what to do (1 + the action-table row, -1 - the number of an observation group, or 0 for nothing), the
-    farmer, the plot ((-1, -1) for the whole field), and the bits of the float32 values.
+    A row holds the action (1 + the row of the action table, -1 - the number of an observation group, or 0 for nothing),
+    the farmer, the plot ((-1, -1) for the whole field), and the bits of the float32 values.
     """
 
     @property
@@ -199,7 +199,7 @@ class ScheduleActions(ActionWrapper):
 
 
 def _bin(position: jax.Array, n: Any) -> jax.Array:
-    """Divide [0, 1] into n equal parts, and return the index, from 0, of the part that contains a position."""
+    """Divide [0, 1] into n equal parts and return the index (from 0) of the part that contains a position."""
     return jnp.minimum(jnp.floor(position * n), jnp.asarray(n) - 1).astype(jnp.int32)
 
 

@@ -1,7 +1,7 @@
-"""Macro jobs: a farm with one action per user-defined job, such as "water the driest plot".
+"""Macro actions: a farm with one action per user-defined job, such as "water the driest plot".
 
-A job is a rule like an expert's: it fixes the order, the amount and the condition, and chooses the plot. This lets
-learners with flat actions play large farms.
+A job is a rule like those of an expert: it sets the order, the amount and the condition, and chooses the plot. With
+jobs, learners that need a single `Discrete` action can control large farms.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ class Job(NamedTuple):
 
     Attributes:
         name: a readable name.
-        rules: its rules; the most urgent rule gives the order.
+        rules: its rules; the most urgent rule determines the order.
         values: the reference values of each rule.
-        orders: (what, where, amount) for each order that the rules can give.
+        orders: (what, where, amount) of each order that the rules can give.
         again: whether a plot may receive the order twice on one day.
     """
 
@@ -149,7 +149,7 @@ class MacroJobs(Wrapper[FarmParams]):
         return jnp.where(possible.any(), jnp.asarray(job.orders, jnp.int32)[at], 0)
 
     def read(self, action: Any) -> Any:
-        return jnp.zeros(3, jnp.int32)  # the plot depends on the state; pictures show only completed orders
+        return jnp.zeros(3, jnp.int32)  # the plot depends on the state, and pictures only show completed orders
 
     def opened(self, state: MapState, first: Timestep) -> tuple[JobState, Timestep]:
         obs: Any = first.obs

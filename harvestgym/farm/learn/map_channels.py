@@ -1,4 +1,4 @@
-"""Channels of a farm's observation as maps over the plots, with names, scales and labels from the metadata.
+"""Channels: a farm's observation as maps over the plots, with names, scales and labels from the metadata.
 
 An `Encoding` is a single gather from the flat observation; it has an exact inverse, since every scale is a power of
 two.
@@ -25,10 +25,10 @@ UNIT_SCALES = {
 """Typical magnitudes by unit, as powers of two. For other units, the end of the variable's range is used."""
 
 NO_RANGE = 1e6
-"""Range ends at or above this limit do not indicate typical values."""
+"""The end of a range at or above this limit does not indicate a typical value."""
 
 WITHOUT_RANGE = 64.0
-"""The scale for a number with neither a known unit nor a range."""
+"""The scale of a number that has neither a known unit nor a range."""
 
 
 @dataclass(frozen=True)
@@ -36,8 +36,9 @@ class Channel:
     """One channel of the maps, or one entry of the farm vector.
 
     Attributes:
-        name: entity and variable, with `=label` if it marks a label and `/observed` if it marks what was observed.
-        kind: a scaled number, a label indicator, an indicator of observed values or of plots, or orders.
+        name: entity and variable, followed by `=label` for a label indicator and by `/observed` for an indicator of
+        observed values.
+        kind: a scaled number, an indicator of a label, of observed values or of plots, or the orders chosen.
         scale: factor that converts the channel to the value; a power of two.
         label: the variable's value that a channel of kind "label" indicates.
         low, high: the bounds of the channel.
@@ -95,7 +96,7 @@ def _plan_entries(model: FarmModel) -> Iterator[Entry]:
 
 @dataclass(frozen=True, eq=False)
 class Encoding:
-    """Gather from the flat observation to channels.
+    """A gather operation from the flat observation to channels.
 
     Attributes:
         channels: the channels along the last axis of the result.
@@ -112,7 +113,7 @@ class Encoding:
 
     @property
     def _factors(self) -> np.ndarray:
-        """Return the number that each channel adds to the value when the channel is 1."""
+        """Return, for each channel, the value that it represents when the channel is 1."""
         return np.asarray([c.label if c.kind == "label" else c.scale for c in self.channels], np.float32)
 
     def encode(self, values: jax.Array, mask: jax.Array) -> jax.Array:
@@ -159,7 +160,7 @@ def make_encoding(entries: Sequence[Entry], plots: np.ndarray | None) -> Encodin
 
 
 def _group_entries(entries: Sequence[Entry], plots: np.ndarray | None) -> Iterator[tuple[Entry, np.ndarray, bool]]:
-    """Yield an entry of each name, its positions by cell, and whether some are hidden.
+    """Yield an entry of each name, its positions by cell, and whether some of these are observed only on request.
 
     A repeated entry for the same plot goes into a separate group.
     """
@@ -192,7 +193,7 @@ def _channels_of(entry: Entry, hidden: bool) -> Iterator[Channel]:
 
 
 def find_scale(entry: Entry) -> float:
-    """Return the scale of a number: the typical magnitude for its unit, or the end of its range if that is smaller."""
+    """Return the scale of a number: the typical magnitude for its unit, or the end of its range if this is smaller."""
     end = max(abs(entry.low), abs(entry.high))
     ranged = 2.0 ** math.ceil(math.log2(end)) if 0 < end < NO_RANGE else math.inf
     scale = min(ranged, UNIT_SCALES.get(entry.unit, math.inf))

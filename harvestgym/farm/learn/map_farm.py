@@ -42,7 +42,7 @@ class MapState(NamedTuple):
 
 @dataclass(frozen=True)
 class MapFarm(ActionWrapper):
-    """A farm observed as maps over its plots, with three-part orders.
+    """A farm with observations as maps over its plots and with three-part orders.
 
     An observation has "plots", float32 (fields, X, Y, channels); "farm", float32 (numbers,); and "mask" with "what",
     "where" and "amount", which show the possible orders, places and amounts. An action is int32 (3,). A masked action
@@ -52,7 +52,7 @@ class MapFarm(ActionWrapper):
     env: FarmModel
     step_unit: ClassVar[str] = "orders"
     shows_mask: ClassVar[bool] = True
-    """The observation includes the action mask as "mask", so `gym.base` does not have to compute it again."""
+    """True because observations include the action mask as "mask", so `gym.base` need not compute it again."""
 
     # Observations.
 
@@ -69,7 +69,7 @@ class MapFarm(ActionWrapper):
 
     @cached_property
     def _shown_orders(self) -> tuple[np.ndarray, np.ndarray]:
-        """The interventions chosen today that are shown, on plots and elsewhere; none for one order a day."""
+        """The interventions that are shown if chosen today, on plots and elsewhere; none with only one order a day."""
         shown = (self.table.first > 0) & (self.env.schedule > 1)
         on_plots = (self.table.position[:, 1:] >= 0).any(1)
         return np.flatnonzero(shown & on_plots), np.flatnonzero(shown & ~on_plots)
@@ -119,7 +119,7 @@ class MapFarm(ActionWrapper):
         }
 
     def _shown(self, timestep: Timestep, state: MapState, params: FarmParams) -> Timestep:
-        """Return a step of the wrapped farm with the map observation."""
+        """Return the outcome of a step of the wrapped farm, with the map observation."""
         obs = self.encode(timestep.obs, self._chosen_amounts(state), state.placed)
         return timestep._replace(obs=obs | {"mask": self.action_mask(state, params)})
 
@@ -178,9 +178,9 @@ class MapFarm(ActionWrapper):
 
     @cached_property
     def _candidate_at(self) -> np.ndarray:
-        """The candidate for each order, place and amount, int; without rules, one place represents all places.
+        """The index of the candidate for each order, place and amount, int; without rules, one place represents all.
 
-        The number after the last candidate means "stop", and the next number means no candidate.
+        The index after the last candidate means "stop", and the next index means no candidate.
         """
         orders, places, amounts = self.table.shape
         places = places if self.env.defaults.rules else 1
@@ -198,7 +198,7 @@ class MapFarm(ActionWrapper):
         return self.env.permits(state.inner, numbers, params, state.pending, state.placed)
 
     def _answers(self, state: MapState, params: FarmParams) -> jax.Array:
-        """Return which requests would show something new, bool (offered,); all requests come before the orders."""
+        """Return which requests would show unobserved values, bool (offered,); all requests come before the orders."""
         return self.env.requests.news(state.inner, params) & (state.placed == 0)
 
     def check_choice(self, mask: dict[str, np.ndarray], action: np.ndarray, waiting: Any = False) -> None:

@@ -30,8 +30,9 @@ class MapTable:
     Attributes:
         names: the name of each order.
         places: "no plot", and then each map cell, such as `Field-0 (1, 2)`.
-        position: int (orders, places), the index of a place among an order's places; -1 if the order has no such place.
-        item: int (orders, places), the offered observation that a request is for; -1 if there is none.
+        position: int (orders, places), the index of a place among the places of an order; -1 if the order has no such
+        place.
+        item: int (orders, places), the offered observation that is requested; -1 if there is none.
         first: int (orders,), the action-table number of an intervention's first variant; 0 for other orders.
         amounts: int (orders,), the number of amounts of an order: combinations of its parameters' values, the last
             varying fastest.
@@ -100,7 +101,7 @@ class MapTable:
 
 
 def build_map_table(model: FarmModel) -> MapTable:
-    """Make the orders of a farm from its action table and the observations that it offers."""
+    """Make the table of a farm's orders from its action table and the observations that it offers."""
     plots = plot_cells(model)
     cells = list(np.ndindex(plots.shape))
     index = {cell: 1 + i for i, cell in enumerate(cells)}
@@ -152,7 +153,7 @@ class MapSpace(gymnasium.spaces.MultiDiscrete):
         super().__init__(np.broadcast_to(np.asarray(table.shape), (*batch, 3)).copy(), seed=seed)
 
     def sample(self, mask: Any = None, probability: Any = None) -> Any:
-        """Draw an order; `mask` comes from an observation."""
+        """Draw an order; `mask` is the mask in an observation."""
         if probability is not None:
             raise ConfigError("sample > probability: expected None; try mask=obs['mask']")
         rows = [self._draw(_row(mask, i)) for i in range(int(np.prod(self.batch, dtype=int)))]

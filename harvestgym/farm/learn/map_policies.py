@@ -1,4 +1,4 @@
-"""Farm policies for the map interface: a day's schedule is given as one order per step, then "stop"."""
+"""Farm policies for the map interface: the orders of a day are given one per step, followed by "stop"."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class QueueMemory(NamedTuple):
         queue: int32 (orders, 3), its latest decision, padded with stop.
         at: int32, the number of queue entries already done.
         placed: int32, the number of today's interventions.
-        acting: bool, whether the next queue holds interventions, after a queue of requests.
+        acting: bool, whether the next queue holds interventions; it follows a queue of requests.
     """
 
     inner: Any
@@ -36,7 +36,7 @@ class QueueMemory(NamedTuple):
 
 @dataclass(frozen=True)
 class QueuedOrders:
-    """Adapter that calls the wrapped farm's policy once per half-step and gives its possible orders one per step."""
+    """Adapter that calls the wrapped farm's policy once per half-step and returns its possible orders, one per step."""
 
     env: MapFarm
 
@@ -91,7 +91,7 @@ class QueuedOrders:
 
 
 def translate_policy(env: MapFarm, policy: Policy) -> Policy:
-    """Convert a policy for the farm that `env` wraps to a policy for `env`, with the same result each day."""
+    """Convert a policy for the farm in `env` to a policy for `env` that has the same effect each day."""
     policy, queue = policy.traced(), QueuedOrders(env)
     nothing = jnp.zeros((queue.length, 3), jnp.int32)
     memory = QueueMemory(policy.init, nothing, jnp.int32(queue.length), jnp.int32(0), jnp.asarray(False))

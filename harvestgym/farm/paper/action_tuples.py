@@ -44,7 +44,7 @@ FarmerAction = Request | Order
 
 
 class Language:
-    """The forms of a farm's actions, and the items of its observations.
+    """The forms of a farm's actions and the items of its observations, with conversions between them.
 
     Args:
         model: the farm.
@@ -71,7 +71,7 @@ class Language:
             )
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Copy and pickle only the constructor arguments; the rest are functions and caches."""
+        """Copy and pickle only the constructor arguments, because all other attributes are functions and caches."""
         return Language, (self.model, self._given)
 
     # Members of the Gymnasium space.
@@ -159,7 +159,7 @@ class Language:
         return Request(farmer, path)
 
     def _hint(self, where: tuple[Any, Any], name: Any, observes: bool) -> str:
-        """Suggest a correction if an intervention was given a path, or an observation was given parameters."""
+        """Suggest a correction if an intervention has a path, or an observation has parameters."""
         slots = self.names.slots
         if where in slots and observes and name in {action.name for action in slots[where].kind.actions}:
             return "; it is an intervention, so try a dict of its parameters, {} if it has none"
@@ -178,7 +178,9 @@ class Language:
             *at, wrong = path.written
             near = [near for *name, near in (each.written for each in self.paths) if name == at]
             hint = (
-                f"try one of {near[:8]}" if near else "try another path, because this one is free or not in the rules"
+                f"try one of {near[:8]}"
+                if near
+                else "try another path, because this one is free or is not in the rules"
             )
             raise ConfigError(f"{path.group}: expected an allowed path, got {wrong}; {hint}")
         return path
@@ -244,7 +246,7 @@ class Language:
 
     @cached_property
     def free_items(self) -> ItemReader:
-        """The reader for the items observed without a request: the free observations, or all in mode "fo"."""
+        """The reader of the items observed without a request: the free observations, or all of them in mode "fo"."""
         free = listed_paths(self.names, self.model.spec.rules.free_observations)
         if self.model.spec.mode == "fo":
             free = [ObservationPath(where, key, None) for where, tree in self.names.tree.items() for key in tree]

@@ -36,7 +36,7 @@ class Field:
         shape: `{'length#nb': 4, 'width#nb': 3, 'scale#m': 1.}`; `scale` is an alternative name for this argument.
         entities: `(kind, set)` pairs, where the kind is a class or a name, and the set a name or a mapping of changes
             to a set; or entity instances.
-        own_weather: whether its weather differs from other fields' weather with the same location and set.
+        own_weather: whether its weather is drawn separately from that of other fields with the same location and set.
 
     Raises:
         ConfigError: gives the path of the mistake and the nearest valid name.
@@ -82,15 +82,15 @@ def _entity(given: Any, where: str) -> tuple[str, Any, Entity]:
 
 
 class BasicRule:
-    """The rules of a game (section 3.1.3), given by files or by values; all have defaults.
+    """The rules of a farm (section 3.1.3), given by files or by values; all have defaults.
 
     Args:
         init_configuration, actions_configuration: YAML files; a missing file is generated in its folder.
         free_observations: `(field, entity, name, path)` tuples, or variables as text.
         terminal_conditions: groups of conditions `(observation, mapping, operator, value)`, or conditions as text; the
-            game ends when all conditions in any group hold.
-        init, interventions, observations: the content of those files, as mappings.
-        horizon: days after which the game is truncated.
+        episode ends when all conditions in any group are true.
+        init, interventions, observations: the content of these files, as mappings.
+        horizon: days after which the episode is truncated.
         max_action_schedule_size: the maximum number of actions per step; by default, the file's value or 1.
         max_action_schedule_cost: the maximum total cost of a day's interventions.
         further: custom rules by name.
@@ -125,7 +125,7 @@ class BasicRule:
         self.cap, self.further = max_action_schedule_cost, dict(further or {})
 
     def read(self, names: NameTable) -> dict[str, Any]:
-        """Return the rules in the form of a farm file, with names as given; set `functions`, which conditions call."""
+        """Return the rules in the form of a farm file, with names as given; set `functions` for the conditions."""
         where = self._actions.label("rules")
         data = paper_files.read_actions(self._actions.read(), names, where)
         validate(RulesSpec, data, where)
@@ -136,7 +136,7 @@ class BasicRule:
         return data | {"free_observations": free, "terminal_conditions": ends}
 
     def origins(self) -> dict[str, str]:
-        """Return the source files of some parts of the rules, by path in a farm file."""
+        """Return the source file of each part of the rules that was read from a file, by its path in a farm file."""
         files = {"init": self._init.label("rules > init")}
         files |= {part: f"{self._actions.label('rules')} > {part}" for part in ("interventions", "observations")}
         return {f"rules > {part}": file for part, file in files.items()}
@@ -151,14 +151,14 @@ class BasicRule:
 
 
 class BasicScore:
-    """The score of a game (section 3.1.2): the costs of actions and the weights of the rewards.
+    """The score of a farm (section 3.1.2): the costs of actions and the weights of the rewards.
 
     Args:
         score_configuration: a YAML file with the complete score; or
         cost_configuration, reward_configuration: separate files for costs and rewards. A missing file is generated in
             its folder.
         terms: additional terms by name, custom or from `harvestgym.farm.engine.reward_terms`.
-        values: entries of those files, such as `intervention_cost=0.5, stage=1, yield_=1`.
+        values: entries of these files, such as `intervention_cost=0.5, stage=1, yield_=1`.
 
     Raises:
         ConfigError: gives the path of the mistake and the nearest valid name.
@@ -248,5 +248,5 @@ def build_farm_model(
 def _rebuild(thing: Any, base: type, where: str) -> Any:
     """Return a farmer, rule or term with its parameters checked and converted to the engine's types."""
     if not isinstance(thing, base):
-        raise ConfigError(f"{where}: expected a {base.__name__} such as one from harvestgym.farm, got {thing!r}")
+        raise ConfigError(f"{where}: expected a {base.__name__}, such as one from harvestgym.farm, got {thing!r}")
     return build_params(type(thing), write_parameters(thing), f"{where} ({type(thing).__name__})")

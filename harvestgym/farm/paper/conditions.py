@@ -33,7 +33,7 @@ SPELLINGS = {"ni": "not in", "=": "=="}
 
 
 def read_conditions(given: Any, where: str) -> tuple[list[str], dict[str, Predicate]]:
-    """Convert groups of conditions to text, with `and` within a group, and the Python functions named in it.
+    """Convert groups of conditions to text, with `and` within a group; also return the Python functions named in it.
 
     Text is also accepted, and anything else raises ConfigError.
     """
@@ -86,14 +86,14 @@ def _list_values(value: Any, several: bool, where: str) -> list[Any]:
 
 
 class Range:
-    """A farm value as passed to a mapping: an array with a `value`, which can be compared with labels."""
+    """A value on a farm as passed to a mapping: an array with an attribute `value`; it can be compared with labels."""
 
     def __init__(self, array: Any, meta: Meta) -> None:
         self.array, self._meta = array, meta
 
     @property
     def value(self) -> Any:
-        """The number, word or array; in compiled code, a labelled value stays a Range, for comparison with words."""
+        """The number, word or array; in compiled code, a labelled value stays a Range, for comparisons with words."""
         if not isinstance(self.array, (np.ndarray, np.generic)):
             return self if self._meta.labels else self.array
         array = np.asarray(self._meta.labels)[self.array.astype(int)] if self._meta.labels else self.array
@@ -126,7 +126,7 @@ class Predicate:
     """A condition with a Python function, `operator(function(seen), values)`, for use as a function in a formula.
 
     Attributes:
-        is_traced: whether it is compiled; if JAX cannot trace the function, it is called in Python.
+        is_traced: whether it is compiled; a function that JAX cannot trace is called in Python.
     """
 
     def __init__(self, function: Callable[[Any], Any], sign: str, values: Sequence[Any]) -> None:
@@ -169,7 +169,7 @@ class Predicate:
 
 
 def _changes_nothing(function: Callable[[Any], Any]) -> bool:
-    probe = Range(None, Meta("var", ("any",), "a labelled value, which is its own value", labels=("any",)))
+    probe = Range(None, Meta("var", ("any",), "a labelled value, which is a Range", labels=("any",)))
     try:
         return function is builtins.id or function(probe) is probe
     except Exception:  # a user's function may raise anything

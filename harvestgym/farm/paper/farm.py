@@ -47,8 +47,9 @@ class FilesWritten(UserWarning):
 class Farm(GymEnv):
     """A farm: fields, farmers, rules and a score, played with gym actions (`step`) or tuples (`farmgym_step`).
 
-    In mode `"ao"` a day is two steps, observations and then interventions; in `"po"` and `"fo"` it is one step. The
-    reward is the paper's gross gain. `info` contains it as `gain`, the gain minus all costs as `net`, and the costs.
+    In mode `"ao"`, a day has two steps, for observations and then for interventions; in `"po"` and `"fo"`, it has one
+    step. The reward is the paper's gross gain. `info` contains it as `gain`, the gain minus all costs as `net`, and the
+    costs.
 
     Args:
         fields, farmers, scoring, rules: the parts described in section 3.1.
@@ -97,7 +98,7 @@ class Farm(GymEnv):
     ) -> Farm:
         """Build the farm from a declarative file or from Farm-Gym's files; ConfigError lists every mistake.
 
-        It generates no files. Each entry of Farm-Gym's files without a counterpart here is a warning.
+        No files are generated. A warning is issued for each entry of Farm-Gym's files that has no counterpart here.
         """
         spec = read_any_farm(Path(path), {} if mode is None else {"mode": mode})
         with name_file(Path(path)):
@@ -121,7 +122,7 @@ class Farm(GymEnv):
         """The wrapped functional environment; ConfigError if a stopping condition has to be called in Python."""
         if not all(function.is_traced for function in self._functions):
             raise ConfigError(
-                "farm.model: expected terminal conditions that compile, got a mapping that works in this Farm only; "
+                "farm.model: expected terminal conditions that compile, got a mapping that works only in this Farm; "
                 "try jax.numpy without branches on values, or a condition as text"
             )
         return self._model
@@ -169,7 +170,7 @@ class Farm(GymEnv):
         """Carry out a list of `(farmer, field, entity, name, parameters)`; return the observations as items.
 
         In mode "ao", each half-step carries out only its own kind of action. `info["refused"]` lists the actions that
-        were not carried out, and `info["reasons"]` says why.
+        were not carried out, and `info["reasons"]` the reasons.
         """
         _, gain, terminated, truncated, info = self._do(self.language.from_tuples(schedule))
         return self.observations(), gain, terminated, truncated, info
@@ -186,13 +187,13 @@ class Farm(GymEnv):
         return obs, info["gain"], terminated, truncated, info
 
     def _refused(self, actions: list[FarmerAction], info: Info) -> Iterator[tuple[FarmerAction, str]]:
-        """Yield the actions that belong to the other half-step, or that a farmer or a rule did not permit, and why."""
+        """Yield the actions that belong to the other half-step or that a farmer or a rule refused, and the reasons."""
         refusals = iter(info["refusal"])
         for action in actions:
             if isinstance(action, Request) and self.language.is_free(action.path):
                 continue
             if isinstance(action, Order) != self.acting:
-                yield action, "it belongs to the other half of the day"
+                yield action, "it belongs to the other half-step of the day"
             elif isinstance(action, Request) and _has_none(self.language.item(action.path, self._obs)[4]):
                 yield action, "the farmer did not carry it out"
             elif isinstance(action, Order) and (refusal := next(refusals)):
@@ -248,7 +249,7 @@ class Farm(GymEnv):
         record = {} if self.episode_log is None else self.episode_log.record
         if not record:
             raise ConfigError(
-                "film: expected a recorded season, got none; try render_mode='rgb_array', reset() and steps"
+                "film: expected a recorded season, got none; try render_mode='rgb_array', then reset() and step()"
             )
         drawn, last = partial(scene, self._model, record), find_last_event(record)
         film = video.EpisodeFrames(drawn, video.choose_steps(len(record["reward"]), last_event=last), width)

@@ -40,7 +40,7 @@ class Source:
         return otherwise if self.path is None else str(self.path)
 
     def read(self) -> Mapping[str, Any]:
-        """Return its content, empty if the file does not exist yet; ConfigError if its folder does not exist."""
+        """Return the content, empty if the file does not exist yet; ConfigError if its folder does not exist."""
         if self.path is None:
             return _mapping(self._value, "rules")
         if self.path.exists():
@@ -87,7 +87,7 @@ def _join_keys(given: Mapping[str, Any], where: str) -> dict[str, Any]:
 
 
 def read_actions(blocks: Mapping[str, Any], names: NameTable, where: str) -> dict[str, Any]:
-    """Return the allowed actions in the form of a farm file; a missing block restricts nothing."""
+    """Return the allowed actions in the form of a farm file; a missing block sets no restriction."""
     actions = {action.name: action for slot in names.slots.values() for action in slot.kind.actions}
     for key in blocks:
         check_name("block", key, ACTION_BLOCKS, where)
@@ -117,7 +117,7 @@ def _read_observations(tree: Any, names: NameTable, where: str) -> list[str]:
 
 
 def _add_field(tree: Any, names: NameTable, where: str) -> dict[str, Any]:
-    """Return a tree in which an entity that stands alone, as printed in the paper, is on the only field."""
+    """Return the tree with the only field added above an entity that is given without a field, as in the paper."""
     out = dict(_mapping(tree, where))
     for entity in [name for name in out if len(names.shapes) == 1 and (*names.shapes, name) in names.slots]:
         (field,) = names.shapes
@@ -127,7 +127,7 @@ def _add_field(tree: Any, names: NameTable, where: str) -> dict[str, Any]:
 
 
 def _move_out(below: Mapping[str, Any], known: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """Return an entity's entries; a `known` name nested in another, as printed in the paper, is moved out."""
+    """Return an entity's entries; a `known` name nested in another entry, as printed in the paper, is moved up."""
     out: dict[str, Any] = {}
     for name, inside in below.items():
         nested = dict(inside) if isinstance(inside, Mapping) and name in known else {}
@@ -161,8 +161,8 @@ def read_score(values: Mapping[str, Any], keys: Sequence[str], where: str) -> di
 
 
 def init_text(names: NameTable) -> str:
-    """Return an init file that lists every variable that can be initialised, and leaves all values to the entities."""
-    lines = ["# Initial values: one, a list to draw from, or an interval '(low, high)'; if empty, the entity decides."]
+    """Return an init file with every variable that can be initialised, and no values, so that the entities set them."""
+    lines = ["# Initial values: one, a list to draw from, or an interval '(low, high)'; if empty, the entity sets it."]
     for field in names.fields:
         lines.append(f"{field.name}:")
         for slot in field.slots:

@@ -35,7 +35,7 @@ class ObservationPath(NamedTuple):
 
     @property
     def written(self) -> tuple[str, str, str, list[Any]]:
-        """The paper's `(field, entity, name, path)`: the path has the rest of the key, and then the plot."""
+        """The paper's `(field, entity, name, path)`; the path contains the rest of the key, followed by the plot."""
         name, *path = self.key.split("/")
         return (*self.where, name, path if self.plot is None else [*path, self.plot])
 
@@ -67,7 +67,7 @@ def split_observation(written: Any, where: str) -> tuple[Any, Any, str, Any]:
 
 
 def write_variable(written: Any, where: str) -> str:
-    """Return `(field, entity, name, path)` as a variable's name, to be checked by the farm; return text unchanged."""
+    """Return `(field, entity, name, path)` as the name of a variable, which the farm checks; return text unchanged."""
     if isinstance(written, str):
         return written
     field, entity, key, plot = split_observation(written, where)
@@ -80,7 +80,7 @@ def listed_paths(names: NameTable, listed: Sequence[str]) -> list[ObservationPat
 
 
 def requestable_paths(model: FarmModel, farmer: str | None = None) -> list[ObservationPath]:
-    """Return what a farmer, or any farmer (None), can request: what the rules list, or everything, except free ones."""
+    """Return the paths that a farmer (None: any farmer) can request: those in the rules, or all, without free ones."""
     if not model.asks:
         return []
     listed = model.spec.rules.requestable(farmer)
@@ -89,7 +89,7 @@ def requestable_paths(model: FarmModel, farmer: str | None = None) -> list[Obser
 
 
 def is_free(path: ObservationPath, model: FarmModel) -> bool:
-    """Return whether everything that a path names is observed every day without a request."""
+    """Return whether all variables of a path are observed every day without a request."""
     free = {(item.variable.name, item.plot) for item in model.plan.items}
     keys = [variable.name for variable in list_leaves(path.find(model.names))]
     return all((key, None) in free or (key, path.plot) in free for key in keys)
@@ -106,7 +106,7 @@ def _every_path(model: FarmModel) -> Iterator[ObservationPath]:
 
 
 class ItemReader:
-    """Reader that extracts the items of some paths, in order, from any observation.
+    """A reader that extracts the items of some paths, in order, from any observation.
 
     Args:
         paths: the items' paths.

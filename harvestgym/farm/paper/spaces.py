@@ -101,7 +101,7 @@ def _flatdim(space: MultiUnion) -> int:
 
 @flatten.register(MultiUnion)
 def _flatten(space: MultiUnion, x: Any) -> np.ndarray:
-    """Flatten to m blocks, each a 1 followed by the flat member; the remaining blocks are zero."""
+    """Flatten to m blocks: a 1 followed by the flat member for each member, and zeros in the remaining blocks."""
     blocks = np.zeros((space.most, 1 + flatdim(space.union)), np.float64)
     for block, pair in zip(blocks, x, strict=False):
         block[0] = 1

@@ -1,1 +1,1 @@
-"""Policies written for a particular farm: experts in the form of rules."""
+"""Policies written for a particular farm: experts that consist of rules."""

@@ -1,7 +1,7 @@
-"""Compiled rules: a condition, and the order to give or the observation to request if it holds.
+"""Compiled rules: a condition, and the order to give or the observation to request if it is true.
 
-A rule policy is compiled, sees only what the farm shows, and applies the rules in order. On farms where observations
-have a cost, conditions can read what was requested; no rule acts on unobserved values.
+A rule policy is compiled, uses only the observation, and applies its rules in order. On farms where observations have a
+cost, conditions can read requested values; no rule acts on unobserved values.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class RuleParams(NamedTuple):
     Attributes:
         values: the reference values of the triggers, rule by rule.
         actions: int32 (candidates,), the integer action of each candidate; 0 for an observation.
-        pause: int32 (candidates,), days that must pass before a candidate is done again.
+        pause: int32 (candidates,), days that must pass before a candidate is carried out again.
     """
 
     values: tuple[ReferenceValues, ...]
@@ -55,7 +55,7 @@ class ExpertMemory(NamedTuple):
     """The memory carried between steps.
 
     Attributes:
-        since: int32 (candidates,), the days since each candidate was done.
+        since: int32 (candidates,), the days since each candidate was carried out.
         acting: whether the next half-step is for interventions.
         turns: int32 (rules,), the days on which each rule gave an order or made a request.
     """
@@ -71,13 +71,13 @@ class ExpertMemory(NamedTuple):
 
 @dataclass(frozen=True)
 class CompiledRule:
-    """A condition with one order, or with one order for each of several plots.
+    """A condition and its order, or its orders for several plots.
 
     Attributes:
-        trigger: condition; None for always.
+        trigger: the condition; None for a rule that always applies.
         field: index of the field that contains the plots.
         plots: x and y of each plot, for a rule for several plots; empty for a rule with one order.
-        need: formula that ranks the plots; None to keep their order.
+        need: the formula by which plots are ranked; None to keep their order.
         sign: 1 if the largest `need` comes first, -1 if the smallest does.
         requests: indices of the offered observations that the rule requests; such a rule has no order.
     """
@@ -95,7 +95,7 @@ class CompiledRule:
         return max(len(self.plots), 1)
 
     def fires(self, values: ReferenceValues, read: ReadItem) -> tuple[jax.Array, jax.Array]:
-        """Return whether the rule holds and its need for each plot: bool and float32 (max(plots, 1),)."""
+        """Return whether the condition is true, and the need, for each plot: bool and float32 (max(plots, 1),)."""
 
         def fire(plot: Any) -> tuple[jax.Array, jax.Array]:
             at = None if plot is None else (self.field, plot)
@@ -114,7 +114,7 @@ class RuleSet:
     """All rules of an expert, ready to be compiled.
 
     Attributes:
-        plan: what can be seen, with the free observations followed by the offered ones.
+        plan: all items that can be observed: the free observations, followed by the offered ones.
         rules: in order of precedence.
         schedule: number of actions per day.
         offered: number of observations that can be requested; None if observing is not an action.
@@ -126,7 +126,7 @@ class RuleSet:
     offered: int | None
 
     def __call__(self, numbers: RuleParams, carry: ExpertMemory, obs: Any, key: jax.Array) -> tuple[ExpertMemory, Any]:
-        """Return the first actions that fire, as many as fit in a day (0 for none), and the requested observations."""
+        """Return the actions of the first rules that apply, as many as fit in a day (0 for none), and the requests."""
         read = make_reader(self.plan, obs)
         found = [rule.fires(v, read) for rule, v in zip(self.rules, numbers.values, strict=True)]
         wanted = jnp.concatenate([fired for fired, _ in found]) & (carry.since >= numbers.pause)
@@ -140,12 +140,12 @@ class RuleSet:
 
     @property
     def _ranks(self) -> np.ndarray:
-        """The rule that each candidate belongs to."""
+        """The index of the rule to which each candidate belongs."""
         return np.repeat(np.arange(len(self.rules), dtype=np.int32), [rule.size for rule in self.rules])
 
     @property
     def _asking(self) -> np.ndarray:
-        """A mask of the candidates that are observations."""
+        """Mask of the candidates that are requests for observations, bool (candidates,)."""
         return np.asarray([bool(self.rules[i].requests) for i in self._ranks])
 
     def _select(self, wanted: jax.Array, need: jax.Array) -> jax.Array:
@@ -154,7 +154,7 @@ class RuleSet:
         return jax.lax.sort(keys, num_keys=3)[3][: self.schedule]
 
     def _remember(self, carry: ExpertMemory, done: jax.Array) -> ExpertMemory:
-        """Return the next memory; interventions and observations count days only in their own half-steps."""
+        """Return the next memory; the days of interventions and observations count only in their own half-steps."""
         since = jnp.where(done, 1, jnp.minimum(carry.since + 1, LONG_AGO))
         due = jnp.where(carry.acting, ~self._asking, self._asking)
         acted = jnp.any(done & (self._ranks == np.arange(len(self.rules))[:, None]), axis=1)
@@ -187,12 +187,12 @@ def make_reader(plan: ObservationPlan, obs: Any) -> ReadItem:
 
 
 def rule_policy(env: FarmModel) -> Policy:
-    """Return the expert in a farm file as a policy; ConfigError if a rule reads something that cannot be seen."""
+    """Return the expert in a farm file as a policy; ConfigError if a rule reads an unobserved variable."""
     return compile_policy(env, env.spec.expert)
 
 
 def compile_policy(env: FarmModel, written_rules: Sequence[OrderRule]) -> Policy:
-    """Return rules as a policy for a farm; ConfigError if there are none or one reads something that cannot be seen."""
+    """Return rules as a policy for a farm; ConfigError if there are none or one reads an unobserved variable."""
     if not written_rules:
         raise ConfigError("expert: expected at least one rule in the farm file, got none")
     found = [compile_rule(env, written, f"expert > {i}") for i, written in enumerate(written_rules)]
@@ -210,7 +210,7 @@ def compile_rule(env: FarmModel, rule: OrderRule, where: str) -> tuple[CompiledR
     """Return a rule in canonical names, its reference values, and the integer action of each order (0 for a request).
 
     Raises:
-        ConfigError: for an order that is not allowed, or a condition that reads something that cannot be seen.
+        ConfigError: for an order that is not allowed, or a condition that reads an unobserved variable.
     """
     formulas = FormulaCompiler(env.names)
     trigger = formulas.compile_any(rule.when, f"{where} > when")

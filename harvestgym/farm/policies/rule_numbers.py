@@ -1,6 +1,6 @@
-"""The numbers in an expert's rules, by name: thresholds, pauses and amounts, which `harvestgym tune` searches.
+"""The numbers in an expert's rules, by name: thresholds, pauses and amounts, which `harvestgym tune` optimises.
 
-The name of a number shows where it is used: the number of its rule, its action, and what is compared or done, as in
+The name of a number shows where it is used: the number of the rule, its action, and the comparison or parameter, as in
 `2 watering_discrete: Soil-0.available_Water#L <`.
 """
 
@@ -31,7 +31,7 @@ DAYS_AROUND = 45
 PAUSE = "every#day"
 
 Visit = Callable[[str, float, Any, OrderRule], float]
-"""Function that receives a number's name and value, what it refers to and its rule, and returns its new value.
+"""A function that receives a number's name and value, what it refers to and its rule, and returns its new value.
 
 A number refers to the other side of a comparison, to the key of a parameter, or, for a pause, to None.
 """
@@ -49,21 +49,21 @@ def replace_numbers(rules: Sequence[OrderRule], numbers: Mapping[str, float], wh
     known = list_numbers(rules)
     for name in numbers:
         if name not in known:
-            hint = "try removing the tuned file, then `harvestgym tune`"
+            hint = "try removing the tuned file and running `harvestgym tune`"
             raise ConfigError(f"{where}: expected a number of the expert's rules, got {name!r}; {hint}")
     return map_numbers(rules, lambda name, value, *_: numbers.get(name, value))
 
 
 def map_numbers(rules: Sequence[OrderRule], visit: Visit) -> list[OrderRule]:
-    """Return rules with each number replaced by what `visit` returns for it.
+    """Return rules with each number replaced by the result of `visit` for it.
 
-    Equal comparisons with equal values in the same rule count as one number.
+    Identical comparisons in the same rule count as one number.
     """
     return [_map_rule(rule, i, visit) for i, rule in enumerate(rules)]
 
 
 def _map_rule(rule: OrderRule, number: int, visit: Visit) -> OrderRule:
-    """Return rule `number` (counted from 0) with its numbers replaced by what `visit` returns."""
+    """Return rule `number` (counted from 0) with its numbers replaced by the results of `visit`."""
     names: dict[str, float] = {}
     action = rule.do or f"observe {rule.observe}"
     prefix = f"{number + 1} {'observe ' * (rule.do is None)}{action.rpartition('.')[2]}:"
@@ -89,7 +89,7 @@ def _map_rule(rule: OrderRule, number: int, visit: Visit) -> OrderRule:
 
 
 def list_thresholds(tree: Any) -> Iterator[tuple[str, Any, Any]]:
-    """Yield the name of each comparison with a number, what is compared, and the number."""
+    """Yield the name of each comparison with a number, the formula that is compared, and the number."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Compare):
             for left, operator, right in zip([node.left, *node.comparators], node.ops, node.comparators, strict=False):
@@ -104,7 +104,7 @@ def _is_number(value: Any) -> bool:
 
 
 def make_rule_families(env: FarmModel) -> dict[str, RuleFamily]:
-    """Make the family of rules of a farm's expert, with all numbers free; empty if there is no expert."""
+    """Make the rule family of a farm's expert, in which all numbers are free; empty if there is no expert."""
     if not env.spec.expert:
         return {}
     rules = env.spec.expert

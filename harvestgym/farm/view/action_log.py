@@ -1,4 +1,4 @@
-"""The actions in a recorded season: what was ordered and observed in each step, in words and as marks on the map."""
+"""The actions in a recorded season: the orders and observations of each step, in words and as marks on the map."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TOOL_SIZE = 0.2
 """Size of a tool drawn on a plot, in plots."""
 
 FORMS = {True: ", any amount", False: ", a set amount"}
-"""Words that distinguish actions with the same name, by whether their amount is continuous."""
+"""Words that distinguish two actions with the same name; the key is whether the amount is continuous."""
 
 
 def find_gains(record: Record) -> dict[str, np.ndarray]:
@@ -78,7 +78,7 @@ def paid_observations(env: FarmModel, record: Record, step: int) -> list[tuple[O
     if not is_morning(record, step):
         return []
     prices = np.asarray(env.requests.prices(env.params)).tolist()
-    # Items shown by another request or by the rules are observed too; a recorded request shows what was paid for.
+    # Items shown by another request or by the rules are observed too; the recorded requests show which were paid for.
     requested = record["action/request"][step] if "action/request" in record else np.ones(len(prices))
     offered = zip(env.offered.items, prices, requested, strict=True)
     return [(item, price) for item, price, asked in offered if asked and _was_observed(item, record, step)]
@@ -90,7 +90,7 @@ def _was_observed(item: ObservedItem, record: Record, step: int) -> bool:
 
 
 def find_morning(record: Record, step: int) -> int:
-    """Return the step itself if it is a morning, else the step before, in which the day's observations were made."""
+    """Return the step itself if it is a morning, else the step before, with the observations of the same day."""
     return step if is_morning(record, step) else step - 1
 
 

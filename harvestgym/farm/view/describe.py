@@ -39,7 +39,7 @@ MEANINGS = {
 
 
 def say_goal(env: FarmModel) -> tuple[str, ...]:
-    """Return the goal of a season: how the score is computed and when a season ends, a sentence each."""
+    """Return the goal of a season in two sentences: how the score is computed, and when a season ends."""
     rows = {name: f"{meaning}: {value}" for name, value, meaning in rules_table(env).rows}
     scored = [text for name, text in rows.items() if name.startswith("score") and not name.endswith("costs")]
     return (*scored, rows["horizon#day"], rows["terminal_conditions"])
@@ -56,7 +56,7 @@ def rules_table(env: FarmModel) -> Table:
     free = {"observation_cost", "observation_costs"} if spec.mode != "ao" else set()
     scoring = spec.scoring.model_dump(by_alias=True, exclude={"kind", *free}, exclude_none=True)
     entries |= {f"score: {name}": value for name, value in scoring.items() if value or name.endswith("_cost")}
-    known = MEANINGS | {f"{keyword}=": "presets, chosen by this argument of make" for keyword in spec.presets}
+    known = MEANINGS | {f"{keyword}=": "presets, selected with this argument of make" for keyword in spec.presets}
     meanings = (known.get(name.removeprefix("score: "), "accepts or refuses actions") for name in entries)
     texts = (value if isinstance(value, str) else to_line(value) for value in entries.values())
     rows = list(zip(entries, texts, meanings, strict=True))
@@ -88,7 +88,7 @@ def actions_table(env: FarmModel) -> Table:
         numbers = f"{mine[0]} to {mine[-1]}" if len(mine) > 1 else f"{mine[0]}"
         cost = f"{np.asarray(env.params.score.intervention_costs)[row.number]:g}"
         rows.append((numbers, *row.names, row.action.name, cost, plots + parameters, row.action.doc))
-    columns = ("numbers", "field", "entity", "name", "cost", "parameters, the last varying fastest", "what it does")
+    columns = ("numbers", "field", "entity", "name", "cost", "parameters (the last varies fastest)", "what it does")
     return Table("Actions (0 does nothing)", columns, rows, ("actions",))
 
 
@@ -141,7 +141,7 @@ def make_parameter_table(title: str, entity: Entity, which: str | Mapping[str, A
 
 
 def _shorten_sources(table: Table) -> Table:
-    """Write a long source that several rows share only once, and `as above` in the rows that follow."""
+    """Write a long source that consecutive rows share only once, and `as above` in the following rows."""
     before = ["", *(row[-1] for row in table.rows)]
     rows = [
         (*row[:-1], "as above" if len(row[-1]) > LONG_SOURCE and row[-1] == last else row[-1])

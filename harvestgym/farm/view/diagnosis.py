@@ -1,4 +1,4 @@
-"""Sentences about what went wrong in some seasons: refused orders, rules that never acted, and what limited growth."""
+"""Sentences about problems in some seasons: refused orders, rules that never acted, factors that limited growth."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from harvestgym.farm.engine.model import FarmModel
 from .words import entity_title, say_cause
 
 DONE, NO_EFFECT, REFUSED = 1, 2, 3
-"""Places of the outcomes in the counts of `FarmModel.count`; the refusals follow by reason."""
+"""Indices of the outcomes in the counts of `FarmModel.count`; the refusals follow, by reason."""
 
 MOST_LIMITS = 3
 """Number of factors to name for a crop."""
 
 
 def explain(env: FarmModel, episodes: Episodes) -> list[str]:
-    """Return sentences about what went wrong in some seasons; none if they were not counted."""
+    """Return sentences about problems in some seasons; none if the evaluation was run without counts."""
     counts = {name: np.asarray(values).sum(0) for name, values in episodes.counts.items()}
     if "orders" not in counts:
         return []
@@ -28,7 +28,7 @@ def explain(env: FarmModel, episodes: Episodes) -> list[str]:
 
 
 def count_orders(episodes: Episodes) -> dict[str, np.ndarray]:
-    """Return the orders of each season: given, refused, and carried out without effect."""
+    """Return the numbers of orders in each season: given, refused, and carried out without effect."""
     if "orders" not in episodes.counts:
         return {}
     orders = np.asarray(episodes.counts["orders"])
@@ -46,7 +46,7 @@ def _say_refusals(env: FarmModel, orders: np.ndarray) -> Iterator[str]:
 
 
 def _say_turns(env: FarmModel, counts: Mapping[str, np.ndarray], days: int) -> Iterator[str]:
-    """Say which of the expert's rules never acted or took every turn."""
+    """Return a sentence for each rule of the expert that never acted or that gave the only order of every day."""
     turns = counts.get("turns", np.zeros(0))
     if not turns.any() or len(turns) != len(env.spec.expert):
         return
@@ -59,7 +59,7 @@ def _say_turns(env: FarmModel, counts: Mapping[str, np.ndarray], days: int) -> I
 
 
 def _say_limits(env: FarmModel, counts: Mapping[str, np.ndarray]) -> Iterator[str]:
-    """Say what slowed the growth of each crop most, as shares of the days on which something did."""
+    """Return a sentence per crop with the main factors that limited its growth, as shares of the limited days."""
     for variable in env.variables:
         name = f"{'/'.join(variable.where)}/{variable.attr}"
         if name in counts and (slowed := counts[name][1:]).any():

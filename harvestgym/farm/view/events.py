@@ -18,16 +18,16 @@ from .action_log import logged_orders
 from .words import date_of_step, entity_title, say_cause
 
 ARRIVALS = {"plot_population#nb": "arrived", "grow#nb": "came up", "flowers#nb": "in bloom"}
-"""Descriptions of numbers per plot that count as an event when they rise from 0."""
+"""Descriptions of the numbers per plot whose rise from 0 counts as an event."""
 
 MOVING = "plot_population#nb"
-"""Numbers of animals that walk between plots: they arrive on the field, not again on each plot."""
+"""Numbers of animals that move between plots: an arrival is reported once per field, not for each plot."""
 
 QUIET_DAYS = 7
-"""Days without any on a plot, or on the field, after which some count as new."""
+"""Number of days without any on a plot, or on the field, after which an arrival is reported again."""
 
 STAGE_WORDS = {"none": "gone", "seed": "sown", "grow": "sprouted", "ripe": "ripe", "dead": "died"}
-"""Descriptions of the change to a stage; others are `now in` a stage."""
+"""Descriptions of the change to a stage; for other stages, the description is `now in` and the stage."""
 
 STARVED = ("no-growth days", "no-weight days")
 """Causes of death that follow from slow growth."""
@@ -38,7 +38,7 @@ FROST = "consecutive_frost#day"
 def find_events(env: FarmModel, record: Record, first: int, last: int) -> Iterator[Event]:
     """Yield each event after step `first`, up to step `last`.
 
-    The record may contain only what the farmer knows: numbers that were never observed cause no events.
+    The record may contain only the values that the farmer knows; numbers that were never observed cause no events.
     """
     for step in range(first + 1, last + 1):
         for variable in env.variables:
@@ -86,7 +86,7 @@ def _find_cause(record: Record, step: int, others: dict[str, Variable], plot: tu
 def _explain_death(
     record: Record, step: int, others: dict[str, Variable], cause: str, plots: list[tuple[int, ...]]
 ) -> str:
-    """Return the cause of deaths in words, with what slowed growth on most days of the last stage."""
+    """Return the cause of deaths in words, with the factor that slowed growth on most days of the last stage."""
     limits = [_count_limits(record, step, others, plot) for plot in plots]
     total = sum(limits, Counter[str]())
     if not total:
@@ -101,7 +101,7 @@ def _explain_death(
 
 
 def _count_limits(record: Record, step: int, others: dict[str, Variable], plot: tuple[int, ...]) -> Counter[str]:
-    """Count the days of a plant's last stage by what slowed its growth most, as far as the record has it."""
+    """Count the days of a plant's last stage by the factor that slowed its growth most, as far as it is recorded."""
     limit = others.get("limiting_factor")
     if limit is None:
         return Counter()
@@ -132,7 +132,7 @@ def day_name(env: FarmModel, record: Record, step: int) -> str:
 def find_last_event(record: Record) -> int:
     """Return the last step before the end in which a plant was alive, an action had an effect or there was a reward.
 
-    The final reward from a score is given in the last step, regardless of when the last action took place.
+    The final reward of a score is not counted: it is given in the last step, whenever the last action took place.
     """
     busy = (np.asarray(record["reward"]) != 0) | np.asarray(record["info/effective"]).any(1)
     for name, values in record.items():

@@ -23,12 +23,12 @@ STAGE_COLOURS = ("#e5d8c4", "#cfe5bd", "#f3cfe2", "#fddcb0", "#f5b5a9", "#d5d5d5
 """Colours of the stages after "none", in order."""
 
 AIR = (("max", "highest", "#e69f00"), ("mean", "mean", "#d55e00"), ("min", "lowest", "#56b4e9"))
-"""Lines for the air temperature: part of the key, name and colour."""
+"""Lines for the air temperature: part of the variable's key, name of the line and its colour."""
 
 WATERING = "#e69f00"
 
 CROP_LINES = {"size#cm": ("Height of the plants", "cm"), "fruit_weight#g": ("Weight of a fruit", "g")}
-"""Crop variables that are drawn as lines: title and unit."""
+"""Crop variables that are drawn as lines, with title and unit."""
 
 
 def figure(env: FarmModel, record: Record) -> Any:
@@ -93,14 +93,14 @@ def _mean_where_it_lives(days: Record, stage: Variable, key: str) -> np.ndarray:
 
 
 def _stage_shares(stages: np.ndarray) -> Iterator[Line]:
-    """Yield an area for each stage, with seeds at the bottom; upper areas come first, so that lower ones cover them."""
+    """Yield an area for each stage, with seeds at the bottom; upper areas come first and are covered by lower ones."""
     for stage in np.unique(stages[stages > Stage.NONE]).astype(int)[::-1]:
         below = (stages > Stage.NONE) & (stages <= stage)
         yield Line(STAGES[stage], mean_of_plots(below), STAGE_COLOURS[stage - 1], "area")
 
 
 def _limits(env: FarmModel, days: Record, stage: Variable) -> Iterator[Line]:
-    """Yield dots at the bottom for days on which growth was slowed on any plot, in one row per reason."""
+    """Yield dots at the bottom of the chart for days with slowed growth on any plot, in one row per reason."""
     name = _name_of(stage, "limiting_factor")
     factor = days.get(name, np.zeros((1, 1)))
     (labels,) = [v.meta.labels for v in env.variables if v.name == name] or [()]

@@ -47,14 +47,14 @@ OF_THE_DAY = ("limiting_factor", "limiting_exponent")
 
 
 class LastObserved(NamedTuple):
-    """For each step and number of a variable: its last observed value, or NaN, and when it was observed, or -1."""
+    """For each step and number of a variable: its last observed value, or NaN, and the step of observation, or -1."""
 
     values: np.ndarray
     steps: np.ndarray
 
 
 def last_observed(record: Mapping[str, np.ndarray], variable: Variable) -> LastObserved:
-    """Find the values of a variable that the farmer knows at each step of a record."""
+    """Return the values of a variable that the farmer knows at each step of a record."""
     values = np.asarray(record[variable.name], float)
     mask = record.get(f"seen/{variable.name}", np.zeros(values.shape, bool))
     steps = np.arange(len(values)).reshape(-1, *[1] * (values.ndim - 1))
@@ -66,7 +66,7 @@ def last_observed(record: Mapping[str, np.ndarray], variable: Variable) -> LastO
 def known(env: FarmModel, record: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Return the record as the farmer knows it: each number as last observed, and orders and info unchanged.
 
-    What slowed growth on a day is known only if it was observed on that day.
+    The factor that slowed growth on a day is known only if it was observed on that day.
     """
     out = dict(record)
     for variable in env.variables:

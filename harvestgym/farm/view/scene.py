@@ -26,7 +26,7 @@ from .recorder import drawn_numbers, mean_of_plots
 from .words import date_of_step
 
 LABEL_LENGTH = 24
-"""Largest length, in characters, of a line that is joined with others."""
+"""Largest length, in characters, of a line that is joined with other lines."""
 
 
 def scene(env: FarmModel, record: Record, step: int) -> Scene:
@@ -59,7 +59,7 @@ def _field(env: FarmModel, params: FarmParams, record: Record, step: int, f: int
 
 
 def _join_short(lines: list[str]) -> list[str]:
-    """Return the long lines, then the short ones joined into one."""
+    """Return the long lines, followed by one line that joins all short ones."""
     short = [line for line in lines if len(line) <= LABEL_LENGTH]
     return [line for line in lines if len(line) > LABEL_LENGTH] + [", ".join(short)] * bool(short)
 
@@ -75,9 +75,9 @@ def crowded(shape: tuple[int, int]) -> bool:
 
 
 def _params_of_day(env: FarmModel, record: Record, step: int) -> FarmParams:
-    """Return the day's parameters; a context may have drawn some of them."""
+    """Return the parameters of the day of a step; a context may have drawn some of them."""
     params = env.contexts.apply(env.params, drawn_numbers(record, step))
-    return params if params is env.params else jax.device_get(params)  # hundreds of arrays
+    return params if params is env.params else jax.device_get(params)  # one copy of hundreds of arrays
 
 
 def _entities(
@@ -125,14 +125,14 @@ def _coordinates(place: Place) -> str:
 
 
 def _title(env: FarmModel, record: Record, step: int) -> str:
-    """Return the day of the game and the date and, in mode "ao", the part of the day."""
+    """Return the day of the episode, the date and, in mode "ao", the half of the day."""
     day = f"Day {int(record['info/day'][step])} of {int(env.params.horizon)}"
     part = "morning" if is_morning(record, step) else ""
     return ", ".join(filter(None, (day, date_of_step(env, record, step), part)))
 
 
 def _score(record: Record, step: int) -> tuple[str, ...]:
-    """Return the gain, costs and net reward, and the season's harvest and water use."""
+    """Return the gain, the costs and the net reward of the step, and the harvest and water use of the season."""
     total = {name: float(np.sum(record[f"info/{name}"][: step + 1])) for name in ("gain", "net", *COST_NAMES)}
     costs = ", ".join(f"{name.removesuffix(' cost')} {total[name]:.3g}" for name in COST_NAMES if total[name])
     lines = [f"net {total['net']:.3g} = gain {total['gain']:.3g} minus costs" + (f" ({costs})" if costs else " (none)")]

@@ -1,4 +1,4 @@
-"""Words for a farm's keys, values and entities, shared by pictures, replays and the game."""
+"""Words for a farm's keys, values and entities, used in pictures, replays and the game (`harvestgym play`)."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ FACTORS = {
     "no-weight days": "too many days without weight gain",
     "strain": "stress from other entities",
 }
-"""Words for causes of death and for what slows growth; other labels are words already."""
+"""Words for causes of death and for factors that slow growth; other labels are already words."""
 
 TIMES = {"seed": "as seeds", "grow": "while growing", "bloom": "in bloom", "fruit": "while filling fruit"}
-"""Words for the time of a death."""
+"""Words for the stage in which a plant died."""
 
 NO_UNITS = ("", "nb", "bin", "int5", "int365")
 """Suffixes after the # in the keys of counts and codes."""

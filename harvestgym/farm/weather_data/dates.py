@@ -13,17 +13,17 @@ from harvestgym.core.errors import ConfigError
 
 DATES = {"date", "time", "datetime", "timestamp", "day", "year-doy", "yrday"}
 DATE_PARTS = {"year": "year", "yr": "year", "month": "month", "mo": "month", "day": "day", "dy": "day", "doy": "doy"}
-"""Names of columns, in lower case, with dates and with parts of dates."""
+"""Names, in lower case, of columns that contain dates or parts of dates."""
 
 CENTURY = 35
-"""Last year of two digits in this century, as in DSSAT."""
+"""The largest two-digit year that belongs to this century, as in DSSAT."""
 
 LONGEST_GAP = 36525
-"""Number of days between two rows from which a date counts as a mistake."""
+"""Minimum number of days between two rows for which the date counts as a mistake."""
 
 
 def is_date(column: str) -> bool:
-    """Return whether a column contains dates or parts of dates, by its name."""
+    """Return whether the name of a column is that of dates or of parts of dates."""
     return column.lower() in DATES | set(DATE_PARTS)
 
 
@@ -33,7 +33,7 @@ def is_leap_day(date: datetime.date) -> bool:
 
 
 def read_dates(name: str, cells: Mapping[str, Sequence[Any]]) -> list[datetime.date] | None:
-    """Return the dates of the rows, in order; None if there are none or if a column `Day` only counts the rows."""
+    """Return the dates of the rows, in order; None if there are none, or only a column `Day` that counts the rows."""
     if not cells:
         return None
     if len(cells) == 1 and all(re.fullmatch(r"\d{1,4}", str(cell).strip()) for cell in next(iter(cells.values()))):
@@ -44,10 +44,10 @@ def read_dates(name: str, cells: Mapping[str, Sequence[Any]]) -> list[datetime.d
         date = _parse_date(text)
         if date is None:
             raise ConfigError(
-                f"{place}: expected a date, YYYY-MM-DD, got {text!r}; try another format, or removing the row"
+                f"{place}: expected a date, YYYY-MM-DD, got {text!r}; try another date format, or removing the row"
             )
         if dates and not 0 < (date - dates[-1]).days < LONGEST_GAP:
-            raise ConfigError(f"{place}: expected a day after {dates[-1]}, got {date}; try a row per day, in order")
+            raise ConfigError(f"{place}: expected a day after {dates[-1]}, got {date}; try one row per day, in order")
         dates.append(date)
     return dates
 

@@ -9,14 +9,14 @@ import numpy as np
 from .units import QUANTITIES
 
 USUAL_WIND = 2.0
-"""Wind in m/s at 2 m for a station without a record (FAO-56, chapter 3: the mean of over 2000 stations)."""
+"""Wind in m/s at 2 m for a station that does not record it (FAO-56, chapter 3: the mean of over 2000 stations)."""
 
 
 def derive_quantities(found: Mapping[str, np.ndarray]) -> tuple[np.ndarray, ...]:
-    """Return Tmin, Tmax, T, RH, U and Rain; NaN where they are neither measured nor follow from other quantities.
+    """Return Tmin, Tmax, T, RH, U and Rain; NaN where a value is not measured and cannot be computed from others.
 
-    T is the mean of the extremes (FAO-56 eq. 9). RH is the mean of its extremes, or follows from the dew point or the
-    vapour pressure (eqs. 14 and 12).
+    T is the mean of the extremes (FAO-56 eq. 9). RH is the mean of its extremes, or is computed from the dew point or
+    the vapour pressure (eqs. 14 and 12).
     """
     of = dict.fromkeys(QUANTITIES, np.full_like(found["Tmin"], np.nan)) | dict(found)
     low, high, humidity = of["Tmin"], of["Tmax"], of["RH"]
@@ -27,7 +27,7 @@ def derive_quantities(found: Mapping[str, np.ndarray]) -> tuple[np.ndarray, ...]
 
 
 def compute_humidity(pressure: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """Return the relative humidity, in %, of air with this vapour pressure, in kPa, on a day with these extremes."""
+    """Return the relative humidity, in %, for a vapour pressure, in kPa, on a day with these extreme temperatures."""
     return np.minimum(200 * pressure / (saturation_pressure(low) + saturation_pressure(high)), 100)
 
 
@@ -39,8 +39,8 @@ def saturation_pressure(temperature: np.ndarray) -> np.ndarray:
 def fill_days(days: np.ndarray) -> np.ndarray:
     """Fill the missing values of (6, n) days from 1 January.
 
-    Temperatures are interpolated. A day without a value of rain is dry. Humidity is estimated with Tmin as the dew
-    point (eq. 48). Wind is the mean of the month, or `USUAL_WIND` without a record.
+    Temperatures are interpolated. Days without a value for rain are taken as dry. Humidity is estimated with Tmin as
+    the dew point (eq. 48). Wind is set to the mean of the month, or to `USUAL_WIND` if it is not recorded.
     """
     low, high, mean, humidity, wind, rain = days
     both = np.isnan(low) | np.isnan(high)
@@ -59,7 +59,7 @@ def _interpolate(values: np.ndarray) -> np.ndarray:
 
 
 def longest_run(years: list[int]) -> list[int]:
-    """Return the longest run of consecutive years; of two equally long runs, the later one."""
+    """Return the longest run of consecutive years; if two runs are equally long, the later one."""
     runs: list[list[int]] = [[]]
     for year in years:
         runs.append([*runs[-1], year] if year - 1 in runs[-1][-1:] else [year])

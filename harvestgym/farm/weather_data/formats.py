@@ -1,4 +1,4 @@
-"""Formats of weather files, recognised by their content: where the column names stand, and what each name means."""
+"""Formats of weather files, recognised by their content: the position of the column names, and the meaning of each."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Sheet(NamedTuple):
     Attributes:
         format: the name of its format.
         columns: the meaning of each known column name, as in `units.parse_meaning`, or "ignore".
-        missing: the number that stands for a missing value.
+        missing: the number that represents a missing value.
         altitude: altitude of the station in m; NaN if unknown.
     """
 
@@ -83,14 +83,14 @@ def _split_station(name: str, text: str) -> CellColumns:
     if len(stations := sorted({line[:11] for line in text.splitlines()})) > 1:
         raise ConfigError(f"{name}: expected one station, got {', '.join(stations[:3])}; try the file of one station")
     low, high = found.get("TMIN", {}), found.get("TMAX", {})
-    for date in [date for date in low if low[date] > high.get(date, np.inf)]:  # one of them is wrong
+    for date in [date for date in low if low[date] > high.get(date, np.inf)]:  # one of the two is wrong
         del low[date], high[date]
     dates = sorted(set().union(*(found.get(element, {}) for element in ("TMIN", "TMAX", "PRCP"))))
     return {"DATE": dates} | {e: [of_date.get(date, "") for date in dates] for e, of_date in found.items()}
 
 
 def _read_monthly(line: str) -> Iterator[tuple[str, str, float]]:
-    """Yield element, date and value of ID, year, month, element, 31 values with three flags each."""
+    """Yield element, date and value from lines of ID, year, month, element, 31 values with three flags each."""
     line = line.ljust(269)
     for day, at in enumerate(range(21, 269, 8), 1):
         value, quality = int(line[at : at + 5]), line[at + 6]
@@ -99,7 +99,7 @@ def _read_monthly(line: str) -> Iterator[tuple[str, str, float]]:
 
 
 def _read_daily(line: str) -> Iterator[tuple[str, str, float]]:
-    """Yield element, date and value of ID, date, element, value, three flags, hour."""
+    """Yield element, date and value from lines of ID, date, element, value, three flags, hour."""
     _, day, element, value, _, quality, *_ = line.split(",")
     if not quality:
         yield element, str(datetime.datetime.strptime(day, "%Y%m%d").date()), float(value)
@@ -123,19 +123,19 @@ OWN = {name: name for name in QUANTITIES}
 
 
 def read_sheet(source: Any, name: str) -> Sheet:
-    """Read the path of a file in one of `FORMATS` or of a CSV file with our own columns, or a data frame."""
+    """Read a file in one of `FORMATS`, a CSV file with our own columns (both given by path), or a data frame."""
     if hasattr(source, "columns"):
         return _read_frame(source, name)
     text = _read_file(Path(source))
     text = _join_json(name, text) if text.lstrip().startswith("{") else text
     if not text.strip():
-        raise ConfigError(f"{name}: expected a header and a row per day, got an empty file")
+        raise ConfigError(f"{name}: expected a header and one row per day, got an empty file")
     for kind, format in FORMATS.items():
         if found := re.search(format.header, text, re.MULTILINE):
             return _read_known(kind, format, name, text[: found.start()], text[found.start() :])
     line = text.strip().partition("\n")[0]
     if line[0] in "!*" or not set(re.findall(r"\w+", line)) & set(OWN):
-        expected = f"expected columns named {', '.join(OWN)}, or a file of {', '.join(FORMATS)}"
+        expected = f"expected columns named {', '.join(OWN)}, or a file in a format of {', '.join(FORMATS)}"
         raise ConfigError(f"{name}: {expected}, got {line[:60]!r}; try renaming the columns in the first line")
     return Sheet("", _split_table(name, text), OWN)
 
@@ -191,8 +191,10 @@ def _join_json(name: str, text: str) -> str:
         csv.writer(out, lineterminator="\n").writerows([names, *rows])
         return above + out.getvalue()
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
-        expected = f"{name}: expected daily values of NASA POWER or Open-Meteo in JSON, got another layout ({error})"
-        raise ConfigError(f"{expected}; try the file as it was downloaded") from None
+        expected = (
+            f"{name}: expected daily values of NASA POWER or Open-Meteo in JSON, got a different layout ({error})"
+        )
+        raise ConfigError(f"{expected}; try the unmodified download") from None
 
 
 def _read_frame(frame: Any, name: str) -> Sheet:

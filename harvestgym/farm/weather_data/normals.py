@@ -1,4 +1,4 @@
-"""Monthly normals: a site's climate as a short table, stated or computed from observations; also rain amounts."""
+"""Monthly normals: the climate of a site as a short table, given or computed from days; and rain amounts."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from harvestgym.core.errors import ConfigError
 from harvestgym.farm.weather_data.table import YEAR, Day
 
 WET = 0.1
-"""Least rain, in mm, on a wet day; a wet day that is not rainy has drizzle."""
+"""Minimum rain, in mm, on a wet day; a wet day that is not rainy has drizzle."""
 RAINY = 1.0
-"""Least rain, in mm, on a rainy day; rainy days are more humid and windier and have a smaller temperature range."""
+"""Minimum rain, in mm, on a rainy day; rainy days are more humid and windier and have a smaller temperature range."""
 FEWEST_DAYS = 8
 """A month with fewer wet or rainy days is pooled with both its neighbours for statistics about the following day."""
 FEWEST_RAINY = 4
 """A month with fewer rainy days is pooled with both its neighbours for the effect of rain on temperatures."""
 FEWEST_YEARS = 4
-"""The least number of years for which the difference between years is measured."""
+"""Minimum number of years from which the difference between years is computed."""
 LASTING = 0.03
-"""Part of the variance of temperatures that lasts for months, where it is not measured: between 0.06 at Seattle (4
-years) and 0.01 at Maricopa, Arizona (18 years)."""
+"""Fraction of the variance of temperatures that lasts for months, if it cannot be computed: between
+0.06 in Seattle (4 years) and 0.01 in Maricopa, Arizona (18 years)."""
 NODES = 89
 REACH = 5.5
 """Standard normal value at the last node of rain amounts; at the first node, minus this value.
@@ -61,9 +61,10 @@ class Correlation(Strict):
 
 
 class RainyMinusDry(Strict):
-    """Difference between rainy days (1 mm or more) and other days: of temperatures by month, of the rest by year.
+    """Difference between rainy days (1 mm or more) and other days: monthly for temperatures, yearly for the rest.
 
-    The monthly differences are between days of the same season; the yearly ones include the rainy season's own level.
+    Monthly differences compare days of the same season; yearly ones include the difference between rainy and dry
+    seasons.
     """
 
     t_min: Months
@@ -76,10 +77,10 @@ class Normals(Strict):
     """The climate of a site: twelve monthly figures per variable, January first, and a few for the whole year.
 
     Temperatures are in degC, humidity in %, rain in mm. `wind * wind_factor` is the daily mean at 2 m in m/s, so that
-    wind may be stated as measured. `wet` and `rainy` are the fractions of days with at least 0.1 mm and at least 1 mm;
+    wind may be given as measured. `wet` and `rainy` are the fractions of days with at least 0.1 mm and at least 1 mm;
     `wet_after_wet` is the fraction of wet days among the days after a wet day, and `rainy_after_rainy` likewise for
     rainy days. `rain_shape` is the shape of the gamma distribution of amounts on rainy days, mean**2 / variance.
-    `lasting` is the part of the variance of temperatures that lasts for months, by which years differ.
+    `lasting` is the fraction of the variance of temperatures that lasts for months and makes years differ.
     """
 
     t_min: Months
@@ -132,8 +133,8 @@ def measure_normals(days: Day, start_day: int = 1) -> Normals:
     """Compute the normals of consecutive days of weather, ideally whole years; the first day is `start_day`.
 
     Departures from the season are differences from a yearly sine fitted to all days. A month with fewer than eight wet
-    or rainy days is pooled with its neighbours for the fractions after such days and for the shape, and one with fewer
-    than four rainy days for the effect of rain on temperatures. Raises ConfigError if a month has no days.
+    or rainy days is pooled with its neighbours for the fractions after such days and for the shape, and a month with
+    fewer than four rainy days for the effect of rain on temperatures. Raises ConfigError if a month has no days.
     """
     columns = {name: np.asarray(values, np.float64) for name, values in days._asdict().items()}
     day = (start_day - 1 + np.arange(len(columns["rain"]))) % YEAR
@@ -159,7 +160,7 @@ def measure_normals(days: Day, start_day: int = 1) -> Normals:
 
 
 def departure(values: np.ndarray, day: np.ndarray) -> np.ndarray:
-    """Return the residuals of a yearly sine fitted to the values; `day` has one entry per row, counted from 0."""
+    """Return the residuals of a yearly sine fitted to the values; `day` is the day of the year of each row, from 0."""
     angle = 2 * np.pi * day / YEAR
     season = np.stack((np.ones_like(angle), np.cos(angle), np.sin(angle)), axis=1)
     return values - season @ np.linalg.lstsq(season, values, rcond=None)[0]
@@ -184,7 +185,7 @@ def _rainy_minus_dry(columns: dict[str, np.ndarray], off: dict[str, np.ndarray],
 
 
 def _slope(values: np.ndarray, driver: np.ndarray) -> float:
-    """Return the regression on a driver of mean 0; for rain within a month, rainy days' mean minus that of others."""
+    """Return the slope of the regression on a driver of mean 0; for rain, the mean of rainy days minus other days."""
     return float((values * driver).sum() / max((driver**2).sum(), 1e-9))
 
 
@@ -220,13 +221,13 @@ def _enough(happens: np.ndarray, month: np.ndarray, m: int, fewest: int = FEWEST
 
 
 def _again(happens: np.ndarray, chosen: np.ndarray) -> float:
-    """Return how often `happens` is true on the day after a chosen day on which it is true."""
+    """Return the fraction of chosen days with `happens` true on which it is also true the next day."""
     after = happens[1:][chosen[1:] & happens[:-1]]
     return float(after.mean()) if after.size else 0.0
 
 
 def _mean_amount(amounts: np.ndarray) -> float:
-    """Return the mean amount, kept above `RAINY`; in a month without rainy days, the value has no effect."""
+    """Return the mean amount, at least slightly above `RAINY`; in a month without rainy days, it has no effect."""
     return max(float(amounts.mean()), 1.001 * RAINY) if amounts.size else 2 * RAINY
 
 

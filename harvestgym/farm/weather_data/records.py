@@ -1,4 +1,4 @@
-"""Public weather records to download: where they are, their checksums and their licences (`records.yaml`)."""
+"""Public weather records to download: their addresses, checksums and licences (`records.yaml`)."""
 
 from __future__ import annotations
 
@@ -41,5 +41,5 @@ def download_record(name: str, folder: Path, base_url: str = "") -> Path:
         raise ConfigError(f"{file}: expected a new file, got an existing one; try another folder")
     try:
         return Path(pooch.retrieve(url + record.path, f"sha256:{record.sha256}", file.name, folder))
-    except (ValueError, OSError) as error:  # another checksum, or no answer
+    except (ValueError, OSError) as error:  # a different checksum, or no answer
         raise ConfigError(f"{name}: expected the record at {url}{record.path}, got {error}; try again later") from None

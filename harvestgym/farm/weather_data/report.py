@@ -33,7 +33,7 @@ def summarise_record(table: WeatherTable) -> Table:
 
 
 def list_findings(table: WeatherTable) -> Iterator[str]:
-    """Yield what was read from which column, what was not used, and the gaps."""
+    """Yield lines about the columns that were read, the columns that were not used, and the gaps."""
     yield f"read: {', '.join(f'{meaning} from {column}' for column, meaning in table.origins.items())}"
     if table.unused:
         yield f"not used: {', '.join(table.unused)}"
@@ -43,7 +43,7 @@ def list_findings(table: WeatherTable) -> Iterator[str]:
 
 
 def draw_record(table: WeatherTable, path: Path) -> None:
-    """Draw each column over the dates, or over the rows, with gaps where values are missing; needs the extra `plot`."""
+    """Draw each column over the dates (or the rows), with gaps where values are missing; needs the extra `plot`."""
     dates = np.array([table.find_date(row) or row for row in range(len(table))])
     lines = [Line("", values, colour, x=dates) for values, colour in zip(table.days, CHART_COLOURS, strict=True)]
     charts = [Chart(of.name, of.unit, 0, (line,), {}) for of, line in zip(COLUMNS, lines, strict=True)]

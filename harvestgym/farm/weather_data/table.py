@@ -28,7 +28,7 @@ RainKind = Literal["mm", "occurrence"]
 RainOption = Literal["auto", "mm", "occurrence"]
 
 MISSING = frozenset({"", "na", "nan", "nat", "none", "null", "<na>"})
-CODES = (-9999, -999, -99, 999, 9999)  # codes often used for missing values
+CODES = (-9999, -999, -99, 999, 9999)  # numbers often used as codes for missing values
 ROUNDING = 0.051  # degC by which a mean may lie outside [Tmin, Tmax], because tables are rounded to a tenth
 NEEDED = ("Tmin", "Tmax", "Rain")
 """The columns that every file must have; the others can be computed or estimated."""
@@ -62,7 +62,7 @@ class WeatherTable:
 
     Attributes:
         name: origin of the table, for error messages.
-        days: arrays of shape (n,), float32, read-only; a record that was not filled has NaN where it lacks a value.
+        days: arrays of shape (n,), float32, read-only; NaN for a missing value in a record that was not filled.
         start_day: day of the year of the first row, 1 to 365.
         start_year: calendar year of the first row; None for a table without dates.
         rain_kind: whether `days.rain` is an amount in mm or a flag (1 for rain, 0 for none).
@@ -87,7 +87,7 @@ class WeatherTable:
 
     @property
     def calendar_years(self) -> list[int]:
-        """The calendar years that the table contains completely."""
+        """The calendar years that are complete in the table."""
         if self.start_year is None:
             return []
         first = self.start_year + (self.start_day > 1)
@@ -101,7 +101,7 @@ class WeatherTable:
         known = self.calendar_years
         if missing := [year for year in years if year not in known] or (not years and ["none"]):
             raise ConfigError(
-                f"{self.name}: expected years that the table has from 1 January to 31 December "
+                f"{self.name}: expected years that are complete in the table "
                 f"({', '.join(map(str, known)) or 'none: it has no dates'}), got {', '.join(map(str, missing))}"
             )
         starts = (1 - self.start_day) % YEAR + YEAR * (np.asarray(sorted(set(years))) - known[0])
@@ -116,7 +116,7 @@ class WeatherTable:
         return (datetime.date(2001, 1, 1) + datetime.timedelta(day)).replace(year=self.start_year + years)
 
     def describe_gaps(self, most: int = 3) -> list[str]:
-        """Describe the days without a value, with the columns that lack it and the dates of the first `most` gaps."""
+        """Describe the days with missing values, by column, with the dates of the first `most` gaps."""
         found: dict[str, list[str]] = {}
         for column, values in zip(COLUMNS, self.days, strict=True):
             if len(rows := np.flatnonzero(np.isnan(values))):
@@ -141,8 +141,9 @@ def read_table(
     """Read days without gaps; see `read_record` for the files and for the other arguments.
 
     Args:
-        fill: None refuses a record that lacks a value. A number selects the longest run of calendar years that lack at
-            most this many days of temperature and of rain each, and fills their gaps with estimates (`fill_days`).
+        fill: with None, a missing value is an error. With a number, the longest run of calendar years is used in which
+        temperature and rain are each missing on at most this many days a year, and gaps are filled with estimates
+        (`fill_days`).
     """
     record = read_record(source, rain, name, columns)
     if fill is not None:
@@ -154,17 +155,17 @@ def read_table(
 
 
 def fill_record(record: WeatherTable, most: int) -> WeatherTable:
-    """Return the longest run of calendar years that lack at most `most` days of each needed column, without gaps."""
+    """Return the longest run of calendar years with at most `most` missing days per needed column; gaps are filled."""
     if not 0 <= most <= MOST_FILLED:
         raise ConfigError(f"fill: expected a number of days per year from 0 to {MOST_FILLED}, got {most}")
     if record.start_year is None:
-        raise ConfigError(f"{record.name}: expected dates, which a fill needs, got none; try a column Date")
+        raise ConfigError(f"{record.name}: expected dates, which `fill` needs, got none; try a column Date")
     first, whole = (1 - record.start_day) % YEAR, record.calendar_years
     rows = np.stack(record.days)[:, first : first + YEAR * len(whole)]
     lacking = np.isnan(rows[[0, 1, 5]]).reshape(len(NEEDED), -1, YEAR).sum(axis=2).max(axis=0)
     years = longest_run([year for year, count in zip(whole, lacking, strict=True) if count <= most])
     if not years:
-        expected = f"expected a calendar year that lacks at most {most} days each of Tmin, Tmax and Rain, got none"
+        expected = f"expected a calendar year with at most {most} missing days each of Tmin, Tmax and Rain, got none"
         raise ConfigError(f"{record.name}: {expected}; try a larger fill, or another station")
     chosen = record.of_years(years)
     return replace(chosen, days=Day(*map(_frozen, fill_days(np.stack(chosen.days).astype(float)))))
@@ -185,8 +186,8 @@ def read_record(
 
     Args:
         source: the path of the file, or the frame.
-        rain: with "auto", a Rain column that contains only 0 and 1, with at least one 1, is taken as the paper's
-            occurrence flag, and any other Rain column as mm/day; "mm" and "occurrence" set this explicitly.
+        rain: with "auto", a Rain column that contains only 0 and 1, and at least one 1, is read as the paper's
+        occurrence flag, and any other Rain column as mm/day; "mm" and "occurrence" set this explicitly.
         name: replaces the name of the file in messages.
         columns: meanings of columns by name, such as `{"wind": "U km/h at 10 m", "Clouds": "ignore", "when": "Date"}`.
 
@@ -254,7 +255,7 @@ def _check_quantities(name: str, sheet: Sheet, found: Sequence[str]) -> None:
 def _check_rows(
     name: str, dates: Sequence[datetime.date] | None, column: str, wrong: np.ndarray, expected: Callable[[Any], str]
 ) -> None:
-    """Raise ConfigError, saying what was expected, for the first invalid row."""
+    """Raise ConfigError for the first invalid row; the message says what was expected."""
     for i in np.flatnonzero(wrong)[:1]:
         date = f" ({dates[i].isoformat()})" if dates else ""
         raise ConfigError(f"{name}: row {i + 1}{date}, column {column!r}: expected {expected(i)}")
@@ -265,7 +266,8 @@ def _read_numbers(
 ) -> np.ndarray:
     """Return the cells of a column in the unit of its quantity, as float64; ConfigError for a number out of range.
 
-    Numbers that look like another unit are refused, unless the caller has `stated` their unit or they were converted.
+    Numbers that seem to be in another unit are an error, unless the caller has `stated` their unit or they were
+    converted.
     """
     cells, of = sheet.cells[column], meaning.quantity
     raw = np.array([parse_number(cell) for cell in cells], np.float64)
@@ -301,7 +303,7 @@ def _check_days(check: Callable[..., None], days: Day, rain: RainOption) -> Rain
 
 
 def _place_days(days: Day, dates: list[datetime.date] | None) -> tuple[Day, int, int | None]:
-    """Return consecutive days without 29 February, NaN where there is no row, and the first day and year."""
+    """Return consecutive days without 29 February, with NaN where there is no row, and the first day and year."""
     if dates is None:
         return Day(*map(_frozen, days)), 1, None
     kept = [i for i, date in enumerate(dates) if not is_leap_day(date)]

@@ -1,4 +1,4 @@
-"""Columns of weather files: quantities and their ranges, units and their conversion, and the likely unit of numbers."""
+"""Columns of weather files: quantities and their ranges, conversion of units, and the likely unit of numbers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Column(NamedTuple):
 FORMATS_FILE = Path(__file__).with_name("formats.yaml")
 KNOWN: Mapping[str, Any] = read_file(FORMATS_FILE)
 CONVERSIONS: Mapping[str, Mapping[str, Sequence[float]]] = KNOWN["units"]
-"""Factor and offset of each unit, by the unit of the quantity."""
+"""Factor and offset for the conversion from each unit, by the unit of the quantity in this package."""
 
 QUANTITIES = {name: Column(name, **of) for name, of in KNOWN["quantities"].items()}
 """All quantities that are read: the columns, and those from which T and RH are computed."""
@@ -78,7 +78,7 @@ def wind_at_2m(speed: Any, height: float) -> Any:
 
 
 def guess_unit(quantity: Column, values: np.ndarray) -> str:
-    """Return the unit that numbers, stated in the unit of their quantity, probably have."""
+    """Return the likely unit of numbers that are declared to be in the unit of their quantity."""
     values = values[np.isfinite(values)]
     if not values.size:
         return quantity.unit

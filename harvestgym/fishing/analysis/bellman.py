@@ -1,7 +1,7 @@
-"""Dynamic programming on grids: the solver and quadrature behind all fishery optima.
+"""Dynamic programming on grids: the solver and the quadrature used for the optimal policies of all fisheries.
 
-A problem computes the value of the best choice from the values of next year's states. Finite horizons are solved by
-backward induction, infinite horizons by policy iteration (a few exact linear solves).
+A decision problem computes the value of the best choice from the values of next year's states. Finite horizons are
+solved by backward induction, infinite horizons by policy iteration (a few exact linear solves).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ POLICY_TOLERANCE = 1e-6
 
 
 class Backup(NamedTuple):
-    """The Bellman operator applied to next year's values.
+    """The result of the Bellman operator applied to next year's values.
 
     Attributes:
         value: value of each state under the best choice, (n,); 0 where the episode has ended.
@@ -91,18 +91,18 @@ def evaluate_policy(problem: DecisionProblem, choice: jax.Array) -> jax.Array:
 
 
 def pick(table: jax.Array, choice: jax.Array) -> jax.Array:
-    """Take the entry (or row of entries) that each state chooses."""
+    """Return, for each state, the entry (or row of entries) of its choice."""
     return table[jnp.arange(len(choice), dtype=jnp.int32), choice]
 
 
 def quadrature(noise: Noise, n: int) -> tuple[jax.Array, jax.Array]:
-    """Return `n` nodes of a noise's standard draw and their weights."""
+    """Return `n` quadrature nodes for the standard draw of a noise, and their weights."""
     z, weight = noise.nodes(n)
     return jnp.asarray(z, jnp.float32), jnp.asarray(weight / weight.sum(), jnp.float32)
 
 
 def locate_cells(values: jax.Array, grid: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Return each value's cell on an even grid from 0, and its fraction within the cell, for linear interpolation.
+    """Return the cell of each value on an even grid from 0 and its position in the cell, 0 to 1, for interpolation.
 
     Values beyond the grid are clipped to its last point.
     """
@@ -112,7 +112,7 @@ def locate_cells(values: jax.Array, grid: jax.Array) -> tuple[jax.Array, jax.Arr
 
 
 def transition_matrix(cell: jax.Array, part: jax.Array, weight: jax.Array) -> jax.Array:
-    """Return the (n, n) transition probabilities between grid points, from weighted outcomes, (n, nodes)."""
+    """Return the transition probabilities between grid points, (n, n), from weighted outcomes, (n, nodes)."""
     n = len(cell)
     row = jnp.arange(n, dtype=jnp.int32)[:, None]
     none = jnp.zeros((n, n), jnp.float32)

@@ -1,8 +1,8 @@
-"""Optimal harvest of a single stock by dynamic programming, the reference for all other rules.
+"""Optimal harvest of a single stock by dynamic programming, with which all other rules are compared.
 
 With harvest first, the problem has an escapement form: with G(x) = price x - cost ln x, harvesting from x down to s is
 worth G(x) - G(s), so V(x) = G(x) + max over s <= x of (discount E V(x'(s)) - G(s)). The inner maximum is a running
-maximum along the grid, so no search is needed for each state.
+maximum along the grid, so no search per state is needed.
 
 With growth first, a quota is set before the year's noise is known, so the escapement depends on the noise. Every choice
 (each level of a discrete action; otherwise as many quotas or rates as grid points) is evaluated at every biomass:
@@ -44,7 +44,7 @@ ENDLESS_DISCOUNT = 0.999
 """Largest discount factor for an infinite horizon; at 1, the return would not be finite."""
 
 STARTS = 101
-"""Number of stocks over which the value of a range of starts is averaged."""
+"""Number of initial stocks over which the value is averaged if the initial stock is drawn from a range."""
 
 YEARS_AHEAD = 400
 """Number of years that `solve_ahead` adds after the horizon; with a discount of 0.99, later years contribute 2 %."""
@@ -62,7 +62,7 @@ class Solution(NamedTuple):
             with growth first. The shape of this and the next two is (n,), or (years, n) for a finite horizon.
         target: escapement, the stock to leave; its mean with growth first.
         value: expected discounted future reward.
-        overflow: largest probability, over all escapements, that next year's stock exceeds the grid.
+        overflow: the maximum, over all escapements, of the probability that next year's stock exceeds the grid.
         residual: error in Bellman's equation, relative to the largest value.
         only_bound: whether surveys or quotas have errors, which the solution ignores. Then `value` is only an upper
             bound, and another policy may be better than this one.
@@ -131,13 +131,13 @@ def solve_ahead(env: FishingModel) -> Solution:
 
 
 def find_obstacle(env: FishingModel, params: FishingParams) -> str | None:
-    """Return a requirement of dynamic programming that is not met, as `X, got Y`; None if all are met."""
+    """Return an unmet requirement of dynamic programming as `X, got Y`; None if all are met."""
     if isinstance(env, RecoveryModel):
         return f"an action that is a catch, got {type(env).__name__}"
     if params.law.stocks != 1:
         return f"one stock, got {params.law.stocks}"
     if params.vary is not None:
-        return f"one law for all episodes, got one drawn for each ({type(params.vary).__name__})"
+        return f"one law for all episodes, got a law drawn for each episode ({type(params.vary).__name__})"
     if float(params.correlation):
         return f"growth noise without correlation, got {float(params.correlation):g}"
     if env.assessment_interval > 1 or env.catch_constraint is not None:
@@ -149,7 +149,7 @@ def find_obstacle(env: FishingModel, params: FishingParams) -> str | None:
 
 
 def is_exact(params: FishingParams) -> bool:
-    """Return whether surveys and quotas have no errors, so that a fishery can follow its optimum."""
+    """Return whether surveys and quotas have no errors, so that dynamic programming finds the exact optimum."""
     return not (params.survey_error.random or params.quota_error.random)
 
 
@@ -181,7 +181,7 @@ def best_return(env: FishingModel) -> float | None:
 
 
 def _value_at_start(params: FishingParams, grid: Any, value: Any) -> float:
-    """Return the value of the stock at the start, or its mean over a range of starts."""
+    """Return the value of the initial stock, or its mean over a range of initial stocks."""
     low, high = np.broadcast_to(np.asarray(params.start), 2)
     return float(np.mean(np.interp(np.linspace(low, high, STARTS), grid, value)))
 
@@ -190,7 +190,7 @@ def _value_at_start(params: FishingParams, grid: Any, value: Any) -> float:
 def stationary_return(env: FishingModel) -> float | None:
     """Return the expected discounted return of the best rule that ignores the year; None if it cannot be computed.
 
-    This is the infinite-horizon optimum, followed over the horizon, so it does not fish the stock down at the end.
+    This is the infinite-horizon optimum, followed until the horizon, so the stock is not fished down at the end.
     """
     params = env.params
     if find_obstacle(env, params) or params.drift is not None:
@@ -214,7 +214,7 @@ def _value_stationary(
 
 
 class _Year(NamedTuple):
-    """The decision problem for one year, the harvestable stock, and the escapement for each choice."""
+    """The decision problem for one year, with the harvestable stock and the escapement for each choice."""
 
     problem: DecisionProblem
     there: jax.Array
@@ -264,7 +264,7 @@ def _list_choices(env: FishingModel, grid: jax.Array) -> jax.Array:
 def _year_by_level(
     env: FishingModel, params: FishingParams, grid: jax.Array, discount: jax.Array, when: jax.Array
 ) -> _Year:
-    """Build a year with harvest first and discrete levels, in which a choice is a level."""
+    """Build the decision problem of a year with harvest first and discrete levels; a choice is a level."""
     choice, there = _list_choices(env, grid)[None, :], grid[:, None]
     gain, left = _harvest(env, params, choice, there)
     after, weight = _grow(env, params, left, when)
@@ -276,7 +276,7 @@ def _year_by_level(
 def _compare_choices(
     gain: jax.Array, excess: Any, after: jax.Array, weight: jax.Array, grid: jax.Array, ended: jax.Array, discount: Any
 ) -> DecisionProblem:
-    """Return the problem in which each choice has a gain and leads to stocks `after` with probabilities `weight`.
+    """Return the problem in which each choice has a gain and leads to the stocks `after` with probabilities `weight`.
 
     `gain` and `excess` (the value of the stock beyond the grid) have shape (n, choices), and `after` has shape (n,
     choices, nodes).
@@ -298,7 +298,7 @@ def _compare_choices(
 def _harvest(
     env: FishingModel, params: FishingParams, wanted: jax.Array, there: jax.Array
 ) -> tuple[jax.Array, jax.Array]:
-    """Return the earnings from quotas or rates for each stock, and the stock that they leave."""
+    """Return the earnings from quotas or rates for each stock, and the remaining stock."""
     catch = jnp.minimum(wanted * there if env.units.control == "rate" else wanted, there)
     effort = find_effort(catch / jnp.maximum(there, 1e-12))
     return params.price * catch - params.cost * effort, there - catch
@@ -315,7 +315,7 @@ def _grow(env: FishingModel, params: FishingParams, left: jax.Array, when: jax.A
 def _year_by_escapement(
     env: FishingModel, params: FishingParams, grid: jax.Array, discount: jax.Array, when: jax.Array
 ) -> _Year:
-    """Build a year with harvest first, in which a choice is the grid point of the escapement."""
+    """Build the decision problem of a year with harvest first; a choice is the grid point of the escapement."""
     after, weight = _grow(env, params, grid, when)
     cell, part = locate_cells(after, grid)
     matrix, excess = transition_matrix(cell, part, weight), jnp.maximum(after - grid[-1], 0.0)
@@ -339,7 +339,7 @@ def _year_by_escapement(
 def _year_by_quota(
     env: FishingModel, params: FishingParams, grid: jax.Array, discount: jax.Array, when: jax.Array
 ) -> _Year:
-    """Build a year with growth first, in which a choice is a fraction of the highest quota, or of the stock."""
+    """Build the decision problem of a year with growth first; a choice is a fraction of the top quota or the stock."""
     grown, weight = _grow(env, params, grid, when)
     wanted, there = _list_choices(env, grid)[:, None], grown[:, None, :]
     gain, left = _harvest(env, params, wanted, there)

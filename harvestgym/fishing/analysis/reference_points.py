@@ -1,7 +1,7 @@
 """Reference points, fixed points and folds of a growth law, computed without simulation.
 
-Convention: x' = z f(s), s = x - h, E z = 1. Without stock-dependent costs the best escapement S* maximises discount *
-f(S) - S (Clark 1973, doi 10.1086/260090); under sufficiently small shocks it stays the same (Reed 1979, doi
+Convention: x' = z f(s), s = x - h, E z = 1. Without stock-dependent costs, the best escapement S* maximises discount *
+f(S) - S (Clark 1973, doi 10.1086/260090); it is the same under sufficiently small shocks (Reed 1979, doi
 10.1016/0095-0696(79)90014-7).
 """
 
@@ -18,13 +18,13 @@ from harvestgym.fishing.structured_growth import Patches
 
 
 class ReferencePoint(NamedTuple):
-    """The sustainable optimum for a growth law; with several targets, the mean over them.
+    """The sustainable optimum for a growth law; with several targets, the mean over the targets.
 
     Attributes:
         escapement: S*, the stock after harvest.
         stock: f(S*), the stock before harvest (B_MSY for a discount of 1).
         catch: f(S*) - S*, the yearly catch (MSY for a discount of 1).
-        rate: catch / stock, the exploitation rate, which is not r/2 in a pulse fishery.
+        rate: catch / stock, the exploitation rate; it differs from r/2 because harvest and growth alternate.
     """
 
     escapement: float
@@ -45,7 +45,7 @@ def find_reference_point(law: GrowthLaw, discount: float = 1.0) -> ReferencePoin
 
 
 def find_best_escapement(law: GrowthLaw, discount: float = 1.0) -> float:
-    """Find S*, where discount * f'(S) = 1: the global maximum of discount * f(S) - S; 0 if growth never pays."""
+    """Find S*, where discount * f'(S) = 1: the global maximum of discount * f(S) - S; 0 if leaving stock never pays."""
     if float(getattr(law, "r", 1.0)) == 0.0:
         return 0.0
     match law:
@@ -55,7 +55,7 @@ def find_best_escapement(law: GrowthLaw, discount: float = 1.0) -> float:
             root = float(np.sqrt(discount * (1 + float(law.r))))
             return max(float(law.K) / float(law.r) * (root - 1), 0.0)
         case Ricker() if discount == 1.0:
-            from scipy.special import lambertw  # imported late because it is slow
+            from scipy.special import lambertw  # imported here because the import is slow
 
             r = float(law.r)
             return float(law.K) / r * (1 - float(lambertw(np.exp(1 - r)).real))
@@ -99,7 +99,7 @@ def _reference_by_rate(law: GrowthLaw, years: int = 600) -> ReferencePoint:
 
 
 class FixedPoint(NamedTuple):
-    """A stock that growth leaves unchanged, and the slope there; it is stable if the slope is within (-1, 1)."""
+    """A stock that growth does not change, and the slope there; it is stable if the slope is within (-1, 1)."""
 
     stock: float
     slope: float
@@ -127,7 +127,7 @@ def find_fixed_points(law: GrowthLaw, high: float | None = None) -> list[FixedPo
 
 
 class Fold(NamedTuple):
-    """Consumption `a` and stock at which two fixed points meet and vanish."""
+    """The consumption `a` and the stock at which two fixed points meet and disappear."""
 
     a: float
     stock: float

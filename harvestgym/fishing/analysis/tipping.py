@@ -1,7 +1,7 @@
-"""The optimum for tipping-point control, by dynamic programming over stock and driver, both observed.
+"""The optimal policy for tipping-point control, by dynamic programming over stock and driver, both observed.
 
-With the driver as a second state, the problem is an ordinary MDP. An action moves only the driver, so the expectation
-is taken once per (stock, new driver), and the choice is a search along the driver's axis.
+With the driver as a second state, the problem is an ordinary MDP. An action changes only the driver, so the expectation
+is computed once per (stock, new driver), and the best action is found by a search along the axis of the driver.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class TippingPlan(NamedTuple):
 def plan_actions(
     env: DriverModel, params: ConservationParams, years: int, n: int = 121, m: int = 101, choices: int = 41
 ) -> TippingPlan:
-    """Find the undiscounted optimum over `years`; the action grid is denser towards 0, where actions are cheap."""
+    """Find the undiscounted optimal policy over `years`; the action grid is denser near 0, where actions are cheap."""
     stock = jnp.linspace(0.0, env.units.bound, n, dtype=jnp.float32)
     driver = jnp.linspace(0.0, DRIVER_BOUND, m, dtype=jnp.float32)
     actions = env.units.bound * jnp.linspace(0.0, 1.0, choices, dtype=jnp.float32) ** 2

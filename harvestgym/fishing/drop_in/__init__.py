@@ -1,4 +1,4 @@
-"""Stand-ins for gym_fishing and gym_conservation: their names, arguments, defaults and tools, on this engine.
+"""Stand-ins for gym_fishing and gym_conservation: their names, arguments, defaults and tools, with this engine.
 
 Change `from gym_fishing.envs import FishingCtsEnv` to `from harvestgym.fishing.drop_in import FishingCtsEnv`, and
 `gym.make("fishing-v1", sigma=0.1)` to `drop_in.make("fishing-v1", sigma=0.1)`. The classes of gym_conservation are in

@@ -65,7 +65,7 @@ class StandIn(FishingEnv):
         self._build(self.arguments | known.bind_partial(*args, **given).arguments)
 
     def entries(self, numbers: Numbers) -> dict[str, Any]:
-        """Return the entries of a fishery file for the arguments, other than the common ones."""
+        """Return the entries of a fishery file for the arguments that are specific to a class."""
         return {"law": make_law(self.law, numbers)}
 
     def make_model(self, numbers: Numbers) -> FishingModel:
@@ -106,7 +106,7 @@ class StandIn(FishingEnv):
 
     @property
     def params(self) -> dict[str, Any]:
-        """The arguments by name, with the start as `x0` and a driver's present value."""
+        """The arguments by name, with the start as `x0` and the present value of a driver."""
         own = {name: value for name, value in self._numbers.items() if name not in ("init_state", "Tmax", "file")}
         driver = {"a": self._info["driver"]} if "driver" in self._info else {}
         return own | {"x0": self.init_state} | driver
@@ -213,7 +213,7 @@ def make_law(kind: str, numbers: Numbers) -> dict[str, Any]:
 
 
 def _draw_lines(df: Any, across: str, columns: list[str], output: str) -> None:
-    """Draw some columns, each over the column `across`, with a line for each episode."""
+    """Draw some columns, each against the column `across`, with a line for each episode."""
     check_extras("plot", plot="matplotlib")
     rows = [{name: episode[name].to_numpy() for name in df} for _, episode in df.groupby("rep")]
     lines = [tuple(Line("", row[column], "#0072b2", x=row[across]) for row in rows) for column in columns]

@@ -1,4 +1,4 @@
-"""Stand-ins for the classes in `gym_conservation.envs`. Unlike there, no file is written unless `file` is given."""
+"""Stand-ins for the classes in `gym_conservation.envs`. They write no file unless `file` is given."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class BevertonHolt(Ricker, law="beverton-holt"):
 
 
 class Allen(Ricker, law="allee-published"):
-    """The law of fishing-v5, which has no threshold."""
+    """Growth by the law of fishing-v5, which has no threshold."""
 
     arguments = {"r": 0.3, "K": 1, "C": 0.5, "sigma": 0.0, "init_state": 0.75} | COSTS
 

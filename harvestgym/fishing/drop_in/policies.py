@@ -19,12 +19,12 @@ def _find_reference(env: StandIn) -> ReferencePoint:
 
 
 def BMSY(env: StandIn) -> float:  # noqa: N802
-    """Return the stock after harvest with the largest growth."""
+    """Return the stock after harvest at which growth is largest."""
     return _find_reference(env).escapement
 
 
 class Rule:
-    """A policy that computes a quota or an amount from its attributes, the published numbers, and the biomass."""
+    """A policy that computes a quota or an amount from the biomass and its attributes, the published numbers."""
 
     def __init__(self, env: StandIn, decide: Callable[[Any, float], float], **numbers: float) -> None:
         self.env, self.decide = env, decide
@@ -58,10 +58,10 @@ def fixed_action(env: StandIn, fixed_action: float = 0.0, **kwargs: Any) -> Rule
 
 
 def target_state(env: StandIn, target_state: float = 1.0, **kwargs: Any) -> Rule:
-    """Add what is missing from a target."""
+    """Add the difference between a target and the stock."""
     return Rule(env, lambda rule, stock: max(rule.target_state - stock, 0.0), target_state=target_state)
 
 
 def target_a(env: StandIn, target_a: float = 0.2, **kwargs: Any) -> Rule:
-    """Lower the driver to a target; reads the driver, which is not observed."""
+    """Lower the driver to a target; this policy reads the driver, which is not observed."""
     return Rule(env, lambda rule, stock: max(0.0, env.params["a"] - rule.target_a) * 200 * env.K, target_a=target_a)

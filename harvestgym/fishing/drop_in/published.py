@@ -22,7 +22,7 @@ from .base import END, LOGISTIC, Numbers, StandIn, make_law
 
 @dataclass(frozen=True)
 class _LevelsBelowK(Units):
-    """Levels without the highest, so that action a of n sets a quota of a K / n."""
+    """Discrete quotas without the highest level, so that action a of n sets a quota of a K / n."""
 
     @property
     def action_space(self) -> gymnasium.Space[Any]:

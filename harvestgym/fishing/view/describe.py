@@ -27,9 +27,9 @@ def describe(env: FishingModel) -> list[Table]:
 
 
 def say_goal(env: FishingModel) -> tuple[str, ...]:
-    """Return the goal of the game: how the score is computed and when an episode ends, a sentence each."""
+    """Return the goal of the game in short sentences: how the score is computed, and when an episode ends."""
     params = env.params
-    worth = "The score is the sum of the value of the stock each year, minus the cost of your actions."
+    worth = "The score is the sum of the yearly values of the stock, minus the cost of your actions."
     if not isinstance(env, RecoveryModel):
         price, cost = float(np.mean(params.price)), float(np.mean(params.cost))
         effort = f", minus {cost:g} per unit of effort" if cost else ""
@@ -37,7 +37,11 @@ def say_goal(env: FishingModel) -> tuple[str, ...]:
     floor = float(np.min(params.collapse))
     early = f", and ends early if the stock falls to {floor:g}" if floor > 0 else ""
     ends = f"The fishery has {int(params.horizon)} years{early}."
-    return worth, ends, "The stock that is not caught grows, and a survey shows it before each decision."
+    return (
+        worth,
+        ends,
+        "The part of the stock that is not caught grows, and a survey shows the stock before each decision.",
+    )
 
 
 def _callables(env: FishingModel) -> Table:
@@ -50,7 +54,7 @@ def _callables(env: FishingModel) -> Table:
 
 def _spaces(env: FishingModel) -> Table:
     units = env.units
-    what = "share of the stock to take" if units.control == "rate" else "catch to allow"
+    what = "share of the stock to catch" if units.control == "rate" else "catch to allow"
     high = 1.0 if units.control == "rate" else units.bound
     scale = f"{units.levels} levels" if units.levels else units.scale
     rows = [

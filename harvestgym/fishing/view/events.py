@@ -24,14 +24,14 @@ def find_events(env: FishingModel, record: Record, first: int, last: int) -> Ite
     for year in range(first + 1, last + 1):
         yield from _find_shortages(env, record, year)
         if biomass[year] <= floor:
-            end = "at its limit, the fishery is over" if floor else "gone"
+            end = "at its lower limit, which ends the fishery" if floor else "gone"
             yield Event(year, "collapsed", "the stock", end, LOSS)
         elif biomass[year] < low <= biomass[year - 1]:
             yield Event(year, "low", "the stock", f"below {low:.3g}, a fifth of K", WARNING)
 
 
 def _find_shortages(env: FishingModel, record: Record, year: int) -> Iterator[Event]:
-    """Yield an event if less was caught from some stocks than their quotas allowed."""
+    """Yield an event if the catch from some stocks was below their quotas."""
     if isinstance(env, RecoveryModel) or env.units.control == "rate" or env.params.quota_error.random:
         return
     asked, caught, names = find_requests(env, record)[year], np.asarray(record["catch"][year]), name_stocks(env)

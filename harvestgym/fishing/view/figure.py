@@ -1,4 +1,4 @@
-"""A figure of one fishery episode: the scene's charts, and the policy that was followed."""
+"""A figure of one fishery episode: the charts of the scene, and the policy that was followed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .stock_maps import name_stocks
 
 
 def figure(env: FishingModel, record: Record) -> Any:
-    """Draw the years as a Matplotlib page: the scene's charts, and the actions plotted against the stock.
+    """Draw an episode as a Matplotlib page: the charts of the scene, and the actions plotted against the stock.
 
     If dynamic programming finds the optimum, the last chart also shows its policy.
     """

@@ -22,8 +22,8 @@ class Levels(NamedTuple):
         capacity: the unfished stock K.
         stock: biomass levels: capacity, the most productive stock, the limits, the tipping point.
         catch: the maximum sustainable yield for each target.
-        rate: the harvest rate that gives that yield.
-        fold: for May's law, the consumption at which the upper equilibrium vanishes.
+        rate: the harvest rate at the maximum sustainable yield.
+        fold: for May's law, the consumption at which the upper equilibrium disappears.
         drifting: each drifting parameter from year 0 to the horizon.
     """
 
@@ -74,7 +74,7 @@ def _stock_levels(env: FishingModel, capacity: float) -> dict[str, float]:
 def find_requests(env: FishingModel, past: Record) -> np.ndarray:
     """Return the requested catches, in biomass or as rates, shape (years, targets)."""
     action = np.asarray(past["action"])
-    # Use a fixed number of rows; otherwise JAX would recompile this for every number of years.
+    # A fixed number of rows, because JAX would recompile this for every new number of years.
     rows = np.zeros((max(int(env.params.horizon) + 1, len(action)), env.units.targets), action.dtype)
     rows[: len(action)] = action.reshape(len(action), -1)
     return np.asarray(env.units.wanted(jnp.asarray(rows)))[: len(action)]
@@ -86,7 +86,7 @@ def join_numbers(values: Any, form: str = "{:.2f}") -> str:
 
 
 def _qualify(env: FishingModel, name: str) -> str:
-    """Qualify a level's name if the law changes over the years or differs between episodes."""
+    """Add a remark to the name of a level if the law changes over the years or differs between episodes."""
     params = env.params
     if isinstance(params.law, OneOf):
         return f"{name} of {type(params.law.laws[0]).__name__}"

@@ -22,7 +22,7 @@ from .levels import find_levels, find_requests, join_numbers
 from .stock_maps import draw_cohorts, draw_stocks, name_stocks
 
 STOCK_COLOURS = ("#0072b2", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
-"""Stock colours, in order; like the colours below, they are distinct for the colour-blind (Okabe and Ito 2008)."""
+"""Colours of the stocks, in order; all colours are distinguishable with colour blindness (Okabe and Ito 2008)."""
 
 CATCH, SEEN, BEST, MOVES, PALE = "#d55e00", "#7a7a7a", "#222222", "#cc79a7", "#c9c9c9"
 
@@ -31,12 +31,12 @@ def scene(env: FishingModel, record: Record, step: int) -> Scene:
     """Draw the fishery in year `step` of a record, and the years before it."""
     past = {name: np.asarray(values)[: step + 1] for name, values in record.items()}
     maps = _maps(env, past)
-    charts = chart_years(env, past)[: 3 if maps else 4]  # no room for more
+    charts = chart_years(env, past)[: 3 if maps else 4]  # there is no room for more
     return Scene(f"Year {step} of {int(env.params.horizon)}", (_describe_year(env, past, step), *maps, *charts))
 
 
 def chart_years(env: FishingModel, past: Record) -> list[Chart]:
-    """Draw the stock, the actions, the changes and the return, with the most informative charts first."""
+    """Draw the stock, the actions, changing parameters and the return, with the most informative charts first."""
     first, *others = _action_charts(env, past) if isinstance(env, RecoveryModel) else _catch_charts(env, past)
     return [_stock_chart(env, past), first, *_change_charts(env, past), *others, _return_chart(env, past)]
 
@@ -57,7 +57,7 @@ def _chart(env: FishingModel, title: str, unit: str, lines: list[Line], levels: 
 
 
 def _column_lines(env: FishingModel, values: np.ndarray, one: str, colour: str) -> list[Line]:
-    """Make a line for each column; patches, which are many and similar, are pale and drawn beneath their mean."""
+    """Make a line for each column; the many similar lines of patches are pale and drawn below their mean."""
     if values.shape[1] == 1:
         return [Line(one, values[:, 0], colour)]
     if isinstance(env.params.law, Patches):
@@ -86,7 +86,7 @@ def _catch_charts(env: FishingModel, past: Record) -> list[Chart]:
     high = _find_top(caught, levels.catch)
     if (best := _optimal_catch(env, past)) is not None:
         caught.append(Line("share that the optimum would take", best, BEST, style="dots"))
-        # Ignore the last years, in which the optimum takes the whole stock.
+        # Ignore the last years, in which the optimal policy takes the whole stock.
         high = max(high, 1.1 * float(np.nanquantile(best[1:], 0.95)) if len(best) > 1 else 0.0)
     catches = _chart(env, "Catch of the year", _unit(env), caught, levels.catch)
     rates = _chart(env, "Harvest rate", "share", taken, levels.rate)
@@ -111,14 +111,14 @@ def _unit(env: FishingModel) -> str:
 
 
 def _without_start(values: np.ndarray) -> np.ndarray:
-    """Blank the first entry, which has no yearly value."""
+    """Replace the first entry, which has no yearly value, by NaN."""
     values = np.array(values, float)
     values[0] = np.nan
     return values
 
 
 def _optimal_catch(env: FishingModel, past: Record) -> np.ndarray | None:
-    """Return the catch that the optimum would have taken each year from the same stock; None if it is unknown."""
+    """Return the catch that the optimal policy would take each year from the same stock; None if it is unknown."""
     solution = find_optimum(env)
     if solution is None:
         return None
@@ -128,7 +128,7 @@ def _optimal_catch(env: FishingModel, past: Record) -> np.ndarray | None:
 
 
 def _action_charts(env: FishingModel, past: Record) -> list[Chart]:
-    """Draw a conservation problem's actions in their own unit, and each year's value."""
+    """Draw the actions of a conservation problem in their own unit, and the value of each year."""
     title = "Push against the driver, A" if isinstance(env, DriverModel) else "Stock added, A"
     actions = Line("", _without_start(find_requests(env, past))[:, 0], CATCH)
     worth = Line("", _without_start(past["reward"]), STOCK_COLOURS[1])
@@ -139,7 +139,7 @@ def _action_charts(env: FishingModel, past: Record) -> list[Chart]:
 
 
 def _change_charts(env: FishingModel, past: Record) -> list[Chart]:
-    """Draw a tipping point's driver, or the drifting parameters."""
+    """Draw the driver of a tipping point, or the drifting parameters."""
     levels = find_levels(env)
     moved = {name: values[: len(past["reward"])] for name, values in levels.drifting.items()}
     if "driver" in past:

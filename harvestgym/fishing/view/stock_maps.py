@@ -1,4 +1,4 @@
-"""Maps of a fishery's stocks: several stocks as columns of fish, or the ages of one stock as bubbles."""
+"""Maps of the stocks of a fishery: several stocks as columns of fish, or the ages of one stock as bubbles."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def name_stocks(env: FishingModel) -> tuple[str, ...]:
 
 
 def draw_stocks(env: FishingModel, stock: np.ndarray, catch: np.ndarray) -> Map:
-    """Draw a sea column for each stock, with a fish for each tenth of K, and the year's catch on deck."""
+    """Draw a column of sea for each stock, with a fish for each tenth of K, and the catch of the year above it."""
     names, capacity = name_stocks(env), find_levels(env).capacity
     species = ["fish", "other prey", "predator"] if isinstance(env.params.law, ThreeSpecies) else ["fish"] * len(names)
     fish = [_find_sprite(kind) for kind in species]
@@ -63,7 +63,7 @@ def _find_sprite(name: str) -> Sprite:
 
 
 def _fish_sizes(share: float, most: int) -> list[float]:
-    """Return the side length of each fish drawn for a stock of `share` times K; the last fish is the remainder."""
+    """Return the side length of each fish drawn for a stock of `share` times K; the last is the remainder."""
     parts = np.clip(FISH_PER_K * share - np.arange(most), 0.0, 1.0)
     return [float(np.sqrt(part)) for part in parts if part > 0.02]
 

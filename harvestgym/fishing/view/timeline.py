@@ -28,7 +28,7 @@ TRACK_DOCS = {
 
 
 def timeline(env: FishingModel, record: Record) -> Timeline:
-    """Describe the years in a record made by `record_episode`."""
+    """Return the timeline of a record made by `record_episode`, by year."""
     kept = [
         name for name in TRACK_DOCS if name in record and not (name in ("catch", "rate") and not record[name].any())
     ]

@@ -1,7 +1,7 @@
-"""The state of an episode on the host as plain arrays, which take a few kB at first and grow when needed.
+"""The state of an episode on the host as plain arrays, which initially take a few kB and grow when needed.
 
 Every field is an array of 64-bit integers or bytes, so an episode can be copied, batched along a leading axis and
-passed to compiled code directly. The columns are named only here; other modules import this module as `col`.
+passed to compiled code directly. The columns are named in this module, which other modules import as `col`.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from harvestgym.forager.world import World
 (WIDTH, HEIGHT, WALL_EDGE, KEY_0, KEY_1, CLOCK, EVENTS, USED, FREE, BOUND, PENDING, ENTRIES, ROWS, COLS, DEPTH,
  SIDE, RENEWS, EVERY, HIT, HIT_SLOT, HIT_HOME, HIT_CELL, REFUSED, PERISHES, PREPARED, ANSWERED,
  HEAD) = range(27)  # fmt: skip
-"""Columns of `head`: the world's sizes and keys, the clock, counts, what the last step hit, the clock + 1 of the last
-step that stopped before a collision to ask, and whether the next one continues."""
+"""Columns of `head`: the world's sizes and keys, the clock, counts, the kind hit in the last step, the clock + 1 of the
+last step that stopped before a collision to call Python, and whether the next step continues it."""
 
 (X0, Y0, W, H, A, B, NARROW, KEY_P, KEY_Q, KEEP_P, KEEP_Q, EATEN, GENERATION, RENEW_EATEN, RENEW_EVERY,
  REGION) = range(16)  # fmt: skip
@@ -26,8 +26,8 @@ LAYER_REGION, LAYER_Q, LAYER_P, LAYER_KIND, LAYER = range(5)
 (BLOCKING, COLLECTABLE, DELAY_LAW, DELAY_A, DELAY_B, PLACE, TARGET, PYTHON, TINTS, LASTS, RESTS, ASKS,
  KIND) = range(13)  # fmt: skip
 HOME, AT, DUE, WHAT, BORN, STATE, WHERE, SLOT = range(8)
-"""Columns of `slots`: the object's original cell (-2 or less: none), its present or next cell, when it returns,
-its kind, the number of the collision that took it, its state, and its `ReturnPlace`."""
+"""Columns of `slots`: the object's original cell (-2 or less: none), its present or next cell, the time of its return,
+its kind, the number of the collision in which it was taken, its state, and its `ReturnPlace`."""
 
 AGENT_X, AGENT_Y = range(2)
 
@@ -36,10 +36,10 @@ class EpisodeArrays(NamedTuple):
     """The arrays of one episode, or of many with a leading axis.
 
     Attributes:
-        slots: one row for each changed object; all other objects are as generated.
+        slots: one row for each changed object; all other objects are where the world generated them.
         lookup: open addressing, (cell + 1, slot + 1 of the object from this cell, slot + 1 of the object in it).
-        taken: a bit for each row of `lookup`, set if the row holds a cell; for most cells, one cache line shows that no
-            row does.
+        taken: a bit for each row of `lookup`, set if the row holds a cell; for most cells, reading one cache line is
+        enough to find that no row holds the cell.
         heap: (due, collision, slot) of the objects that are away.
         codes: the bytes that encode a cell, by kind + 1 and tint; the last kind is the outside of a walled world.
         views: two buffers for each agent's encoded view; a move copies from one to the other.

@@ -1,4 +1,4 @@
-"""Collisions on the host: what blocks the agent, what is taken, and when it returns."""
+"""Collisions on the host: whether an object blocks the agent, whether it is taken, and when it returns."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from harvestgym.forager.object_kinds import DelayLaw, ReturnPlace
 from harvestgym.forager.world import AWAY, EMPTY, GONE
 
 ASK = EMPTY - 1
-"""Minus the kind, the result of a collision that code from outside the package has to decide first."""
+"""ASK - kind is the result of a collision whose outcome code from outside the package must decide first."""
 
 
 @compiled
 def collide(arrays: EpisodeArrays, x: int, y: int, kind: int) -> tuple[int, bool]:
-    """Collide with an object of `kind` at (x, y); return the kind that counts, and whether its cell can be entered.
+    """Collide with an object of `kind` at (x, y); return the kind that is hit, and whether its cell can be entered.
 
-    If the limit on changed objects is reached, a collectable object stays and counts as nothing. If code from outside
-    the package decides on the reward, nothing changes until `ANSWERED` is set, and the result is ASK - `kind`.
+    If the limit on changed objects is reached, a collectable object stays, and no kind counts as hit. If code from
+    outside the package decides on the reward, nothing changes until `ANSWERED` is set, and the result is ASK - `kind`.
     """
     head, slot = arrays.head, find_slot(arrays, x, y)
     cell = x + y * head[col.WIDTH]
     head[col.HIT_SLOT], head[col.HIT_CELL] = -1, cell
     head[col.HIT_HOME] = arrays.slots[slot, col.HOME] if slot >= 0 else cell
     free, taken = arrays.kinds[kind, col.BLOCKING] == 0, arrays.kinds[kind, col.COLLECTABLE] != 0
-    asks = arrays.kinds[kind, col.ASKS] or head[col.HIT_HOME] < -1  # which was added as a single object
+    asks = arrays.kinds[kind, col.ASKS] or head[col.HIT_HOME] < -1  # it was added as a single object
     if asks and not head[col.ANSWERED] and not (taken and is_full(arrays, slot)):
         head[col.PREPARED] = head[col.CLOCK] + 1
         return ASK - kind, False

@@ -1,4 +1,4 @@
-"""Changes to the world itself on the host: returning objects, renewed regions and teleported agents."""
+"""Changes to the world on the host: returning objects, renewed regions and teleported agents."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from harvestgym.forager.world import EMPTY, STANDING, TRIES, VACANT
 
 @compiled
 def is_occupied(arrays: EpisodeArrays, x: int, y: int) -> bool:
-    """Return whether a cell holds an agent or an object, even an object out of season."""
+    """Return whether a cell holds an agent or an object, including an object out of season."""
     for agent in range(len(arrays.agents)):
         if arrays.agents[agent, col.AGENT_X] == x and arrays.agents[agent, col.AGENT_Y] == y:
             return True
@@ -103,7 +103,7 @@ def key_region(arrays: EpisodeArrays, r: int) -> None:
 
 @compiled
 def renew(arrays: EpisodeArrays) -> None:
-    """Start a new generation in each region that is due for one, by collections or by time."""
+    """Start a new generation in each region in which enough objects were collected or enough time has passed."""
     clock, changed = arrays.head[col.CLOCK], False
     for r in range(len(arrays.regions)):
         g = arrays.regions[r]
@@ -138,7 +138,7 @@ def put_agent(arrays: EpisodeArrays, agent: int, cell: int) -> None:
 
 @compiled
 def teleport(arrays: EpisodeArrays) -> None:
-    """Move the agent periodically to a free cell in the next region in turn."""
+    """Move the agent to a free cell in the next region, at regular intervals."""
     head = arrays.head
     turn = (head[col.CLOCK] + 1) // head[col.EVERY]
     if (head[col.CLOCK] + 1) % head[col.EVERY] == 0:

@@ -1,4 +1,4 @@
-"""Placing objects in an episode: layers, which take no memory, and single objects with target locations."""
+"""Placement of objects in an episode: layers, which take no memory, and single objects with target locations."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ class EditableEpisode(ReadableEpisode):
     def add_object(self, thing: ForagerObject) -> None:
         """Put one object with a declared name on its `target_location`, or on a random free cell if it has none.
 
-        The object itself is in the world: its own methods and counters are used. If the cell is occupied, it waits. At
-        each start it is placed again, with the attributes that it has now.
+        The object itself is in the world: its own methods and counters are used. If the cell is occupied, it appears
+        when the cell is free. At each start it is placed again, with its present attributes.
         """
         if not isinstance(thing, ForagerObject):
             raise ConfigError(f"add_object: expected a ForagerObject, got {thing!r}")
@@ -76,7 +76,9 @@ class EditableEpisode(ReadableEpisode):
         kind = self.world.kinds[self.world.index(thing.name)]
         own, common = ({"blocking": one.blocking, "collectable": one.collectable} for one in (thing, kind))
         if own != common:
-            raise ConfigError(f"add_object: expected {common} as for every {thing.name!r}, got {own}; try another name")
+            raise ConfigError(
+                f"add_object: expected {common}, as for every {thing.name!r}, got {own}; try another name"
+            )
 
     def _insert_all(self, placed: Sequence[PlacedObject]) -> None:
         """Add objects that appear at their target locations as soon as these are free."""
@@ -108,7 +110,7 @@ class EditableEpisode(ReadableEpisode):
         lookup.rebuild_index(self.arrays)
 
     def _make_way(self, kind: int) -> None:
-        """Make a layer's object wait if its cell holds the agent or an object that moved."""
+        """Delay the appearance of a layer's object if its cell holds the agent or an object that moved."""
         slots, width = self.arrays.slots, self.world.width
         here = self.position[0] + self.position[1] * width
         taken = {here, *slots[slots[:, col.STATE] == STANDING, col.AT].tolist()}

@@ -31,7 +31,7 @@ from harvestgym.forager.reward_laws import check_reward, read_number
 from harvestgym.forager.world import EMPTY, World
 
 _KEPT = ("_words", "_started", "_tints", "met", "reward_rng", "delay_rng")
-"""Attributes that are saved, other than the arrays, objects and pending rewards."""
+"""Attributes that are saved, in addition to the arrays, objects and pending rewards."""
 
 _KEPT_ARRAYS = ("head", "regions", "agents", "slots")
 """The arrays that cannot be recomputed from the others."""
@@ -41,7 +41,7 @@ _CHANGING = ("_placed", "_things", "_tints", "_delayed", "reward_rng", "delay_rn
 
 
 _PAYING = ("collision", "reward")
-"""Methods that decide on what a collision pays."""
+"""Methods that determine the reward of a collision."""
 
 WARNED_OBJECTS = 1024
 """Number of changed objects below which no memory warning is needed."""
@@ -82,7 +82,7 @@ class ForagerEnv(EditableEpisode):
     def start(self, seed: int | tuple[int, int] | None = None) -> Observation:
         """Start again in the same world, or in a new one if `seed` is given; return the first observation.
 
-        Before the first step, this leaves the world unchanged, so objects that were removed earlier stay removed.
+        If no step has been taken, the world is not changed, so objects that were removed stay removed.
         """
         if seed is not None:
             self.reseed(seed)
@@ -106,7 +106,7 @@ class ForagerEnv(EditableEpisode):
         self.delay_rng = np.random.default_rng([*self._words, 2])
 
     def step(self, action: int) -> tuple[Observation, float]:
-        """Go north (0), east (1), south (2) or west (3); return the next observation and the reward.
+        """Move north (0), east (1), south (2) or west (3); return the next observation and the reward.
 
         The first step starts the world if `start` was not called.
         """
@@ -162,7 +162,7 @@ class ForagerEnv(EditableEpisode):
         return draw_reward(self.world.kinds[kind], now)
 
     def _ask(self, kind: int, action: int, cells: np.ndarray) -> tuple[int, float]:
-        """Ask the object ahead, or its law, for the reward, and then step; return the kind hit and the reward."""
+        """Get the reward from the object ahead or from its law, then step; return the kind hit and the reward."""
         home, cell = int(self.arrays.head[col.HIT_HOME]), self._cell_ahead
         thing = self._find_thing(home, kind, cell)
         meet = partial(self._meet, home, cell)
@@ -177,7 +177,7 @@ class ForagerEnv(EditableEpisode):
         return kind, reward
 
     def _meet(self, home: int, cell: tuple[int, int], kind: int, thing: Any) -> tuple[float, Any]:
-        """Call the methods of an object, or its law; return the reward, and the plan of its return if it is taken."""
+        """Call the methods of an object, or its law; return the reward and, if it is taken, the plan of its return."""
         row = self.world.kinds[kind]
         if thing is None:
             return self._find_reward(kind, self.clock), None
@@ -192,7 +192,7 @@ class ForagerEnv(EditableEpisode):
         return reward, back
 
     def _call(self, function: Callable[..., Any], kind: int, thing: ForagerObject | None) -> Any:
-        """Call a method of an object; if it fails, name the object and restore it and the random streams."""
+        """Call a method of an object; if it fails, name the object, and restore it and the random streams."""
         attributes = {} if thing is None else vars(thing)
         rewards, delays = self.reward_rng.bit_generator, self.delay_rng.bit_generator
         before, states = dict(attributes), (rewards.state, delays.state)
@@ -206,7 +206,7 @@ class ForagerEnv(EditableEpisode):
             raise
 
     def remove_object(self, location: tuple[int, int]) -> None:
-        """Remove the object in a cell without a reward; it returns as if it had been collected."""
+        """Remove the object in a cell without giving a reward; it returns as if it had been collected."""
         x, y = self._check_cell(location, "remove_object")
         if not self._started:
             self.start()
@@ -234,7 +234,7 @@ class ForagerEnv(EditableEpisode):
         return self._make(kind, cell) if self.world.kinds[kind].python else None
 
     def _remember(self, home: int, thing: ForagerObject) -> None:
-        """Keep an object and its colour; beyond `capacity` objects, the earliest one is forgotten."""
+        """Store an object and its colour; beyond `capacity` objects, the oldest one is dropped."""
         self._recolor(home, thing)
         if home not in self._things and len(self._things) >= self.config.capacity:
             first = next((key for key in self._things if key >= 0), home)
@@ -243,7 +243,7 @@ class ForagerEnv(EditableEpisode):
         self._things[home] = thing
 
     def _plan_return(self, kind: int, thing: ForagerObject) -> tuple[int, int]:
-        """Return the steps until an object returns, -1 for never, and its cell, -1 for the place of its kind."""
+        """Return the steps until an object returns (-1 for never) and its cell (-1 for the place of its kind)."""
         target = thing.target_location
         if self.world.kinds[kind].python or overrides(thing, ForagerObject, "regen_delay"):
             given, target = thing.regen_delay(self.delay_rng, self.clock), thing.target_location
@@ -268,7 +268,7 @@ class ForagerEnv(EditableEpisode):
     # -- saving ----------------------------------------------------------------------------------------------
 
     def recipe(self) -> dict[str, Any]:
-        """Return the arguments that recreate it, for `core.saving.checkpoint`."""
+        """Return the arguments that recreate this environment, for `core.saving.checkpoint`."""
         return {"config": self.config, "world": self.world}
 
     def kept(self) -> dict[str, Any]:
@@ -280,7 +280,7 @@ class ForagerEnv(EditableEpisode):
         return own | {"things": things, "placed": placed, "arrays": arrays, "owed": self._delayed.owed}
 
     def restore(self, kept: dict[str, Any]) -> ForagerEnv:
-        """Continue the saved episode; ConfigError, with nothing changed, if it belongs to a different world."""
+        """Continue a saved episode; raise ConfigError without a change if it belongs to a different world."""
         arrays = self.arrays._replace(**{name: array.copy() for name, array in kept["arrays"].items()})
         if arrays.regions.shape != self.arrays.regions.shape:
             raise ConfigError(f"expected a world of {len(self.world.regions)} regions, got {len(arrays.regions)}")
@@ -308,7 +308,7 @@ class ForagerEnv(EditableEpisode):
     __setstate__ = restore
 
     def copy(self) -> ForagerEnv:
-        """Return a copy in mid-episode that shares no mutable state, in tens of microseconds."""
+        """Return a copy in mid-episode that shares no mutable state; this takes tens of microseconds."""
         twin = object.__new__(type(self))
         changing = copy.deepcopy({name: vars(self)[name] for name in _CHANGING})
         arrays = self.arrays._replace(**{name: getattr(self.arrays, name).copy() for name in col.CHANGING})

@@ -1,4 +1,4 @@
-"""Read access to an episode on the host: the observation, the cells, the agent, the counters."""
+"""Read access to an episode on the host: the observation, the cells, the agent and the counters."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from harvestgym.forager.world import EMPTY, STANDING, VACANT, World
 
 
 class ReadableEpisode:
-    """An episode of one agent: its arrays, and read access to its state.
+    """An episode of one agent: its arrays and read access to its state.
 
     Attributes:
         arrays: the state of the episode, see `arrays.EpisodeArrays`.
@@ -49,7 +49,7 @@ class ReadableEpisode:
         self._forget()
 
     def _forget(self) -> None:
-        """Forget everything since the start."""
+        """Reset all records of the episode."""
         self._started, self.met = False, EMPTY
         self._things: dict[int, ForagerObject] = {}
         self._tints: dict[int, Color] = {}
@@ -100,7 +100,7 @@ class ReadableEpisode:
             self.arrays.head[col.CLOCK] = now
 
     def in_view(self) -> np.ndarray:
-        """Return int8 (rows, columns): each cell's kind in view; -1 for none, the number of kinds for the outside."""
+        """Return int8 (rows, columns): the kind in each cell in view, -1 for none, the number of kinds for outside."""
         return self.in_view_of(*self.position)
 
     def in_view_of(self, x: int, y: int) -> np.ndarray:
@@ -128,7 +128,7 @@ class ReadableEpisode:
             self._tints[home] = check_color(thing.color, thing.name)
 
     def _tint(self, encoded: np.ndarray) -> None:
-        """Colour the objects whose instances have their own colours."""
+        """Apply the colours of objects that have their own colour."""
         slots, (x, y) = self.arrays.slots, self.position
         for home, color in self._tints.items():
             row = slots[(slots[:, col.HOME] == home) & (slots[:, col.STATE] != VACANT)]
@@ -151,7 +151,7 @@ class ReadableEpisode:
 
     @property
     def things(self) -> list[ForagerObject]:
-        """The Python objects encountered so far, and those with their own target location."""
+        """The Python objects hit so far, and those with their own target location."""
         return list(self._things.values())
 
     @property
@@ -189,7 +189,7 @@ class ReadableEpisode:
 
     @property
     def memory(self) -> dict[str, int]:
-        """Return the bytes held and their maximum, the changed objects and their limit, and the objects collected.
+        """Return the memory in bytes and its maximum, the changed objects and their limit, and the objects collected.
 
         `refused` counts the objects that could not be collected because of the limit.
         """

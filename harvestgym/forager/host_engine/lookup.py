@@ -1,6 +1,6 @@
-"""Cell lookup on the host: the generated kind of a cell, overlaid by the changed objects.
+"""Cell lookup on the host: the generated kind of a cell, with the changes from collected and moved objects.
 
-An open-addressing index finds changed objects by cell; a heap finds those that are due.
+An open-addressing index finds changed objects by cell; a heap finds those that are due to return.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def generate_kind(regions: np.ndarray, layers: np.ndarray, x: int, y: int) -> in
 
 @inlined
 def hash_bucket(index: np.ndarray, cell: int) -> int:
-    """Return the row where the search for a cell begins."""
+    """Return the row of the index where the search for a cell begins."""
     return int((U64(cell) * _SPREAD) >> U64(32)) & (len(index) - 1)
 
 

@@ -1,4 +1,4 @@
-"""Use of numba (extra `fast`): without it the same functions run as plain Python, hundreds of times slower."""
+"""Use of numba (extra `fast`); without it, the same functions run as plain Python, hundreds of times slower."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ FAST = numba is not None
 """Whether the compiled host engine can run."""
 
 U64, WORD_MASK = np.uint64, 0xFFFFFFFF
-"""The type of words on the host, and the largest word; `hashing` explains words."""
+"""The type of words on the host, and the largest word (see `hashing`)."""
 
 
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a function of the host engine once, cache it on disk, and run it without the interpreter lock."""
-    return _compile(function) if FAST else np.errstate(over="ignore")(function)  # words wrap around
+    return _compile(function) if FAST else np.errstate(over="ignore")(function)  # arithmetic of words wraps around
 
 
 def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -37,7 +37,7 @@ def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _compile(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
-    """Compile a function and cache it in the package, or else under HARVESTGYM_CACHE, or else only for this process."""
+    """Compile a function and cache it in the package; if this fails, under HARVESTGYM_CACHE or in memory."""
     compiler: Any = numba
     folder = os.environ.get("HARVESTGYM_CACHE")
     if folder and not compiler.config.CACHE_DIR and not os.access(Path(__file__).parent, os.W_OK):
@@ -84,7 +84,7 @@ def _borrowed(typing: Any, arrays: Any) -> Any:
 
 
 borrowed: Any = extending.intrinsic(_borrowed) if extending else lambda arrays: arrays
-"""The same tuple of arrays without reference counting, for one compiled step during which the caller holds them.
+"""The same tuple of arrays without reference counting, for a compiled step during which the caller keeps them alive.
 
 Counting references to eleven arrays for each cell takes longer than the cell lookups.
 """
@@ -97,5 +97,5 @@ def _wide_scale(x, n):  # numba requires an unannotated overload
 if extending:
     for name in ("mix", "draw_word", "draw_bell", "rotate", "permute_once", "permute"):
         extending.register_jitable(getattr(hashing, name))
-    # The same result as the source, in fewer instructions.
+    # The same result as the Python source, in fewer instructions.
     extending.overload(hashing.scale_word)(lambda x, n: _wide_scale)

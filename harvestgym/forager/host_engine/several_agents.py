@@ -1,8 +1,8 @@
 """Several agents in one world on the host engine: each value that `ForagerEnv` has for its agent is an array.
 
-In a step the agents move in order; the first to arrive collects. They share one map and do not block each other. Each
-sees the others as an additional last kind or, in colours, as dark cells. Agents that collect in the same step get the
-same reward noise.
+In each step, the agents move in order, and the first to reach an object collects it. They share one map and do not
+block each other. Each observes the others as an additional last kind or, in colours, as dark cells. Agents that collect
+in the same step get the same reward noise.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Foragers(ForagerEnv):
         return np.stack([self.in_view_of(x, y) for x, y in self.arrays.agents.tolist()])
 
     def _tint(self, encoded: np.ndarray) -> None:
-        """Do nothing, because no object has its own colour."""
+        """Do nothing, because no object here has its own colour."""
 
     def _decode(self, encoded: np.ndarray) -> np.ndarray:
         """Return the cells of encoded views, including the other agents."""
@@ -80,7 +80,7 @@ class Foragers(ForagerEnv):
         return np.concatenate([cells, shown[..., None]], -1).view(self._table.dtype)
 
     def _find_others(self) -> np.ndarray:
-        """Return bool (agents, rows, columns): where each agent sees another."""
+        """Return bool (agents, rows, columns): the cells in which each agent sees another agent."""
         (x, y), (rows, cols) = self.position, self._aperture
         across, down = x[None] - x[:, None] + cols // 2, y[:, None] - y[None] + rows // 2
         if self.world.edge == "torus":
@@ -92,5 +92,5 @@ class Foragers(ForagerEnv):
         return out
 
     def recipe(self) -> dict[str, Any]:
-        """Return the arguments that recreate it, for `core.saving.checkpoint`."""
+        """Return the arguments that recreate this environment, for `core.saving.checkpoint`."""
         return super().recipe() | {"number": self._number}

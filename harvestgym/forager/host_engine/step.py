@@ -1,4 +1,4 @@
-"""The compiled step of the host engine for one episode, which takes well under two microseconds."""
+"""The compiled step of the host engine for one episode; it takes less than two microseconds."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from harvestgym.forager.world import EMPTY
 
 @inlined
 def act(arrays: EpisodeArrays, agent: int, action: int) -> int:
-    """Move one agent and its view; return the kind that it hit, or EMPTY, or what `collide` asks."""
+    """Move one agent and its view; return the kind that it hit, EMPTY, or the request from `collide` to call Python."""
     head, agents, views = arrays.head, arrays.agents, arrays.views
     x, y = find_cell_ahead(arrays, agent, action)
     head[col.HIT] = EMPTY
@@ -64,8 +64,8 @@ def step(head: np.ndarray, regions: np.ndarray, layers: np.ndarray, kinds: np.nd
          codes: np.ndarray, views: np.ndarray, action: int, out: np.ndarray) -> int:  # fmt: skip
     """Step the only agent and write its encoded view to `out`; return the kind that it hit, or EMPTY.
 
-    If `collide` asks, its result is returned before the agent, the objects or the clock change. The arrays are separate
-    arguments, because unpacking a tuple of them takes numba twice as long as the step itself.
+    If `collide` requests a call to Python, its result is returned before the agent, the objects or the clock change.
+    The arrays are separate arguments, because unpacking a tuple of them takes numba twice as long as the step itself.
     """
     arrays = borrowed(
         EpisodeArrays(head, regions, layers, kinds, teleports, agents, slots, index, taken, heap, codes, views)

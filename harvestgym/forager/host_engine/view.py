@@ -1,4 +1,4 @@
-"""Encoded views on the host: a move shifts the view by one cell and looks up one row or column."""
+"""Encoded views on the host: after a move, the view is shifted by one cell and one row or column is looked up."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def is_inside(head: np.ndarray, x: int, y: int) -> bool:
 
 @inlined
 def find_cell_ahead(arrays: EpisodeArrays, agent: int, action: int) -> tuple[int, int]:
-    """Return the cell that an action leads to, or the agent's own cell at the edge of a walled world."""
+    """Return the cell to which an action leads, or the agent's own cell at the edge of a walled world."""
     x, y = arrays.agents[agent, col.AGENT_X], arrays.agents[agent, col.AGENT_Y]
     to_x = x + (1 if action == EAST else (-1 if action > SOUTH else 0))
     to_y = y + (1 if action == NORTH else (-1 if action == SOUTH else 0))
@@ -52,7 +52,7 @@ def encode_cell(arrays: EpisodeArrays, view: np.ndarray, at: int, x: int, y: int
 def refresh_block(
     arrays: EpisodeArrays, view: np.ndarray, x: int, y: int, rows: tuple[int, int], cols: tuple[int, int]
 ) -> None:
-    """Look up a block in the view of an agent at (x, y): the given rows and columns, first to last."""
+    """Look up a block in the view of an agent at (x, y), given by its first and last row and column."""
     head = arrays.head
     west, north = x - head[col.COLS] // 2, y + head[col.ROWS] // 2
     for row in range(rows[0], rows[1]):
@@ -84,7 +84,7 @@ def find_front(head: np.ndarray, action: int) -> tuple[tuple[int, int], tuple[in
 
 @inlined
 def copy_bytes(new: np.ndarray, to: int, old: np.ndarray, start: int, number: int) -> None:
-    """Copy bytes. The positions are unsigned, because testing a sign for every byte is twenty times slower."""
+    """Copy bytes. The positions are unsigned, because testing the sign for every byte is twenty times slower."""
     first, source = U64(to), U64(start)
     for i in range(U64(number)):
         new[first + U64(i)] = old[source + U64(i)]
@@ -102,7 +102,7 @@ def slide(head: np.ndarray, action: int, old: np.ndarray, new: np.ndarray) -> No
 
 @compiled
 def patch(arrays: EpisodeArrays, cell: int, kind: int) -> None:
-    """Show a kind in one cell, at every position where a view contains the cell."""
+    """Write a kind in one cell into the views, at every position where a view contains the cell."""
     head, width, height = arrays.head, arrays.head[col.WIDTH], arrays.head[col.HEIGHT]
     x, y = cell % width, cell // width
     for agent in range(len(arrays.agents)):

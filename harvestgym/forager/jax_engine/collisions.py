@@ -1,4 +1,4 @@
-"""Collisions under JAX: what blocks the agent, what is taken, and when it returns."""
+"""Collisions under JAX: whether an object blocks the agent, whether it is taken, and when it returns."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def collide(
     blocked = (kind >= 0) & jnp.array([k.blocking for k in kinds])[kind]
     takes = (kind >= 0) & jnp.array([k.collectable for k in kinds])[kind]
     room = (slot >= 0) | jnp.any(unpack_state(state.slots) == VACANT)
-    hit = jnp.where(takes & ~room, EMPTY, kind)  # an object that must stay counts as nothing
+    hit = jnp.where(takes & ~room, EMPTY, kind)  # an object that must stay does not count as hit
     state = pay(world, replace(state, hit=hit), params, world.find_region(x, y, jnp))
     return _take(world, state, x, y, kind, slot, takes), ~blocked & ~stays
 
@@ -62,7 +62,7 @@ def _take(
 
 
 def _find_target(world: World, kind: jax.Array, x: jax.Array, y: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Return the cell where an object will return: its fixed target, or else the cell where it was taken."""
+    """Return the cell where an object will return: its fixed target or, without one, the cell where it was taken."""
     fixed = jnp.array([k.place == ReturnPlace.FIXED for k in world.kinds])[kind]
     target = jnp.array([k.target for k in world.kinds], jnp.uint32)[kind]
     return jnp.where(fixed, target[0], x), jnp.where(fixed, target[1], y)

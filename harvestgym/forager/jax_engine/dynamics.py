@@ -1,4 +1,4 @@
-"""Changes to the world itself under JAX: renewed regions, returning objects and teleported agents."""
+"""Changes to the world under JAX: renewed regions, returning objects and teleported agents."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from .view import is_in_view, locate_in_view, patch, refresh
 
 
 def renew(world: World, state: ForagerState) -> ForagerState:
-    """Start a new generation in each region that is due for one, by collections or by time."""
+    """Start a new generation in each region in which enough objects were collected or enough time has passed."""
     due = jnp.stack([_is_over(state, r, g) for r, g in enumerate(world.regions)])
 
     def renew_due(state: ForagerState) -> ForagerState:
@@ -55,7 +55,7 @@ def _is_over(state: ForagerState, r: int, g: Region) -> jax.Array:
 
 
 def _change_if(needed: jax.Array, change: Callable[[ForagerState], ForagerState], state: ForagerState) -> ForagerState:
-    """Return `change(state)` if it is needed, else `state`.
+    """Return `change(state)` if it is needed, otherwise `state`.
 
     This is a loop of at most one iteration, because under `vmap` a `cond` would compute the change for every state in
     every step.
@@ -90,7 +90,7 @@ def return_objects(world: World, state: ForagerState) -> ForagerState:
 
 
 def _return_all_home(world: World, state: ForagerState) -> ForagerState:
-    """Return all due objects to their homes, unless the agent is there; no other object ever occupies a home."""
+    """Return all due objects to their own cells, unless the agent is there; no other object ever occupies them."""
     x, y = state.slots[HOME_X], state.slots[HOME_Y]
     back = _is_due(state) & ~((x == state.x) & (y == state.y))
     row, col = locate_in_view(world, state, x, y)
@@ -120,7 +120,7 @@ def _return_one_by_one(world: World, state: ForagerState) -> ForagerState:
 
 
 def _return_object(world: World, state: ForagerState, i: jax.Array) -> ForagerState:
-    """Place the object of slot `i` where its kind specifies, if the cell is free."""
+    """Place the object of slot `i` in the cell that its kind defines, if the cell is free."""
     slots, kind = state.slots, unpack_kind(state.slots)[i]
     places = jnp.array([k.place for k in world.kinds], jnp.int32)[kind]
     home = world.find_region(slots[HOME_X, i], slots[HOME_Y, i], jnp)
@@ -140,7 +140,7 @@ def _return_object(world: World, state: ForagerState, i: jax.Array) -> ForagerSt
 
 
 def teleport(world: World, state: ForagerState) -> ForagerState:
-    """Move the agent periodically to a free cell in the next region in turn."""
+    """Move the agent to a free cell in the next region, at regular intervals."""
     every, stops = world.teleport_every, world.teleport_to or (0,)
     phase = clock_phase(state, every * len(stops))
     region = jnp.array(stops, jnp.int32)[phase // every]

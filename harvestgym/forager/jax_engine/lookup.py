@@ -19,11 +19,11 @@ from harvestgym.forager.world import EMPTY, STANDING, TRIES, VACANT, Region, Wor
 from .state import ForagerState
 
 HOME_X, HOME_Y, DUE, BORN, META, AT_X, AT_Y = range(7)
-"""Rows of `slots`: the object's original cell, when it returns, the number of the collision that took it, its state
-and kind as one word, and its present or next cell (absent if every object returns to its own cell)."""
+"""Rows of `slots`: the object's original cell, the time of its return, the number of the collision in which it was
+taken, its state and kind as one word, and its present or next cell (absent if every object returns to its own cell)."""
 
 NONE_KEPT = np.uint32(0xFFFFFFFF)
-"""The rank that is kept free in a region without the agent: no cell has it."""
+"""The value of the reserved rank in a region without the agent: no cell has this rank."""
 
 
 def to_word(x: Any) -> jax.Array:
@@ -39,7 +39,7 @@ def _select(region: jax.Array, values: Sequence[Any] | jax.Array) -> jax.Array:
     return out
 
 
-# ---- the world as generated --------------------------------------------------------------------------------
+# ---- the generated world --------------------------------------------------------------------------------
 
 
 def rank_cell(
@@ -71,7 +71,7 @@ def rank_cell(
 def permute(
     p: jax.Array, q: jax.Array, a: jax.Array, b: jax.Array, k0: jax.Array, k1: jax.Array
 ) -> tuple[jax.Array, jax.Array]:
-    """Run `hashing.permute` as a loop; if it were unrolled, XLA would compile it again for every use of its result."""
+    """Run `hashing.permute` as a loop, because XLA would recompile unrolled code for every use of its result."""
     p, q, k0, k1 = jnp.broadcast_arrays(p, q, k0, k1)
     once = lambda _, now: permute_once(now[0], now[1], a, b, now[2], now[3])  # noqa: E731
     return jax.lax.fori_loop(0, ROUNDS, once, (p, q, k0, k1))[:2]
@@ -129,7 +129,7 @@ def pack(state: Any, kind: Any) -> jax.Array:
 
 
 def current_cells(slots: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Return the present or next cell of each object: from its own rows, or its home if every object returns there."""
+    """Return the present or next cell of each object: from its rows, or its own cell if every object returns there."""
     return (slots[AT_X], slots[AT_Y]) if len(slots) > AT_X else (slots[HOME_X], slots[HOME_Y])
 
 
@@ -140,7 +140,7 @@ def find_slot(slots: jax.Array, x: jax.Array, y: jax.Array) -> jax.Array:
     return jnp.where(jnp.any(here), jax.lax.argmax(here, 0, jnp.int32), -1)
 
 
-# ---- the world as it is ------------------------------------------------------------------------------------
+# ---- the current world ------------------------------------------------------------------------------------
 
 
 def is_in_season(world: World, state: ForagerState, kind: jax.Array, x: jax.Array, y: jax.Array) -> jax.Array:

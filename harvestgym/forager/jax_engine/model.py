@@ -1,8 +1,8 @@
 """The forager as a functional environment: the same world, rules and draws as the host engine, for `vmap` and GPUs.
 
 A step renews regions, returns objects, resolves the collision ahead, moves the agent and updates the counters. The key
-of a step is not used: every draw depends on the seed, the clock and the number of the collision, so both engines make
-the same draws.
+of a step is not used: every random draw depends only on the seed, the clock and the number of the collision, so it is
+the same in both engines.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ def draw_seed(key: jax.Array) -> jax.Array:
 class Forager(Env[ForagerState, ForagerParams]):
     """A foraging world: the agent goes north, east, south or west and collides with objects.
 
-    Episodes never terminate; a horizon truncates them. Kinds define whether objects block, pay, are collected and
-    return.
+    Episodes never terminate; a horizon truncates them. The kind of an object determines its reward, and whether it
+    blocks the agent, is collected and returns.
     """
 
     family: ClassVar[str | None] = "harvestgym.forager.family"
@@ -79,14 +79,14 @@ class Forager(Env[ForagerState, ForagerParams]):
 
     @property
     def params(self) -> ForagerParams:
-        """The default parameters: rewards as their laws define them, and the horizon."""
+        """The default parameters: factors of one on the rewards, and the horizon."""
         return ForagerParams(
             worth=jnp.ones(max(1, len(self.world.kinds)), jnp.float32), horizon=jnp.int32(self.horizon)
         )
 
     @property
     def evaluation_steps(self) -> int:
-        """Number of steps in tables and pictures: the horizon, or the first steps of an endless episode."""
+        """Number of steps for tables and pictures: the horizon, or a default number for endless episodes."""
         return self.horizon or FIRST_STEPS
 
     @property
@@ -101,7 +101,7 @@ class Forager(Env[ForagerState, ForagerParams]):
 
     @cached_property
     def capacity(self) -> int:
-        """The number of slots, at most the number of collectable objects."""
+        """The number of slots: the configured capacity, at most the number of collectable objects."""
         takeable = [i for i, kind in enumerate(self.world.kinds) if kind.collectable]
         total = sum(n for region in self.world.regions for kind, n in region.layers if kind in takeable)
         return max(1, min(self.world.capacity, total))
@@ -175,7 +175,7 @@ class Forager(Env[ForagerState, ForagerParams]):
         return (low > 0) & ((state.clock[0] > 0) | (state.clock[1] >= low))
 
     def info(self, state: ForagerState, params: ForagerParams) -> dict[str, Any]:
-        """Return metrics: reward rate, objects collected, biome, and the regret compared with the best biome."""
+        """Return metrics: reward rate, objects collected, biome, and the regret relative to the best biome."""
         biome = self.world.find_region(state.x, state.y, jnp)
         values = region_values(self.world, state, params)
         return {

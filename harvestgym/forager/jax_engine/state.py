@@ -29,23 +29,23 @@ class ForagerState:
     events: jax.Array = var("collected#count", "objects taken so far", dtype="int", axes=())
     x: jax.Array = var("x#cell", "column of the agent, eastwards", dtype="int", axes=())
     y: jax.Array = var("y#cell", "row of the agent, northwards", dtype="int", axes=())
-    slots: jax.Array = var("changed_objects", "the objects that were touched, a column each", dtype="int", axes=())
-    view: jax.Array = var("view", "kinds in sight, -1 for none, rows north to south", low=-1, dtype="int", axes=())
+    slots: jax.Array = var("changed_objects", "the changed objects, one per column", dtype="int", axes=())
+    view: jax.Array = var("view", "kinds in view, -1 for none, rows north to south", low=-1, dtype="int", axes=())
     keys: jax.Array = var("region_keys", "keys of the bijections", dtype="int", axes=())
-    keep: jax.Array = var("kept_rank", "rank kept free in each region, 2^32 - 1 for none", dtype="int", axes=())
+    keep: jax.Array = var("kept_rank", "reserved rank in each region, 2^32 - 1 for none", dtype="int", axes=())
     generation: jax.Array = var("generation", "generations of each region so far", dtype="int", axes=())
-    eaten: jax.Array = var("eaten#count", "taken from the present generation", dtype="int", axes=())
-    hit: jax.Array = var("hit", "kind met in the last step, -1 for none", low=-1, dtype="int", axes=())
+    eaten: jax.Array = var("eaten#count", "objects taken from the present generation", dtype="int", axes=())
+    hit: jax.Array = var("hit", "kind hit in the last step, -1 for none", low=-1, dtype="int", axes=())
     paid: jax.Array = var("reward", "reward of the last step", low=-math.inf, axes=())
     rate: jax.Array = var("reward_rate", "running mean reward of a step", low=-math.inf, axes=())
     owed: jax.Array = var("owed", "rewards not yet paid, by step", low=-math.inf, axes=())
-    refused: jax.Array = var("refused#count", "objects that stayed because the limit was reached", dtype="int", axes=())
+    refused: jax.Array = var("refused#count", "objects that stayed because of the limit", dtype="int", axes=())
 
 
 def put(array: jax.Array, index: Any, value: Any, where: Any = True, axis: int = 0) -> jax.Array:
     """Return `array` with `value` at an index of an axis, if `where` is true.
 
-    Under `vmap`, an update would be a scatter, which does not fit into a single kernel, so all entries are compared
+    Under `vmap`, an update would be a scatter, which cannot be part of a single kernel, so all entries are compared
     with the index. Elsewhere, the comparison would take a third longer, because XLA recomputes the value for each
     entry.
     """

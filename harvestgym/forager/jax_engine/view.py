@@ -28,7 +28,7 @@ def _wrap(v: jax.Array, n: int) -> jax.Array:
 
 
 def find_cell_ahead(world: World, state: ForagerState, action: jax.Array) -> Cells:
-    """Return the cell that an action leads to, or the agent's own cell at the edge of a walled world."""
+    """Return the cell to which an action leads, or the agent's own cell at the edge of a walled world."""
     dx, dy = jnp.asarray(MOVES, jnp.int32)[action]
     x, y, outside = _offset_cells(world, state, dx, dy)
     return jnp.where(outside, state.x, x), jnp.where(outside, state.y, y)
@@ -50,7 +50,7 @@ def move(world: World, state: ForagerState, action: jax.Array, moved: jax.Array)
     x, y = find_cell_ahead(world, state, action)
     rows, cols = state.view.shape
     line = _find_line(world, replace(state, x=x, y=y), action).astype(jnp.int8)
-    # Take a window of the view framed by the new line, which is faster than selecting one of four views.
+    # Take a window of the view extended by the new line, which is faster than selecting one of four views.
     row, col = np.ogrid[: rows + 2, : cols + 2]
     above, aside = (row == 0) | (row == rows + 1), (col == 0) | (col == cols + 1)
     framed = jnp.where(aside, jnp.pad(line[:rows], 1)[:, None], jnp.pad(state.view, 1))
@@ -96,7 +96,7 @@ def refresh(world: World, state: ForagerState) -> ForagerState:
 
 
 def _find_block(world: World, state: ForagerState, x: jax.Array, y: jax.Array) -> jax.Array:
-    """Return the kinds in a block of cells, a row at a time."""
+    """Return the kinds in a block of cells, looked up row by row."""
     return jax.lax.map(lambda row: find_kind(world, state, row[0], row[1]), (x, y))
 
 
@@ -133,7 +133,7 @@ def survey(world: World, state: ForagerState) -> jax.Array:
 
 
 def encode(world: World, state: ForagerState, mode: ObservationMode) -> jax.Array:
-    """Return the cells that a mode shows, (rows, columns, depth), encoded by its table."""
+    """Return the cells that a mode shows, (rows, columns, depth), encoded with its table."""
     if mode.whole:
         return show_world(world, survey(world, state), state.x.astype(jnp.int32), state.y.astype(jnp.int32), jnp)
     if mode.table is channel_table:

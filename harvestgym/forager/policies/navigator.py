@@ -1,10 +1,10 @@
-"""A forager that knows the laws and the time: it takes the best path in view, or else walks to the best biome.
+"""A policy that knows the reward laws and the time: it takes the best path in view, or walks to the best biome.
 
 It plans with current rewards, and tracks its position by counting steps. It distinguishes foods of the same colour by
 the biome of their cell. If nothing in view pays enough, it walks to the biome that pays most now, so it crosses the
-world when the rewards of foods change sign. It values a food with a random reward series at its last reward, unless the
-observation reports current rewards, as `worth` next to the `view`. Its numbers are tuned for each world (`harvestgym
-tune`).
+world when the rewards of foods change sign. The value of a food with a random reward series is its last reward, unless
+the observation contains current rewards, as `worth` next to the `view`. Its numbers are tuned for each world
+(`harvestgym tune`).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from .planning import choose_best, find_free, is_closed, neighbours, plan, read_
 DISCOUNT = 0.9
 
 CLOSE = 0.7
-"""Weight of food that is one step away from other food; at n steps, the weight is this number to the power n."""
+"""Weight of nearby food at a distance of one step; at n steps, the weight is this number to the power n."""
 
 NEVER_MET = -1
 
@@ -40,9 +40,9 @@ class NavigatorMemory(NamedTuple):
     """The memory of a navigator.
 
     Attributes:
-        x, y, clock: int32, as counted by the agent.
+        x, y, clock: int32, the position and time as counted by the agent.
         last: int32, the last action, initially -1.
-        ahead: int32, the kind in the cell that the last action led to: 0 for nothing, 1 ... for the kinds.
+        ahead: int32, the kind in the cell to which the last action led: 0 for nothing, 1 ... for the kinds.
         paid: float32 (kinds,), the last reward of each kind.
         met: int32 (kinds,), the clock of that reward, or `NEVER_MET`.
     """
@@ -137,13 +137,13 @@ class _Navigator:
 
 
 def remember_reward(carry: NavigatorMemory, last: Timestep) -> NavigatorMemory:
-    """Remember the reward of the kind that the last action led to."""
+    """Store the reward of the kind in the cell to which the last action led."""
     met = jnp.arange(1, len(carry.met) + 1, dtype=jnp.int32) == carry.ahead
     return carry._replace(paid=jnp.where(met, last.reward, carry.paid), met=jnp.where(met, carry.clock, carry.met))
 
 
 def add_near(pays: jax.Array) -> jax.Array:
-    """Return float32 (rows, columns): the rewards of the other cells in view, weighted by distance, without costs."""
+    """Return float32 (rows, columns): by cell, the positive rewards of the others in view, weighted by distance."""
     food = jnp.maximum(pays, 0.0)
     steps = (np.abs(np.subtract.outer(np.arange(n), np.arange(n))) for n in food.shape)
     along, across = (jnp.asarray(np.float32(CLOSE) ** step, jnp.float32) for step in steps)
@@ -165,12 +165,12 @@ def navigator(
     Args:
         env: the world; if its observations are dicts of `view` and `worth`, rewards are read from `worth`.
         discount: discount per step on the path to a reward.
-        enough: if the best discounted reward in view is below this, it walks on to the best biome.
+        enough: if the best discounted reward in view is below this, the agent walks on to the best biome.
         crowd: fraction of the nearby food that is added to the value of a food, so that it prefers clusters.
-        straight: preference for the last direction while it walks on; the direction of the best biome has preference 1.
+        straight: preference for the last direction while walking on; the direction of the best biome has preference 1.
         unknown: value of a food with a random reward series before its first encounter.
-        doubt: increase in the value of such a food over its last reward, per 1,000 steps.
-        worth: value of each kind, if it assumes constant rewards; by default, values follow the laws.
+        doubt: increase in the value of such a food above its last reward, per 1,000 steps.
+        worth: constant value of each kind; by default, values follow the reward laws.
     """
     numbers = Numbers(*map(jnp.float32, (discount, enough, crowd, straight, unknown, doubt)))
     x, y, kinds = *env.world.start, len(env.world.kinds)

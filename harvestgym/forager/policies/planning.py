@@ -1,4 +1,4 @@
-"""Planning in a view: the kinds in it, the cells that can be entered, and the best path to rewards."""
+"""Planning in the view: the kinds in it, the cells that can be entered, and the best path to rewards."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def plan(worth: jax.Array, open_: jax.Array, sweeps: int, discount: float | jax.
     """Return float32 (4,): the discounted reward of the best path that starts with each action.
 
     Args:
-        worth: float32 (rows, columns), what each cell in view pays.
+        worth: float32 (rows, columns), the reward for entering each cell in view.
         open_: bool (rows, columns), whether each cell can be entered.
         sweeps: number of sweeps of value iteration, about the length of the longest path.
         discount: discount per step.

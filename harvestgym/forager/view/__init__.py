@@ -1,1 +1,1 @@
-"""A recorded forager as pictures, tables and a timeline."""
+"""Pictures, tables and a timeline of a recorded forager."""

@@ -1,4 +1,4 @@
-"""Events of a forager between two steps of a record: the objects that it took or ran into."""
+"""Events of a forager between two steps of a record: the objects that it collected or hit."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def say_move(record: Record, step: int) -> str:
 
 
 def say_goal(env: Forager) -> tuple[str, ...]:
-    """Return the goal of the game: how the score is computed and when an episode ends, a sentence each."""
+    """Return the goal of the game in short sentences: how the score is computed, and when an episode ends."""
     ends = "The episode has no end: stop when you like. The rivals then play as many steps as you did."
     return (
         "Walk and find out what gives a reward. The score is the sum of the rewards of all steps.",

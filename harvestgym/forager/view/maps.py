@@ -15,7 +15,7 @@ from harvestgym.forager.object_kinds import Kind
 from harvestgym.forager.observations import OUTSIDE, PALETTE, Color, choose_colors
 
 SMALL_WORLD = 1024
-"""Largest number of cells for which a world is shown whole; more would not be legible."""
+"""Maximum number of cells of a world that is shown as a whole; more cells would not be legible."""
 
 AROUND = 10
 """Cells shown on each side of the agent in a large world."""
@@ -41,7 +41,7 @@ def aperture(env: Forager, past: Record) -> Map:
 
 
 def surroundings(env: Forager, past: Record) -> Map:
-    """Draw a small world as it is now, or the surroundings in a large world as the agent last saw them."""
+    """Draw a small world in its current state, or the surroundings in a large world as the agent last saw them."""
     world, x, y = env.world, past["x#cell"][-TRAIL:], past["y#cell"][-TRAIL:]
     if "world" in past:
         title, across, down, west, north = "The world as it is", world.width, world.height, 0, world.height - 1
@@ -63,7 +63,7 @@ def surroundings(env: Forager, past: Record) -> Map:
 
 
 def visited(env: Forager, past: Record) -> Map:
-    """Draw where the agent has been, with cells large enough to show the whole path.
+    """Draw the path of the agent on a grid of squares large enough to show the whole path.
 
     The path is drawn as if the world were endless; a teleport appears as the shorter displacement.
     """
@@ -97,7 +97,7 @@ def _things(env: Forager, cells: np.ndarray, colors: list[str], labels: list[str
 
 
 def _thing(kind: Kind, cell: tuple[float, float], color: str, label: str) -> Mark:
-    """Return the mark of an object: a square if it blocks, a disc if it is food, a ring if it stays and pays."""
+    """Return the mark of an object: a square if it blocks, a disc if it is collected, a ring if it stays."""
     shape, size = ("square", 1.0) if kind.blocking else ("disc", 0.7) if kind.collectable else ("ring", 0.8)
     return Mark(shape, _centre(cell), size, color, meaning=label)
 
@@ -175,7 +175,7 @@ def _place(env: Forager, x: np.ndarray, y: np.ndarray, west: int, north: int) ->
 
 
 def neighbourhood_size(env: Forager) -> tuple[int, int]:
-    """Return the sides (across, down) of the neighbourhood: odd, larger than the view, no larger than the world."""
+    """Return the sides (across, down) of the surroundings: odd, larger than the view, at most as large as the world."""
     rows, cols = env.aperture
     fit = lambda least, most: min(max(2 * AROUND + 1, least + 8), most - 1 + most % 2)  # noqa: E731
     return fit(cols, env.world.width), fit(rows, env.world.height)
@@ -192,7 +192,7 @@ def remember_cells(env: Forager, past: Record, across: int, down: int) -> np.nda
     row = down // 2 - dy[near, None, None] + r - rows // 2 + 0 * c
     shown = (col >= 0) & (col < across) & (row >= 0) & (row < down)
     cells = np.full((down, across), UNKNOWN_CELL)
-    # If a cell was seen several times, its last value remains, because NumPy assigns in order.
+    # If a cell was seen several times, the last value remains, because NumPy assigns in order.
     cells[row[shown], col[shown]] = views[near][shown]
     return cells
 

@@ -1,6 +1,6 @@
 """The picture of an episode: the view, the world or the remembered part of it, the visited cells, and the rewards.
 
-The cost does not grow with the size of the world: a large world is shown as the agent has seen it.
+The drawing time does not grow with the size of the world, because only the seen part of a large world is shown.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def scene(env: Forager, record: Record, step: int) -> Scene:
 def chart_rewards(env: Forager, past: Record) -> list[Chart]:
     """Draw the rewards of the steps so far, and the regret if there are several regions."""
     reward, first = past["reward"], int(past["clock#step"][0])
-    # An endless episode has no known length: the axis doubles when it is full.
+    # An endless episode has no known length, so the axis is doubled when it is full.
     steps = 100 * 2 ** max(0, math.ceil(math.log2(max(len(reward) - 1, 1) / 100)))
     total = np.cumsum(reward)
     over = "" if not first else f", from step {first:,}"

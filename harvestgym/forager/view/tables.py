@@ -50,7 +50,7 @@ def _track(env: Forager, name: str) -> Track:
 
 
 def _gains(env: Forager, record: Record) -> dict[str, np.ndarray]:
-    """Return the rewards by the kind that paid them, or as one series if any kind pays later."""
+    """Return the rewards by the kind that gave them, or as one series if any kind pays with a delay."""
     if any(kind.pays_after for kind in env.world.kinds):
         return {"reward": record["reward"]}
     pays = {name: np.where(record["collided"] == i, record["reward"], 0) for i, name in enumerate(env.world.names)}
@@ -107,6 +107,10 @@ def _spaces(env: Forager) -> Table:
     carried = f"; teleported every {env.world.teleport_every} steps" if env.world.teleport_every else ""
     rows = [
         ("action", str(env.action_space), f"north, east, south, west{carried}"),
-        ("observation", str(env.observation_space), f"{env.mode}, the agent in the centre of rows north to south"),
+        (
+            "observation",
+            str(env.observation_space),
+            f"{env.mode}, with the agent in the centre and rows from north to south",
+        ),
     ]
     return Table("Action and observation", ("name", "space", "meaning"), rows, ("actions", "observations"))

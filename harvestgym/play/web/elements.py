@@ -19,7 +19,7 @@ from harvestgym.render.primitives import Box
 from harvestgym.render.svg import SvgPainter, draw_panel
 
 MAP_WIDTH = 560
-"""Width of the page on which a map is laid out, px; a smaller width gives larger letters."""
+"""Width of the page for which a map is laid out, px; with a smaller width, letters are larger."""
 
 
 def box(tag: str, classes: str = "", part: str = "", **attributes: Any) -> ui.element:
@@ -49,7 +49,7 @@ def button(text: str, do: Callable[[], Any], classes: str = "", part: str = "", 
 
 
 def show_message(text: str, kind: Literal["info", "positive", "warning"] = "info", seconds: float = 5) -> None:
-    """Show a message for a few seconds above the bottom bar, where it does not cover any titles or buttons."""
+    """Show a message for a few seconds above the bottom bar, where it covers no titles or buttons."""
     ui.notify(text, type=kind, position="bottom", timeout=1000 * seconds)
 
 

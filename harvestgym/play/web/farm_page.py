@@ -1,4 +1,4 @@
-"""The farm page: weather at the top, fields in the middle, knowledge and actions at the side."""
+"""The farm page: weather at the top, fields in the middle, known values and actions at the side."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ class FarmPage(Page):
     @staticmethod
     def _forecast(chances: list[float]) -> None:
         """Show a bar for each of the next days; its height is the probability of rain."""
-        with box("div", "forecast", "forecast", title="Chance of rain on the next days"):
+        with box("div", "forecast", "forecast", title="Chance of rain in the next few days"):
             words("span", "chance of rain", "name")
             for i, chance in enumerate(chances):
                 with box("div", "ahead"):
@@ -142,7 +142,7 @@ class FarmPage(Page):
 
     @ui.refreshable_method
     def charts(self) -> None:
-        """Show charts of what the farmer knows about the season."""
+        """Show charts of the values that the farmer knows."""
         with box("section", "card charts"):
             for panel in self.session.picture.select(Chart):
                 chart(panel)
@@ -184,7 +184,7 @@ class FarmPage(Page):
 
     @ui.refreshable_method
     def doing(self) -> None:
-        """Show the actions. They are not redrawn every day, so that a quick click is not lost."""
+        """Show the actions. They are not redrawn every day, because a click during redrawing would be lost."""
         if self.session.over:
             return
         with box("section", "card doing", "doing"):
@@ -228,7 +228,7 @@ class FarmPage(Page):
 
     def _rows(self, rows: list[int]) -> None:
         if not rows:
-            words("p", "Nothing can be done here.", "quiet")
+            words("p", "No action is possible here.", "quiet")
         for r in rows:
             row = self.session.env.actions.rows[r]
             with box("div", "order", f"order-{r}", title=row.action.doc):
@@ -241,7 +241,7 @@ class FarmPage(Page):
                 button("Add", self.guarded(lambda r=r: self._add(r)), "add", f"add-{r}")
 
     def _pick(self, place: tuple[int, int], parameter: Any, grid: Any) -> None:
-        """Show a choice of parameter values, by index; it persists until the user chooses another value."""
+        """Show a choice of parameter values, by index; the chosen value is kept until the user chooses another one."""
         values = grid if parameter.continuous else parameter.choices
         texts = {i: number_text(value, key_unit(parameter.key)) for i, value in enumerate(values)}
 

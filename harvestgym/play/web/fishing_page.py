@@ -64,7 +64,7 @@ class FishingPage(Page):
 
     @ui.refreshable_method
     def course(self) -> None:
-        """Show surveys and catches so far; at the end, show the true stock and the optimal trajectory."""
+        """Show the surveys and catches so far; at the end, also show the true stock and the optimal trajectory."""
         if self.session.over:
             scene = self.session.scene()
             with box("section", "card", "truth"):
@@ -96,7 +96,7 @@ class FishingPage(Page):
         return self._chart("Catch of the year", [Line("", caught, CATCH_COLOUR)])
 
     def _chart(self, title: str, lines: list[Line]) -> Chart:
-        """Make a chart over all years, with an axis that starts at zero so that small changes look small."""
+        """Make a chart over all years; its axis starts at zero, so that small changes look small."""
         values = np.concatenate([line.values for line in lines])
         top = float(np.max(values, initial=0.0, where=np.isfinite(values))) or 1.0
         low = float(np.min(values, initial=0.0, where=np.isfinite(values)))

@@ -36,7 +36,7 @@ class ForagerPage(Page):
             self.guarded(lambda: self.walk(MOVE_NAMES[key]))()
 
     def walk(self, direction: str) -> None:
-        """Take a step; a stopped episode continues."""
+        """Take a step; if the episode was stopped, it continues."""
         self.stopped, self.rivals = False, None
         self.session.go(direction)
 
@@ -69,7 +69,7 @@ class ForagerPage(Page):
         number(f"{self.session.last['reward']:+g}", "reward of the last step", "date", "paid")
 
     def _direction_pad(self) -> None:
-        """Show four directions; the buttons are not recreated, so that a quick click is not lost."""
+        """Show buttons for four directions; they are not recreated, because a click during this would be lost."""
         with box("div", "pad"):
             for direction, sign in SIGNS.items():
                 step = self.guarded(lambda direction=direction: self.walk(direction))

@@ -34,7 +34,7 @@ def add_style() -> None:
 
 
 class Page:
-    """The page in one browser tab, with its episode; families define the middle part.
+    """The page in one browser tab, with its episode; each family defines the middle part.
 
     Args:
         session: the episode.
@@ -55,7 +55,7 @@ class Page:
         self.replay = ""
         self.happened: list[str] = []
 
-    # Defined by the families.
+    # Defined by each family.
 
     def body(self) -> None:
         """Show the middle part of the page."""
@@ -74,13 +74,13 @@ class Page:
         """Handle a key other than Enter."""
 
     def tallies(self) -> list[tuple[str, str]]:
-        """Names and numbers shown in the bar, next to the score."""
+        """The names and numbers shown in the bar next to the score."""
         return []
 
     # Common to all families.
 
     def advance(self, steps: int = 1) -> None:
-        """Perform the action of the main button and Enter, `steps` times or until the episode is over."""
+        """Perform the action of the main button and Enter `steps` times, or until the episode is over."""
         since = self.session.steps
         for _ in range(steps):
             if not self.session.over:
@@ -100,7 +100,7 @@ class Page:
             self.bar()
             with box("div", "buttons"):
                 button("New", self._ask_seed, "quiet", "new", title="Begin another episode")
-                # Only one of the two is visible; the elements are not recreated, so that a quick click is not lost.
+                # Only one of the two is visible; neither is recreated, because a click during this would be lost.
                 go = button(f"{self.go} ⏎", self.guarded(self.advance), "main-button", "go")
                 save = button("Save as demonstration", self.guarded(self._save), "main-button", "save")
         go.bind_visibility_from(self, "finished", value=False)
@@ -147,7 +147,7 @@ class Page:
             mine = Rival("you", self.session.total, self.session.rewards, self.session.columns)
             with box("div", "side-by-side"):
                 self._standings([mine, *self.rivals])
-                chart(self._race([mine, *self.rivals]), "score over time, yours and theirs")
+                chart(self._race([mine, *self.rivals]), "score over time, yours and that of the other policies")
             with box("ul", part="lessons"):
                 for line in self.session.lessons:
                     words("li", line)

@@ -1,4 +1,4 @@
-"""The game's web server: on the loopback address by default, with one episode per tab."""
+"""The web server of the game: it uses the loopback address by default, with one episode per tab."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ PAGES: dict[type[Session], type[Page]] = {
 
 
 def serve(first: Session, folder: Path, host: str, port: int, show: bool) -> None:
-    """Serve the game of the session `first` until the process ends; each tab starts with its seed."""
+    """Serve the game of the session `first` until the process ends; each tab starts with the seed of `first`."""
     if host in LOOPBACK:
         # Rejects other host names that resolve to this machine (DNS rebinding).
         app.add_middleware(TrustedHostMiddleware, allowed_hosts=LOOPBACK)
@@ -44,8 +44,8 @@ def serve(first: Session, folder: Path, host: str, port: int, show: bool) -> Non
         client = ui.context.client
         await client.connected()
         if not client.has_socket_connection:
-            return  # the browser requested the page but does not show it
-        tab = app.storage.tab  # survives a reload
+            return  # the browser only prefetches the page
+        tab = app.storage.tab  # kept when the page is reloaded
         if "session" not in tab:
             tab["session"] = first.again(first.seed)
         PAGES[type(first)](tab["session"], folder, Path(scratch)).build(first.id, registry.doc(first.id))

@@ -154,9 +154,7 @@ def test_a_batch_of_ones_own_goes_on_in_one_that_is_made_likewise(mode: Autorese
     while not env.step(env.action_space.sample())[3].any():
         pass
     save(env, tmp_path / "batch")
-    with pytest.raises(
-        ConfigError, match=r"expected a value that a file can hold, got BoxStock; try load\(path, env\)"
-    ):
+    with pytest.raises(ConfigError, match=r"expected a value that can be saved, got BoxStock; try load\(path, env\)"):
         load(tmp_path / "batch")
     twin = load(tmp_path / "batch", batch())
     if mode is AutoresetMode.DISABLED:
@@ -383,5 +381,5 @@ def test_values_come_back_as_they_were() -> None:
     key = jax.random.key(7)
     assert decode_value(encode_value(key)) == key
     for stranger in (object(), np.array([object()]), lambda: 0, Path("x")):
-        with pytest.raises(ConfigError, match=r"value > 0: expected a value that a file can hold"):
+        with pytest.raises(ConfigError, match=r"value > 0: expected a value that can be saved"):
             encode_value([stranger])

@@ -89,7 +89,7 @@ def test_hourly_farmer_stops_after_its_hours_of_each_day() -> None:
     for state, text in days(env, team, team):
         assert np.asarray(state.accepted).tolist() == [True, True, False]
         assert np.asarray(text["refusal"]).tolist() == [0, 0, 1]
-        assert env.reasons[0] == ("HourlyFarmer-0", "too little time is left of 1 h a day")
+        assert env.reasons[0] == ("HourlyFarmer-0", "not enough of the 1 h per day is left")
         assert float(text["wages"]) == pytest.approx(12 * 50 / 60)
 
 
@@ -98,7 +98,7 @@ def test_a_budget_is_spent_once() -> None:
     seen = days(env, *[[pour("HourlyFarmer-0")] * 2] * 2)
     spent = [np.asarray(state.accepted).tolist() for state, _ in seen]
     assert spent == [[True, True, False], [False] * 3], "an order costs 0.5"
-    assert np.asarray(seen[1][1]["refusal"]).tolist() == [2, 2, 0] and env.reasons[1][1] == "too little money is left"
+    assert np.asarray(seen[1][1]["refusal"]).tolist() == [2, 2, 0] and env.reasons[1][1] == "not enough money is left"
     counted = {name: np.asarray(counts).tolist() for name, counts in env.count(seen[1][1]).items()}
     assert counted == {"orders": [1, 0, 0, 0, 2]}, "no order, done, no effect, no time, no money"
 

@@ -131,7 +131,7 @@ def test_nothing_is_written_that_was_not_asked_for(folder: Path) -> None:
         ("init", "Field-1: {Reed-0: {}}", "game0_init.yaml: expected a known field, got 'Field-1'; try 'Field-0'"),
         ("init", "Field-0: {Reed-0: {stage: old}, reed-0: {}}", "expected one spelling, got two"),
         ("init", "Field-0: {Reed-0: {stage: old, Stage: young}}", "Reed-0 > Stage: expected one spelling, got two"),
-        ("init", "Field-0: {Spring-0: {available_Water#L: (1, 2)}}", "(low, high), inside {…} in quotes"),
+        ("init", "Field-0: {Spring-0: {available_Water#L: (1, 2)}}", "(low, high), in quotes if inside {…}"),
         ("actions", "intervention: {}", "actions.yaml: expected a known block, got 'intervention'; try 'inter"),
         ("actions", "interventions: {Field-0: {Reed-0: {cutt: }}}", "a known action, got 'cutt'; try 'cut'"),
         ("actions", "interventions: {Field-0: {Spring-0: {pour: {amout: [1]}}}}", "pour: expected a known parameter"),

@@ -64,7 +64,7 @@ WEATHER = [
     (weather(rain="mm"), "expected a `table`, or a `site` without `columns`, `fill` or `rain`, got none"),
     (weather(**{"station_altitude#m": NAN}), "station_altitude#m: expected a finite number"),
     (weather(table=5), "table: expected the path of a weather file, or a data frame, got 5"),
-    (init(**{"day#int365": "(1)"}), "day#int365: expected an interval (low, high), inside {…} in quotes, got '(1)'"),
+    (init(**{"day#int365": "(1)"}), "day#int365: expected an interval (low, high), in quotes if inside {…}, got '(1)'"),
     ({"rules": {"init": {"Field-0": {"Soil-0": {"available_Water#L": 500}}}}}, "Soil-0 > available_Water#L: expected "
      "a number from 0 to 180, got 500"),
     ({"rules": {"init": {"Field-0": {"Plant-0": {"size#cm": "(10, 61)"}}}}}, "Plant-0 > size#cm: expected a number "

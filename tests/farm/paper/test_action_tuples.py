@@ -140,7 +140,7 @@ def test_a_day_is_a_half_step_of_observations_and_one_of_actions(asking: Farm) -
     assert [item[:4] for item in items] == [(*WATER, []), (*STAGE, [(1, 2)]), ("Field-0", "Reed-0", "N#g", [])]
     assert items[1][4] == "young" and items[2][4].shape == (2, 3) and info["day"] == 0
     assert info["observation cost"] == 0.25 * (1 + 6) and info["intervention cost"] == 0 == gain
-    assert info["refused"] == [pour(0, 0)] and info["reasons"] == ["it belongs to the other half of the day"]
+    assert info["refused"] == [pour(0, 0)] and info["reasons"] == ["it belongs to the other half-step of the day"]
     items, _, _, _, info = asking.farmgym_step([pour(0, 0), asked[0], CUT])
     assert info["day"] == 1 and info["intervention cost"] == 1.0 and info["refused"] == [asked[0]]
     assert [item[2] for item in items] == ["available_Water#L"], "what was asked for yesterday is not seen today"

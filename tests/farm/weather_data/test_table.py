@@ -176,7 +176,7 @@ WRONG = [
     (HEADER, (), "expected at least one row"),
     (HEADER, (ROWS[2],), "at least one day other than 29 February"),
     (HEADER, (ROWS[0], ROWS[3]), "got no Tmin, Tmax, T, RH, U, Rain on 1 of 3 days (2012-02-28); try fill=10"),
-    (HEADER, (ROWS[1], ROWS[0]), "'Date': expected a day after 2012-02-28, got 2012-02-27; try a row per day"),
+    (HEADER, (ROWS[1], ROWS[0]), "'Date': expected a day after 2012-02-28, got 2012-02-27; try one row per day"),
     (HEADER, (ROWS[0], ROWS[0]), "after 2012-02-27, got 2012-02-27"),
     (HEADER, ("27/02/2012,1,9,5,80,2,0",), "expected a date, YYYY-MM-DD, got '27/02/2012'"),
     (HEADER, ("2013-01-01,1,9,5,80,2",), "row 1: expected 7 cells, as in the header, got 6"),
@@ -202,7 +202,7 @@ def test_what_is_wrong_is_named(write, header, rows, message):
 
 def test_an_empty_or_absent_file_is_named(tmp_path):
     (tmp_path / "mine.csv").write_text("")
-    with pytest.raises(ConfigError, match="expected a header and a row per day"):
+    with pytest.raises(ConfigError, match="expected a header and one row per day"):
         read_table(tmp_path / "mine.csv")
     with pytest.raises(ConfigError, match="expected a file, got none"):
         read_table(tmp_path / "yours.csv")

@@ -27,7 +27,7 @@ def test_a_quota_above_the_stock_is_cut_and_a_stock_collapses() -> None:
     assert (cut.step, cut.kind, cut.reason) == (3, "cut", "stock")
     assert say_event(cut) == "only 0.15 of the quota of 0.4 was caught: there was no more"
     assert (end.step, end.kind, end.severity) == (3, "collapsed", LOSS)
-    assert say_event(end) == "the stock: at its limit, the fishery is over"
+    assert say_event(end) == "the stock: at its lower limit, which ends the fishery"
     assert list(find_events(env, record, 3, 3)) == []
     hidden = record | {"biomass": np.full(4, np.nan)}
     assert [event.kind for event in find_events(env, hidden, 0, 3)] == ["cut"], "nobody saw the stock"

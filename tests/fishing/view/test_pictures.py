@@ -178,7 +178,7 @@ def test_the_end_of_a_fishery_is_described() -> None:
     env = make("three-species-v0")
     record = made_up(env)
     record["biomass"][5] = 0.04
-    assert "the fishery is over" in words_of(scene(env, record, 5)) and "over" not in words_of(scene(env, record, 4))
+    assert "which ends the fishery" in words_of(scene(env, record, 5)) and "over" not in words_of(scene(env, record, 4))
 
 
 @pytest.mark.parametrize("id", ["fishing/ricker-v0", pytest.param("fishing/tipping-v0", marks=long)])

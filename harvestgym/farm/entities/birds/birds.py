@@ -1,4 +1,4 @@
-"""Birds: a random number of them comes each day, minus those that a scarecrow keeps away (section 4.4.1).
+"""Birds: a random number arrives each day, minus those that a scarecrow keeps away (section 4.4.1).
 
 A flock visits the whole field: the fraction of seeds or pests that it eats depends on its size, not on the area.
 """
@@ -27,19 +27,21 @@ class BirdsState:
     """Number of birds today and over the season."""
 
     population: jax.Array = var("population#nb", "birds on the field today", dtype="int", high=BIRDS_MAX, axes=())
-    total: jax.Array = var("total_cumulated_birds#nb", "sum of the daily birds of the season", dtype="int", axes=())
+    total: jax.Array = var(
+        "total_cumulated_birds#nb", "sum of the daily numbers of birds in the season", dtype="int", axes=()
+    )
 
 
 @pytree
 class Birds(Entity):
-    """A kind of bird, defined by what it eats."""
+    """A kind of bird, defined by its food."""
 
     State: ClassVar[type] = BirdsState
     counted: ClassVar[Mapping[str, tuple[str, ...]]] = {"birds": ("population#nb",)}
     randomness: ClassVar[Mapping[str, tuple[str, ...]]] = {"birds": ()}
 
     max_population: jax.Array = par(
-        "max_population", "most birds that come on a day without a lure", low=0, high=BIRDS_MAX, dtype="int"
+        "max_population", "maximum number of birds per day without a lure", low=0, high=BIRDS_MAX, dtype="int"
     )
     eats: jax.Array = par(
         ("seed_eater", "pest_eater", "pollinator_eater"), "whether they eat seeds, pests or pollinators", dtype="bool"
@@ -61,7 +63,7 @@ class Birds(Entity):
         return jnp.maximum(uniform_int(draws["birds"], 0, most) - built.deterred, 0.0).astype(jnp.int32)
 
     def draw(self, seen: DrawContext, place: Place) -> list[Mark]:
-        """Draw up to three birds above the northern edge, and their number."""
+        """Draw up to three birds above the northern edge and write their number next to them."""
         here = seen.number("population#nb")
         shown = int(min(here, 3)) if here > 0 else 0
         room, start = seen.margin, place.shape[0] * (0.45 + 0.2 * seen.rank)

@@ -1,4 +1,4 @@
-"""Cides, which kill weeds, pests or other targets on the field, and some of the soil life."""
+"""Cides, which kill weeds, pests or other targets on the field, and part of the soil microlife."""
 
 from .cide import Cide
 

@@ -1,4 +1,4 @@
-"""Cide: a poison that is scattered on a plot, released by soil life and acts on its targets (section 4.4.5)."""
+"""Cide: a poison that is scattered on a plot, released by soil microlife, and acts on its targets (section 4.4.5)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Cide(Spreadable):
         return self.lay(state, where, amount * place.surface)
 
     def booked(self, given: jax.Array) -> Ledger:
-        """Return the grams scattered."""
+        """Return the grams scattered, for the score."""
         return Ledger({}, {"cide#g": GRAMS * given.sum()})
 
     def draw(self, seen: DrawContext, place: Place) -> list[Mark]:

@@ -31,7 +31,7 @@ TYPES = ("basic", "advanced")
 
 @pytree
 class Strength:
-    """The effects of a scarecrow."""
+    """The effects of one type of scarecrow."""
 
     deterred: jax.Array = par(
         (NONE, *TYPES), "birds of each kind that it keeps away per day", low=0, high=1000, dtype="int"
@@ -47,7 +47,7 @@ class FacilityState:
 
 @pytree
 class Facility(Entity):
-    """A place for a scarecrow, and lures around the field; the effects of several facilities add up."""
+    """A place for a scarecrow, and lures (hedges) around the field; the effects of several facilities add up."""
 
     State: ClassVar[type] = FacilityState
 
@@ -56,12 +56,12 @@ class Facility(Entity):
         "bird_lure#nb", "increase of the maximum number of birds of each kind", low=0, high=1000, dtype="int"
     )
     insect_lure: jax.Array = par(
-        "insect_lure#plot", "plots by which it brings the wild edge closer for insects", low=0, high=1000
+        "insect_lure#plot", "number of plots by which the wild edge is closer for insects", low=0, high=1000
     )
 
     @publishes(Structures)
     def structures(self, state: FacilityState, place: Place, board: Board, draws: Draws) -> Structures:
-        """Publish how many animals are repelled and attracted, given this morning's scarecrow."""
+        """Publish how many animals are repelled and attracted with this morning's scarecrow."""
         numbers = (jnp.asarray(self.scarecrow_strength.deterred)[state.scarecrow], self.bird_lure, self.insect_lure)
         deterred, birds, insects = (jnp.asarray(n, jnp.float32) for n in numbers)
         return Structures(deterred=deterred, bird_lure=birds, insect_lure=insects)

@@ -1,7 +1,7 @@
-"""Fertilizer: nutrients scattered on a plot and released by soil life.
+"""Fertilizer: nutrients scattered on a plot and released by soil microlife.
 
-The paper lists it in sections 3.1 and 4 but has no section about it; this kind is modelled on the cides. The part
-of its mass that is not N, P, K or C is inert.
+The paper lists it in sections 3.1 and 4 but does not describe it; this kind is modelled on the cides. The part of its
+mass that is not N, P, K or C is inert.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Fertilizer(Spreadable):
         return Ledger({"nutrients:fertilizer": self._nutrients(given)}, {"fertilizer#kg": given.sum()})
 
     def draw(self, seen: DrawContext, place: Place) -> list[Mark]:
-        """Draw a mark on the eastern side of the plots where some is left."""
+        """Draw a mark on the eastern side of each plot where fertilizer is left."""
         return self.heaps(seen, self.sprites()["heap"], (0.88 - 0.16 * seen.rank, 0.8), "fertilizer left")
 
     @publishes(Feed)

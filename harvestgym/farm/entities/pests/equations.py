@@ -13,7 +13,7 @@ from harvestgym.core.random import bernoulli, binomial, uniform_int
 from harvestgym.farm.entities.response import Response, Window, expglm
 
 PESTS_MAX = 100
-"""Largest number of pests on a plot; the paper's limit is 1000, ten times what its parameters produce."""
+"""Largest number of pests on a plot; the paper's limit is 1000, ten times the number that its parameters produce."""
 
 
 @pytree
@@ -43,10 +43,10 @@ class Stay(Response):
 def wave_size(
     frequency: jax.Array, least: jax.Array, most: jax.Array, happens: jax.Array, size: jax.Array
 ) -> jax.Array:
-    """Return how many pests a wave brings to the edge of each plot, from `least` to `most` inclusive, by eq. (30).
+    """Return the number of pests that a wave brings to the edge at each plot, `least` to `most` inclusive, by eq. (30).
 
     The printed equation never gives more than most - least, but the text says "between a minimal and maximal value".
-    Each plot has separate waves, determined by its uniforms `happens` and `size`.
+    Each plot has separate waves, determined by its uniform numbers `happens` and `size`.
     """
     return jnp.where(bernoulli(happens, frequency), uniform_int(size, least, most), 0)
 

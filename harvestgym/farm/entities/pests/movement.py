@@ -15,7 +15,7 @@ WALKS = ((0, -1), (0, 1), (1, 0), (-1, 0))
 
 
 def step_weights(uniform: jax.Array, wind: jax.Array, wind_x: jax.Array, wind_y: jax.Array) -> jax.Array:
-    """Return the weights p of the random walk from uniforms; both have shape (length, width, 5), with staying last.
+    """Return the weights p of the random walk from uniform numbers; both (length, width, 5), with staying last.
 
     Each weight is a uniform number plus, in the direction of the wind, a tenth of the wind speed in km/h. A wind
     between two directions adds its component to each. Steps out of the field have weight 0.
@@ -26,9 +26,10 @@ def step_weights(uniform: jax.Array, wind: jax.Array, wind_x: jax.Array, wind_y:
 
 
 def walk(population: jax.Array, weights: jax.Array, uniform: jax.Array) -> jax.Array:
-    """Return the number of pests on each plot after all have moved at once in one of the five ways; none is lost.
+    """Return the number of pests on each plot after all have moved at once, each in one of the five ways; none is lost.
 
-    If too many would enter a plot, none do: they stay where they were. `uniform` has shape (length, width, 4).
+    If more would enter a plot than it can hold, none do: they stay where they were. `uniform` has shape (length, width,
+    4).
     """
     split = multinomial(uniform, population, weights, PESTS_MAX)
     going = [split[..., i] for i in range(len(WALKS))]

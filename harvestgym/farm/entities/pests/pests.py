@@ -24,7 +24,7 @@ from . import equations, movement
 from .equations import PESTS_MAX, Appear, Stay
 
 LOOKAHEAD = 5
-"""Number of forecast days, as for the weather."""
+"""Number of days in the forecast, as for the weather."""
 
 
 @pytree
@@ -61,7 +61,7 @@ class Pests(Entity):
     least: jax.Array = par("min_population#nb", "fewest pests in a wave", dtype="int", low=0, high=PESTS_MAX)
     most: jax.Array = par("max_population#nb", "most pests in a wave", dtype="int", low=0, high=PESTS_MAX)
     error: jax.Array = par(
-        "forecast_noise_attack#day-1", "variance of the forecast of attacks per day ahead", low=0, high=100
+        "forecast_noise_attack#day-1", "error variance of the forecast of attacks, per day ahead", low=0, high=100
     )
     appear: Appear
     stay: Stay
@@ -122,7 +122,7 @@ class Pests(Entity):
     def compute_drivers(self, place: Place, board: Board) -> dict[str, Any]:
         """Compute today's drivers; temperature and birds are the same on the whole field.
 
-        In each direction, the distance to the wild edge is reduced by the lure of a hedge, in plots.
+        The distance to the wild edge is reduced by the lure of a hedge, in plots, for arrival and for departure.
         """
         nearer = jnp.maximum(place.distance_to_edge - board.read_sum(Structures).insect_lure, 0.0)
         return {

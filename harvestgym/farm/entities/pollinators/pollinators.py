@@ -43,7 +43,7 @@ class PollinatorsState:
 
 @pytree
 class Pollinators(Entity):
-    """A kind of pollinating insect, with the conditions in which it flies."""
+    """A kind of pollinating insect and the conditions in which it visits flowers."""
 
     State: ClassVar[type] = PollinatorsState
     counted: ClassVar[Mapping[str, tuple[str, ...]]] = {"plots with pollinators": ("occurrence#bin",)}
@@ -55,8 +55,8 @@ class Pollinators(Entity):
     def chance(self, place: Place, board: Board) -> jax.Array:
         """Return the chance of a visit to each plot today, if it is in flower, by eq. (34).
 
-        A hedge brings the wild edge closer by its lure, in plots. Pesticide is counted per m2, so that the result does
-        not depend on plot size.
+        A hedge reduces the distance to the wild edge by its lure, in plots. Pesticide is measured per m2, so that the
+        result does not depend on plot size.
         """
         air = board.read_one(Air)
         return expglm(
@@ -84,6 +84,6 @@ class Pollinators(Entity):
     def update(
         self, state: PollinatorsState, place: Place, board: Board, draws: Draws
     ) -> tuple[PollinatorsState, Ledger]:
-        """Store which plots they visited today."""
+        """Store which plots the pollinators visited today."""
         come = board.read_own(Visits).occurrence
         return PollinatorsState(occurrence=come > 0), Ledger({}, {"pollinators#nb": come.sum()})

@@ -13,7 +13,7 @@ CLASSES = (
     (0.9, "#86b5d8", "65 to 90 %"),
     (1.0, "#5596c6", "wet soil, to 100 %"),
 )
-"""Upper limit of each class, as a fraction of the plant-available water in a full soil; its colour and its name."""
+"""The upper limit of each class, as a fraction of the plant-available water in a full soil, its colour and its name."""
 
 UNKNOWN_COLOUR = ("#e6e6e6", "soil not seen yet")
 
@@ -35,7 +35,7 @@ def legend_marks() -> list[Mark]:
 
 
 def describe(filled: np.ndarray) -> list[str]:
-    """Return the mean over the plots, with the range if they differ."""
+    """Describe the mean water content over the plots, with its range if the plots differ."""
     if np.isnan(filled).all():
         return ["soil: not seen yet"]
     low, mean, high = (100 * f(filled) for f in (np.nanmin, np.nanmean, np.nanmax))

@@ -13,7 +13,7 @@ from harvestgym.farm.entities.response import Response, Window, expglm
 
 @pytree
 class Survival(Response):
-    """Survival of the microlife, eq. (22): grams of cide per m2, and surplus water divided by the capacity.
+    """Survival of the microlife, eq. (22), by the cide, in g/m2, and the surplus water divided by the capacity.
 
     The paper's intervals are (-inf, 0]: any amount of cide or surplus counts.
     """
@@ -36,15 +36,15 @@ class Bucket(NamedTuple):
 def bypass_share(extractable: jax.Array, bucket: Bucket, bypass: jax.Array) -> jax.Array:
     """Return the fraction (0 to 1) of a watering that bypasses the roots; `bypass` is its value at the wilting point.
 
-    The paper's sand "does not retain water", but a bucket loses none until it is full. Dry sand repels water, which
-    then drains in fingers; moist sand repels less (Dekker and Ritsema 1994, Water Resources Research 30). This flow
-    leaches no nutrients.
+    In the paper, sand "does not retain water", but a bucket model loses no water until it is full. Dry sand repels
+    water, which then drains in narrow channels; moist sand repels it less (Dekker and Ritsema 1994, Water Resources
+    Research 30). This flow leaches no nutrients.
     """
     return bypass * (1 - jnp.clip(extractable / (bucket.capacity - bucket.wilting), 0.0, 1.0))
 
 
 class WaterBalance(NamedTuple):
-    """One day's water, in L per plot: the remaining water and the flows across the boundary."""
+    """The water of one day, in L per plot: the remaining water and the flows across the boundary."""
 
     tomorrow: jax.Array
     evaporated: jax.Array
@@ -57,8 +57,8 @@ def water_balance(
 ) -> WaterBalance:
     """Return the water balance of a day.
 
-    In this order: water above the capacity after watering drains, hosts take up their shares, water evaporates from the
-    rest, rain is added, and the surplus drains. In the paper, light and heavy rain are amounts relative to the soil's
+    The order is: after watering, water above the capacity drains; hosts take up their shares; water evaporates from the
+    rest; rain is added; and the surplus drains. In the paper, light and heavy rain are amounts relative to the soil's
     capacity; here, rain is in mm, regardless of the soil.
     """
     held = jnp.minimum(water, bucket.capacity)
@@ -87,8 +87,8 @@ def next_wet_surface(
 ) -> jax.Array:
     """Return tomorrow's wet surface, in m2.day: it dries at the absorption speed, and rain wets it.
 
-    In the paper, rain is of the order of the soil's capacity and wets the whole surface. Here a few mm of rain wet only
-    the part of the surface whose evaporating `layer` (mm) they can fill; otherwise water would evaporate from clay for
+    In the paper, rain is of the order of the soil's capacity and wets the whole surface. Here a few mm of rain only wet
+    the part of the surface whose evaporating `layer` (mm) they can fill; otherwise, water would evaporate from clay for
     ten days after a drizzle.
     """
     dried = jnp.maximum(wet_surface - absorption * surface, 0.0)
@@ -106,16 +106,16 @@ def leaching_strength(rain_intensity: jax.Array, surplus: jax.Array) -> jax.Arra
 def leached_share(strength: jax.Array, microlife: jax.Array) -> jax.Array:
     """Return the fraction of each nutrient that leaches; `microlife` is from 0 to 1.
 
-    The paper removes an amount q (1 - mu) without a unit; a fraction never removes more than the stock.
+    In the paper, an amount q (1 - mu) without a unit leaches; here it is a fraction, which never exceeds the stock.
     """
     return jnp.clip(strength * (1 - microlife), 0.0, 1.0)
 
 
 def mineralised(stock: jax.Array, level: jax.Array, rate: jax.Array) -> jax.Array:
-    """Return the nutrients that bedrock and humus release in a day, in g; negative above the level, where they bind.
+    """Return the nutrients that bedrock and humus release in a day, in g; negative above `level`, where they are bound.
 
-    It is the exact solution of d stock / dt = rate (1 - stock / level). The paper's release is constant, so that an
-    unfertilised soil would fill without end.
+    It is the exact solution of d stock / dt = rate (1 - stock / level). In the paper, the release is constant, so
+    nutrients would accumulate without limit in an unfertilised soil.
     """
     return (level - stock) * -jnp.expm1(-rate / jnp.maximum(level, 1e-6))
 
@@ -127,14 +127,14 @@ VOLATILISED, DENITRIFIED = 0.11, 0.01
 def cide_left(cide: jax.Array, strength: jax.Array, decay: jax.Array, microlife: jax.Array) -> jax.Array:
     """Return the cide left after a day: it decreases by exp(-q) of section 4.3 and by breakdown.
 
-    In the paper only rain removes a cide, so it would act forever in dry weather. `decay` is the rate of breakdown at
-    full microlife, in 1/day; `microlife` is from 0 to 1.
+    In the paper, only rain removes a cide, which would therefore act forever in dry weather. `decay` is the rate of
+    breakdown at full microlife, in 1/day; `microlife` is from 0 to 1.
     """
     return cide * jnp.exp(-(strength + decay * microlife))
 
 
 def cide_leached(lost: jax.Array, strength: jax.Array, decay: jax.Array, microlife: jax.Array) -> jax.Array:
-    """Return the part of the day's cide loss due to rain; the two kinds of loss are proportional to their rates."""
+    """Return the part of the day's cide loss due to rain; rain and breakdown share it in proportion to their rates."""
     rate = strength + decay * microlife
     return lost * strength / jnp.where(rate > 0, rate, 1.0)
 
@@ -142,7 +142,7 @@ def cide_leached(lost: jax.Array, strength: jax.Array, decay: jax.Array, microli
 def next_microlife(
     survival: Survival, recovery: jax.Array, microlife: jax.Array, cide: jax.Array, surplus: jax.Array
 ) -> jax.Array:
-    """Compute mu of section 4.3 after a day, in %, by eq. (22) and its flow, clipped to 0 to 100.
+    """Compute the microlife mu of section 4.3 after a day, in %, by eq. (22) and its flow, clipped to 0 to 100.
 
     The paper's text describes a probability, but its flow is an expectation, so nothing is drawn at random.
     """

@@ -1,4 +1,4 @@
-"""Soil: a bucket of water and four nutrients on each plot, with microlife (section 4.3).
+"""Soil: on each plot a bucket of water, stocks of four nutrients, and microlife (section 4.3).
 
 Plots do not exchange water or nutrients. Rates are for a plot of 1 m2, as in the paper, and scale with the surface, so
 that results do not depend on plot size.
@@ -41,7 +41,7 @@ MINUTES = Parameter("duration#min", (30.0, 60.0), (1.0, float(MINUTES_A_DAY)))
 
 @pytree
 class Start:
-    """The soil at the start of a season; each plot's contents are drawn between two limits."""
+    """The soil at the start of a season; the contents of each plot are drawn between two limits."""
 
     water_min: jax.Array = par("water_min#%", "minimum extractable water, share (0 to 1) of the maximum", low=0, high=1)
     water_max: jax.Array = par("water_max#%", "maximum extractable water, share (0 to 1) of the maximum", low=0, high=1)
@@ -69,14 +69,14 @@ class SoilState:
 
 @pytree
 class Soil(Entity):
-    """A store of water and nutrients, with microlife, that supplies the hosts."""
+    """A soil with microlife that stores water and nutrients and supplies them to the hosts."""
 
     State: ClassVar[type] = SoilState
     targets: ClassVar[tuple[str, ...]] = ("soil",)
 
     depth: jax.Array = par("depth#m", "depth of the soil", low=0.01, high=100)
     max_water_capacity: jax.Array = par("max_water_capacity#L.m-3", "water at field capacity", low=1, high=1000)
-    wilting_point: jax.Array = par("wilting_point#L.m-3", "water that plants cannot take", low=0, high=1000)
+    wilting_point: jax.Array = par("wilting_point#L.m-3", "water that plants cannot extract", low=0, high=1000)
     bypass: jax.Array = par(
         "watering_bypass#%", "share (0 to 1) of a watering that bypasses the roots in dry soil", low=0, high=1
     )
@@ -87,7 +87,9 @@ class Soil(Entity):
         tuple(f"bedrocks_release_{n}#mg.day-1" for n in NUTRIENTS),
         "released by bedrock and humus at full microlife, per m2 of plot", low=0, high=1e6,
     )  # fmt: skip
-    recovery: jax.Array = par("microlife_recovery#day-1", "growth rate of the microlife without harm", low=0, high=100)
+    recovery: jax.Array = par(
+        "microlife_recovery#day-1", "growth rate of the microlife without cide or surplus water", low=0, high=100
+    )
     cide_decay: jax.Array = par(
         "cide_decay#day-1", "rate at which a soil with full microlife breaks down cides", low=0, high=100
     )
@@ -164,7 +166,7 @@ class Soil(Entity):
         return drawing.draw_plots(self._filled(seen, place))
 
     def describe(self, seen: DrawContext, place: Place) -> list[str]:
-        """Report how much plant-available water there is."""
+        """Describe the amount of plant-available water."""
         return drawing.describe(self._filled(seen, place))
 
     def _filled(self, seen: DrawContext, place: Place) -> np.ndarray:
@@ -174,7 +176,7 @@ class Soil(Entity):
         return np.clip((water - float(bucket.wilting)) / float(bucket.capacity - bucket.wilting), 0.0, 1.0)
 
     def update(self, state: SoilState, place: Place, board: Board, draws: Draws) -> tuple[SoilState, Ledger]:
-        """Supply the hosts, then leach and evaporate from the remainder, then add the inflows."""
+        """Supply the hosts, subtract leaching and evaporation from the rest, and add the inflows."""
         air, water = board.read_one(Air), self._water(state, place, board)
         drained = jnp.minimum(board.read_sum(Tilth).drainage, 1.0)
         surplus = water.surplus / self.bucket(place).capacity * (1 - drained)
@@ -223,7 +225,7 @@ class Soil(Entity):
         return {"water": state.water, "nutrients": state.nutrients}
 
     def indices(self, state: SoilState) -> dict[str, jax.Array]:
-        """Return r_soil of section 3.1.2: the mean health of the microlife."""
+        """Return r_soil of section 3.1.2: the mean microlife, 0 to 1."""
         return {"soil": jnp.mean(state.microlife) / 100}
 
 
@@ -232,5 +234,5 @@ def _between(low: jax.Array, high: jax.Array, uniform: jax.Array) -> jax.Array:
 
 
 def _column(nutrients: jax.Array) -> jax.Array:
-    """Reshape values per nutrient so that they broadcast against arrays of plots."""
+    """Reshape a vector with one value per nutrient so that it broadcasts against arrays of plots."""
     return jnp.asarray(nutrients)[:, None, None]

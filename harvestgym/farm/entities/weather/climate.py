@@ -1,10 +1,10 @@
 """Conversion of monthly normals to generator parameters: levels, spreads, persistence and rain tables.
 
-The stated figures include effects that other parts of the model add again, so these are removed first. A stated
-standard deviation includes the seasonal trend within the month and the difference between rainy and other days; a
-stated correlation includes the season's departure from a sine, and the effect of rain, which persists; a difference
-of humidity or wind between rainy and other days includes the difference between their seasons. The remainder is
-Gaussian; a part of its variance in temperatures lasts for months.
+The monthly figures include effects that other parts of the model would add again, so these effects are removed first.
+The standard deviations include the seasonal trend within the month and the difference between rainy and other days. The
+correlations include the departure of the seasons from a sine, and the effect of rain, which persists. The differences
+in humidity and wind between rainy and other days include the difference between their seasons. The remainder is
+Gaussian; for temperatures, part of its variance lasts for months.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from harvestgym.farm.weather_data.table import YEAR
 from .generator import LATENT, Climate
 
 LEAST_SHARE = 0.1
-"""Fraction of a variance that remains Gaussian even if season and rain explain all of it."""
+"""The minimum fraction of a variance that is Gaussian, even if season and rain explain all of it."""
 
 
 class _Parts(NamedTuple):
@@ -31,7 +31,7 @@ class _Parts(NamedTuple):
     spread: np.ndarray
     total: np.ndarray  # standard deviations of departures from a sine, (4,)
     rain: np.ndarray  # covariance that rain explains
-    rain_next: np.ndarray  # the same with the next day
+    rain_next: np.ndarray  # the same, from one day to the next
     season: np.ndarray  # covariance of the season's departure from a sine
 
 
@@ -61,7 +61,7 @@ def _columns(normals: Normals, suffix: str = "") -> np.ndarray:
 
 
 def _chances(normals: Normals) -> np.ndarray:
-    """Return P(wet) and P(rainy) after each state, which reproduce both stated chains; (12, 4, 2).
+    """Return P(wet) and P(rainy) after each state, which reproduce both Markov chains of the normals; (12, 4, 2).
 
     Two chains of two states do not determine all of these probabilities. Assumptions: a wet day is equally likely to be
     rainy after a dry day and after drizzle, and is as likely after drizzle as after rain if the figures allow it.
@@ -118,7 +118,7 @@ def _levels(normals: Normals, rainy: np.ndarray) -> np.ndarray:
 
 
 def _smooth() -> np.ndarray:
-    """Return the weight of each of the twelve mid-month nodes in each day's value; (365, 12)."""
+    """Return the weight of each of the twelve mid-month nodes in the value of each day; (365, 12)."""
     at, identity = calendar(), np.eye(12)
     return (1 - at.weight)[:, None] * identity[at.before] + at.weight[:, None] * identity[at.after]
 
@@ -138,9 +138,9 @@ def _nodes(means: np.ndarray) -> np.ndarray:
 
 
 def _persistence(normals: Normals, parts: _Parts, lasting: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the first-order autoregression matrices (Matalas 1967) of the Gaussian part without the lasting part.
+    """Return the first-order autoregression matrices (Matalas 1967) of the Gaussian part without the lasting anomaly.
 
-    Both together have unit variances.
+    The two parts together have unit variances.
     """
     same, following = _stated_covariances(normals, parts)
     today = same - parts.season - parts.rain

@@ -1,4 +1,4 @@
-"""Day sources: a table of observed days, or the generator for a climate. Both store their memory in a vector."""
+"""Sources of days: a table of observed days, or the generator for a climate. Both store their memory in a vector."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ class Replay:
     start_day: jax.Array = par("start_day#int365", "day of the year of the first row", dtype="int", low=1, high=365)
     occurrence: bool = static("occurrence", "whether the table has only the occurrence of rain, not amounts")
     year: jax.Array = par(
-        "year", "calendar year in which episodes start, counted from 0 in the table; -1 draws one", dtype="int", low=-1,
+        "year", "index of the calendar year in which episodes start; -1 draws one", dtype="int", low=-1,
         default=-1,
     )  # fmt: skip
 
     def check(self) -> Iterator[str]:
-        """Check that there is at least a year of days."""
+        """Check that there are at least the days of one year."""
         shape = np.shape(self.days)
         if len(shape) != 2 or shape[0] < YEAR or shape[1] != len(Day._fields):
             expected = f"an array of shape (n, {len(Day._fields)}), n at least {YEAR}"
             yield f"days: expected {expected}, got one of shape {shape}"
 
     def first(self, day: Any, draws: jax.Array) -> jax.Array:
-        """Return the memory before day `day` in the given or a random year; its first entry is the next row."""
+        """Return the memory before day `day` in the given or a random year; its first entry is the next row's index."""
         years = self.days.shape[0] // YEAR
         year = jnp.minimum((draws[0] * years).astype(jnp.int32), years - 1)
         drawn = (jnp.asarray(day, jnp.int32) - self.start_day) % YEAR + YEAR * year
@@ -51,7 +51,7 @@ class Replay:
         """Return the next row of the table, and the memory after it."""
         row = memory[0].astype(jnp.int32)
         n = self.days.shape[0]
-        after = jnp.where(row + 1 < n, row + 1, n % YEAR)  # the same day of the first year
+        after = jnp.where(row + 1 < n, row + 1, n % YEAR)  # from the end of the table to the same day of the first year
         return Day(*jnp.asarray(self.days)[row]), memory.at[0].set(after)
 
 

@@ -1,4 +1,4 @@
-"""Drawing of the weather: the day's sky, symbols for wind and frost, and numbers."""
+"""Drawing of the weather: a symbol for the sky, symbols for wind and frost, and numbers."""
 
 from __future__ import annotations
 

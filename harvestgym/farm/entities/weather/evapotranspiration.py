@@ -11,11 +11,11 @@ from harvestgym.farm.entities.response import power
 
 SOLAR_CONSTANT = 0.0820  # MJ/m2/min
 INLAND_COEFFICIENT = 0.16
-"""k_Rs of FAO-56 eq. (50), away from the coast."""
+"""The coefficient k_Rs of FAO-56 eq. (50) for locations away from the coast."""
 CLEAR_SKY = 0.75
 """Fraction of the extraterrestrial radiation that reaches the ground under a clear sky (FAO-56 eq. 37)."""
 POLE = 89.99
-"""Latitude used for a pole, in degrees: at 90 the float32 tangent has the wrong sign, making it night all year."""
+"""Latitude used for a pole, in degrees: at 90, the float32 tangent has the wrong sign, so it would always be night."""
 
 
 def extraterrestrial_radiation(latitude: Any, day: Any) -> jax.Array:
@@ -38,7 +38,7 @@ def compute_daylength(latitude: Any, day: Any) -> jax.Array:
 def solar_radiation(t_min: Any, t_max: Any, extraterrestrial: Any) -> jax.Array:
     """Compute R_s, MJ/m2/day: the part of R_A that reaches the ground, from the temperature range (FAO-56 eq. 50).
 
-    It is limited to the radiation under a clear sky near sea level (FAO-56 eq. 37). The paper's crops ignore light.
+    It is limited to the radiation under a clear sky near sea level (FAO-56 eq. 37). In the paper, crops ignore light.
     """
     spread = jnp.maximum(jnp.asarray(t_max, jnp.float32) - t_min, 0.0)
     return jnp.minimum(INLAND_COEFFICIENT * power(spread, 0.5), CLEAR_SKY) * extraterrestrial
@@ -64,9 +64,9 @@ def reference_evapotranspiration(
 ) -> jax.Array:
     """Compute ET_0 of eq. (23), in mm/day (L/m2/day), never negative.
 
-    Temperatures in degC, humidity in %, wind in m/s at 2 m, radiation (R_A) in MJ/m2/day. The coefficient is
-    0.0118, as in Valiantzas (2018, Agricultural Water Management, doi 10.1016/j.agwat.2018.06.028); the
-    paper prints 0.018, which overestimates FAO-56 Penman-Monteith by half. Its T = (Tmax + Tmin) / 2 estimates the
+    Temperatures in degC, humidity in %, wind in m/s at 2 m, radiation (R_A) in MJ/m2/day. The coefficient is 0.0118, as
+    in Valiantzas (2018, Agricultural Water Management, doi 10.1016/j.agwat.2018.06.028); with 0.018, as printed in the
+    paper, the result exceeds that of FAO-56 Penman-Monteith by half. The paper's T = (Tmax + Tmin) / 2 estimates the
     mean temperature; weather tables contain the mean itself. Negative numbers under roots (for a mean below -10 degC)
     are set to zero.
     """

@@ -1,10 +1,10 @@
-"""A stochastic weather generator, like Richardson's (1981): it draws rain first, and then the other variables.
+"""A stochastic weather generator like that of Richardson (1981): it draws rain first, and then the other variables.
 
-Whether a day is dry or has drizzle or rain depends on the day before (a Markov chain, so that days with any rain and
-days with more than drizzle come in spells as observed). Amounts of rain are gamma distributed. Temperatures, humidity
-and wind depart from smooth seasonal levels, which differ on rainy days; the departures follow a first-order
-autoregression. Temperatures also have an anomaly that lasts for months, so that years differ. A day takes a few dozen
-operations and six uniform numbers.
+Whether a day is dry or has drizzle or rain depends on the day before (a Markov chain), so that spells of days with any
+rain, and with more than drizzle, are as long as observed. Amounts of rain are gamma distributed. Temperatures, humidity
+and wind vary around smooth seasonal levels, which differ on rainy days; the departures from these levels follow a
+first-order autoregression. Temperatures also have an anomaly that lasts for months, so that some years are warmer than
+others. A day takes a few dozen operations and six uniform numbers.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ DRAWS = 2 + len(LATENT)
 MEMORY = 2 + len(LATENT)
 """Length of the memory vector that one day passes to the next: the sky, the departures, and the lasting anomaly."""
 KEPT = 1 - 1 / 180
-"""Part of the lasting anomaly that a dry day leaves; a rainy day leaves it as it is."""
+"""Fraction of the lasting anomaly that remains after a dry day; a rainy day does not change it."""
 DRY, DRIZZLE, RAIN, UNKNOWN = 0, 1, 2, 3
-DRIEST = 5.0  # %; daily means stay above it even in deserts
+DRIEST = 5.0  # %; daily means are higher even in deserts
 NARROWEST = 0.5  # degC between night and day
 
 
@@ -53,7 +53,7 @@ class Climate:
 
     chances: jax.Array = par(
         "chances",
-        "P(wet) and P(rainy) after dry, drizzle, rain, unknown",
+        "P(wet) and P(rainy) after a dry, drizzle, rain or unknown day",
         low=0,
         high=1,
         axes=("month", "before", "after"),
@@ -78,7 +78,7 @@ class Climate:
     )
     carry: jax.Array = _matrix("carry", "departures carried over from one day to the next")
     shock: jax.Array = _matrix("shock", "new departures from independent normals")
-    start: jax.Array = _matrix("start", "departures of a first day from independent normals")
+    start: jax.Array = _matrix("start", "departures of the first day from independent normals")
     lasting: jax.Array = par(
         "lasting", "weight of the lasting anomaly in the departures", low=0, high=1, axes=("latent",)
     )
@@ -93,8 +93,9 @@ class Climate:
     def first(self, day: Any, draws: jax.Array) -> jax.Array:
         """Return the memory before the first day: an unknown sky, and departures; `draws` has shape (DRAWS,).
 
-        The memory, float32 of shape (MEMORY,), is the part of today's weather that tomorrow's depends on: the sky (DRY,
-        DRIZZLE, RAIN or UNKNOWN), the standardised departures of the variables in `LATENT`, and the lasting anomaly.
+        The memory, float32 of shape (MEMORY,), is the part of today's weather on which tomorrow's weather depends: the
+        sky (DRY, DRIZZLE, RAIN or UNKNOWN), the standardised departures of the variables in `LATENT`, and the lasting
+        anomaly.
         """
         normals = _normal(draws[1:])
         return jnp.hstack((jnp.float32(UNKNOWN), self.start @ normals[1:], normals[0]))
@@ -102,7 +103,7 @@ class Climate:
     def next(self, memory: jax.Array, day: Any, draws: jax.Array) -> tuple[Day, jax.Array]:
         """Return the weather of day `day` (1 to 365) after `memory`; `draws` is uniform in [0, 1), shape (DRAWS,).
 
-        On a dry day, the draw that would set the amount of rain renews the lasting anomaly of the coming days.
+        On a dry day, the draw for the amount of rain updates the lasting anomaly of the coming days instead.
         """
         index = jnp.asarray(day, jnp.int32) - 1
         month = jnp.asarray(calendar().month)[index]
@@ -146,15 +147,15 @@ def _amount(sky: jax.Array, table: jax.Array, uniform: jax.Array, normal: jax.Ar
 
 
 def _temperatures(t_min: jax.Array, t_max: jax.Array, offset: jax.Array) -> tuple[jax.Array, ...]:
-    """Return minimum, mean and maximum, in increasing order even if a departure is extreme."""
+    """Return the minimum, mean and maximum, in increasing order even if a departure is extreme."""
     middle, half = (t_min + t_max) / 2, jnp.maximum(t_max - t_min, NARROWEST) / 2
     return middle - half, jnp.clip(middle + offset, middle - half, middle + half), middle + half
 
 
 def _wind(mean: jax.Array, spread: jax.Array, departure: jax.Array) -> jax.Array:
-    """Return gamma-distributed wind with the given mean and spread, by the cube of Wilson and Hilferty (1931).
+    """Return gamma-distributed wind with this mean and spread, by the cube approximation of Wilson and Hilferty (1931).
 
-    This is accurate for the shapes that daily wind has (4 or more).
+    This is accurate for the shape parameters of daily wind (4 or more).
     """
     ninth = jnp.square(spread / jnp.maximum(mean, 1e-6)) / 9
     return mean * jnp.maximum(1 - ninth + departure * jnp.sqrt(ninth), 0.0) ** 3

@@ -1,4 +1,4 @@
-"""Sites: the weather shipped with the package, in one YAML file each: a table, monthly normals or a constant day."""
+"""Sites: the weather included in the package, one YAML file per site: a table, monthly normals or a constant day."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class SiteFile(Strict):
     longitude: Annotated[float | None, Field(ge=-180, le=180)] = None
     altitude: float | None = None
     wind_from: dict[WindDirection, _Share] = {}
-    """Relative frequencies of the directions from which the wind blows; 1 for directions not listed."""
+    """Relative frequencies of the directions from which the wind blows; 1 for a direction that is not listed."""
     table: str | None = None
     normals: Normals | None = None
     constant: dict[str, float] | None = None
@@ -66,12 +66,12 @@ class Site:
 
 
 def site_names() -> tuple[str, ...]:
-    """Return the names of the sites shipped with the package."""
+    """Return the names of the sites included in the package."""
     return tuple(sorted(path.stem for path in FOLDER.glob("*.yaml")))
 
 
 def load_site(name: str) -> Site:
-    """Return the site with this name, or in the YAML file at this path; ConfigError with the nearest name otherwise."""
+    """Return the site with this name or the site in this YAML file; otherwise, ConfigError with the nearest name."""
     return read_site(Path(name)) if name.endswith(".yaml") else _load_shipped(name)
 
 

@@ -1,7 +1,7 @@
-"""Weather: the day's air over the field, drawn a few days ahead so that forecasts use the true future.
+"""Weather: the air over the field each day, drawn a few days ahead so that forecasts are based on the true future.
 
-Tomorrow's weather has already been drawn. Every day, the last day of the look-ahead, the wind direction and the
-forecast error are drawn. The state stores the error, so that observing the forecast twice does not average it out.
+Every day, one more day at the end of the look-ahead, the wind direction and the forecast error are drawn. The state
+stores the error, so that averaging repeated observations of a forecast does not reduce it.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ LAPSE = 0.0065
 """Temperature decrease in degC per m of altitude (standard atmosphere)."""
 
 STORM = 135.0
-"""Largest daily wind, in m/s: twice any measured on Earth."""
+"""Largest daily mean wind speed, in m/s: twice the highest measured on Earth."""
 
 FLOOD = 2000.0
-"""Largest daily rain, in mm; the most ever measured is 1825."""
+"""Largest daily rain, in mm; the highest measured amount is 1825."""
 
 EAST = np.asarray([0, 1, 1, 1, 0, -1, -1, -1], np.float32) / np.sqrt([1, 2] * 4).astype(np.float32)
 SOUTH = np.asarray([-1, -1, 0, 1, 1, 1, 0, -1], np.float32) / np.sqrt([1, 2] * 4).astype(np.float32)
@@ -55,7 +55,7 @@ SOUTH = np.asarray([-1, -1, 0, 1, 1, 1, 0, -1], np.float32) / np.sqrt([1, 2] * 4
 TEMPERATURES = ("air_temperature/min#°C", "air_temperature/mean#°C", "air_temperature/max#°C")
 
 _variance = functools.partial(par, low=0, high=1e4)
-"""A variance of noise or of a forecast's error."""
+"""The variance of noise or of the error of a forecast."""
 
 
 @pytree
@@ -67,9 +67,11 @@ class Settings:
     """
 
     warming: jax.Array = par("warming#°C", "added to all temperatures", low=-30, high=30)
-    rain_factor: jax.Array = par("rain_factor", "factor of the amounts of rain", low=0, high=10)
+    rain_factor: jax.Array = par("rain_factor", "factor on the amounts of rain", low=0, high=10)
     co2: jax.Array = par("CO2#ppm", "carbon dioxide in the air", low=0, high=2000)
-    rain_heavy: jax.Array = par("rain_heavy#mm", "rain per day from which it counts as heavy", low=WET, high=1900)
+    rain_heavy: jax.Array = par(
+        "rain_heavy#mm", "rain per day at or above which it counts as heavy", low=WET, high=1900
+    )
     heavy_chance: jax.Array = par("rain_lightheavy_proba", "chance that rain of unknown amount is heavy", low=0, high=1)
     light: jax.Array = par("rain_leakageintensity_light#%", "leaching strength of light rain, 0 to 1", low=0, high=1)
     heavy: jax.Array = par("rain_leakageintensity_heavy#%", "leaching strength of heavy rain, 0 to 1", low=0, high=1)
@@ -79,7 +81,9 @@ class Settings:
     temperature_error: jax.Array = _variance("forecast_noise_air_temperature#°C2.day-1", "variance per day ahead")
     humidity_error: jax.Array = _variance("forecast_noise_humidity_index#%2.day-1", "variance per day ahead")
     wind_error: jax.Array = _variance("forecast_noise_wind#km2.h-2.day-1", "variance per day ahead")
-    rain_error: jax.Array = _variance("forecast_noise_rain#day-1", "variance of the chance of rain per day ahead")
+    rain_error: jax.Array = _variance(
+        "forecast_noise_rain#day-1", "error variance of the forecast chance of rain, per day ahead"
+    )
 
 
 class WeatherOptions(Strict):
@@ -104,7 +108,7 @@ class WeatherOptions(Strict):
 
 
 air = functools.partial(var, axes=(), settled=True)
-"""A variable that follows from the day and the day source, so a farm file cannot set it."""
+"""A variable that is computed from the day and the source of days, so a farm file cannot set it."""
 
 
 @pytree
@@ -112,7 +116,13 @@ class WeatherState:
     """Today's air, the forecast, and (hidden) the future."""
 
     day: jax.Array = var("day#int365", "day of the year, 1 to 365", low=1, high=365, dtype="int", axes=())
-    year: jax.Array = var("year#nb", "years since the start: how often 1 January came", high=1000, dtype="int", axes=())
+    year: jax.Array = var(
+        "year#nb",
+        "years since the start: the number of times that 1 January has passed",
+        high=1000,
+        dtype="int",
+        axes=(),
+    )
     temperature: jax.Array = air(TEMPERATURES, "air temperature of the day", low=-90, high=60)
     humidity: jax.Array = air("humidity_index#%", "mean relative humidity", high=100)
     wind: jax.Array = air("wind/speed#km.h-1", "mean wind speed 2 m above the ground", high=500)
@@ -188,7 +198,7 @@ class Weather(Entity):
         return replace(self.zero_state(place), day=jnp.int32(1))
 
     def settle(self, key: jax.Array, state: WeatherState, place: Place) -> WeatherState:
-        """Draw the air of the first and coming days, starting at `day`; of other initial values, only counts stay."""
+        """Draw the air of the first and coming days, from `day` on; of other initial values, only counts are kept."""
         year, days, rest = jax.random.split(key, 3)
         draws = jax.random.uniform(days, (self.lookahead + 1, DRAWS + 3), jnp.float32)
         memory = self.sky.first(state.day, jax.random.uniform(year, (DRAWS,), jnp.float32))
@@ -242,8 +252,8 @@ class Weather(Entity):
     def _next(self, memory: jax.Array, day: Any, draws: jax.Array) -> tuple[Day, jax.Array]:
         """Return the next day from the source; if only the occurrence of rain is known, draw its class (section 4.1).
 
-        In the paper, rain is relative to the soil's capacity: heavy rain fills it, and light rain fills up to half of
-        it. Here, heavy rain is `rain_heavy#mm` for every soil.
+        In the paper, rain is relative to the soil's capacity: heavy rain fills it, and light rain fills it up to half.
+        Here, heavy rain is `rain_heavy#mm` for every soil.
         """
         found, memory = self.sky.next(memory, day, draws)
         if not self.sky.occurrence:
@@ -295,7 +305,7 @@ class Weather(Entity):
 
 
 def _later(day: Any, days: Any) -> jax.Array:
-    """Return the day of the year `days` days after `day`; 1 follows 365."""
+    """Return the day of the year that is `days` days after `day`; 1 follows 365."""
     return (day - 1 + days) % YEAR + 1
 
 
@@ -311,19 +321,19 @@ def _sunshine(day: Day) -> jax.Array:
 
 @functools.cache
 def _whole() -> Any:
-    """Make a single schema from a set's options and settings, so that errors suggest the nearest key of both."""
+    """Make a single schema for a set's options and settings, so that errors suggest the nearest key of either."""
     return create_model("Weather", __base__=(WeatherOptions, make_schema(Settings)))
 
 
 def load_table(own: WeatherOptions) -> WeatherTable | None:
-    """Return the table of days that a set replays or learns from, with all its years; None for monthly normals."""
+    """Return the table that a set replays or computes its climate from, with all years; None for monthly normals."""
     if own.table is not None:
         return read_table(own.table, own.rain, columns=own.columns, fill=own.fill)
     return load_site(own.site).table if own.site is not None else None
 
 
 def load_recorded_years(which: str | Mapping[str, Any]) -> tuple[list[int] | None, str | None]:
-    """Return the calendar years of the recorded days that a set replays, None if it replays none, and its site."""
+    """Return the calendar years of the recorded days that a set replays (None if it replays none) and its site."""
     own = validate(_whole(), choose_set(Weather.file(), which, "Weather")[1], f"Weather {which!r}")
     table = None if own.generate else load_table(own)
     if table is None or not np.ptp(np.stack(table.days), axis=1).any():  # a constant day is not a record

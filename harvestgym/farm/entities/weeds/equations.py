@@ -28,7 +28,7 @@ class DailyChances(NamedTuple):
 
 
 class WeedFates(NamedTuple):
-    """Numbers per plot after a day: new weeds, weeds that changed group, and weeds that stayed."""
+    """Numbers of weeds per plot after a day: those that are new, changed group, or stayed in their group."""
 
     arrived: jax.Array
     sprouted: jax.Array
@@ -50,14 +50,14 @@ def draw_fates(
 ) -> WeedFates:
     """Draw how many weeds arrive, sprout, bloom, seed or die, from this morning's numbers.
 
-    Eqs. (28) and (29) both use the morning's growing weeds, so more could bloom or die than there are; here only
-    survivors can bloom, so that each weed has a single fate. The fates are drawn from multinomial distributions.
+    Eqs. (28) and (29) both use the growing weeds of the morning, so more weeds could bloom or die than exist; here,
+    only survivors can bloom, so that each weed has a single fate. The fates are drawn from multinomial distributions.
 
     Args:
         new: n of eq. (26), a scalar.
         groups: numbers of seeds, growing weeds and flowering weeds per plot.
         p: the day's probabilities.
-        uniform: uniforms of shape (4, length, width, 2).
+        uniform: uniform numbers of shape (4, length, width, 2).
     """
     seeds, growing, flowering = groups
     n = jnp.stack([jnp.broadcast_to(new, seeds.shape), seeds, growing, flowering])
@@ -74,10 +74,10 @@ def _stacked(shape: tuple[int, ...], *values: jax.Array | float) -> jax.Array:
 
 
 def scatter_seeds(seeds: jax.Array, uniform: jax.Array) -> jax.Array:
-    """Scatter `seeds` (at most WEEDS_MAX per plot) uniformly over the existing plots among the 3 x 3 around each plot.
+    """Scatter `seeds` (at most WEEDS_MAX per plot) uniformly over the plots of the field in the 3 x 3 around each plot.
 
-    Each seed draws its row and then its column from the existing ones, so that none is lost at the edge. `uniform` has
-    shape (2, length, width, 2).
+    For each seed, its row and then its column are drawn from those in the field, so that none is lost at the edge.
+    `uniform` has shape (2, length, width, 2).
     """
     return _along(1, _along(0, seeds, uniform[0], WEEDS_MAX), uniform[1], len(NEIGHBOUR_OFFSETS) * WEEDS_MAX)
 

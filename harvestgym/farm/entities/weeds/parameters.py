@@ -3,8 +3,8 @@
 Every `Response` is one equation of section 4.4.2; its windows are named after their drivers, with these units:
 
     distance_to_edge (plots); temperature (mean, degC); humidity (%); herbicide (g per m2 of soil, acting on weeds);
-    N, P, K, C (g per weed by which the soil's stock falls short of today's need); water (deficit below the threshold of
-    eq. (5), as a fraction of the soil's extractable capacity).
+    N, P, K, C (today's need minus the soil's stock, in g per weed); water (deficit below the threshold of eq. (5), as a
+    fraction of the soil's extractable capacity).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from harvestgym.farm.entities.messages import NUTRIENTS, REPULSION
 from harvestgym.farm.entities.response import Response, Window
 
 WEEDS_MAX = 250
-"""Largest number of seeds, and of sprouted weeds, per m2: many times the number that shades the ground completely.
+"""Largest number of seeds, and of sprouted weeds, per m2: many times the number that shade the ground completely.
 
 The binomials of eqs. (26) to (29) are compiled for this number; the paper's tables end at 1000.
 """
@@ -40,7 +40,7 @@ class Growth(Response):
 
 @pytree
 class Blooming(Response):
-    """Eq. (28). The paper has no interval for herbicide; the reference implementation uses the one for growth."""
+    """Eq. (28). The paper has no interval for herbicide; the reference implementation uses the interval for growth."""
 
     herbicide: Window
 
@@ -49,8 +49,8 @@ class Blooming(Response):
 class Staying(Response):
     """Eq. (29), with the shortage (need minus stock) instead of the stock; the distance is the same.
 
-    In the paper the sum is over J_appear, but the table shows the intended variables. The equation also applies to
-    weeds in bloom, which would otherwise live forever.
+    The paper sums over J_appear, but its table shows the intended variables. Here, the equation also applies to weeds
+    in bloom, which would otherwise live forever.
     """
 
     temperature: Window
@@ -67,7 +67,11 @@ class Weed:
     """All parameters of a weed."""
 
     arrivals: jax.Array = par(
-        "max_new_seeds#nb", "most seeds that arrive per m2 and day, eq. (26)", low=0, high=WEEDS_MAX, dtype="int"
+        "max_new_seeds#nb",
+        "maximum number of seeds that arrive per m2 and day, eq. (26)",
+        low=0,
+        high=WEEDS_MAX,
+        dtype="int",
     )
     size: jax.Array = par("size#cm", "diameter and height of a weed", low=0, high=1000)
     flowers: jax.Array = par("flowers_per_plant#nb", "flowers per weed in bloom", low=0, high=WEEDS_MAX, dtype="int")

@@ -1,8 +1,8 @@
-"""Weeds: seeds, growing and flowering plants on each plot, which arrive from the edge and spread (section 4.4.2).
+"""Weeds: on each plot seeds, growing and flowering plants, which arrive from the edge and spread (section 4.4.2).
 
-They take water and nutrients before the crop. The parameters are in `parameters.py`, the equations in `equations.py`.
-Weeds are counted as identical plants per m2 of plot, so that results do not depend on plot size; their water and
-nutrients are totals for the plot.
+They take up water and nutrients before the crop does. The parameters are in `parameters.py`, the equations in
+`equations.py`. Weeds are counted as identical plants per m2 of plot, so that results do not depend on plot size; their
+water and nutrients are totals for the plot.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Weeds(Weed, Entity):
     randomness: ClassVar = {"fates": ("group", "plot", "split"), "scatter": ("direction", "plot", "split")}
 
     def settle(self, key: jax.Array, state: WeedsState, place: Place) -> WeedsState:
-        """Limit the weeds to the maximum for a plot; plots without weeds hold no water or nutrients."""
+        """Limit the weeds to the maximum for a plot; where there are none, set their water and nutrients to zero."""
         growing = jnp.clip(state.growing, 0, WEEDS_MAX)
         flowering = jnp.clip(state.flowering, 0, WEEDS_MAX - growing)
         new = replace(state, seeds=jnp.clip(state.seeds, 0, WEEDS_MAX), growing=growing, flowering=flowering)
@@ -64,12 +64,12 @@ class Weeds(Weed, Entity):
         return replace(new, water=jnp.where(stands, new.water, 0.0), nutrients=jnp.where(stands, new.nutrients, 0.0))
 
     def sizes(self, place: Place) -> dict[str, tuple[int, ...]]:
-        """Return the sizes of the draws: four for eqs. (26) to (29), two directions, two splits into three parts."""
+        """Return the axis sizes of draws: four for eqs. (26) to (29), two directions, two splits into three parts."""
         return super().sizes(place) | {"group": (4,), "direction": (2,), "split": (2,)}
 
     @publishes(Canopy)
     def canopy(self, state: WeedsState, place: Place, board: Board, draws: Draws) -> Canopy:
-        """Publish the canopy: each weed shades a disc, until the plot is full; all flowers are open."""
+        """Publish the canopy: each weed shades a disc, up to the area of the plot; all flowers are open."""
         alive = _stand(state).astype(jnp.float32)
         disc = jnp.pi * (self.size / 200) ** 2
         return Canopy(
@@ -90,7 +90,7 @@ class Weeds(Weed, Entity):
 
     @publishes(Litter)
     def litter(self, state: WeedsState, place: Place, board: Board, draws: Draws) -> Litter:
-        """Publish all nutrients from weeds that died yesterday; they decay in a day."""
+        """Publish all nutrients of the weeds that died yesterday, which decay in one day."""
         return Litter(nutrients=state.remains)
 
     @action("remove")
@@ -111,7 +111,7 @@ class Weeds(Weed, Entity):
         ]  # fmt: skip
 
     def update(self, state: WeedsState, place: Place, board: Board, draws: Draws) -> tuple[WeedsState, Ledger]:
-        """Simulate a day: first the uptake, then the fates of the weeds."""
+        """Simulate a day: first the uptake of water and nutrients, then the fates of the weeds."""
         moves = self.draw_moves(state, place, board, draws)
         shed = equations.scatter_seeds(jnp.minimum(moves.shed * self.flowers * self.seeds, WEEDS_MAX), draws["scatter"])
         share = board.read_own(Share)

@@ -1,1 +1,1 @@
-"""The files of Farm-Gym, the authors' own implementation of the paper: read as they are, and converted to one file."""
+"""The files of Farm-Gym, the implementation by the paper's authors: read unchanged, and converted to one file."""

@@ -14,7 +14,7 @@ from harvestgym.farm.paper.farm_gym.report import Report
 def read_parts(
     farm: Mapping[str, Any], folder: Path, report: Report, where: str
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Return the fields, by name, and the farmers; each is recognised by its key and numbered in order."""
+    """Return the fields by name, and the farmers; each is recognised by its key, and they are numbered in order."""
     fields, farmers = {}, []
     for name, given in farm.items():
         path = f"{where} > {name}"
@@ -37,7 +37,7 @@ def _read_entity(entity: Mapping[str, str], folder: Path, report: Report, where:
     ((kind, which),) = entity.items()
     if kind == "Weather" and which in read_terms()["sets"]:
         known, lost = read_terms()["sets"][which]
-        report.lose(where, f"{which} is {known} here, without its {lost}")
+        report.lose(where, f"{which} becomes {known} here, without its {lost}")
         which = known
     elif kind == "Weather" and (table := _find_table(folder, which)):
         report.change(where, f"the weather is the table {table.name}")

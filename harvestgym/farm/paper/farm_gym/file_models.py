@@ -17,7 +17,7 @@ ByEntity = ByName[ByName[ByName[_T]]]
 """A tree `field: entity: name: value`; empty entries are empty mappings."""
 
 Ending = Annotated[str, Field(pattern=r"^[^/\\]+$")]
-"""The ending of the name of a file next to the farm file."""
+"""The suffix of the name of a file next to the farm file."""
 
 
 class Part(BaseModel):
@@ -60,7 +60,7 @@ class FarmFile(Part):
 
 
 class EndCondition(Part):
-    """A condition of the end of the game."""
+    """A condition that ends the episode."""
 
     state_variable: tuple[str, str, str, Any]
     function: Literal["value", "sum", "mean"]
@@ -69,14 +69,14 @@ class EndCondition(Part):
 
 
 class StartFile(Part):
-    """The start and the end of the game."""
+    """The start and the end of an episode."""
 
     initial: ByEntity[Any] = Field(alias="Initial")
     terminal: list[list[EndCondition]] = Field(alias="Terminal")
 
 
 class ActionParams(Part):
-    """The numbers of the actions file."""
+    """The numeric parameters in the actions file."""
 
     max_action_schedule_size: Any
     bins: Any = Field(BINS, alias="number_of_bins_to_discretize_continuous_actions")

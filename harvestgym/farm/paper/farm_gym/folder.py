@@ -1,4 +1,4 @@
-"""Farm-Gym's folders: a farm file and, next to it, its start, actions and score, which may be missing."""
+"""Farm-Gym's folders: a farm file and, next to it, the files for its start, actions and score, which may be missing."""
 
 from __future__ import annotations
 
@@ -29,12 +29,14 @@ _DAY_PATH = {"field": "Field-0", "entity": "Weather-0", "variable": DAY}
 def is_farm_gym(path: Path) -> bool:
     """Return whether a file is a farm file of Farm-Gym."""
     text = yaml_io.read_text(path) if path.is_file() else ""
-    data = yaml_io.parse(text, str(path)) if re.search(r"\bFarm\b", text) else None  # most of ours do not contain it
+    data = (
+        yaml_io.parse(text, str(path)) if re.search(r"\bFarm\b", text) else None
+    )  # a quick test, because most of our own files do not contain this text
     return isinstance(data, dict) and "Farm" in data and "fields" not in data
 
 
 def read_any_farm(path: Path, overrides: Mapping[str, Any] = MappingProxyType({})) -> FarmSpec:
-    """Read a farm file, ours or Farm-Gym's; warn of each entry of Farm-Gym's files without a counterpart."""
+    """Read a farm file, ours or Farm-Gym's; warn about each entry of Farm-Gym's files without a counterpart here."""
     return farm_spec(merge_farms(read_any_data(path), overrides), path.name)
 
 
@@ -49,7 +51,7 @@ def read_any_data(path: Path) -> dict[str, Any]:
 
 
 def read_farm_gym(path: Path) -> tuple[dict[str, Any], Report]:
-    """Return the farm in Farm-Gym's files in the form of our single file, and what has changed.
+    """Return the farm in Farm-Gym's files in the form of our single file, and the report of the conversion.
 
     Raises:
         ConfigError: gives the file and the path of the mistake.

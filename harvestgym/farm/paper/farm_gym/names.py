@@ -1,4 +1,4 @@
-"""The names in Farm-Gym files, found on the farm under their names here."""
+"""The names in Farm-Gym files, and our names for the same things."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ DAY = "day#int365"
 
 @cache
 def read_terms() -> Mapping[str, Any]:
-    """Return the names that differ, and what Farm-Gym writes into missing files."""
+    """Return the names that differ, and the content that Farm-Gym writes into missing files."""
     return yaml_io.read_file(Path(__file__).with_name("names.yaml"))
 
 
@@ -44,7 +44,7 @@ class FarmNames:
         return (field, entity) in self.table.slots
 
     def rename(self, entity: EntityKey, key: str) -> str:
-        """Return the key of a variable here."""
+        """Return our key of a variable."""
         known = read_terms()["variables"].get(self.table.slots[entity].kind.__name__, {})
         first, _, rest = key.partition("/")
         return known.get(key) or "/".join(filter(None, (known.get(first, first), rest)))

@@ -20,7 +20,7 @@ _FREE = "Free"
 
 
 def write_missing_actions(names: FarmNames) -> dict[str, Any]:
-    """Return what Farm-Gym writes into a missing file, except the farmers' observations, which are all allowed."""
+    """Return the content that Farm-Gym writes into a missing file, without observations, which are all allowed."""
     missing = read_terms()["missing"]
     mine = {at: missing["interventions"].get(slot.kind.__name__) for at, slot in names.table.slots.items()}
     tree = build_tree((at, actions) for at, actions in mine.items() if actions)
@@ -44,14 +44,14 @@ def _each_entry(
     """Yield the farmer, entity, name, value and path of each entry for a farmer and an entity on the farm."""
     for farmer, tree in blocks.items():
         if farmer not in farmers:
-            report.lose(f"{where} > {farmer}", "no such farmer is on the farm")
+            report.lose(f"{where} > {farmer}", "there is no such farmer on the farm")
             continue
         for field, entity, name, value in walk_tree(tree):
             path = f"{where} > {farmer} > {field} > {entity}"
             if names.has(field, entity):
                 yield farmer, (field, entity), name, value, path
             else:
-                report.lose(path, "no such entity is on the farm")
+                report.lose(path, "there is no such entity on the farm")
 
 
 def _read_observations(blocks: Any, names: FarmNames, report: Report, where: str) -> dict[str, Any]:
@@ -68,7 +68,7 @@ def _read_observations(blocks: Any, names: FarmNames, report: Report, where: str
 def _read_paths(
     entity: EntityKey, below: Mapping[str, Any], where: str, names: FarmNames, report: Report
 ) -> Iterator[str]:
-    """Yield the observations of an entity; note each variable that is lost."""
+    """Yield the observations of an entity; report each variable that is lost."""
     for name, *steps in list_paths(below, (), where):
         words = [name, *(step for step in steps if isinstance(step, str) and step != WHOLE)]
         plots = [step for step in steps if isinstance(step, tuple)]
@@ -123,7 +123,7 @@ def _read_limits(action: Action, given: Mapping[str, Any], report: Report, where
 
 
 def _clip(parameter: Parameter, allowed: Interval | list[Any], report: Report, where: str) -> Any:
-    """Return the values in a list or an interval that the parameter can have here."""
+    """Return those values in a list or an interval that the parameter can have here."""
     low, high = parameter.range
     if isinstance(allowed, Interval):
         inside: Any = Interval(low=max(low, allowed.low), high=min(high, allowed.high))

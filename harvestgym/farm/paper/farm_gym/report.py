@@ -33,17 +33,17 @@ class Report:
         self._lost_paths: list[str] = []
 
     def change(self, path: str, change: str) -> None:
-        """Note an entry that is written in another way here."""
+        """Report an entry that is written in another way here."""
         self.changed.append(f"{path}: {change}")
 
     def lose(self, path: str, reason: str = "has no counterpart here") -> None:
-        """Note an entry without a counterpart, once."""
+        """Report an entry without a counterpart, once."""
         if not any(f"{path} > ".startswith(f"{above} > ") for above in self._lost_paths):
             self._lost_paths.append(path)
             self.lost.append(f"{path}: {reason}")
 
     def read(self, part: type[PartT], data: Any, path: str) -> PartT:
-        """Validate a part of a file, and note the entries that it does not name."""
+        """Validate a part of a file, and report the entries that its schema does not name."""
         made = validate(part, data, path)
         self._lose_unnamed(made, path)
         return made

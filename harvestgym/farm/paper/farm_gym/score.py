@@ -14,7 +14,7 @@ from harvestgym.farm.paper.files import read_init
 from harvestgym.farm.schema import Number
 
 _GRAMS = 1000
-"""Farm-Gym pays a harvest by the gram; here it is paid by the kilogram, so all other numbers are divided by this."""
+"""Farm-Gym rewards a harvest per gram, and we reward it per kilogram, so all other numbers are divided by this."""
 
 _WEIGHTS = {
     "reward-mix > weight_stagetransition": "stage",
@@ -32,10 +32,10 @@ class _Costs(Strict):
 def convert_score(
     data: Any, interventions: Mapping[str, Any], names: FarmNames, report: Report, where: str
 ) -> dict[str, Any]:
-    """Return the score of a farm with some interventions; a harvest is paid by the kilogram, with a weight up to 1."""
+    """Return a farm's score with these interventions; a harvest is rewarded per kilogram, with a weight up to 1."""
     file = report.read(ScoreFile, data, where)
     unit = _GRAMS * max(1, file.final.get("weight_harvest", 0))
-    report.change(where, f"rewards and costs are divided by {unit:g}, because a harvest is paid by the kilogram")
+    report.change(where, f"rewards and costs are divided by {unit:g}, because a harvest is rewarded per kilogram")
     acts = {(field, entity, name) for field, entity, name, _ in walk_tree(interventions)}
     out: dict[str, Any] = {"intervention_cost": 1 / unit, "observation_cost": 1 / unit, "stage": 0, "yield": 0}
     for block, given in (("intervention", file.intervention_cost), ("observation", file.observation_cost)):
@@ -51,7 +51,7 @@ def convert_score(
 def _read_costs(
     tree: Any, allowed: set[tuple[str, str, str]] | None, unit: float, names: FarmNames, report: Report, where: str
 ) -> dict[str, Any]:
-    """Return the costs of the `allowed` interventions, or of variables (None); the other costs cannot occur here."""
+    """Return the costs of the `allowed` interventions or, if None, of variables; the other costs cannot occur here."""
     costs: dict[tuple[str, str, str], float] = {}
     for field, entity, key, cost in walk_tree(validate(_Costs, {"tree": tree}, where).tree):
         action, known = names.action((field, entity), key), ""
@@ -70,7 +70,7 @@ def _read_costs(
 def _read_weight(name: str, weight: float, report: Report, where: str) -> dict[str, Any]:
     """Return the entries of the score for a weight."""
     if name == "reward-mix > weight_harvest" and weight > 0:
-        report.lose(f"{where} > {name}", "a harvest is paid once, not again on every later day")
+        report.lose(f"{where} > {name}", "a harvest is rewarded once, not again on every later day")
         return {"terms": {"harvest_today": {"kind": "Tally", "prices": {"harvest#kg": weight * _GRAMS}}}}
     if name in _WEIGHTS and weight >= 0:
         report.kept["weights of the score"] += 1

@@ -1,4 +1,4 @@
-"""The start and the end of the game, from Farm-Gym's `*_init.yaml`."""
+"""The start and the end of an episode, from Farm-Gym's `*_init.yaml`."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from harvestgym.farm.paper.farm_gym.report import Report
 from harvestgym.farm.paper.files import read_init
 
 _LONGEST = 365
-"""Number of days of an episode, within which every stop on a day of the year is reached."""
+"""Number of days of an episode, enough to reach every stopping condition on the day of the year."""
 
 TRUE_THERE = "cannot be computed; Farm-Gym counts it as true"
 
 
 def write_missing_start(names: FarmNames) -> dict[str, Any]:
-    """Return what Farm-Gym writes into a missing file."""
+    """Return the content that Farm-Gym writes into a missing file."""
     missing, initial = read_terms()["missing"], {}
     for (field, entity), slot in names.table.slots.items():
         kind, surface = slot.kind.__name__, names.fields[field].shape.scale ** 2
@@ -39,7 +39,7 @@ def convert_start(data: Any, names: FarmNames, report: Report, where: str) -> di
         if not group:
             report.lose(path, TRUE_THERE)
     if not any(f".{DAY} >" in stop and " and " not in stop for stop in stops):
-        report.lose(f"{where} > Terminal", f"a game without an end is truncated after {_LONGEST} days here")
+        report.lose(f"{where} > Terminal", f"an episode without an end is truncated after {_LONGEST} days here")
     init = _read_values(file.initial, names, report, f"{where} > Initial")
     return {"init": init, "terminal_conditions": stops, "horizon#day": _LONGEST}
 
@@ -50,7 +50,7 @@ def _read_values(tree: Any, names: FarmNames, report: Report, where: str) -> dic
         at = names.table.entity(field, entity, where)
         path, found = f"{where} > {field} > {entity} > {key}", names.find(at, key)
         if value is None or (not found and value == 0) or (found and not any(v.is_initial for v in found)):
-            report.change(path, "is left out, because it changes nothing")
+            report.change(path, "is left out, because it has no effect")
         elif not found:
             report.lose(path)
         else:

@@ -22,7 +22,7 @@ MINE = "plain_actions.yaml > observations > BasicFarmer-0 > Field-0"
 ACTS = "plain_actions.yaml > interventions > BasicFarmer-0 > Field-0"
 
 LOST = f"""
-plain.yaml > Farm > Field-0 > entities > 0: lille3 is lille here, without its 60 % of constant rain
+plain.yaml > Farm > Field-0 > entities > 0: lille3 becomes lille here, without its 60 % of constant rain
 plain.yaml > author: has no counterpart here
 plain_init.yaml > Terminal > 2 > 0: cannot be computed; Farm-Gym counts it as true
 plain_init.yaml > Terminal > 3 > 0: cannot be computed; Farm-Gym counts it as true
@@ -30,10 +30,10 @@ plain_init.yaml > Initial > Field-0 > Soil-0 > depth#m: has no counterpart here
 {FREE} > Weather-0 > clouds#%: is sun_exposure#int5 here
 {FREE} > Weather-0 > forecast > humidity#%: has no counterpart here for single days
 {FREE} > Weather-0 > forecast > clouds#%: has no counterpart here
-{MINE} > Bees-0: no such entity is on the farm
+{MINE} > Bees-0: there is no such entity on the farm
 {MINE} > Soil-0 > amount_cide#g > pests: has no counterpart here
 {MINE} > Soil-0 > amount_cide#g > weeds: has no counterpart here
-plain_actions.yaml > observations > Nobody-0: no such farmer is on the farm
+plain_actions.yaml > observations > Nobody-0: there is no such farmer on the farm
 {ACTS} > Plant-0 > prune: has no counterpart here
 {ACTS} > Cide-0 > scatter > amount#kg: only 0 to 0.02 exist here
 plain_score.yaml > reward-mix > weight_biodiversitycounts: has no counterpart here
@@ -106,7 +106,7 @@ def test_lists_of_values_are_drawn_for_each_plot(tmp_path: Path) -> None:
 def test_a_game_that_ends_on_no_day_ends_after_a_year(tmp_path: Path) -> None:
     ends = INIT.partition("Terminal")[0] + "Terminal: []\n"
     _, report = read_farm_gym(write_folder(tmp_path, init=ends))
-    assert "plain_init.yaml > Terminal: a game without an end is truncated after 365 days here" in report.lost
+    assert "plain_init.yaml > Terminal: an episode without an end is truncated after 365 days here" in report.lost
 
 
 def test_larger_weights_and_a_harvest_paid_every_day(tmp_path: Path) -> None:
@@ -114,7 +114,7 @@ def test_larger_weights_and_a_harvest_paid_every_day(tmp_path: Path) -> None:
     data, report = read_farm_gym(write_folder(tmp_path, score=mix))
     assert data["scoring"]["yield"] == 1 and data["scoring"]["stage"] == 4 / 2000
     assert data["scoring"]["terms"] == {"harvest_today": {"kind": "Tally", "prices": {"harvest#kg": 0.5}}}
-    assert "a harvest is paid once" in report.lost[-1]
+    assert "a harvest is rewarded once" in report.lost[-1]
 
 
 def test_a_weather_table_next_to_the_farm_is_its_weather(tmp_path: Path) -> None:
