@@ -1,4 +1,4 @@
-"""The clock of a crop: thermal time moves it through the stages, in place of eqs. (3), (7), (14) and (18)."""
+"""The clock of a crop: thermal time decides when stages end; it replaces eqs. (3), (7), (14), (18)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .stages import Stage
 from .state import PlantState
 
 TIMED = (Stage.SEED, Stage.GROW, Stage.BLOOM, Stage.FRUIT)
-"""The stages that end when the clock rings."""
+"""The stages that end after a number of degree-days."""
 
 
 def thermal_time(clock: Clock, temperature: jax.Array) -> jax.Array:
@@ -34,7 +34,7 @@ def chilling(temperature: jax.Array) -> jax.Array:
 
 
 def hardened(crop: Crop, state: PlantState) -> jax.Array:
-    """Return the frost tolerance, in degC, that cold days have added to leaves; growth to the flowers uses it up."""
+    """Return the frost tolerance, in degC, that cold days have added to leaves; it falls to 0 at flowering."""
     share = _ramp(state.chill, crop.clock.chill * jnp.array([0.0, 1.0])) * (1 - state.progress)
     return jnp.where(state.stage == Stage.GROW, crop.clock.hardening * share, 0.0)
 
@@ -57,7 +57,7 @@ def pace(crop: Crop, state: PlantState, air: Air) -> jax.Array:
 
 
 def add_development(crop: Crop, state: PlantState, day: Drivers) -> PlantState:
-    """Add today's development: in place of eq. (8), hunger delays flowers and drought shortens filling."""
+    """Add today's development; a lack of nitrogen delays flowers, and drought shortens filling (replaces eq. 8)."""
     clock = crop.clock
     hungry, dry = (1 - jnp.exp(-day[name]) for name in ("N", "water"))
     stress = {Stage.GROW: 1 - clock.hunger_delay * hungry, Stage.FRUIT: 1 + clock.drought_haste * dry}
@@ -67,8 +67,8 @@ def add_development(crop: Crop, state: PlantState, day: Drivers) -> PlantState:
     return replace(state, progress=progress, chill=chill)
 
 
-def rings(state: PlantState) -> jax.Array:
-    """Return where the next stage begins, in place of eqs. (3), (7), (14) and (18)."""
+def stage_is_complete(state: PlantState) -> jax.Array:
+    """Return where plants have all degree-days of their stage; replaces eqs. (3), (7), (14) and (18)."""
     return (state.progress >= 1) & (state.stage <= TIMED[-1])
 
 

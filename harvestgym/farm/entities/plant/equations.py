@@ -34,7 +34,7 @@ def growth_span(start: jax.Array, end: jax.Array, share: jax.Array) -> jax.Array
     """Return the sum of rates in eq. (6) or (17) that takes a plant from `start` to this share of `end`.
 
     It is the inverse of the solution in `logistic_step`. Multiplied by the fraction of the stage that passes in a day,
-    it gives the rate of an unstressed plant, which is thus grown when the clock rings, in any climate.
+    it gives the rate of an unstressed plant, which therefore reaches the share at the end of its stage, in any climate.
     """
     first = jnp.minimum(start / end, 0.9 * share)
     return 2 * jnp.sqrt(end) * (jnp.arctanh(jnp.sqrt(share)) - jnp.arctanh(jnp.sqrt(first)))

@@ -28,7 +28,7 @@ FROZEN_FRUIT = CAUSES.index("fruit: cold")
 
 
 class PlantFate(NamedTuple):
-    """Survival of the plants today, the cause of death of those that die, and whose filling a frost ends instead."""
+    """Survival of the plants today, plants that a frost ripens early instead of killing, and the cause of death."""
 
     survives: jax.Array
     ripens: jax.Array

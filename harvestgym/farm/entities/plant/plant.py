@@ -167,7 +167,7 @@ class Plant(Crop, Entity):
         light = unshaded_light(board)
         day = self._drivers(state, place, board, light)
         fate = growth.decide_survival(self, state, day, draws["survive"])
-        moves = clock.rings(state) & fate.survives | fate.ripens
+        moves = clock.stage_is_complete(state) & fate.survives | fate.ripens
         new, lost, fixed = self._fed(state, place, board, light)
         new = clock.add_development(self, growth.count_days(new), day)
         new = growth.grow(self, new, day, draws["noise"])

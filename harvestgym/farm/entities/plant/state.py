@@ -78,7 +78,7 @@ class PlantState:
     age_seed: jax.Array = _count("age_seed#day", "days as a seed")
     nogrow: jax.Array = _count("consecutive_nogrow#day", "days in a row without growth")
     age_bloom: jax.Array = _count("age_bloom#day", "days in bloom")
-    noweight: jax.Array = _count("consecutive_noweight#day", "days in a row without a gain of fruit weight")
+    noweight: jax.Array = _count("consecutive_noweight#day", "consecutive days on which fruit did not gain weight")
     age_ripe: jax.Array = _count("age_ripe#day", "days ripe")
     cause_of_death: jax.Array = var("cause_of_death", "stage and reason of the last death on the plot", labels=CAUSES)
     death_exponent: jax.Array = var("death_exponent", "exponent term of that reason, 0 if no fruit was left")

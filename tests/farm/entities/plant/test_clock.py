@@ -63,9 +63,9 @@ def test_hunger_delays_the_flowers_and_drought_hastens_ripening() -> None:
     np.testing.assert_allclose(after.progress[0], [wanted.get(s, 0.1) for s in Stage], rtol=1e-5)
 
 
-def test_a_stage_ends_when_the_clock_rings() -> None:
+def test_a_stage_ends_after_its_degree_days() -> None:
     state = stand(4, Stage.GROW, progress=jnp.asarray([[0.9, 0.99, 1.0, 1.3]]))
-    assert clock.rings(state)[0].tolist() == [False, False, True, True]
+    assert clock.stage_is_complete(state)[0].tolist() == [False, False, True, True]
 
 
 def test_degree_days_beyond_the_end_of_a_stage_count_in_the_next() -> None:

@@ -61,7 +61,7 @@ def test_hazards_are_those_of_the_stages_that_have_an_equation() -> None:
 def test_stages_without_an_equation_never_move_on() -> None:
     """Bare ground has no progress; a plant that dies keeps what it had."""
     state = row(progress=jnp.where(EVERY == Stage.NONE, 0.0, 1.0))
-    assert clock.rings(state)[0].tolist() == [Stage.SEED <= s <= Stage.FRUIT for s in Stage]
+    assert clock.stage_is_complete(state)[0].tolist() == [Stage.SEED <= s <= Stage.FRUIT for s in Stage]
 
 
 def test_the_days_of_a_stage_are_counted_in_it() -> None:
