@@ -51,8 +51,7 @@ def pace(crop: Crop, state: PlantState, air: Air) -> jax.Array:
     clock = crop.clock
     ready = _ramp(state.chill, clock.chill) * _ramp(air.daylength, clock.daylength)
     factors = {Stage.SEED: expglm(crop.seed.sprout, humidity=air.humidity), Stage.GROW: ready}
-    rates = zip(TIMED, clock.sums, strict=True)
-    steps = [(state.stage == stage, factors.get(stage, 1.0) / total) for stage, total in rates]
+    steps = [(state.stage == s, factors.get(s, 1.0) / total) for s, total in zip(TIMED, clock.sums, strict=True)]
     return choose(steps, 0.0) * thermal_time(clock, air.t_mean)
 
 
@@ -61,8 +60,7 @@ def add_development(crop: Crop, state: PlantState, day: Drivers) -> PlantState:
     clock = crop.clock
     hungry, dry = (1 - jnp.exp(-day[name]) for name in ("N", "water"))
     stress = {Stage.GROW: 1 - clock.hunger_delay * hungry, Stage.FRUIT: 1 + clock.drought_haste * dry}
-    factor = choose([(state.stage == stage, value) for stage, value in stress.items()], 1.0)
-    progress = state.progress + day["pace"] * factor
+    progress = state.progress + day["pace"] * choose([(state.stage == s, f) for s, f in stress.items()], 1.0)
     chill = state.chill + jnp.where(state.stage == Stage.GROW, chilling(day["temperature"]), 0.0)
     return replace(state, progress=progress, chill=chill)
 

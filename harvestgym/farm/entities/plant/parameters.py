@@ -61,9 +61,7 @@ class Clock:
     optimum: jax.Array = par("t_optimum#°C", "temperature above which development is no faster", low=-50, high=60)
     ceiling: jax.Array = par("t_ceiling#°C", "temperature at which development stops", low=-50, high=1e6)
     sums: jax.Array = par(SUMS, "degree-days of each stage", low=1e-3, high=1e5)
-    chill: jax.Array = par(
-        ("chill_min#day", "chill_full#day"), "cold days from which development starts, and is full", low=-1, high=1e3
-    )
+    chill: jax.Array = par(("chill_min#day", "chill_full#day"), "cold days to start, to full pace", low=-1, high=1e3)
     hardening: jax.Array = par("hardening#°C", "frost tolerance that cold adds, up to the flowers", low=0, high=50)
     daylength: jax.Array = par(DAYLENGTHS, "day length from which growth starts, and is full", low=-1, high=25)
     hunger_delay: jax.Array = par("hunger_delay#%", "delay of flowers without any N, share (0 to 1)", low=0, high=1)
