@@ -188,12 +188,18 @@ def tabulate_models(pairs: Mapping[str, Sequence[ModelPair]]) -> Table:
     rows = [
         (
             crop, RAINFED_MEASURES[pair.name], str(int(pair.known.sum())), _format_sd(pair.here[pair.known]),
-            _format_sd(pair.there[pair.known]), f"{pair.bias:+.3g}", f"{pair.error:.3g}", f"{pair.correlation:.2f}",
+            _format_sd(pair.there[pair.known]), *_format_errors(pair),
         )
         for crop, measures in pairs.items()
         for pair in measures
     ]  # fmt: skip
     return Table(title, columns, rows)
+
+
+def _format_errors(pair: ModelPair) -> tuple[str, str, str]:
+    """Return the bias, the error and the correlation; empty if the crop ripened in no season of both models."""
+    numbers = f"{pair.bias:+.3g}", f"{pair.error:.3g}", f"{pair.correlation:.2f}"
+    return numbers if pair.known.any() else ("", "", "")
 
 
 def _format_sd(values: np.ndarray) -> str:
