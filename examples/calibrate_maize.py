@@ -29,8 +29,8 @@ DAYS = 145
 HEIGHTS = Path(__file__).with_name("maize_heights.csv")
 FREE = {
     "Field-0/Plant-0/size_max#cm": (150.0, 300.0),
-    "Field-0/Plant-0/rate/intercept": (0.0, 1.5),
-    "Field-0/Plant-0/seed/sprout/age_seed/low": (1.0, 20.0),
+    "Field-0/Plant-0/clock/seed_sum#°C.day": (40.0, 300.0),
+    "Field-0/Plant-0/clock/grow_sum#°C.day": (400.0, 1500.0),
 }
 
 

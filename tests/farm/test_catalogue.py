@@ -75,6 +75,7 @@ def test_tags_name_what_the_farm_has(id: str) -> None:
     spec = farm(id)
     tags, entities = set(spec.tags), [entity for field in spec.fields.values() for entity in field.entities]
     sets = {which if isinstance(which, str) else which.get("extends") for _, which in entities}
+    sets |= {name.removesuffix("_early") for name in sets if name}
     kinds = {str(kind) for kind, _ in entities}
     assert tags & SETS <= sets
     assert {kind for tag, kind in NAMED.items() if tag in tags} <= kinds

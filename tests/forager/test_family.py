@@ -17,7 +17,7 @@ from .worlds import SMALL
 NAMES = sorted(path.stem for path in CATALOGUE.glob("*-v[0-9]*.yaml"))
 
 
-@pytest.mark.parametrize("name", some(NAMES, "two-biome-v0"))
+@pytest.mark.parametrize("name", some(NAMES, "flowers-v0"))
 def test_both_engines_agree_for_every_id(name):
     assert_engines_agree(make(name), 17, 600)
 

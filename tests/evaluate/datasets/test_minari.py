@@ -159,7 +159,7 @@ def test_what_is_no_demonstration_is_refused(tmp_path: Path) -> None:
     pyarrow.parquet.write_table(table.replace_schema_metadata({FORMAT: json.dumps({"version": 0})}), older)
     (tmp_path / "folder").mkdir()
     for wrong, says in ((cut, "complete Parquet"), (other, "got another table"), (older, "got version 0"),
-                        (tmp_path / "folder", "a Minari dataset"), (tmp_path / "none", "got nothing")):  # fmt: skip
+                        (tmp_path / "folder", "a Minari dataset"), (tmp_path / "none", "got neither")):  # fmt: skip
         with pytest.raises(ConfigError, match=says):
             read_demonstrations(wrong)
 

@@ -20,6 +20,7 @@ from harvestgym.farm.shared_water import SharedWater
 from harvestgym.gym.env import GymEnv
 from harvestgym.gym.vector_env import VecEnv
 from tests.farm.one_field import LILLE, make_farm
+from tests.long_form import long
 
 LIMITS = {"nitrate": {"tally": "leached_N#g", "limit": 2.0}, "water": {"tally": "water#L", "limit": 50.0}}
 DAYS, NITRATE = 12, "farm/corn-nitrate-1x1-v0"
@@ -94,6 +95,7 @@ def test_each_farm_that_shares_water_has_its_own_cost() -> None:
     assert shown.info["own"]["cost_nitrate"].shape == (2,)
 
 
+@long
 def test_two_small_doses_keep_to_the_limit_on_nitrate_and_one_large_dose_earns_more() -> None:
     env = harvestgym.make(NITRATE)
     rules = {name: policies(harvestgym.make(NITRATE, doses=name))["expert"] for name in ("split", "one")}

@@ -110,8 +110,8 @@ def test_show_explains_the_codes_of_labels() -> None:
         ("my.yaml", "extends: bse", "my.yaml > extends: expected a known farm, got 'bse'; try 'base'"),
         (
             "my.yaml",
-            "extends: farm/bean-1x1-v0",
-            "my.yaml > extends: expected a known farm, got 'farm/bean-1x1-v0'",
+            "extends: farm/bean-1x1-v9",
+            "my.yaml > extends: expected a known farm, got 'farm/bean-1x1-v9'",
         ),
         ("my.yaml", "expert: []", "fields: expected a value, got nothing"),
     ],

@@ -56,7 +56,7 @@ def pace(crop: Crop, state: PlantState, air: Air) -> jax.Array:
 
 
 def add_development(crop: Crop, state: PlantState, day: Drivers) -> PlantState:
-    """Add today's development; a lack of nitrogen delays flowers, and drought shortens filling (replaces eq. 8)."""
+    """Add today's development; a lack of nitrogen delays flowers, and drought shortens filling; eq. (8)."""
     clock = crop.clock
     hungry, dry = (1 - jnp.exp(-day[name]) for name in ("N", "water"))
     stress = {Stage.GROW: 1 - clock.hunger_delay * hungry, Stage.FRUIT: 1 + clock.drought_haste * dry}
