@@ -42,7 +42,7 @@ def maize() -> Any:
 def test_parameters_of_a_plant_come_back_from_the_heights_that_they_made(maize: Any) -> None:
     """Within 5 %, from the range of the example, on the days on which heights were measured."""
     env, days = maize.farm("1877"), maize.height("1877").day
-    truth = {"Field-0/Plant-0/size_max#cm": 190.0, "Field-0/Plant-0/rate/intercept": 0.6}
+    truth = {"Field-0/Plant-0/size_max#cm": 190.0, "Field-0/Plant-0/clock/grow_sum#°C.day": 950.0}
     expert, free = policy_named(maize.ID, env, "expert"), {path: maize.FREE[path] for path in truth}
     curve = curves(env, fitted(env, truth), [maize.HEIGHT], expert, FEW, days=maize.DAYS)[maize.HEIGHT]
     found = fit(env, free, [Series(maize.HEIGHT, days, curve[days])], expert, FEW, members=8, generations=20)
@@ -55,8 +55,8 @@ def test_parameters_of_a_plant_come_back_from_the_heights_that_they_made(maize: 
 def test_measured_maize_is_smaller_and_later_than_corn(maize: Any) -> None:
     """Parameters fitted to one year help in the next: at most a third of the error on 1877, less than half on 1878."""
     values = {
-        "Field-0/Plant-0/size_max#cm": 207.9, "Field-0/Plant-0/rate/intercept": 0.483,
-        "Field-0/Plant-0/seed/sprout/age_seed/low": 11.8,
+        "Field-0/Plant-0/size_max#cm": 205.0, "Field-0/Plant-0/clock/seed_sum#°C.day": 65.0,
+        "Field-0/Plant-0/clock/grow_sum#°C.day": 957.0,
     }  # fmt: skip
     for year, share in (("1877", 1 / 3), ("1878", 1 / 2)):
         env, series = maize.farm(year), maize.height(year)

@@ -9,7 +9,7 @@ import pytest
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.rollout import evaluate
 from harvestgym.forager.family import CATALOGUE, build_forager, figure, make, policies, summary
-from tests.long_form import long, some
+from tests.long_form import ALL, long, some
 
 from .test_truth import assert_engines_agree
 from .worlds import SMALL
@@ -19,7 +19,7 @@ NAMES = sorted(path.stem for path in CATALOGUE.glob("*-v[0-9]*.yaml"))
 
 @pytest.mark.parametrize("name", some(NAMES, "flowers-v0"))
 def test_both_engines_agree_for_every_id(name):
-    assert_engines_agree(make(name), 17, 600)
+    assert_engines_agree(make(name), 17, 600 if ALL else 100)
 
 
 @long
