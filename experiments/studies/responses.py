@@ -152,7 +152,7 @@ def _make_farm(crop: str, site: str, day: int) -> FarmModel:
 def _live(env: FarmModel, keys: jax.Array, params: Any, conditions: Conditions) -> dict[str, jax.Array]:
     params = _set_first_day(env, _stop_release(params, ~jnp.isnan(conditions.nitrogen)), conditions.sown)
 
-    def day(state: FarmState, now: jax.Array) -> tuple[FarmState, dict[str, jax.Array]]:
+    def day(state: FarmState, now: Any) -> tuple[FarmState, dict[str, jax.Array]]:
         number, key = now
         morning = _set_conditions(state, conditions, params, number == 0)
         new, _ = env.day(key, morning, idle, params)
@@ -161,9 +161,8 @@ def _live(env: FarmModel, keys: jax.Array, params: Any, conditions: Conditions) 
         seen = {"stage": crop.stage, "kg": kg, "nitrogen": crop.nutrients[0]}
         return new, {name: value[0, 0] for name, value in seen.items()} | {"t": morning.fields[0][0].temperature[1]}
 
-    idle = Orders(
-        *(jnp.zeros(ORDERS, jnp.int32),) * 2, jnp.full((ORDERS, 2), -1), jnp.zeros((ORDERS, env.actions.width))
-    )
+    nothing = jnp.zeros(ORDERS, jnp.int32)
+    idle = Orders(nothing, nothing, jnp.full((ORDERS, 2), -1), jnp.zeros((ORDERS, env.actions.width)))
 
     def season(key: jax.Array) -> dict[str, jax.Array]:
         start, days = keys_for(key, ("start", "days"))

@@ -81,7 +81,7 @@ def make(
     Args:
         name: the file's name, such as `bean-1x1-v0`.
         entities: other parameter sets for some entities, `{"Weather-0": "lille"}` or, with several fields,
-        `{"Field-1/Soil-0": {"extends": "clay", "depth#m": 0.8}}`; or single parameters, `{"Soil-0/depth#m": 0.8}`.
+            `{"Field-1/Soil-0": {"extends": "clay", "depth#m": 0.8}}`; or single parameters, `{"Soil-0/depth#m": 0.8}`.
         interface: "map" for maps and three-part orders (`farm.learn.map_farm`), "discrete", "multidiscrete" or
             "box" for actions as numbers (`wrap_actions`); by default the farm itself.
         overrides: entries to merge into the farm file (`mode="fo"`, `rules={"horizon#day": 90}`).

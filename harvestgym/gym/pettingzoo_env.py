@@ -5,7 +5,7 @@ Such an environment has one joint action and observation, and defines which part
 - `agents`: their names; `own_spaces`: each agent's observation and action space;
 - `part(obs, i)`: the observation of agent `i`;
 - `info["own"]`: arrays with a row for each agent: its "reward", its "terminated" and "truncated" if agents leave at
-different times, and other entries of its info.
+  different times, and other entries of its info.
 
 It is a functional environment (`fishing.shared_stock.share_stock`, `farm.shared_water.SharedWater`) or has a
 `make_gymnasium(render_mode)` method (`forager.shared_world.SharedWorld`).

@@ -102,8 +102,9 @@ class Plant(Crop, Entity):
         lost = light * (moist * needs.transpiration(self, state, place.surface, board.read_one(Air)))
         reached, _ = needs.reached_water(self, ground)
         water = jnp.minimum(needs.water_demand(self, state, lost), reached)
-        day = self._surroundings(state, place, board, light) | dict.fromkeys(NUTRIENTS, 0.0)
-        share = jnp.exp(-sum(growth.growth_exponents(self, state, day | {"strain_growth": 0.0})))
+        enough: Drivers = {name: jnp.float32(0.0) for name in (*NUTRIENTS, "strain_growth")}
+        day = self._surroundings(state, place, board, light) | enough
+        share = jnp.exp(-sum(growth.growth_exponents(self, state, day)))
         size, weight = needs.grown(self, state, share * day["pace"], day)
         wanted = needs.nutrient_demand(self, state, size, weight)
         return Need(water=water, nutrients=wanted * (1 - self._fixed_shares()))
