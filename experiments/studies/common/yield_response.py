@@ -44,7 +44,7 @@ PERIODS: dict[str, tuple[Stage, ...]] = {
 """The FAO-33 periods, with the stages of the farm's crops in each."""
 
 OPENINGS = {"whole season": (0.93, 0.84, 0.72), "vegetative": (0.6,), "flowering": (0.4,), "yield formation": (0.7,)}
-"""Fraction of its transpiration (K_s) that a crop keeps in a dry period, for deficits of about 7 to 26 % of a season."""
+"""Fraction of its transpiration (K_s) that a crop keeps in a dry period, for deficits of 7 to 26 % of a season."""
 
 
 class YieldResponse(NamedTuple):
