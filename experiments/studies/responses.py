@@ -24,7 +24,6 @@ from harvestgym.core.random import keys_for
 from harvestgym.core.view.tables import Table
 from harvestgym.core.view.timeline import Progress, ignore_progress
 from harvestgym.evaluate.run import evaluation_keys
-from harvestgym.farm.engine.actions import Orders
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.engine.state import FarmState
 from harvestgym.farm.entities.plant.plant import Plant
@@ -34,7 +33,7 @@ from .common.experiments import average_factor
 from .common.published import read_published
 from .common.report import write_columns
 from .common.response_curves import NEAR, Curve, draw_curves, find_optimum, read_responses
-from .common.trials import APRIL, CROPS, ORDERS, REPORTED, find_water_level, make_trial_farm
+from .common.trials import APRIL, CROPS, REPORTED, find_water_level, make_orders, make_trial_farm
 from .common.yield_response import PERIODS, YieldResponse, measure_yield_response
 from .density import PLANTS
 
@@ -72,8 +71,8 @@ SOIL = "loam"
 PLENTY = 200.0
 """Grams of phosphorus, potassium and carbon per m2 of plot, and 20 of nitrogen, unless a treatment sets them."""
 
-CLEAR, SHADE_COEFFICIENT = 0.75, 0.16
-"""Coefficients of FAO-56 eqs. (37) and (50), with which a temperature range gives a share of the radiation."""
+SHADE_COEFFICIENT = 0.16
+"""Coefficient of FAO-56 eq. (50), with which a temperature range gives a share of the radiation."""
 
 
 class Conditions(NamedTuple):
@@ -161,8 +160,7 @@ def _live(env: FarmModel, keys: jax.Array, params: Any, conditions: Conditions) 
         seen = {"stage": crop.stage, "kg": kg, "nitrogen": crop.nutrients[0]}
         return new, {name: value[0, 0] for name, value in seen.items()} | {"t": morning.fields[0][0].temperature[1]}
 
-    nothing = jnp.zeros(ORDERS, jnp.int32)
-    idle = Orders(nothing, nothing, jnp.full((ORDERS, 2), -1), jnp.zeros((ORDERS, env.actions.width)))
+    idle = make_orders(env, ())
 
     def season(key: jax.Array) -> dict[str, jax.Array]:
         start, days = keys_for(key, ("start", "days"))

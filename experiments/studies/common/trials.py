@@ -208,7 +208,7 @@ def _live(
 ) -> dict[str, jax.Array]:
     def season(params: Any, treatment: Any, key: jax.Array) -> dict[str, jax.Array]:
         def give_orders(carry: Any, state: FarmState, now: jax.Array) -> tuple[Any, Orders]:
-            return carry, _orders(env, treat(treatment, state))
+            return carry, make_orders(env, treat(treatment, state))
 
         def day(run: RunState, orders: Orders, now: jax.Array) -> tuple[RunState, FarmState, DayReport]:
             later, today = split_key(run.key)
@@ -223,8 +223,8 @@ def _live(
     return jax.vmap(jax.vmap(season, (None, None, 0)), (0, 0, None))(params, treatments, keys)
 
 
-def _orders(env: FarmModel, orders: Sequence[TreatmentOrder]) -> Orders:
-    """Make a schedule of `ORDERS` orders, each for the whole field."""
+def make_orders(env: FarmModel, orders: Sequence[TreatmentOrder]) -> Orders:
+    """Make a schedule of `ORDERS` orders, each for the whole field; without any, nothing is done."""
     names = [(row.names[1], row.action.name) for row in env.actions.rows]
     idle: list[TreatmentOrder] = [(names[0], jnp.asarray(False), ())] * (ORDERS - len(orders))
     today = [*orders, *idle]

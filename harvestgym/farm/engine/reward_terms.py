@@ -63,9 +63,8 @@ class Tally(Term):
     """Daily reward per unit of some tallies: a price list (`harvest#kg: 3`, `water#L: -0.002`).
 
     Together with order costs and wages, which are always paid, it gives the farm's financial balance. It can price any
-    tally
-    that an entity keeps, including leaching from the soil: `leached_N#g`, and `leached_cide#g`, which is summed over
-    the targets on which the cide acts.
+    tally that an entity keeps, including leaching from the soil: `leached_N#g`, and `leached_cide#g`, which is summed
+    over the targets on which the cide acts.
     """
 
     prices: dict[str, jax.Array] = open_par("prices", "reward per unit of a tally", low=-1e6, high=1e6)

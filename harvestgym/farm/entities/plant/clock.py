@@ -10,7 +10,7 @@ from harvestgym.farm.entities.crops_and_weeds import Drivers
 from harvestgym.farm.entities.messages import Air
 from harvestgym.farm.entities.response import expglm
 
-from .equations import choose
+from .equations import by_stage
 from .parameters import Clock, Crop
 from .stages import Stage
 from .state import PlantState
@@ -51,8 +51,8 @@ def pace(crop: Crop, state: PlantState, air: Air) -> jax.Array:
     clock = crop.clock
     ready = _ramp(state.chill, clock.chill) * _ramp(air.daylength, clock.daylength)
     factors = {Stage.SEED: expglm(crop.seed.sprout, humidity=air.humidity), Stage.GROW: ready}
-    steps = [(state.stage == s, factors.get(s, 1.0) / total) for s, total in zip(TIMED, clock.sums, strict=True)]
-    return choose(steps, 0.0) * thermal_time(clock, air.t_mean)
+    steps = {stage: factors.get(stage, 1.0) / total for stage, total in zip(TIMED, clock.sums, strict=True)}
+    return by_stage(state.stage, steps, 0.0) * thermal_time(clock, air.t_mean)
 
 
 def add_development(crop: Crop, state: PlantState, day: Drivers) -> PlantState:
@@ -60,7 +60,7 @@ def add_development(crop: Crop, state: PlantState, day: Drivers) -> PlantState:
     clock = crop.clock
     hungry, dry = (1 - jnp.exp(-day[name]) for name in ("N", "water"))
     stress = {Stage.GROW: 1 - clock.hunger_delay * hungry, Stage.FRUIT: 1 + clock.drought_haste * dry}
-    progress = state.progress + day["pace"] * choose([(state.stage == s, f) for s, f in stress.items()], 1.0)
+    progress = state.progress + day["pace"] * by_stage(state.stage, stress, 1.0)
     chill = state.chill + jnp.where(state.stage == Stage.GROW, chilling(day["temperature"]), 0.0)
     return replace(state, progress=progress, chill=chill)
 
@@ -73,5 +73,5 @@ def stage_is_complete(state: PlantState) -> jax.Array:
 def restart(crop: Crop, state: PlantState) -> jax.Array:
     """Return the progress of plants that enter their next stage: the degree-days beyond the end of the last one."""
     sums = crop.clock.sums
-    ratios = zip(TIMED, jnp.append(sums[:-1] / sums[1:], 0.0), strict=True)
-    return jnp.maximum(state.progress - 1, 0.0) * choose([(state.stage == stage, r) for stage, r in ratios], 0.0)
+    ratios = dict(zip(TIMED, jnp.append(sums[:-1] / sums[1:], 0.0), strict=True))
+    return jnp.maximum(state.progress - 1, 0.0) * by_stage(state.stage, ratios, 0.0)

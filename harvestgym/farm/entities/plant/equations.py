@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import jax
@@ -121,6 +121,11 @@ def choose(cases: Sequence[tuple[jax.Array, Any]], otherwise: Any) -> jax.Array:
     for holds, value in reversed(cases):
         found = jnp.where(holds, value, found)
     return found
+
+
+def by_stage(stage: jax.Array, values: Mapping[Any, Any], otherwise: Any) -> jax.Array:
+    """Select on each plot the value of its stage, or `otherwise` for a stage without one."""
+    return choose([(stage == of, value) for of, value in values.items()], otherwise)
 
 
 def largest(rows: Sequence[jax.Array]) -> tuple[jax.Array, jax.Array]:

@@ -19,7 +19,7 @@ from harvestgym.farm.entities.messages import NUTRIENTS
 from harvestgym.farm.entities.response import expglm
 
 from . import clock, equations, needs
-from .equations import choose, largest
+from .equations import by_stage, choose, largest
 from .parameters import FLOWERS_MAX, Crop, Rate
 from .stages import Stage
 from .state import CAUSES, FIRST_CAUSE, SURVIVAL, PlantState
@@ -53,7 +53,7 @@ def decide_survival(crop: Crop, state: PlantState, day: Drivers, uniform: jax.Ar
     """
     each = death_exponents(crop, state, day)
     worst, exponent = largest(each)
-    cause = worst + choose([(state.stage == stage, first) for stage, first in FIRST_CAUSE.items()], 0)
+    cause = worst + by_stage(state.stage, FIRST_CAUSE, 0)
     stays = bernoulli(uniform, jnp.exp(-sum(each)))
     ripens = ~stays & (cause == FROZEN_FRUIT) & (state.progress >= crop.fruit.frost_ripe)
     return PlantFate(stays | ripens, ripens, cause, exponent)

@@ -134,9 +134,8 @@ def drought_exponent(crop: Crop, state: PlantState) -> jax.Array:
     any water, some yield remains. Only the worst period counts, because the K_y of a whole season is close to the
     largest K_y of its periods. Drought slows growth only where it halves the transpiration.
     """
-    later = {Stage.BLOOM: crop.bloom, Stage.FRUIT: crop.fruit}
-    cases = [(state.stage == stage, group.yield_response) for stage, group in later.items()]
-    factor = equations.choose(cases, crop.grow.yield_response)
+    later = {Stage.BLOOM: crop.bloom.yield_response, Stage.FRUIT: crop.fruit.yield_response}
+    factor = equations.by_stage(state.stage, later, crop.grow.yield_response)
     refused = equations.refused_share(state.stage_refused, state.stage_thirst)
     return jnp.maximum(state.past_drought, factor * equations.minus_log(1 - refused))
 

@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from experiments.studies.common.trials import ORDERS, make_trial_farm
+from experiments.studies.common.trials import make_orders, make_trial_farm
 from harvestgym.core.random import keys_for
 from harvestgym.evaluate.run import evaluation_keys
-from harvestgym.farm.engine.actions import Orders
 from harvestgym.farm.engine.state import FarmState
 from tests.long_form import long
 
@@ -28,8 +26,7 @@ def test_unfertilised_soil_keeps_its_nitrogen_within_published_ranges(soil: str)
     bare = {"extends": "bean", "initial_stage": "none"}
     entities = [("Weather", "lille"), ("Soil", soil), ("Plant", bare)]
     env = make_trial_farm(entities, day=1, days=365 * YEARS, site="lille")
-    nothing = jnp.zeros(ORDERS, jnp.int32)
-    idle = Orders(nothing, nothing, jnp.full((ORDERS, 2), -1), jnp.zeros((ORDERS, env.actions.width)))
+    idle = make_orders(env, ())
 
     def live(key: jax.Array) -> Any:
         start, days = keys_for(key, ("start", "days"))
