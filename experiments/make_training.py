@@ -149,7 +149,7 @@ def _orders(run: dict[str, Any], updates: int | None = None) -> int:
 
 def _conclude(runs: dict[str, Any]) -> list[str]:
     whole = bootstrap_strata([_shares(run, "agent") for run in runs.values()])
-    return [f"Over the {len(runs)} games the interquartile mean of the share of the agents is {whole}."]
+    return [f"Over the {len(runs)} farms, the interquartile mean of the agents' share is {whole}."]
 
 
 COLUMNS = (

@@ -169,7 +169,7 @@ def _description(id: str) -> dict[str, Any]:
 
 
 def ids(family: str | None = None, tag: str | None = None) -> list[str]:
-    """Return all ids except twins, or those in a family or with a tag. ConfigError if no id has the tag."""
+    """Return all ids except twins, or those in a family or with a tag. Raises ConfigError if no id has the tag."""
     found = sorted(i for i, known in _SPECS.items() if i == known.id and family in (None, i.partition("/")[0]))
     if tag is None:
         return found

@@ -20,7 +20,7 @@ from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.engine.state import FarmState
 from harvestgym.farm.entities.plant.stages import Stage
 
-from .common.findings import Claim, claim_at_least, claim_within, claims_table, difference, ratio
+from .common.findings import Claim, claim_at_least, claim_at_most, claims_table, difference, ratio
 from .common.report import draw_crops, quartile_table, write_yields
 from .common.trials import (
     CROPS,
@@ -97,10 +97,11 @@ def fertilize(treatment: tuple[jax.Array, ...], state: FarmState) -> list[Treatm
 def _make_claims(found: Yields) -> list[Claim]:
     claims = []
     for crop, (living, sick) in zip(found.levels["crop"], found.kg, strict=True):
+        added = [kg[2] - kg[0] for kg in (living, sick)]
         claims += [
             claim_at_least(f"{crop}, living soil: four fast shots to nothing", ratio(living[2], living[0]), 1.1),
             claim_at_least(f"{crop}, living soil: one slow shot to nothing", ratio(living[1], living[0]), 1.1),
-            claim_within(f"{crop}, sick soil: four fast shots to nothing", ratio(sick[2], sick[0]), 0.85, 1.15),
+            claim_at_most(f"{crop}: kg added by fast shots, sick soil to living", ratio(*added[::-1]), 0.5),
         ]
         if crop == "tomato":
             faster = difference(living[2], living[1])

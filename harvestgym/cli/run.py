@@ -1,4 +1,4 @@
-"""Commands for policies and for playing yourself: `run`, `score`, `record`, `tune` and `play`."""
+"""Commands for running policies and for playing yourself: `run`, `score`, `record`, `tune` and `play`."""
 
 from __future__ import annotations
 

@@ -103,7 +103,7 @@ def restart_ended(
 def restart_some(
     env: Env[Any, Any], run: RunState, which: jax.Array, first: jax.Array, params: Any, none: tuple[RunState, Timestep]
 ) -> tuple[RunState, Timestep]:
-    """Start the next episode of some environments in a batch; the Timestep is valid only for these.
+    """Start the next episode of the selected environments in a batch; the Timestep is valid only for these.
 
     `first` is as in `restart_episode`. Restarts are computed in blocks, one after another, and then gathered into their
     rows, whereas `restart_where` scatters each block into its rows. Gathering makes rollouts 5 to 10 % slower.
@@ -134,7 +134,7 @@ def _take_rows(rows: jax.Array, tree: Any) -> Any:
 def advance(
     env: Env[Any, Any], run: RunState, action: Any, params: Any, mode: AutoresetMode = AutoresetMode.DISABLED
 ) -> Advance:
-    """Step an environment or a batch; in the mode SAME_STEP, restart the episodes that end."""
+    """Step an environment or a batch; in SAME_STEP mode, restart the episodes that end."""
     key, now = split_key(run.key)
     state, last = _mapped(env.step, key.ndim, 3)(now, run.state, action, params)
     after = RunState(key, state, is_done(last))
@@ -159,7 +159,7 @@ def select(where: jax.Array, old: Any, new: Any) -> Any:
 
 
 def restart_where(which: jax.Array, fresh: Callable[[Take], Any], same: Any) -> Any:
-    """Replace `same` for `which` by the result of `fresh`, which receives a function that selects the rows to restart.
+    """Replace `same` where `which` is true with the result of `fresh`, called with a function that selects these rows.
 
     If no episode ends, nothing is computed; in a batch, only the blocks needed for the ended episodes are computed.
     """

@@ -82,7 +82,7 @@ class Exact(Strict):
 
 
 def require_one_of(*names: str) -> Any:
-    """Return a validator for a model in which exactly one of some fields has a value."""
+    """Return a validator for a model in which exactly one of the given fields has a value."""
 
     def check(made: Any) -> Any:
         given = [name for name in names if getattr(made, name) is not None]

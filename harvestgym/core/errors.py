@@ -80,7 +80,7 @@ def unknown(what: str, name: object, valid: Iterable[str], where: str = "") -> C
 
 
 def check_count(what: str, number: Any) -> int:
-    """Return `number` if it is an integer from 1 to 2^31 - 1; ConfigError for any other value."""
+    """Return `number` if it is an integer from 1 to 2^31 - 1; raise ConfigError for any other value."""
     if isinstance(number, bool) or not isinstance(number, Integral) or not 1 <= int(number) < 2**31:
         raise ConfigError(f"{what}: expected an integer, 1 or more, got {number!r}")
     return int(number)

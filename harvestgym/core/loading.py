@@ -96,7 +96,7 @@ def _import_module(name: str, path: str) -> ModuleType:
 
 
 def import_file(path: Path) -> ModuleType:
-    """Import a Python file with its path as module name, to avoid shadowing; ConfigError if it is missing.
+    """Import a Python file with its path as module name, to avoid shadowing; raise ConfigError if it is missing.
 
     As with `python FILE`, it may import modules from its folder; installed modules with the same name take priority.
     """

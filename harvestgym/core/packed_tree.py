@@ -60,7 +60,7 @@ class Layout:
     scalars: tuple[tuple[str, int], ...]
 
     def pack(self, tree: Any) -> PackedTree:
-        """Return the buffers of `tree`; ValueError if its structure, shapes or dtypes differ."""
+        """Return the buffers of `tree`; raise ValueError if its structure, shapes or dtypes differ."""
         self.check(tree)
         parts = [_words(leaf, slot) for leaf, slot in zip(jax.tree.leaves(tree), self.slots, strict=True)]
         return PackedTree(_join([part.ravel() for part in self._in_order(parts)]), self._apart(parts))
@@ -83,7 +83,7 @@ class Layout:
         return self.treedef.unflatten([_leaf(packed, slot, scalars) for slot in self.slots])
 
     def _apart_scalars(self, packed: PackedTree) -> list[jax.Array]:
-        """Return the scalars by type letter, with one slice each and not three operations: there may be hundreds."""
+        """Return the scalars by type letter, with one slice each instead of three operations; there may be hundreds."""
         found, start = [], 0
         for sort, stop in self.scalars:
             words = jax.lax.bitcast_convert_type(packed.words[start:stop], _STORED[sort])

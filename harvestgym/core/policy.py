@@ -175,7 +175,7 @@ def _switch(which: jax.Array, acts: tuple[Any, ...], carries: tuple[Any, ...], o
 
 
 def sample(space: gymnasium.Space[Any], key: jax.Array) -> Any:
-    """Draw uniformly from a space, as int32 or float32 arrays; TypeError if the space is unbounded."""
+    """Draw uniformly from a space, as int32 or float32 arrays; raise TypeError if the space is unbounded."""
     match space:
         case gymnasium.spaces.Discrete():
             return jnp.int32(space.start) + jax.random.randint(key, (), jnp.int32(0), jnp.int32(space.n), jnp.int32)

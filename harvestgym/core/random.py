@@ -32,7 +32,7 @@ PARITY = 0x1BD11BDA
 ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 """Constants of Threefry-2x32."""
 FEW = 8
-"""Largest `vmap` size for which the steps of a sampler are compiled as a loop and not unrolled."""
+"""Largest `vmap` size for which the steps of a sampler are compiled as a loop instead of being unrolled."""
 
 
 def key_for(key: jax.Array, name: str) -> jax.Array:
@@ -134,7 +134,7 @@ def multinomial(u: ArrayLike, n: ArrayLike, p: ArrayLike, n_max: int) -> jax.Arr
     """Return int32 counts of shape (..., k) that sum to exactly `n`, using conditional binomials.
 
     Shapes: `u` (..., k - 1), `n` (...), weights `p` (..., k), broadcast over (...). Weights are non-negative and need
-    not sum to one; categories with weight 0 receive nothing, unless all weights are 0: then the last receives all.
+    not sum to one; categories with weight 0 receive nothing, unless all weights are 0; then the last receives all.
     """
     u, n, p = _float(u), jnp.asarray(n, jnp.int32), _float(p)
     whole = jnp.broadcast_to(n, jnp.broadcast_shapes(u.shape[:-1], n.shape, p.shape[:-1]))
@@ -207,7 +207,7 @@ def _in_line(sample: Callable[..., jax.Array]) -> Callable[..., jax.Array]:
 def _invert(u: jax.Array, n: jax.Array, p: jax.Array, steps: int, unroll: bool) -> jax.Array:
     """Draw binomial counts by inversion, adding up probabilities outwards from the pivot until they cover `1 - u`.
 
-    The small probability that no step covers, due to rounding or beyond the last step, is assigned to the pivot.
+    The small remaining probability, due to rounding or outcomes beyond the last step, is assigned to the pivot.
     """
     q = jnp.where(p > 0.5, 1 - p, p)  # probability of the rarer outcome, to keep (1 - q)^n from underflowing
     pivot, rest, mass = _pivot(n.astype(jnp.float32), q)

@@ -24,7 +24,7 @@ class Measure(Strict):
     measure: str = ""
 
     def __call__(self, returns: np.ndarray) -> float:
-        """Return the value of the sample; ValueError if it is empty."""
+        """Return the value of the sample; raise ValueError if it is empty."""
         values = np.asarray(returns, np.float64)
         if not values.size:
             raise ValueError("expected at least one return, got none")

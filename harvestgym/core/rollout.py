@@ -1,4 +1,4 @@
-"""Batches of environments: compiled rollouts and evaluation of complete episodes, on one or several devices."""
+"""Batches of environments: compiled rollouts and evaluation of complete episodes, on one or more devices."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ _Loader.add_implicit_resolver(
 
 
 def parse(text: str, where: str = "<text>") -> Any:
-    """Return the value of YAML text; ConfigError with `where` and the line if it is malformed."""
+    """Return the value of YAML text; raise ConfigError with `where` and the line if it is malformed."""
     try:
         value = yaml.load(text, Loader=_Loader)  # noqa: S506 (a SafeLoader)
     except yaml.MarkedYAMLError as error:
@@ -86,12 +86,12 @@ def to_line(value: Any) -> str:
 
 
 def read_file(path: Path) -> Any:
-    """Return the value of a YAML file; ConfigError if it is missing, empty or malformed."""
+    """Return the value of a YAML file; raise ConfigError if it is missing, empty or malformed."""
     return parse(read_text(path), str(path))
 
 
 def read_text(path: Path, encoding: str = "utf-8") -> str:
-    """Return the text of a file; ConfigError if it is missing or in another encoding."""
+    """Return the text of a file; raise ConfigError if it is missing or in another encoding."""
     if not path.is_file():
         got = "a folder" if path.is_dir() else "none"
         raise ConfigError(f"{path}: expected a file, got {got}; try another name or folder")

@@ -85,7 +85,7 @@ def fit(
         seed: seed of the seasons.
         members: candidates per generation for each fitted parameter.
         generations: maximum number of generations.
-        start_seed: seed of the search; by default `seed`. Other seeds give other initial candidates.
+        start_seed: seed of the search; by default `seed`. Different seeds give different initial candidates.
 
     Raises:
         ConfigError: for an unknown path, with the nearest valid one.

@@ -1,7 +1,7 @@
 """Run `EpisodeCase`s: the episodes of many cases with the same structure, in batches of one compiled size.
 
 A row is an episode with the parameters and the policy of its case. Batches have a fixed size, and the result of a row
-does not depend on its position, so a case gives the same rows whichever cases share its batch and on every worker.
+does not depend on its position, so a case gives the same rows on any worker and with any other cases in its batch.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def run_episode_cases(cases: Sequence[EpisodeCase]) -> list[dict[str, np.ndarray
 
 
 def prepare_setting(case: EpisodeCase) -> Setting:
-    """Make the environment and the policy of a case; ConfigError for a mistake in either."""
+    """Make the environment and the policy of a case; raise ConfigError for a mistake in either."""
     changed = tuple(path.stat().st_mtime_ns for path in case.files if path.is_file())
     return _prepare_setting(case.id, json.dumps(case.overrides, sort_keys=True), case.policy, case.split, changed)
 

@@ -1,4 +1,4 @@
-"""Recording of one episode: the arrays that the family records at each step."""
+"""Recording one episode: the arrays that the family records at each step."""
 
 from __future__ import annotations
 

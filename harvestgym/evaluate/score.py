@@ -110,7 +110,7 @@ def _read_references() -> dict[str, dict[str, ReferenceReturn]]:
 
 
 def list_references(id: str) -> dict[str, ReferenceReturn]:
-    """Return the reference points of an id by name; ConfigError if it has none, as for a file of your own."""
+    """Return the reference points of an id by name; raise ConfigError if it has none, as for a file of your own."""
     known, full = _read_references(), spec_of(id).id
     if full not in known:
         raise ConfigError(f"{id}: expected an id with reference points, got one without; try `harvestgym run {id}`")

@@ -58,7 +58,7 @@ class Split:
         return spec_of(self.id).make(**merge(dict(self.overrides), more))
 
     def seed(self, number: int) -> int:
-        """Return seed `number` of this split, counted from 0; ConfigError beyond the last one."""
+        """Return seed `number` of this split, counted from 0; raise ConfigError beyond the last one."""
         if not 0 <= number < len(self.seeds):
             raise ConfigError(f"{self.name}: expected a seed from 0 to {len(self.seeds) - 1}, got {number}")
         return self.seeds[number]
@@ -74,7 +74,7 @@ def list_splits() -> list[str]:
 
 
 def split(id: str, name: str) -> Split:
-    """Return a split of an id or a farm file; ConfigError for an unknown name."""
+    """Return a split of an id or a farm file; raise ConfigError for an unknown name."""
     file, seeds = _read_split(name)
     weathers = _select_years(id, file)
     return Split(id, name, merge(file.ids.get(id, {}), {"entities": weathers} if weathers else {}), seeds)
@@ -115,7 +115,7 @@ def _read_splits() -> dict[str, SplitFile]:
 
 
 def _read_split(name: str) -> tuple[SplitFile, range]:
-    """Return the entry of a split and its seeds; ConfigError for an unknown name."""
+    """Return the entry of a split and its seeds; raise ConfigError for an unknown name."""
     check_name("split", name, list_splits())
     file = _read_splits()[name]
     return file, range(file.seeds[0], file.seeds[1] + 1)

@@ -1,4 +1,4 @@
-"""Tuning of experts: search for the best numbers in their rules on the training split (`harvestgym tune`).
+"""Tuning experts: search for the best numbers in their rules on the training split (`harvestgym tune`).
 
 The search is differential evolution. All candidates of a generation run in the same seasons in one batch on the device.
 The best candidates then run in fresh seasons of the training split, and these results determine the winner, because the
@@ -92,7 +92,7 @@ def make_benches(id: str, seed: int, seasons: int, split: str = "train") -> tupl
 
 
 def tune_rules(id: str, seed: int = 0, budget: Budget = Budget(), progress: Progress = ignore_progress) -> TunedRule:  # noqa: B008 (a tuple)
-    """Tune the rules of an id and return the best of all rules; ConfigError for an id without rules.
+    """Tune the rules of an id and return the best of all rules; raise ConfigError for an id without rules.
 
     Args:
         id: a registered id, or the path of your own file.

@@ -98,7 +98,7 @@ def make(
 def from_yaml(
     path: str | Path, entities: Mapping[str, Any] | None = None, interface: str | None = None, **overrides: Any
 ) -> Env[Any, Any]:
-    """Make a farm from a file, with the same changes as `make`; ConfigError if it is missing or has mistakes.
+    """Make a farm from a file, with the same changes as `make`; raise ConfigError if it is missing or has mistakes.
 
     A weather table named in the file is read from the file's folder; a table named in the arguments is read from the
     working folder. The expert's rules use the numbers in the tuned file (`harvestgym tune`), if it exists.

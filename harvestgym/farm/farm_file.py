@@ -1,4 +1,4 @@
-"""Reading of farm files: merging a file into the one that it extends, resolving file paths, expanding presets."""
+"""Reading farm files: merging a file into the one that it extends, resolving file paths, expanding presets."""
 
 from __future__ import annotations
 

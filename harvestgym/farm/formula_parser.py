@@ -1,4 +1,4 @@
-"""Parsing of conditions such as `Plant-0.stage == ripe and Weather-0.day#int365 > 200` into Python syntax trees.
+"""Parsing conditions such as `Plant-0.stage == ripe and Weather-0.day#int365 > 200` into Python syntax trees.
 
 The grammar is a subset of Python's: comparisons, `in`, `and`, `or`, `not`, `+ - * /`, and functions of one expression.
 A name with a dot is a variable, `ENTITY.KEY` or `FIELD.ENTITY.KEY`, optionally on one plot, `Soil-0.available_N#g[0,
@@ -69,7 +69,7 @@ def split_plots(text: str) -> tuple[str, str]:
 
 
 def _mask(token: re.Match[str]) -> str:
-    """Replace a name or a quoted string by an identifier of the same length."""
+    """Replace a name or a quoted string with an identifier of the same length."""
     text = token[0]
     if text[0] in "'\"":
         return text[0] + "x" * (len(text) - 2) + text[0]

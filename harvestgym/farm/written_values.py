@@ -50,7 +50,7 @@ class Interval(Strict):
 
     @property
     def ends(self) -> tuple[float, float]:
-        """Both ends; an end that is a whole number is returned as an integer."""
+        """Both bounds; a bound that is a whole number is returned as an integer."""
         low, high = (int(end) if end.is_integer() else end for end in (self.low, self.high))
         return low, high
 

@@ -42,7 +42,7 @@ FIXED = REFUSED.union(FishingSpec.model_fields).difference(TEXTS)
 
 
 class FixedAttributes:
-    """A base class of environments that refuse assignments to the names in `FIXED`."""
+    """A base class of environments that reject assignments to the names in `FIXED`."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name in FIXED:
@@ -55,7 +55,7 @@ class FixedAttributes:
 
 
 class FisheryGym(FixedAttributes, GymEnv):
-    """A `GymEnv` that refuses assignments such as `env.unwrapped.K = 2`, which would have no effect."""
+    """A `GymEnv` that rejects assignments such as `env.unwrapped.K = 2`, which would have no effect."""
 
 
 class FishingEnv(FixedAttributes, Savable, gymnasium.Env[Any, Any]):

@@ -53,12 +53,12 @@ def make(name: str, **overrides: Any) -> FishingModel:
 
 
 def from_yaml(path: str | Path, **overrides: Any) -> FishingModel:
-    """Make a fishery from your own file; ConfigError if it is missing or has mistakes."""
+    """Make a fishery from your own file; raise ConfigError if it is missing or has mistakes."""
     return build_fishery(read_spec(Path(path), overrides), Path(path).stem)
 
 
 def make_gymnasium(env: FishingModel, render_mode: str | None = None) -> FisheryGym:
-    """Make the Gymnasium environment, which refuses assignments to the fishery's numbers."""
+    """Make the Gymnasium environment, which rejects assignments to the fishery's numbers."""
     return FisheryGym(env, render_mode=render_mode)
 
 
@@ -96,7 +96,7 @@ def _plan(env: DriverModel) -> Policy:
 
 
 def idle_action(env: FishingModel) -> Any:
-    """Return the action that does nothing: the lower end of the space, or the first level."""
+    """Return the action that does nothing: the lower bound of the space, or the first level."""
     space = env.action_space
     return space.low if isinstance(space, gymnasium.spaces.Box) else noop_action(space)
 

@@ -54,7 +54,7 @@ class CommonsModel(FishingModel):
 
 @check_arguments
 def share_stock(env: FishingModel, fleets: FleetCount = 2) -> CommonsModel:
-    """Share the fishery `env` between several fleets; ConfigError unless it has one stock and one target."""
+    """Share the fishery `env` between several fleets; raise ConfigError unless it has one stock and one target."""
     if env.problem != "harvest":
         raise ConfigError(f"fleets: expected a fishery with a harvest, got problem {env.problem!r}")
     if env.units.targets != 1 or env.params.law.stocks != 1:

@@ -31,7 +31,7 @@ from .units import Control, LevelCount, Scale, Units
 
 
 def _name_classes(base: type, *modules: Any) -> dict[str, Any]:
-    """Return the subclasses of `base` in some modules, by their names in files: `BevertonHolt` is `beverton-holt`."""
+    """Return the subclasses of `base` in the given modules, by name in files: `BevertonHolt` is `beverton-holt`."""
     return {
         re.sub(r"\B(?=[A-Z])", "-", name).lower(): found
         for module in modules
@@ -162,7 +162,7 @@ def _read_kind(data: Mapping[str, Any], group: str) -> Any:
 
 
 def build_fishery(spec: FishingSpec, where: str, **parts: Any) -> FishingModel:
-    """Build the model for a spec; ConfigError with `where` if its parts are incompatible.
+    """Build the model for a spec; raise ConfigError with `where` if its parts are incompatible.
 
     `parts` are objects (a law, a noise, errors or a drift) that replace entries of the spec, unless they are None.
     """
@@ -246,7 +246,7 @@ def check_law(law: GrowthLaw, where: str) -> None:
 
 
 def find_law(kind: Any, where: str) -> type[GrowthLaw]:
-    """Find a law's class by its name in files or as `module:Class`; ConfigError if it does not exist."""
+    """Find a law's class by its name in files or as `module:Class`; raise ConfigError if it does not exist."""
     if isinstance(kind, str) and ":" in kind:
         return load_class_of_file(kind, GrowthLaw, where)
     check_name("law", kind, GROWTH_LAWS, where)
@@ -284,7 +284,7 @@ def _build_vary(data: Mapping[str, float] | str, law: GrowthLaw, where: str) -> 
 
 
 def _check_names(names: Iterable[str], law: GrowthLaw, where: str) -> dict[str, Meta]:
-    """Return the parameters of a law that may change; ConfigError for any other name."""
+    """Return the parameters of a law that may change; raise ConfigError for any other name."""
     allowed = {name: meta for name, meta in iterate_metas(law) if meta.kind == "par" and meta.dtype == "float"}
     for name in names:
         check_name("parameter", name, allowed, where)

@@ -34,7 +34,7 @@ class Units(Checked):
     """The scale of actions and observations, and the meaning of an action (quota or rate).
 
     Attributes:
-        bound: biomass at the upper end of actions and observations (2 K).
+        bound: biomass at the upper bound of actions and observations (2 K).
         targets: number of quotas to set.
         seen: number of observed values.
         scale: "symmetric" maps [0, bound] to [-1, 1]; "natural" keeps biomass (or the rate).

@@ -60,7 +60,7 @@ class ForagerConfig:
             _warn_of_look_alikes(self)
 
     def find_aperture(self, world: World) -> tuple[int, int]:
-        """Return the aperture as (rows, columns); ConfigError unless both are odd and within the world."""
+        """Return the aperture as (rows, columns); raise ConfigError unless both are odd and within the world."""
         return check_aperture(self.aperture, world)
 
 
@@ -71,7 +71,7 @@ class TranslatedConfig(ForagerConfig):
     """
 
     def find_aperture(self, world: World) -> tuple[int, int]:
-        """Return the aperture as (rows, columns); ConfigError unless both are odd."""
+        """Return the aperture as (rows, columns); raise ConfigError unless both are odd."""
         return check_sides(self.aperture)
 
 

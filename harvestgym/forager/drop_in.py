@@ -82,7 +82,7 @@ class Palette:
 class ForagerConfig:
     """The configuration of the Forager package: `aperture` is a side or (columns, rows); even sides are rounded up.
 
-    It may be changed until a `ForagerEnv` is made of it.
+    It may be changed until a `ForagerEnv` is made from it.
 
     Attributes:
         size: the side of the world, or (width, height).
@@ -90,7 +90,7 @@ class ForagerConfig:
         seed: the seed of all random numbers.
         colors: a `Palette` for objects without a colour.
         observation_mode: "objects", "colors" or "world".
-        aperture: the size of the agent's view, which may exceed the world; None in the mode "world".
+        aperture: the size of the agent's view, which may exceed the world; None in "world" mode.
     """
 
     size: Any

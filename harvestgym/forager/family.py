@@ -112,7 +112,7 @@ def make(name: str, **overrides: Any) -> Forager:
 
 
 def from_yaml(path: str | Path, **overrides: Any) -> Forager:
-    """Return the functional environment of your own file, with some entries changed; ConfigError for mistakes."""
+    """Return the functional environment of your own file, with some entries changed; raise ConfigError for mistakes."""
     return build_forager(_read_world(Path(path)) | overrides, Path(path).stem)
 
 
@@ -124,7 +124,7 @@ def _read_world(path: Path) -> dict[str, Any]:
 
 
 def build_forager(data: Mapping[str, Any], where: str = "forager") -> Forager:
-    """Return a forager from the data of a catalogue file; ConfigError with every mistake."""
+    """Return a forager from the data of a catalogue file; raise ConfigError with every mistake."""
     file = validate(WorldFile, make_plain(dict(data)), where)
     kinds = tuple(_kind(name, kind, f"{where} > kinds > {name}") for name, kind in sorted(file.kinds.items()))
     width, height = file.size
@@ -198,7 +198,7 @@ def _can_navigate(env: Forager) -> bool:
 
 
 def make_rule_families(env: Forager) -> dict[str, RuleFamily]:
-    """Make the rule families of a world for `harvestgym tune`: the navigator, with more numbers for random series."""
+    """Make the rule families of a world for `harvestgym tune`: the navigator, with extra numbers for random rewards."""
     if not _can_navigate(env):
         return {}
     numbers = {

@@ -146,7 +146,7 @@ def ring_length(kinds: Sequence[Kind]) -> int:
 
 
 def check_color(color: Any, name: str) -> Color:
-    """Return a colour as three whole numbers from 0 to 255; ConfigError for other values."""
+    """Return a colour as three whole numbers from 0 to 255; raise ConfigError for other values."""
     values = tuple(color) if np.iterable(color) else ()
     numbers = all(isinstance(v, int | float | np.number) and v in range(256) for v in values)
     if len(values) != 3 or not numbers:

@@ -229,7 +229,7 @@ def add_hint(world: World, hint: Hint, view: Any, phase: Any, region: Any) -> An
 
 
 def check_aperture(aperture: int | tuple[int, int], world: World) -> tuple[int, int]:
-    """Return (rows, columns); ConfigError unless both are odd and within the world."""
+    """Return (rows, columns); raise ConfigError unless both are odd and within the world."""
     rows, cols = check_sides(aperture)
     for name, side, most in (("rows", rows, world.height), ("columns", cols, world.width)):
         if side > most:
@@ -239,7 +239,7 @@ def check_aperture(aperture: int | tuple[int, int], world: World) -> tuple[int, 
 
 
 def check_sides(aperture: int | tuple[int, int]) -> tuple[int, int]:
-    """Return (rows, columns); ConfigError unless both are odd, with at most 2^22 cells."""
+    """Return (rows, columns); raise ConfigError unless both are odd, with at most 2^22 cells."""
     rows, cols = (aperture, aperture) if isinstance(aperture, int | np.integer) else tuple(aperture)
     for name, side in (("rows", rows), ("columns", cols)):
         if isinstance(side, bool) or not isinstance(side, int | np.integer) or side < 1:

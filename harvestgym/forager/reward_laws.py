@@ -139,7 +139,7 @@ def read_number(given: Any) -> float:
 
 
 def check_reward(reward: Any, name: str) -> float:
-    """Return a reward as a float; ConfigError if it is not a finite number."""
+    """Return a reward as a float; raise ConfigError if it is not a finite number."""
     value = read_number(reward)
     if not math.isfinite(value):
         raise ConfigError(f"reward of {name!r}: expected a finite number, got {reprlib.repr(reward)}")

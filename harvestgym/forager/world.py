@@ -1,4 +1,4 @@
-"""The world, defined once for both engines: the generated object of a cell is a function of the seed and not stored.
+"""The world, defined once for both engines: the generated object of a cell is computed from the seed, not stored.
 
 Each region (the whole world is the first) has a keyed bijection from its cells to ranks 0 ... n - 1. A layer of objects
 is an interval of ranks, so counts are exact, no two objects share a cell, and looking up a cell takes about ten
@@ -208,13 +208,13 @@ class World:
         return out
 
     def index(self, name: str) -> int:
-        """Return the index of a kind; ConfigError with the nearest name."""
+        """Return the index of a kind; raise ConfigError with the nearest name."""
         check_name("object", name, self.names)
         return self.names.index(name)
 
 
 def check_cell(cell: Any, width: int, height: int, what: str) -> tuple[int, int]:
-    """Return a cell (x, y) as whole numbers; ConfigError unless it lies in the world."""
+    """Return a cell (x, y) as whole numbers; raise ConfigError unless it lies in the world."""
     place: Any = cell if isinstance(cell, tuple | list | np.ndarray) and len(cell) == 2 else (None, None)
     x, y = place
     whole = all(isinstance(v, int | np.integer) and not isinstance(v, bool) for v in (x, y))

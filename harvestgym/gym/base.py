@@ -130,7 +130,7 @@ class GymBase(Savable):
 
     @property
     def action_masks(self) -> Callable[[], np.ndarray]:
-        """Return the function that masks impossible actions; AttributeError if the environment has none."""
+        """Return the function that masks impossible actions; raise AttributeError if the environment has none."""
         if self._programs.mask is None:
             raise AttributeError(f"{type(self).__name__}: expected an environment with action_mask, got one without it")
         return self._mask
@@ -224,7 +224,7 @@ class GymBase(Savable):
             self.episode_log.start_at(run, self.params)
 
     def _set_params(self, options: Options, valid: tuple[str, ...]) -> EpisodeStart | None:
-        """Set the parameters from reset options; ConfigError for an invalid option, and nothing is changed.
+        """Set the parameters from reset options; raise ConfigError for an invalid option, and nothing is changed.
 
         Returns the program and the parameters that start one episode, if the options include any of the environment's
         `reset_options`. The environment's `set_options(params, options)` returns an environment with the same states,

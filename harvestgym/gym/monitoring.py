@@ -48,7 +48,7 @@ class Monitor(AbstractContextManager["Monitor"]):
     ) -> None:
         titles = [watch.label for watch in watches]
         if len(set(titles)) < len(titles):
-            raise ConfigError(f"monitoring: expected different titles, got {titles}")
+            raise ConfigError(f"monitoring: expected distinct titles, got {titles}")
         self.watches, self._read, self.sinks = tuple(watches), read, tuple(sinks)
         self._make, self._every = _read_batch if batch else _read_one, every
         self._closed = False

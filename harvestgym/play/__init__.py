@@ -1,4 +1,4 @@
-"""Play by hand in the browser: sessions for the three families, with a page for each.
+"""Play in the browser: sessions for the three families, with a page for each.
 
 Sessions are independent of the page; only `web` imports the library that serves it (extra `web`).
 """

@@ -138,7 +138,7 @@ class Session:
 
     @property
     def episode(self) -> Episode:
-        """Observations, actions and rewards so far; ConfigError before the first step."""
+        """Observations, actions and rewards so far; raises ConfigError before the first step."""
         columns = zip(*self._transitions, strict=True) if self._transitions else ((), (), (), ())
         actions, rewards, ends, cuts = columns
         return Episode.of(self._observations, actions, rewards, ends, cuts, self._infos, self.seed)
@@ -184,7 +184,7 @@ class Session:
 
     def replay(self, path: Path) -> None:
         """Write the episode so far as an HTML page; needs the extra `plot`."""
-        self.recorded.replay(path, f"played by hand, seed {self.seed}")
+        self.recorded.replay(path, f"played by a user, seed {self.seed}")
 
     def save(self, folder: Path) -> Path:
         """Save the episode as a demonstration in a new file in `folder`; return its path. Needs the extra `data`."""

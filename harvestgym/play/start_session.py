@@ -104,7 +104,7 @@ class ForagerSession(Session):
         """Move north, east, south or west; return the reward."""
         check_name("direction", direction, MOVE_NAMES.values())
         if self.steps >= self.longest:
-            raise ConfigError(f"episode: expected at most {self.longest} steps by hand, got more; try a new episode")
+            raise ConfigError(f"episode: expected at most {self.longest} steps in a game, got more; try a new episode")
         return self.act(list(MOVE_NAMES.values()).index(direction))
 
 
@@ -118,7 +118,7 @@ HORIZONS = {
 
 
 def start_session(id: str, seed: int = 0, horizon: int | None = None) -> Session:
-    """Start an episode of an id or a farm file; ConfigError if it cannot be played."""
+    """Start an episode of an id or a farm file; raise ConfigError if it cannot be played."""
     package, family, *_ = *registry.spec(id).entry_point.partition(":")[0].split("."), ""
     if package != "harvestgym" or family not in SESSIONS:
         raise ConfigError(f"{id}: expected an id of {', '.join(SESSIONS)}, got one made by {package}.{family}")

@@ -103,7 +103,7 @@ def _to_y(value: float, low: float, high: float, frame: Box) -> float:
 
 
 def _make_ticks(low: float, high: float, most: int) -> list[float]:
-    """Return up to about `most` round numbers between two ends."""
+    """Return up to about `most` round numbers between two limits."""
     span = high - low
     if span <= 0:
         return [low]

@@ -69,7 +69,7 @@ def to_html(title: str, about: str, story: Timeline, views: Views, progress: Pro
 
 
 def read_html(path: Path) -> dict[str, np.ndarray]:
-    """Read the record from a page, bit for bit; ConfigError if the file is not such a page."""
+    """Read the record from a page, bit for bit; raise ConfigError if the file is not such a page."""
     text = path.read_text(encoding="utf-8")
     story, arrays = (_find_element(text, name) for name in ("story", "arrays"))
     if story is None or arrays is None:

@@ -100,7 +100,7 @@ class Watch:
         return self.meta.labels if self.function is not sum_value else ()
 
     def apply(self, array: np.ndarray) -> np.ndarray:
-        """Apply `function` to a value; ConfigError if the result cannot be shown."""
+        """Apply `function` to a value; raise ConfigError if the result cannot be shown."""
         result = self.function(array.view(VariableArray))
         shown = np.asarray(result, np.float64) if isinstance(result, Real) else np.asarray(result)
         shape = shown.shape

@@ -60,7 +60,7 @@ def lightness(colour: str) -> float:
 
 @lru_cache
 def load_font(size: int) -> ImageFont.FreeTypeFont:
-    """Load Pillow's font, which is the same on every machine; OSError without FreeType."""
+    """Load Pillow's font, which is the same on every machine; raise OSError without FreeType."""
     found = ImageFont.load_default(size)
     if not isinstance(found, ImageFont.FreeTypeFont):
         raise OSError("Pillow: expected a build with FreeType, got one without it; try its wheels from PyPI")

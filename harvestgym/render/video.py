@@ -70,7 +70,7 @@ class EpisodeFrames(Sequence[np.ndarray]):
 
     def _repr_html_(self) -> str:
         film = base64.b64encode(encode_gif(self, self.fps)).decode()
-        return f'<img width="{self.width}" alt="film of an episode" src="data:image/gif;base64,{film}">'
+        return f'<img width="{self.width}" alt="video of an episode" src="data:image/gif;base64,{film}">'
 
 
 def encode_gif(frames: Sequence[np.ndarray], fps: float = FPS, progress: Progress = ignore_progress) -> bytes:
@@ -119,7 +119,7 @@ def encode_mp4(frames: Sequence[np.ndarray], fps: float = FPS, progress: Progres
 
 
 def check_video_path(path: str | Path, *suffixes: str) -> Path:
-    """Check a video's path before any work; ConfigError if it cannot be written or its extra is missing."""
+    """Check a video's path before any work; raise ConfigError if it cannot be written or its extra is missing."""
     target = Path(path)
     if target.suffix.lower() not in suffixes:
         better = target.parent / f"{target.stem.strip('.') or 'season'}{suffixes[0]}"

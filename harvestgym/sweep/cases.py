@@ -231,7 +231,7 @@ def _iterate_texts(data: Any) -> Iterator[str]:
 
 
 def hash_file(path: Path) -> str:
-    """Return the SHA-256 of a file; ConfigError if it cannot be read."""
+    """Return the SHA-256 of a file; raise ConfigError if it cannot be read."""
     try:
         return hashlib.sha256(path.read_bytes()).hexdigest()
     except OSError as error:

@@ -109,7 +109,7 @@ def expand(data: Any, where: str = "sweep", folder: Path = Path()) -> list[Episo
 
 
 def _expand_ids(names: Sequence[str], folder: Path) -> list[str]:
-    """Replace families by their ids, and resolve paths relative to a folder; ConfigError for an unknown id."""
+    """Replace families with their ids, and resolve paths relative to a folder; raise ConfigError for an unknown id."""
     found = [id for name in names for id in (ids(name) if name in FAMILIES else [resolve_name(name, folder)])]
     return [id for id in found if spec(id)]
 

@@ -43,7 +43,7 @@ def run_on_ray(batches: Sequence[Batch], options: EngineOptions) -> Iterator[tup
 
 
 def _connect(address: str | None) -> tuple[Any, bool]:
-    """Return the Ray module, and whether this call connected it; ConfigError without Ray or a cluster."""
+    """Return the Ray module, and whether this call connected it; raise ConfigError without Ray or a cluster."""
     check_extras("engine 'ray'", ray="ray")
     ray = import_module("ray")
     if ray.is_initialized():

@@ -163,7 +163,7 @@ def test_farm_season_from_seed_to_harvest_and_comparison(browser: Any, games: Se
         replay = seen.page.locator(part("replay")).get_attribute("href")
         assert replay is not None
     with visit(browser, urljoin(games["farm"].url, replay)) as again:
-        again.page.wait_for_selector("text=played by hand, seed 0")
+        again.page.wait_for_selector("text=played by a user, seed 0")
         again.check()
     seen.check()
     (kept,) = games["farm"].folder.iterdir()

@@ -298,7 +298,7 @@ def test_without_a_display_the_plot_is_kept_in_memory() -> None:
 def test_sinks_that_are_none_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="expected a known kind of file, got '.xls'"):
         GAME.add_monitoring(VARIABLES, tmp_path / "a.xls")
-    with pytest.raises(ConfigError, match="expected different titles"):
+    with pytest.raises(ConfigError, match="expected distinct titles"):
         GAME.add_monitoring([VARIABLES[0]] * 2, tmp_path / "a.csv")
     fishery = GymEnv(harvestgym.make("fishing/logistic-v0"))
     with pytest.raises(ConfigError, match="expected a known variable, got 'stok'; try 'stock'"):

@@ -171,7 +171,7 @@ def _describe(env: Any) -> tuple[Any, str]:
 
 
 def _make_again(head: dict[str, Any]) -> tuple[list[Any], Any]:
-    """Rebuild the environment in a file and its wrappers, without their states."""
+    """Rebuild the environment described in a file, and its wrappers, without their states."""
     if head["made"] is None:
         raise ConfigError(f"{head['not made']}; try load(path, env) with an environment made in the same way")
     classes = [find_class(name, gymnasium.Wrapper) for name in head["classes"][:-1]]
@@ -238,7 +238,7 @@ def _write(path: Path, content: bytes) -> None:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    """Return the content of a file; ConfigError if it is incomplete or from another version."""
+    """Return the content of a file; raise ConfigError if it is incomplete or from another version."""
     if not path.is_file():
         raise ConfigError("expected a file, got none; try another name or folder")
     try:

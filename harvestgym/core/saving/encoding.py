@@ -46,7 +46,7 @@ def encode_value(value: Any, where: str = "value") -> Any:
 
 
 def decode_value(data: Any) -> Any:
-    """Return the value encoded by JSON data; ConfigError if it names a class from another package."""
+    """Return the value encoded by JSON data; raise ConfigError if it names a class from another package."""
     if isinstance(data, list):
         return [decode_value(v) for v in data]
     if not isinstance(data, dict):

@@ -58,7 +58,7 @@ def read_column(table: Any, name: str) -> np.ndarray:
 
 
 def read_parquet(path: Path) -> Any:
-    """Read a Parquet file as a table; ConfigError if it is missing or damaged."""
+    """Read a Parquet file as a table; raise ConfigError if it is missing or damaged."""
     check_extras("table", data="pyarrow")
     import pyarrow
     import pyarrow.parquet

@@ -92,7 +92,7 @@ class TunedRule(Strict):
 
 
 def build_rule(tuned: TunedRule, families: Mapping[str, RuleFamily], policies: Mapping[str, Policy]) -> Policy:
-    """Make the policy for a tuned rule from a rule family or a named policy; ConfigError if there is neither."""
+    """Make the policy for a tuned rule from a rule family or a named policy; raise ConfigError if there is neither."""
     known = families if tuned.numbers else policies
     check_name("rule", tuned.rule, known, "expert")
     if not tuned.numbers:

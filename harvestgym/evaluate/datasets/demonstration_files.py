@@ -36,7 +36,7 @@ STEP_FIELDS = ("reward", "rewards"), ("terminated", "terminated"), ("truncated",
 def write_demonstrations(demonstrations: Demonstrations, path: str | Path) -> Path:
     """Write episodes to a Parquet file if `path` ends in .parquet, else to a new folder as a Minari dataset.
 
-    ConfigError if the path exists, or if there are no episodes. Needs the extra `data`, and `offline` for Minari.
+    Raises ConfigError if the path exists or there are no episodes. Needs the extra `data`, and `offline` for Minari.
     """
     path = Path(path)
     check_new(path)
@@ -49,7 +49,7 @@ def write_demonstrations(demonstrations: Demonstrations, path: str | Path) -> Pa
 
 
 def read_demonstrations(path: str | Path) -> Demonstrations:
-    """Read episodes from a Parquet file or a Minari folder; ConfigError if there are none."""
+    """Read episodes from a Parquet file or a Minari folder; raise ConfigError if there are none."""
     path = Path(path)
     if not path.exists():
         raise ConfigError(f"{path}: expected a file *{SUFFIX} or the folder of a Minari dataset, got neither")
@@ -60,7 +60,7 @@ def read_demonstrations(path: str | Path) -> Demonstrations:
 def read_about(schema: Any, path: Path) -> dict[str, Any]:
     """Read the id, policy, overrides and seeds in the schema of a Parquet file.
 
-    ConfigError if the file does not contain demonstrations of this version.
+    Raises ConfigError if the file does not contain demonstrations of this version.
     """
     about = json.loads((schema.metadata or {}).get(FORMAT, b"{}"))
     if about.get("version") != VERSION:
@@ -134,7 +134,7 @@ def _make_episode(rows: Mapping[str, np.ndarray], about: Mapping[str, Any], seed
 
 
 def _fill_tree(names: Any, rows: Mapping[str, np.ndarray]) -> Any:
-    """Replace the column names in a tree by their values; lists, the JSON form of tuples, become tuples again."""
+    """Replace the column names in a tree with their values; lists, the JSON form of tuples, become tuples again."""
     if isinstance(names, str):
         return rows[names]
     if isinstance(names, dict):

@@ -72,7 +72,7 @@ class Episode:
         infos: Sequence[Mapping[str, Any]] = (),
         seed: int | None = None,
     ) -> Episode:
-        """Make an episode from lists with an entry per step; ConfigError if their lengths or structures differ.
+        """Make an episode from lists with an entry per step; raise ConfigError if their lengths or structures differ.
 
         `observations` and `infos` start with the reset. Only the numbers in infos are kept. An interrupted episode is
         marked as truncated at its last step.
@@ -168,7 +168,7 @@ def collect_episodes(
     """Record one episode per seed in a Gymnasium environment, with a policy `act(obs) -> action` from any library.
 
     For a `Farm`, actions are recorded in the action space of its id, and rewards net of costs, as its id returns them;
-    ConfigError for an action that has no integer form.
+    raises ConfigError for an action that has no integer form.
     """
     from harvestgym.farm.paper.farm import Farm
 

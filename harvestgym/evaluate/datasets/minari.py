@@ -84,7 +84,7 @@ def _buffers(demonstrations: Demonstrations) -> Iterator[EpisodeBuffer]:
 
 
 def read(path: Path) -> Demonstrations:
-    """Read the episodes in a folder made by `write`; ConfigError for any other folder."""
+    """Read the episodes in a folder made by `write`; raise ConfigError for any other folder."""
     try:
         dataset = minari.MinariDataset(path.resolve() / "data")
     except ValueError as error:

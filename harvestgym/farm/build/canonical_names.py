@@ -169,7 +169,7 @@ def _resolve_conditions(names: NameTable, conditions: list[str], where: str) -> 
 
 
 def resolve_order_rule(names: NameTable, rule: OrderRule, where: str) -> OrderRule:
-    """Return a rule with every name in canonical spelling; ConfigError for an unknown name."""
+    """Return a rule with every name in canonical spelling; raise ConfigError for an unknown name."""
     given: dict[str, Any] = {"when": _resolve_conditions(names, rule.when, f"{where} > when"), "every": rule.every}
     if rule.farmer is not None:
         given["farmer"] = names.farmers[names.farmer(rule.farmer, where)]

@@ -1,4 +1,4 @@
-"""Loading of the components named in a farm file: fields with their entities, farmers, rules and reward terms.
+"""Loading the components named in a farm file: fields with their entities, farmers, rules and reward terms.
 
 Each is a built-in name or `module:Class`. `harvestgym.farm.public_names` lists the built-in components.
 """
@@ -41,7 +41,7 @@ BUILT_IN: Mapping[type, Mapping[str, str]] = {Entity: KINDS, Farmer: FARMERS, Ru
 
 
 def load_class(name: str, base: type[P], where: str) -> type[P]:
-    """Return the class of a component given by its built-in name or as `module:Class`; ConfigError otherwise."""
+    """Return the class of a component given by its built-in name or as `module:Class`; raise ConfigError otherwise."""
     known = BUILT_IN[base]
     if ":" in name:
         return load_class_of_file(name, base, where)

@@ -161,7 +161,7 @@ class _Reader:
         return compile_field(spec, entities)
 
     def _fitting(self, params: FarmParams, value: Any, where: str) -> list[np.ndarray]:
-        """Return the leaves if their number and shapes match the model's; ConfigError otherwise."""
+        """Return the leaves if their number and shapes match the model's; raise ConfigError otherwise."""
         if jax.tree.structure(params) != jax.tree.structure(self.model.defaults):
             what = "parameters of another structure"
         else:

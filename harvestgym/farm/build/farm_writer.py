@@ -69,7 +69,7 @@ def write_component(component: Any) -> dict[str, Any]:
 
 
 def write_farm(spec: FarmSpec) -> str:
-    """Return a farm as YAML; ConfigError if a part of it exists only in Python code."""
+    """Return a farm as YAML; raise ConfigError if a part of it exists only in Python code."""
     calls = (node for text in spec.rules.terminal_conditions for node in ast.walk(parse_formula(text)))
     if any(isinstance(node, ast.Call) and write_formula(node.func) not in FUNCTIONS for node in calls):
         raise ConfigError("rules > terminal_conditions: expected formulas as strings, got a Python function")

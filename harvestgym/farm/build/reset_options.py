@@ -58,7 +58,7 @@ def set_options(model: FarmModel, params: FarmParams, options: Mapping[str, Any]
 
 
 def _start_in(year: Any, days: Sequence[Variable], model: FarmModel, params: FarmParams) -> FarmParams:
-    """Return parameters whose weather starts in a recorded year; ConfigError if it has no such year."""
+    """Return parameters whose weather starts in a recorded year; raise ConfigError if it has no such year."""
     fields = list(params.fields)
     for day in days:
         which = model.spec.fields[day.where[0]].entities[day.entity][1]

@@ -246,7 +246,7 @@ class ActionTable:
         return self.number(self.parse(action))
 
     def number(self, order: Order) -> int:
-        """Return the integer form of an order; ConfigError if it has none."""
+        """Return the integer form of an order; raise ConfigError if it has none."""
         at = order.row.place(order)
         if at is None:
             raise ConfigError(f"expected a discrete action, got {self.write(order)}; try `harvestgym show ID actions`")
@@ -267,7 +267,7 @@ class ActionTable:
         return NameTable(self.farmers, self.fields, ())
 
     def row(self, field: str, entity: str, name: str) -> ActionRow:
-        """Return the row for an action given by canonical names; ConfigError if it is not allowed."""
+        """Return the row for an action given by canonical names; raise ConfigError if it is not allowed."""
         if (field, entity, name) not in self.row_numbers:
             allowed = [action for *where, action in self.row_numbers if where == [field, entity]]
             raise unknown("action", name, allowed, f"{field} > {entity}")
@@ -309,7 +309,7 @@ def _allowed_plot(plot: Any, row: ActionRow, shape: tuple[int, int], where: str)
 
 
 def check_parameter(parameter: Parameter, value: Any, where: str) -> Any:
-    """Return a value unchanged if the parameter allows it; ConfigError otherwise."""
+    """Return a value unchanged if the parameter allows it; raise ConfigError otherwise."""
     where = f"{where} > {parameter.key}"
     if parameter.continuous:
         low, high = parameter.range

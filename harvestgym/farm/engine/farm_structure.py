@@ -93,7 +93,7 @@ class FarmStructure(Env[FarmState, FarmParams]):
         return f"{plots} plots, mode {self.spec.mode}, {textwrap.shorten(', '.join(kinds), 100, placeholder=' …')}"
 
     def recipe(self) -> dict[str, str]:
-        """Return the farm file's text, for `core.saving`; ConfigError if a part exists only in Python code."""
+        """Return the farm file's text, for `core.saving`; raise ConfigError if a part exists only in Python code."""
         return {"text": load_object(f"{self.family}:write_farm")(self.spec)}
 
     @classmethod

@@ -168,7 +168,7 @@ class FormulaCompiler:
         return float(value)
 
     def _trace(self, compiled: Compiled, where: str) -> None:
-        """Trace a formula once; ConfigError if the shapes of its variables do not fit together."""
+        """Trace a formula once; raise ConfigError if the shapes of its variables do not fit together."""
         try:
             jax.eval_shape(lambda: holds(compiled, self.values, lambda item, _: (jnp.zeros(item.shape), True)))
         except ConfigError as error:
@@ -190,7 +190,7 @@ def plan_observations(names: NameTable, listed: Sequence[str], where: str) -> Ob
 
 
 def find_one_item(names: NameTable, node: Any, where: str) -> ObservedItem:
-    """Return the item for a variable in a formula; ConfigError for a group of variables."""
+    """Return the item for a variable in a formula; raise ConfigError for a group of variables."""
     return names.select_one(find_named_items(names, node, where), write_formula(node), where)
 
 

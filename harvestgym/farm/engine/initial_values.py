@@ -37,7 +37,7 @@ class InitialValue:
     each: bool = False
 
     def draw(self, key: jax.Array, values: jax.Array) -> jax.Array:
-        """Draw the value for an episode, broadcast to the plots; `values` are the choices or the two ends."""
+        """Draw the value for an episode, broadcast to the plots; `values` are the choices or the two bounds."""
         shape = self.variable.shape if self.each else ()
         if self.between and self.variable.meta.dtype != "float":
             drawn = jax.random.randint(key, shape, jnp.int32(values[0]), jnp.int32(values[1]) + 1, jnp.int32)

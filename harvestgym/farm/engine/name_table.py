@@ -31,7 +31,7 @@ EntityKey = tuple[str, str]
 
 
 def put_once(out: dict[Any, Any], name: Any, value: Any, where: str) -> None:
-    """Store the value given at `where` under its canonical name; ConfigError if that name already has a value."""
+    """Store the value given at `where` under its canonical name; raise ConfigError if that name already has a value."""
     if name in out:
         raise ConfigError(f"{where}: expected one spelling, got two; try keeping one")
     out[name] = value
@@ -161,7 +161,7 @@ class NameTable:
         return self.select_one(self.observed(mine, key, None, where)[1], key, _join(where, mine)).variable
 
     def select_one(self, found: Sequence[ObservedItem], named: str, where: str) -> ObservedItem:
-        """Return the only item found for a name; ConfigError for a group of variables."""
+        """Return the only item found for a name; raise ConfigError for a group of variables."""
         if len(found) != 1:
             keys = ", ".join(self.shorten(item.variable.where, item.variable.key) for item in found)
             raise ConfigError(f"{where}: expected one variable, got {named}; try one of {keys}")

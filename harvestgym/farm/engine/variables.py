@@ -149,7 +149,7 @@ def _entries(meta: Meta, names: dict[str, tuple[str, ...]]) -> list[tuple[str, i
 
 
 def check_plot(plot: Any, shape: tuple[int, int], where: str) -> tuple[int, int]:
-    """Return `plot` as a pair inside a field of `shape`; ConfigError otherwise."""
+    """Return `plot` as a pair inside a field of `shape`; raise ConfigError otherwise."""
     metas = [Meta("par", ("plot",), "a coordinate", "int", low=0, high=n - 1) for n in shape]
     try:
         x, y = (int(check_number(meta, i)) for meta, i in zip(metas, plot, strict=True))

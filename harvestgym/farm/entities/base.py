@@ -270,7 +270,7 @@ class Entity(Checked):
 
 
 def check_order(low_key: str, low: Any, high_key: str, high: Any) -> Iterator[str]:
-    """Yield an error if the lower end of an interval is above its upper end."""
+    """Yield an error if the lower bound of an interval is above its upper bound."""
     if np.any(np.asarray(low) > np.asarray(high)):
         most, least = np.min(high), np.max(low)
         yield f"{low_key}: expected at most {high_key} ({most:g}), got {least:g}"

@@ -27,11 +27,11 @@ def add_to_strain(
 
 
 def add_factors(drivers: Drivers, ground: Ground) -> Drivers:
-    """Add the soil factors to a host's drivers; ConfigError if a name is already taken."""
+    """Add the soil factors to a host's drivers; raise ConfigError if a name is already taken."""
     for name in ground.factors:
         if name in drivers:
             raise ConfigError(
-                f"Ground: expected a factor with a name that no driver of hosts has, got {name!r}; try 'soil_{name}'"
+                f"Ground: expected a factor name that no driver of a host uses, got {name!r}; try 'soil_{name}'"
             )
     return ground.factors | drivers
 

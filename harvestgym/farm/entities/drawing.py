@@ -55,7 +55,7 @@ class DrawContext(dict[str, np.ndarray]):
     def marks(self, sprite: Sprite, key: str, at: tuple[float, float], meaning: str) -> list[Mark]:
         """Draw a sprite at the same position in each plot, with the number next to it if greater than one.
 
-        On a crowded field, the sprite is enlarged in the nearest corner of the plot and has no number.
+        On a crowded field, the sprite is enlarged, moved to the nearest corner of the plot, and has no number.
         """
         size, (x0, y0) = (SMALL, at) if not self.crowded else (CORNER, tuple(0.2 if c < 0.5 else 0.8 for c in at))
         return [

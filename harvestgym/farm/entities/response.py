@@ -28,12 +28,12 @@ _end = partial(par, low=-1e6, high=1e6, endless=True)
 class Window:
     """A favourable interval `[low, high]` of a driver, and the exponent per unit of distance from it."""
 
-    low: jax.Array = _end("low", "lower end of the favourable interval, in the driver's unit")
-    high: jax.Array = _end("high", "upper end of the favourable interval, in the driver's unit")
+    low: jax.Array = _end("low", "lower bound of the favourable interval, in the driver's unit")
+    high: jax.Array = _end("high", "upper bound of the favourable interval, in the driver's unit")
     sensitivity: jax.Array = par("sensitivity", "exponent per unit of distance outside the interval", low=0.0, high=1e6)
 
     def check(self) -> Iterator[str]:
-        """Check that the lower end is not above the upper end; an open interval ends at -inf or inf."""
+        """Check that the lower bound is not above the upper bound; an open interval has a bound of -inf or inf."""
         low, high = np.max(self.low), np.min(self.high)
         if np.any(np.asarray(self.low) > np.asarray(self.high)):
             yield f"low: expected at most high ({high:g}), got {low:g}"
@@ -69,7 +69,7 @@ def driver_names(response: type[Response]) -> tuple[str, ...]:
 
 
 def exponents(response: Response, drivers: Mapping[str, Any]) -> dict[str, jax.Array]:
-    """Return the term of each driver in the exponent, by name; ConfigError for a window without a driver."""
+    """Return the term of each driver in the exponent, by name; raise ConfigError for a window without a driver."""
     names = driver_names(type(response))
     if missing := [name for name in names if name not in drivers]:
         raise ConfigError(

@@ -145,7 +145,7 @@ class BoxActions(ActionWrapper):
 
     @cached_property
     def _ranges(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return whether each row's parameters are continuous, and their lower and upper ends; each (rows, width)."""
+        """Return whether each row's parameters are continuous, and their lower and upper bounds; each (rows, width)."""
         rows = self.env.actions.rows
         continuous = np.zeros((len(rows), self.env.actions.width), bool)
         low, high = np.zeros(continuous.shape, np.float32), np.zeros(continuous.shape, np.float32)

@@ -46,7 +46,7 @@ class Job(NamedTuple):
 
 
 def make_job(env: MapFarm, name: str, given: Any) -> Job:
-    """Make a job from a rule or a list of rules; ConfigError for a mistake in any of them."""
+    """Make a job from a rule or a list of rules; raise ConfigError for a mistake in any of them."""
     found, orders = [], []
     rules = given if isinstance(given, (list, tuple)) else [given]
     for i, each in enumerate(rules):

@@ -114,7 +114,7 @@ class Language:
     # The paper's tuples.
 
     def from_tuples(self, schedule: Any) -> list[FarmerAction]:
-        """Return the actions for a list of tuples; ConfigError unless all are allowed."""
+        """Return the actions for a list of tuples; raise ConfigError unless all are allowed."""
         if not isinstance(schedule, (list, tuple)) or (schedule and isinstance(schedule[0], str)):
             raise ConfigError(f"expected a list of actions {ACTION_FORM}, got {schedule!r}")
         if len(schedule) > self.model.schedule:
@@ -129,7 +129,7 @@ class Language:
         return actions
 
     def from_tuple(self, written: Any) -> FarmerAction:
-        """Return the action for a tuple, cached by its spelling; ConfigError unless it is allowed."""
+        """Return the action for a tuple, cached by its spelling; raise ConfigError unless it is allowed."""
         key = repr(written)
         if key not in self._parsed:
             if len(self._parsed) == CACHED_ACTIONS:

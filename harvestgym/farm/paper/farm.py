@@ -119,7 +119,7 @@ class Farm(GymEnv):
 
     @property
     def model(self) -> FarmModel:
-        """The wrapped functional environment; ConfigError if a stopping condition has to be called in Python."""
+        """The wrapped functional environment; raises ConfigError if a stopping condition has to be called in Python."""
         if not all(function.is_traced for function in self._functions):
             raise ConfigError(
                 "farm.model: expected terminal conditions that compile, got a mapping that works only in this Farm; "
@@ -242,7 +242,7 @@ class Farm(GymEnv):
         return self._write_film(video.check_video_path(path, ".gif"), fps, width)
 
     def generate_video(self, path: str | Path = "farm.mp4", fps: float = 10, width: int = 960) -> Path:
-        """Write the season so far as an MP4, like `generate_gif`; ConfigError without the extra `video`."""
+        """Write the season so far as an MP4, like `generate_gif`; raise ConfigError without the extra `video`."""
         return self._write_film(video.check_video_path(path, ".mp4"), fps, width)
 
     def _write_film(self, target: Path, fps: float, width: int) -> Path:
@@ -266,7 +266,7 @@ class Farm(GymEnv):
         return farm
 
     def __str__(self) -> str:
-        """Return a page with the tables from some sections of `harvestgym show`."""
+        """Return a page with the tables of several sections of `harvestgym show`."""
         page = [f"Farm {self.name!r}: {self._model.summary}"]
         for table in describe(self._model):
             if not PAGE.isdisjoint(table.sections):

@@ -40,7 +40,7 @@ class Source:
         return otherwise if self.path is None else str(self.path)
 
     def read(self) -> Mapping[str, Any]:
-        """Return the content, empty if the file does not exist yet; ConfigError if its folder does not exist."""
+        """Return the content, empty if the file does not exist yet; raise ConfigError if its folder does not exist."""
         if self.path is None:
             return _mapping(self._value, "rules")
         if self.path.exists():

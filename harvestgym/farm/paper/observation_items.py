@@ -28,7 +28,7 @@ class ObservationPath(NamedTuple):
 
     @classmethod
     def read(cls, names: NameTable, written: Any) -> ObservationPath:
-        """Return the path for `(field, entity, name, path)` in any spelling; ConfigError if it does not exist."""
+        """Return the path for `(field, entity, name, path)` in any spelling; raise ConfigError if it does not exist."""
         field, entity, key, plot = split_observation(written, "")
         mine = names.entity(field, entity)
         return cls(mine, names.observed(mine, key, plot, "")[0], None if plot is None else tuple(plot))
@@ -106,7 +106,7 @@ def _every_path(model: FarmModel) -> Iterator[ObservationPath]:
 
 
 class ItemReader:
-    """A reader that extracts the items of some paths, in order, from any observation.
+    """A reader that extracts the items of the given paths, in order, from any observation.
 
     Args:
         paths: the items' paths.

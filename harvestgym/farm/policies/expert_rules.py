@@ -178,7 +178,7 @@ def make_reader(plan: ObservationPlan, obs: Any) -> ReadItem:
 
     def read(item: ObservedItem, plot: PlotIndex | None) -> tuple[jax.Array, Any]:
         at = plan.locate(item)
-        assert at is not None, "_check_seen refuses such a rule"
+        assert at is not None, "_check_seen rejects such a rule"
         if plot is not None and item.plot is None and item.variable.per_plot and item.variable.field == plot[0]:
             at = jnp.asarray(at)[..., plot[1][0], plot[1][1]]
         return values[at], True if known is None else known[at]
@@ -187,12 +187,12 @@ def make_reader(plan: ObservationPlan, obs: Any) -> ReadItem:
 
 
 def rule_policy(env: FarmModel) -> Policy:
-    """Return the expert in a farm file as a policy; ConfigError if a rule reads an unobserved variable."""
+    """Return the expert in a farm file as a policy; raise ConfigError if a rule reads an unobserved variable."""
     return compile_policy(env, env.spec.expert)
 
 
 def compile_policy(env: FarmModel, written_rules: Sequence[OrderRule]) -> Policy:
-    """Return rules as a policy for a farm; ConfigError if there are none or one reads an unobserved variable."""
+    """Return rules as a policy for a farm; raise ConfigError if there are none or one reads an unobserved variable."""
     if not written_rules:
         raise ConfigError("expert: expected at least one rule in the farm file, got none")
     found = [compile_rule(env, written, f"expert > {i}") for i, written in enumerate(written_rules)]

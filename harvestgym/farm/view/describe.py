@@ -141,7 +141,7 @@ def make_parameter_table(title: str, entity: Entity, which: str | Mapping[str, A
 
 
 def _shorten_sources(table: Table) -> Table:
-    """Write a long source that consecutive rows share only once, and `as above` in the following rows."""
+    """Write a long source shared by consecutive rows in the first one only, and `as above` in the others."""
     before = ["", *(row[-1] for row in table.rows)]
     rows = [
         (*row[:-1], "as above" if len(row[-1]) > LONG_SOURCE and row[-1] == last else row[-1])

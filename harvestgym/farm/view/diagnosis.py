@@ -1,4 +1,4 @@
-"""Sentences about problems in some seasons: refused orders, rules that never acted, factors that limited growth."""
+"""Sentences about problems in recorded seasons: refused orders, idle rules, and factors that limited growth."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOST_LIMITS = 3
 
 
 def explain(env: FarmModel, episodes: Episodes) -> list[str]:
-    """Return sentences about problems in some seasons; none if the evaluation was run without counts."""
+    """Return sentences about problems in the evaluated seasons; none if the evaluation was run without counts."""
     counts = {name: np.asarray(values).sum(0) for name, values in episodes.counts.items()}
     if "orders" not in counts:
         return []

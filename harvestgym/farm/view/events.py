@@ -132,7 +132,7 @@ def day_name(env: FarmModel, record: Record, step: int) -> str:
 def find_last_event(record: Record) -> int:
     """Return the last step before the end in which a plant was alive, an action had an effect or there was a reward.
 
-    The final reward of a score is not counted: it is given in the last step, whenever the last action took place.
+    The final reward of a score is not counted: it is given in the last step, even if the last action was earlier.
     """
     busy = (np.asarray(record["reward"]) != 0) | np.asarray(record["info/effective"]).any(1)
     for name, values in record.items():

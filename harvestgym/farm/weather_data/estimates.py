@@ -39,7 +39,7 @@ def saturation_pressure(temperature: np.ndarray) -> np.ndarray:
 def fill_days(days: np.ndarray) -> np.ndarray:
     """Fill the missing values of (6, n) days from 1 January.
 
-    Temperatures are interpolated. Days without a value for rain are taken as dry. Humidity is estimated with Tmin as
+    Temperatures are interpolated. Days without a value for rain are assumed dry. Humidity is estimated with Tmin as
     the dew point (eq. 48). Wind is set to the mean of the month, or to `USUAL_WIND` if it is not recorded.
     """
     low, high, mean, humidity, wind, rain = days

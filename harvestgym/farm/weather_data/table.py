@@ -206,7 +206,7 @@ def constant_table(name: str, day: Mapping[str, float]) -> WeatherTable:
 
 
 def _check_sheet(name: str, sheet: Sheet, columns: Mapping[str, str], rain: RainOption) -> WeatherTable:
-    """Return the table with the cells of a sheet; ConfigError for the first invalid one."""
+    """Return the table with the cells of a sheet; raise ConfigError for the first invalid one."""
     dated, meanings = _choose_columns(name, sheet, columns)
     if not all(map(len, sheet.cells.values())):
         raise ConfigError(f"{name}: expected at least one row below the header, got none")
@@ -290,7 +290,7 @@ def _read_numbers(
 
 
 def _check_days(check: Callable[..., None], days: Day, rain: RainOption) -> RainKind:
-    """Return the kind of rain; ConfigError for the first day whose values contradict one another."""
+    """Return the kind of rain; raise ConfigError for the first day whose values contradict one another."""
     low, high, mean, wet = days.t_min, days.t_max, days.t_mean, days.rain
     check("Tmin", low > high, lambda i: f"at most Tmax ({high[i]:g}), got {low[i]:g}; try swapping the columns")
     beyond = (mean < low - ROUNDING) | (mean > high + ROUNDING)

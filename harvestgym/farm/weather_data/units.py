@@ -57,7 +57,7 @@ class Meaning(NamedTuple):
 
 
 def parse_meaning(text: str, where: str, unit: str = "") -> Meaning:
-    """Read a meaning such as `U km/h at 10 m`; `unit` replaces its unit. ConfigError if it is unknown."""
+    """Read a meaning such as `U km/h at 10 m`; `unit` replaces its unit. Raises ConfigError if it is unknown."""
     found = MEANING.fullmatch(text.strip())
     check_name("quantity", found[1] if found else text, QUANTITIES, where)
     assert found is not None

@@ -41,7 +41,7 @@ class StandIn(FishingEnv):
     """An environment with the published arguments, attributes and tools that uses the dynamics of `FishingModel`.
 
     An assignment to an argument (`env.init_state = 0.3`) rebuilds the environment and ends its episode; `reset` then
-    starts one. Readings such as `fish_population` cannot be set.
+    starts one. Derived values such as `fish_population` cannot be set.
 
     Attributes:
         law: the kind of its growth law, given as a keyword in the class definition.
@@ -213,7 +213,7 @@ def make_law(kind: str, numbers: Numbers) -> dict[str, Any]:
 
 
 def _draw_lines(df: Any, across: str, columns: list[str], output: str) -> None:
-    """Draw some columns, each against the column `across`, with a line for each episode."""
+    """Draw the given columns, each against the column `across`, with a line for each episode."""
     check_extras("plot", plot="matplotlib")
     rows = [{name: episode[name].to_numpy() for name in df} for _, episode in df.groupby("rep")]
     lines = [tuple(Line("", row[column], "#0072b2", x=row[across]) for row in rows) for column in columns]

@@ -31,7 +31,7 @@ def find_events(env: FishingModel, record: Record, first: int, last: int) -> Ite
 
 
 def _find_shortages(env: FishingModel, record: Record, year: int) -> Iterator[Event]:
-    """Yield an event if the catch from some stocks was below their quotas."""
+    """Yield an event if the catch from any of the stocks was below its quota."""
     if isinstance(env, RecoveryModel) or env.units.control == "rate" or env.params.quota_error.random:
         return
     asked, caught, names = find_requests(env, record)[year], np.asarray(record["catch"][year]), name_stocks(env)

@@ -81,7 +81,7 @@ def find_requests(env: FishingModel, past: Record) -> np.ndarray:
 
 
 def join_numbers(values: Any, form: str = "{:.2f}") -> str:
-    """Write one or several numbers as a list."""
+    """Write one or more numbers as a list."""
     return ", ".join(form.format(float(value)) for value in np.ravel(values))
 
 

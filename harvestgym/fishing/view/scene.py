@@ -94,7 +94,7 @@ def _catch_charts(env: FishingModel, past: Record) -> list[Chart]:
 
 
 def _find_top(lines: list[Line], levels: Mapping[str, float]) -> float:
-    """Return the upper end of an axis that starts at 0."""
+    """Return the upper limit of an axis that starts at 0."""
     return 1.1 * max(*levels.values(), *(float(np.max(line.values[1:], initial=0.0)) for line in lines))
 
 
@@ -111,7 +111,7 @@ def _unit(env: FishingModel) -> str:
 
 
 def _without_start(values: np.ndarray) -> np.ndarray:
-    """Replace the first entry, which has no yearly value, by NaN."""
+    """Replace the first entry, which has no yearly value, with NaN."""
     values = np.array(values, float)
     values[0] = np.nan
     return values

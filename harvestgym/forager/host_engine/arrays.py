@@ -37,7 +37,7 @@ class EpisodeArrays(NamedTuple):
 
     Attributes:
         slots: one row for each changed object; all other objects are where the world generated them.
-        lookup: open addressing, (cell + 1, slot + 1 of the object from this cell, slot + 1 of the object in it).
+        lookup: open-addressing table, (cell + 1, slot + 1 of the object from this cell, slot + 1 of the object in it).
         taken: a bit for each row of `lookup`, set if the row holds a cell; for most cells, reading one cache line is
         enough to find that no row holds the cell.
         heap: (due, collision, slot) of the objects that are away.

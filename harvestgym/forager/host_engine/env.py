@@ -48,7 +48,7 @@ WARNED_OBJECTS = 1024
 
 
 def check_action(action: Any) -> int:
-    """Return an action as 0-3; ConfigError for anything else."""
+    """Return an action as 0-3; raise ConfigError for anything else."""
     whole = read_number(action)
     if whole not in range(4):
         raise ConfigError(f"action: expected 0 (north), 1 (east), 2 (south) or 3 (west), got {action!r}")
@@ -56,7 +56,7 @@ def check_action(action: Any) -> int:
 
 
 def check_delay(delay: Any, name: str) -> int | None:
-    """Return a delay as a whole number of steps, or None for never; ConfigError for anything else."""
+    """Return a delay as a whole number of steps, or None for never; raise ConfigError for anything else."""
     if delay is None:
         return None
     steps = read_number(delay)

@@ -53,7 +53,7 @@ class HostContext:
 
 
 def draw_reward(kind: Kind, now: HostContext) -> float:
-    """Return the reward of a collision with a kind, including noise; ConfigError if it is not finite."""
+    """Return the reward of a collision with a kind, including noise; raise ConfigError if it is not finite."""
     return check_reward(kind.expect(now), kind.name) + kind.noise * now.noise()
 
 

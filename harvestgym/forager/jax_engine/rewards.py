@@ -55,7 +55,7 @@ def clock_phase(state: ForagerState, period: int) -> jax.Array:
 
 
 def expect_reward(kind: Kind, now: JaxContext) -> jax.Array:
-    """Return the expected reward of a kind, float32; ConfigError if its law does not give a single number."""
+    """Return the expected reward of a kind, float32; raise ConfigError if its law does not give a single number."""
     given = kind.expect(now)
     return jnp.float32(given if isinstance(given, jax.Array) and not given.ndim else check_reward(given, kind.name))
 

@@ -49,7 +49,7 @@ def button(text: str, do: Callable[[], Any], classes: str = "", part: str = "", 
 
 
 def show_message(text: str, kind: Literal["info", "positive", "warning"] = "info", seconds: float = 5) -> None:
-    """Show a message for a few seconds above the bottom bar, where it covers no titles or buttons."""
+    """Show a message for a few seconds above the bottom bar, where it does not cover titles or buttons."""
     ui.notify(text, type=kind, position="bottom", timeout=1000 * seconds)
 
 

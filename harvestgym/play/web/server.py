@@ -64,7 +64,7 @@ def serve(first: Session, folder: Path, host: str, port: int, show: bool) -> Non
 
 
 def find_port(host: str, port: int) -> int:
-    """Return a free port: `port`, or any port if it is 0; ConfigError if it is in use."""
+    """Return a free port: `port`, or any port if it is 0; raise ConfigError if it is in use."""
     try:
         with socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET) as found:
             return found.getsockname()[1]

@@ -84,17 +84,17 @@ REFERENCE_CO2 = 369.41
 
 
 def carbon_gain(co2: jax.Array, response: jax.Array) -> jax.Array:
-    """Return growth per unit of light relative to that in the reference air: 1.23 at 550 ppm, 1.56 at 1000.
+    """Return growth per unit of light relative to that at `REFERENCE_CO2`: 1.23 at 550 ppm, 1.56 at 1000.
 
     AquaCrop (Steduto et al. 2009, Agronomy Journal 101, 426-437; FAO reference manual, chapter 3), with its
-    coefficient of free-air experiments: (c/c_0) / (1 + 0.001165 (c - c_0)). `response` is the share that the crop has
-    of this gain: 1 for C3 plants, about a third for C4.
+    coefficient from free-air experiments: (c/c_0) / (1 + 0.001165 (c - c_0)). `response` is the share of this gain
+    that the crop has: 1 for C3 plants, about a third for C4.
     """
     return 1 + response * (co2 / REFERENCE_CO2 / (1 + 0.001165 * (co2 - REFERENCE_CO2)) - 1)
 
 
 def stomatal_saving(co2: jax.Array) -> jax.Array:
-    """Return transpiration relative to that in the reference air: 5 % less at 550 ppm, linear, as in AquaCrop."""
+    """Return transpiration relative to that at `REFERENCE_CO2`: 5 % less at 550 ppm, linear, as in AquaCrop."""
     return 1 - 0.05 * (co2 - REFERENCE_CO2) / (550 - REFERENCE_CO2)
 
 

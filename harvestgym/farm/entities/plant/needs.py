@@ -143,7 +143,7 @@ def drought_exponent(crop: Crop, state: PlantState) -> jax.Array:
 def hunger(crop: Crop, state: PlantState, asked: jax.Array, given: jax.Array) -> Drivers:
     """Return minus the log of each nutrient's nutrition index: its uptake so far, as a fraction of the need so far.
 
-    The index is of the whole life, since plants move nutrients from old leaves to new ones and to the fruit; the
+    The index covers the whole life, since plants move nutrients from old leaves to new ones and to the fruit; the
     paper uses the day's shortage. `asked` and `given` are today's need and supply, in g.
     """
     refused = state.nutrient_stress + jnp.maximum(asked - given, 0.0)

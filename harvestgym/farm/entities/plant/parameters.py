@@ -53,7 +53,7 @@ RELEASE_SPEEDS = tuple(f"{n}_release_speed#g.g-1.day-1" for n in NUTRIENTS)
 class Clock:
     """Development: the degree-days of the timed stages, and the factors that hasten or delay them.
 
-    The paper's stages end at a size, a weight or an age (eqs. (3), (7), (14), (18)). A flat interval of temperature, as
+    The paper's stages end at a size, a weight or an age (eqs. (3), (7), (14), (18)). A flat response to temperature, as
     in eq. (4), is the special case of an optimum just above the base.
     """
 

@@ -36,7 +36,7 @@ class _Parts(NamedTuple):
 
 
 def compute_climate(normals: Normals) -> Climate:
-    """Return the parameters of the generator; ConfigError if the lags and correlations contradict each other."""
+    """Return the parameters of the generator; raise ConfigError if the lags and correlations contradict each other."""
     parts = _parts(normals)
     lasting = np.sqrt(normals.lasting) * np.array((1, 1, 0, 0))
     carry, shock, start = _persistence(normals, parts, lasting)

@@ -60,9 +60,9 @@ _variance = functools.partial(par, low=0, high=1e4)
 
 @pytree
 class Settings:
-    """Weather settings: change of climate, rain classes, daily noise, and forecast errors (variances, section 4.1).
+    """Weather settings: climate change, rain classes, daily noise, and forecast errors (variances, section 4.1).
 
-    A change of climate applies to recorded, generated and constant days. Relative humidity stays the same, so that
+    Climate change applies to recorded, generated and constant days. Relative humidity stays the same, so that
     warmer air holds more water.
     """
 

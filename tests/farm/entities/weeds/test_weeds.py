@@ -29,7 +29,7 @@ from tests.farm.one_field import make_farm
 from tests.farm.soil_plant_day import board, check_ranges
 from tests.long_form import long
 
-WEED = Weeds.named("base_weed")
+WEED = Weeds.named({"extends": "base_weed", "size#cm": 30})
 SETS = ("base_weed", "grass", "invasive")
 FAVOURABLE = {
     "distance_to_edge": 0.0, "temperature": 20.0, "humidity": 60.0, "herbicide": 0.0, "N": -1.0, "P": -1.0, "K": -1.0,
