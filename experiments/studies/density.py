@@ -1,8 +1,9 @@
 """Yield by density: the yield of a square metre by the number and spacing of the seeds sown on it.
 
 The farm should follow the law of Shinozaki and Kira (1956): the reciprocal of a plant's yield rises linearly with
-density, so the yield per area rises at low densities and levels off at high ones. The farm is the catalogue's one-plot
-farm on loam with its expert, who waters and harvests.
+density, so the yield per area rises at low densities and levels off at high ones. The law is about light and space, so
+the soil is fertile enough for all plants. The farm is the catalogue's one-plot farm with its expert, who waters and
+harvests.
 """
 
 from __future__ import annotations
@@ -33,6 +34,14 @@ from .common.report import open_figure, write_columns
 from .common.trials import CROPS
 
 SOWN_CROPS = (*CROPS, "carrots")
+FERTILE = {
+    "extends": "loam",
+    "start": {
+        f"{nutrient}_{end}#g.m-2": g for nutrient, g in (("N", 45), ("P", 30), ("K", 100)) for end in ("min", "max")
+    },
+}
+"""A loam with more nutrients than thirty tomatoes take."""
+
 EVEN = 0.0
 """Code for the spacing at which plants are spread evenly over the plot."""
 
@@ -80,12 +89,14 @@ def run(
 
 
 def make_sown_farm(crop: str) -> FarmModel:
-    """Make a crop's one-plot farm on loam, with the number and spacing of seeds among its initial values."""
+    """Make a crop's one-plot farm on fertile loam, with the number and spacing of seeds among its initial values."""
     start = {"stage": ["seed"], "population#nb": [1], "spacing#cm": [0]}
     base = f"farm/{crop if crop in CROPS else 'bean'}-1x1-"
     rules = {"init": {"Field-0": {"Plant-0": start}}}
     name = max(id for id in ids("farm") if id.startswith(base)).removeprefix("farm/")
-    return make(name, soil="loam", entities={"Plant-0": crop}, rules=rules)
+    return make(
+        name, soil="loam", entities={"Weather-0": "montpellier", "Soil-0": FERTILE, "Plant-0": crop}, rules=rules
+    )
 
 
 def fit_reciprocal(density: np.ndarray, grams: np.ndarray) -> Reciprocal:

@@ -7,7 +7,7 @@ seasons, so that they differ only in their parameters.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -88,11 +88,11 @@ def fit(
         start_seed: seed of the search; by default `seed`. Different seeds give different initial candidates.
 
     Raises:
-        ConfigError: for an unknown path, with the nearest valid one.
+        ConfigError: for an unknown path, with the nearest valid one, or a range beyond that of the parameter.
     """
     import scipy.optimize
 
-    locations = tuple(find_parameter(env, path) for path in free)
+    locations = tuple(find_parameter(env, path, ends) for path, ends in free.items())
     watched = tuple(find_watched(env, s.variable) for s in series)
     days = int(max(s.day.max() for s in series))
     observed = tuple((jnp.asarray(s.day, jnp.int32), jnp.asarray(s.value, jnp.float32)) for s in series)
@@ -144,8 +144,11 @@ def find_watched(env: FarmModel, path: str) -> Variable:
     return env.names.variable(*_split(path))
 
 
-def find_parameter(env: FarmModel, path: str) -> LeafUpdate:
-    """Find the leaf of the farm's parameters at a path such as `Field-0/Plant-0/rate/intercept`."""
+def find_parameter(env: FarmModel, path: str, values: Iterable[float] = ()) -> LeafUpdate:
+    """Find the leaf of the farm's parameters at a path such as `Field-0/Plant-0/rate/intercept`.
+
+    Raises ConfigError if there is none, or if the parameter does not allow one of the `values`.
+    """
     field, entity, rest = _split(path)
     name, slot = env.names.entity(field, entity)
     f = list(env.names.shapes).index(name)
@@ -159,13 +162,17 @@ def find_parameter(env: FarmModel, path: str) -> LeafUpdate:
     known = {k: (name, (i,) * meta.stacked) for name, meta in numbers for i, k in enumerate(meta.keys)}
     check_name("parameter", key, known, "/".join((field, entity, *groups)))
     name, entries = known[key]
+    meta = dict(numbers)[name]
+    for value in values:
+        if not meta.low <= value <= meta.high:
+            raise ConfigError(f"{path}: expected a number from {meta.low:g} to {meta.high:g}, got {value:g}")
     place = ".".join((f".fields[{f}].entities[{e}]", *groups, name))
     return LeafUpdate(list(to_arrays(env.params)).index(place), 1, entries)
 
 
 def fitted(env: FarmModel, values: Mapping[str, float]) -> Any:
     """Return the parameters of a farm with new values at the given paths, such as values fitted on another farm."""
-    locations = [find_parameter(env, path) for path in values]
+    locations = [find_parameter(env, path, [value]) for path, value in values.items()]
     return set_parameters(env.params, locations, jnp.asarray(list(values.values()), jnp.float32))
 
 

@@ -115,6 +115,11 @@ def test_no_values_are_the_parameters_of_the_farm(farm: FarmModel) -> None:
         np.testing.assert_array_equal(mine, theirs)
 
 
+def test_a_value_that_the_parameter_does_not_allow_is_refused(farm: FarmModel) -> None:
+    with pytest.raises(ConfigError, match=rf"{FLOW}: expected a number from 0 to .*, got -1"):
+        fitted(farm, {FLOW: -1.0})
+
+
 def test_a_parameter_is_found_among_the_leaves(farm: FarmModel) -> None:
     leaves = jax.tree.leaves(farm.params)
     spring, reed = farm.params.fields[0].entities

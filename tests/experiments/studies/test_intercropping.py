@@ -10,7 +10,7 @@ import pytest
 
 from experiments.studies import intercropping
 
-SEASONS = 40
+SEASONS = 80
 
 
 def test_the_ratio_is_the_sum_of_the_relative_yields() -> None:
@@ -20,11 +20,12 @@ def test_the_ratio_is_the_sum_of_the_relative_yields() -> None:
     assert intercropping.compute_ratio(np.ones(3), np.zeros(3), sole_corn, sole_beans) == pytest.approx(1)
 
 
-def test_corn_sown_into_beans_yields_more_than_each_alone(tmp_path: Path) -> None:
+def test_a_mixture_yields_more_than_each_alone(tmp_path: Path) -> None:
+    """That it yields more if corn is sown later, as in experiments, does not hold: shaded seedlings stay small."""
     reported: list[int] = []
     table, claimed = intercropping.run(SEASONS, tmp_path, reported.append)
     assert reported == [1]
-    assert [row[-1] for row in claimed.rows] == ["yes", "yes"], claimed.rows
+    assert [row[-1] for row in claimed.rows] == ["yes", "no"], claimed.rows
     kept = pyarrow.parquet.read_table(tmp_path / "intercropping.parquet").to_pydict()
     assert len(kept["corn_kg_m2"]) == len(table.rows) * SEASONS
     alone = [

@@ -50,7 +50,7 @@ def test_three_fifths_of_all_numbers_have_a_source() -> None:
 
 
 def test_the_effect_of_a_fifth_more_or_less() -> None:
-    """Plants that flower a fifth smaller give a fifth less; a share above 1 is refused; the soil's carbon suffices."""
+    """Plants that flower a fifth smaller give a fifth less; a share of 1 is refused; the soil's carbon suffices."""
     share, carbon = "Field-0/Plant-0/bloom/bloom_share#%", "Field-0/Soil-0/bedrocks_release_C#mg.day-1"
     found = {effect.name: effect for effect in parameters.measure_effects("bean", 20, 0, only=(share, carbon))}
     np.testing.assert_allclose(found[share].change[0], (-0.2, 0), atol=0.06)

@@ -121,10 +121,11 @@ def received_light(crop: Crop, air: Air, unshaded: jax.Array | float) -> jax.Arr
     """Return the light, as a fraction (0 to 1) of what the day's development can use.
 
     Warmth hastens development but not photosynthesis, so growth per degree-day needs a photothermal quotient
-    (Nix 1976): the radiation per degree-day, in MJ/m2, below which growth is in proportion to the light.
+    (Nix 1976): the radiation per degree-day, in MJ/m2, below which growth is in proportion to the light. Taller
+    neighbours take their share of what is used, because growth is in proportion to the light that leaves intercept.
     """
     wanted = crop.light * thermal_time(crop.clock, air.t_mean)
-    return jnp.minimum(unshaded * air.radiation / jnp.maximum(wanted, 1e-3), 1.0)
+    return unshaded * jnp.minimum(air.radiation / jnp.maximum(wanted, 1e-3), 1.0)
 
 
 def drought_exponent(crop: Crop, state: PlantState) -> jax.Array:
