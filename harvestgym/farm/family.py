@@ -1,7 +1,7 @@
 """The farm family: farms from the catalogue and from files, and the functions that every family offers.
 
-The functions of a family are `policies`, `risk`, `summary`, `record`, `figure`, `scene`, `timeline`, `describe` and
-`find_variable`; `registry.family_function` finds them by name.
+The functions of a family are `policies`, `risk`, `summary`, `record`, `figure`, `scene`, `timeline`, `describe`,
+`explain` and `find_variable`; `registry.family_function` finds them by name.
 """
 
 from __future__ import annotations

@@ -72,6 +72,11 @@ class Units(Checked):
         return self.bound if self.control == "quota" else 1.0
 
     @property
+    def highest(self) -> float:
+        """The largest quota or rate that an action can request."""
+        return self._full * (self._top if self.levels else 1.0)
+
+    @property
     def _top(self) -> float:
         """The highest level, as a fraction of the full range."""
         return 0.5 if self.control == "quota" else 1.0
