@@ -17,10 +17,7 @@ def explain(env: FishingModel, episodes: Episodes) -> list[str]:
     if not found:
         return []
     what = "action" if isinstance(env, RecoveryModel) else env.units.control
-    notes = [
-        f"the {what} was {value} in every year"
-        for value, number in (("0", found["years without action"]), ("the largest possible", found["years of most"]))
-        if number == years
-    ]
+    always = {"0": found["years without action"], "the largest possible": found["years of most"]}
+    notes = [f"the {what} was {value} in every year" for value, number in always.items() if number == years]
     cut = found["years cut"] if is_cut_by_stock(env) else 0
     return notes + [f"in {cut} of {years} years, the catch was below the quota: there was no more"] * (cut > 0)

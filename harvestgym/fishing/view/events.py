@@ -14,11 +14,9 @@ from harvestgym.fishing.model import FishingModel
 from .levels import find_requests, join_numbers
 from .stock_maps import name_stocks
 
-LIMITS = {
-    True: ("assessment_interval", "it is kept until the next assessment"),
-    False: ("catch_constraint", "it may change only by so much a year"),
-}
-"""The reason for a quota other than the one asked for, by whether quotas are kept that year, and its words."""
+CHANGED = "catch_constraint", "it may change only by so much a year"
+KEPT = "assessment_interval", "it is kept until the next assessment"
+"""Reasons for a quota other than the one asked for, and their words."""
 
 
 def find_events(env: FishingModel, record: Record, first: int, last: int) -> Iterator[Event]:
@@ -47,9 +45,8 @@ def _find_limits(env: FishingModel, record: Record, year: int) -> Iterator[Event
     asked, quota = find_requests(env, record)[year], record["quota"][year]
     if env.units.control == "rate" or np.allclose(asked, quota, rtol=1e-3):
         return
-    held = (year - 1) % env.assessment_interval > 0
-    reason, why = LIMITS[held]
-    yield Event(year, "refused", "", f"the quota was {join_numbers(quota, '{:.3g}')}", WARNING, reason, why)
+    words, held = f"the quota was {join_numbers(quota, '{:.3g}')}", (year - 1) % env.assessment_interval > 0
+    yield Event(year, "refused", "", words, WARNING, *(KEPT if held else CHANGED))
 
 
 def _find_shortages(env: FishingModel, record: Record, year: int) -> Iterator[Event]:

@@ -14,10 +14,10 @@ def explain(env: Forager, episodes: Episodes) -> list[str]:
         return []
     moves, met = int(np.sum(episodes.length)), np.asarray(episodes.counts["met"]).sum(0)
     kinds = list(zip(env.world.kinds, met.tolist(), strict=True))
-    blocked = ((kind.name, number) for kind, number in kinds if kind.blocking and number)
     notes = [
-        f"{'every move was' if number == moves else f'{number} of {moves} moves were'} blocked by {name}"
-        for name, number in blocked
+        f"{'every move was' if number == moves else f'{number} of {moves} moves were'} blocked by {kind.name}"
+        for kind, number in kinds
+        if kind.blocking and number
     ]
     if never := [kind.name for kind, number in kinds if not number]:
         notes.append(f"never met: {', '.join(never)}")
