@@ -60,10 +60,8 @@ class RecordedEpisode(NamedTuple):
     def timeline(self) -> Timeline:
         """The variables, actions, events, gains and costs of the episode, and its results with their notes."""
         found = registry.family_function(self.id, "timeline")(self.env, self.record)
-        if self.result is None:
-            return found
-        rows = map(": ".join, self.result.to_table().rows)
-        return replace(found, notes=(*rows, *self.result.describe()))
+        said = self.result and (*map(": ".join, self.result.to_table().rows), *self.result.describe())
+        return replace(found, notes=said or ())
 
     @property
     def actions(self) -> Table:

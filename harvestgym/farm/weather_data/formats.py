@@ -159,8 +159,7 @@ def read_sheet(source: Any, name: str, columns: Collection[str] = ()) -> Sheet:
     line = text.strip().partition("\n")[0]
     if line[0] in "!*" or not (set(re.findall(r"\w+", line)) & set(OWN) or any(column in line for column in columns)):
         expected = f"expected columns named {', '.join(OWN)}, or a file in a format of {', '.join(FORMATS)}"
-        hint = "try renaming the columns in the first line, or the option `columns`"
-        raise ConfigError(f"{name}: {expected}, got {line[:60]!r}; {hint}")
+        raise ConfigError(f"{name}: {expected}, got {line[:60]!r}; try renaming them, or the option `columns`")
     return Sheet("", _split_table(name, text), OWN)
 
 
