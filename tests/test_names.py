@@ -12,6 +12,7 @@ TREE = structure.Tree(ROOT)
 FAMILY = {
     "CATALOGUE",
     "describe",
+    "explain",
     "figure",
     "find_events",
     "from_yaml",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -13,9 +13,6 @@ from harvestgym.core.errors import check_extras
 from harvestgym.evaluate.export import Exporter, RecordedEpisode, check_folder, check_new
 
 from .console import COMPILING, SEED_LIMITS, Allow, Id, PolicyName, StartBar, make_console, print_table, progress_bars
-
-if TYPE_CHECKING:
-    from harvestgym.evaluate.run import Evaluation
 
 group = typer.Typer()
 
@@ -45,9 +42,8 @@ def run(
     env = registry.make(id)
     with progress_bars(quiet=as_json) as start_bar:
         recorded = _record_first(id, env, policy, seed, start_bar) if export else None
-        if recorded is not None and episodes == 1:
-            result = recorded[1]
-        else:
+        result = recorded.result if recorded is not None and episodes == 1 else None
+        if result is None:
             bar = start_bar(f"{policy} on {id}", episodes, COMPILING)
             result = evaluate_id(id, policy, episodes, seed, bar, env)
     if as_json:
@@ -59,19 +55,17 @@ def run(
             console.print(line, soft_wrap=True, markup=False)
     if recorded is not None:
         with progress_bars() as start_bar:
-            written = [*export.write(recorded[0], start_bar)]
+            written = [*export.write(recorded, start_bar)]
         for path in written:
             typer.echo(f"wrote {path}", err=as_json)
 
 
-def _record_first(id: str, env: Any, policy: str, seed: int, start_bar: StartBar) -> tuple[RecordedEpisode, Evaluation]:
+def _record_first(id: str, env: Any, policy: str, seed: int, start_bar: StartBar) -> RecordedEpisode:
     """Record and evaluate a single episode: the first that an evaluation with this seed would run."""
-    from harvestgym.evaluate.record import record_first
-    from harvestgym.evaluate.run import policy_named, summarise_episodes
+    from harvestgym.evaluate.record import record_named
 
     start_bar(f"recording {policy} on {id}", None, COMPILING)
-    record, row = record_first(id, env, policy_named(id, env, policy), seed)
-    return RecordedEpisode(id, env, policy, seed, record), summarise_episodes(id, env, policy, seed, row)
+    return record_named(id, policy, seed, env)
 
 
 @group.command()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from harvestgym.core.view.tables import Table
     from harvestgym.core.view.timeline import Timeline
+    from harvestgym.evaluate.run import Evaluation
     from harvestgym.render.video import EpisodeFrames
 
 Bar = Callable[[str, int | None], Progress]
@@ -32,13 +33,17 @@ Bar = Callable[[str, int | None], Progress]
 
 
 class RecordedEpisode(NamedTuple):
-    """A recorded episode (see `record`) with its environment, policy and seed; notebooks show its last picture."""
+    """A recorded episode (see `record`) with its environment, policy and seed; notebooks show its last picture.
+
+    `result` is its evaluation, if known; the page shows it.
+    """
 
     id: str
     env: Any
     policy: str
     seed: int
     record: Any
+    result: Evaluation | None = None
 
     @property
     def title(self) -> str:
@@ -53,8 +58,10 @@ class RecordedEpisode(NamedTuple):
 
     @property
     def timeline(self) -> Timeline:
-        """The variables, actions, events, gains and costs of the episode."""
-        return registry.family_function(self.id, "timeline")(self.env, self.record)
+        """The variables, actions, events, gains and costs of the episode, and its results with their notes."""
+        found = registry.family_function(self.id, "timeline")(self.env, self.record)
+        said = self.result and (*map(": ".join, self.result.to_table().rows), *self.result.describe())
+        return replace(found, notes=said or ())
 
     @property
     def actions(self) -> Table:

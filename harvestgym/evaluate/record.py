@@ -20,7 +20,7 @@ from harvestgym.core.xla.compilation import jit_quickly
 from harvestgym.registry import family_function, spec
 
 from .export import RecordedEpisode
-from .run import horizon, policy_named
+from .run import horizon, policy_named, summarise_episodes
 
 
 def record_named(id: str, policy: Any = "expert", seed: int = 0, env: Env[Any, Any] | None = None) -> RecordedEpisode:
@@ -30,7 +30,8 @@ def record_named(id: str, policy: Any = "expert", seed: int = 0, env: Env[Any, A
     """
     env = spec(id).make() if env is None else env
     name, acting = policy if isinstance(policy, str) else "policy", policy_named(id, env, policy)
-    return RecordedEpisode(id, env, name, seed, record_episode(id, env, acting, seed))
+    record, row = record_first(id, env, acting, seed)
+    return RecordedEpisode(id, env, name, seed, record, summarise_episodes(id, env, name, seed, row))
 
 
 def record_episode(id: str, env: Env[Any, Any], policy: Policy, seed: int) -> Record:

@@ -1,7 +1,7 @@
 """The farm family: farms from the catalogue and from files, and the functions that every family offers.
 
-The functions of a family are `policies`, `risk`, `summary`, `record`, `figure`, `scene`, `timeline`, `describe` and
-`find_variable`; `registry.family_function` finds them by name.
+The functions of a family are `policies`, `risk`, `summary`, `record`, `figure`, `scene`, `timeline`, `describe`,
+`explain` and `find_variable`; `registry.family_function` finds them by name.
 """
 
 from __future__ import annotations
@@ -182,6 +182,8 @@ def _list_idle(env: FarmModel) -> Iterator[tuple[str, str]]:
     for name, needed in SCORED.items():
         if name in score.model_fields_set and getattr(score, name) and counted.isdisjoint(needed):
             yield f"scoring > {name}", f"the farm has no {', '.join(needed)}"
+    if env.spec.rules.observations and env.spec.mode != "ao":
+        yield "rules > observations", f"observations are requested in mode 'ao' only, not in {env.spec.mode!r}"
     for name, field in env.spec.fields.items():
         if field.own_weather and (len(env.spec.fields) == 1 or not any(kind.shared for kind in kinds)):
             yield f"fields > {name} > own_weather", "no other field has the same weather"

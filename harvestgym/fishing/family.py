@@ -19,6 +19,7 @@ from harvestgym.fishing.analysis.dynamic_programming import find_obstacle, find_
 from harvestgym.fishing.analysis.reference_points import find_reference_point
 from harvestgym.fishing.view.describe import describe as describe
 from harvestgym.fishing.view.describe import say_goal as say_goal
+from harvestgym.fishing.view.diagnosis import explain as explain
 from harvestgym.fishing.view.events import find_events as find_events
 from harvestgym.fishing.view.figure import figure as figure
 from harvestgym.fishing.view.scene import scene as scene
@@ -140,6 +141,7 @@ def record(
         "biomass": law.biomass(state.stock),
         "seen": jnp.delete(seen, law.seen) if env.shows_year else seen,
         "catch": state.catch,
+        "quota": state.quota,
         "rate": state.rate,
     }
     return kept | ({"driver": timestep.info["driver"]} if isinstance(env, DriverModel) else {})

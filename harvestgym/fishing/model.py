@@ -328,6 +328,13 @@ class FishingModel(Checked, Env[FishingState, FishingParams]):
         }
         return year | {meta.keys[0]: getattr(state.tally, name) for name, meta in iterate_metas(EpisodeTally)}
 
+    def count(self, info: Mapping[str, Any]) -> dict[str, jax.Array]:
+        """Count a year without an action, a year with the largest possible, and one with a catch below the quota."""
+        quota, units = info["quota"], self.units
+        most = info["rate"] >= 0.999 if units.control == "rate" else quota >= 0.999 * units.highest * units.targets
+        found = {"years without action": quota <= 0, "years of most": most, "years cut": info["catch"] < 0.999 * quota}
+        return {name: (held & (info["year"] > 0)).astype(jnp.int32) for name, held in found.items()}
+
     def set_options(self, params: FishingParams, options: Mapping[str, Any]) -> tuple[FishingModel, FishingParams]:
         """Return the model, and the parameters of an episode that starts with the stock `start`.
 

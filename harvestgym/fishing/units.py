@@ -72,20 +72,23 @@ class Units(Checked):
         return self.bound if self.control == "quota" else 1.0
 
     @property
+    def highest(self) -> float:
+        """The largest quota or rate that an action can request."""
+        return self._full * self._top
+
+    @property
     def _top(self) -> float:
-        """The highest level, as a fraction of the full range."""
-        return 0.5 if self.control == "quota" else 1.0
+        """The highest level or action, as a fraction of the full range."""
+        return 0.5 if self.levels and self.control == "quota" else 1.0
 
     def wanted(self, action: Any) -> jax.Array:
         """Return the quota or rate that an action requests, clipped to its range; NaN requests 0."""
         action = jnp.asarray(action, jnp.float32)
         if self.levels:
             share = jnp.atleast_1d(action) / (self.levels - 1) * self._top
-            highest = self._top
         else:
             share = 0.5 * (action + 1) if self.scale == "symmetric" else action / self._full
-            highest = 1.0
-        share = jnp.where(share > 0, jnp.minimum(share, highest), 0.0)  # NaN is not > 0
+        share = jnp.where(share > 0, jnp.minimum(share, self._top), 0.0)  # NaN is not > 0
         return share * self._full
 
     def action(self, wanted: jax.Array) -> jax.Array:

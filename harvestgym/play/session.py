@@ -26,7 +26,15 @@ from harvestgym.core.view.timeline import Record
 from harvestgym.evaluate.datasets.demonstration_files import SUFFIX, write_demonstrations
 from harvestgym.evaluate.datasets.episodes import Demonstrations, Episode
 from harvestgym.evaluate.export import RecordedEpisode
-from harvestgym.evaluate.run import count_labels, explain_nothing, format_counts, horizon, is_numeric, policy_named
+from harvestgym.evaluate.run import (
+    Evaluation,
+    count_labels,
+    format_counts,
+    horizon,
+    is_numeric,
+    policy_named,
+    summarise_episodes,
+)
 from harvestgym.gym.env import GymEnv
 from harvestgym.registry import family_function
 
@@ -134,7 +142,7 @@ class Session:
         """Lines about the losses and problems in the episode, from the true record."""
         found = family_function(self.id, "find_events")(self.env, self.record, 0, self.steps)
         losses = [f"{self.when(event.step)}: {say_event(event)}" for event in found if event.severity == LOSS]
-        return losses[:MOST_LOSSES] + family_function(self.id, "explain", explain_nothing)(self.env, self._row)
+        return [*losses[:MOST_LOSSES], *self.result.notes]
 
     @property
     def episode(self) -> Episode:
@@ -146,18 +154,18 @@ class Session:
     @property
     def columns(self) -> dict[str, Any]:
         """The family's columns for this episode, as in the table printed by `harvestgym run`."""
-        columns = family_function(self.id, "summary")(self.env, self._row)
-        cells = {name: np.asarray(values)[0] for name, values in columns.items()}
+        cells = {name: np.asarray(values)[0] for name, values in self.result.columns.items()}
         return {
             name: cell.item() if is_numeric(cell) else format_counts(count_labels(cell)) for name, cell in cells.items()
         }
 
     @property
-    def _row(self) -> Episodes:
-        """The episode so far as a row of an evaluation."""
+    def result(self) -> Evaluation:
+        """The evaluation of the episode so far."""
         row = self.total, self.steps, self.terminated, self.over and not self.terminated, self.info
         counts = add_counts(self.env, jax.tree.map(lambda *infos: np.stack(infos), *self._infos))
-        return Episodes(*jax.tree.map(lambda value: np.asarray(value)[None], row), counts=counts)
+        whole = Episodes(*jax.tree.map(lambda value: np.asarray(value)[None], row), counts=counts)
+        return summarise_episodes(self.id, self.env, "human", self.seed, whole)
 
     @property
     def longest(self) -> int:
@@ -180,7 +188,7 @@ class Session:
     @property
     def recorded(self) -> RecordedEpisode:
         """The episode so far, for drawing."""
-        return RecordedEpisode(self.id, self.env, "human", self.seed, self.record)
+        return RecordedEpisode(self.id, self.env, "human", self.seed, self.record, self.result)
 
     def replay(self, path: Path) -> None:
         """Write the episode so far as an HTML page; needs the extra `plot`."""

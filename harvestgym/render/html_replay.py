@@ -173,6 +173,7 @@ def _describe_episode(
         "gains": {name: packed.put(values) for name, values in story.gains.items()},
         "costs": {name: packed.put(values) for name, values in story.costs.items()},
         "events": [[event.step, say_event(event)] for event in story.events],
+        "notes": story.notes,
         "every": pictures.every,
         "legend": pictures.legend,
         "last": story.last_event,

@@ -124,6 +124,11 @@ function showEvents() {
   fill(byId("event-table"), ["when", "what happened"], story.events.map(([step, what]) => row([jump(step), what])));
 }
 
+function showNotes() {
+  byId("result").hidden = !story.notes.length;
+  byId("notes").replaceChildren(...story.notes.map((note) => made("li", note)));
+}
+
 // -- selection --
 
 function list() {
@@ -233,6 +238,7 @@ async function begin() {
   costs();
   showActions();
   showEvents();
+  showNotes();
   listen();
   go(0);
   document.body.dataset.ready = "yes";

@@ -68,6 +68,14 @@ def test_one_seed_gives_one_record_and_another_seed_another() -> None:
     assert (first["stock"] != other["stock"]).any()
 
 
+def test_a_recording_says_what_run_says() -> None:
+    """The notes of its page are the rows and the sentences of the evaluation of the same episode."""
+    env = harvestgym.make(LEVELS, Tmax=6)
+    notes = record_named(LEVELS, "none", 0, env).timeline.notes
+    assert notes[0] == "return: 0.000" and notes[-1] == "the quota was 0 in every year"
+    assert {note.partition(":")[0] for note in notes} > set(evaluate_id(LEVELS, "none", 1, env=env).columns)
+
+
 def test_an_endless_episode_is_truncated_at_the_horizon() -> None:
     env = harvestgym.make(FORAGER, horizon=25)
     record, row = record_first(FORAGER, env, policy_named(FORAGER, env, "random"), 0)

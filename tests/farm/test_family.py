@@ -71,9 +71,11 @@ def test_every_crop_of_the_catalogue_can_be_sown(id: str) -> None:
 
 def test_entries_without_effect_are_noted() -> None:
     place = {"own_weather": True}
-    env = harvestgym.make(BEAN, fields={"Field-0": place}, scoring={"bio": 0.5, "soil": 0.5})
+    looks = {"observations": ["Plant-0.stage"]}
+    env = harvestgym.make(BEAN, fields={"Field-0": place}, scoring={"bio": 0.5, "soil": 0.5}, rules=looks)
     assert list_notes(env) == [
         "scoring > bio has no effect: the farm has no birds#nb, pollinators#nb, weeds#nb, pests#nb",
+        "rules > observations has no effect: observations are requested in mode 'ao' only, not in 'po'",
         "fields > Field-0 > own_weather has no effect: no other field has the same weather",
     ]
 

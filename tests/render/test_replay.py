@@ -64,6 +64,7 @@ def toy() -> Timeline:
         gains={f"yield {EVIL}": record["reward"] + np.float32(0.5)},
         costs={"looks": np.full(STEPS, 0.5, np.float32)},
         events=(Event(4, "dead", "", f"died of {EVIL}"),),
+        notes=(f"rule 1 of the expert ({EVIL}) never acted",),
         known=record,
     )
 
@@ -265,6 +266,7 @@ def test_texts_are_shown_and_do_nothing(browser: Any, page: Path) -> None:
         assert seen.page.evaluate("window.pwned") is None and seen.page.locator("img").count() == 0
         assert "<script>window.pwned" in seen.page.locator("h1").inner_text()
         assert "onerror" in seen.page.locator("#done").inner_text()
+        assert "never acted" in seen.page.locator("#notes").inner_text()
         seen.check()
 
 

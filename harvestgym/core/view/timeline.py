@@ -65,6 +65,7 @@ class Timeline:
         events: what happened.
         gains, costs: the gains and costs at each step, by name; the reward of a step is its gains minus its costs.
         last_event: the last step before the end with an action or a gain; videos skip the idle steps after it.
+        notes: the results of the episode and sentences about its problems, as `harvestgym run` prints them.
     """
 
     when: Sequence[str]
@@ -78,6 +79,7 @@ class Timeline:
     events: tuple[Event, ...] = ()
     known: Record | None = None
     last_event: int | None = None
+    notes: tuple[str, ...] = ()
 
 
 def name_parts(shape: tuple[int, ...]) -> tuple[str, ...]:

@@ -20,14 +20,14 @@ from .words import date_of_step, entity_title, say_cause
 ARRIVALS = {"plot_population#nb": "arrived", "grow#nb": "came up", "flowers#nb": "in bloom"}
 """Descriptions of the numbers per plot whose rise from 0 counts as an event."""
 
-MOVING = "plot_population#nb"
-"""Numbers of animals that move between plots: an arrival is reported once per field, not for each plot."""
+ON_FIELD = ("plot_population#nb", "flowers#nb")
+"""Numbers whose rise is reported once per field, not for each plot: animals move, and plots flower one by one."""
 
-QUIET_DAYS = 7
-"""Number of days without any on a plot, or on the field, after which an arrival is reported again."""
+QUIET_DAYS = {"plot_population#nb": 7, "grow#nb": 7, "flowers#nb": 90}
+"""Number of days without any on a plot, or on the field, after which a rise is reported again; flowers once a year."""
 
-STAGE_WORDS = {"none": "gone", "seed": "sown", "grow": "sprouted", "ripe": "ripe", "dead": "died"}
-"""Descriptions of the change to a stage; for other stages, the description is `now in` and the stage."""
+CHANGES = {"none": "gone", "seed": "sown", "grow": "sprouted", "bloom": "in bloom", "fruit": "in fruit", "dead": "died"}
+"""Descriptions of the change to a stage; for other stages, the name of the stage."""
 
 STARVED = ("no-growth days", "no-weight days")
 """Causes of death that follow from slow growth."""
@@ -51,8 +51,9 @@ def _events_of_variable(env: FarmModel, record: Record, step: int, variable: Var
     if variable.attr == "stage" and variable.meta.labels:
         yield from _stage_changes(env, record, step, variable)
     elif variable.key in ARRIVALS and variable.per_plot:
-        lately = np.asarray(record[variable.name][max(step - QUIET_DAYS * env.steps_per_day, 0) : step]) > 0
-        came = (before == 0) & (now > 0) & ~lately.any(None if variable.key == MOVING else 0)
+        quiet = QUIET_DAYS[variable.key] * env.steps_per_day
+        lately = np.asarray(record[variable.name][max(step - quiet, 0) : step]) > 0
+        came = (before == 0) & (now > 0) & ~lately.any(None if variable.key in ON_FIELD else 0)
         if came.any():
             yield Event(step, "arrived", who, ARRIVALS[variable.key], WARNING, **_on_plots(np.argwhere(came), variable))
     elif variable.key == FROST and np.all((before == 0) & (now > 0)):
@@ -70,7 +71,7 @@ def _stage_changes(env: FarmModel, record: Record, step: int, variable: Variable
         groups.setdefault((stage, cause), []).append(plot)
     for (stage, cause), plots in groups.items():
         kind = "harvested" if stage == "none" and _is_harvested(env, record, step, variable) else stage
-        words, severity = STAGE_WORDS.get(kind, f"now in {kind}"), LOSS if kind == "dead" else NEWS
+        words, severity = CHANGES.get(kind, kind), LOSS if kind == "dead" else NEWS
         why = _explain_death(record, step, others, cause, plots) if kind == "dead" else ""
         who, where = entity_title(env, variable.where), _on_plots(plots, variable)
         yield Event(step, kind, who, words, severity, cause, why, **where)

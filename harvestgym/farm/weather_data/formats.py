@@ -9,7 +9,8 @@ import io
 import json
 import re
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,6 +22,10 @@ from harvestgym.core.yaml_io import read_text
 from .units import KNOWN, QUANTITIES
 
 CellColumns = Mapping[str, Sequence[Any]]
+
+
+END_OF_FILE = " \t\x1a"
+"""The characters of a line without content; the last of them ends old DOS files."""
 
 
 class Sheet(NamedTuple):
@@ -42,9 +47,9 @@ class Sheet(NamedTuple):
 
 def _split_table(name: str, text: str) -> CellColumns:
     """Split a table with column names in its first line, separated by commas or spaces."""
-    lines = [line for line in text.splitlines() if line.strip() and line[0] not in "!*"]
+    lines = [line for line in text.splitlines() if line.strip(END_OF_FILE) and line[0] not in "!*"]
     try:
-        rows = list(csv.reader(lines)) if "," in lines[0] else [line.lstrip("@").split() for line in lines]
+        rows = list(csv.reader(lines)) if "," in lines[0] else [_split_line(lines[0], line) for line in lines]
     except csv.Error as error:
         raise ConfigError(f"{name}: expected a CSV file, got {error}") from None
     header = [cell.strip() for cell in rows[0]]
@@ -55,6 +60,21 @@ def _split_table(name: str, text: str) -> CellColumns:
         if len(row) != len(header):
             raise ConfigError(f"{name}: row {i}: expected {len(header)} cells, as in the header, got {len(row)}")
     return {column: [row[j] for row in rows[1:]] for j, column in enumerate(header)}
+
+
+def _split_line(head: str, line: str) -> list[str]:
+    """Split a line at spaces or, if it has more or fewer cells than names, at the ends of the column names.
+
+    In DSSAT's files, a cell may be blank, wide numbers touch, and a comment may follow. Numbers that are not below
+    their names remain as they are.
+    """
+    head, cells = head.replace("@", " "), line.replace("@", " ").split()
+    ends = [name.end() for name in re.finditer(r"\S+", head)]
+    parts = [line[start:end].strip() for start, end in pairwise([0, *ends])]
+    cut = [n for n, end in enumerate(ends) if not re.search(r"\s", line[end - 1 : end + 1].ljust(2))]
+    touching = all(n + 1 < len(parts) and "." in parts[n] and "." in parts[n + 1] for n in cut)
+    below = touching and not any(" " in part for part in parts)
+    return parts if len(cells) != len(ends) and below else cells
 
 
 def check_names(name: str, header: Sequence[str]) -> None:
@@ -122,8 +142,11 @@ OWN = {name: name for name in QUANTITIES}
 """The columns of our own tables; any other column is an error."""
 
 
-def read_sheet(source: Any, name: str) -> Sheet:
-    """Read a file in one of `FORMATS`, a CSV file with our own columns (both given by path), or a data frame."""
+def read_sheet(source: Any, name: str, columns: Collection[str] = ()) -> Sheet:
+    """Read a file in one of `FORMATS`, a CSV file with our own columns (both given by path), or a data frame.
+
+    `columns` are other columns that the caller can read.
+    """
     if hasattr(source, "columns"):
         return _read_frame(source, name)
     text = _read_file(Path(source))
@@ -134,9 +157,9 @@ def read_sheet(source: Any, name: str) -> Sheet:
         if found := re.search(format.header, text, re.MULTILINE):
             return _read_known(kind, format, name, text[: found.start()], text[found.start() :])
     line = text.strip().partition("\n")[0]
-    if line[0] in "!*" or not set(re.findall(r"\w+", line)) & set(OWN):
+    if line[0] in "!*" or not (set(re.findall(r"\w+", line)) & set(OWN) or any(column in line for column in columns)):
         expected = f"expected columns named {', '.join(OWN)}, or a file in a format of {', '.join(FORMATS)}"
-        raise ConfigError(f"{name}: {expected}, got {line[:60]!r}; try renaming the columns in the first line")
+        raise ConfigError(f"{name}: {expected}, got {line[:60]!r}; try renaming them, or the option `columns`")
     return Sheet("", _split_table(name, text), OWN)
 
 

@@ -196,7 +196,7 @@ def read_record(
     """
     check_name("kind of rain", rain, ("auto", "mm", "occurrence"))
     name = name or ("data frame" if hasattr(source, "columns") else Path(source).name)
-    return _check_sheet(name, read_sheet(source, name), columns, rain)
+    return _check_sheet(name, read_sheet(source, name, columns), columns, rain)
 
 
 def constant_table(name: str, day: Mapping[str, float]) -> WeatherTable:

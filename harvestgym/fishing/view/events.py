@@ -11,8 +11,12 @@ from harvestgym.core.view.timeline import Record
 from harvestgym.fishing.conservation import RecoveryModel
 from harvestgym.fishing.model import FishingModel
 
-from .levels import find_requests
+from .levels import find_requests, join_numbers
 from .stock_maps import name_stocks
+
+CHANGED = "catch_constraint", "it may change only by so much a year"
+KEPT = "assessment_interval", "it is kept until the next assessment"
+"""Reasons for a quota other than the one asked for, and their words."""
 
 
 def find_events(env: FishingModel, record: Record, first: int, last: int) -> Iterator[Event]:
@@ -22,6 +26,7 @@ def find_events(env: FishingModel, record: Record, first: int, last: int) -> Ite
     """
     biomass, floor, low = np.asarray(record["biomass"]), float(env.params.collapse), float(env.params.b_low)
     for year in range(first + 1, last + 1):
+        yield from _find_limits(env, record, year)
         yield from _find_shortages(env, record, year)
         if biomass[year] <= floor:
             end = "at its lower limit, which ends the fishery" if floor else "gone"
@@ -30,11 +35,25 @@ def find_events(env: FishingModel, record: Record, first: int, last: int) -> Ite
             yield Event(year, "low", "the stock", f"below {low:.3g}, a fifth of K", WARNING)
 
 
+def is_cut_by_stock(env: FishingModel) -> bool:
+    """Return whether only a lack of fish explains a catch below the quota."""
+    return not (isinstance(env, RecoveryModel) or env.units.control == "rate" or env.params.quota_error.random)
+
+
+def _find_limits(env: FishingModel, record: Record, year: int) -> Iterator[Event]:
+    """Yield an event if the quota was not the one asked for, because of `assessment_interval` or `catch_constraint`."""
+    asked, quota = find_requests(env, record)[year], record["quota"][year]
+    if env.units.control == "rate" or np.allclose(asked, quota, rtol=1e-3):
+        return
+    words, held = f"the quota was {join_numbers(quota, '{:.3g}')}", (year - 1) % env.assessment_interval > 0
+    yield Event(year, "refused", "", words, WARNING, *(KEPT if held else CHANGED))
+
+
 def _find_shortages(env: FishingModel, record: Record, year: int) -> Iterator[Event]:
     """Yield an event if the catch from any of the stocks was below its quota."""
-    if isinstance(env, RecoveryModel) or env.units.control == "rate" or env.params.quota_error.random:
+    if not is_cut_by_stock(env):
         return
-    asked, caught, names = find_requests(env, record)[year], np.asarray(record["catch"][year]), name_stocks(env)
+    asked, caught, names = record["quota"][year], np.asarray(record["catch"][year]), name_stocks(env)
     short = np.flatnonzero(caught < 0.999 * asked)
     if len(short):
         words = f"only {caught[short].sum():.3g} of the quota of {asked[short].sum():.3g} was caught"

@@ -7,6 +7,7 @@ the same in both engines.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar
@@ -188,3 +189,7 @@ class Forager(Env[ForagerState, ForagerParams]):
             "changed": jnp.sum(unpack_state(state.slots) != VACANT, dtype=jnp.int32),
             "refused": state.refused.astype(jnp.int32),
         }
+
+    def count(self, info: Mapping[str, Any]) -> dict[str, jax.Array]:
+        """Count the collisions with each kind of object."""
+        return {"met": (info["collided"] == jnp.arange(len(self.world.kinds), dtype=jnp.int32)).astype(jnp.int32)}

@@ -102,6 +102,24 @@ def test_pests_that_walk_arrive_once_and_weeds_come_up_once_a_week() -> None:
     assert [(event.step, event.words) for event in found] == [(1, "came up"), (1, "arrived")]
 
 
+def test_weeds_bloom_once_a_season() -> None:
+    """Flowers open and fall on one plot after another; weeks without any do not make them news again."""
+    env: Any = farm("full-3x4-v0")
+    record = blank(env, 120)
+    flowers = record["Field-0/Weeds-0/flowers#nb"]
+    flowers[2, 0, 0] = flowers[5, 1, 1] = flowers[40, 2, 2] = flowers[100, 0, 1] = 3
+    found = [event for event in find_events(env, record, 0, 119) if event.words == "in bloom"]
+    assert [(event.step, event.plots) for event in found] == [(2, [(0, 0)])]
+
+
+def test_a_harvest_has_its_own_word() -> None:
+    env, record = hungry((1, 1))
+    record[STAGE][9:], record[CAUSE][9:] = Stage.NONE, 0
+    me = ("BasicFarmer-0", "Field-0", "Plant-0", "micro_harvest", {"plot": (0, 0)})
+    order(env, record, 9, [me])
+    assert [event.words for event in find_events(env, record, 8, 9)] == ["harvested"]
+
+
 def test_orders_have_costs_reasons_and_plots() -> None:
     env, record = full((3, 4))
     me = ("BasicFarmer-0", "Field-0")

@@ -134,6 +134,30 @@ def test_a_farm_takes_the_altitude_the_columns_and_the_gaps_of_a_file(tmp_path: 
         Weather.named({"extends": "seattle", "fill": 3})
 
 
+def test_cells_of_dssat_stand_below_their_names(tmp_path: Path) -> None:
+    """As in DSSAT's own files: blank cells, a comment after the last column, numbers that touch, an end of file."""
+    rows = [
+        "19001  13.3  17.9   2.0   0.0", "19002  12.8  15.0   2.5 -99   -99          80.0 from the next station",
+        "19003  13.1 -15.6 -18.4   0.0  12.21004.0  91.5", "\x1a",
+    ]  # fmt: skip
+    text = "@DATE  SRAD  TMAX  TMIN  RAIN  DEWP  WIND  RHUM\n" + "\n".join(rows)
+    found = read_record(write(tmp_path, text), columns={"DEWP": "ignore"}).days
+    np.testing.assert_allclose(found.t_max, [17.9, 15.0, -15.6], rtol=1e-6)
+    np.testing.assert_allclose(found.rain, [0.0, np.nan, 0.0])
+    np.testing.assert_allclose(found.humidity, [np.nan, 80.0, 91.5])
+    np.testing.assert_allclose(found.wind, [np.nan, np.nan, 1004 / 86.4], rtol=1e-6)
+
+
+def test_a_table_with_other_names_is_read_by_the_columns_that_are_named(tmp_path: Path) -> None:
+    """NOAA's daily summaries, whose units depend on the order."""
+    path = write(tmp_path, '"STATION","DATE","PRCP","TMAX","TMIN"\n"USW00025333","2018-07-01","0.25","62","50"\n')
+    with pytest.raises(ConfigError, match=r"expected columns named Tmin.* or the option `columns`"):
+        read_record(path)
+    meaning = {"STATION": "ignore", "PRCP": "Rain inch", "TMAX": "Tmax degF", "TMIN": "Tmin degF"}
+    found = read_record(path, columns=meaning).days
+    np.testing.assert_allclose([*found.rain, *found.t_max, *found.t_min], [6.35, 50 / 3, 10.0], rtol=1e-6)
+
+
 @measured
 def test_a_measured_record_of_eighteen_years() -> None:
     """Compare with the file's own columns: T with the extremes, RH with its extremes, wind at 3 m."""
@@ -170,12 +194,15 @@ WRONG = [
     ('{"hourly": {}}', "expected daily values"),
     ("{" * 100_000, "expected daily values"),
     (json.dumps({"daily_units": {}, "daily": {"time": ["2019-01-01"], "precipitation_sum": []}}), "expected daily"),
-    ("time,temperature_2m (°C)\n2019-01-01T00:00,3\n", "expected columns named Tmin"),
+    ("time,temperature_2m (°C)\n2019-01-01T00:00,3\n", "'Tmin' (degC), got no among time, temperature_2m (°C); try"),
+    ("-END HEADER-\nPARAMETER,YEAR,JAN,FEB\nT2M,2022,1.0,2.0\n", "'Tmin' (degC), got no among PARAMETER, YEAR, JAN"),
     (files.write_power(DAYS[:3]).replace("T2M_MIN,", "T2M_MINI,"),
      "expected a column 'Tmin' (degC), got no among YEAR"),
     (files.write_power(DAYS[:3]).replace("YEAR,DOY", "YEAR,DAY"), "GHCN-Daily, got '-BEGIN HEADER-'; try"),
     (files.write_dssat(DAYS[:3]).replace("19002", "19400"), "row 2, column 'DATE': expected a date, YYYY-MM-DD, got"),
     (files.write_pcse([*DAYS[:3], DAYS[0]]), "row 4, column 'DAY': expected a day after 2019-01-03, got 2019-01-01"),
+    ("@DATE  SRAD  TMAX  TMIN  RAIN  DEWP\n19001   4.4   14.4    9.5   11.2\n", "row 1: expected 6 cells, as in"),
+    ("@DATE  SRAD  TMAX  TMIN  RAIN\n19001   9.54 -0.20-10.40  0.00\n", "row 1: expected 5 cells, as in"),
     (files.write_ghcn(DAYS[:3]) + "XX\n", "line 6: expected a line of GHCN-Daily, got 'XX'"),
     (files.write_ghcn_days(DAYS[:3]).replace("XX", "YY", 1), "expected one station, got XX000000001, YY000000001; try"),
     (files.write_ghcn_days(DAYS[:3]).replace("20190102", "20190101"), "expected PRCP of 2019-01-01 once, got 64 and 0"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 
 import harvestgym
 from harvestgym.core.view.events import LOSS, WARNING, say_event
@@ -14,7 +15,7 @@ from harvestgym.fishing.family import find_events, say_goal
 def years(env: Any, biomass: list[float], asked: list[float], caught: list[float]) -> dict[str, np.ndarray]:
     """Return a record of a fishery with one stock."""
     action = np.asarray([env.units.action(np.asarray([a], np.float32)) for a in asked], np.float32)
-    columns = {"biomass": np.asarray(biomass), "catch": np.asarray(caught)[:, None]}
+    columns = {"biomass": np.asarray(biomass), "catch": np.asarray(caught)[:, None], "quota": env.units.wanted(action)}
     return columns | {"action": action, "reward": np.asarray(caught)}
 
 
@@ -37,6 +38,22 @@ def test_nobody_knows_what_was_missing_if_quotas_have_an_error() -> None:
     env: Any = harvestgym.make("fishing/logistic-v0", quota_error={"kind": "lognormal", "sigma": 0.1})
     record = years(env, [0.8, 0.5], [0.0, 0.3], [0.0, 0.2])
     assert list(find_events(env, record, 0, 1)) == []
+
+
+@pytest.mark.parametrize(
+    ("rule", "reason", "why"),
+    [
+        ({"assessment_interval": 2}, "assessment_interval", "it is kept until the next assessment"),
+        ({"catch_constraint": 0.2}, "catch_constraint", "it may change only by so much a year"),
+    ],
+)
+def test_a_quota_other_than_the_one_asked_for_names_its_rule(rule: dict[str, Any], reason: str, why: str) -> None:
+    """0.1 was caught, although 0.3 was asked for; nothing was short."""
+    env: Any = harvestgym.make("fishing/logistic-v0", **rule)
+    record = years(env, [0.8, 0.8, 0.8], [0.0, 0.1, 0.3], [0.0, 0.1, 0.1])
+    (limited,) = find_events(env, record | {"quota": np.asarray([[0.0], [0.1], [0.1]])}, 0, 2)
+    assert (limited.step, limited.kind, limited.severity, limited.reason) == (2, "refused", WARNING, reason)
+    assert say_event(limited) == f"the quota was 0.1: {why}"
 
 
 def test_the_goal_has_the_end_of_the_fishery() -> None:

@@ -38,6 +38,7 @@ def made_up(env: Any, years: int = 12) -> Record:
     kept = {"stock": stock, "biomass": stock.mean(1), "seen": rng.uniform(0.2, 1.1, (years + 1, env.units.seen))}
     kept |= {"catch": rng.uniform(0, 0.2, (years + 1, targets)), "rate": rng.uniform(0, 0.4, (years + 1, targets))}
     kept |= {"reward": rng.normal(size=years + 1), "action": rng.uniform(-1, 1, (years + 1, targets))}
+    kept["quota"] = kept["catch"]
     kept |= {"driver": rng.uniform(0.1, 0.3, years + 1)} if hasattr(env, "shows_driver") else {}
     return {name: np.asarray(values, np.float32) for name, values in kept.items()}
 

@@ -1,0 +1,26 @@
+"""Sentences about problems in the evaluated episodes: blocked moves, kinds of object that were never met, a full memory."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from harvestgym.core.rollout import Episodes
+from harvestgym.forager.jax_engine.model import Forager
+
+
+def explain(env: Forager, episodes: Episodes) -> list[str]:
+    """Return sentences about problems in the evaluated episodes; none if the evaluation was run without counts."""
+    if "met" not in episodes.counts:
+        return []
+    moves, met = int(np.sum(episodes.length)), np.asarray(episodes.counts["met"]).sum(0)
+    kinds = list(zip(env.world.kinds, met.tolist(), strict=True))
+    notes = [
+        f"{'every move was' if number == moves else f'{number} of {moves} moves were'} blocked by {kind.name}"
+        for kind, number in kinds
+        if kind.blocking and number
+    ]
+    if never := [kind.name for kind, number in kinds if not number]:
+        notes.append(f"never met: {', '.join(never)}")
+    if refused := int(np.sum(episodes.info["refused"])):
+        notes.append(f"{refused} objects stayed, because {env.capacity} objects were already changed (capacity)")
+    return notes

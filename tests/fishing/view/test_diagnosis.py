@@ -1,0 +1,44 @@
+"""Sentences about fisheries, from counts of their years."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import harvestgym
+from harvestgym.core.policy import constant_policy
+from harvestgym.core.rollout import Episodes
+from harvestgym.evaluate.run import Evaluation, evaluate_together
+from harvestgym.fishing.family import explain
+
+QUOTAS, RATES, HELP = "fishing/logistic-v0", "fishing/logistic-effort-v0", "fishing/recovery-ricker-v0"
+
+
+def evaluate(id: str, *actions: Any, **overrides: Any) -> list[Evaluation]:
+    env: Any = harvestgym.make(id, Tmax=8, **overrides)
+    policies = {str(at): constant_policy(action) for at, action in enumerate(actions)}
+    return list(evaluate_together(id, policies, 2, env=env).values())
+
+
+@pytest.mark.parametrize(("id", "what"), [(QUOTAS, "quota"), (RATES, "rate"), (HELP, "action")])
+def test_decisions_that_never_change_are_named(id: str, what: str) -> None:
+    space = harvestgym.make(id).action_space
+    none, most = evaluate(id, space.low, space.high)
+    assert none.notes == (f"the {what} was 0 in every year",)
+    assert f"the {what} was the largest possible in every year" in most.notes
+
+
+def test_a_quota_that_is_not_caught_is_counted() -> None:
+    """The largest quota is twice the capacity, so that the stock ends the first year at 0."""
+    (all_,) = evaluate(QUOTAS, np.ones(1, np.float32))
+    assert "in 2 of 2 years, the catch was below the quota: there was no more" in all_.notes
+    slip = {"kind": "lognormal", "sigma": 0.1}
+    (slips,) = evaluate(QUOTAS, np.ones(1, np.float32), quota_error=slip)
+    assert not any("below the quota" in note for note in slips.notes), "an error could also explain it"
+
+
+def test_years_that_were_not_counted_have_no_notes() -> None:
+    env: Any = harvestgym.make(QUOTAS)
+    assert explain(env, Episodes(*np.zeros((4, 2)), info={})) == []  # pyright: ignore[reportArgumentType]
