@@ -1,4 +1,4 @@
-"""Sentences about problems in the evaluated episodes: decisions that never or always were the same, quotas not caught."""
+"""Sentences about problems of a policy: decisions that were never or always the same, quotas not caught."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from .levels import find_requests, join_numbers
 from .stock_maps import name_stocks
 
 CHANGED = "catch_constraint", "it may change only by so much a year"
-KEPT = "assessment_interval", "it is kept until the next assessment"
+NOT_ASSESSED = "assessment_interval", "it is kept until the next assessment"
 """Reasons for a quota other than the one asked for, and their words."""
 
 
@@ -46,7 +46,7 @@ def _find_limits(env: FishingModel, record: Record, year: int) -> Iterator[Event
     if env.units.control == "rate" or np.allclose(asked, quota, rtol=1e-3):
         return
     words, held = f"the quota was {join_numbers(quota, '{:.3g}')}", (year - 1) % env.assessment_interval > 0
-    yield Event(year, "refused", "", words, WARNING, *(KEPT if held else CHANGED))
+    yield Event(year, "refused", "", words, WARNING, *(NOT_ASSESSED if held else CHANGED))
 
 
 def _find_shortages(env: FishingModel, record: Record, year: int) -> Iterator[Event]:

@@ -1,4 +1,4 @@
-"""Sentences about problems in the evaluated episodes: blocked moves, kinds of object that were never met, a full memory."""
+"""Sentences about problems of a policy: blocked moves, kinds of object that were never met, a full memory."""
 
 from __future__ import annotations
 

@@ -180,7 +180,7 @@ class Bloom:
     open: Opening
     wind: WindPollination
     insects: InsectPollination
-    share: jax.Array = par("bloom_share#%", "size of an unstressed plant that flowers, share of the largest, below 1", low=0, high=0.99)
+    share: jax.Array = par("bloom_share#%", "usual size in bloom, share (below 1) of the largest", low=0, high=0.99)
     rates: jax.Array = par(POLLINATION_RATES, "weights w of eq. (11), normalised when used", low=0, high=1000)
     yield_response: jax.Array = par("Water_yield_response", "K_y of the flowering period, FAO-33", low=0, high=10)
     auto_success: jax.Array = par("auto_pollination_success#%", "p_auto of eq. (11), 0 to 1 a day", low=0, high=1)

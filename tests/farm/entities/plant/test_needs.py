@@ -69,7 +69,7 @@ def test_root_depths_are_those_of_fao_56_table_22(crop: str, least: float, most:
 
 
 def test_light_is_what_the_development_of_the_day_can_use() -> None:
-    """At 18 degC a bean passes 9 degree-days, which can use 9.9 MJ; in the cold it needs less; shade takes its share of that."""
+    """At 18 degC a bean passes 9 degree-days, which can use 9.9 MJ; in the cold, fewer. Shade takes its share."""
     for radiation, t_mean, unshaded, share in (
         (9.9, 18, 0.5, 0.5), (4.95, 18, 1.0, 0.5), (25, 18, 1.0, 1.0), (25, 18, 0.5, 0.5), (1.1, 10, 1.0, 1.0),
         (0, 18, 1.0, 0.0),
