@@ -21,7 +21,7 @@ def test_the_ratio_is_the_sum_of_the_relative_yields() -> None:
 
 
 def test_a_mixture_yields_more_than_each_alone(tmp_path: Path) -> None:
-    """That it yields more if corn is sown later, as in experiments, does not hold: shaded seedlings stay small."""
+    """Later corn does not raise the ratio, as it does in experiments: shaded seedlings stay small."""
     reported: list[int] = []
     table, claimed = intercropping.run(SEASONS, tmp_path, reported.append)
     assert reported == [1]
