@@ -10,7 +10,7 @@ import importlib
 import importlib.util
 import inspect
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
@@ -42,6 +42,17 @@ def load_object(target: str, base: type | None = None, where: str = "") -> Any:
     if base is not None and not (isinstance(found, type) and issubclass(found, base)):
         raise ConfigError(f"{path}: expected a subclass of {base.__name__}, got {target!r}")
     return found
+
+
+def export_lazily(package: str, targets: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Return the `__getattr__` and `__dir__` of a package that loads the objects `targets` on first use."""
+
+    def load_attribute(name: str) -> Any:
+        if name not in targets:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        return load_object(targets[name])
+
+    return load_attribute, lambda: sorted({*vars(sys.modules[package]), *targets})
 
 
 def load_class_of_file(target: str, base: type, where: str) -> Any:
