@@ -97,7 +97,7 @@ def score(
 @group.command()
 def record(
     id: Id,
-    out: Annotated[Path, typer.Option(help="a new *.parquet file, or a new folder for a Minari dataset")],
+    out: Annotated[Path, typer.Option(help="a new *.parquet file")],
     policy: PolicyName = "expert",
     episodes: Annotated[int, typer.Option(min=1, help="number of episodes")] = 10,
     seed: Annotated[
@@ -110,10 +110,8 @@ def record(
     from harvestgym.evaluate.datasets import demonstration_files
     from harvestgym.evaluate.datasets.episodes import record_demonstrations
 
-    check_extras(
-        "record", data="pyarrow", **({} if out.suffix == demonstration_files.SUFFIX else {"offline": "minari"})
-    )
-    check_new(out)
+    check_extras("record", data="pyarrow")
+    check_new(demonstration_files.check_suffix(out))
     check_folder("--out", out.parent)
     with progress_bars() as start_bar:
         start_bar(f"recording {policy} on {id}", None, COMPILING)

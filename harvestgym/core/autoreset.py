@@ -134,14 +134,22 @@ def _take_rows(rows: jax.Array, tree: Any) -> Any:
 def advance(
     env: Env[Any, Any], run: RunState, action: Any, params: Any, mode: AutoresetMode = AutoresetMode.DISABLED
 ) -> Advance:
-    """Step an environment or a batch; in the mode SAME_STEP, restart the episodes that end."""
+    """Step an environment or a batch; in the mode SAME_STEP, restart the episodes that end.
+
+    In the mode NEXT_STEP, environments whose episode has ended ignore their action and restart instead, without reward.
+    """
     key, now = split_key(run.key)
     state, last = _mapped(env.step, key.ndim, 3)(now, run.state, action, params)
     after = RunState(key, state, is_done(last))
     if mode is AutoresetMode.DISABLED:
         return Advance(after, last, last)
-    after, shown = restart_ended(env, after, {"obs": last.obs, "info": last.info}, params)
-    return Advance(after, last._replace(**shown), last)
+    if mode is AutoresetMode.NEXT_STEP:
+        after = RunState(key, select(run.over, run.state, state), run.over)
+        outcome = last[1:4]  # reward, terminated and truncated
+        last = Timestep(last.obs, *select(run.over, jax.tree.map(jnp.zeros_like, outcome), outcome), last.info)
+    after, replaced = restart_ended(env, after, {"obs": last.obs, "info": last.info}, params)
+    shown = last._replace(**replaced)
+    return Advance(after._replace(over=is_done(last)) if mode is AutoresetMode.NEXT_STEP else after, shown, last)
 
 
 def is_done(timestep: Timestep) -> jax.Array:
@@ -169,9 +177,8 @@ def restart_where(which: jax.Array, fresh: Callable[[Take], Any], same: Any) -> 
 
     def more(loop: tuple[jax.Array, Any]) -> tuple[jax.Array, Any]:
         left, now = loop
-        rows = jnp.nonzero(left, size=block, fill_value=left.size)[0].astype(
-            jnp.int32
-        )  # padding, which is dropped below
+        # rows beyond the batch are padding, which is dropped below
+        rows = jnp.nonzero(left, size=block, fill_value=left.size)[0].astype(jnp.int32)
         new = fresh(partial(_take_rows, rows))
         now = jax.tree.map(lambda old, leaf: old.at[rows].set(leaf, mode="drop"), now, new)
         return left.at[rows].set(False, mode="drop"), now

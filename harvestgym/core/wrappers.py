@@ -15,13 +15,10 @@ import gymnasium
 import jax
 import jax.numpy as jnp
 import numpy as np
-from gymnasium.vector import AutoresetMode
 from pydantic import Field
 
-from .autoreset import is_done, restart_where
 from .checks import check_fields
 from .env import Env, Params, Timestep, check_core
-from .random import keys_for
 
 
 @dataclass(frozen=True)
@@ -162,57 +159,6 @@ class Log(Wrapper[Params]):
     def _with_info(self, state: LogState, timestep: Timestep) -> tuple[LogState, Timestep]:
         added = {"episode_return": state.total, "episode_length": state.length}
         return state, timestep._replace(info=timestep.info | added)
-
-
-class AutoResetState(NamedTuple):
-    """The inner state and whether the last step ended the episode."""
-
-    inner: Any
-    over: jax.Array
-
-
-@dataclass(frozen=True)
-class AutoReset(Wrapper[Params]):
-    """A wrapper that starts a new episode with a new key when one ends, in one of Gymnasium's modes (`AutoresetMode`).
-
-    In SAME_STEP mode, the info also contains `final_obs` and `final_info`, the obs and info of the step before the
-    restart; `_final_obs` and `_final_info` are true at the end of an episode.
-    """
-
-    mode: AutoresetMode = AutoresetMode.NEXT_STEP
-
-    def opened(self, state: Any, first: Timestep) -> tuple[AutoResetState, Timestep]:
-        return AutoResetState(state, jnp.asarray(False)), self._with_info(first, first)
-
-    def step(
-        self, key: jax.Array, state: AutoResetState, action: Any, params: Params | None = None
-    ) -> tuple[AutoResetState, Timestep]:
-        params = self.given(params)
-        now, again = keys_for(key, ("step", "restart"))
-        stepped, last = self.env.step(now, state.inner, action, params)
-        if self.mode is AutoresetMode.DISABLED:
-            return AutoResetState(stepped, is_done(last)), last
-        same_step = self.mode is AutoresetMode.SAME_STEP
-        over, before = (is_done(last), stepped) if same_step else (state.over, state.inner)
-
-        def fresh(_: Any) -> tuple[Any, Any, Any]:
-            inner, first = self.env.again(again, before, jnp.asarray(False), params)
-            return inner, first.obs, first.info
-
-        inner, obs, info = restart_where(over, fresh, (stepped, last.obs, last.info))
-        shown = last._replace(obs=obs, info=info)
-        if same_step:
-            return AutoResetState(inner, over), self._with_info(shown, last)
-        reward = jnp.where(over, 0.0, last.reward)  # an environment that restarts ignores its action
-        shown = shown._replace(reward=reward, terminated=last.terminated & ~over, truncated=last.truncated & ~over)
-        return AutoResetState(inner, is_done(shown)), shown
-
-    def _with_info(self, shown: Timestep, last: Timestep) -> Timestep:
-        if self.mode is not AutoresetMode.SAME_STEP:
-            return shown
-        final = {"final_obs": last.obs, "final_info": last.info}
-        masks = {f"_{name}": is_done(last) for name in final}
-        return shown._replace(info=shown.info | final | masks)
 
 
 @dataclass(frozen=True)

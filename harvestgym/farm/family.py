@@ -11,7 +11,7 @@ from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, overload
+from typing import Any
 
 import jax
 import numpy as np
@@ -32,7 +32,6 @@ from harvestgym.farm.engine.scoring import LIFE, RESOURCES
 from harvestgym.farm.entities.plant.plant import Plant
 from harvestgym.farm.learn.action_wrappers import WRAPPERS, wrap_actions
 from harvestgym.farm.learn.map_farm import MapFarm
-from harvestgym.farm.learn.map_policies import translate_policy
 from harvestgym.farm.paper.farm_gym.folder import read_any_data
 from harvestgym.farm.policies.expert_rules import rule_policy
 from harvestgym.farm.policies.rule_numbers import make_rule_families as make_rule_families
@@ -59,18 +58,6 @@ SCORED = {"bio": LIFE, "resource": RESOURCES, "soil": ["Soil"], "plant": ["Plant
 
 NEVER_SOWN = "never sown"
 """Text shown instead of the cause of death for a crop that is never grown."""
-
-
-@overload
-def make(
-    name: str, entities: Mapping[str, Any] | None = None, interface: None = None, **overrides: Any
-) -> FarmModel: ...
-
-
-@overload
-def make(
-    name: str, entities: Mapping[str, Any] | None = None, *, interface: str, **overrides: Any
-) -> Env[Any, Any]: ...
 
 
 def make(
@@ -142,11 +129,9 @@ def replace_sets(spec: FarmSpec, entities: Mapping[str, Any]) -> FarmSpec:
     return spec.model_copy(update={"fields": fields})
 
 
-def policies(env: FarmModel | MapFarm) -> dict[str, Any]:
-    """Return a farm's policies: its expert, if the file defines one."""
-    if isinstance(env, MapFarm):
-        return {name: translate_policy(env, policy) for name, policy in policies(env.env).items()}
-    return {"expert": rule_policy(env)} if env.spec.expert else {}
+def policies(env: Env[Any, Any]) -> dict[str, Any]:
+    """Return a farm's policies: its expert, if the file defines one; none for a wrapped farm."""
+    return {"expert": rule_policy(env)} if isinstance(env, FarmModel) and env.spec.expert else {}
 
 
 def risk(env: FarmModel) -> Measure | None:

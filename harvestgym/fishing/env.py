@@ -184,7 +184,7 @@ class FishingEnv(FixedAttributes, Savable, gymnasium.Env[Any, Any]):
         return self._shell.step(action)
 
     def render(self) -> Any:
-        """Render the year as text ("ansi") or the years so far as a picture; return None without a mode."""
+        """Render the years so far as a picture or as text ("ansi"); return None without a mode."""
         return self._shell.render()
 
 

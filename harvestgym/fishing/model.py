@@ -157,7 +157,6 @@ class FishingModel(Checked, Env[FishingState, FishingParams]):
     reset_options: ClassVar[tuple[str, ...]] = ("start",)
     step_unit: ClassVar[str] = "years"
     family: ClassVar[str | None] = "harvestgym.fishing.family"
-    render_modes = ("ansi",)
 
     @property
     def summary(self) -> str:
@@ -340,9 +339,3 @@ class FishingModel(Checked, Env[FishingState, FishingParams]):
         if np.ndim(start) > np.ndim(params.start):
             raise ConfigError(f"reset option 'start': expected a stock, got {start!r}; try make(..., start={start!r})")
         return self, replace(params, start=np.broadcast_to(np.float32(start), np.shape(params.start)))
-
-    def render(self, state: FishingState, params: FishingParams, mode: str) -> str:
-        """Describe the year in one line of text (mode "ansi")."""
-        stock = " ".join(f"{value:.3f}" for value in state.stock)
-        catch = " ".join(f"{value:.3f}" for value in state.catch)
-        return f"year {int(state.year)}  stock {stock}  catch {catch}\n"

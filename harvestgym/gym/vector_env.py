@@ -153,10 +153,6 @@ class VecEnv(GymBase, gymnasium.vector.VectorEnv[Any, Any, Any]):
         super()._accept_run_state(run)
         self._over, self._obs = np.array(run.over), None
 
-    def _draw(self, state: Any) -> tuple[Any, ...]:
-        rows = (jax.tree.map(lambda leaf: leaf[i], state) for i in range(self.num_envs))  # noqa: B023
-        return tuple(super(VecEnv, self)._draw(row) for row in rows)
-
 
 def make_vec(
     harvest_id: str,

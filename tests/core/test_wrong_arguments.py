@@ -11,7 +11,7 @@ import pytest
 import harvestgym
 from harvestgym.adapters.pettingzoo import make_shared_water
 from harvestgym.core.errors import ConfigError
-from harvestgym.core.wrappers import AutoReset, Flatten, Log, TimeLimit
+from harvestgym.core.wrappers import Flatten, Log, TimeLimit
 from harvestgym.farm import MapFarm
 from harvestgym.forager import drop_in
 from harvestgym.gym.env import GymEnv
@@ -28,7 +28,7 @@ TYPES = {"wall": drop_in.Wall}
 RIGHT: dict[Any, dict[str, Any]] = {
     GymEnv: {"env": FISHERY}, VecEnv: {"env": FISHERY, "num_envs": 2},
     TimeLimit: {"env": FISHERY, "steps": 5}, Log: {"env": FISHERY},
-    Flatten: {"env": FISHERY}, AutoReset: {"env": FISHERY}, MapFarm: {"env": FARM},
+    Flatten: {"env": FISHERY}, MapFarm: {"env": FARM},
     make_shared_water: {}, drop_in.ForagerConfig: {"size": 9, "object_types": TYPES},
     drop_in.ForagerEnv: {"config": drop_in.ForagerConfig(9, TYPES)}, drop_in.Palette: {"classes": 3},
     drop_in.Wall: {}, drop_in.ForagerObject: {},

@@ -25,11 +25,9 @@ from harvestgym.core.loading import load_object
 from harvestgym.core.random import is_key
 
 PACKAGES = ("harvestgym", "gymnasium")
-"""Packages whose classes can be encoded; for the second package, only enumerations and wrappers."""
+"""Packages whose classes can be encoded; for the second package, only enumerations."""
 
-READ_FROM = re.compile(
-    r"harvestgym\.(core|gym|farm|fishing|forager)(\.\w+)*|gymnasium\.(wrappers\.common|vector\.vector_env)"
-)
+READ_FROM = re.compile(r"harvestgym\.(core|gym|farm|fishing|forager)(\.\w+)*|gymnasium\.vector\.vector_env")
 """Modules whose classes a file may name; their constructors start no program and write no file."""
 
 

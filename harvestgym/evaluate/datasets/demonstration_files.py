@@ -1,6 +1,6 @@
-"""Demonstrations on disk: one Parquet file, or a folder with a Minari dataset.
+"""Demonstrations on disk, as a Parquet file.
 
-The Parquet file has a row per observation, and columns for observation, action and info. The first row of an episode
+The file has a row per observation, and columns for observation, action and info. The first row of an episode
 is its reset, with zeros for action and reward. Each part of an observation, action or info has its own column; an array
 is stored as a list, and its shape in the metadata of the column.
 """
@@ -16,7 +16,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from harvestgym.core.errors import ConfigError, check_extras
+from harvestgym.core.errors import ConfigError
 from harvestgym.core.loading import without_allow
 from harvestgym.core.saving.parquet import read_column, read_parquet, write_parquet
 from harvestgym.evaluate.export import check_new
@@ -34,26 +34,31 @@ STEP_FIELDS = ("reward", "rewards"), ("terminated", "terminated"), ("truncated",
 
 
 def write_demonstrations(demonstrations: Demonstrations, path: str | Path) -> Path:
-    """Write episodes to a Parquet file if `path` ends in .parquet, else to a new folder as a Minari dataset.
-
-    ConfigError if the path exists, or if there are no episodes. Needs the extra `data`, and `offline` for Minari.
-    """
-    path = Path(path)
+    """Write episodes to a new Parquet file (extra `data`); ConfigError if it exists, or if there are no episodes."""
+    path = check_suffix(Path(path))
     check_new(path)
     if not demonstrations.episodes:
         raise ConfigError(f"{path}: expected at least one episode, got none")
-    write = _write_table if path.suffix == SUFFIX else _import_minari().write
     path.parent.mkdir(parents=True, exist_ok=True)
-    write(demonstrations, path)
+    _write_table(demonstrations, path)
+    return path
+
+
+def check_suffix(path: Path) -> Path:
+    """Return the path of a Parquet file; ConfigError for any other."""
+    if path.suffix != SUFFIX:
+        raise ConfigError(
+            f"{path}: expected a file *{SUFFIX}, got another name; examples/minari_dataset.py converts it"
+        )
     return path
 
 
 def read_demonstrations(path: str | Path) -> Demonstrations:
-    """Read episodes from a Parquet file or a Minari folder; ConfigError if there are none."""
-    path = Path(path)
+    """Read episodes from a Parquet file; ConfigError if there are none."""
+    path = check_suffix(Path(path))
     if not path.exists():
-        raise ConfigError(f"{path}: expected a file *{SUFFIX} or the folder of a Minari dataset, got neither")
-    found = _read_table(path) if path.suffix == SUFFIX else _import_minari().read(path)
+        raise ConfigError(f"{path}: expected a file, got none")
+    found = _read_table(path)
     return replace(found, overrides=without_allow(found.overrides))
 
 
@@ -67,13 +72,6 @@ def read_about(schema: Any, path: Path) -> dict[str, Any]:
         found = f"version {about['version']}" if about else "another table"
         raise ConfigError(f"{path}: expected demonstrations, version {VERSION}, got {found}")
     return about
-
-
-def _import_minari() -> Any:
-    check_extras("Minari dataset", offline="minari")
-    from . import minari  # an optional extra
-
-    return minari
 
 
 def _write_table(demonstrations: Demonstrations, path: Path) -> None:

@@ -1,6 +1,6 @@
 """Demonstrations: recorded episodes of an expert, a learner or a human, for imitation and offline learning.
 
-`demonstration_files` writes them as a Parquet file or as a Minari dataset, and reads them.
+`demonstration_files` writes them as a Parquet file, and reads them.
 """
 
 from __future__ import annotations
@@ -165,26 +165,13 @@ def _cut_episode(env: Env[Any, Any], first: Any, later: Any, row: int, seed: int
 def collect_episodes(
     env: gymnasium.Env[Any, Any], act: Callable[[Any], Any], seeds: Iterable[int]
 ) -> Iterator[Episode]:
-    """Record one episode per seed in a Gymnasium environment, with a policy `act(obs) -> action` from any library.
-
-    For a `Farm`, actions are recorded in the action space of its id, and rewards net of costs, as its id returns them;
-    ConfigError for an action that has no integer form.
-    """
-    from harvestgym.farm.paper.farm import Farm
-
-    inside: Any = env.unwrapped
-    is_farm = isinstance(inside, Farm)
-    write: Any = make_observation_writer(inside.language.model.action_space) if is_farm else None
+    """Record one episode per seed in a Gymnasium environment, with a policy `act(obs) -> action` from any library."""
     for seed in seeds:
         obs, info = env.reset(seed=seed)
         steps: list[Any] = []
         while not steps or not (steps[-1][2] or steps[-1][3]):
             action = act(steps[-1][0] if steps else obs)
-            acting = is_farm and inside.acting
-            shown, reward, ended, cut, after = env.step(action)
-            if is_farm:
-                action, reward = write(inside.language.to_model_action(action, acting)), float(after["net"])
-            steps.append((shown, reward, ended, cut, after, action))
+            steps.append((*env.step(action), action))
         seen, paid, ends, cuts, infos, done = zip(*steps, strict=True)
         yield Episode.of([obs, *seen], done, paid, ends, cuts, [info, *infos], seed)
 

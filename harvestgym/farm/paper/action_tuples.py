@@ -212,32 +212,6 @@ class Language:
         array[:, 2:ORDER_WIDTH] = -1
         return array
 
-    def to_model_action(self, pairs: Sequence[Any], acting: bool) -> Any:
-        """Convert a gym action to the model's action space, in the acting or the observing half-step.
-
-        Actions of the other half-step are left out. Raises ConfigError if the model's space has no such action.
-        """
-        model, actions = self.model, [self.from_pair(pair) for pair in pairs]
-        orders = [action for action in actions if acting and isinstance(action, Order)]
-        numbers = np.zeros(model.schedule, np.int32)
-        numbers[: len(orders)] = [model.actions.index(self.to_tuple(action)) for action in orders]
-        order = numbers if model.schedule > 1 else numbers[0]
-        asked = [] if acting else [action for action in actions if isinstance(action, Request)]
-        return model.make_action(self._request(asked) if model.offered.items else None, order)
-
-    def _request(self, asked: Sequence[Request]) -> np.ndarray:
-        """Return which offered observations are requested, int32 (offered,)."""
-        table, offered = self.model.requests, self.model.offered.items
-        requests = table.encode([(farmer, path.group, path.plot) for farmer, path in asked], len(asked))
-        parts = np.split(np.asarray(table.covered(requests)).any(0), np.cumsum([item.size for item in offered])[:-1])
-        for part, item, observer in zip(parts, offered, table.observer, strict=True):
-            if part.any() and (not part.all() or any(action.farmer != observer for action in asked)):
-                raise ConfigError(
-                    f"{item.variable.name}: in integer form, expected a request by {self.names.farmers[observer]} for "
-                    f"the whole variable, got {[self.to_tuple(action) for action in asked]}"
-                )
-        return np.asarray([part.all() for part in parts], np.int32)
-
     # Observations.
 
     def item(self, path: ObservationPath, obs: Any) -> Item:
