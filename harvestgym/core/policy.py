@@ -11,6 +11,7 @@ import gymnasium
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 from jax.tree_util import Partial
 
 from .env import Env, Timestep
@@ -33,7 +34,7 @@ class Policy(NamedTuple):
     """
 
     init: Any
-    act: Callable[[Any, Any, jax.Array], tuple[Any, Any]]
+    act: Callable[[Any, Any, Array], tuple[Any, Any]]
     learn: Callable[[Any, Timestep], Any] = _learn_nothing
 
     def traced(self) -> Policy:
@@ -67,11 +68,11 @@ def _as_tree(function: Callable[..., Any]) -> Partial:
 class _Draw:
     env: Env[Any, Any]
 
-    def __call__(self, carry: Any, obs: Any, key: jax.Array) -> tuple[Any, Any]:
+    def __call__(self, carry: Any, obs: Any, key: Array) -> tuple[Any, Any]:
         return carry, sample(self.env.action_space, key)
 
 
-def _repeat(carry: Any, obs: Any, key: jax.Array) -> tuple[Any, Any]:
+def _repeat(carry: Any, obs: Any, key: Array) -> tuple[Any, Any]:
     return carry, carry
 
 
@@ -79,7 +80,7 @@ def _mix_learning(learn: Any, carry: Any, last: Timestep) -> Any:
     return learn(carry[0], last), carry[1]
 
 
-def _mix(act: Any, draw: _Draw, carry: Any, obs: Any, key: jax.Array) -> tuple[Any, Any]:
+def _mix(act: Any, draw: _Draw, carry: Any, obs: Any, key: Array) -> tuple[Any, Any]:
     carry, chance = carry
     first, whether, which, own = jax.random.split(key, 4)
     chance = jnp.where(chance < 0, jax.random.uniform(first, dtype=jnp.float32), chance)
@@ -110,7 +111,7 @@ class _Ask:
     env: Env[Any, Any]
     agent: Any
 
-    def __call__(self, carry: Any, obs: Any, key: jax.Array) -> tuple[Any, Any]:
+    def __call__(self, carry: Any, obs: Any, key: Array) -> tuple[Any, Any]:
         return carry, jax.pure_callback(self._answer, self._shapes, obs, vmap_method="expand_dims")
 
     @cached_property
@@ -166,7 +167,7 @@ def _learn_all(learns: tuple[Any, ...], carries: tuple[Any, ...], last: Timestep
     return tuple(learn(carry, last) for learn, carry in zip(learns, carries, strict=True))
 
 
-def _switch(which: jax.Array, acts: tuple[Any, ...], carries: tuple[Any, ...], obs: Any, key: jax.Array) -> Any:
+def _switch(which: Array, acts: tuple[Any, ...], carries: tuple[Any, ...], obs: Any, key: Array) -> Any:
     def act(i: int) -> Any:
         carry, action = acts[i](carries[i], obs, key)
         return (*carries[:i], carry, *carries[i + 1 :]), jax.tree.map(jnp.asarray, action)
@@ -174,7 +175,7 @@ def _switch(which: jax.Array, acts: tuple[Any, ...], carries: tuple[Any, ...], o
     return jax.lax.switch(which, [partial(act, i) for i in range(len(acts))])
 
 
-def sample(space: gymnasium.Space[Any], key: jax.Array) -> Any:
+def sample(space: gymnasium.Space[Any], key: Array) -> Any:
     """Draw uniformly from a space, as int32 or float32 arrays; TypeError if the space is unbounded."""
     match space:
         case gymnasium.spaces.Discrete():
@@ -195,7 +196,7 @@ def sample(space: gymnasium.Space[Any], key: jax.Array) -> Any:
     raise TypeError(f"policy: expected a bounded action space, got {space}; try a custom policy")
 
 
-def _sample_box(space: gymnasium.spaces.Box, key: jax.Array) -> jax.Array:
+def _sample_box(space: gymnasium.spaces.Box, key: Array) -> Array:
     if np.issubdtype(space.dtype, np.integer):
         low, high = space.low.astype(np.int32), space.high.astype(np.int32)
         return jax.random.randint(key, space.shape, low, high + 1, jnp.int32)
@@ -220,7 +221,7 @@ def count_choices(space: gymnasium.Space[Any]) -> list[list[int]]:
     raise ConfigError(f"expected integer actions that start at 0, got {space}; try a wrapper with discrete actions")
 
 
-def unflatten_actions(space: gymnasium.Space[Any], flat: jax.Array) -> Any:
+def unflatten_actions(space: gymnasium.Space[Any], flat: Array) -> Any:
     """Convert integers (..., entries) to actions with the same leading axes."""
     like, tree = jax.tree.flatten(jax.eval_shape(partial(sample, space), jax.random.key(0)))
     parts = jnp.split(flat, np.cumsum([leaf.size for leaf in like])[:-1], axis=-1)

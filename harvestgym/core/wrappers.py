@@ -15,6 +15,7 @@ import gymnasium
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 from pydantic import Field
 
 from .checks import check_fields
@@ -47,7 +48,7 @@ class Wrapper(Env[Any, Params], Generic[Params]):
     def action_space(self) -> gymnasium.Space[Any]:
         return self.env.action_space
 
-    def count(self, info: Mapping[str, Any]) -> dict[str, jax.Array]:
+    def count(self, info: Mapping[str, Any]) -> dict[str, Array]:
         return self.env.count(info)
 
     def inner(self, state: Any) -> Any:
@@ -58,10 +59,10 @@ class Wrapper(Env[Any, Params], Generic[Params]):
         """Translate an action to an action of the wrapped environment."""
         return action
 
-    def reset(self, key: jax.Array, params: Params | None = None) -> tuple[Any, Timestep]:
+    def reset(self, key: Array, params: Params | None = None) -> tuple[Any, Timestep]:
         return self.opened(*self.env.reset(key, params))
 
-    def again(self, key: jax.Array, last: Any, renew: jax.Array, params: Params) -> tuple[Any, Timestep]:
+    def again(self, key: Array, last: Any, renew: Array, params: Params) -> tuple[Any, Timestep]:
         return self.opened(*self.env.again(key, self.inner(last), renew, params))
 
     def opened(self, state: Any, first: Timestep) -> tuple[Any, Timestep]:
@@ -114,7 +115,7 @@ class TimeLimitState(NamedTuple):
     """The inner state and the number of steps since the reset."""
 
     inner: Any
-    steps: jax.Array
+    steps: Array
 
 
 @dataclass(frozen=True)
@@ -127,7 +128,7 @@ class TimeLimit(Wrapper[Params]):
         return TimeLimitState(state, jnp.int32(0)), first
 
     def step(
-        self, key: jax.Array, state: TimeLimitState, action: Any, params: Params | None = None
+        self, key: Array, state: TimeLimitState, action: Any, params: Params | None = None
     ) -> tuple[TimeLimitState, Timestep]:
         inner, timestep = self.env.step(key, state.inner, action, params)
         steps = state.steps + 1
@@ -139,8 +140,8 @@ class LogState(NamedTuple):
     """The inner state, with the sum of rewards and the number of steps since the reset."""
 
     inner: Any
-    total: jax.Array
-    length: jax.Array
+    total: Array
+    length: Array
 
 
 @dataclass(frozen=True)
@@ -150,9 +151,7 @@ class Log(Wrapper[Params]):
     def opened(self, state: Any, first: Timestep) -> tuple[LogState, Timestep]:
         return self._with_info(LogState(state, jnp.float32(0.0), jnp.int32(0)), first)
 
-    def step(
-        self, key: jax.Array, state: LogState, action: Any, params: Params | None = None
-    ) -> tuple[LogState, Timestep]:
+    def step(self, key: Array, state: LogState, action: Any, params: Params | None = None) -> tuple[LogState, Timestep]:
         inner, timestep = self.env.step(key, state.inner, action, params)
         return self._with_info(LogState(inner, state.total + timestep.reward, state.length + 1), timestep)
 
@@ -177,11 +176,11 @@ class Flatten(Wrapper[Params]):
     def opened(self, state: Any, first: Timestep) -> tuple[Any, Timestep]:
         return state, first._replace(obs=flatten(self.env.observation_space, first.obs))
 
-    def step(self, key: jax.Array, state: Any, action: Any, params: Params | None = None) -> tuple[Any, Timestep]:
+    def step(self, key: Array, state: Any, action: Any, params: Params | None = None) -> tuple[Any, Timestep]:
         return self.opened(*self.env.step(key, state, action, params))
 
 
-def flatten(space: gymnasium.Space[Any], value: Any) -> jax.Array:
+def flatten(space: gymnasium.Space[Any], value: Any) -> Array:
     """Flatten a value of `space` to a float32 vector; choices become one-hot, as in `gymnasium.spaces.flatten`."""
     match space:
         case gymnasium.spaces.Dict():

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import jax
 import numpy as np
+from jax import Array
 
 from harvestgym.core.env import Env
 from harvestgym.core.policy import Policy
@@ -85,7 +86,7 @@ def _run_alike(cases: Sequence[EpisodeCase], settings: Sequence[Setting]) -> lis
     params, policies = jax.tree.map(lambda *leaves: np.stack(leaves), *(setting.arrays for setting in settings))
     env, steps, _ = settings[0]
 
-    def make_keys(rows: np.ndarray) -> jax.Array:
+    def make_keys(rows: np.ndarray) -> Array:
         return evaluation_keys(seed[rows], number[rows])
 
     whole = run_rows(env, policies, owner, make_keys, steps, EPISODE_ROWS, params)

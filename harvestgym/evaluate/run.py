@@ -12,6 +12,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 
 from harvestgym.core.autoreset import Batched
 from harvestgym.core.env import Env
@@ -292,7 +293,7 @@ def run_rows(
     env: Env[Any, Any],
     policies: Policy,
     owner: np.ndarray,
-    make_keys: Callable[[np.ndarray], jax.Array],
+    make_keys: Callable[[np.ndarray], Array],
     steps: int,
     size: int,
     params: Any = None,
@@ -317,7 +318,7 @@ def run_rows(
     return jax.tree.map(lambda *leaves: np.concatenate(leaves)[: len(owner)], *parts)
 
 
-def evaluation_keys(seed: int | np.ndarray, numbers: Sequence[int] | np.ndarray) -> jax.Array:
+def evaluation_keys(seed: int | np.ndarray, numbers: Sequence[int] | np.ndarray) -> Array:
     """Return the keys of the numbered episodes of an evaluation; `reset(seed=seed)` starts episode 0.
 
     `seed` is a single seed for all episodes, or an int64 array with a seed for each.
@@ -328,7 +329,7 @@ def evaluation_keys(seed: int | np.ndarray, numbers: Sequence[int] | np.ndarray)
 
 @jax.jit
 @jax.vmap
-def _make_keys(seed: jax.Array, number: jax.Array) -> jax.Array:
+def _make_keys(seed: Array, number: Array) -> Array:
     first, place = jax.random.key(seed), number % BATCH
     later = episode_keys(jax.random.fold_in(first, number - place), BATCH)[place]
     return jnp.where(number == 0, first, later)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import jax
+from jax import Array
 
 from harvestgym.core import yaml_io
 from harvestgym.core.config import Strict, merge, validate
@@ -63,7 +64,7 @@ class Split:
             raise ConfigError(f"{self.name}: expected a seed from 0 to {len(self.seeds) - 1}, got {number}")
         return self.seeds[number]
 
-    def key(self, number: int) -> jax.Array:
+    def key(self, number: int) -> Array:
         """Return the random key of seed `number`."""
         return jax.random.key(self.seed(number))
 

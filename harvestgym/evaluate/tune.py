@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import jax
 import numpy as np
+from jax import Array
 from scipy.optimize import differential_evolution
 
 from harvestgym.core.env import Env
@@ -66,7 +67,7 @@ class Bench(NamedTuple):
     """
 
     env: Env[Any, Any]
-    keys: jax.Array
+    keys: Array
 
     def run_rules(self, family: RuleFamily, candidates: list[dict[str, float]]) -> np.ndarray:
         """Return the return of each candidate in each season, (candidates, seasons)."""

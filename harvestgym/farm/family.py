@@ -13,8 +13,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import jax
 import numpy as np
+from jax import Array
 
 from harvestgym.core.env import Env
 from harvestgym.core.errors import ConfigError, check_name, name_file, unknown
@@ -174,7 +174,7 @@ def _list_idle(env: FarmModel) -> Iterator[tuple[str, str]]:
 
 def find_variable(
     env: FarmModel, field: str, entity: str, variable: str, where: str
-) -> tuple[Callable[[Any, Any], jax.Array], Meta]:
+) -> tuple[Callable[[Any, Any], Array], Meta]:
     """Find a variable by name, for monitoring; return a function that reads it and the metadata of the variable."""
     found = env.names.variable(field, entity, variable, where)
     return partial(env.value, found), found.meta

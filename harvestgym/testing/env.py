@@ -17,6 +17,7 @@ import gymnasium
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 
 from harvestgym.core.autoreset import is_done
 from harvestgym.core.env import Env, Timestep
@@ -67,7 +68,7 @@ def _check_run(env: Env[Any, Any], functions: _CompiledFunctions, steps: int, se
 class _Transition(NamedTuple):
     """One step of the batch: its inputs and results."""
 
-    keys: jax.Array
+    keys: Array
     state: Any
     action: Any
     after: Any
@@ -144,7 +145,7 @@ def _run(functions: _CompiledFunctions, params: Any, steps: int, seed: int) -> l
     return run
 
 
-def _make_keys(seed: int, t: int) -> jax.Array:
+def _make_keys(seed: int, t: int) -> Array:
     return jax.random.split(jax.random.fold_in(jax.random.key(seed), t), NUM_ENVS)
 
 

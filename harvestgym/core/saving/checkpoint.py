@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 import jax
 from gymnasium.envs.registration import EnvSpec
+from jax import Array
 
 from harvestgym.core.env import Env
 from harvestgym.core.errors import ConfigError, check_parent, locate_errors
@@ -45,7 +46,7 @@ class Snapshot(NamedTuple):
 
     env: Env[Any, Any]
     state: Any
-    key: jax.Array
+    key: Array
     params: Any
 
     def recipe(self) -> dict[str, Any]:
@@ -63,7 +64,7 @@ class Snapshot(NamedTuple):
         """Return the saved snapshot."""
         params, key = from_arrays(kept["params"], self.params, "params"), kept["key"]
 
-        def begin(key: jax.Array) -> Any:
+        def begin(key: Array) -> Any:
             return self.env.reset(key, params)[0]
 
         for _ in key.shape:

@@ -18,6 +18,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 from pydantic import BaseModel
 
 from harvestgym.core.errors import ConfigError
@@ -70,9 +71,9 @@ def _describe_value(value: Any, where: str) -> tuple[str, Any]:
         return "tuple", list(value)
     if isinstance(value, np.random.Generator) and isinstance(value.bit_generator, np.random.PCG64):
         return "generator", dict(value.bit_generator.state)
-    if isinstance(value, jax.Array) and is_key(value):
+    if isinstance(value, Array) and is_key(value):
         return "key", [str(jax.random.key_impl(value)), np.asarray(jax.random.key_data(value))]
-    if isinstance(value, jax.Array):
+    if isinstance(value, Array):
         return "device array", np.asarray(value)
     if isinstance(value, np.generic):
         return "number", np.asarray(value)

@@ -14,6 +14,7 @@ import gymnasium
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 
 from harvestgym.core.config import merge
 from harvestgym.core.env import Env
@@ -142,7 +143,7 @@ def play_episodes(env: Env[Any, Any], policy: Policy, seeds: Sequence[int]) -> I
 
 
 @partial(jax.jit, static_argnums=(0, 1))
-def _run_batch(env: Env[Any, Any], steps: int, policy: Policy, seeds: jax.Array, params: Any) -> Any:
+def _run_batch(env: Env[Any, Any], steps: int, policy: Policy, seeds: Array, params: Any) -> Any:
     """Return the first Timestep of a batch, and the actions and Timesteps of all steps, `(steps, batch, ...)`."""
     player, step, start, first = begin_batch(env, policy, jax.vmap(jax.random.key)(seeds), params)
     return first, scan_steps(player, step, start, jnp.arange(steps, dtype=jnp.int32), lambda _, *made: made)

@@ -19,6 +19,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 
 from harvestgym.core.checks import check_value
 from harvestgym.core.errors import ConfigError, check_name, locate_errors, nearest
@@ -35,10 +36,10 @@ Compiled = Any
 ReferenceValues = tuple[Any, ...]
 """A formula's reference values, float32, from left to right; they are parameters of a farm or a policy."""
 
-PlotIndex = tuple[int, jax.Array]
+PlotIndex = tuple[int, Array]
 """A plot: its field's number, and its x and y, which may be traced."""
 
-ReadItem = Callable[[ObservedItem, PlotIndex | None], tuple[jax.Array, Any]]
+ReadItem = Callable[[ObservedItem, PlotIndex | None], tuple[Array, Any]]
 """A function that returns the numbers of an item, for a single plot if one is given, and which of them are known."""
 
 

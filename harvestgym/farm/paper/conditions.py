@@ -18,6 +18,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 
 from harvestgym.core.checks import check_value
 from harvestgym.core.errors import ConfigError, check_name
@@ -134,7 +135,7 @@ class Predicate:
         self._several = sign in SEVERAL
         self._operator = type(parse_formula(f"x.x {sign} {'[0]' if self._several else 0}").ops[0])
 
-    def __call__(self, numbers: jax.Array, meta: Meta) -> jax.Array:
+    def __call__(self, numbers: Array, meta: Meta) -> Array:
         """Evaluate the condition for a variable's numbers, in compiled code if possible, otherwise in Python."""
         for argument in (Range(numbers, meta), numbers):
             try:
@@ -151,7 +152,7 @@ class Predicate:
     def _compare(self, operators: Mapping[type, Callable[..., Any]], found: Any, values: Any) -> Any:
         return operators[self._operator](found, values if self._several else values[0])
 
-    def _call_python(self, seen: jax.Array, meta: Meta) -> jax.Array:
+    def _call_python(self, seen: Array, meta: Meta) -> Array:
         on_host = OPERATORS | {ast.In: np.isin, ast.NotIn: lambda x, values: ~np.isin(x, values)}
 
         def test(numbers: Any) -> np.float32:
