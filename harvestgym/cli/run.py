@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from harvestgym import registry
-from harvestgym.core.errors import check_extras
+from harvestgym.core.errors import check_extras, check_suffix
 from harvestgym.evaluate.export import Exporter, RecordedEpisode, check_folder, check_new
 
 from .console import COMPILING, SEED_LIMITS, Allow, Id, PolicyName, StartBar, make_console, print_table, progress_bars
@@ -111,7 +111,7 @@ def record(
     from harvestgym.evaluate.datasets.episodes import record_demonstrations
 
     check_extras("record", data="pyarrow")
-    check_new(demonstration_files.check_suffix(out))
+    check_new(check_suffix(out, demonstration_files.SUFFIX))
     check_folder("--out", out.parent)
     with progress_bars() as start_bar:
         start_bar(f"recording {policy} on {id}", None, COMPILING)

@@ -50,9 +50,7 @@ def take_step(policy: Policy, step: StepFunction, loop: Loop, now: Any) -> tuple
     return Loop(world, None if loop.obs is None else obs, policy.learn(carry, result)), action, result
 
 
-def scan_steps(
-    policy: Policy, step: StepFunction, start: Loop, times: Any, keep: Callable[[Loop, Any, Any], Any]
-) -> Any:
+def scan_steps(policy: Policy, step: StepFunction, start: Loop, times: Any, keep: Callable[..., Any]) -> Any:
     """Stack the results of `keep(loop, action, result)` over time; `loop` is the `Loop` after each step.
 
     `times` holds the value of `now` for each step: numbers, or random keys.
@@ -144,8 +142,6 @@ def step_with_advance(env: Env[Any, Any], params: Any) -> StepFunction:
 
 def make_frame(keep: Any, env: Any, state: Any, action: Any, timestep: Any, params: Any) -> dict[str, Any]:
     """Make one step of a record: the arrays in the action, the reward, and the arrays from the family's `keep`."""
-    named = (
-        {f"action/{name}": part for name, part in action.items()} if isinstance(action, dict) else {"action": action}
-    )
+    named = {f"action/{key}": part for key, part in action.items()} if isinstance(action, dict) else {"action": action}
     parts = {name: part for name, part in named.items() if hasattr(part, "shape")}
     return parts | {"reward": timestep.reward} | keep(env, state, action, timestep, params)

@@ -52,7 +52,7 @@ def export_lazily(package: str, targets: Mapping[str, str]) -> tuple[Callable[[s
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         return load_object(targets[name])
 
-    return load_attribute, lambda: sorted({*vars(sys.modules[package]), *targets})
+    return load_attribute, lambda: sorted(sys.modules[package].__all__)
 
 
 def load_class_of_file(target: str, base: type, where: str) -> Any:
@@ -67,10 +67,8 @@ def load_class_of_file(target: str, base: type, where: str) -> Any:
         _import_module(module, where)
     found: Any = sys.modules.get(key)
     if found is None:
-        raise ConfigError(
-            f"{where}: expected a class of a module that you have imported or allowed, got {target!r}; "
-            f"try allow=[{module!r}], or --allow {module}, if you trust its code"
-        )
+        hint = f"try allow=[{module!r}], or --allow {module}, if you trust its code"
+        raise ConfigError(f"{where}: expected a class of a module that you allow, got {target!r}; {hint}")
     for part in name.split("."):
         found = inspect.getattr_static(found, part, None)  # does not run the module's `__getattr__`
     if not (isinstance(found, type) and issubclass(found, base)):

@@ -15,7 +15,6 @@ from jax import Array
 from jax.tree_util import Partial
 
 from .env import Env, Timestep
-from .errors import ConfigError
 
 
 def _learn_nothing(carry: Any, last: Timestep) -> Any:
@@ -130,10 +129,8 @@ class _Ask:
         first = jax.tree.leaves(seen)[0]
         lead = first.shape[: first.ndim - self._axes]
         rows = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[len(lead) :]), seen)
-        actions = self._act_on_rows(rows)
-        return jax.tree.map(
-            lambda leaf, one: np.asarray(leaf, one.dtype).reshape(*lead, *one.shape), actions, self._shapes
-        )
+        made = self._act_on_rows(rows)
+        return jax.tree.map(lambda got, one: np.asarray(got, one.dtype).reshape(*lead, *one.shape), made, self._shapes)
 
     def _act_on_rows(self, rows: Any) -> Any:
         if hasattr(self.agent, "predict"):
@@ -158,9 +155,8 @@ def make_policy(env: Env[Any, Any], agent: Any) -> Policy:
 def together(policies: Sequence[Policy]) -> list[Policy]:
     """Return policies that share one compiled program, because the index of the acting policy is traced."""
     inits, acts, learns = zip(*(policy.traced() for policy in policies), strict=True)
-    return [
-        Policy(inits, Partial(_switch, jnp.int32(i), acts), Partial(_learn_all, learns)) for i in range(len(policies))
-    ]
+    learn = Partial(_learn_all, learns)
+    return [Policy(inits, Partial(_switch, jnp.int32(i), acts), learn) for i in range(len(policies))]
 
 
 def _learn_all(learns: tuple[Any, ...], carries: tuple[Any, ...], last: Timestep) -> tuple[Any, ...]:
@@ -201,29 +197,3 @@ def _sample_box(space: gymnasium.spaces.Box, key: Array) -> Array:
         low, high = space.low.astype(np.int32), space.high.astype(np.int32)
         return jax.random.randint(key, space.shape, low, high + 1, jnp.int32)
     return jax.random.uniform(key, space.shape, jnp.float32, space.low, space.high)
-
-
-def count_choices(space: gymnasium.Space[Any]) -> list[list[int]]:
-    """Count the choices for each entry of an action, in the order of its leaves.
-
-    Raises:
-        ConfigError: unless actions are integers starting from 0.
-    """
-    match space:
-        case gymnasium.spaces.Discrete(start=0):
-            return [[int(space.n)]]
-        case gymnasium.spaces.MultiDiscrete() if not np.any(space.start):
-            return [[int(n) for n in space.nvec.ravel()]]
-        case gymnasium.spaces.MultiBinary():
-            return [[2] * int(np.prod(space.shape))]
-        case gymnasium.spaces.Dict():
-            return [part for name in sorted(space.spaces) for part in count_choices(space[name])]
-    raise ConfigError(f"expected integer actions that start at 0, got {space}; try a wrapper with discrete actions")
-
-
-def unflatten_actions(space: gymnasium.Space[Any], flat: Array) -> Any:
-    """Convert integers (..., entries) to actions with the same leading axes."""
-    like, tree = jax.tree.flatten(jax.eval_shape(partial(sample, space), jax.random.key(0)))
-    parts = jnp.split(flat, np.cumsum([leaf.size for leaf in like])[:-1], axis=-1)
-    shaped = [part.reshape(*flat.shape[:-1], *leaf.shape) for part, leaf in zip(parts, like, strict=True)]
-    return tree.unflatten([part.astype(leaf.dtype) for part, leaf in zip(shaped, like, strict=True)])

@@ -157,9 +157,7 @@ def _codes(names: Sequence[str]) -> np.ndarray:
     for i, code in enumerate(codes):
         if code in codes[:i]:
             first = names[codes.index(code)]
-            raise ValueError(
-                f"expected names with different CRC-32 codes, got {first!r} and {names[i]!r}; try another name"
-            )
+            raise ValueError(f"expected names with different CRC-32 codes, got {first!r} and {names[i]!r}; try another")
     return np.array(codes, np.uint32)
 
 

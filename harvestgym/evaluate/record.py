@@ -48,9 +48,7 @@ def record_first(id: str, env: Env[Any, Any], policy: Policy, seed: int) -> tupl
     last = int(np.argmax(over)) if over.any() else len(over) - 1
     record = {name: values[: last + 2] for name, values in frames.items()}
     returned = jnp.asarray(np.cumsum(record["reward"][1:])[-1:])  # summed one by one, as in an evaluation
-    *ends, memory = jax.tree.map(
-        lambda values: values[last : last + 1], (terminated, truncated | ~over, infos, reported)
-    )
+    *ends, memory = jax.tree.map(lambda rows: rows[last : last + 1], (terminated, truncated | ~over, infos, reported))
     counts = add_counts(env, jax.tree.map(lambda values: values[: last + 1], infos)) | memory
     return record, Episodes(returned, jnp.asarray([last + 1], jnp.int32), *ends, counts=counts)
 

@@ -107,16 +107,10 @@ class Evaluation:
         Example: `cause of death: none in 9, pests in 3`. A single episode has no interval.
         """
         interval = f"95 % interval of the mean return: {self.summary.low:.3f} to {self.summary.high:.3f}"
-        return (
-            [interval] * (len(self.returns) > 1)
-            + [
-                f"{name}{f', over {values.shape[1]} plots' * (values.shape[1:] > (1,))}: "
-                f"{format_counts(count_labels(values))}"
-                for name, values in self.columns.items()
-                if not is_numeric(values)
-            ]
-            + [*self.notes]
-        )
+        labels = {name: values for name, values in self.columns.items() if not is_numeric(values)}
+        plots = {name: f", over {v.shape[1]} plots" * (v.shape[1:] > (1,)) for name, v in labels.items()}
+        counts = [f"{name}{plots[name]}: {format_counts(count_labels(v))}" for name, v in labels.items()]
+        return [interval] * (len(self.returns) > 1) + counts + [*self.notes]
 
     def _repr_html_(self) -> str:
         """Return the table for notebooks, with the interval of the mean and the counts of labels below it."""
@@ -272,12 +266,7 @@ def explain_nothing(env: Env[Any, Any], whole: Episodes) -> list[str]:
 
 
 def run_episodes(
-    env: Env[Any, Any],
-    policy: Policy,
-    episodes: int,
-    seed: int,
-    steps: int,
-    progress: Progress = ignore_progress,
+    env: Env[Any, Any], policy: Policy, episodes: int, seed: int, steps: int, progress: Progress = ignore_progress
 ) -> Episodes:
     """Run the episodes of an evaluation, each of at most `steps` steps, in batches of one compiled size."""
     parts = []

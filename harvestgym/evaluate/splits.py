@@ -96,12 +96,8 @@ def _locate(site: str) -> dict[str, Any]:
     from harvestgym.farm.entities.weather.site import load_site
 
     about = load_site(site).about
-    return {
-        "Weather-0": site,
-        "latitude#°": about.latitude,
-        "longitude#°": about.longitude,
-        "altitude#m": about.altitude,
-    }
+    place = {"latitude#°": about.latitude, "longitude#°": about.longitude, "altitude#m": about.altitude}
+    return {"Weather-0": site} | place
 
 
 def make(id: str, name: str, **more: Any) -> Env[Any, Any]:
@@ -117,7 +113,7 @@ def _read_splits() -> dict[str, SplitFile]:
 
 def _read_split(name: str) -> tuple[SplitFile, range]:
     """Return the entry of a split and its seeds; ConfigError for an unknown name."""
-    check_name("split", name, list_splits())
+    check_name("split", name, _read_splits())
     file = _read_splits()[name]
     return file, range(file.seeds[0], file.seeds[1] + 1)
 

@@ -60,9 +60,7 @@ NEVER_SOWN = "never sown"
 """Text shown instead of the cause of death for a crop that is never grown."""
 
 
-def make(
-    name: str, entities: Mapping[str, Any] | None = None, interface: str | None = None, **overrides: Any
-) -> Env[Any, Any]:
+def make(name: str, entities: Mapping[str, Any] | None = None, interface: str | None = None, **overrides: Any) -> Any:
     """Make a farm from the catalogue.
 
     Args:
@@ -143,11 +141,8 @@ def find_unsown(env: FarmModel) -> list[tuple[str, str]]:
     """Return the field and name of each crop that never grows: it has no initial stage, and nothing sows it."""
     crops = {v.where: env.params.fields[v.field].entities[v.entity] for v in env.variables}
     sown = {row.names for row in env.actions.rows if row.action.name == "sow"}
-    sown |= {
-        start.variable.where
-        for start, values in zip(env.starts, env.params.starts, strict=True)
-        if start.variable.attr == "stage" and np.any(np.asarray(values) > 0)
-    }
+    begun = [(s.variable, v) for s, v in zip(env.starts, env.params.starts, strict=True) if s.variable.attr == "stage"]
+    sown |= {variable.where for variable, values in begun if np.any(np.asarray(values) > 0)}
     return [where for where, entity in crops.items() if type(entity) is Plant and where not in sown]
 
 

@@ -70,14 +70,9 @@ class SharedWater(Env[SharedWaterState, SharedWaterParams]):
     def __post_init__(self) -> None:
         check_fields(self)
         if len(set(self.models)) != 1:
-            raise ConfigError(
-                f"farms: expected one or more farms of the same structure, got {len(set(self.models))} structures"
-            )
+            raise ConfigError(f"farms: expected farms of the same structure, got {len(set(self.models))} structures")
         if self.env.schedule != 1 or self.env.asks:
-            raise ConfigError(
-                "shared water: expected a farm in mode po or fo with one order per day, got up to "
-                f"{self.env.schedule} orders"
-            )
+            raise ConfigError(f"shared water: expected mode po or fo and one order a day, got {self.env.schedule}")
         if not self.quota > 0:
             raise ConfigError(f"quota: expected a positive number of litres, got {self.quota}")
 

@@ -48,9 +48,7 @@ class FixedAttributes:
         if name in FIXED:
             start = f"reset(options={{'start': {value!r}}})"
             hint = start if name in START_NAMES else f"a new environment, with {name}={value!r}"
-            raise ConfigError(
-                f"{name}: expected no assignment, because it would have no effect, got {value!r}; try {hint}"
-            )
+            raise ConfigError(f"{name}: expected no assignment, which would have no effect, got {value!r}; try {hint}")
         super().__setattr__(name, value)
 
 
@@ -91,7 +89,7 @@ class FishingEnv(FixedAttributes, Savable, gymnasium.Env[Any, Any]):
 
     made_of = ("model", "render_mode")
     changes = ("_shell",)
-    metadata = {"render_modes": ["ansi", "rgb_array", "svg"], "render_fps": 4}
+    metadata = {"render_modes": ["rgb_array", "ansi", "svg"], "render_fps": 4}
 
     @check_arguments
     def __init__(

@@ -52,12 +52,7 @@ class FishingParams(Checked):
     quota_error: Noise
     drift: Drift | None
     vary: Spread | AnyLaw | None
-    start: Any = par(
-        "start",
-        "stock at the start, in the unit of K; with two numbers, it is drawn between them",
-        low=0.0,
-        high=MAX_BIOMASS,
-    )
+    start: Any = par("start", "stock at the start, in the unit of K, or two to draw between", low=0.0, high=MAX_BIOMASS)
     horizon: Any = par("Tmax", "years after which an episode is truncated", low=1, high=MAX_YEARS, dtype="int")
     price: Any = par("price", "price of a unit of catch", low=0.0, high=MAX_BIOMASS)
     cost: Any = par("cost", "cost of a unit of effort, effort being -ln(1 - catch/stock)", low=0.0, high=MAX_BIOMASS)
@@ -65,9 +60,7 @@ class FishingParams(Checked):
     collapse: Any = par("collapse", "biomass at or below which the fishery ends", low=0.0)
     b_low: Any = par("b_low", "biomass below which a stock is counted as low (0.2 K)", low=0.0)
     b_msy: Any = par("b_msy", "biomass before harvest that gives the maximum sustainable yield", low=0.0)
-    correlation: Any = par(
-        "correlation", "correlation of the growth noise with last year's", low=0.0, high=MAX_CORRELATION, default=0.0
-    )
+    correlation: Any = par("correlation", "correlation with last year's", low=0.0, high=MAX_CORRELATION, default=0.0)
 
 
 @pytree
@@ -273,9 +266,7 @@ class FishingModel(Checked, Env[FishingState, FishingParams]):
         """Draw the growth noise of the year before the first; None without noise."""
         return params.noise.draw(jax.random.uniform(key, (law.shocks,), jnp.float32)) if params.noise.random else None
 
-    def _draws(
-        self, key: Array, law: GrowthLaw, state: FishingState, params: FishingParams
-    ) -> tuple[Array | None, Array | None]:
+    def _draws(self, key: Array, law: GrowthLaw, state: FishingState, params: FishingParams) -> tuple[Any, Any]:
         """Draw standard noise for growth (correlated with last year's) and for quota errors, in one generator call."""
         shocks = law.shocks if params.noise.random else 0
         slips = self.units.targets if params.quota_error.random else 0

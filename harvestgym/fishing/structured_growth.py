@@ -28,9 +28,7 @@ class AgeStructured(GrowthLaw):
     growth: Array = par("kappa", "von Bertalanffy growth, per year", low=1e-3, high=MAX_RATE, default=0.23)
     mature_age: Array = par("mature_age", "age at which half of the fish are mature", low=0.0, high=1000.0, default=6.0)
     mature_slope: Array = par("mature_slope", "steepness of maturity, per year", low=0.0, high=100.0, default=0.5)
-    caught_age: Array = par(
-        "caught_age", "age at which half of the fish are vulnerable", low=0.0, high=1000.0, default=5.0
-    )
+    caught_age: Array = par("caught_age", "age when half of the fish are vulnerable", low=0.0, high=1000.0, default=5.0)
     caught_slope: Array = par("caught_slope", "steepness of vulnerability, per year", low=0.0, high=100.0, default=2.0)
     compensation: Array = par("compensation", "Goodyear's compensation ratio", low=1.0, high=1000.0, default=6.0)
     recruits: Array = par("recruits", "recruits of the unfished stock", low=1e-6, high=MAX_BIOMASS, default=1.0)

@@ -128,9 +128,7 @@ class FarmSession(Session):
     def look(self, which: list[int]) -> float:
         """Buy the offered observations with the given numbers, once a day; return their cost."""
         if not self.env.asks:
-            raise ConfigError(
-                "look: expected a farm with paid observations, got a farm whose observations are all free"
-            )
+            raise ConfigError("look: expected a farm with paid observations, got one whose observations are free")
         if self.looked:
             raise ConfigError("look: expected one request per day, got a second one")
         request = np.zeros(len(self.prices), np.int8)

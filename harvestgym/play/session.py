@@ -148,9 +148,7 @@ class Session:
         """The family's columns for this episode, as in the table printed by `harvestgym run`."""
         columns = family_function(self.id, "summary")(self.env, self._row)
         cells = {name: np.asarray(values)[0] for name, values in columns.items()}
-        return {
-            name: cell.item() if is_numeric(cell) else format_counts(count_labels(cell)) for name, cell in cells.items()
-        }
+        return {key: one.item() if is_numeric(one) else format_counts(count_labels(one)) for key, one in cells.items()}
 
     @property
     def _row(self) -> Episodes:

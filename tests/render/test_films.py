@@ -230,7 +230,7 @@ def test_a_farm_films_the_season_so_far(tmp_path: Path) -> None:
     assert not np.array_equal(shown[0], shown[3])
     with pytest.raises(ConfigError, match=r"expected a file name in \.gif"):
         farm.generate_gif(tmp_path / "a.mp4")
-    with pytest.raises(ConfigError, match=r"expected a file name in \.gif, got no suffix; try season\.gif"):
+    with pytest.raises(ConfigError, match=r"expected a file name in \.gif, got no suffix; try name\.gif"):
         farm.generate_gif("")
     unseen = Farm.from_yaml(CATALOGUE / "bean-1x1-v0.yaml")
     with pytest.raises(ConfigError, match="render_mode='rgb_array'"):

@@ -226,15 +226,8 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _check_versions(head: dict[str, Any]) -> None:
-    """Raise ConfigError for a file with a different format or minor version."""
-    mine, theirs = (_minor(v) for v in (version("harvestgym"), head["harvestgym"]))
+    """Raise ConfigError for a file with a different format or minor version, `0.1` of `0.1.7`."""
+    mine, theirs = (".".join(v.split(".")[:2]) for v in (version("harvestgym"), head["harvestgym"]))
     if (head["version"], theirs) != (FORMAT_VERSION, mine):
-        raise ConfigError(
-            f"expected format {FORMAT_VERSION} of harvestgym {mine}, got format {head['version']} of {theirs}; "
-            f"try pip install 'harvestgym=={theirs}.*'"
-        )
-
-
-def _minor(version: str) -> str:
-    """Return `0.1` for `0.1.7`; versions that differ only in the patch number can read each other's files."""
-    return ".".join(version.split(".")[:2])
+        got = f"format {head['version']} of {theirs}; try pip install 'harvestgym=={theirs}.*'"
+        raise ConfigError(f"expected format {FORMAT_VERSION} of harvestgym {mine}, got {got}")

@@ -16,7 +16,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from harvestgym.core.errors import ConfigError
+from harvestgym.core.errors import ConfigError, check_suffix
 from harvestgym.core.loading import without_allow
 from harvestgym.core.saving.parquet import read_column, read_parquet, write_parquet
 from harvestgym.evaluate.export import check_new
@@ -35,7 +35,7 @@ STEP_FIELDS = ("reward", "rewards"), ("terminated", "terminated"), ("truncated",
 
 def write_demonstrations(demonstrations: Demonstrations, path: str | Path) -> Path:
     """Write episodes to a new Parquet file (extra `data`); ConfigError if it exists, or if there are no episodes."""
-    path = check_suffix(Path(path))
+    path = check_suffix(Path(path), SUFFIX)
     check_new(path)
     if not demonstrations.episodes:
         raise ConfigError(f"{path}: expected at least one episode, got none")
@@ -44,20 +44,9 @@ def write_demonstrations(demonstrations: Demonstrations, path: str | Path) -> Pa
     return path
 
 
-def check_suffix(path: Path) -> Path:
-    """Return the path of a Parquet file; ConfigError for any other."""
-    if path.suffix != SUFFIX:
-        raise ConfigError(
-            f"{path}: expected a file *{SUFFIX}, got another name; examples/minari_dataset.py converts it"
-        )
-    return path
-
-
 def read_demonstrations(path: str | Path) -> Demonstrations:
     """Read episodes from a Parquet file; ConfigError if there are none."""
-    path = check_suffix(Path(path))
-    if not path.exists():
-        raise ConfigError(f"{path}: expected a file, got none")
+    path = check_suffix(Path(path), SUFFIX)
     found = _read_table(path)
     return replace(found, overrides=without_allow(found.overrides))
 

@@ -80,10 +80,9 @@ class Episode:
         """
         lengths = [len(observations) - 1, len(actions), len(rewards), len(terminated), len(truncated)]
         if len(set(lengths)) > 1 or lengths[0] < 1 or (infos and len(infos) != len(observations)):
-            raise ConfigError(
-                "episode: expected one observation (and info) more than actions, rewards and flags, and at least one "
-                f"step, got {len(observations)} observations, {len(infos)} infos and {lengths[1:]}"
-            )
+            got = f"{len(observations)} observations, {len(infos)} infos and {lengths[1:]}"
+            expected = "one observation (and info) more than actions, and at least one step"
+            raise ConfigError(f"episode: expected {expected}, got {got}")
         paid, ends, cuts = map(np.asarray, (rewards, terminated, truncated))
         return cls(_stack_steps(observations), _stack_steps(actions), paid, ends, cuts, _stack_numbers(infos), seed)
 
@@ -154,18 +153,15 @@ def _cut_episode(env: Env[Any, Any], first: Any, later: Any, row: int, seed: int
     actions, shown = jax.tree.map(lambda leaf: leaf[:, row], later)
     over = shown.terminated | shown.truncated
     n = int(np.argmax(over)) + 1 if over.any() else len(over)
-    obs, infos = jax.tree.map(
-        lambda a, b: np.concatenate([a[None, row], b[:n]]), (first.obs, first.info), (shown.obs, shown.info)
-    )
+    pairs = (first.obs, first.info), (shown.obs, shown.info)
+    obs, infos = jax.tree.map(lambda a, b: np.concatenate([a[None, row], b[:n]]), *pairs)
     read = make_observation_writer(env.observation_space, (n + 1,))
     done = make_observation_writer(env.action_space, (n,))(jax.tree.map(lambda leaf: leaf[:n], actions))
     paid, ends, cuts = shown.reward[:n], shown.terminated[:n], shown.truncated[:n]
     return Episode(read(obs), done, paid, ends, cuts, infos, seed)
 
 
-def collect_episodes(
-    env: gymnasium.Env[Any, Any], act: Callable[[Any], Any], seeds: Iterable[int]
-) -> Iterator[Episode]:
+def collect_episodes(env: gymnasium.Env[Any, Any], act: Callable[..., Any], seeds: Iterable[int]) -> Iterator[Episode]:
     """Record one episode per seed in a Gymnasium environment, with a policy `act(obs) -> action` from any library."""
     for seed in seeds:
         obs, info = env.reset(seed=seed)

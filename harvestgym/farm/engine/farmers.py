@@ -165,14 +165,9 @@ class HourlyFarmer(Farmer):
     An order that needs more time or money than is left is refused; later orders may still be carried out.
     """
 
-    reasons: ClassVar[tuple[str, ...]] = (
-        "not enough of the {hours} h per day is left",
-        "not enough money is left",
-    )
+    reasons: ClassVar[tuple[str, ...]] = ("not enough of the {hours} h per day is left", "not enough money is left")
     hours: Array = par("hours#h.day-1", "working time, including observations", low=0, high=24, default=8.0)
-    intervention: Array = par(
-        "intervention#min", "time for an order without a duration", low=0, high=1440, default=30.0
-    )
+    intervention: Array = par("intervention#min", "time for orders without a duration", low=0, high=1440, default=30.0)
     observation: Array = par("observation#min", "time for each observed number", low=0, high=1440, default=5.0)
     wage: Array = par("wage#h-1", "wage per hour worked", low=0, high=1e6, default=0.0)
     budget: Array = par("budget", "money for wages and order costs", low=0, high=WIDE, default=WIDE)

@@ -101,9 +101,7 @@ def compile_score(
     return Score(terms=terms, constraints=constraints, **numbers)
 
 
-def _fill(
-    default: float, costs: Mapping[str, Any], columns: Mapping[tuple[str, str, str], int], what: str
-) -> np.ndarray:
+def _fill(default: float, costs: Mapping[str, Any], columns: Mapping[Any, int], what: str) -> np.ndarray:
     """Return the cost of each column: the value given for its field, entity and name, or the default."""
     out = np.full(len(columns), default, np.float32)
     for field, entity, name, cost in walk_tree(costs):

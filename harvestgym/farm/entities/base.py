@@ -346,8 +346,6 @@ class Board:
 
     def _read(self, kind: type[MessageT]) -> dict[str, Message]:
         if kind.rank >= self._rank:
-            raise ConfigError(
-                f"{self._reader}: expected a message of a rank below its own ({self._rank:g}), "
-                f"got {kind.__name__} of rank {kind.rank}"
-            )
+            got = f"{kind.__name__} of rank {kind.rank}"
+            raise ConfigError(f"{self._reader}: expected a message of a rank below {self._rank:g}, got {got}")
         return self._posts.get(kind, {})

@@ -28,9 +28,7 @@ def add_factors(drivers: Drivers, ground: Ground) -> Drivers:
     """Add the soil factors to a host's drivers; ConfigError if a name is already taken."""
     for name in ground.factors:
         if name in drivers:
-            raise ConfigError(
-                f"Ground: expected a factor with a name that no driver of hosts has, got {name!r}; try 'soil_{name}'"
-            )
+            raise ConfigError(f"Ground: expected a factor whose name no driver has, got {name!r}; try 'soil_{name}'")
     return ground.factors | drivers
 
 

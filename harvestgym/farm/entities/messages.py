@@ -180,9 +180,7 @@ class Tilth(Message):
 
     rank: ClassVar[int] = 1
     cover: Array = var("cover", "share of the surface without evaporation, 0 to 1", high=1)
-    drainage: Array = var(
-        "drainage", "share of the surplus water that drains away before it harms plants, 0 to 1", high=1
-    )
+    drainage: Array = var("drainage", "share of surplus water that drains away before it harms plants, 0 to 1", high=1)
 
 
 @pytree

@@ -47,9 +47,7 @@ class Window:
 class Response:
     """Base class of all responses: it has an intercept, and subclasses add one `Window` field per driver."""
 
-    intercept: Array = par(
-        "intercept", "exponent when every driver is favourable (beta_0)", low=-10, high=1e6, default=0.0
-    )
+    intercept: Array = par("intercept", "exponent with favourable drivers (beta_0)", low=-10, high=1e6, default=0.0)
 
 
 def distance(value: Any, low: Any, high: Any) -> Array:
@@ -72,10 +70,8 @@ def exponents(response: Response, drivers: Mapping[str, Any]) -> dict[str, Array
     """Return the term of each driver in the exponent, by name; ConfigError for a window without a driver."""
     names = driver_names(type(response))
     if missing := [name for name in names if name not in drivers]:
-        raise ConfigError(
-            f"{type(response).__name__}: expected a driver for the window {missing[0]!r}, got {', '.join(drivers)}; "
-            f"try a soil whose message Ground has factors={{{missing[0]!r}: ...}}"
-        )
+        got = f"{', '.join(drivers)}; try a soil whose Ground has factors={{{missing[0]!r}: ...}}"
+        raise ConfigError(f"{type(response).__name__}: expected a driver for the window {missing[0]!r}, got {got}")
     windows = {name: getattr(response, name) for name in names}
     return {n: w.sensitivity * distance(drivers[n], w.low, w.high) for n, w in windows.items()}
 

@@ -43,9 +43,7 @@ class Spreadable(Entity):
 
     State: ClassVar[type] = Pile
 
-    speed: Array = par(
-        "base_absorption_speed#kg.week-1", "release rate at full microlife, per kg on the plot", low=0, high=1000
-    )
+    speed: Array = par("base_absorption_speed#kg.week-1", "release at full microlife, per kg on plot", low=0, high=1000)
     bag: Array = par("bag#kg", "content of a bag", low=0, high=1000)
 
     def booked(self, given: Array) -> Ledger:

@@ -114,10 +114,8 @@ class MapFarm(ActionWrapper):
         at, whole = (jnp.asarray(orders, jnp.int32) for orders in self._shown_orders)
         ordered = jnp.moveaxis(amounts[at, 1:].reshape(-1, *self.plots.shape), 0, -1)
         share = [jnp.float32(count)[None] / self.env.schedule] if self.env.schedule > 1 else []
-        return {
-            "plots": jnp.concatenate([there, plots, ordered], -1),
-            "farm": jnp.concatenate([farm, *share, amounts[whole, 0]]),
-        }
+        maps = jnp.concatenate([there, plots, ordered], -1)
+        return {"plots": maps, "farm": jnp.concatenate([farm, *share, amounts[whole, 0]])}
 
     def _shown(self, timestep: Timestep, state: MapState, params: FarmParams) -> Timestep:
         """Return the outcome of a step of the wrapped farm, with the map observation."""
@@ -135,9 +133,7 @@ class MapFarm(ActionWrapper):
     def flatten(self, obs: Any) -> Any:
         """Return the exact observation of the wrapped farm: a vector, or values and mask."""
         parts = (obs["plots"], self._encodings[0], 1), (obs["farm"], self._encodings[1], 0)
-        decoded = [
-            encoding.decode(array[..., start : start + len(encoding.channels)]) for array, encoding, start in parts
-        ]
+        decoded = [each.decode(array[..., start : start + len(each.channels)]) for array, each, start in parts]
         values, mask = (sum(both) for both in zip(*decoded, strict=True))
         return self.env.make_observation(values, mask)
 
@@ -235,9 +231,7 @@ class MapFarm(ActionWrapper):
         state = MapState(inner, jnp.zeros(self.env.schedule, jnp.int32), jnp.int32(0))
         return state, self._shown(first, state, params)
 
-    def step(
-        self, key: Array, state: MapState, action: Any, params: FarmParams | None = None
-    ) -> tuple[MapState, Timestep]:
+    def step(self, key: Array, state: MapState, action: Any, params: FarmParams | None = None) -> tuple[Any, Timestep]:
         params = self.given(params)
         chosen, item = self.table.number(action), self.table.request(action)
         asks = self._may_ask(state, item, params)

@@ -66,9 +66,7 @@ class Language:
         self.is_free = cache(partial(is_free, model=model))
         self.reader = cache(partial(ItemReader, names=model.names, plan=model.full_plan))
         if not self._requests and not self._rows:
-            raise ConfigError(
-                "rules: expected at least one action, got none; try an intervention, or an observation in mode 'ao'"
-            )
+            raise ConfigError("rules: expected an action, got none; try an intervention or an observation in mode 'ao'")
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copy and pickle only the constructor arguments, because all other attributes are functions and caches."""
@@ -118,10 +116,7 @@ class Language:
         if not isinstance(schedule, (list, tuple)) or (schedule and isinstance(schedule[0], str)):
             raise ConfigError(f"expected a list of actions {ACTION_FORM}, got {schedule!r}")
         if len(schedule) > self.model.schedule:
-            raise ConfigError(
-                f"schedule: expected at most {self.model.schedule} actions (max_action_schedule_size in the rules), "
-                f"got {len(schedule)}"
-            )
+            raise ConfigError(f"schedule: expected at most {self.model.schedule} actions, got {len(schedule)}")
         actions = []
         for i, written in enumerate(schedule):
             with locate_errors(f"schedule > {i}: "):
@@ -177,11 +172,7 @@ class Language:
         if path not in self.paths:
             *at, wrong = path.written
             near = [near for *name, near in (each.written for each in self.paths) if name == at]
-            hint = (
-                f"try one of {near[:8]}"
-                if near
-                else "try another path, because this one is free or is not in the rules"
-            )
+            hint = f"try one of {near[:8]}" if near else "try another path: this one is free or not in the rules"
             raise ConfigError(f"{path.group}: expected an allowed path, got {wrong}; {hint}")
         return path
 

@@ -177,7 +177,7 @@ def make_reader(plan: ObservationPlan, obs: Any) -> ReadItem:
     """Return a function that reads items from an observation: a vector, or values with a mask of what was observed."""
     values, known = (obs["values"], obs["mask"] > 0) if isinstance(obs, dict) else (obs, None)
 
-    def read(item: ObservedItem, plot: PlotIndex | None) -> tuple[Array, Any]:
+    def read(item: ObservedItem, plot: PlotIndex) -> tuple[Array, Any]:
         at = plan.locate(item)
         assert at is not None, "_check_seen refuses such a rule"
         if plot is not None and item.plot is None and item.variable.per_plot and item.variable.field == plot[0]:
@@ -250,16 +250,12 @@ def _find_offered(env: FarmModel, observe: str, where: str) -> tuple[int, ...]:
     offered = env.offered.items
     missing = [item.variable.name for item in wanted if item not in offered]
     if missing:
-        raise ConfigError(
-            f"{where}: expected observations that can be requested here, got {', '.join(missing)}; try mode 'ao', and "
-            "list them under rules > observations, for all plots or for this one"
-        )
+        got = f"{', '.join(missing)}; try mode 'ao', and list them under rules > observations"
+        raise ConfigError(f"{where}: expected observations that can be requested here, got {got}")
     return tuple(offered.index(item) for item in wanted)
 
 
 def _check_seen(plan: ObservationPlan, item: ObservedItem, where: str) -> None:
     if plan.locate(item) is None:
-        raise ConfigError(
-            f"{where}: expected an observed variable, got {item.variable.name}; try adding it to rules > "
-            "free_observations (or, in mode 'ao', to rules > observations), or another trigger"
-        )
+        got = f"{item.variable.name}; try adding it to rules > free_observations or observations"
+        raise ConfigError(f"{where}: expected an observed variable, got {got}")

@@ -141,10 +141,7 @@ def find_obstacle(env: FishingModel, params: FishingParams) -> str | None:
     if float(params.correlation):
         return f"growth noise without correlation, got {float(params.correlation):g}"
     if env.assessment_interval > 1 or env.catch_constraint is not None:
-        return (
-            f"a free quota each year, got an interval of {env.assessment_interval} and a limit of "
-            f"{env.catch_constraint}"
-        )
+        return f"a free quota each year, got interval {env.assessment_interval} and limit {env.catch_constraint}"
     return None
 
 

@@ -81,9 +81,8 @@ class Forager(Env[ForagerState, ForagerParams]):
     @property
     def params(self) -> ForagerParams:
         """The default parameters: factors of one on the rewards, and the horizon."""
-        return ForagerParams(
-            worth=jnp.ones(max(1, len(self.world.kinds)), jnp.float32), horizon=jnp.int32(self.horizon)
-        )
+        worth = jnp.ones(max(1, len(self.world.kinds)), jnp.float32)
+        return ForagerParams(worth=worth, horizon=jnp.int32(self.horizon))
 
     @property
     def evaluation_steps(self) -> int:

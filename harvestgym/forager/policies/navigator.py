@@ -174,9 +174,8 @@ def navigator(
     numbers = Numbers(*map(jnp.float32, (discount, enough, crowd, straight, unknown, doubt)))
     x, y, kinds = *env.world.start, len(env.world.kinds)
     place = jnp.int32(x), jnp.int32(y), jnp.int32(0)
-    start = NavigatorMemory(
-        *place, jnp.int32(-1), jnp.int32(0), jnp.zeros(kinds, jnp.float32), jnp.full(kinds, NEVER_MET, jnp.int32)
-    )
+    never = jnp.full(kinds, NEVER_MET, jnp.int32)
+    start = NavigatorMemory(*place, jnp.int32(-1), jnp.int32(0), jnp.zeros(kinds, jnp.float32), never)
     return Policy(start, Partial(_Navigator(env, worth), numbers), remember_reward)
 
 

@@ -51,8 +51,8 @@ def test_no_episode_is_nothing_to_write(tmp_path: Path) -> None:
 
 
 def test_an_absent_path_and_another_suffix_are_refused(recorded: Demonstrations, tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="expected a file, got none"):
+    with pytest.raises(ConfigError, match="expected a complete Parquet file"):
         read_demonstrations(tmp_path / "absent.parquet")
-    with pytest.raises(ConfigError, match=r"expected a file \*.parquet, got another name; examples/minari_dataset.py"):
+    with pytest.raises(ConfigError, match="expected a file name in .parquet, got no suffix; try folder-v2.parquet"):
         write_demonstrations(recorded, tmp_path / "folder-v2")
     assert not list(tmp_path.iterdir())

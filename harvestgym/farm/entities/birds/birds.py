@@ -27,9 +27,7 @@ class BirdsState:
     """Number of birds today and over the season."""
 
     population: Array = var("population#nb", "birds on the field today", dtype="int", high=BIRDS_MAX, axes=())
-    total: Array = var(
-        "total_cumulated_birds#nb", "sum of the daily numbers of birds in the season", dtype="int", axes=()
-    )
+    total: Array = var("total_cumulated_birds#nb", "sum of the daily numbers of birds so far", dtype="int", axes=())
 
 
 @pytree
@@ -40,12 +38,8 @@ class Birds(Entity):
     counted: ClassVar[Mapping[str, tuple[str, ...]]] = {"birds": ("population#nb",)}
     randomness: ClassVar[Mapping[str, tuple[str, ...]]] = {"birds": ()}
 
-    max_population: Array = par(
-        "max_population", "maximum number of birds per day without a lure", low=0, high=BIRDS_MAX, dtype="int"
-    )
-    eats: Array = par(
-        ("seed_eater", "pest_eater", "pollinator_eater"), "whether they eat seeds, pests or pollinators", dtype="bool"
-    )
+    max_population: Array = par("max_population", "most birds a day without a lure", low=0, high=BIRDS_MAX, dtype="int")
+    eats: Array = par(("seed_eater", "pest_eater", "pollinator_eater"), "whether they eat these", dtype="bool")
 
     @publishes(Flock)
     def flock(self, state: BirdsState, place: Place, board: Board, draws: Draws) -> Flock:

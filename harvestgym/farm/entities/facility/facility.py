@@ -33,9 +33,7 @@ TYPES = ("basic", "advanced")
 class Strength:
     """The effects of one type of scarecrow."""
 
-    deterred: Array = par(
-        (NONE, *TYPES), "birds of each kind that it keeps away per day", low=0, high=1000, dtype="int"
-    )
+    deterred: Array = par((NONE, *TYPES), "birds of each kind kept away per day", low=0, high=1000, dtype="int")
 
 
 @pytree
@@ -52,12 +50,8 @@ class Facility(Entity):
     State: ClassVar[type] = FacilityState
 
     scarecrow_strength: Strength
-    bird_lure: Array = par(
-        "bird_lure#nb", "increase of the maximum number of birds of each kind", low=0, high=1000, dtype="int"
-    )
-    insect_lure: Array = par(
-        "insect_lure#plot", "number of plots by which the wild edge is closer for insects", low=0, high=1000
-    )
+    bird_lure: Array = par("bird_lure#nb", "increase of the limit on birds of each kind", low=0, high=1000, dtype="int")
+    insect_lure: Array = par("insect_lure#plot", "plots by which the wild edge is closer to insects", low=0, high=1000)
 
     @publishes(Structures)
     def structures(self, state: FacilityState, place: Place, board: Board, draws: Draws) -> Structures:
@@ -96,6 +90,5 @@ class Facility(Entity):
 
 def _placed(state: FacilityState, where: Array, scarecrow: Array) -> ActionResult:
     done = where & (state.scarecrow != scarecrow)
-    return ActionResult(
-        FacilityState(scarecrow=jnp.where(done.any(), scarecrow, state.scarecrow)), done, Ledger({}, {})
-    )
+    after = FacilityState(scarecrow=jnp.where(done.any(), scarecrow, state.scarecrow))
+    return ActionResult(after, done, Ledger({}, {}))

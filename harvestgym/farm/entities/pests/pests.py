@@ -37,9 +37,7 @@ class PestsState:
         "onplant_population#nb", "pests on each host this morning", dtype="int", high=PESTS_MAX,
         axes=("host", "plot"),
     )  # fmt: skip
-    forecast: Array = var(
-        "forecast/attack", "forecast share of the plots that a wave reaches, 0 to 1", high=1, axes=("lead",)
-    )
+    forecast: Array = var("forecast/attack", "forecast share of plots a wave reaches, 0 to 1", high=1, axes=("lead",))
     ahead: Array = var(
         "ahead", "pests at the edge on the coming days", dtype="int", high=PESTS_MAX, axes=("lead", "plot"),
         hidden=True,
@@ -61,9 +59,7 @@ class Pests(Entity):
     frequency: Array = par("arrival_frequency#day-1", "chance of a wave at a plot", low=0, high=1)
     least: Array = par("min_population#nb", "fewest pests in a wave", dtype="int", low=0, high=PESTS_MAX)
     most: Array = par("max_population#nb", "most pests in a wave", dtype="int", low=0, high=PESTS_MAX)
-    error: Array = par(
-        "forecast_noise_attack#day-1", "error variance of the forecast of attacks, per day ahead", low=0, high=100
-    )
+    error: Array = par("forecast_noise_attack#day-1", "error variance of the forecast, per day ahead", low=0, high=100)
     appear: Appear
     stay: Stay
 

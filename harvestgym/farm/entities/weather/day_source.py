@@ -64,10 +64,8 @@ def replay_table(table: WeatherTable) -> Replay:
     Raises ConfigError if the table covers less than a year: an episode may start on any day of the year.
     """
     if len(table) < YEAR:
-        raise ConfigError(
-            f"{table.name}: expected a year or more ({YEAR} days), got {len(table)}; try more days, or "
-            "`generate: true` to draw days from its climate"
-        )
+        expected = f"a year or more ({YEAR} days), got {len(table)}"
+        raise ConfigError(f"{table.name}: expected {expected}; try `generate: true` to draw days from its climate")
     days: Any = np.stack([np.asarray(v, np.float32) for v in table.days], axis=1)
     start, year = np.int32(table.start_day), np.int32(-1)
     return Replay(days=days, start_day=start, occurrence=table.rain_kind == "occurrence", year=year)  # pyright: ignore[reportArgumentType]

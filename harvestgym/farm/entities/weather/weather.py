@@ -80,9 +80,7 @@ class Settings:
     temperature_error: Array = _variance("forecast_noise_air_temperature#°C2.day-1", "variance per day ahead")
     humidity_error: Array = _variance("forecast_noise_humidity_index#%2.day-1", "variance per day ahead")
     wind_error: Array = _variance("forecast_noise_wind#km2.h-2.day-1", "variance per day ahead")
-    rain_error: Array = _variance(
-        "forecast_noise_rain#day-1", "error variance of the forecast chance of rain, per day ahead"
-    )
+    rain_error: Array = _variance("forecast_noise_rain#day-1", "error variance of the chance of rain, per day ahead")
 
 
 class WeatherOptions(Strict):
@@ -154,9 +152,7 @@ class Weather(Entity):
 
     settings: Settings
     sky: DaySource
-    wind_from: Array = par(
-        tuple(f"wind_from_{d}" for d in WIND_DIRECTIONS), "shares of the wind's directions", low=0, high=1
-    )
+    wind_from: Array = par(tuple(f"wind_from_{d}" for d in WIND_DIRECTIONS), "shares of wind directions", low=0, high=1)
     station: Array = par(
         "station_altitude#m", "altitude of the measurements; NaN if unknown", low=-430, high=8850, unknown=True
     )  # fmt: skip
