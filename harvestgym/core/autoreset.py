@@ -146,8 +146,8 @@ def advance(
         return Advance(after, last, last)
     if mode is AutoresetMode.NEXT_STEP:
         after = RunState(key, select(run.over, run.state, state), run.over)
-        outcome = last[1:4]  # reward, terminated and truncated
-        last = Timestep(last.obs, *select(run.over, jax.tree.map(jnp.zeros_like, outcome), outcome), last.info)
+        outcome = select(run.over, jax.tree.map(jnp.zeros_like, last[1:4]), last[1:4])  # reward, terminated, truncated
+        last = Timestep._make([last.obs, *outcome, last.info])
     after, replaced = restart_ended(env, after, {"obs": last.obs, "info": last.info}, params)
     shown = last._replace(**replaced)
     return Advance(after._replace(over=is_done(last)) if mode is AutoresetMode.NEXT_STEP else after, shown, last)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -40,15 +39,29 @@ def write_demonstrations(demonstrations: Demonstrations, path: str | Path) -> Pa
     if not demonstrations.episodes:
         raise ConfigError(f"{path}: expected at least one episode, got none")
     path.parent.mkdir(parents=True, exist_ok=True)
-    _write_table(demonstrations, path)
+    first = demonstrations.episodes[0]
+    about = {
+        "version": VERSION, "id": demonstrations.id, "by": demonstrations.by,
+        "overrides": dict(demonstrations.overrides),
+        OBSERVATION: _name_columns(OBSERVATION, first.observations), ACTION: _name_columns(ACTION, first.actions),
+        "seeds": [episode.seed for episode in demonstrations.episodes],
+    }  # fmt: skip
+    parts = [_make_columns(episode, i, about) for i, episode in enumerate(demonstrations.episodes)]
+    whole = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    write_parquet(path, whole, {FORMAT: json.dumps(about)})
     return path
 
 
 def read_demonstrations(path: str | Path) -> Demonstrations:
     """Read episodes from a Parquet file; ConfigError if there are none."""
     path = check_suffix(Path(path), SUFFIX)
-    found = _read_table(path)
-    return replace(found, overrides=without_allow(found.overrides))
+    table = read_parquet(path)
+    about = read_about(table.schema, path)
+    values = {name: read_column(table, name) for name in table.column_names}
+    ends = np.flatnonzero(np.diff(values["episode"])) + 1
+    spans = zip([0, *ends], [*ends, len(values["episode"])], about["seeds"], strict=True)
+    episodes = [_make_episode({n: v[a:b] for n, v in values.items()}, about, seed) for a, b, seed in spans]
+    return Demonstrations(about["id"], about["by"], episodes, without_allow(about["overrides"]))
 
 
 def read_about(schema: Any, path: Path) -> dict[str, Any]:
@@ -61,19 +74,6 @@ def read_about(schema: Any, path: Path) -> dict[str, Any]:
         found = f"version {about['version']}" if about else "another table"
         raise ConfigError(f"{path}: expected demonstrations, version {VERSION}, got {found}")
     return about
-
-
-def _write_table(demonstrations: Demonstrations, path: Path) -> None:
-    first = demonstrations.episodes[0]
-    about = {
-        "version": VERSION, "id": demonstrations.id, "by": demonstrations.by,
-        "overrides": dict(demonstrations.overrides),
-        OBSERVATION: _name_columns(OBSERVATION, first.observations), ACTION: _name_columns(ACTION, first.actions),
-        "seeds": [episode.seed for episode in demonstrations.episodes],
-    }  # fmt: skip
-    parts = [_make_columns(episode, i, about) for i, episode in enumerate(demonstrations.episodes)]
-    whole = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-    write_parquet(path, whole, {FORMAT: json.dumps(about)})
 
 
 def _name_columns(part: str, tree: Any) -> Any:
@@ -97,16 +97,6 @@ def _make_columns(episode: Episode, number: int, about: Mapping[str, Any]) -> di
         **{name: np.concatenate([np.zeros_like(values[:1]), values]) for name, values in steps},
         **{f"{INFO}{name}": np.asarray(values) for name, values in episode.infos.items()},
     }
-
-
-def _read_table(path: Path) -> Demonstrations:
-    table = read_parquet(path)
-    about = read_about(table.schema, path)
-    values = {name: read_column(table, name) for name in table.column_names}
-    ends = np.flatnonzero(np.diff(values["episode"])) + 1
-    spans = zip([0, *ends], [*ends, len(values["episode"])], about["seeds"], strict=True)
-    episodes = [_make_episode({n: v[a:b] for n, v in values.items()}, about, seed) for a, b, seed in spans]
-    return Demonstrations(about["id"], about["by"], episodes, about["overrides"])
 
 
 def _make_episode(rows: Mapping[str, np.ndarray], about: Mapping[str, Any], seed: int | None) -> Episode:

@@ -108,7 +108,8 @@ class _Dumper(yaml.SafeDumper):
 
 
 def _in_a_line(dumper: yaml.SafeDumper, data: list[Any]) -> yaml.Node:
-    return dumper.represent_sequence("tag:yaml.org,2002:seq", data, flow_style=len(str(data)) < LINE_LENGTH or None)
+    short = len(str(data)) < LINE_LENGTH and not any(isinstance(item, list | dict) for item in data)
+    return dumper.represent_sequence("tag:yaml.org,2002:seq", data, flow_style=short or None)
 
 
 def _in_lines(dumper: yaml.SafeDumper, data: dict[Any, Any]) -> yaml.Node:
