@@ -162,7 +162,8 @@ class Predicate:
         try:
             test(np.full(seen.shape, meta.low, np.float32))
         except Exception as error:  # a user's function may raise anything
-            got = f"{self.function!r}, which fails ({type(error).__name__}: {error})"
+            name = getattr(self.function, "__name__", self.function)
+            got = f"{name!r}, which fails ({type(error).__name__}: {error})"
             raise ConfigError(f"expected a function of a value or an array, got {got}") from None
         return jax.pure_callback(test, jax.ShapeDtypeStruct((), np.float32), seen, vmap_method="sequential")
 
