@@ -19,11 +19,11 @@ import numpy as np
 from gymnasium import spaces
 from gymnasium.vector import AutoresetMode
 
-from harvestgym.core.autoreset import is_done
+from harvestgym.core.autoreset import RunState, advance, is_done
 from harvestgym.core.env import Env, check_core
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.policy import sample
-from harvestgym.core.wrappers import AutoReset, AutoResetState, TimeLimit
+from harvestgym.core.wrappers import TimeLimit
 from harvestgym.evaluate.run import horizon
 
 
@@ -109,15 +109,14 @@ class GymnaxEnv:
         return self.env.params if params is None else params.inner if isinstance(params, GymnaxParams) else params
 
     def _step(self, mode: AutoresetMode, key: jax.Array, state: Any, action: Any, params: Any) -> tuple[Any, ...]:
-        going, space = AutoResetState(state, jnp.asarray(False)), self.env.action_space
+        going, space = RunState(key, state, jnp.asarray(False)), self.env.action_space
         action = jnp.reshape(action, space.shape) if isinstance(space, spaces.Box) else action  # rejax drops axes of 1
-        after, shown = AutoReset(self.env, mode).step(key, going, action, self._params(params))
-        final = shown.info if mode is AutoresetMode.SAME_STEP else {"final_obs": shown.obs, "final_info": shown.info}
-        info = final["final_info"] | {"final_observation": final["final_obs"]}
+        after, shown, last = advance(self.env, going, action, self._params(params), mode)
+        info = last.info | {"final_observation": last.obs}
         if not self.returns_done:
-            return shown.obs, after.inner, shown.reward, shown.terminated, shown.truncated, info
+            return shown.obs, after.state, shown.reward, shown.terminated, shown.truncated, info
         info |= {"terminated": shown.terminated, "truncated": shown.truncated}
-        return shown.obs, after.inner, shown.reward, is_done(shown), info
+        return shown.obs, after.state, shown.reward, is_done(shown), info
 
 
 def to_gymnax(space: gymnasium.Space[Any]) -> Any:

@@ -3,7 +3,7 @@
     pip install '.[train,data]'
     python examples/offline.py                                        # records seasons first
     harvestgym record farm/bean-1x1-v0 --policy mixed --episodes 500 --split train --out mixed.parquet
-    python examples/offline.py --data mixed.parquet                   # from a file, or a folder with a Minari dataset
+    python examples/offline.py --data mixed.parquet                   # from a file
     python examples/offline.py --steps 500 --episodes 20 --seasons 20 # a quick test
 
 The seasons come from the expert, a random policy, or the expert with random actions ("mixed"). Cloning imitates all

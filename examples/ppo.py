@@ -25,13 +25,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
+from flat_actions import count_choices, unflatten_actions
 from gymnasium.vector import AutoresetMode
 from jax.sharding import PartitionSpec
 from jax.tree_util import Partial
 
 from harvestgym.core.autoreset import advance, is_done, select, start_episode
 from harvestgym.core.env import Env, Timestep
-from harvestgym.core.policy import Policy, count_choices, unflatten_actions
+from harvestgym.core.policy import Policy
 from harvestgym.core.pytree import replace
 from harvestgym.core.random import keys_for
 from harvestgym.core.rollout import evaluate

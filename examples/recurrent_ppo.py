@@ -20,6 +20,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
+from flat_actions import unflatten_actions
 from gymnasium import spaces
 from gymnasium.vector import AutoresetMode
 from jax.tree_util import Partial
@@ -28,7 +29,7 @@ from ppo import Moments, apply, average, chances, drawn, log_chance, parts, perc
 
 from harvestgym.core.autoreset import advance, is_done, start_episode
 from harvestgym.core.env import Env
-from harvestgym.core.policy import Policy, unflatten_actions
+from harvestgym.core.policy import Policy
 from harvestgym.core.wrappers import flatten
 from harvestgym.core.xla.compilation import SHARDS
 from harvestgym.evaluate import splits

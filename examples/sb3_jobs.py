@@ -20,6 +20,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.tree_util import Partial
+from macro_jobs import MacroJobs
 from map_ppo import returns_of
 from map_results import Found, Task, count_parameters, make_parser, read_settings, run
 from stable_baselines3 import DQN, PPO
@@ -31,7 +32,6 @@ from harvestgym.adapters.sb3 import SB3VecEnv
 from harvestgym.core.policy import Policy
 from harvestgym.evaluate import splits
 from harvestgym.evaluate.run import policy_named
-from harvestgym.farm import MacroJobs
 
 
 @dataclass(frozen=True)

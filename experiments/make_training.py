@@ -21,12 +21,13 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
+from experiments.aggregates import bootstrap_strata, mean_of_all
 from harvestgym.core.loading import import_file
 from harvestgym.core.rollout import evaluate
 from harvestgym.core.view.tables import Table
 from harvestgym.evaluate import splits
 from harvestgym.evaluate.run import horizon, policy_named
-from harvestgym.evaluate.statistics import bootstrap_strata, mean_of_all, summarise
+from harvestgym.evaluate.statistics import summarise
 from tools.docs_blocks import DOCS, PICTURES, body, put
 
 PAGE = "training.md"

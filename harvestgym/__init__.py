@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from harvestgym.core.loading import load_object
+from harvestgym.core.loading import export_lazily
 
 from .registry import EnvSpec, ids, make, register, register_catalogues, spec
 
@@ -15,16 +15,6 @@ if TYPE_CHECKING:
     from harvestgym.gym.vector_env import make_vec
 
 __version__ = "0.1.0"
-
-_LAZY = {
-    "Snapshot": "harvestgym.core.saving.checkpoint:Snapshot",
-    "load": "harvestgym.core.saving.checkpoint:load",
-    "make_parallel": "harvestgym.adapters.pettingzoo:make_parallel",
-    "make_vec": "harvestgym.gym.vector_env:make_vec",
-    "rollout": "harvestgym.core.rollout:rollout",
-    "save": "harvestgym.core.saving.checkpoint:save",
-}
-"""Names that need JAX or PettingZoo, loaded on first use."""
 
 __all__ = [
     "EnvSpec",
@@ -40,15 +30,16 @@ __all__ = [
     "spec",
 ]
 
+_LAZY = {
+    "Snapshot": "harvestgym.core.saving.checkpoint:Snapshot",
+    "load": "harvestgym.core.saving.checkpoint:load",
+    "make_parallel": "harvestgym.adapters.pettingzoo:make_parallel",
+    "make_vec": "harvestgym.gym.vector_env:make_vec",
+    "rollout": "harvestgym.core.rollout:rollout",
+    "save": "harvestgym.core.saving.checkpoint:save",
+}
+"""Names that need JAX or PettingZoo, loaded on first use."""
 
-def __getattr__(name: str) -> Any:
-    if name in _LAZY:
-        return load_object(_LAZY[name])
-    raise AttributeError(f"module 'harvestgym' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
-
+__getattr__, __dir__ = export_lazily(__name__, _LAZY)
 
 register_catalogues()

@@ -195,9 +195,7 @@ def make(id: str, **overrides: Any) -> Env[Any, Any]:
     """
     if "render_mode" in overrides:
         hint = f"try gymnasium.make('harvestgym:{id}', render_mode=...)"
-        raise UnknownKeywordError(
-            f"make() got an unexpected keyword argument 'render_mode', which only gymnasium.make accepts; {hint}"
-        )
+        raise UnknownKeywordError(f"make() got an unexpected keyword argument 'render_mode'; {hint}")
     return spec(id).make(**overrides)
 
 

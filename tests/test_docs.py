@@ -38,6 +38,7 @@ RUN = [p for p in PAGES if blocks(p) and (ALL or p.name not in LONG)]
 def test_the_blocks_of_a_page_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A block starts with nothing but its own names; what pages share is the programs that were compiled."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(ROOT / "examples")
     for block in blocks(page):
         assert OURS.search(block), "an id is registered by the block that makes it, no matter what ran before"
         exec(compile(block, page.name, "exec", dont_inherit=True), {"__name__": "__main__"})

@@ -157,7 +157,7 @@ def test_the_error_says_how_to_allow_the_code_and_then_it_runs(folder: Path) -> 
     path = folder / "fish.yaml"
     path.write_text(text_of(put(FISHERY, ("law",), {"kind": "NAME", "r": 0.2}), f"{SPY}:Law"), encoding="utf-8")
     words = (
-        rf"law.*: expected a class of a module that you have imported or allowed, got '{SPY}:Law'; "
+        rf"law.*: expected a class of a module that you allow, got '{SPY}:Law'; "
         rf"try allow=\['{SPY}'\], or --allow {SPY}"
     )
     for refused in (harvestgym.make, lambda path: harvestgym.make_vec(path, 2), start_session):
@@ -193,7 +193,7 @@ def test_a_module_that_fails_is_not_half_allowed(folder: Path) -> None:
     (folder / "fish.yaml").write_text(text_of(put(FISHERY, ("law",), {"kind": "NAME"}), "spy.py:Law"), encoding="utf-8")
     with pytest.raises(ValueError, match="late"):
         harvestgym.make("fish.yaml", allow=["spy.py"])
-    with pytest.raises(ConfigError, match="imported or allowed"):
+    with pytest.raises(ConfigError, match="that you allow"):
         harvestgym.make("fish.yaml")
 
 
@@ -274,9 +274,6 @@ def test_a_checkpoint_runs_nothing(folder: Path) -> None:
             with pytest.raises(ConfigError):
                 harvestgym.load(forged(lambda head: head.update({part: value}), kept, path))  # noqa: B023
             assert not EVENTS and not ran(folder), content
-    for wrapper in ("gymnasium.wrappers.rendering:RecordVideo", f"{SPY}:Law", "gymnasium.wrappers.vector:RecordVideo"):
-        with pytest.raises(ConfigError, match="expected a harvestgym class"):
-            harvestgym.load(forged(lambda head: head.update(classes=[wrapper, *head["classes"]]), kept, path))  # noqa: B023
     for code in (pickle.dumps(Reduced()), gzip.compress(pickle.dumps(Reduced()))):
         path.write_bytes(code)
         with pytest.raises(ConfigError, match="expected an intact checkpoint"):

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import harvestgym
+from harvestgym.core.autoreset import split_key
 from harvestgym.core.pytree import replace
-from harvestgym.core.random import keys_for
 from tests.load_script import script
 from tests.toy_env import BoxStock, Stock
 
@@ -32,7 +32,8 @@ def test_steps_are_the_cores_with_a_restart_at_the_end() -> None:
     np.testing.assert_allclose(obs, core.reset(jax.random.key(0), params)[1].obs)
     ends = 0
     for key in jax.random.split(jax.random.key(1), 25):
-        now, restart = keys_for(key, ("step", "restart"))
+        later, now = split_key(key)
+        _, restart = split_key(later)
         after, last = move(now, state, jnp.int32(1), params)
         over = bool(last.terminated | last.truncated)
         obs, state, reward, terminated, truncated, info = step(key, state_before := state, jnp.int32(1), params)

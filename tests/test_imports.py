@@ -22,14 +22,11 @@ FAMILIES, LAYERS, ORDERS = structure.FAMILIES, structure.LAYERS, structure.ORDER
 LATE = {
     "harvestgym.registry": "listing ids must not import JAX or a family",
     "harvestgym.cli": "`harvestgym --help` must answer before JAX is imported",
-    "harvestgym.forager": "the names of the family load when they are first used",
     "harvestgym.forager.family": "the host engine loads numba, only where a Gymnasium environment is made",
     "harvestgym.forager.host_engine.numba_support": "the host engine does not need JAX",
     "harvestgym.play": "the browser game needs the extra `web`",
     "harvestgym.evaluate.export": "films and pages load only when one is written",
     "harvestgym.evaluate.splits": "only the id of a farm loads the farm family",
-    "harvestgym.evaluate.datasets.episodes": "only a season of `Farm` loads the farm family",
-    "harvestgym.evaluate.datasets.demonstration_files": "Minari datasets need the extra `offline`",
 }
 """Modules that import our own modules inside functions, and why start-up time needs it."""
 
@@ -45,12 +42,10 @@ OPTIONAL = {
     "pettingzoo",
     "torch",
     "nicegui",
-    "minari",
     "pooch",
 }
 NEEDS_OPTIONAL = {
     "harvestgym.adapters": "an adapter is imported by users of its library only",
-    "harvestgym.evaluate.datasets.minari": "imported when a Minari dataset is read or written",
     "harvestgym.play.web": "the browser game is imported by `harvestgym play` only",
     "harvestgym.gym.pettingzoo_env": "the environments of PettingZoo",
 }

@@ -17,9 +17,12 @@ import harvestgym
 from harvestgym.core.policy import Policy
 from harvestgym.core.rollout import rollout
 from harvestgym.evaluate.run import policy_named
+from tests.load_script import script
 from tests.long_form import some
 
 pytest.importorskip("optax")
+
+translate_policy = script("examples/map_policies.py").translate_policy
 
 SMALL, LARGE = "full-1x1", "full-3x4"
 DRAWS = 64
@@ -99,7 +102,8 @@ def test_following_the_lessons_is_the_days_of_the_expert(ppo: Any, imitation: An
     taught = imitation.Taught(ppo.Diary(farm), policy_named(id, farm.env, "expert"))
     steps = 250
     mine = rollout(taught, follow_lessons(imitation), jax.random.key(3), 2, steps)
-    theirs = rollout(farm, policy_named(id, farm, "expert"), jax.random.key(3), 2, steps)
+    expert = translate_policy(farm, policy_named(id, farm.env, "expert"))
+    theirs = rollout(farm, expert, jax.random.key(3), 2, steps)
     np.testing.assert_array_equal(mine.action, theirs.action)
     np.testing.assert_array_equal(mine.reward, theirs.reward)
     assert (np.asarray(mine.terminated | mine.truncated)).any()

@@ -37,7 +37,6 @@ SHARED = {
     "describe": "each `drawing.py` of an entity describes that entity, each `view/describe.py` that family",
     "group": "every module of `cli/` has one group of commands",
     "make": "`registry.make`, and the `make` of each family that it calls",
-    "read": "the reader of a dataset format, one for each format",
     "record": "the command `harvestgym record`, and the functions of the families",
     "run": "the command `harvestgym run`, and the function that starts the browser game",
     "scene": "the functions of the families, and of the neighbours who share water",

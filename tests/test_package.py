@@ -103,10 +103,6 @@ MISSING = {
         "pyarrow",
         "from harvestgym.play.start_session import start_session as s; s('fishing/logistic-v0').save(None)",
     ),
-    "offline": (
-        "minari",
-        "from harvestgym.evaluate.datasets.demonstration_files import read_demonstrations as r; r('.')",
-    ),
     "plot": ("matplotlib", "from harvestgym.render.monitor_sinks import PlotSink as S; S('a.png').open('', '')"),
     "ray": ("ray", "from harvestgym.sweep.ray_engine import _connect; _connect(None)"),
     "sb3": ("stable_baselines3", "import harvestgym.adapters.sb3"),

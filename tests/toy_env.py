@@ -113,8 +113,6 @@ class BoxStock(Stock):
 
     action_mask = None
 
-    render_modes = ("ansi",)
-
     def effort(self, action: Any) -> jax.Array:
         return 0.25 * (action[0] + 1)
 
@@ -125,6 +123,3 @@ class BoxStock(Stock):
             "rich": jnp.int32(state.stock > 0.5),
             "signs": signs,
         }
-
-    def render(self, state: StockState, params: StockParams, mode: str) -> str:
-        return f"year {int(state.year)}: {float(state.stock):.2f}"

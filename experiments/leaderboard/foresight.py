@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax
@@ -19,11 +20,15 @@ from jax.tree_util import Partial
 from harvestgym.core.autoreset import Batched
 from harvestgym.core.env import Env
 from harvestgym.core.episode import Loop, play_in_batch, run_to_end, start_batch, step_with_advance
-from harvestgym.core.policy import Policy, count_choices, unflatten_actions
+from harvestgym.core.loading import import_file
+from harvestgym.core.policy import Policy
 from harvestgym.core.random import key_for, uniforms
 from harvestgym.core.view.timeline import Progress, ignore_progress
 from harvestgym.core.xla.compilation import jit_quickly
 from harvestgym.evaluate.run import horizon
+
+FLAT_ACTIONS: Any = import_file(Path(__file__).parents[2] / "examples" / "flat_actions.py")
+count_choices, unflatten_actions = FLAT_ACTIONS.count_choices, FLAT_ACTIONS.unflatten_actions
 
 HABITS = 256
 """Number of the expert's actions from which new trials are drawn."""

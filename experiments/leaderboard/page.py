@@ -7,17 +7,11 @@ from collections.abc import Callable, Sequence
 from itertools import product
 from pathlib import Path
 
+from experiments.aggregates import bootstrap_strata, mean_of_all, performance_profile, probability_of_improvement
 from experiments.observation_costs import OBSERVATION_COST
 from harvestgym.core.view.tables import Table
 from harvestgym.evaluate.score import scale_return
-from harvestgym.evaluate.statistics import (
-    bootstrap_strata,
-    format_mean,
-    interquartile_mean,
-    mean_of_all,
-    performance_profile,
-    probability_of_improvement,
-)
+from harvestgym.evaluate.statistics import format_mean, interquartile_mean
 from harvestgym.registry import ids
 
 from .store import BLIND, FORESIGHT, HIGH_BY_YEAR, IQM, LOW_BY_YEAR, TRACKS, TRIED, YEARS, LeaderboardRow

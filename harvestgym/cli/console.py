@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
 import typer
 
-from harvestgym.core.errors import ConfigError, check_extras, check_parent
+from harvestgym.core.errors import check_extras, check_parent, check_suffix
 from harvestgym.core.loading import allow_modules
 from harvestgym.evaluate.export import check_new
 from harvestgym.registry import FARM_SUFFIXES, MAX_SEED
@@ -22,9 +22,7 @@ if TYPE_CHECKING:
 PIPE_WIDTH = 200
 """Width of output to a file or a pipe, in columns."""
 
-Id = Annotated[
-    str, typer.Argument(help="an id from `harvestgym list`, or the path of your own file, such as my-farm.yaml")
-]
+Id = Annotated[str, typer.Argument(help="an id from `harvestgym list`, or the path of a file, such as my-farm.yaml")]
 PolicyName = Annotated[str, typer.Option(help="expert, random, mixed, none, or another policy for the id")]
 Allow = Annotated[
     list[str] | None,
@@ -62,9 +60,7 @@ def check_engine(engine: str, writes: bool) -> None:
 
 def check_new_yaml(path: Path) -> None:
     """Raise ConfigError unless `path` names a new YAML file in an existing folder."""
-    if path.suffix not in FARM_SUFFIXES:
-        raise ConfigError(f"{path}: expected a file name in .yaml, got {path.suffix or 'no suffix'}; try another name")
-    check_new(path)
+    check_new(check_suffix(path, *FARM_SUFFIXES))
     check_parent(path)
 
 

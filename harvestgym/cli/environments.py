@@ -48,9 +48,7 @@ def list_ids(
     if family is not None:
         check_name("family", family, registry.FAMILIES)
     if multi_agent and tag is not None:
-        raise ConfigError(
-            "--tag: expected no tag with --multi-agent, whose ids have none, got both; try only one of the two options"
-        )
+        raise ConfigError("--tag: expected no tag with --multi-agent, whose ids have none, got both; try only one")
     if multi_agent:
         from harvestgym.adapters.pettingzoo import describe_parallel
 
@@ -61,10 +59,7 @@ def list_ids(
         print_ids(found)
         if not multi_agent:
             if family in (None, "forager"):
-                typer.echo(
-                    "\nForagers never end; each has a truncated twin, such as "
-                    f"forager/weather-{registry.FIRST_STEPS}-v0"
-                )
+                typer.echo(f"\nForagers never end; try a truncated twin: forager/weather-{registry.FIRST_STEPS}-v0")
             typer.echo("\nFor ids with several agents: harvestgym list --multi-agent")
     else:
         typer.echo("\n".join(found))
@@ -109,11 +104,8 @@ def _make_overview(env: Env[Any, Any], tables: list[Table], offered: list[str]) 
     parts = [table._replace(rows=table.rows[:MOST_ROWS]) for table in tables if "entities" in table.sections]
     rows = {name: sum(len(table.rows) for table in tables if name in table.sections) for name in offered}
     more = [*((name, SECTIONS[name], str(number)) for name, number in rows.items()), ("all", "all sections", "")]
-    return [
-        Table("Gymnasium spaces", ("name", "space"), spaces),
-        *parts,
-        Table("Sections, for `harvestgym show ID SECTION`", ("section", "shows", "rows"), more),
-    ]
+    overview = Table("Gymnasium spaces", ("name", "space"), spaces)
+    return [overview, *parts, Table("Sections, for `harvestgym show ID SECTION`", ("section", "shows", "rows"), more)]
 
 
 @group.command()

@@ -8,10 +8,9 @@ import re
 from importlib.resources import files
 from pathlib import Path
 from string import Template
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-import yaml
 
 from harvestgym import registry
 from harvestgym.core.config import read_extended
@@ -41,14 +40,6 @@ FARM_HEADER = """# harvestgym tune {file}                  tunes the numbers of 
 
 PART_ORDER = ("doc", "hard", "tags", "mode", "fields", "farmers", "rules", "scoring", "expert")
 """Order of the parts in a new farm file; other parts follow."""
-
-
-class FileDumper(yaml.SafeDumper):
-    """Writes a list on one line, unless it contains lists or mappings."""
-
-    def represent_sequence(self, tag: Any, sequence: Any, flow_style: bool | None = None) -> yaml.SequenceNode:
-        nested = any(isinstance(item, dict | list) for item in sequence)
-        return super().represent_sequence(tag, sequence, flow_style=not nested)
 
 
 def _add_command(what: str) -> None:
@@ -95,9 +86,7 @@ def write_entity(name: str, folder: Path) -> list[Path]:
     if existing:
         raise ConfigError(f"{', '.join(existing)}: expected new files, got existing ones; try another name or folder")
     if importlib.util.find_spec(module) is not None:
-        raise ConfigError(
-            f"{name!r}: expected a new module, got the name of Python's module {module!r}; try another name"
-        )
+        raise ConfigError(f"{name!r}: expected a new module, got Python's module {module!r}; try another name")
     check_folder("--folder", folder)
     folder.mkdir(parents=True, exist_ok=True)
     for path, text in texts.items():
@@ -141,9 +130,11 @@ def write_copy(path: Path, what: str, like: str) -> Path:
 
 def _complete_text(family: str, id: str) -> str:
     """Return the YAML for an id, including everything it extends, in the order of `PART_ORDER`."""
+    from harvestgym.farm.build.farm_writer import to_yaml
+
     combine = load_object("harvestgym.fishing.spec:override_entries") if family == "fishing" else None
     description = read_extended(registry.locate_file(id), family, combine)
     description |= {name: value for name, value in registry.spec(id).kwargs.items() if name != "name"}
     description.pop("history", None)  # the version history belongs to the catalogue
     description = {part: description[part] for part in PART_ORDER if part in description} | description
-    return yaml.dump(description, Dumper=FileDumper, sort_keys=False, allow_unicode=True, width=110)
+    return to_yaml(description)

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from harvestgym import registry
-from harvestgym.core.errors import check_extras
+from harvestgym.core.errors import check_extras, check_suffix
 from harvestgym.evaluate.export import Exporter, RecordedEpisode, check_folder, check_new
 
 from .console import COMPILING, SEED_LIMITS, Allow, Id, PolicyName, StartBar, make_console, print_table, progress_bars
@@ -91,7 +91,7 @@ def score(
 @group.command()
 def record(
     id: Id,
-    out: Annotated[Path, typer.Option(help="a new *.parquet file, or a new folder for a Minari dataset")],
+    out: Annotated[Path, typer.Option(help="a new *.parquet file")],
     policy: PolicyName = "expert",
     episodes: Annotated[int, typer.Option(min=1, help="number of episodes")] = 10,
     seed: Annotated[
@@ -104,10 +104,8 @@ def record(
     from harvestgym.evaluate.datasets import demonstration_files
     from harvestgym.evaluate.datasets.episodes import record_demonstrations
 
-    check_extras(
-        "record", data="pyarrow", **({} if out.suffix == demonstration_files.SUFFIX else {"offline": "minari"})
-    )
-    check_new(out)
+    check_extras("record", data="pyarrow")
+    check_new(check_suffix(out, demonstration_files.SUFFIX))
     check_folder("--out", out.parent)
     with progress_bars() as start_bar:
         start_bar(f"recording {policy} on {id}", None, COMPILING)

@@ -108,10 +108,8 @@ def _print_plan(cases: Sequence[EpisodeCase], out: Path | None) -> None:
             structures.add(prepare_setting(case).structure)
             advance(1)
     episodes, groups = sum(case.episodes for case in cases), len({case.batch_key for case in cases})
-    typer.echo(
-        f"{len(cases)} cases, {episodes} episodes, {groups} groups, {len(make_batches(cases))} batches, "
-        f"{len(structures)} compilations"
-    )
+    parts = f"{groups} groups, {len(make_batches(cases))} batches, {len(structures)} compilations"
+    typer.echo(f"{len(cases)} cases, {episodes} episodes, {parts}")
     if out is not None:
         done = sum(is_complete(find_result_path(out, case)) for case in cases)
         typer.echo(f"{done} of {len(cases)} cases are done in {out}")

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 from gymnasium.vector import AutoresetMode
+from jax import Array
 
 from .env import Env, Timestep
 from .random import keys_for
@@ -40,9 +41,9 @@ class RunState(NamedTuple):
         over: bool, whether the episode has ended and no new one has started.
     """
 
-    key: jax.Array
+    key: Array
     state: Any
-    over: jax.Array
+    over: Array
 
 
 class Batched(NamedTuple):
@@ -68,14 +69,14 @@ class Advance(NamedTuple):
     last: Timestep
 
 
-def start_episode(env: Env[Any, Any], key: jax.Array, params: Any) -> tuple[RunState, Timestep]:
+def start_episode(env: Env[Any, Any], key: Array, params: Any) -> tuple[RunState, Timestep]:
     """Start the first episode of an environment, or of a batch if given a vector of keys."""
     following, now = split_key(key)
     state, first = _mapped(env.reset, key.ndim, 1)(now, params)
     return RunState(following, state, jnp.zeros(key.shape, bool)), first
 
 
-def restart_episode(env: Env[Any, Any], run: RunState, first: jax.Array, params: Any) -> tuple[RunState, Timestep]:
+def restart_episode(env: Env[Any, Any], run: RunState, first: Array, params: Any) -> tuple[RunState, Timestep]:
     """Start the next episode of an environment or a batch; the old state is ignored where `first` is true."""
     following, now = split_key(run.key)
     state, opening = _mapped(env.again, now.ndim, 3)(now, run.state, first, params)
@@ -83,7 +84,7 @@ def restart_episode(env: Env[Any, Any], run: RunState, first: jax.Array, params:
 
 
 def restart_ended(
-    env: Env[Any, Any], run: RunState, shown: dict[str, Any], params: Any, renew: bool | jax.Array = False
+    env: Env[Any, Any], run: RunState, shown: dict[str, Any], params: Any, renew: bool | Array = False
 ) -> tuple[RunState, dict[str, Any]]:
     """Start the next episode of one environment that has ended, or of all such environments in a batch.
 
@@ -101,7 +102,7 @@ def restart_ended(
 
 
 def restart_some(
-    env: Env[Any, Any], run: RunState, which: jax.Array, first: jax.Array, params: Any, none: tuple[RunState, Timestep]
+    env: Env[Any, Any], run: RunState, which: Array, first: Array, params: Any, none: tuple[RunState, Timestep]
 ) -> tuple[RunState, Timestep]:
     """Start the next episode of the selected environments in a batch; the Timestep is valid only for these.
 
@@ -113,7 +114,7 @@ def restart_some(
     block, count = _block_size(which.size, LEAST_BLOCK), jnp.sum(which, dtype=jnp.int32)
     rows = jnp.nonzero(which, size=which.size, fill_value=0)[0].astype(jnp.int32)
 
-    def more(loop: tuple[jax.Array, Any]) -> tuple[jax.Array, Any]:
+    def more(loop: tuple[Array, Any]) -> tuple[Array, Any]:
         start, found = loop
         these = jax.lax.dynamic_slice_in_dim(rows, start, block)  # the last block starts earlier if it would not fit
         taken = partial(_take_rows, these)
@@ -127,38 +128,46 @@ def restart_some(
     return select(which, new, run), shown
 
 
-def _take_rows(rows: jax.Array, tree: Any) -> Any:
+def _take_rows(rows: Array, tree: Any) -> Any:
     return jax.tree.map(lambda leaf: leaf[rows], tree)
 
 
 def advance(
     env: Env[Any, Any], run: RunState, action: Any, params: Any, mode: AutoresetMode = AutoresetMode.DISABLED
 ) -> Advance:
-    """Step an environment or a batch; in SAME_STEP mode, restart the episodes that end."""
+    """Step an environment or a batch; in SAME_STEP mode, restart the episodes that end.
+
+    In the mode NEXT_STEP, environments whose episode has ended ignore their action and restart instead, without reward.
+    """
     key, now = split_key(run.key)
     state, last = _mapped(env.step, key.ndim, 3)(now, run.state, action, params)
     after = RunState(key, state, is_done(last))
     if mode is AutoresetMode.DISABLED:
         return Advance(after, last, last)
-    after, shown = restart_ended(env, after, {"obs": last.obs, "info": last.info}, params)
-    return Advance(after, last._replace(**shown), last)
+    if mode is AutoresetMode.NEXT_STEP:
+        after = RunState(key, select(run.over, run.state, state), run.over)
+        outcome = select(run.over, jax.tree.map(jnp.zeros_like, last[1:4]), last[1:4])  # reward, terminated, truncated
+        last = Timestep._make([last.obs, *outcome, last.info])
+    after, replaced = restart_ended(env, after, {"obs": last.obs, "info": last.info}, params)
+    shown = last._replace(**replaced)
+    return Advance(after._replace(over=is_done(last)) if mode is AutoresetMode.NEXT_STEP else after, shown, last)
 
 
-def is_done(timestep: Timestep) -> jax.Array:
+def is_done(timestep: Timestep) -> Array:
     """Return whether the episode has ended, by termination or truncation."""
     return timestep.terminated | timestep.truncated
 
 
-def select(where: jax.Array, old: Any, new: Any) -> Any:
+def select(where: Array, old: Any, new: Any) -> Any:
     """Select `old` where `where` (a scalar, or one flag per environment) is true, and `new` elsewhere, leaf by leaf."""
 
-    def pick(a: jax.Array, b: jax.Array) -> jax.Array:
+    def pick(a: Array, b: Array) -> Array:
         return jnp.where(where.reshape(where.shape + (1,) * (jnp.ndim(a) - where.ndim)), a, b)
 
     return jax.tree.map(pick, old, new)
 
 
-def restart_where(which: jax.Array, fresh: Callable[[Take], Any], same: Any) -> Any:
+def restart_where(which: Array, fresh: Callable[[Take], Any], same: Any) -> Any:
     """Replace `same` where `which` is true with the result of `fresh`, called with a function that selects these rows.
 
     If no episode ends, nothing is computed; in a batch, only the blocks needed for the ended episodes are computed.
@@ -167,11 +176,10 @@ def restart_where(which: jax.Array, fresh: Callable[[Take], Any], same: Any) -> 
         return jax.lax.cond(which, lambda: select(which, fresh(lambda tree: tree), same), lambda: same)
     block = _block_size(which.size, 1)
 
-    def more(loop: tuple[jax.Array, Any]) -> tuple[jax.Array, Any]:
+    def more(loop: tuple[Array, Any]) -> tuple[Array, Any]:
         left, now = loop
-        rows = jnp.nonzero(left, size=block, fill_value=left.size)[0].astype(
-            jnp.int32
-        )  # padding, which is dropped below
+        # rows beyond the batch are padding, which is dropped below
+        rows = jnp.nonzero(left, size=block, fill_value=left.size)[0].astype(jnp.int32)
         new = fresh(partial(_take_rows, rows))
         now = jax.tree.map(lambda old, leaf: old.at[rows].set(leaf, mode="drop"), now, new)
         return left.at[rows].set(False, mode="drop"), now
@@ -190,7 +198,7 @@ def _take_params(take: Take, params: Any) -> Any:
     return Batched(take(params.each)) if isinstance(params, Batched) else params
 
 
-def split_key(key: jax.Array) -> tuple[jax.Array, jax.Array]:
+def split_key(key: Array) -> tuple[Array, Array]:
     """Split a key, or a batch of keys, into the key for all later steps and the key for this step."""
     pair = _mapped(lambda one: keys_for(one, ("later", "now")), key.ndim, 1)(key)
     return pair[..., 0], pair[..., 1]

@@ -47,9 +47,7 @@ NOTES = ("source", "unit", "doc")
 Hard = Annotated[str, Field(description="why a simple policy fails, and the trade-off; one or two sentences")]
 """The `hard` entry of an environment file."""
 
-History = Annotated[
-    dict[str, str], Field(description="what changed in each version of the environment, such as `v0: first version`")
-]
+History = Annotated[dict[str, str], Field(description="what changed in each version, such as `v0: first version`")]
 """The `history` entry of an environment file."""
 
 TUNED_FOLDER = "tuned"
@@ -144,9 +142,7 @@ def _reason(error: ErrorDetails, model: type[BaseModel]) -> str:
     for technical, plain in PLAIN_WORDS.items():
         text = text.replace(technical, plain)
     text = re.sub(r" or instance of [A-Z][A-Za-z]*", "", re.sub(r"^[A-Z][a-z]+ should", "expected to", text))
-    if ", got " in text:
-        return text
-    return f"{text}, got {error['input']!r}{_nearest_choice(error)}"
+    return text if ", got " in text else f"{text}, got {error['input']!r}{_nearest_choice(error)}"
 
 
 def _nearest_choice(error: ErrorDetails) -> str:
@@ -233,9 +229,10 @@ def make_schema(cls: type) -> type[BaseModel]:
         if meta is None:
             fields[field.name] = (make_schema(hints[field.name]), ...)
         elif meta.kind == "par":
+            default = ... if field.default is dataclasses.MISSING else field.default
             for i, key in enumerate(meta.keys):
                 kind = _number(dataclasses.replace(meta, keys=(key,)))
-                fields[f"{field.name}_{i}"] = (kind, Field(_default(field), alias=key))
+                fields[f"{field.name}_{i}"] = (kind, Field(default, alias=key))
         elif meta.kind == "open":
             kind = dict[str, _number(meta)]  # pyright: ignore[reportInvalidTypeArguments]
             fields[field.name] = (kind, Field(..., alias=meta.keys[0]))
@@ -248,10 +245,6 @@ def _number(meta: Meta) -> Any:
     if meta.labels:
         return Annotated[typing.Literal[meta.labels], BeforeValidator(_unwrapped)]
     return Annotated[Any, PlainValidator(functools.partial(check_number, meta))]
-
-
-def _default(field: dataclasses.Field[Any]) -> Any:
-    return ... if field.default is dataclasses.MISSING else field.default
 
 
 def build_params(cls: type[ConfiguredT], data: Any, where: str) -> ConfiguredT:

@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 import gymnasium
 import jax
 import jax.numpy as jnp
+from jax import Array
 
 from .errors import ConfigError
 from .pytree import cut_to_32_bits
@@ -41,9 +42,9 @@ class Timestep(NamedTuple):
     """
 
     obs: Any
-    reward: jax.Array
-    terminated: jax.Array
-    truncated: jax.Array
+    reward: Array
+    terminated: Array
+    truncated: Array
     info: dict[str, Any]
 
 
@@ -103,27 +104,27 @@ class Env(Generic[State, Params]):
         """The action space."""
         raise NotImplementedError
 
-    def initial(self, key: jax.Array, params: Params) -> State:
+    def initial(self, key: Array, params: Params) -> State:
         """Return the first state of an episode."""
         raise NotImplementedError
 
-    def transition(self, key: jax.Array, state: State, action: Any, params: Params) -> State:
+    def transition(self, key: Array, state: State, action: Any, params: Params) -> State:
         """Return the next state, f(s, a)."""
         raise NotImplementedError
 
-    def observation(self, key: jax.Array, state: State, action: Any, params: Params) -> Any:
+    def observation(self, key: Array, state: State, action: Any, params: Params) -> Any:
         """Return the observation of `state`, E(s, a); `action` led to this state and is None after a reset."""
         raise NotImplementedError
 
-    def reward(self, key: jax.Array, state: State, action: Any, after: State, params: Params) -> jax.Array:
+    def reward(self, key: Array, state: State, action: Any, after: State, params: Params) -> Array:
         """Return the reward U(s, a) for `action` in `state`; `after` is the next state."""
         raise NotImplementedError
 
-    def terminal(self, state: State, params: Params) -> jax.Array:
+    def terminal(self, state: State, params: Params) -> Array:
         """Return whether a condition of the environment ends the episode in `state`."""
         return jnp.asarray(False)
 
-    def truncation(self, state: State, params: Params) -> jax.Array:
+    def truncation(self, state: State, params: Params) -> Array:
         """Return whether the time limit is reached in `state`."""
         return jnp.asarray(False)
 
@@ -131,7 +132,7 @@ class Env(Generic[State, Params]):
         """Return named arrays that describe `state`, for analysis; the names are the same after `reset` and `step`."""
         return {}
 
-    def count(self, info: Mapping[str, Any]) -> dict[str, jax.Array]:
+    def count(self, info: Mapping[str, Any]) -> dict[str, Array]:
         """Return named counts of the events in a step, from its info; an evaluation adds them up."""
         return {}
 
@@ -139,24 +140,24 @@ class Env(Generic[State, Params]):
         """Return `params`, or the default parameters if it is None; 64-bit numbers are converted to 32 bits."""
         return jax.tree.map(cut_to_32_bits, self.params if params is None else params)
 
-    def reset(self, key: jax.Array, params: Params | None = None) -> tuple[State, Timestep]:
+    def reset(self, key: Array, params: Params | None = None) -> tuple[State, Timestep]:
         """Start an episode, with the default parameters if none are given."""
         params = self.given(params)
         start, look = keys_for(key, ("initial", "observation"))
         return self._opened(look, self.initial(start, params), params)
 
-    def again(self, key: jax.Array, last: State, renew: jax.Array, params: Params) -> tuple[State, Timestep]:
+    def again(self, key: Array, last: State, renew: Array, params: Params) -> tuple[State, Timestep]:
         """Start the next episode after one that ended in `last`, or the first episode where `renew` is true.
 
         This is the same as `reset`, unless the environment keeps something from one episode to the next.
         """
         return self.reset(key, params)
 
-    def _opened(self, key: jax.Array, state: State, params: Params) -> tuple[State, Timestep]:
+    def _opened(self, key: Array, state: State, params: Params) -> tuple[State, Timestep]:
         obs = self.observation(key, state, None, params)
         return state, self._timestep(state, obs, jnp.float32(0.0), params)
 
-    def step(self, key: jax.Array, state: State, action: Any, params: Params | None = None) -> tuple[State, Timestep]:
+    def step(self, key: Array, state: State, action: Any, params: Params | None = None) -> tuple[State, Timestep]:
         """Take `action`, with the default parameters if none are given; return the next state and the outcome.
 
         This method never starts a new episode.
@@ -168,7 +169,7 @@ class Env(Generic[State, Params]):
         reward = self.reward(worth, state, action, after, params)
         return after, self._timestep(after, obs, reward, params)
 
-    def _timestep(self, state: State, obs: Any, reward: jax.Array, params: Params) -> Timestep:
+    def _timestep(self, state: State, obs: Any, reward: Array, params: Params) -> Timestep:
         terminated = self.terminal(state, params)
         truncated = self.truncation(state, params) & ~terminated
         return Timestep(obs, jnp.float32(reward), terminated, truncated, self.info(state, params))

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 
 from .autoreset import Batched, RunState, advance, select, start_episode
 from .env import Env, Timestep
@@ -21,7 +22,7 @@ from .random import key_for
 StepFunction = Callable[[Any, Any, Any], tuple[Any, Any, Any]]
 """`step(world, action, now) -> (world, obs, result)`; `obs` is the next observation, `result` usually a `Timestep`."""
 
-AddFunction = Callable[[Any, Any, Any, jax.Array], Any]
+AddFunction = Callable[[Any, Any, Any, Array], Any]
 """`add(total, action, result, now) -> total`, with the step added."""
 
 
@@ -49,9 +50,7 @@ def take_step(policy: Policy, step: StepFunction, loop: Loop, now: Any) -> tuple
     return Loop(world, None if loop.obs is None else obs, policy.learn(carry, result)), action, result
 
 
-def scan_steps(
-    policy: Policy, step: StepFunction, start: Loop, times: Any, keep: Callable[[Loop, Any, Any], Any]
-) -> Any:
+def scan_steps(policy: Policy, step: StepFunction, start: Loop, times: Any, keep: Callable[..., Any]) -> Any:
     """Stack the results of `keep(loop, action, result)` over time; `loop` is the `Loop` after each step.
 
     `times` holds the value of `now` for each step: numbers, or random keys.
@@ -72,11 +71,11 @@ def run_to_end(
     The rows of ended episodes no longer change.
     """
 
-    def is_running(state: tuple[jax.Array, Loop, Any]) -> jax.Array:
+    def is_running(state: tuple[Array, Loop, Any]) -> Array:
         now, loop, _ = state
         return (now < max_steps) & ~jnp.all(loop.world.over)
 
-    def one(state: tuple[jax.Array, Loop, Any]) -> tuple[jax.Array, Loop, Any]:
+    def one(state: tuple[Array, Loop, Any]) -> tuple[Array, Loop, Any]:
         now, loop, total = state
         after, action, result = take_step(policy, step, loop, now)
         kept = select(loop.world.over, (loop, total), (after, add(total, action, result, now)))
@@ -85,24 +84,24 @@ def run_to_end(
     return jax.lax.while_loop(is_running, one, (jnp.int32(0), start, total))[1:]
 
 
-def seed_key(seed: int) -> jax.Array:
+def seed_key(seed: int) -> Array:
     """Return the random key for the episode of `reset(seed=seed)`; every tool uses it for its first episode."""
     return jax.random.key(np.uint32(seed % 2**32))
 
 
-def episode_keys(key: jax.Array, number: int) -> jax.Array:
+def episode_keys(key: Array, number: int) -> Array:
     """Return the keys for `number` episodes, starting with `key` itself."""
     others = jax.vmap(lambda one: key_for(one, "world"))(jax.random.split(key, number))
     return jnp.concatenate([key[None], others[1:]])
 
 
-def start_batch(env: Env[Any, Any], keys: jax.Array, params: Any) -> tuple[RunState, Timestep, jax.Array]:
+def start_batch(env: Env[Any, Any], keys: Array, params: Any) -> tuple[RunState, Timestep, Array]:
     """Start a batch with one environment per key; return its `RunState`, first Timestep and policy keys."""
     return *start_episode(env, keys, params), make_policy_keys(keys)
 
 
 def begin_batch(
-    env: Env[Any, Any], policy: Policy | Batched, keys: jax.Array, params: Any
+    env: Env[Any, Any], policy: Policy | Batched, keys: Array, params: Any
 ) -> tuple[Policy, StepFunction, Loop, Timestep]:
     """Start a batch with one environment per key; return its policy, step function, loop and first Timestep."""
     run, first, act_keys = start_batch(env, keys, params)
@@ -110,17 +109,17 @@ def begin_batch(
     return player, step_with_advance(env, params), Loop(run, first.obs, player.init), first
 
 
-def make_policy_keys(keys: jax.Array) -> jax.Array:
+def make_policy_keys(keys: Array) -> Array:
     """Derive the policy keys for a batch from the keys of its environments."""
     return jax.vmap(lambda key: key_for(key, "policy"))(keys)
 
 
-def play_in_batch(policy: Policy | Batched, keys: jax.Array) -> Policy:
+def play_in_batch(policy: Policy | Batched, keys: Array) -> Policy:
     """Make the policy of a batch from one policy, or from one per environment; `keys` has one key per environment."""
     each = policy.each if isinstance(policy, Batched) else policy
     axis = 0 if isinstance(policy, Batched) else None
 
-    def act(carry: Any, obs: Any, now: jax.Array) -> tuple[Any, Any]:
+    def act(carry: Any, obs: Any, now: Array) -> tuple[Any, Any]:
         folded = jax.vmap(jax.random.fold_in, (0, None))(keys, now)
         return jax.vmap(lambda act, *given: act(*given), (axis, 0, 0, 0))(each.act, carry, obs, folded)
 
@@ -134,7 +133,7 @@ def play_in_batch(policy: Policy | Batched, keys: jax.Array) -> Policy:
 def step_with_advance(env: Env[Any, Any], params: Any) -> StepFunction:
     """Return the step function for a `RunState` or a batch of them; the state contains its own random key."""
 
-    def step(run: RunState, action: Any, now: jax.Array) -> tuple[RunState, Any, Timestep]:
+    def step(run: RunState, action: Any, now: Array) -> tuple[RunState, Any, Timestep]:
         run, shown, last = advance(env, run, action, params)
         return run, shown.obs, last
 
@@ -143,8 +142,6 @@ def step_with_advance(env: Env[Any, Any], params: Any) -> StepFunction:
 
 def make_frame(keep: Any, env: Any, state: Any, action: Any, timestep: Any, params: Any) -> dict[str, Any]:
     """Make one step of a record: the arrays in the action, the reward, and the arrays from the family's `keep`."""
-    named = (
-        {f"action/{name}": part for name, part in action.items()} if isinstance(action, dict) else {"action": action}
-    )
+    named = {f"action/{key}": part for key, part in action.items()} if isinstance(action, dict) else {"action": action}
     parts = {name: part for name, part in named.items() if hasattr(part, "shape")}
     return parts | {"reward": timestep.reward} | keep(env, state, action, timestep, params)

@@ -35,6 +35,14 @@ def name_file(path: Path) -> AbstractContextManager[None]:
     return locate_errors(f"{path.name}: 1 mistake\n  ")
 
 
+def check_suffix(path: Path, *suffixes: str) -> Path:
+    """Return a path with one of the suffixes; ConfigError for any other."""
+    if path.suffix.lower() not in suffixes:
+        got = f"{path.suffix or 'no suffix'}; try {path.stem.strip('.') or 'name'}{suffixes[0]}"
+        raise ConfigError(f"{path}: expected a file name ending in {' or '.join(suffixes)}, got {got}")
+    return path
+
+
 def check_parent(path: Path) -> None:
     """Raise ConfigError if a path is a folder, or if its parent folder does not exist or is not writable."""
     if path.is_dir():

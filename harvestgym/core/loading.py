@@ -10,7 +10,7 @@ import importlib
 import importlib.util
 import inspect
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
@@ -44,6 +44,17 @@ def load_object(target: str, base: type | None = None, where: str = "") -> Any:
     return found
 
 
+def export_lazily(package: str, targets: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Return the `__getattr__` and `__dir__` of a package that loads the objects `targets` on first use."""
+
+    def load_attribute(name: str) -> Any:
+        if name not in targets:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        return load_object(targets[name])
+
+    return load_attribute, lambda: sorted(sys.modules[package].__all__)
+
+
 def load_class_of_file(target: str, base: type, where: str) -> Any:
     """Return the class that a file names, a subclass of `base`, without importing its module or calling it.
 
@@ -56,10 +67,8 @@ def load_class_of_file(target: str, base: type, where: str) -> Any:
         _import_module(module, where)
     found: Any = sys.modules.get(key)
     if found is None:
-        raise ConfigError(
-            f"{where}: expected a class of a module that you have imported or allowed, got {target!r}; "
-            f"try allow=[{module!r}], or --allow {module}, if you trust its code"
-        )
+        hint = f"try allow=[{module!r}], or --allow {module}, if you trust its code"
+        raise ConfigError(f"{where}: expected a class of a module that you allow, got {target!r}; {hint}")
     for part in name.split("."):
         found = inspect.getattr_static(found, part, None)  # does not run the module's `__getattr__`
     if not (isinstance(found, type) and issubclass(found, base)):

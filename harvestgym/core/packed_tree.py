@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 
 LARGE = 4096
 """Leaves with more elements than this are not packed: copying them would cost more than another buffer."""
@@ -23,8 +24,8 @@ LARGE = 4096
 class PackedTree(NamedTuple):
     """The leaves of a pytree: an int32[n] array (floats stored as bits) and the large leaves; on the device or host."""
 
-    words: jax.Array | np.ndarray
-    large: tuple[jax.Array | np.ndarray, ...]
+    words: Array | np.ndarray
+    large: tuple[Array | np.ndarray, ...]
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,7 @@ class Layout:
         scalars = self._apart_scalars(packed)
         return self.treedef.unflatten([_leaf(packed, slot, scalars) for slot in self.slots])
 
-    def _apart_scalars(self, packed: PackedTree) -> list[jax.Array]:
+    def _apart_scalars(self, packed: PackedTree) -> list[Array]:
         """Return the scalars by type letter, with one slice each instead of three operations; there may be hundreds."""
         found, start = [], 0
         for sort, stop in self.scalars:
@@ -168,7 +169,7 @@ def _describe(leaf: Any) -> tuple[tuple[int, ...], np.dtype[Any], str]:
         return tuple(np.shape(leaf)), np.dtype(dtype), ""
     impl: list[str] = []
 
-    def data(key: jax.Array) -> jax.Array:
+    def data(key: Array) -> Array:
         impl.append(str(jax.random.key_impl(key)))
         return jax.random.key_data(key)
 
@@ -184,7 +185,7 @@ def _sort(dtype: np.dtype[Any]) -> str:
     return "f" if jnp.issubdtype(dtype, jnp.floating) else dtype.kind
 
 
-def _words(leaf: Any, slot: Slot) -> jax.Array:
+def _words(leaf: Any, slot: Slot) -> Array:
     """Return a leaf as a vector of the words that its buffer stores."""
     array = jax.random.key_data(leaf) if slot.key_impl else jnp.asarray(leaf)
     return array if slot.large else jax.lax.bitcast_convert_type(array.astype(_STORED[slot.sort]), jnp.int32)
@@ -195,14 +196,14 @@ def _host_words(leaf: Any, slot: Slot) -> np.ndarray:
     return array if slot.large else array.astype(_STORED[slot.sort]).view(np.int32)
 
 
-def _join(parts: Sequence[jax.Array]) -> jax.Array:
+def _join(parts: Sequence[Array]) -> Array:
     """Join vectors; on a CPU slice by slice, because XLA's concatenation of sixty parts took three times as long."""
     if len(parts) < 2:
         return parts[0] if parts else jnp.zeros(0, jnp.int32)
     return jax.lax.platform_dependent(*parts, cpu=_write, default=lambda *p: jnp.concatenate(p))
 
 
-def _write(*parts: jax.Array) -> jax.Array:
+def _write(*parts: Array) -> Array:
     out, start = jnp.zeros(sum(p.size for p in parts), parts[0].dtype), 0
     for part in parts:
         out = jax.lax.dynamic_update_slice(out, part, (start,))
@@ -210,7 +211,7 @@ def _write(*parts: jax.Array) -> jax.Array:
     return out
 
 
-def _leaf(packed: PackedTree, slot: Slot, scalars: Sequence[jax.Array]) -> Any:
+def _leaf(packed: PackedTree, slot: Slot, scalars: Sequence[Array]) -> Any:
     """Read a leaf from its buffer, inside compiled code."""
     if slot.large:
         stored: Any = packed.large[slot.start]

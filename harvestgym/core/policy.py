@@ -11,10 +11,10 @@ import gymnasium
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 from jax.tree_util import Partial
 
 from .env import Env, Timestep
-from .errors import ConfigError
 
 
 def _learn_nothing(carry: Any, last: Timestep) -> Any:
@@ -33,7 +33,7 @@ class Policy(NamedTuple):
     """
 
     init: Any
-    act: Callable[[Any, Any, jax.Array], tuple[Any, Any]]
+    act: Callable[[Any, Any, Array], tuple[Any, Any]]
     learn: Callable[[Any, Timestep], Any] = _learn_nothing
 
     def traced(self) -> Policy:
@@ -67,11 +67,11 @@ def _as_tree(function: Callable[..., Any]) -> Partial:
 class _Draw:
     env: Env[Any, Any]
 
-    def __call__(self, carry: Any, obs: Any, key: jax.Array) -> tuple[Any, Any]:
+    def __call__(self, carry: Any, obs: Any, key: Array) -> tuple[Any, Any]:
         return carry, sample(self.env.action_space, key)
 
 
-def _repeat(carry: Any, obs: Any, key: jax.Array) -> tuple[Any, Any]:
+def _repeat(carry: Any, obs: Any, key: Array) -> tuple[Any, Any]:
     return carry, carry
 
 
@@ -79,7 +79,7 @@ def _mix_learning(learn: Any, carry: Any, last: Timestep) -> Any:
     return learn(carry[0], last), carry[1]
 
 
-def _mix(act: Any, draw: _Draw, carry: Any, obs: Any, key: jax.Array) -> tuple[Any, Any]:
+def _mix(act: Any, draw: _Draw, carry: Any, obs: Any, key: Array) -> tuple[Any, Any]:
     carry, chance = carry
     first, whether, which, own = jax.random.split(key, 4)
     chance = jnp.where(chance < 0, jax.random.uniform(first, dtype=jnp.float32), chance)
@@ -110,7 +110,7 @@ class _Ask:
     env: Env[Any, Any]
     agent: Any
 
-    def __call__(self, carry: Any, obs: Any, key: jax.Array) -> tuple[Any, Any]:
+    def __call__(self, carry: Any, obs: Any, key: Array) -> tuple[Any, Any]:
         return carry, jax.pure_callback(self._answer, self._shapes, obs, vmap_method="expand_dims")
 
     @cached_property
@@ -129,10 +129,8 @@ class _Ask:
         first = jax.tree.leaves(seen)[0]
         lead = first.shape[: first.ndim - self._axes]
         rows = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[len(lead) :]), seen)
-        actions = self._act_on_rows(rows)
-        return jax.tree.map(
-            lambda leaf, one: np.asarray(leaf, one.dtype).reshape(*lead, *one.shape), actions, self._shapes
-        )
+        made = self._act_on_rows(rows)
+        return jax.tree.map(lambda got, one: np.asarray(got, one.dtype).reshape(*lead, *one.shape), made, self._shapes)
 
     def _act_on_rows(self, rows: Any) -> Any:
         if hasattr(self.agent, "predict"):
@@ -157,16 +155,15 @@ def make_policy(env: Env[Any, Any], agent: Any) -> Policy:
 def together(policies: Sequence[Policy]) -> list[Policy]:
     """Return policies that share one compiled program, because the index of the acting policy is traced."""
     inits, acts, learns = zip(*(policy.traced() for policy in policies), strict=True)
-    return [
-        Policy(inits, Partial(_switch, jnp.int32(i), acts), Partial(_learn_all, learns)) for i in range(len(policies))
-    ]
+    learn = Partial(_learn_all, learns)
+    return [Policy(inits, Partial(_switch, jnp.int32(i), acts), learn) for i in range(len(policies))]
 
 
 def _learn_all(learns: tuple[Any, ...], carries: tuple[Any, ...], last: Timestep) -> tuple[Any, ...]:
     return tuple(learn(carry, last) for learn, carry in zip(learns, carries, strict=True))
 
 
-def _switch(which: jax.Array, acts: tuple[Any, ...], carries: tuple[Any, ...], obs: Any, key: jax.Array) -> Any:
+def _switch(which: Array, acts: tuple[Any, ...], carries: tuple[Any, ...], obs: Any, key: Array) -> Any:
     def act(i: int) -> Any:
         carry, action = acts[i](carries[i], obs, key)
         return (*carries[:i], carry, *carries[i + 1 :]), jax.tree.map(jnp.asarray, action)
@@ -174,7 +171,7 @@ def _switch(which: jax.Array, acts: tuple[Any, ...], carries: tuple[Any, ...], o
     return jax.lax.switch(which, [partial(act, i) for i in range(len(acts))])
 
 
-def sample(space: gymnasium.Space[Any], key: jax.Array) -> Any:
+def sample(space: gymnasium.Space[Any], key: Array) -> Any:
     """Draw uniformly from a space, as int32 or float32 arrays; raise TypeError if the space is unbounded."""
     match space:
         case gymnasium.spaces.Discrete():
@@ -195,34 +192,8 @@ def sample(space: gymnasium.Space[Any], key: jax.Array) -> Any:
     raise TypeError(f"policy: expected a bounded action space, got {space}; try a custom policy")
 
 
-def _sample_box(space: gymnasium.spaces.Box, key: jax.Array) -> jax.Array:
+def _sample_box(space: gymnasium.spaces.Box, key: Array) -> Array:
     if np.issubdtype(space.dtype, np.integer):
         low, high = space.low.astype(np.int32), space.high.astype(np.int32)
         return jax.random.randint(key, space.shape, low, high + 1, jnp.int32)
     return jax.random.uniform(key, space.shape, jnp.float32, space.low, space.high)
-
-
-def count_choices(space: gymnasium.Space[Any]) -> list[list[int]]:
-    """Count the choices for each entry of an action, in the order of its leaves.
-
-    Raises:
-        ConfigError: unless actions are integers starting from 0.
-    """
-    match space:
-        case gymnasium.spaces.Discrete(start=0):
-            return [[int(space.n)]]
-        case gymnasium.spaces.MultiDiscrete() if not np.any(space.start):
-            return [[int(n) for n in space.nvec.ravel()]]
-        case gymnasium.spaces.MultiBinary():
-            return [[2] * int(np.prod(space.shape))]
-        case gymnasium.spaces.Dict():
-            return [part for name in sorted(space.spaces) for part in count_choices(space[name])]
-    raise ConfigError(f"expected integer actions that start at 0, got {space}; try a wrapper with discrete actions")
-
-
-def unflatten_actions(space: gymnasium.Space[Any], flat: jax.Array) -> Any:
-    """Convert integers (..., entries) to actions with the same leading axes."""
-    like, tree = jax.tree.flatten(jax.eval_shape(partial(sample, space), jax.random.key(0)))
-    parts = jnp.split(flat, np.cumsum([leaf.size for leaf in like])[:-1], axis=-1)
-    shaped = [part.reshape(*flat.shape[:-1], *leaf.shape) for part, leaf in zip(parts, like, strict=True)]
-    return tree.unflatten([part.astype(leaf.dtype) for part, leaf in zip(shaped, like, strict=True)])

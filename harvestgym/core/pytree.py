@@ -11,7 +11,7 @@ import dataclasses
 import math
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass
 from typing import Any, Literal, TypeVar, dataclass_transform
 
 import jax
@@ -84,7 +84,7 @@ def unit_of(key: str) -> str:
     return key.partition("#")[2]
 
 
-def _describe(kind: FieldKind, key: FieldKey, doc: str, default: Any = dataclasses.MISSING, **more: Any) -> Any:
+def _describe(kind: FieldKind, key: FieldKey, doc: str, default: Any = MISSING, **more: Any) -> Any:
     """Return a dataclass field with its description; `more` contains additional attributes of `Meta`."""
     if labels := more.get("labels"):
         more |= {"dtype": "int", "low": 0, "high": len(labels) - 1}
@@ -104,7 +104,7 @@ def var(
     return _describe("var", key, doc, low=low, high=high, axes=axes, **more)
 
 
-def par(key: FieldKey, doc: str, *, default: Any = dataclasses.MISSING, **more: Any) -> Any:
+def par(key: FieldKey, doc: str, *, default: Any = MISSING, **more: Any) -> Any:
     """Declare a parameter: traced (so that it can be vmapped, sampled per episode, differentiated) and read from YAML.
 
     `more` may contain `low`, `high`, `dtype`, `labels`, `endless`, `unknown` and `axes` of `Meta`. A parameter with
@@ -118,9 +118,7 @@ def open_par(key: str, doc: str, *, low: float = -math.inf, high: float = math.i
     return _describe("open", key, doc, low=low, high=high)
 
 
-def static(
-    key: str, doc: str, *, low: float = -math.inf, high: float = math.inf, default: Any = dataclasses.MISSING
-) -> Any:
+def static(key: str, doc: str, *, low: float = -math.inf, high: float = math.inf, default: Any = MISSING) -> Any:
     """Declare structure: hashable, part of the compiled program, never traced; a count must lie in `[low, high]`."""
     return _describe("static", key, doc, default, low=low, high=high)
 

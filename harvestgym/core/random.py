@@ -22,7 +22,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import lax
+from jax import Array, lax
 from jax.custom_batching import custom_vmap
 from jax.typing import ArrayLike
 
@@ -35,12 +35,12 @@ FEW = 8
 """Largest `vmap` size for which the steps of a sampler are compiled as a loop instead of being unrolled."""
 
 
-def key_for(key: jax.Array, name: str) -> jax.Array:
+def key_for(key: Array, name: str) -> Array:
     """Return `key` folded with the CRC-32 of `name`; the result is the same on every machine."""
     return keys_for(key, (name,))[0]
 
 
-def keys_for(key: jax.Array, names: Sequence[str]) -> jax.Array:
+def keys_for(key: Array, names: Sequence[str]) -> Array:
     """Return `key_for` of each name, shape `(len(names), *key.shape)`: each key depends on its own name only.
 
     The keys equal those of `jax.random.fold_in`. Raises ValueError if two names would share a key.
@@ -52,7 +52,7 @@ def keys_for(key: jax.Array, names: Sequence[str]) -> jax.Array:
     return jax.random.wrap_key_data(words, impl=THREEFRY)
 
 
-def uniforms(key: jax.Array, sizes: Mapping[str, int]) -> dict[str, jax.Array]:
+def uniforms(key: Array, sizes: Mapping[str, int]) -> dict[str, Array]:
     """Return float32 multiples of 2^-23 in [0, 1), `sizes[name]` for each name; names do not affect one another.
 
     A single kernel computes all of them. With a key of JAX's default generator, the i-th number for a name is the word
@@ -72,15 +72,15 @@ def uniforms(key: jax.Array, sizes: Mapping[str, int]) -> dict[str, jax.Array]:
 
 def is_key(value: Any) -> bool:
     """Return whether a value is a typed key, or the shape of a key."""
-    return isinstance(value, jax.Array | jax.ShapeDtypeStruct) and jnp.issubdtype(value.dtype, jax.dtypes.prng_key)
+    return isinstance(value, Array | jax.ShapeDtypeStruct) and jnp.issubdtype(value.dtype, jax.dtypes.prng_key)
 
 
-def is_threefry(key: jax.Array) -> bool:
+def is_threefry(key: Array) -> bool:
     """Return whether `key` is a typed key of JAX's default generator."""
     return is_key(key) and str(jax.random.key_impl(key)) == THREEFRY
 
 
-def threefry_words(key: jax.Array, high: ArrayLike, low: ArrayLike) -> tuple[jax.Array, jax.Array]:
+def threefry_words(key: Array, high: ArrayLike, low: ArrayLike) -> tuple[Array, Array]:
     """Return the two words for a scalar typed key at each counter (`high`, `low`), all uint32.
 
     Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3" (2011), 20 rounds.
@@ -97,12 +97,12 @@ def threefry_words(key: jax.Array, high: ArrayLike, low: ArrayLike) -> tuple[jax
     return x, y
 
 
-def bernoulli(u: ArrayLike, p: ArrayLike) -> jax.Array:
+def bernoulli(u: ArrayLike, p: ArrayLike) -> Array:
     """Return True with probability `p` in [0, 1], False otherwise, from uniforms `u` in [0, 1)."""
     return jnp.less(u, p)
 
 
-def uniform_int(u: ArrayLike, low: ArrayLike, high: ArrayLike) -> jax.Array:
+def uniform_int(u: ArrayLike, low: ArrayLike, high: ArrayLike) -> Array:
     """Return int32 values from `low` to `high` inclusive, equally likely up to the 2^-23 resolution of a float32 `u`.
 
     The range may contain at most 2^24 integers, the number that float32 can distinguish.
@@ -112,13 +112,13 @@ def uniform_int(u: ArrayLike, low: ArrayLike, high: ArrayLike) -> jax.Array:
     return low + (u * size.astype(jnp.float32)).astype(jnp.int32)
 
 
-def normal(u: ArrayLike) -> jax.Array:
+def normal(u: ArrayLike) -> Array:
     """Return standard normal quantiles of `u` in [0, 1), clipped symmetrically at 2^-24 (5.3 standard deviations)."""
     return jax.scipy.special.ndtri(jnp.clip(u, 2.0**-24, 1 - 2.0**-24))
 
 
 @partial(jax.jit, static_argnames="n_max")
-def binomial(u: ArrayLike, n: ArrayLike, p: ArrayLike, n_max: int) -> jax.Array:
+def binomial(u: ArrayLike, n: ArrayLike, p: ArrayLike, n_max: int) -> Array:
     """Return int32 numbers of successes in `n` trials with probability `p`; `u` in [0, 1), `n` and `p` are broadcast.
 
     Requires 0 <= n <= n_max and 0 <= p <= 1. The result is in [0, n], is not monotone in `u` and has no gradient. With
@@ -130,7 +130,7 @@ def binomial(u: ArrayLike, n: ArrayLike, p: ArrayLike, n_max: int) -> jax.Array:
 
 
 @partial(jax.jit, static_argnames="n_max")
-def multinomial(u: ArrayLike, n: ArrayLike, p: ArrayLike, n_max: int) -> jax.Array:
+def multinomial(u: ArrayLike, n: ArrayLike, p: ArrayLike, n_max: int) -> Array:
     """Return int32 counts of shape (..., k) that sum to exactly `n`, using conditional binomials.
 
     Shapes: `u` (..., k - 1), `n` (...), weights `p` (..., k), broadcast over (...). Weights are non-negative and need
@@ -157,19 +157,17 @@ def _codes(names: Sequence[str]) -> np.ndarray:
     for i, code in enumerate(codes):
         if code in codes[:i]:
             first = names[codes.index(code)]
-            raise ValueError(
-                f"expected names with different CRC-32 codes, got {first!r} and {names[i]!r}; try another name"
-            )
+            raise ValueError(f"expected names with different CRC-32 codes, got {first!r} and {names[i]!r}; try another")
     return np.array(codes, np.uint32)
 
 
-def _tails(p: jax.Array) -> jax.Array:
+def _tails(p: Array) -> Array:
     """Return the sum of each weight and all later ones, computed by additions that XLA fuses with their consumers."""
     sums = list(itertools.accumulate(p[..., i] for i in reversed(range(p.shape[-1]))))
     return jnp.stack(sums[::-1], axis=-1)
 
 
-def _float(x: ArrayLike) -> jax.Array:
+def _float(x: ArrayLike) -> Array:
     return jnp.asarray(x, jnp.float32)
 
 
@@ -178,7 +176,7 @@ def _steps(n_max: int) -> int:
     return min(n_max, math.ceil(3 * math.sqrt(n_max)) + 2)
 
 
-def _in_line(sample: Callable[..., jax.Array]) -> Callable[..., jax.Array]:
+def _in_line(sample: Callable[..., Array]) -> Callable[..., Array]:
     """Call `sample(u, n, p, unroll=)` once with all elements, also vmapped ones, as vectors; skip it if all n are 0.
 
     On a CPU, XLA vectorises over the innermost dimension: when this dimension had only two entries, draws took 6 to 8
@@ -204,7 +202,7 @@ def _in_line(sample: Callable[..., jax.Array]) -> Callable[..., jax.Array]:
     return one
 
 
-def _invert(u: jax.Array, n: jax.Array, p: jax.Array, steps: int, unroll: bool) -> jax.Array:
+def _invert(u: Array, n: Array, p: Array, steps: int, unroll: bool) -> Array:
     """Draw binomial counts by inversion, adding up probabilities outwards from the pivot until they cover `1 - u`.
 
     The small remaining probability, due to rounding or outcomes beyond the last step, is assigned to the pivot.
@@ -228,7 +226,7 @@ def _invert(u: jax.Array, n: jax.Array, p: jax.Array, steps: int, unroll: bool) 
     return jnp.where(p > 0.5, n - count, count)
 
 
-def _pivot(n: jax.Array, q: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
+def _pivot(n: Array, q: Array) -> tuple[Array, Array, Array]:
     """Return the pivot where the walk starts (the integer part of the mean, or 0), `n` minus it, and its probability.
 
     With m the pivot and d = nq - m: log P(m) = m log(1 + d/m) + (n-m) log(1 - d/(n-m)) + Stirling's remainder,
@@ -244,13 +242,13 @@ def _pivot(n: jax.Array, q: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]
     return pivot, rest, jnp.exp(log_mass)
 
 
-def _stirling(x: jax.Array) -> jax.Array:
+def _stirling(x: Array) -> Array:
     """Compute log(x! / (sqrt(2 pi x) (x/e)^x)) by Stirling's series, within 3e-7 for x >= 3."""
     i = 1 / (x * x)
     return (1 / 12 - (1 / 360 - i / 1260) * i) / x
 
 
-def _log1p(x: jax.Array) -> jax.Array:
+def _log1p(x: Array) -> Array:
     """Compute log(1 + x) for |x| <= 1/2 as 2 atanh(x / (2 + x)): XLA does not vectorise its own version on a CPU."""
     s = x / (2 + x)
     series = jnp.zeros_like(s)

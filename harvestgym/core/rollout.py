@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 from jax.sharding import PartitionSpec
 
 from harvestgym.core.xla.compilation import SHARDS, announcing, map_over_shards
@@ -39,7 +40,7 @@ def add_counts(env: Env[Any, Any], infos: Any) -> dict[str, Any]:
     return jax.tree.map(lambda counts: np.asarray(counts).sum(0)[None], jax.vmap(env.count)(infos))
 
 
-def read_memory(memory: Any) -> dict[str, jax.Array]:
+def read_memory(memory: Any) -> dict[str, Array]:
     """Return the counts in a policy's memory, as returned by the `report` methods of its parts."""
     parts = jax.tree.leaves(memory, is_leaf=lambda part: hasattr(part, "report"))
     return {name: count for part in parts if hasattr(part, "report") for name, count in part.report().items()}
@@ -69,10 +70,10 @@ class Trajectory(NamedTuple):
 
     obs: Any
     action: Any
-    reward: jax.Array
+    reward: Array
     next_obs: Any
-    terminated: jax.Array
-    truncated: jax.Array
+    terminated: Array
+    truncated: Array
     info: dict[str, Any]
 
     def __repr__(self) -> str:
@@ -94,10 +95,10 @@ class Episodes(NamedTuple):
             empty unless the evaluation is run with `counts`.
     """
 
-    returns: jax.Array
-    length: jax.Array
-    terminated: jax.Array
-    truncated: jax.Array
+    returns: Array
+    length: Array
+    terminated: Array
+    truncated: Array
     info: dict[str, Any]
     counts: Mapping[str, Any] = {}
 
@@ -110,7 +111,7 @@ class Episodes(NamedTuple):
 def rollout(
     env: Env[Any, Any],
     policy: Policy | Batched,
-    key: jax.Array,
+    key: Array,
     num_envs: int,
     num_steps: int,
     params: Any = None,
@@ -133,7 +134,7 @@ def rollout(
 def evaluate(
     env: Env[Any, Any],
     policy: Policy | Batched,
-    key: jax.Array,
+    key: Array,
     num_episodes: int,
     max_steps: int,
     params: Any = None,
@@ -151,12 +152,12 @@ def evaluate(
 
 
 def _prepare(
-    function: str, env: Env[Any, Any], key: jax.Array, number: int, params: Any, devices: Devices | None
-) -> tuple[jax.Array, Any, tuple[Any, ...]]:
+    function: str, env: Env[Any, Any], key: Array, number: int, params: Any, devices: Devices | None
+) -> tuple[Array, Any, tuple[Any, ...]]:
     """Return one key per environment, the parameters and the devices for a run."""
     check_core(env, function)
     chosen = tuple(devices or ())
-    if not (isinstance(key, jax.Array) and is_key(key)):
+    if not (isinstance(key, Array) and is_key(key)):
         raise ConfigError(f"key: expected a JAX key, such as jax.random.key(0), got {key!r}")
     if key.ndim and key.shape != (number,):
         raise ConfigError(f"key: expected one key, or one for each of {number} environments, got {key.shape}")
@@ -181,7 +182,7 @@ def _run_on_devices(
     most: Any,
     devices: tuple[Any, ...],
     policy: Policy | Batched,
-    keys: jax.Array,
+    keys: Array,
     params: Any,
 ) -> Any:
     """Call `function(env, most, policy, keys, params)` with the environments distributed over devices.
@@ -206,12 +207,12 @@ def _repeat_first(tree: Any, times: int) -> Any:
     return jax.tree.map(lambda leaf: jnp.concatenate([leaf, jnp.repeat(leaf[:1], times, axis=0)]), tree)
 
 
-def _roll(env: Env[Any, Any], num_steps: int, policy: Policy | Batched, keys: jax.Array, params: Any) -> Trajectory:
+def _roll(env: Env[Any, Any], num_steps: int, policy: Policy | Batched, keys: Array, params: Any) -> Trajectory:
     # All episodes start in the loop, even the first ones, so that `reset` is compiled only once.
     none, none_shown = jax.tree.map(jnp.zeros_like, jax.eval_shape(partial(start_episode, env), keys, params))
     player, step = play_in_batch(policy, make_policy_keys(keys)), step_with_advance(env, params)
 
-    def one(loop: Loop, now: jax.Array) -> tuple[Loop, Trajectory]:
+    def one(loop: Loop, now: Array) -> tuple[Loop, Trajectory]:
         carry = select(loop.world.over, player.init, loop.carry)
         run, shown = restart_ended(env, loop.world, {"obs": loop.obs}, params, now == 0)
         after, action, last = take_step(player, step, Loop(run, shown["obs"], carry), now)
@@ -223,13 +224,13 @@ def _roll(env: Env[Any, Any], num_steps: int, policy: Policy | Batched, keys: ja
 
 
 def _episodes(
-    env: Env[Any, Any], limit: tuple[int, bool], policy: Policy | Batched, keys: jax.Array, params: Any
+    env: Env[Any, Any], limit: tuple[int, bool], policy: Policy | Batched, keys: Array, params: Any
 ) -> Episodes:
     player, step, start, first = begin_batch(env, policy, keys, params)
     max_steps, counts = limit
     count = jax.vmap(env.count) if counts else lambda info: {}
 
-    def add(sofar: Episodes, action: Any, last: Timestep, now: jax.Array) -> Episodes:
+    def add(sofar: Episodes, action: Any, last: Timestep, now: Array) -> Episodes:
         returns, length = sofar.returns + last.reward, sofar.length + 1
         sums = jax.tree.map(jnp.add, sofar.counts, count(last.info))
         return Episodes(returns, length, last.terminated, last.truncated, last.info, sums)

@@ -15,13 +15,11 @@ import gymnasium
 import jax
 import jax.numpy as jnp
 import numpy as np
-from gymnasium.vector import AutoresetMode
+from jax import Array
 from pydantic import Field
 
-from .autoreset import is_done, restart_where
 from .checks import check_fields
 from .env import Env, Params, Timestep, check_core
-from .random import keys_for
 
 
 @dataclass(frozen=True)
@@ -50,7 +48,7 @@ class Wrapper(Env[Any, Params], Generic[Params]):
     def action_space(self) -> gymnasium.Space[Any]:
         return self.env.action_space
 
-    def count(self, info: Mapping[str, Any]) -> dict[str, jax.Array]:
+    def count(self, info: Mapping[str, Any]) -> dict[str, Array]:
         return self.env.count(info)
 
     def inner(self, state: Any) -> Any:
@@ -61,10 +59,10 @@ class Wrapper(Env[Any, Params], Generic[Params]):
         """Translate an action to an action of the wrapped environment."""
         return action
 
-    def reset(self, key: jax.Array, params: Params | None = None) -> tuple[Any, Timestep]:
+    def reset(self, key: Array, params: Params | None = None) -> tuple[Any, Timestep]:
         return self.opened(*self.env.reset(key, params))
 
-    def again(self, key: jax.Array, last: Any, renew: jax.Array, params: Params) -> tuple[Any, Timestep]:
+    def again(self, key: Array, last: Any, renew: Array, params: Params) -> tuple[Any, Timestep]:
         return self.opened(*self.env.again(key, self.inner(last), renew, params))
 
     def opened(self, state: Any, first: Timestep) -> tuple[Any, Timestep]:
@@ -117,7 +115,7 @@ class TimeLimitState(NamedTuple):
     """The inner state and the number of steps since the reset."""
 
     inner: Any
-    steps: jax.Array
+    steps: Array
 
 
 @dataclass(frozen=True)
@@ -130,7 +128,7 @@ class TimeLimit(Wrapper[Params]):
         return TimeLimitState(state, jnp.int32(0)), first
 
     def step(
-        self, key: jax.Array, state: TimeLimitState, action: Any, params: Params | None = None
+        self, key: Array, state: TimeLimitState, action: Any, params: Params | None = None
     ) -> tuple[TimeLimitState, Timestep]:
         inner, timestep = self.env.step(key, state.inner, action, params)
         steps = state.steps + 1
@@ -142,8 +140,8 @@ class LogState(NamedTuple):
     """The inner state, with the sum of rewards and the number of steps since the reset."""
 
     inner: Any
-    total: jax.Array
-    length: jax.Array
+    total: Array
+    length: Array
 
 
 @dataclass(frozen=True)
@@ -153,66 +151,13 @@ class Log(Wrapper[Params]):
     def opened(self, state: Any, first: Timestep) -> tuple[LogState, Timestep]:
         return self._with_info(LogState(state, jnp.float32(0.0), jnp.int32(0)), first)
 
-    def step(
-        self, key: jax.Array, state: LogState, action: Any, params: Params | None = None
-    ) -> tuple[LogState, Timestep]:
+    def step(self, key: Array, state: LogState, action: Any, params: Params | None = None) -> tuple[LogState, Timestep]:
         inner, timestep = self.env.step(key, state.inner, action, params)
         return self._with_info(LogState(inner, state.total + timestep.reward, state.length + 1), timestep)
 
     def _with_info(self, state: LogState, timestep: Timestep) -> tuple[LogState, Timestep]:
         added = {"episode_return": state.total, "episode_length": state.length}
         return state, timestep._replace(info=timestep.info | added)
-
-
-class AutoResetState(NamedTuple):
-    """The inner state and whether the last step ended the episode."""
-
-    inner: Any
-    over: jax.Array
-
-
-@dataclass(frozen=True)
-class AutoReset(Wrapper[Params]):
-    """A wrapper that starts a new episode with a new key when one ends, in one of Gymnasium's modes (`AutoresetMode`).
-
-    In SAME_STEP mode, the info also contains `final_obs` and `final_info`, the obs and info of the step before the
-    restart; `_final_obs` and `_final_info` are true at the end of an episode.
-    """
-
-    mode: AutoresetMode = AutoresetMode.NEXT_STEP
-
-    def opened(self, state: Any, first: Timestep) -> tuple[AutoResetState, Timestep]:
-        return AutoResetState(state, jnp.asarray(False)), self._with_info(first, first)
-
-    def step(
-        self, key: jax.Array, state: AutoResetState, action: Any, params: Params | None = None
-    ) -> tuple[AutoResetState, Timestep]:
-        params = self.given(params)
-        now, again = keys_for(key, ("step", "restart"))
-        stepped, last = self.env.step(now, state.inner, action, params)
-        if self.mode is AutoresetMode.DISABLED:
-            return AutoResetState(stepped, is_done(last)), last
-        same_step = self.mode is AutoresetMode.SAME_STEP
-        over, before = (is_done(last), stepped) if same_step else (state.over, state.inner)
-
-        def fresh(_: Any) -> tuple[Any, Any, Any]:
-            inner, first = self.env.again(again, before, jnp.asarray(False), params)
-            return inner, first.obs, first.info
-
-        inner, obs, info = restart_where(over, fresh, (stepped, last.obs, last.info))
-        shown = last._replace(obs=obs, info=info)
-        if same_step:
-            return AutoResetState(inner, over), self._with_info(shown, last)
-        reward = jnp.where(over, 0.0, last.reward)  # an environment that restarts ignores its action
-        shown = shown._replace(reward=reward, terminated=last.terminated & ~over, truncated=last.truncated & ~over)
-        return AutoResetState(inner, is_done(shown)), shown
-
-    def _with_info(self, shown: Timestep, last: Timestep) -> Timestep:
-        if self.mode is not AutoresetMode.SAME_STEP:
-            return shown
-        final = {"final_obs": last.obs, "final_info": last.info}
-        masks = {f"_{name}": is_done(last) for name in final}
-        return shown._replace(info=shown.info | final | masks)
 
 
 @dataclass(frozen=True)
@@ -231,11 +176,11 @@ class Flatten(Wrapper[Params]):
     def opened(self, state: Any, first: Timestep) -> tuple[Any, Timestep]:
         return state, first._replace(obs=flatten(self.env.observation_space, first.obs))
 
-    def step(self, key: jax.Array, state: Any, action: Any, params: Params | None = None) -> tuple[Any, Timestep]:
+    def step(self, key: Array, state: Any, action: Any, params: Params | None = None) -> tuple[Any, Timestep]:
         return self.opened(*self.env.step(key, state, action, params))
 
 
-def flatten(space: gymnasium.Space[Any], value: Any) -> jax.Array:
+def flatten(space: gymnasium.Space[Any], value: Any) -> Array:
     """Flatten a value of `space` to a float32 vector; choices become one-hot, as in `gymnasium.spaces.flatten`."""
     match space:
         case gymnasium.spaces.Dict():

@@ -37,12 +37,10 @@ def _mapping(loader: _Loader, node: yaml.MappingNode, deep: bool = True) -> dict
 
 
 _Loader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _mapping)
-_Loader.add_constructor(
-    "tag:yaml.org,2002:value", lambda loader, node: node.value
-)  # read the `=` in a condition as text
-_Loader.add_implicit_resolver(
-    "tag:yaml.org,2002:float", re.compile(r"^[-+]?(\d+\.?\d*|\.\d+)[eE][-+]?\d+$"), list("-+0123456789.")
-)
+# read the `=` in a condition as text
+_Loader.add_constructor("tag:yaml.org,2002:value", lambda loader, node: node.value)
+_NUMBER = re.compile(r"^[-+]?(\d+\.?\d*|\.\d+)[eE][-+]?\d+$")
+_Loader.add_implicit_resolver("tag:yaml.org,2002:float", _NUMBER, list("-+0123456789."))
 
 
 def parse(text: str, where: str = "<text>") -> Any:

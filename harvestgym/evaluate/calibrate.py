@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 
 from harvestgym.core.autoreset import RunState, select
 from harvestgym.core.episode import Loop, begin_batch, scan_steps
@@ -135,7 +136,7 @@ def _choose_policy(env: FarmModel, policy: Policy | None) -> Policy:
     return (policy or constant_policy(noop_action(env.action_space))).traced()
 
 
-def _make_keys(seed: int, seasons: int) -> jax.Array:
+def _make_keys(seed: int, seasons: int) -> Array:
     return jax.random.split(jax.random.key(seed), seasons)
 
 
@@ -176,7 +177,7 @@ def fitted(env: FarmModel, values: Mapping[str, float]) -> Any:
     return set_parameters(env.params, locations, jnp.asarray(list(values.values()), jnp.float32))
 
 
-def set_parameters(params: Any, locations: Sequence[LeafUpdate], values: jax.Array) -> Any:
+def set_parameters(params: Any, locations: Sequence[LeafUpdate], values: Array) -> Any:
     """Return the parameters of a farm with `values` (n,) at `locations`."""
     leaves, tree = jax.tree.flatten(params)
     for i, place in enumerate(locations):
@@ -202,14 +203,14 @@ def _compute_losses(
     watched: tuple[Variable, ...],
     locations: tuple[LeafUpdate, ...],
     policy: Policy,
-    keys: jax.Array,
-    observed: tuple[tuple[jax.Array, jax.Array], ...],
+    keys: Array,
+    observed: tuple[tuple[Array, Array], ...],
     params: Any,
-    candidates: jax.Array,
-) -> jax.Array:
+    candidates: Array,
+) -> Array:
     """Return the loss of each row of `candidates`, (candidates, parameters)."""
 
-    def loss(values: jax.Array) -> jax.Array:
+    def loss(values: Array) -> Array:
         found = _run_median(env, days, watched, policy, keys, set_parameters(params, locations, values))
         errors = [(found[day, i] - value) / _find_range(value) for i, (day, value) in enumerate(observed)]
         return jnp.mean(jnp.square(jnp.concatenate(errors)))
@@ -217,27 +218,27 @@ def _compute_losses(
     return jax.vmap(loss)(candidates)
 
 
-def _find_range(value: jax.Array) -> jax.Array:
+def _find_range(value: Array) -> Array:
     return jnp.where(value.max() > value.min(), value.max() - value.min(), 1.0)
 
 
 @partial(jax.jit, static_argnums=(0, 1, 2))
 def _run_median(
-    env: FarmModel, days: int, watched: tuple[Variable, ...], policy: Policy, keys: jax.Array, params: Any
-) -> jax.Array:
+    env: FarmModel, days: int, watched: tuple[Variable, ...], policy: Policy, keys: Array, params: Any
+) -> Array:
     """Return the median of each variable over seasons, (days + 1, variables); ended seasons keep their last state."""
     player, advancing, start, _ = begin_batch(env, policy, keys, params)
 
-    def step(run: RunState, action: Any, now: jax.Array) -> tuple[RunState, Any, Any]:
+    def step(run: RunState, action: Any, now: Array) -> tuple[RunState, Any, Any]:
         after, obs, last = advancing(run, action, now)
         return select(run.over, run, after), obs, last
 
-    def keep(loop: Loop, *_: Any) -> jax.Array:
+    def keep(loop: Loop, *_: Any) -> Array:
         return jax.vmap(partial(_read_means, env, watched), (0, None))(loop.world.state, params)
 
     later = scan_steps(player, step, start, jnp.arange(days, dtype=jnp.int32), keep)
     return jnp.median(jnp.concatenate([keep(start)[None], later]), axis=1)
 
 
-def _read_means(env: FarmModel, watched: tuple[Variable, ...], state: Any, params: Any) -> jax.Array:
+def _read_means(env: FarmModel, watched: tuple[Variable, ...], state: Any, params: Any) -> Array:
     return jnp.stack([jnp.mean(env.value(variable, state, params).astype(jnp.float32)) for variable in watched])

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import jax
 import numpy as np
+from jax import Array
 
 from harvestgym.core.env import Env
 from harvestgym.core.policy import Policy
@@ -85,7 +86,7 @@ def _run_alike(cases: Sequence[EpisodeCase], settings: Sequence[Setting]) -> lis
     params, policies = jax.tree.map(lambda *leaves: np.stack(leaves), *(setting.arrays for setting in settings))
     env, steps, _ = settings[0]
 
-    def make_keys(rows: np.ndarray) -> jax.Array:
+    def make_keys(rows: np.ndarray) -> Array:
         return evaluation_keys(seed[rows], number[rows])
 
     whole = run_rows(env, policies, owner, make_keys, steps, EPISODE_ROWS, params)
@@ -103,9 +104,5 @@ def _make_columns(case: EpisodeCase, env: Env[Any, Any], episodes: Episodes) -> 
     columns: dict[str, Any] = {"episode": np.arange(case.episodes, dtype=np.int32), "return": episodes.returns}
     columns |= {"length": episodes.length, "terminated": episodes.terminated, "truncated": episodes.truncated}
     columns |= family_function(case.id, "summary")(unwrapped(env), episodes)
-    return {name: _drop_single_axes(np.asarray(values)) for name, values in columns.items()}
-
-
-def _drop_single_axes(values: np.ndarray) -> np.ndarray:
-    """Remove axes of length 1, so that values of a single plot become one number per row."""
-    return values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
+    arrays = {name: np.asarray(values) for name, values in columns.items()}
+    return {name: a[:, 0] if a.ndim == 2 and a.shape[1] == 1 else a for name, a in arrays.items()}

@@ -8,6 +8,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 
 from harvestgym.core.autoreset import start_episode
 from harvestgym.core.env import Env, Timestep
@@ -48,20 +49,18 @@ def record_first(id: str, env: Env[Any, Any], policy: Policy, seed: int) -> tupl
     last = int(np.argmax(over)) if over.any() else len(over) - 1
     record = {name: values[: last + 2] for name, values in frames.items()}
     returned = jnp.asarray(np.cumsum(record["reward"][1:])[-1:])  # summed one by one, as in an evaluation
-    *ends, memory = jax.tree.map(
-        lambda values: values[last : last + 1], (terminated, truncated | ~over, infos, reported)
-    )
+    *ends, memory = jax.tree.map(lambda rows: rows[last : last + 1], (terminated, truncated | ~over, infos, reported))
     counts = add_counts(env, jax.tree.map(lambda values: values[: last + 1], infos)) | memory
     return record, Episodes(returned, jnp.asarray([last + 1], jnp.int32), *ends, counts=counts)
 
 
 @partial(jit_quickly, what="the record of an episode", static_argnums=(0, 1, 2))
-def _record_steps(env: Env[Any, Any], keep: Any, steps: int, policy: Policy, key: jax.Array, params: Any) -> Any:
+def _record_steps(env: Env[Any, Any], keep: Any, steps: int, policy: Policy, key: Array, params: Any) -> Any:
     """Return the frames, including the start, and for each step the end flags, the info and the policy's counts."""
     run, first = start_episode(env, key, params)
     mind = key_for(key, "policy")
 
-    def act(carry: Any, obs: Any, now: jax.Array) -> tuple[Any, Any]:
+    def act(carry: Any, obs: Any, now: Array) -> tuple[Any, Any]:
         return policy.act(carry, obs, jax.random.fold_in(mind, now))
 
     def kept(loop: Loop, action: Any, last: Timestep) -> Any:

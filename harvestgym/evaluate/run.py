@@ -12,6 +12,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 
 from harvestgym.core.autoreset import Batched
 from harvestgym.core.env import Env
@@ -84,7 +85,7 @@ class Evaluation:
         return out | {name: _mean_or_counts(values) for name, values in self.columns.items()}
 
     def to_table(self) -> Table:
-        """Make a table of the results, with one column for a single episode."""
+        """Make a table of the results; a single episode has one column of values."""
         many = len(self.returns) > 1
         episodes = f"{len(self.returns)} episodes" if many else "one episode"
         columns = ("", "mean", "sd", "lowest", "highest") if many else ()
@@ -106,16 +107,10 @@ class Evaluation:
         Example: `cause of death: none in 9, pests in 3`. A single episode has no interval.
         """
         interval = f"95 % interval of the mean return: {self.summary.low:.3f} to {self.summary.high:.3f}"
-        return (
-            [interval] * (len(self.returns) > 1)
-            + [
-                f"{name}{f', over {values.shape[1]} plots' * (values.shape[1:] > (1,))}: "
-                f"{format_counts(count_labels(values))}"
-                for name, values in self.columns.items()
-                if not is_numeric(values)
-            ]
-            + [*self.notes]
-        )
+        labels = {name: values for name, values in self.columns.items() if not is_numeric(values)}
+        plots = {name: f", over {v.shape[1]} plots" * (v.shape[1:] > (1,)) for name, v in labels.items()}
+        counts = [f"{name}{plots[name]}: {format_counts(count_labels(v))}" for name, v in labels.items()]
+        return [interval] * (len(self.returns) > 1) + counts + [*self.notes]
 
     def _repr_html_(self) -> str:
         """Return the table for notebooks, with the interval of the mean and the counts of labels below it."""
@@ -271,12 +266,7 @@ def explain_nothing(env: Env[Any, Any], whole: Episodes) -> list[str]:
 
 
 def run_episodes(
-    env: Env[Any, Any],
-    policy: Policy,
-    episodes: int,
-    seed: int,
-    steps: int,
-    progress: Progress = ignore_progress,
+    env: Env[Any, Any], policy: Policy, episodes: int, seed: int, steps: int, progress: Progress = ignore_progress
 ) -> Episodes:
     """Run the episodes of an evaluation, each of at most `steps` steps, in batches of one compiled size."""
     parts = []
@@ -292,7 +282,7 @@ def run_rows(
     env: Env[Any, Any],
     policies: Policy,
     owner: np.ndarray,
-    make_keys: Callable[[np.ndarray], jax.Array],
+    make_keys: Callable[[np.ndarray], Array],
     steps: int,
     size: int,
     params: Any = None,
@@ -317,7 +307,7 @@ def run_rows(
     return jax.tree.map(lambda *leaves: np.concatenate(leaves)[: len(owner)], *parts)
 
 
-def evaluation_keys(seed: int | np.ndarray, numbers: Sequence[int] | np.ndarray) -> jax.Array:
+def evaluation_keys(seed: int | np.ndarray, numbers: Sequence[int] | np.ndarray) -> Array:
     """Return the keys of the numbered episodes of an evaluation; `reset(seed=seed)` starts episode 0.
 
     `seed` is a single seed for all episodes, or an int64 array with a seed for each.
@@ -328,7 +318,7 @@ def evaluation_keys(seed: int | np.ndarray, numbers: Sequence[int] | np.ndarray)
 
 @jax.jit
 @jax.vmap
-def _make_keys(seed: jax.Array, number: jax.Array) -> jax.Array:
+def _make_keys(seed: Array, number: Array) -> Array:
     first, place = jax.random.key(seed), number % BATCH
     later = episode_keys(jax.random.fold_in(first, number - place), BATCH)[place]
     return jnp.where(number == 0, first, later)

@@ -96,10 +96,8 @@ def _format(number: float | None, digits: int) -> str:
 
 def scale_return(mean: float, means: Mapping[str, float]) -> float | None:
     """Scale a mean return so that doing nothing gives 0 and the expert 1; None if their returns are too close."""
-    none, expert = (
-        means.get("none", 0.0),
-        means.get("expert"),
-    )  # a forager has no action that does nothing, but a return of 0 means the same
+    # a forager has no action that does nothing, but a return of 0 means the same
+    none, expert = means.get("none", 0.0), means.get("expert")
     return None if expert is None or expert - none < LEAST_GAP else (mean - none) / (expert - none)
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import jax
+from jax import Array
 
 from harvestgym.core import yaml_io
 from harvestgym.core.config import Strict, merge, validate
@@ -63,7 +64,7 @@ class Split:
             raise ConfigError(f"{self.name}: expected a seed from 0 to {len(self.seeds) - 1}, got {number}")
         return self.seeds[number]
 
-    def key(self, number: int) -> jax.Array:
+    def key(self, number: int) -> Array:
         """Return the random key of seed `number`."""
         return jax.random.key(self.seed(number))
 
@@ -95,12 +96,8 @@ def _locate(site: str) -> dict[str, Any]:
     from harvestgym.farm.entities.weather.site import load_site
 
     about = load_site(site).about
-    return {
-        "Weather-0": site,
-        "latitude#°": about.latitude,
-        "longitude#°": about.longitude,
-        "altitude#m": about.altitude,
-    }
+    place = {"latitude#°": about.latitude, "longitude#°": about.longitude, "altitude#m": about.altitude}
+    return {"Weather-0": site} | place
 
 
 def make(id: str, name: str, **more: Any) -> Env[Any, Any]:
@@ -116,7 +113,7 @@ def _read_splits() -> dict[str, SplitFile]:
 
 def _read_split(name: str) -> tuple[SplitFile, range]:
     """Return the entry of a split and its seeds; raise ConfigError for an unknown name."""
-    check_name("split", name, list_splits())
+    check_name("split", name, _read_splits())
     file = _read_splits()[name]
     return file, range(file.seeds[0], file.seeds[1] + 1)
 

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import jax
 import numpy as np
+from jax import Array
 from scipy.optimize import differential_evolution
 
 from harvestgym.core.env import Env
@@ -66,7 +67,7 @@ class Bench(NamedTuple):
     """
 
     env: Env[Any, Any]
-    keys: jax.Array
+    keys: Array
 
     def run_rules(self, family: RuleFamily, candidates: list[dict[str, float]]) -> np.ndarray:
         """Return the return of each candidate in each season, (candidates, seasons)."""
@@ -85,10 +86,8 @@ def make_benches(id: str, seed: int, seasons: int, split: str = "train") -> tupl
     """Make the seasons of a search, and fresh seasons for its finalists."""
     chosen = splits.split(id, split)
     env, key = chosen.make(), jax.random.key(chosen.seed(seed))
-    return (
-        Bench(env, episode_keys(jax.random.fold_in(key, 1), seasons)),
-        Bench(env, episode_keys(jax.random.fold_in(key, 2), seasons * FRESH)),
-    )
+    first, second = (jax.random.fold_in(key, i) for i in (1, 2))
+    return Bench(env, episode_keys(first, seasons)), Bench(env, episode_keys(second, seasons * FRESH))
 
 
 def tune_rules(id: str, seed: int = 0, budget: Budget = Budget(), progress: Progress = ignore_progress) -> TunedRule:  # noqa: B008 (a tuple)

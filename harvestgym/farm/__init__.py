@@ -3,8 +3,9 @@
 # ruff: noqa: F401
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from harvestgym.core.loading import export_lazily
 
 from .public_names import PUBLIC
 
@@ -23,7 +24,6 @@ if TYPE_CHECKING:  # for editors and type checkers
     from harvestgym.farm.entities.weather import Weather
     from harvestgym.farm.entities.weeds import Weeds
     from harvestgym.farm.learn.action_wrappers import wrap_actions
-    from harvestgym.farm.learn.jobs import MacroJobs
     from harvestgym.farm.learn.map_farm import MapFarm
     from harvestgym.farm.paper.builders import BasicRule, BasicScore, Field
     from harvestgym.farm.paper.farm import Farm, FilesWritten
@@ -32,13 +32,4 @@ if TYPE_CHECKING:  # for editors and type checkers
 
 __all__ = [*PUBLIC]  # pyright: ignore[reportUnsupportedDunderAll]
 
-
-def __getattr__(name: str) -> Any:
-    if name not in PUBLIC:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module, _, attribute = PUBLIC[name].partition(":")
-    return getattr(importlib.import_module(module), attribute)
-
-
-def __dir__() -> list[str]:
-    return [*PUBLIC]
+__getattr__, __dir__ = export_lazily(__name__, PUBLIC)

@@ -11,10 +11,10 @@ from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, overload
+from typing import Any
 
-import jax
 import numpy as np
+from jax import Array
 
 from harvestgym.core.env import Env
 from harvestgym.core.errors import ConfigError, check_name, name_file, unknown
@@ -32,7 +32,6 @@ from harvestgym.farm.engine.scoring import LIFE, RESOURCES
 from harvestgym.farm.entities.plant.plant import Plant
 from harvestgym.farm.learn.action_wrappers import WRAPPERS, wrap_actions
 from harvestgym.farm.learn.map_farm import MapFarm
-from harvestgym.farm.learn.map_policies import translate_policy
 from harvestgym.farm.paper.farm_gym.folder import read_any_data
 from harvestgym.farm.policies.expert_rules import rule_policy
 from harvestgym.farm.policies.rule_numbers import make_rule_families as make_rule_families
@@ -61,21 +60,7 @@ NEVER_SOWN = "never sown"
 """Text shown instead of the cause of death for a crop that is never grown."""
 
 
-@overload
-def make(
-    name: str, entities: Mapping[str, Any] | None = None, interface: None = None, **overrides: Any
-) -> FarmModel: ...
-
-
-@overload
-def make(
-    name: str, entities: Mapping[str, Any] | None = None, *, interface: str, **overrides: Any
-) -> Env[Any, Any]: ...
-
-
-def make(
-    name: str, entities: Mapping[str, Any] | None = None, interface: str | None = None, **overrides: Any
-) -> Env[Any, Any]:
+def make(name: str, entities: Mapping[str, Any] | None = None, interface: str | None = None, **overrides: Any) -> Any:
     """Make a farm from the catalogue.
 
     Args:
@@ -134,19 +119,17 @@ def replace_sets(spec: FarmSpec, entities: Mapping[str, Any]) -> FarmSpec:
         if field not in spec.fields and (not entity or "#" in str(target).rpartition("/")[2]):
             field, entity = "", str(target)  # the farm has only one field
         if not field and len(spec.fields) > 1:
-            raise ConfigError("entities: expected a field, got none; try 'Field-0/Weather-0', with one of "
-                              f"{list(spec.fields)}")  # fmt: skip
+            raise ConfigError("entities: expected a field, got none; try a name such as 'Field-0/Weather-0', with "
+                              f"a field from {list(spec.fields)}")  # fmt: skip
         field = field or next(iter(spec.fields))
         check_name("field", field, spec.fields, "entities")
         fields[field] = replace_part(fields[field], entity, which, "entities")
     return spec.model_copy(update={"fields": fields})
 
 
-def policies(env: FarmModel | MapFarm) -> dict[str, Any]:
-    """Return a farm's policies: its expert, if the file defines one."""
-    if isinstance(env, MapFarm):
-        return {name: translate_policy(env, policy) for name, policy in policies(env.env).items()}
-    return {"expert": rule_policy(env)} if env.spec.expert else {}
+def policies(env: Env[Any, Any]) -> dict[str, Any]:
+    """Return a farm's policies: its expert, if the file defines one; none for a wrapped farm."""
+    return {"expert": rule_policy(env)} if isinstance(env, FarmModel) and env.spec.expert else {}
 
 
 def risk(env: FarmModel) -> Measure | None:
@@ -158,11 +141,8 @@ def find_unsown(env: FarmModel) -> list[tuple[str, str]]:
     """Return the field and name of each crop that never grows: it has no initial stage, and nothing sows it."""
     crops = {v.where: env.params.fields[v.field].entities[v.entity] for v in env.variables}
     sown = {row.names for row in env.actions.rows if row.action.name == "sow"}
-    sown |= {
-        start.variable.where
-        for start, values in zip(env.starts, env.params.starts, strict=True)
-        if start.variable.attr == "stage" and np.any(np.asarray(values) > 0)
-    }
+    begun = [(s.variable, v) for s, v in zip(env.starts, env.params.starts, strict=True) if s.variable.attr == "stage"]
+    sown |= {variable.where for variable, values in begun if np.any(np.asarray(values) > 0)}
     return [where for where, entity in crops.items() if type(entity) is Plant and where not in sown]
 
 
@@ -191,7 +171,7 @@ def _list_idle(env: FarmModel) -> Iterator[tuple[str, str]]:
 
 def find_variable(
     env: FarmModel, field: str, entity: str, variable: str, where: str
-) -> tuple[Callable[[Any, Any], jax.Array], Meta]:
+) -> tuple[Callable[[Any, Any], Array], Meta]:
     """Find a variable by name, for monitoring; return a function that reads it and the metadata of the variable."""
     found = env.names.variable(field, entity, variable, where)
     return partial(env.value, found), found.meta

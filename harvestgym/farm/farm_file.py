@@ -9,13 +9,8 @@ from typing import Any
 from harvestgym.core.config import read_extended
 from harvestgym.core.errors import check_keywords, check_name
 
-from .schema import FarmSpec, RulesSpec, ScoreSpec, farm_spec
+from .schema import RulesSpec, ScoreSpec
 from .spelling import merge_farms
-
-
-def read_farm(path: Path) -> FarmSpec:
-    """Read a farm file, merged into the file or the id that it `extends:`."""
-    return farm_spec(read_farm_data(path), path.name)
 
 
 def read_farm_data(path: Path) -> dict[str, Any]:

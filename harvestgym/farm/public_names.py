@@ -33,7 +33,6 @@ PUBLIC = {
     **_locate("entities.base", "Entity"),
     **_locate("learn.action_wrappers", "wrap_actions"),
     **_locate("paper.farm", "Farm", "FilesWritten"),
-    **_locate("learn.jobs", "MacroJobs"),
     **_locate("learn.map_farm", "MapFarm"),
     **_locate("paper.farm_gym.report", "NotConverted"),
     **{name: f"harvestgym.render.monitor_readings:{name}" for name in ("sum_value", "mat2d_value")},

@@ -282,10 +282,7 @@ class FarmSpec(Strict):
 def json_schema() -> dict[str, Any]:
     """Return the JSON Schema of a farm file, for editors; no entry is required, since a file may extend another."""
     schema = FarmSpec.model_json_schema(by_alias=True)
-    parent = {
-        "type": "string",
-        "description": "a farm file in the same folder, or an id such as farm/corn-1x1-v0, that this one changes",
-    }
+    parent = {"type": "string", "description": "a farm file in the same folder, or an id, that this one changes"}
     schema["properties"]["extends"] = parent
     for part in (schema, schema["$defs"]["FieldSpec"]):
         del part["required"]

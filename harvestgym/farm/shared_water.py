@@ -16,6 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from gymnasium import spaces
 from gymnasium.vector.utils import batch_space
+from jax import Array
 
 from harvestgym.core.checks import check_fields
 from harvestgym.core.env import Env, Timestep
@@ -35,7 +36,7 @@ class SharedWaterState(NamedTuple):
     """The state of each farm, with a leading farm axis, and the litres left in the quota."""
 
     inner: Any
-    left: jax.Array
+    left: Array
 
 
 class SharedWaterParams(NamedTuple):
@@ -69,14 +70,9 @@ class SharedWater(Env[SharedWaterState, SharedWaterParams]):
     def __post_init__(self) -> None:
         check_fields(self)
         if len(set(self.models)) != 1:
-            raise ConfigError(
-                f"farms: expected one or more farms of the same structure, got {len(set(self.models))} structures"
-            )
+            raise ConfigError(f"farms: expected farms of the same structure, got {len(set(self.models))} structures")
         if self.env.schedule != 1 or self.env.asks:
-            raise ConfigError(
-                "shared water: expected a farm in mode po or fo with one order per day, got up to "
-                f"{self.env.schedule} orders"
-            )
+            raise ConfigError(f"shared water: expected mode po or fo and one order a day, got {self.env.schedule}")
         if not self.quota > 0:
             raise ConfigError(f"quota: expected a positive number of litres, got {self.quota}")
 
@@ -128,13 +124,13 @@ class SharedWater(Env[SharedWaterState, SharedWaterParams]):
     def action_space(self) -> gymnasium.Space[Any]:
         return batch_space(self.own_spaces[1], self.farms)
 
-    def reset(self, key: jax.Array, params: Any = None) -> tuple[SharedWaterState, Timestep]:
+    def reset(self, key: Array, params: Any = None) -> tuple[SharedWaterState, Timestep]:
         params = self.given(params)
         inner, first = jax.vmap(self.env.reset, (None, 0))(key, params.farms)
         state = SharedWaterState(inner, jnp.float32(params.quota))
         return state, self._together(state, first, jnp.zeros(self.farms, bool), params)
 
-    def step(self, key: jax.Array, state: SharedWaterState, action: Any, params: Any = None) -> tuple[Any, Timestep]:
+    def step(self, key: Array, state: SharedWaterState, action: Any, params: Any = None) -> tuple[Any, Timestep]:
         params = self.given(params)
         over = jax.vmap(self.env.ended)(state.inner, params.farms)
         wanted = jnp.where(over, 0, action)
@@ -146,13 +142,13 @@ class SharedWater(Env[SharedWaterState, SharedWaterParams]):
         after = SharedWaterState(inner, jnp.maximum(state.left - used, 0.0))
         return after, self._together(after, shown, over, params)
 
-    def _grant(self, litres: jax.Array, left: jax.Array, day: jax.Array) -> jax.Array:
+    def _grant(self, litres: Array, left: Array, day: Array) -> Array:
         """Return which farms' orders are granted, bool (farms,)."""
         rank = (jnp.arange(self.farms, dtype=jnp.int32) - day) % self.farms
         taken = jnp.sum(jnp.where(rank[:, None] >= rank, litres, 0.0), axis=1)
         return (taken <= left) | (litres == 0)
 
-    def _together(self, state: SharedWaterState, each: Timestep, over: jax.Array, params: Any) -> Timestep:
+    def _together(self, state: SharedWaterState, each: Timestep, over: Array, params: Any) -> Timestep:
         """Return the joint step of all farms; farms whose episode had already ended receive no reward."""
         share = jnp.full((self.farms, 1), state.left / params.quota, jnp.float32)
         reward = jnp.where(over, 0.0, each.reward)

@@ -15,6 +15,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+from jax import Array
 
 from harvestgym.core.pytree import par, pytree, replace
 
@@ -30,9 +31,7 @@ class ConservationParams(FishingParams):
     """Parameters of a conservation problem, in which actions have a cost and the stock itself has a value."""
 
     benefit: Any = par("benefit", "value of a unit of stock per year", default=1.0)
-    satiation: Any = par(
-        "satiation", "how fast this value saturates as the stock grows; 0 is linear", low=0.0, default=0.0
-    )
+    satiation: Any = par("satiation", "how fast it saturates as the stock grows; 0 is linear", low=0.0, default=0.0)
     exponent: Any = par("exponent", "cost of an action A is A^exponent", low=0.0, default=2.0)
     loss: Any = par("loss", "share of the stock that is lost each year before it grows", low=0.0, high=1.0, default=0.0)
     effect: Any = par("effect", "decrease of the driver per unit of action", low=0.0, default=0.0)
@@ -48,7 +47,7 @@ class RecoveryModel(FishingModel):
 
     problem = "recovery"
 
-    def transition(self, key: jax.Array, state: FishingState, action: Any, params: FishingParams) -> FishingState:
+    def transition(self, key: Array, state: FishingState, action: Any, params: FishingParams) -> FishingState:
         assert isinstance(params, ConservationParams)
         treated = self.intervene(state, self.units.wanted(action), params)
         law = self.law(treated, params)
@@ -57,13 +56,11 @@ class RecoveryModel(FishingModel):
         after = replace(treated, stock=stock, quota=self.units.wanted(action), shock=shock, year=state.year + 1)
         return self._add_to_tally(law, state, after, params)
 
-    def intervene(self, state: FishingState, action: jax.Array, params: ConservationParams) -> FishingState:
+    def intervene(self, state: FishingState, action: Array, params: ConservationParams) -> FishingState:
         """Return the state after an action, before losses and growth."""
         return replace(state, stock=state.stock + action)
 
-    def reward(
-        self, key: jax.Array, state: FishingState, action: Any, after: FishingState, params: FishingParams
-    ) -> jax.Array:
+    def reward(self, key: Array, state: FishingState, action: Any, after: FishingState, params: FishingParams) -> Array:
         """Return benefit s / (1 + satiation s) - A^exponent, for the stock s and the action A."""
         assert isinstance(params, ConservationParams)
         stock = after.stock[0]
@@ -83,19 +80,19 @@ class DriverModel(RecoveryModel):
 
     problem = "driver"
 
-    def initial(self, key: jax.Array, params: FishingParams) -> FishingState:
+    def initial(self, key: Array, params: FishingParams) -> FishingState:
         state = super().initial(key, params)
         return replace(state, law=jax.tree.map(lambda v: jnp.asarray(v, jnp.float32), params.law))
 
-    def intervene(self, state: FishingState, action: jax.Array, params: ConservationParams) -> FishingState:
+    def intervene(self, state: FishingState, action: Array, params: ConservationParams) -> FishingState:
         assert isinstance(state.law, May)
         return replace(state, law=replace(state.law, a=self.push_driver(state.law.a, action[0], params)))
 
-    def push_driver(self, a: jax.Array, action: jax.Array, params: ConservationParams) -> jax.Array:
+    def push_driver(self, a: Array, action: Array, params: ConservationParams) -> Array:
         """Return next year's driver after an action."""
         return jnp.maximum(a - action * params.effect, 0.0) + params.rise
 
-    def extras(self, state: FishingState, params: FishingParams) -> list[jax.Array]:
+    def extras(self, state: FishingState, params: FishingParams) -> list[Array]:
         assert isinstance(state.law, May)
         driver = state.law.a * self.units.bound / DRIVER_BOUND
         return super().extras(state, params) + ([driver[None]] if self.shows_driver else [])

@@ -13,6 +13,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 from jax.tree_util import Partial
 
 from harvestgym.core.env import check_core
@@ -30,7 +31,7 @@ from .model import FishingModel
 FEW_TARGETS = 3
 """Maximum number of stocks for which a rule may have separate numbers."""
 
-CatchRule = Callable[[Any, jax.Array], jax.Array]
+CatchRule = Callable[[Any, Array], Array]
 """Function `rule(numbers, stock) -> catch` on arrays of shape (targets,); `numbers` is a tuple of traced numbers."""
 
 
@@ -41,7 +42,7 @@ class _ByRule:
     env: FishingModel
     rule: CatchRule
 
-    def __call__(self, numbers: Any, law: GrowthLaw, carry: Any, obs: jax.Array, key: jax.Array) -> tuple[Any, Any]:
+    def __call__(self, numbers: Any, law: GrowthLaw, carry: Any, obs: Array, key: Array) -> tuple[Any, Any]:
         units, survey = self.env.units, self.env.units.survey(obs)
         survey = survey[:-1] if self.env.shows_year else survey
         there = (survey if self.env.order == "harvest first" else law(survey))[: units.targets]
@@ -55,7 +56,7 @@ class _ByRuleAndYear:
 
     by_rule: _ByRule
 
-    def __call__(self, ends: Any, law: GrowthLaw, year: jax.Array, obs: jax.Array, key: jax.Array) -> tuple[Any, Any]:
+    def __call__(self, ends: Any, law: GrowthLaw, year: Array, obs: Array, key: Array) -> tuple[Any, Any]:
         share = jnp.minimum(year / jnp.float32(self.by_rule.env.params.horizon), 1.0)
         numbers = jax.tree.map(lambda first, last: first + share * (last - first), *ends)
         return year + 1, self.by_rule(numbers, law, (), obs, key)[1]
@@ -74,7 +75,7 @@ def policy_over_years(env: FishingModel, rule: CatchRule, first: Sequence[Any], 
     return Policy(jnp.int32(0), Partial(_ByRuleAndYear(_ByRule(env, rule)), ends, _law_of(env)))
 
 
-def _to_weight(number: Any) -> jax.Array:
+def _to_weight(number: Any) -> Array:
     if is_traced(number):
         return jnp.asarray(number, jnp.float32)
     try:
@@ -90,33 +91,33 @@ def _law_of(env: FishingModel) -> GrowthLaw:
     return jax.tree.map(jnp.asarray, env.params.law)
 
 
-def leave_target(numbers: Any, there: jax.Array) -> jax.Array:
+def leave_target(numbers: Any, there: Array) -> Array:
     """Catch everything above a target (constant escapement)."""
     return jnp.maximum(there - numbers[0], 0.0)
 
 
-def take_quota(numbers: Any, there: jax.Array) -> jax.Array:
+def take_quota(numbers: Any, there: Array) -> Array:
     """Catch a constant amount."""
     return jnp.broadcast_to(numbers[0], there.shape)
 
 
-def take_share(numbers: Any, there: jax.Array) -> jax.Array:
+def take_share(numbers: Any, there: Array) -> Array:
     """Catch a fraction of the stock."""
     return numbers[0] * there
 
 
-def take_share_above(numbers: Any, there: jax.Array) -> jax.Array:
+def take_share_above(numbers: Any, there: Array) -> Array:
     """Catch part of the excess over a threshold (proportional threshold harvesting; Engen, Lande, Saether 1997)."""
     share, threshold = numbers
     return share * jnp.maximum(there - threshold, 0.0)
 
 
-def _ramp_rate(numbers: Any, there: jax.Array) -> jax.Array:
+def _ramp_rate(numbers: Any, there: Array) -> Array:
     rate, closed, full = numbers
     return rate * jnp.clip((there - closed) / (full - closed), 0.0, 1.0) * there
 
 
-def _ramp_catch(numbers: Any, there: jax.Array) -> jax.Array:
+def _ramp_catch(numbers: Any, there: Array) -> Array:
     rate, closed, full = numbers
     slope = rate * full / (full - closed)
     return jnp.where(there < full, slope * jnp.maximum(there - closed, 0.0), rate * there)
@@ -125,12 +126,12 @@ def _ramp_catch(numbers: Any, there: jax.Array) -> jax.Array:
 RAMPS: dict[str, CatchRule] = {"rate": _ramp_rate, "catch": _ramp_catch}
 
 
-def add_missing(numbers: Any, there: jax.Array) -> jax.Array:
+def add_missing(numbers: Any, there: Array) -> Array:
     """Add what the stock lacks to reach a target."""
     return jnp.maximum(numbers[0] - there, 0.0)
 
 
-def add_share_of_missing(numbers: Any, there: jax.Array) -> jax.Array:
+def add_share_of_missing(numbers: Any, there: Array) -> Array:
     """Add a fraction of the gap between the stock and a target."""
     share, target = numbers
     return share * jnp.maximum(target - there, 0.0)
@@ -173,7 +174,7 @@ class _ByTable:
 
     env: FishingModel
 
-    def __call__(self, tables: Any, year: jax.Array, obs: jax.Array, key: jax.Array) -> tuple[Any, Any]:
+    def __call__(self, tables: Any, year: Array, obs: Array, key: Array) -> tuple[Any, Any]:
         seen, units = self.env.units.survey(obs)[:1], self.env.units
         grid, there, target = tables
         now = jnp.minimum(year, len(target) - 1)
@@ -183,7 +184,7 @@ class _ByTable:
         catch = jnp.maximum(most - jnp.interp(seen, grid, target[now]), 0.0)
         return year + 1, units.action(catch / jnp.maximum(most, 1e-12) if units.control == "rate" else catch)
 
-    def _find_level(self, seen: jax.Array, grid: jax.Array, there: jax.Array, target: jax.Array) -> jax.Array:
+    def _find_level(self, seen: Array, grid: Array, there: Array, target: Array) -> Array:
         """Return the quota or rate at the nearest grid point, because discrete levels cannot be interpolated."""
         nearest = jnp.clip(jnp.round(seen / grid[1]).astype(jnp.int32), 0, len(grid) - 1)
         most, left = there[nearest], target[nearest]

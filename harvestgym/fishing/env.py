@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 import gymnasium
-import jax
+from jax import Array
 
 from harvestgym.core.checks import check_arguments, make_plain
 from harvestgym.core.config import validate
@@ -48,9 +48,7 @@ class FixedAttributes:
         if name in FIXED:
             start = f"reset(options={{'start': {value!r}}})"
             hint = start if name in START_NAMES else f"a new environment, with {name}={value!r}"
-            raise ConfigError(
-                f"{name}: expected no assignment, because it would have no effect, got {value!r}; try {hint}"
-            )
+            raise ConfigError(f"{name}: expected no assignment, which would have no effect, got {value!r}; try {hint}")
         super().__setattr__(name, value)
 
 
@@ -91,7 +89,7 @@ class FishingEnv(FixedAttributes, Savable, gymnasium.Env[Any, Any]):
 
     made_of = ("model", "render_mode")
     changes = ("_shell",)
-    metadata = {"render_modes": ["ansi", "rgb_array", "svg"], "render_fps": 4}
+    metadata = {"render_modes": ["rgb_array", "ansi", "svg"], "render_fps": 4}
 
     @check_arguments
     def __init__(
@@ -143,25 +141,23 @@ class FishingEnv(FixedAttributes, Savable, gymnasium.Env[Any, Any]):
 
     # The five parts of an environment.
 
-    def initial(self, key: jax.Array, params: FishingParams) -> FishingState:
+    def initial(self, key: Array, params: FishingParams) -> FishingState:
         """Return the first state of an episode."""
         return self.model.initial(key, params)
 
-    def transition(self, key: jax.Array, state: FishingState, action: Any, params: FishingParams) -> FishingState:
+    def transition(self, key: Array, state: FishingState, action: Any, params: FishingParams) -> FishingState:
         """Return the next state, f(s, a)."""
         return self.model.transition(key, state, action, params)
 
-    def observation(self, key: jax.Array, state: FishingState, action: Any, params: FishingParams) -> Any:
+    def observation(self, key: Array, state: FishingState, action: Any, params: FishingParams) -> Any:
         """Return the observation of `state`, E(s, a); `action` is the action that led to it, None after a reset."""
         return self.model.observation(key, state, action, params)
 
-    def reward(
-        self, key: jax.Array, state: FishingState, action: Any, after: FishingState, params: FishingParams
-    ) -> jax.Array:
+    def reward(self, key: Array, state: FishingState, action: Any, after: FishingState, params: FishingParams) -> Array:
         """Return the reward for the actual catch between `state` and `after`, U(s, a)."""
         return self.model.reward(key, state, action, after, params)
 
-    def terminal(self, state: FishingState, params: FishingParams) -> jax.Array:
+    def terminal(self, state: FishingState, params: FishingParams) -> Array:
         """Return whether the stock is extinct."""
         return self.model.terminal(state, params)
 
@@ -184,7 +180,7 @@ class FishingEnv(FixedAttributes, Savable, gymnasium.Env[Any, Any]):
         return self._shell.step(action)
 
     def render(self) -> Any:
-        """Render the year as text ("ansi") or the years so far as a picture; return None without a mode."""
+        """Render the years so far as a picture or as text ("ansi"); return None without a mode."""
         return self._shell.render()
 
 

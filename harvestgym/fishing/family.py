@@ -10,7 +10,6 @@ from typing import Any
 import gymnasium
 import jax.numpy as jnp
 
-from harvestgym.core.env import Timestep
 from harvestgym.core.errors import check_name
 from harvestgym.core.policy import LazyPolicies, Policy
 from harvestgym.core.spaces import noop_action
@@ -27,7 +26,7 @@ from harvestgym.fishing.view.timeline import timeline as timeline
 
 from . import control
 from .analysis import tipping
-from .conservation import ConservationParams, DriverModel, RecoveryModel
+from .conservation import DriverModel, RecoveryModel
 from .control import make_rule_families as make_rule_families
 from .env import FisheryGym
 from .metrics import summary as summary
@@ -91,8 +90,7 @@ def _list_policies(env: FishingModel) -> tuple[str, dict[str, Callable[[], Polic
 
 
 def _plan(env: DriverModel) -> Policy:
-    params = env.params
-    assert isinstance(params, ConservationParams)
+    params: Any = env.params
     return tipping.follow_plan(env, tipping.plan_actions(env, params, int(params.horizon)))
 
 
@@ -118,22 +116,15 @@ def _list_harvest_policies(env: FishingModel) -> tuple[str, dict[str, Callable[[
     if find_obstacle(env, env.params):
         constant = env.params.vary is not None or isinstance(law, Patches)
         return "escapement" if constant else "dfo", rules
-    solutions = {
-        "sdp": lambda: control.follow_solution(env, solve_ahead(env)),
-        "sdp-finite": partial(_follow_optimum, env),
-    }
+    solutions = {"sdp": partial(_follow, env, solve_ahead), "sdp-finite": partial(_follow, env, find_optimum)}
     return "sdp" if is_exact(env.params) else "dfo", solutions | rules
 
 
-def _follow_optimum(env: FishingModel) -> Policy:
-    optimum = find_optimum(env)
-    assert optimum is not None
-    return control.follow_solution(env, optimum)
+def _follow(env: FishingModel, solve: Callable[[FishingModel], Any]) -> Policy:
+    return control.follow_solution(env, solve(env))
 
 
-def record(
-    env: FishingModel, state: FishingState, action: Any, timestep: Timestep, params: FishingParams
-) -> dict[str, Any]:
+def record(env: FishingModel, state: FishingState, action: Any, timestep: Any, params: FishingParams) -> dict[str, Any]:
     """Return the arrays to record for a year."""
     law, seen = env.law(state, params), env.units.survey(timestep.obs)
     kept = {

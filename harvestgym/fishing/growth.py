@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 
 from harvestgym.core.checks import Checked
 from harvestgym.core.pytree import par, pytree
@@ -37,12 +38,12 @@ class GrowthLaw(Checked):
     several state variables override them.
     """
 
-    def __call__(self, left: jax.Array) -> jax.Array:
+    def __call__(self, left: Array) -> Array:
         """Return next year's mean stock from the stock left after the harvest."""
         raise NotImplementedError(f"{type(self).__name__}: expected a method __call__(self, left), got none")
 
     @property
-    def capacity(self) -> jax.Array:
+    def capacity(self) -> Array:
         """Stock without fishing and noise: `K` if the law has this parameter, otherwise the highest equilibrium."""
         given = getattr(self, "K", None)
         return settle_stock(self, _highest_growing(self)) if given is None else given
@@ -72,36 +73,36 @@ class GrowthLaw(Checked):
         """Number of random draws for a year's growth noise."""
         return len(range(self.stocks)[self.noisy or slice(None)])
 
-    def _size(self, part: Callable[[jax.Array], jax.Array]) -> int:
+    def _size(self, part: Callable[[Array], Array]) -> int:
         return jax.eval_shape(part, jax.ShapeDtypeStruct((self.stocks,), jnp.float32)).shape[-1]
 
-    def start(self, share: jax.Array) -> jax.Array:
+    def start(self, share: Array) -> Array:
         """Return the state for a stock of size `share`, in the unit of K, shape (stocks,)."""
         return jnp.full((self.stocks,), share, jnp.float32)
 
-    def available(self, stock: jax.Array) -> jax.Array:
+    def available(self, stock: Array) -> Array:
         """Return the stock that can be caught, shape (targets,)."""
         return stock
 
-    def harvest(self, stock: jax.Array, catch: jax.Array) -> jax.Array:
+    def harvest(self, stock: Array, catch: Array) -> Array:
         """Return the stock after a catch of shape (targets,), which never exceeds the available stock."""
         return stock - catch
 
-    def survey(self, stock: jax.Array) -> jax.Array:
+    def survey(self, stock: Array) -> Array:
         """Return the result of an exact survey, shape (seen,)."""
         return stock
 
-    def biomass(self, stock: jax.Array) -> jax.Array:
+    def biomass(self, stock: Array) -> Array:
         """Return the biomass that is compared with collapse and other limits, as a scalar."""
         return stock[..., 0]
 
 
-def settle_stock(law: GrowthLaw, high: jax.Array, years: int = 400) -> jax.Array:
+def settle_stock(law: GrowthLaw, high: Array, years: int = 400) -> Array:
     """Return the stock to which growth converges from `high`."""
     return jax.lax.fori_loop(0, years, lambda _, s: law(s), jnp.asarray(high, jnp.float32))
 
 
-def _highest_growing(law: GrowthLaw) -> jax.Array:
+def _highest_growing(law: GrowthLaw) -> Array:
     """Return the largest stock with positive growth on a logarithmic grid from 1e-4 to 1e4."""
     grid = jnp.logspace(-4, 4, 4001, dtype=jnp.float32)
     return jnp.max(jnp.where(law(grid) > grid, grid, 0.0))
@@ -111,8 +112,8 @@ def _highest_growing(law: GrowthLaw) -> jax.Array:
 class _RateAndCapacity(GrowthLaw):
     """Base class for laws with a growth rate and a carrying capacity."""
 
-    r: jax.Array = par("r", "intrinsic growth rate, at low stock, per year", low=0.0, high=MAX_RATE, default=0.3)
-    K: jax.Array = par("K", "carrying capacity", low=1e-6, high=MAX_BIOMASS, default=1.0)
+    r: Array = par("r", "intrinsic growth rate, at low stock, per year", low=0.0, high=MAX_RATE, default=0.3)
+    K: Array = par("K", "carrying capacity", low=1e-6, high=MAX_BIOMASS, default=1.0)
 
 
 @pytree
@@ -122,7 +123,7 @@ class Logistic(_RateAndCapacity):
     Unlike the difference equation in textbooks, it is clipped at 0 for s > K (1 + 1/r).
     """
 
-    def __call__(self, left: jax.Array) -> jax.Array:
+    def __call__(self, left: Array) -> Array:
         return jnp.maximum(left + self.r * left * (1 - left / self.K), 0.0)
 
 
@@ -130,7 +131,7 @@ class Logistic(_RateAndCapacity):
 class BevertonHolt(_RateAndCapacity):
     """A s / (1 + s/B) with A = 1 + r and B = K/r: compensation without overshoot (Beverton and Holt 1957)."""
 
-    def __call__(self, left: jax.Array) -> jax.Array:
+    def __call__(self, left: Array) -> Array:
         return (1 + self.r) * left / (1 + self.r * left / self.K)
 
 
@@ -138,7 +139,7 @@ class BevertonHolt(_RateAndCapacity):
 class Ricker(_RateAndCapacity):
     """s exp(r (1 - s/K)): overcompensation at high stocks. Ricker 1954 (doi 10.1139/f54-039)."""
 
-    def __call__(self, left: jax.Array) -> jax.Array:
+    def __call__(self, left: Array) -> Array:
         return left * jnp.exp(self.r * (1 - left / self.K))
 
 
@@ -149,9 +150,9 @@ class Allee(_RateAndCapacity):
     Allen, Fagan, Hognas and Fagerholm 2005 (doi 10.1080/10236190412331335373).
     """
 
-    C: jax.Array = par("C", "Allee threshold, below which the stock declines", low=0.0, high=MAX_BIOMASS, default=0.5)
+    C: Array = par("C", "Allee threshold, below which the stock declines", low=0.0, high=MAX_BIOMASS, default=0.5)
 
-    def __call__(self, left: jax.Array) -> jax.Array:
+    def __call__(self, left: Array) -> Array:
         return left * jnp.exp(self.r * (1 - left / self.K) * (left - self.C) / self.K)
 
 
@@ -163,9 +164,9 @@ class AlleePublished(_RateAndCapacity):
     rate r (1 - C) / K. It is included for comparison with published agents; use `Allee` for an Allee effect.
     """
 
-    C: jax.Array = par("C", "slows growth, but is not a threshold", low=0.0, high=1.0, default=0.5)
+    C: Array = par("C", "slows growth, but is not a threshold", low=0.0, high=1.0, default=0.5)
 
-    def __call__(self, left: jax.Array) -> jax.Array:
+    def __call__(self, left: Array) -> Array:
         return left * jnp.exp(self.r * (1 - left / self.K) * (1 - self.C) / self.K)
 
 
@@ -173,16 +174,16 @@ class AlleePublished(_RateAndCapacity):
 class Myers(GrowthLaw):
     """A s^theta / (1 + s^theta / M): Beverton-Holt with depensation. Myers et al. 1995 (Science 269:1106)."""
 
-    A: jax.Array = par("A", "growth factor", low=0.0, high=MAX_RATE, default=2.0)
-    M: jax.Array = par("M", "saturation of recruitment, in biomass^theta", low=1e-6, high=MAX_BIOMASS, default=1.0)
-    theta: jax.Array = par("theta", "depensation; 1 is Beverton-Holt", low=1.0, high=MAX_STEEPNESS, default=3.0)
+    A: Array = par("A", "growth factor", low=0.0, high=MAX_RATE, default=2.0)
+    M: Array = par("M", "saturation of recruitment, in biomass^theta", low=1e-6, high=MAX_BIOMASS, default=1.0)
+    theta: Array = par("theta", "depensation; 1 is Beverton-Holt", low=1.0, high=MAX_STEEPNESS, default=3.0)
 
-    def __call__(self, left: jax.Array) -> jax.Array:
+    def __call__(self, left: Array) -> Array:
         power = left**self.theta
         return self.A * power / (1 + power / self.M)
 
     @property
-    def capacity(self) -> jax.Array:
+    def capacity(self) -> Array:
         return settle_stock(self, 2 * self.A * self.M)
 
 
@@ -193,19 +194,19 @@ class May(GrowthLaw):
     For `a` between its two folds, there are two stable stocks, separated by an unstable one.
     """
 
-    r: jax.Array = par("r", "intrinsic growth rate, per year", low=0.0, high=MAX_RATE, default=0.7)
-    M: jax.Array = par("M", "carrying capacity without the predator", low=1e-6, high=MAX_BIOMASS, default=1.5)
-    a: jax.Array = par("a", "maximum yearly consumption by the predator", low=0.0, high=MAX_BIOMASS, default=0.2)
-    q: jax.Array = par("q", "steepness of the predator's response", low=1.0, high=MAX_STEEPNESS, default=3.0)
-    b: jax.Array = par("b", "stock at which the predator eats half of `a`", low=1e-6, high=MAX_BIOMASS, default=0.15)
+    r: Array = par("r", "intrinsic growth rate, per year", low=0.0, high=MAX_RATE, default=0.7)
+    M: Array = par("M", "carrying capacity without the predator", low=1e-6, high=MAX_BIOMASS, default=1.5)
+    a: Array = par("a", "maximum yearly consumption by the predator", low=0.0, high=MAX_BIOMASS, default=0.2)
+    q: Array = par("q", "steepness of the predator's response", low=1.0, high=MAX_STEEPNESS, default=3.0)
+    b: Array = par("b", "stock at which the predator eats half of `a`", low=1e-6, high=MAX_BIOMASS, default=0.15)
 
-    def __call__(self, left: jax.Array) -> jax.Array:
+    def __call__(self, left: Array) -> Array:
         power = left**self.q
         eaten = self.a * power / (power + self.b**self.q)
         return jnp.maximum(left + self.r * left * (1 - left / self.M) - eaten, 0.0)
 
     @property
-    def capacity(self) -> jax.Array:
+    def capacity(self) -> Array:
         return settle_stock(self, self.M)
 
 
@@ -216,14 +217,10 @@ class PellaTomlinson(_RateAndCapacity):
     Pella and Tomlinson 1969; theta = 1 gives Schaefer's law, and theta -> 0 gives Fox's law.
     """
 
-    r: jax.Array = par(
-        "r", "intrinsic growth rate times theta at low stock, per year", low=0.0, high=MAX_RATE, default=0.3
-    )
-    theta: jax.Array = par(
-        "theta", "shape: B_MSY/K = (1 + theta)^(-1/theta)", low=1e-3, high=MAX_STEEPNESS, default=2.0
-    )
+    r: Array = par("r", "intrinsic growth rate times theta at low stock, per year", low=0.0, high=MAX_RATE, default=0.3)
+    theta: Array = par("theta", "shape: B_MSY/K = (1 + theta)^(-1/theta)", low=1e-3, high=MAX_STEEPNESS, default=2.0)
 
-    def __call__(self, left: jax.Array) -> jax.Array:
+    def __call__(self, left: Array) -> Array:
         slowed = (1 - (left / self.K) ** self.theta) / self.theta
         return jnp.maximum(left + self.r * left * slowed, 0.0)
 
@@ -232,7 +229,7 @@ class PellaTomlinson(_RateAndCapacity):
 class Fox(_RateAndCapacity):
     """s - r s ln(s/K): Fox's Gompertz form (1970), with B_MSY = K/e."""
 
-    def __call__(self, left: jax.Array) -> jax.Array:
+    def __call__(self, left: Array) -> Array:
         safe = jnp.maximum(left / self.K, 1e-30)
         return jnp.maximum(left - self.r * left * jnp.log(safe), 0.0)
 
@@ -242,7 +239,7 @@ class OneOf(GrowthLaw):
     """One of several laws, chosen for each episode (model uncertainty). Laws should use the same unit of biomass."""
 
     laws: tuple[GrowthLaw, ...]
-    which: jax.Array = par("which", "index of the current law", low=0, dtype="int", default=0)
+    which: Array = par("which", "index of the current law", low=0, dtype="int", default=0)
 
     def check(self) -> Iterator[str]:
         """Yield the errors in the combination of laws."""
@@ -251,9 +248,9 @@ class OneOf(GrowthLaw):
         elif np.max(self.which) >= len(self.laws):
             yield f"which: expected an index below {len(self.laws)}, the number of laws, got {self.which}"
 
-    def __call__(self, left: jax.Array) -> jax.Array:
+    def __call__(self, left: Array) -> Array:
         return jnp.stack([law(left) for law in self.laws])[self.which]
 
     @property
-    def capacity(self) -> jax.Array:
+    def capacity(self) -> Array:
         return jnp.stack([jnp.asarray(law.capacity) for law in self.laws])[self.which]

@@ -14,43 +14,44 @@ import math
 
 import jax
 import jax.numpy as jnp
+from jax import Array
 from jax.extend.random import define_prng_impl
 
 GOLDEN_STEP = 0x9E3779B9
 SECOND_STEP = 0x85EBCA6B
 
 
-def _mix(x: jax.Array) -> jax.Array:
+def _mix(x: Array) -> Array:
     """Mix 32 bits with a bijection in which each input bit flips each output bit with probability about one half."""
     x = (x ^ (x >> 16)) * jnp.uint32(0x21F0AAAD)
     x = (x ^ (x >> 15)) * jnp.uint32(0x735A2D97)
     return x ^ (x >> 15)
 
 
-def hash_word(key: jax.Array, count: jax.Array, salt: int) -> jax.Array:
+def hash_word(key: Array, count: Array, salt: int) -> Array:
     """Return a 32-bit hash of a key of shape (2,) and each count."""
     inner = _mix(key[0] + count * jnp.uint32(GOLDEN_STEP) + jnp.uint32(salt & 0xFFFFFFFF))
     return _mix(_mix(inner ^ key[1]) + key[0] + count * jnp.uint32(SECOND_STEP))
 
 
-def _child(key: jax.Array, count: jax.Array) -> jax.Array:
+def _child(key: Array, count: Array) -> Array:
     return jnp.stack([hash_word(key, count, SECOND_STEP), hash_word(key, count, 3 * SECOND_STEP)], axis=-1)
 
 
-def _seed(seed: jax.Array) -> jax.Array:
+def _seed(seed: Array) -> Array:
     word = seed.astype(jnp.uint32)
     return jnp.stack([_mix(word + jnp.uint32(GOLDEN_STEP)), _mix(word ^ jnp.uint32(SECOND_STEP))])
 
 
-def _split(key: jax.Array, shape: tuple[int, ...]) -> jax.Array:
+def _split(key: Array, shape: tuple[int, ...]) -> Array:
     return _child(key, jnp.arange(math.prod(shape), dtype=jnp.uint32)).reshape(*shape, 2)
 
 
-def _fold_in(key: jax.Array, data: int | jax.Array) -> jax.Array:
+def _fold_in(key: Array, data: int | Array) -> Array:
     return _child(key, _mix(jnp.asarray(data, jnp.uint32) ^ jnp.uint32(GOLDEN_STEP)))
 
 
-def _bits(key: jax.Array, width: int, shape: tuple[int, ...]) -> jax.Array:
+def _bits(key: Array, width: int, shape: tuple[int, ...]) -> Array:
     if width not in (8, 16, 32):
         raise ValueError(f"bits: expected a width of 8, 16 or 32, got {width}; try jax.random.key")
     count = jnp.arange(math.prod(shape), dtype=jnp.uint32).reshape(shape)
@@ -66,6 +67,6 @@ def _impl() -> object:
     )  # fmt: skip
 
 
-def key(seed: int) -> jax.Array:
+def key(seed: int) -> Array:
     """Make a key for the hash generator, to use instead of `jax.random.key(seed)`."""
     return jax.random.key(seed, impl=_impl())  # type: ignore[arg-type]

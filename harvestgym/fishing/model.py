@@ -15,6 +15,7 @@ import gymnasium
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 from pydantic import Field
 
 from harvestgym.core.checks import Checked
@@ -51,12 +52,7 @@ class FishingParams(Checked):
     quota_error: Noise
     drift: Drift | None
     vary: Spread | AnyLaw | None
-    start: Any = par(
-        "start",
-        "stock at the start, in the unit of K; with two numbers, it is drawn between them",
-        low=0.0,
-        high=MAX_BIOMASS,
-    )
+    start: Any = par("start", "stock at the start, in the unit of K, or two to draw between", low=0.0, high=MAX_BIOMASS)
     horizon: Any = par("Tmax", "years after which an episode is truncated", low=1, high=MAX_YEARS, dtype="int")
     price: Any = par("price", "price of a unit of catch", low=0.0, high=MAX_BIOMASS)
     cost: Any = par("cost", "cost of a unit of effort, effort being -ln(1 - catch/stock)", low=0.0, high=MAX_BIOMASS)
@@ -64,22 +60,20 @@ class FishingParams(Checked):
     collapse: Any = par("collapse", "biomass at or below which the fishery ends", low=0.0)
     b_low: Any = par("b_low", "biomass below which a stock is counted as low (0.2 K)", low=0.0)
     b_msy: Any = par("b_msy", "biomass before harvest that gives the maximum sustainable yield", low=0.0)
-    correlation: Any = par(
-        "correlation", "correlation of the growth noise with last year's", low=0.0, high=MAX_CORRELATION, default=0.0
-    )
+    correlation: Any = par("correlation", "correlation with last year's", low=0.0, high=MAX_CORRELATION, default=0.0)
 
 
 @pytree
 class EpisodeTally:
     """Sums over an episode, from which metrics are computed."""
 
-    catch: jax.Array = var("total_catch", "catch so far, over all stocks", axes=())
-    change: jax.Array = var("catch_change", "sum of the yearly changes of catch, in absolute value", axes=())
-    worth: jax.Array = var("discounted_return", "rewards so far, discounted", low=-jnp.inf, axes=())
-    lowest: jax.Array = var("lowest_biomass", "lowest biomass so far", axes=())
-    low: jax.Array = var("years_low", "years that ended with biomass below b_low", dtype="int", axes=())
-    under: jax.Array = var("years_below_bmsy", "years that ended with biomass below b_msy", dtype="int", axes=())
-    closed: jax.Array = var("years_closed", "years with almost no catch", dtype="int", axes=())
+    catch: Array = var("total_catch", "catch so far, over all stocks", axes=())
+    change: Array = var("catch_change", "sum of the yearly changes of catch, in absolute value", axes=())
+    worth: Array = var("discounted_return", "rewards so far, discounted", low=-jnp.inf, axes=())
+    lowest: Array = var("lowest_biomass", "lowest biomass so far", axes=())
+    low: Array = var("years_low", "years that ended with biomass below b_low", dtype="int", axes=())
+    under: Array = var("years_below_bmsy", "years that ended with biomass below b_msy", dtype="int", axes=())
+    closed: Array = var("years_closed", "years with almost no catch", dtype="int", axes=())
 
 
 @pytree
@@ -88,12 +82,12 @@ class FishingState:
 
     law: GrowthLaw | None
     tally: EpisodeTally
-    stock: jax.Array = var("stock", "biomass of each stock, at the start of the year", axes=("stock",))
-    catch: jax.Array = var("catch", "last year's actual catch, by target", axes=("target",))
-    quota: jax.Array = var("quota", "quota that was set last year, before errors, or amount added", axes=("target",))
-    shock: jax.Array | None = var("shock", "standard draw of growth noise", low=-jnp.inf, axes=(), hidden=True)
-    rate: jax.Array = var("rate", "catch as a share of the stock", high=1.0, axes=("target",))
-    year: jax.Array = var("year", "years since the start", dtype="int", axes=())
+    stock: Array = var("stock", "biomass of each stock, at the start of the year", axes=("stock",))
+    catch: Array = var("catch", "last year's actual catch, by target", axes=("target",))
+    quota: Array = var("quota", "quota that was set last year, before errors, or amount added", axes=("target",))
+    shock: Array | None = var("shock", "standard draw of growth noise", low=-jnp.inf, axes=(), hidden=True)
+    rate: Array = var("rate", "catch as a share of the stock", high=1.0, axes=("target",))
+    year: Array = var("year", "years since the start", dtype="int", axes=())
 
 
 def copy_fields(env: FishingModel, **changes: Any) -> dict[str, Any]:
@@ -118,7 +112,7 @@ def check_first_stock(law: GrowthLaw, start: Any, collapse: float, where: str) -
         raise ConfigError(f"{where}: expected a stock above `collapse`, {collapse:g}, got {least:g}")
 
 
-def _draw_start(key: jax.Array, start: Any) -> jax.Array:
+def _draw_start(key: Array, start: Any) -> Array:
     """Return the stock at the start; it is drawn from the range if two numbers are given."""
     if jnp.ndim(start) == 0:
         return start
@@ -126,7 +120,7 @@ def _draw_start(key: jax.Array, start: Any) -> jax.Array:
     return low + (high - low) * jax.random.uniform(key, dtype=jnp.float32)
 
 
-def find_effort(rate: Any) -> jax.Array:
+def find_effort(rate: Any) -> Array:
     """Return the effort that catches a fraction of a stock, -ln(1 - rate) (Clark 1990); rates are clipped at 99.9 %."""
     return -jnp.log(jnp.maximum(1 - rate, 1e-3))
 
@@ -157,7 +151,6 @@ class FishingModel(Checked, Env[FishingState, FishingParams]):
     reset_options: ClassVar[tuple[str, ...]] = ("start",)
     step_unit: ClassVar[str] = "years"
     family: ClassVar[str | None] = "harvestgym.fishing.family"
-    render_modes = ("ansi",)
 
     @property
     def summary(self) -> str:
@@ -180,7 +173,7 @@ class FishingModel(Checked, Env[FishingState, FishingParams]):
 
     # The five parts of an environment.
 
-    def initial(self, key: jax.Array, params: FishingParams) -> FishingState:
+    def initial(self, key: Array, params: FishingParams) -> FishingState:
         law = params.vary(key, params.law) if params.vary else None
         stock = (law or params.law).start(_draw_start(key_for(key, "start"), params.start))
         none = jnp.zeros(self.units.targets, jnp.float32)
@@ -192,7 +185,7 @@ class FishingModel(Checked, Env[FishingState, FishingParams]):
             law=law, tally=tally, stock=stock, catch=none, quota=none, shock=shock, rate=none, year=count
         )
 
-    def transition(self, key: jax.Array, state: FishingState, action: Any, params: FishingParams) -> FishingState:
+    def transition(self, key: Array, state: FishingState, action: Any, params: FishingParams) -> FishingState:
         """Apply harvest and growth in the order of this model (f); the catch never exceeds the stock."""
         law = self.law(state, params)
         shock, keep = self._draws(key, law, state, params)
@@ -204,7 +197,7 @@ class FishingModel(Checked, Env[FishingState, FishingParams]):
         after = replace(state, stock=stock, catch=catch, quota=quota, shock=shock, rate=rate, year=state.year + 1)
         return self._add_to_tally(law, state, after, params)
 
-    def observation(self, key: jax.Array, state: FishingState, action: Any, params: FishingParams) -> Any:
+    def observation(self, key: Array, state: FishingState, action: Any, params: FishingParams) -> Any:
         """Survey the stock, with an error (E); `action` is for subclasses in which fishing reveals information."""
         survey = self.law(state, params).survey(state.stock)
         if params.survey_error.random:
@@ -212,26 +205,24 @@ class FishingModel(Checked, Env[FishingState, FishingParams]):
             survey = params.survey_error(z, survey, survey)
         return self.units.observation(jnp.concatenate([survey, *self.extras(state, params)]))
 
-    def reward(
-        self, key: jax.Array, state: FishingState, action: Any, after: FishingState, params: FishingParams
-    ) -> jax.Array:
+    def reward(self, key: Array, state: FishingState, action: Any, after: FishingState, params: FishingParams) -> Array:
         """Return price times the actual catch, minus the cost of effort (U), summed over targets."""
         return add_up(self.worth(after, params))
 
-    def terminal(self, state: FishingState, params: FishingParams) -> jax.Array:
+    def terminal(self, state: FishingState, params: FishingParams) -> Array:
         return self.law(state, params).biomass(state.stock) <= params.collapse
 
     # Components of the five parts.
 
-    def extras(self, state: FishingState, params: FishingParams) -> list[jax.Array]:
+    def extras(self, state: FishingState, params: FishingParams) -> list[Array]:
         """Return the values observed in addition to the survey, each in the unit of biomass, shape (1,)."""
         year = jnp.asarray(self.units.bound * state.year / params.horizon, jnp.float32)
         return [year[None]] if self.shows_year else []
 
-    def truncation(self, state: FishingState, params: FishingParams) -> jax.Array:
+    def truncation(self, state: FishingState, params: FishingParams) -> Array:
         return state.year >= params.horizon
 
-    def worth(self, after: FishingState, params: FishingParams) -> jax.Array:
+    def worth(self, after: FishingState, params: FishingParams) -> Array:
         """Return price times catch, minus the cost of effort, by target."""
         return params.price * after.catch - params.cost * find_effort(after.rate)
 
@@ -240,7 +231,7 @@ class FishingModel(Checked, Env[FishingState, FishingParams]):
         law = params.law if state.law is None else state.law
         return params.drift(law, state.year) if params.drift else law
 
-    def set_quota(self, law: GrowthLaw, stock: jax.Array, action: Any, state: FishingState) -> jax.Array:
+    def set_quota(self, law: GrowthLaw, stock: Array, action: Any, state: FishingState) -> Array:
         """Return the year's quota as biomass, shape (targets,): the requested quota, limited by the constraint.
 
         Between assessments, last year's quota applies. After a quota of 0, the constraint allows any quota.
@@ -253,17 +244,17 @@ class FishingModel(Checked, Env[FishingState, FishingParams]):
         held = state.year % self.assessment_interval > 0
         return quota if self.assessment_interval == 1 else jnp.where(held, last, quota)
 
-    def quota(self, quota: jax.Array, keep: jax.Array | None, params: FishingParams) -> jax.Array:
+    def quota(self, quota: Array, keep: Array | None, params: FishingParams) -> Array:
         """Return the catch that the fleet attempts: the quota with its error."""
         return quota if keep is None else params.quota_error(keep, quota, quota)
 
-    def harvest(self, law: GrowthLaw, stock: jax.Array, quota: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
+    def harvest(self, law: GrowthLaw, stock: Array, quota: Array) -> tuple[Array, Array, Array]:
         """Harvest a stock; return the remaining stock, the catch, and the catch as a fraction of the stock."""
         there = law.available(stock)
         catch = jnp.minimum(quota, there)
         return law.harvest(stock, catch), catch, catch / jnp.maximum(there, 1e-12)
 
-    def grow(self, law: GrowthLaw, left: jax.Array, z: jax.Array | None, params: FishingParams) -> jax.Array:
+    def grow(self, law: GrowthLaw, left: Array, z: Array | None, params: FishingParams) -> Array:
         """Return next year's stock, with noise."""
         mean = law(left)
         if z is None:
@@ -271,13 +262,11 @@ class FishingModel(Checked, Env[FishingState, FishingParams]):
         noisy = law.noisy
         return mean.at[noisy].set(params.noise(z, mean[noisy], left[noisy])) if noisy else params.noise(z, mean, left)
 
-    def _draw_shock(self, key: jax.Array, law: GrowthLaw, params: FishingParams) -> jax.Array | None:
+    def _draw_shock(self, key: Array, law: GrowthLaw, params: FishingParams) -> Array | None:
         """Draw the growth noise of the year before the first; None without noise."""
         return params.noise.draw(jax.random.uniform(key, (law.shocks,), jnp.float32)) if params.noise.random else None
 
-    def _draws(
-        self, key: jax.Array, law: GrowthLaw, state: FishingState, params: FishingParams
-    ) -> tuple[jax.Array | None, jax.Array | None]:
+    def _draws(self, key: Array, law: GrowthLaw, state: FishingState, params: FishingParams) -> tuple[Any, Any]:
         """Draw standard noise for growth (correlated with last year's) and for quota errors, in one generator call."""
         shocks = law.shocks if params.noise.random else 0
         slips = self.units.targets if params.quota_error.random else 0
@@ -307,7 +296,7 @@ class FishingModel(Checked, Env[FishingState, FishingParams]):
         return replace(after, tally=counted)
 
     def step(
-        self, key: jax.Array, state: FishingState, action: Any, params: FishingParams | None = None
+        self, key: Array, state: FishingState, action: Any, params: FishingParams | None = None
     ) -> tuple[FishingState, Timestep]:
         """Simulate a year like `Env.step`, but without keys for noiseless parts; tally the discounted reward."""
         params = self.given(params)
@@ -347,9 +336,3 @@ class FishingModel(Checked, Env[FishingState, FishingParams]):
         if np.ndim(start) > np.ndim(params.start):
             raise ConfigError(f"reset option 'start': expected a stock, got {start!r}; try make(..., start={start!r})")
         return self, replace(params, start=np.broadcast_to(np.float32(start), np.shape(params.start)))
-
-    def render(self, state: FishingState, params: FishingParams, mode: str) -> str:
-        """Describe the year in one line of text (mode "ansi")."""
-        stock = " ".join(f"{value:.3f}" for value in state.stock)
-        catch = " ".join(f"{value:.3f}" for value in state.catch)
-        return f"year {int(state.year)}  stock {stock}  catch {catch}\n"

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 
 from harvestgym.core.checks import Checked
 from harvestgym.core.pytree import par, pytree
@@ -33,11 +33,11 @@ class Noise(Checked):
 
     nodes: ClassVar[Any] = staticmethod(np.polynomial.hermite_e.hermegauss)
 
-    def draw(self, u: jax.Array) -> jax.Array:
+    def draw(self, u: Array) -> Array:
         """Return the standard draw from a uniform `u` in [0, 1); normal unless overridden."""
         return normal(u)
 
-    def __call__(self, z: jax.Array, value: jax.Array, left: jax.Array) -> jax.Array:
+    def __call__(self, z: Array, value: Array, left: Array) -> Array:
         """Disturb `value` by the draw `z`; `left` is the stock from which it grew (for surveys, the same value)."""
         return value
 
@@ -51,9 +51,9 @@ class Noise(Checked):
 class Lognormal(Noise):
     """value * exp(sigma z - sigma^2/2): multiplicative with mean one, so that noise does not change mean growth."""
 
-    sigma: jax.Array = par("sigma", "standard deviation of the logarithm", low=0.0, high=MAX_SIGMA, default=0.1)
+    sigma: Array = par("sigma", "standard deviation of the logarithm", low=0.0, high=MAX_SIGMA, default=0.1)
 
-    def __call__(self, z: jax.Array, value: jax.Array, left: jax.Array) -> jax.Array:
+    def __call__(self, z: Array, value: Array, left: Array) -> Array:
         return value * jnp.exp(self.sigma * (z - 0.5 * self.sigma))
 
 
@@ -61,9 +61,9 @@ class Lognormal(Noise):
 class MedianLognormal(Noise):
     """value * exp(sigma z): the *median* is the value (gym_fishing v5-v11); the mean is exp(sigma^2/2) times it."""
 
-    sigma: jax.Array = par("sigma", "standard deviation of the logarithm", low=0.0, high=MAX_SIGMA, default=0.1)
+    sigma: Array = par("sigma", "standard deviation of the logarithm", low=0.0, high=MAX_SIGMA, default=0.1)
 
-    def __call__(self, z: jax.Array, value: jax.Array, left: jax.Array) -> jax.Array:
+    def __call__(self, z: Array, value: Array, left: Array) -> Array:
         return value * jnp.exp(self.sigma * z)
 
 
@@ -71,11 +71,9 @@ class MedianLognormal(Noise):
 class Proportional(Noise):
     """value + sigma * left * z, clipped at 0: additive, proportional to the stock left, as in gym_fishing v0-v4."""
 
-    sigma: jax.Array = par(
-        "sigma", "standard deviation as a share of the stock left", low=0.0, high=MAX_SIGMA, default=0.1
-    )
+    sigma: Array = par("sigma", "standard deviation as a share of the stock left", low=0.0, high=MAX_SIGMA, default=0.1)
 
-    def __call__(self, z: jax.Array, value: jax.Array, left: jax.Array) -> jax.Array:
+    def __call__(self, z: Array, value: Array, left: Array) -> Array:
         return jnp.maximum(value + self.sigma * left * z, 0.0)
 
 
@@ -83,11 +81,9 @@ class Proportional(Noise):
 class Additive(Noise):
     """value + sigma z, clipped at 0; a stock of 0 stays 0."""
 
-    sigma: jax.Array = par(
-        "sigma", "standard deviation, in the unit of biomass", low=0.0, high=MAX_BIOMASS, default=0.02
-    )
+    sigma: Array = par("sigma", "standard deviation, in the unit of biomass", low=0.0, high=MAX_BIOMASS, default=0.02)
 
-    def __call__(self, z: jax.Array, value: jax.Array, left: jax.Array) -> jax.Array:
+    def __call__(self, z: Array, value: Array, left: Array) -> Array:
         return jnp.where(value > 0, jnp.maximum(value + self.sigma * z, 0.0), 0.0)
 
 
@@ -95,11 +91,11 @@ class Additive(Noise):
 class Uniform(Noise):
     """value * U(1 - sigma, 1 + sigma): bounded shocks, for which the theorem of Reed (1979) holds exactly."""
 
-    sigma: jax.Array = par("sigma", "half width w of the shocks", low=0.0, high=1.0, default=0.1)
+    sigma: Array = par("sigma", "half width w of the shocks", low=0.0, high=1.0, default=0.1)
     nodes = staticmethod(np.polynomial.legendre.leggauss)
 
-    def draw(self, u: jax.Array) -> jax.Array:
+    def draw(self, u: Array) -> Array:
         return 2 * u - 1
 
-    def __call__(self, z: jax.Array, value: jax.Array, left: jax.Array) -> jax.Array:
+    def __call__(self, z: Array, value: Array, left: Array) -> Array:
         return value * (1 + self.sigma * z)

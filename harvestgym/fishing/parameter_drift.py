@@ -8,6 +8,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 
 from harvestgym.core.checks import Checked
 from harvestgym.core.pytree import par, pytree, replace, static
@@ -31,11 +32,11 @@ class Drift(Checked):
         """Yield an error for each list of numbers that does not match the names."""
         yield from _find_mismatches(self.names, rate=self.rate, limit=self.limit)
 
-    def __call__(self, law: GrowthLaw, year: jax.Array) -> GrowthLaw:
+    def __call__(self, law: GrowthLaw, year: Array) -> GrowthLaw:
         """Return the law in `year`, which counts from 0."""
         return replace(law, **{n: self._moved(i, getattr(law, n), year) for i, n in enumerate(self.names)})
 
-    def _moved(self, i: int, value: Any, year: jax.Array) -> jax.Array:
+    def _moved(self, i: int, value: Any, year: Array) -> Array:
         rate, limit = jnp.float32(self.rate[i]), jnp.float32(self.limit[i])
         moved = value + rate * (year + 1)
         return jnp.where(rate < 0, jnp.maximum(moved, limit), jnp.minimum(moved, limit))
@@ -58,7 +59,7 @@ class Spread(Checked):
         """Yield an error for each list of numbers that does not match the names."""
         yield from _find_mismatches(self.names, sigma=self.sigma)
 
-    def __call__(self, key: jax.Array, law: GrowthLaw) -> GrowthLaw:
+    def __call__(self, key: Array, law: GrowthLaw) -> GrowthLaw:
         """Draw the law for an episode."""
         sigma = jnp.asarray(self.sigma, jnp.float32)
         factors = jnp.exp(sigma * jax.random.normal(key, (len(self.names),), jnp.float32) - 0.5 * sigma**2)
@@ -69,7 +70,7 @@ class Spread(Checked):
 class AnyLaw:
     """One of the laws in a `OneOf`, drawn once per episode with equal probability."""
 
-    def __call__(self, key: jax.Array, law: GrowthLaw) -> GrowthLaw:
+    def __call__(self, key: Array, law: GrowthLaw) -> GrowthLaw:
         """Draw the law for an episode."""
         assert isinstance(law, OneOf)
         return replace(law, which=jax.random.randint(key, (), jnp.int32(0), jnp.int32(len(law.laws)), jnp.int32))

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 import gymnasium
-import jax
 import jax.numpy as jnp
+from jax import Array
 from pydantic import Field
 
 from harvestgym.core.checks import check_arguments
@@ -45,7 +45,7 @@ class CommonsModel(FishingModel):
         own = {"reward": self.worth(state, params), "catch": state.catch}
         return super().info(state, params) | {"own": own}
 
-    def harvest(self, law: GrowthLaw, stock: jax.Array, quota: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
+    def harvest(self, law: GrowthLaw, stock: Array, quota: Array) -> tuple[Array, Array, Array]:
         there = law.available(stock)[0]
         catch = quota * jnp.minimum(1.0, there / jnp.maximum(quota.sum(), 1e-12))
         total = jnp.minimum(catch.sum(), there)

@@ -64,9 +64,7 @@ ENTRIES: dict[tuple[ProblemKind, ...], str] = {
 USERS = {name: problems for problems, names in ENTRIES.items() for name in names.split()}
 """The problems in which an entry has an effect; entries that are not listed have an effect in all problems."""
 
-MODELS: dict[ProblemKind, type[FishingModel]] = {
-    model.problem: model for model in (FishingModel, RecoveryModel, DriverModel)
-}
+MODELS: dict[str, type[FishingModel]] = {model.problem: model for model in (FishingModel, RecoveryModel, DriverModel)}
 
 
 class DriftEntry(Exact):
@@ -171,9 +169,8 @@ def build_fishery(spec: FishingSpec, where: str, **parts: Any) -> FishingModel:
     check_law(law, f"{where} > law")
     _check_entries(spec, law, where)
     bound = 2 * float(law.capacity) if spec.bound is None else spec.bound
-    units = Units(
-        bound, law.targets, law.seen + spec.shows_driver + spec.shows_year, spec.scale, spec.control, spec.levels
-    )
+    seen = law.seen + spec.shows_driver + spec.shows_year
+    units = Units(bound, law.targets, seen, spec.scale, spec.control, spec.levels)
     params = _build_params(spec, law, where, parts)
     model = MODELS[spec.problem]
     shared = [field.name for field in dataclasses.fields(model) if field.name in FishingSpec.model_fields]
@@ -220,9 +217,8 @@ def build_law(data: Any, where: str) -> GrowthLaw:
     entries = dict(data) if isinstance(data, Mapping) else {}
     cls = find_law(entries.pop("kind", None), where)
     if cls not in (OneOf, Patches):
-        fixed = {
-            name: entries.pop(name) for name, meta in iterate_metas(cls) if meta.kind == "static" and name in entries
-        }
+        static = [name for name, meta in iterate_metas(cls) if meta.kind == "static" and name in entries]
+        fixed = {name: entries.pop(name) for name in static}
         law = build_params(cls, entries, where)
         with locate_errors(f"{where} > "):
             return dataclasses.replace(law, **fixed) if fixed else law
@@ -240,9 +236,7 @@ def check_law(law: GrowthLaw, where: str) -> None:
         raise ConfigError(f"{where}: expected a law with a method __call__(self, left), got {type(law).__name__}")
     capacity = float(law.capacity)
     if not 0 < capacity < np.inf:
-        raise ConfigError(
-            f"{where}: expected a finite unfished stock above 0, got {capacity:g}; try a higher growth rate"
-        )
+        raise ConfigError(f"{where}: expected a finite unfished stock above 0, got {capacity:g}; try a higher rate")
 
 
 def find_law(kind: Any, where: str) -> type[GrowthLaw]:
@@ -269,9 +263,7 @@ def _check_drift(drift: Drift, law: GrowthLaw, where: str) -> None:
     for name, limit in zip(drift.names, np.asarray(drift.limit, np.float64), strict=True):
         meta = allowed[name]
         if not meta.low <= limit <= meta.high:
-            raise ConfigError(
-                f"{where} > {name} > limit: expected a number from {meta.low:g} to {meta.high:g}, got {limit:g}"
-            )
+            raise ConfigError(f"{where} > {name} > limit: expected {meta.low:g} to {meta.high:g}, got {limit:g}")
 
 
 def _build_vary(data: Mapping[str, float] | str, law: GrowthLaw, where: str) -> Spread | AnyLaw | None:

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 import gymnasium
-import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 from pydantic import AfterValidator, Field
 
 from harvestgym.core.checks import Checked
@@ -81,7 +81,7 @@ class Units(Checked):
         """The highest level or action, as a fraction of the full range."""
         return 0.5 if self.levels and self.control == "quota" else 1.0
 
-    def wanted(self, action: Any) -> jax.Array:
+    def wanted(self, action: Any) -> Array:
         """Return the quota or rate that an action requests, clipped to its range; NaN requests 0."""
         action = jnp.asarray(action, jnp.float32)
         if self.levels:
@@ -91,7 +91,7 @@ class Units(Checked):
         share = jnp.where(share > 0, jnp.minimum(share, self._top), 0.0)  # NaN is not > 0
         return share * self._full
 
-    def action(self, wanted: jax.Array) -> jax.Array:
+    def action(self, wanted: Array) -> Array:
         """Return the action that requests a quota or rate (the inverse of `wanted`); with levels, the nearest level."""
         share = jnp.clip(wanted / self._full, 0.0, 1.0)
         if self.levels:
@@ -99,11 +99,11 @@ class Units(Checked):
             return level[0] if self.targets == 1 else level
         return 2 * share - 1 if self.scale == "symmetric" else share * self._full
 
-    def observation(self, survey: jax.Array) -> jax.Array:
+    def observation(self, survey: Array) -> Array:
         """Return the observation for a survey, clipped to [0, bound]; the stock itself may be larger."""
         seen = jnp.clip(survey, 0.0, self.bound)
         return 2 * seen / self.bound - 1 if self.scale == "symmetric" else seen
 
-    def survey(self, observation: jax.Array) -> jax.Array:
+    def survey(self, observation: Array) -> Array:
         """Return the biomass that an observation represents (the inverse of `observation`)."""
         return 0.5 * (observation + 1) * self.bound if self.scale == "symmetric" else observation

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from harvestgym.core.loading import export_lazily
 
 if TYPE_CHECKING:
     from harvestgym.forager.host_engine.env import ForagerEnv
@@ -11,14 +13,4 @@ if TYPE_CHECKING:
 
 __all__ = ["ForagerConfig", "ForagerEnv"]
 
-
-def __getattr__(name: str) -> Any:
-    if name in __all__:
-        from .host_engine import env  # imported here, so that importing the package imports no engine
-
-        return getattr(env, name)
-    raise AttributeError(f"module 'harvestgym.forager' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return [*__all__]
+__getattr__, __dir__ = export_lazily(__name__, {name: f"{__name__}.host_engine.env:{name}" for name in __all__})

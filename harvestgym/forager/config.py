@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
 from typing import Annotated, Any
 
 import numpy as np
@@ -15,7 +13,7 @@ from pydantic import Field
 from harvestgym.core.checks import check_fields
 from harvestgym.core.errors import ConfigError, check_name
 
-from .object_kinds import Factory, ForagerObject, Kind, Thorns
+from .object_kinds import Factory, ForagerObject, Kind
 from .observations import MODES, Hint, check_aperture, check_sides
 from .world import Capacity, Edge, Region, Side, World
 
@@ -37,9 +35,9 @@ class ForagerConfig:
         seed: an integer from 0 to 2^64 - 1.
         edge: `torus`, or `wall`, which stops the agent and adds a channel for the outside.
         capacity: maximum number of objects that may be away from their original cells. At the limit, other objects
-        cannot be collected and give no reward. An episode takes at most `memory["most_bytes"]`, about 180 bytes per
-        object (0.75 GB by
-            default), and up to `capacity` Python objects; a warning appears when the table grows to half the limit.
+            cannot be collected and give no reward. An episode takes at most `memory["most_bytes"]`, about 180 bytes
+            per object (0.75 GB by default), and up to `capacity` Python objects; a warning appears when the table grows
+            to half the limit.
         hint: (shown, every): the biome is shown in the first `shown` of `every` steps; observations are then
             dicts of `view` and `hint`.
     """
@@ -56,8 +54,6 @@ class ForagerConfig:
     def __post_init__(self) -> None:
         check_fields(self)
         check_name("observation_mode", self.observation_mode, MODES, "ForagerConfig")
-        if type(self) is ForagerConfig:
-            _warn_of_look_alikes(self)
 
     def find_aperture(self, world: World) -> tuple[int, int]:
         """Return the aperture as (rows, columns); raise ConfigError unless both are odd and within the world."""
@@ -65,35 +61,11 @@ class ForagerConfig:
 
 
 class TranslatedConfig(ForagerConfig):
-    """A configuration made by this package, without warnings about names that the Forager package uses differently.
-
-    Its view may be larger than the world; cells then appear in it more than once.
-    """
+    """A configuration made by this package, whose view may be larger than the world and then repeats cells."""
 
     def find_aperture(self, world: World) -> tuple[int, int]:
         """Return the aperture as (rows, columns); raise ConfigError unless both are odd."""
         return check_sides(self.aperture)
-
-
-WORLD_MODE = "observation_mode 'world' has the northernmost row first and the agent as its last channel"
-
-
-def _warn_of_look_alikes(config: ForagerConfig) -> None:
-    """Warn once about each entry whose name has a different meaning in the Forager package."""
-    if Thorns in config.object_types.values():
-        warn_of_difference(
-            "thorns stay and cost 1 each time they are entered; those of harvestgym.forager.drop_in are collected"
-        )
-    if isinstance(config.aperture, tuple) and config.aperture[0] != config.aperture[1]:
-        warn_of_difference("aperture is (rows, columns); in harvestgym.forager.drop_in it is (columns, rows)")
-    if MODES[config.observation_mode].whole:
-        warn_of_difference(WORLD_MODE)
-
-
-@cache
-def warn_of_difference(words: str) -> None:
-    """Warn once per process about a difference from the Forager package, at the user's call of the constructor."""
-    warnings.warn(f"forager: {words}; see docs/forager.md, Differences from the Forager package", stacklevel=5)
 
 
 def build_world(config: ForagerConfig) -> World:

@@ -9,8 +9,10 @@ from __future__ import annotations
 import colorsys
 import dataclasses
 import json
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -23,7 +25,7 @@ from harvestgym.core.loading import load_class_of_file
 from harvestgym.forager.host_engine import env as host
 
 from . import config as ours
-from .config import WORLD_MODE, TranslatedConfig, build_world, warn_of_difference
+from .config import TranslatedConfig, build_world
 from .object_kinds import Constant, Flower, ForagerObject, Kind, TableObject, Wall, check_color
 from .observations import MODES
 from .world import World
@@ -142,6 +144,12 @@ def _find_class(target: Any, name: str, path: str | Path) -> Any:
     return _CLASSES[target]
 
 
+@cache
+def warn_of_difference(words: str) -> None:
+    """Warn once per process about a difference from the Forager package, at the user's call of the constructor."""
+    warnings.warn(f"forager: {words}; see docs/forager.md, Differences from the Forager package", stacklevel=5)
+
+
 class ForagerEnv(host.ForagerEnv):
     """The environment of the Forager package: `start`, `step`, `add_object`, `remove_object`, `generate_objects`."""
 
@@ -161,7 +169,7 @@ class ForagerEnv(host.ForagerEnv):
             world = world if world is not None else _color_world(build_world(config), palette)
         super().__init__(config, world)  # pyright: ignore[reportArgumentType]
         if MODES[self.config.observation_mode].whole:
-            warn_of_difference(WORLD_MODE)
+            warn_of_difference("observation_mode 'world' has the northernmost row first and the agent as last channel")
 
     @property
     def rng(self) -> np.random.Generator:

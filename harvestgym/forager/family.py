@@ -228,9 +228,8 @@ def summary(env: Forager, episodes: Any) -> dict[str, np.ndarray]:
 def record(env: Forager, state: ForagerState, action: Any, timestep: Any, params: ForagerParams) -> dict[str, Any]:
     """Return the recorded values of a step; for a small world, also the whole map."""
     place = {"x#cell": state.x.astype(np.int32), "y#cell": state.y.astype(np.int32), "clock#step": state.clock[1]}
-    seen = {"view": state.view} | (
-        {"world": env.cells(state).astype(np.int8)} if env.world.cells <= SMALL_WORLD else {}
-    )
+    small = env.world.cells <= SMALL_WORLD
+    seen = {"view": state.view} | ({"world": env.cells(state).astype(np.int8)} if small else {})
     return place | seen | {name: timestep.info[name] for name in RECORDED_INFO}
 
 

@@ -15,6 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from gymnasium.error import ResetNeeded
+from jax import Array
 
 from harvestgym.core.autoreset import split_key
 from harvestgym.core.checks import check_arguments
@@ -37,14 +38,14 @@ from harvestgym.render import DEFAULT_WIDTH, RENDER_MODES, render_scene
 
 
 @jax.jit
-def _begin_episode(key: jax.Array) -> tuple[jax.Array, jax.Array]:
+def _begin_episode(key: Array) -> tuple[Array, Array]:
     """Return (next key, seed of the episode); the key is split as in `core.autoreset`."""
     following, now = split_key(key)
     return following, draw_seed(keys_for(now, ("initial", "observation"))[0])
 
 
 @jax.jit
-def _skip_steps(key: jax.Array, steps: Any) -> jax.Array:
+def _skip_steps(key: Array, steps: Any) -> Array:
     return jax.lax.fori_loop(0, steps, lambda _, k: split_key(k)[0], key)
 
 
@@ -64,7 +65,7 @@ class ForagerGym(Savable, gymnasium.Env[Any, int]):
         self.observation_space = env.observation_space
         self.action_space: gymnasium.Space[Any] = gymnasium.spaces.Discrete(4)
         self._rate, self._steps, self._over = 0.0, 0, True
-        self._key: jax.Array | None = None
+        self._key: Array | None = None
         self._values: Any = None
         self._steady = all(isinstance(kind.reward, Constant) for kind in env.world.kinds)
         self._frames = FrameBuffer(FIRST_STEPS) if render_mode else None

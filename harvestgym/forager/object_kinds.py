@@ -106,10 +106,8 @@ class Kind:
         check_fields(self, f"kind {self.name!r}")
         spans = self.lasts, self.rests
         if (min(spans) == 0 and max(spans) > 0) or sum(spans) > MAX_PERIOD:
-            raise ConfigError(
-                f"{self.name}: expected lasts and rests of at least 1 step and at most 2^24 - 1 in total, or "
-                f"both 0, got {spans}"
-            )
+            expected = "lasts and rests of 1 or more, at most 2^24 - 1 in total, or both 0"
+            raise ConfigError(f"{self.name}: expected {expected}, got {spans}")
 
     @property
     def share(self) -> float:

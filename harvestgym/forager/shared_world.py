@@ -39,9 +39,7 @@ class SharedWorld:
         check_view_mode(self.model.mode, "SharedWorld")
         world = self.model.world
         if world.renews or world.teleport_every or any(kind.python for kind in world.kinds):
-            raise ConfigError(
-                "SharedWorld: expected no renewal, teleports or Python objects, got a world with some of them"
-            )
+            raise ConfigError("SharedWorld: expected no renewal, teleports or Python objects, got a world with some")
 
     def __repr__(self) -> str:
         return f"{self.number} foragers, {self.model!r}"

@@ -70,15 +70,14 @@ class GymBase(Savable):
         check_core(env, name)
         if params is not None:
             _check_params(params, env.params, f"{name} > params")
-        own: tuple[str, ...] = getattr(unwrapped(env), "render_modes", ())
-        offered = list(dict.fromkeys((*own, *scene_modes(env))))
+        offered = list(scene_modes(env))
         if render_mode is not None and not offered:
             check_keywords(name, ["render_mode"], [])
         if render_mode is not None and (not isinstance(render_mode, str) or render_mode not in offered):
             raise unknown("render_mode", render_mode, [*offered, "None"])
         self.core, self.render_mode = env, render_mode
         self.metadata = {"render_modes": offered, "render_fps": getattr(unwrapped(env), "render_fps", 4)}
-        self.episode_log = None if render_mode in (None, *own) else EpisodeLog(env, *batch)
+        self.episode_log = None if render_mode is None else EpisodeLog(env, *batch)
         self._batch, self._params = batch, env.params if params is None else params
         self._begun = False
         self._prepare()
@@ -260,8 +259,7 @@ class GymBase(Savable):
                 function, title, range)`, where `variable` is the key of a state variable. `function` maps the variable
                 (of each environment in a batch) to a number, a matrix or an image; `range` is `(low, high)` or
                 'range_auto'.
-            sinks: sinks from `harvestgym.render.monitor_sinks`, or paths `*.png`, `*.csv` or `*.parquet`; by default a
-                window.
+            sinks: sinks from `harvestgym.render.monitor_sinks`, or paths `*.png` or `*.csv`; by default a window.
 
         Returns:
             The monitor; close it or use it in a `with` block to finish the sinks.
@@ -307,14 +305,7 @@ class GymBase(Savable):
             return None
         if not self._begun:
             raise ResetNeeded("render: expected an episode, got none; try reset() first")
-        if self.episode_log is None:
-            return self._draw(self.run_state.state)
         return self.episode_log.render(self.render_mode, self.render_width)
-
-    def _draw(self, state: Any) -> Any:
-        """Draw a state with the wrapped environment."""
-        inside: Any = unwrapped(self.core)
-        return inside.render(unwrapped_state(self.core, state), self.params, self.render_mode)
 
 
 def _check_params(params: Any, own: Any, where: str) -> None:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+from jax import Array
 
 from harvestgym.core.autoreset import RunState, advance, restart_episode, restart_some, select, start_episode
 from harvestgym.core.env import Env
@@ -54,7 +55,7 @@ def compile_functions(env: Env[Any, Any], params: Layout, batch: tuple[int, ...]
     )
     run, timestep = layout_of(begun), layout_of(first)
 
-    def start(packed: PackedTree, given: PackedTree, seeds: jax.Array, seeded: jax.Array, which: jax.Array) -> Any:
+    def start(packed: PackedTree, given: PackedTree, seeds: Array, seeded: Array, which: Array) -> Any:
         old = run.unpack(packed)
         key = jnp.where(seeded & which, _make_keys(seeds), old.key)
         if batch:
@@ -82,7 +83,7 @@ def _is_small(run: Layout, batch: tuple[int, ...]) -> bool:
     return not batch or (batch[0] <= SMALL_BATCH and size <= batch[0] * SMALL_STATE)
 
 
-def _make_keys(seeds: jax.Array) -> jax.Array:
+def _make_keys(seeds: Array) -> Array:
     return jax.vmap(jax.random.key)(seeds) if seeds.ndim else jax.random.key(seeds)
 
 

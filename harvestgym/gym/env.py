@@ -1,9 +1,9 @@
 """`GymEnv`, the Gymnasium environment for functional environments.
 
 It is a thin layer: the functional `Env` defines an episode, and `core.autoreset` defines when a new one starts. In
-addition to the contract, an environment may have `action_mask(state, params)` (bool per action), `check_choice(mask,
-action, waiting)` (ConfigError for a masked action), and `render_modes` with `render(state, params, mode)`. The modes in
-`render.RENDER_MODES` are added if its family draws scenes; steps are recorded only in these modes.
+addition to the contract, an environment may have `action_mask(state, params)` (bool per action) and `check_choice(mask,
+action, waiting)` (ConfigError for a masked action). If its family draws scenes, it has the modes in
+`render.RENDER_MODES`; steps are recorded only with a mode.
 """
 
 from __future__ import annotations

@@ -143,9 +143,7 @@ def _make_start_action(space: gymnasium.Space[Any]) -> Any:
 
 
 @partial(jax.jit, static_argnums=(0, 1))
-def _make_frames(
-    env: Env[Any, Any], in_batch: bool, state: Any, action: Any, timestep: Any, params: Any
-) -> dict[str, Any]:
+def _make_frames(env: Any, in_batch: bool, state: Any, action: Any, timestep: Any, params: Any) -> dict[str, Any]:
     inside: Any = unwrapped(env)
     keep = cast(Any, family_of(type(inside))).record
 

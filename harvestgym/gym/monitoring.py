@@ -12,6 +12,7 @@ from typing import Any
 
 import jax
 import numpy as np
+from jax import Array
 
 from harvestgym.core.env import Env
 from harvestgym.core.errors import ConfigError, check_name
@@ -116,7 +117,7 @@ def make_watches(env: Any, entries: Sequence[Any]) -> list[Watch]:
     return watches
 
 
-def find_state_variable(env: Env[Any, Any], variable: str, where: str) -> tuple[Callable[[Any, Any], jax.Array], Meta]:
+def find_state_variable(env: Env[Any, Any], variable: str, where: str) -> tuple[Callable[[Any, Any], Array], Meta]:
     """Find a state variable of an environment by key; return a function that reads it, and its description."""
     state = jax.eval_shape(lambda: env.reset(jax.random.key(0), env.params)[0])
     known = {meta.keys[0]: (name, meta) for name, meta in iterate_metas(state)}

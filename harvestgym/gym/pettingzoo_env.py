@@ -48,10 +48,8 @@ class ParallelEnv(pettingzoo.ParallelEnv[str, Any, Any], Savable):
 
     def __init__(self, core: Any, render_mode: str | None = None) -> None:
         if not hasattr(core, "own_spaces"):
-            raise ConfigError(
-                f"ParallelEnv > core: expected an environment that several agents share, got {core!r}; "
-                "try share_stock, SharedWater or SharedWorld"
-            )
+            expected = "an environment of several agents, made by share_stock, SharedWater or SharedWorld"
+            raise ConfigError(f"ParallelEnv > core: expected {expected}, got {core!r}")
         self.core, self.render_mode = core, render_mode
         make = getattr(core, "make_gymnasium", lambda mode: GymEnv(core, render_mode=mode))
         self._joint: Any = make(render_mode)

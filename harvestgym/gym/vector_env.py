@@ -42,7 +42,8 @@ class VecEnv(GymBase, gymnasium.vector.VectorEnv[Any, Any, Any]):
         render_mode: str | None = None,
     ) -> None:
         self.num_envs = check_count("num_envs", num_envs)
-        self.autoreset_mode = _check_mode(autoreset_mode)
+        check_name("autoreset_mode", getattr(autoreset_mode, "value", autoreset_mode), [m.value for m in AutoresetMode])
+        self.autoreset_mode = AutoresetMode(autoreset_mode)
         self._wrap(env, params, (num_envs,), render_mode)
         self.metadata["autoreset_mode"] = self.autoreset_mode
         self.single_observation_space, self.single_action_space = env.observation_space, env.action_space
@@ -153,10 +154,6 @@ class VecEnv(GymBase, gymnasium.vector.VectorEnv[Any, Any, Any]):
         super()._accept_run_state(run)
         self._over, self._obs = np.array(run.over), None
 
-    def _draw(self, state: Any) -> tuple[Any, ...]:
-        rows = (jax.tree.map(lambda leaf: leaf[i], state) for i in range(self.num_envs))  # noqa: B023
-        return tuple(super(VecEnv, self)._draw(row) for row in rows)
-
 
 def make_vec(
     harvest_id: str,
@@ -191,11 +188,6 @@ def _check_seed(seed: Any) -> int:
     if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
         raise ConfigError(f"seed: expected an integer, 0 or more, got {seed!r}")
     return int(seed)
-
-
-def _check_mode(mode: AutoresetMode | str) -> AutoresetMode:
-    check_name("autoreset_mode", getattr(mode, "value", mode), [known.value for known in AutoresetMode])
-    return AutoresetMode(mode)
 
 
 def _vector_info(info: Info, which: np.ndarray) -> Info:

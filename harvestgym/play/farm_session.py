@@ -128,9 +128,7 @@ class FarmSession(Session):
     def look(self, which: list[int]) -> float:
         """Buy the offered observations with the given numbers, once a day; return their cost."""
         if not self.env.asks:
-            raise ConfigError(
-                "look: expected a farm with paid observations, got a farm whose observations are all free"
-            )
+            raise ConfigError("look: expected a farm with paid observations, got one whose observations are free")
         if self.looked:
             raise ConfigError("look: expected one request per day, got a second one")
         request = np.zeros(len(self.prices), np.int8)
@@ -144,7 +142,7 @@ class FarmSession(Session):
     def order(self, row: int, plot: Plot | None = None, values: tuple[int, ...] = ()) -> Order:
         """Add an intervention to the list, given by a row of the action table, a plot and the index of each value."""
         if self.over:
-            raise ConfigError("order: expected a running season, got an ended one")
+            raise ConfigError("order: expected a running season, got one that has ended")
         if len(self.orders) >= self.env.schedule:
             raise ConfigError(f"order: expected at most {self.env.schedule} per day, got one more; try removing one")
         rows = self.env.actions.rows

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -13,7 +12,7 @@ from PIL import Image, ImageDraw
 from harvestgym.core.view.scene import Scene, Sprite, Stroke
 
 from . import layout
-from .primitives import INK, PAPER, Box, Painter, lightness, load_font, replace_missing_glyphs, text_width
+from .primitives import INK, PAPER, Box, Painter, Points, lightness, load_font, replace_missing_glyphs, text_width
 
 OVERSAMPLING = 4
 """Oversampling of sprites: the number of pixels in the raster per pixel on the page."""
@@ -43,9 +42,7 @@ class ImagePainter(Painter):
     def circle(self, x: float, y: float, side: float, colour: str, opacity: float = 1.0, hollow: bool = False) -> None:
         self.sprite(_make_circle(colour, hollow), x, y, side, opacity)
 
-    def line(
-        self, points: Sequence[tuple[float, float]], colour: str, width: float = 1.0, dashed: bool = False
-    ) -> None:
+    def line(self, points: Points, colour: str, width: float = 1.0, dashed: bool = False) -> None:
         """Draw a line; horizontal and vertical lines are sharp."""
         if dashed:
             for piece in _split_dashes(points):
@@ -57,7 +54,7 @@ class ImagePainter(Painter):
             return
         self._smooth(points, colour, width)
 
-    def _smooth(self, points: Sequence[tuple[float, float]], colour: str, width: float) -> None:
+    def _smooth(self, points: Points, colour: str, width: float) -> None:
         at = np.asarray(points)
         low, high = np.floor(at.min(0) - width).astype(int), np.ceil(at.max(0) + width).astype(int)
         mask = Image.new("L", tuple(2 * (high - low)))
@@ -143,7 +140,7 @@ def draw_glyph_masks(sign: str, size: int) -> np.ndarray:
     return np.stack([np.asarray(sheet) for sheet in sheets])
 
 
-def _split_dashes(points: Sequence[tuple[float, float]], on: float = 5.0, off: float = 4.0) -> list[list[Any]]:
+def _split_dashes(points: Points, on: float = 5.0, off: float = 4.0) -> list[list[Any]]:
     """Split a dashed line between two points into its dashes."""
     (x, y), (right, down) = points[0], points[-1]
     length = math.hypot(right - x, down - y) or 1.0

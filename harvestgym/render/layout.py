@@ -43,7 +43,8 @@ def draw_scene(scene: Scene, painter: Painter, width: int) -> list[Box]:
     side = (0.36 if maps else 0.28) * width if words or scene.legend else 0.0
     low = 0.27 * tall if maps and charts else 0.0
     main = Box(pad, top, width - side - 2 * pad, tall - top - low - pad)
-    boxes = _split_box(main, len(maps), _count_columns(maps))
+    across = 1 if all(m.shape[0] > 1.5 * m.shape[1] for m in maps) else min(len(maps), 4)
+    boxes = _split_box(main, len(maps), across)
     plots = [_draw_map(panel, painter, box, size) for panel, box in zip(maps, boxes, strict=True)]
     below = Box(pad, tall - low - pad, width - 2 * pad, low) if maps else main
     across = min(len(charts), 3 if maps else 2)
@@ -69,12 +70,6 @@ def _draw_small(panels: Sequence[Map | Chart], painter: Painter, width: int) -> 
 def font_size(width: int) -> int:
     """Return the font size for a page `width` pixels wide."""
     return max(9, round(width / 68))
-
-
-def _count_columns(maps: list[Map]) -> int:
-    """Return the number of maps per row: all maps, unless they are wide."""
-    wide = all(m.shape[0] > 1.5 * m.shape[1] for m in maps)
-    return 1 if wide else min(len(maps), 4)
 
 
 def _split_box(box: Box, number: int, across: int) -> list[Box]:
@@ -145,9 +140,8 @@ def _draw_sidebar(legend: tuple[Mark, ...], words: list[Words], painter: Painter
     """Draw words from the top and the legend at the bottom; the longest blocks of words are shortened to fit."""
     foot, step = _draw_legend(legend, painter, box, size), 1.36 * size
     blocks = [[line for text in w.lines for line in wrap_text(text, size - 1, box.w)] for w in words]
-    _shorten(
-        blocks, int((foot - box.y - 0.5 * size) / step - 0.7 * (len(words) - 1) - sum(bool(w.title) for w in words))
-    )
+    room = (foot - box.y - 0.5 * size) / step - 0.7 * (len(words) - 1) - sum(bool(w.title) for w in words)
+    _shorten(blocks, int(room))
     y = box.y + 0.5 * step
     for n, (panel, lines) in enumerate(zip(words, blocks, strict=True)):
         if n:

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import Annotated, Any, Literal, NamedTuple, Protocol
 
-import jax
 import numpy as np
+from jax import Array
 from pydantic import AfterValidator
 
 from harvestgym.core.checks import check_data
@@ -74,7 +74,7 @@ class Watch:
         range: the lowest and highest values to show; "range_auto" to determine them from the readings.
     """
 
-    read: Callable[[Any, Any], jax.Array]
+    read: Callable[[Any, Any], Array]
     meta: Meta
     function: Callable[[Any], Any]
     title: str

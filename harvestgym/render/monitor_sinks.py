@@ -139,39 +139,25 @@ def _name_codes(panel: Any, reading: Reading) -> None:
 
 
 class TableSink(Sink):
-    """A `*.csv` or `*.parquet` file (extra `data`) with a row for each reading; a matrix takes one column per entry.
-
-    Images are omitted. A Parquet file is written as a CSV file, `*.parquet.csv`, until it is closed.
-    """
+    """A `*.csv` file with a row for each reading; a matrix takes one column per entry, and images are omitted."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
-        self._csv = self.path
-        if self.path.suffix == ".parquet":
-            check_extras("*.parquet", data="pyarrow")
-            self._csv = self.path.with_name(f"{self.path.name}.csv")
         self._file: Any = None
 
     def write(self, step: int, episode: int, readings: Sequence[Reading]) -> None:
         """Add a row."""
         row = {"step": step, "episode": episode} | dict(pair for reading in readings for pair in _columns(reading))
         if self._file is None:
-            self._file = self._csv.open("w", 1, newline="", encoding="utf-8")
+            self._file = self.path.open("w", 1, newline="", encoding="utf-8")
             csv.writer(self._file).writerow(row)
         csv.writer(self._file).writerow(row.values())
 
     def close(self) -> None:
         """Finish the file."""
-        if self._file is None:
-            return
-        self._file.close()
-        self._file = None
-        if self._csv != self.path:
-            import pyarrow.csv
-            import pyarrow.parquet
-
-            pyarrow.parquet.write_table(pyarrow.csv.read_csv(self._csv), self.path)
-            self._csv.unlink()
+        if self._file is not None:
+            self._file.close()
+            self._file = None
 
 
 def _columns(reading: Reading) -> Iterator[tuple[str, float]]:
@@ -183,12 +169,12 @@ def _columns(reading: Reading) -> Iterator[tuple[str, float]]:
 
 
 def make_sink(given: Any) -> Sink:
-    """Return a sink unchanged; make a window for None, a table for `*.csv` or `*.parquet`, a plot for `*.png`."""
+    """Return a sink unchanged; make a window for None, a table for `*.csv`, a plot for `*.png`."""
     if given is None:
         return PlotSink()
     if not isinstance(given, (str, Path)):
         return given
     path = Path(given)
-    known = {".csv": TableSink, ".parquet": TableSink, ".png": PlotSink}
+    known = {".csv": TableSink, ".png": PlotSink}
     check_name("kind of file", path.suffix or str(path), known, "monitoring")
     return known[path.suffix](path)

@@ -16,6 +16,9 @@ _PLAIN = str.maketrans({"×": "x", "–": "-", "—": "-", "−": "-", "²": "2"
 """Characters missing from Pillow's font, and their replacements."""
 
 
+Points = Sequence[tuple[float, float]]
+
+
 class Box(NamedTuple):
     """A rectangle on the page, in pixels, y down."""
 
@@ -34,9 +37,7 @@ class Painter(Protocol):
     def circle(self, x: float, y: float, side: float, colour: str, opacity: float = 1.0, hollow: bool = False) -> None:
         """Draw a circle of outer diameter `side`, filled or hollow."""
 
-    def line(
-        self, points: Sequence[tuple[float, float]], colour: str, width: float = 1.0, dashed: bool = False
-    ) -> None:
+    def line(self, points: Points, colour: str, width: float = 1.0, dashed: bool = False) -> None:
         """Draw a line through points."""
 
     def sprite(self, sprite: Sprite, x: float, y: float, side: float, opacity: float = 1.0) -> None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from xml.sax.saxutils import escape, quoteattr
 
 from harvestgym.core.view.scene import Chart, Map, Scene, Sprite, Stroke
 
 from . import layout
-from .primitives import INK, PAPER, Box, Painter
+from .primitives import INK, PAPER, Box, Painter, Points
 
 ANCHORS = {"l": "start", "m": "middle", "r": "end"}
 FONT = "Helvetica, Arial, sans-serif"
@@ -67,9 +66,7 @@ class SvgPainter(Painter):
         at = f'cx="{_fmt(x)}" cy="{_fmt(y)}" r="{radius}"'
         self.parts.append(f'<circle {at} {ink}="{colour}"{_format_opacity(opacity)}/>')
 
-    def line(
-        self, points: Sequence[tuple[float, float]], colour: str, width: float = 1.0, dashed: bool = False
-    ) -> None:
+    def line(self, points: Points, colour: str, width: float = 1.0, dashed: bool = False) -> None:
         dash = ' stroke-dasharray="5 4"' if dashed else ""
         style = f'fill="none" stroke="{colour}" stroke-width="{_fmt(width)}"{dash}'
         self.parts.append(f'<polyline points="{_format_points(points)}" {style}/>')
@@ -99,7 +96,7 @@ def _write_stroke(stroke: Stroke) -> str:
     return f'<polyline points="{_format_points(stroke.points)}" {style}/>'
 
 
-def _format_points(points: Sequence[tuple[float, float]]) -> str:
+def _format_points(points: Points) -> str:
     return " ".join(f"{_fmt(x)},{_fmt(y)}" for x, y in points)
 
 

@@ -60,17 +60,16 @@ def _write_map(panel: Map, signs: dict[str, str]) -> str:
     """Write a cell for each plot: the shade of its square, then the letters of its marks."""
     inside: dict[tuple[int, int], list[Mark]] = defaultdict(list)
     outside: list[str] = []
+    wide, tall = panel.shape
     for mark in panel.marks:
         at = (int(np.floor(mark.at[0])), int(np.floor(mark.at[1])))
-        if 0 <= at[0] < panel.shape[0] and 0 <= at[1] < panel.shape[1]:
+        if 0 <= at[0] < wide and 0 <= at[1] < tall:
             inside[at].append(mark)
         elif mark.what != "square":
             outside.append(" ".join(filter(None, (mark.meaning, mark.text))))
     most = max((sum(m.what not in ("square", "text") for m in marks) for marks in inside.values()), default=0)
-    cell = max(1, min(most + 1, MAX_COLUMNS // panel.shape[0] - 1))
-    rows = [
-        "|".join(_write_cell(inside[x, y], signs, cell) for x in range(panel.shape[0])) for y in range(panel.shape[1])
-    ]
+    cell = max(1, min(most + 1, MAX_COLUMNS // wide - 1))
+    rows = ["|".join(_write_cell(inside[x, y], signs, cell) for x in range(wide)) for y in range(tall)]
     around = [f"  next to it: {', '.join(b for b in outside if b)}"] if any(outside) else []
     return "\n".join([panel.title, *(f"  |{row}|" for row in rows), *around])
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from harvestgym.core.errors import ConfigError, check_extras, check_parent
+from harvestgym.core.errors import ConfigError, check_extras, check_parent, check_suffix
 from harvestgym.core.view.scene import Scene
 from harvestgym.core.view.timeline import Progress, ignore_progress
 
@@ -37,6 +37,8 @@ PALETTE_FRAMES = 12
 """Number of frames that determine the colours of a GIF."""
 
 PALETTE_SIZE = 255
+
+Frames = Sequence[np.ndarray]
 """Number of colours in a frame; the last of the 256 colours of a GIF marks unchanged pixels."""
 
 
@@ -73,7 +75,7 @@ class EpisodeFrames(Sequence[np.ndarray]):
         return f'<img width="{self.width}" alt="video of an episode" src="data:image/gif;base64,{film}">'
 
 
-def encode_gif(frames: Sequence[np.ndarray], fps: float = FPS, progress: Progress = ignore_progress) -> bytes:
+def encode_gif(frames: Frames, fps: float = FPS, progress: Progress = ignore_progress) -> bytes:
     """Return the bytes of a GIF that loops."""
     stills = _convert_frames(frames, progress)
     # GIF delays are in hundredths of a second, and many programs treat delays below two as ten.
@@ -86,7 +88,7 @@ def encode_gif(frames: Sequence[np.ndarray], fps: float = FPS, progress: Progres
     return film.getvalue()
 
 
-def _convert_frames(frames: Sequence[np.ndarray], progress: Progress) -> Iterator[Image.Image]:
+def _convert_frames(frames: Frames, progress: Progress) -> Iterator[Image.Image]:
     """Convert all frames to one shared palette, which is smaller and avoids flicker.
 
     Among Pillow's methods, maximum coverage preserves the white background and the colours of small marks.
@@ -99,7 +101,7 @@ def _convert_frames(frames: Sequence[np.ndarray], progress: Progress) -> Iterato
         progress(1)
 
 
-def encode_mp4(frames: Sequence[np.ndarray], fps: float = FPS, progress: Progress = ignore_progress) -> bytes:
+def encode_mp4(frames: Frames, fps: float = FPS, progress: Progress = ignore_progress) -> bytes:
     """Return the bytes of an MP4 that browsers can play (H.264, yuv420p); needs the extra `video`."""
     import av
 
@@ -120,20 +122,14 @@ def encode_mp4(frames: Sequence[np.ndarray], fps: float = FPS, progress: Progres
 
 def check_video_path(path: str | Path, *suffixes: str) -> Path:
     """Check a video's path before any work; raise ConfigError if it cannot be written or its extra is missing."""
-    target = Path(path)
-    if target.suffix.lower() not in suffixes:
-        better = target.parent / f"{target.stem.strip('.') or 'season'}{suffixes[0]}"
-        wanted, got = " or ".join(suffixes), target.suffix or "no suffix"
-        raise ConfigError(f"{target}: expected a file name in {wanted}, got {got}; try {better}")
+    target = check_suffix(Path(path), *suffixes)
     check_parent(target)
     if target.suffix.lower() == ".mp4":
         check_extras("MP4", video="av")
     return target
 
 
-def write_video(
-    frames: Sequence[np.ndarray], path: str | Path, fps: float = FPS, progress: Progress = ignore_progress
-) -> Path:
+def write_video(frames: Frames, path: str | Path, fps: float = FPS, progress: Progress = ignore_progress) -> Path:
     """Write a video, .gif or .mp4 depending on the suffix, and return its path; ConfigError if that is impossible."""
     target = check_video_path(path, ".gif", ".mp4")
     if not len(frames):

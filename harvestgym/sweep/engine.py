@@ -31,10 +31,7 @@ class SweepReport(NamedTuple):
 
 
 def sweep(
-    cases: Sequence[SweepCase],
-    out: str | Path,
-    options: EngineOptions = LOCAL,
-    progress: Progress = ignore_progress,
+    cases: Sequence[SweepCase], out: str | Path, options: EngineOptions = LOCAL, progress: Progress = ignore_progress
 ) -> SweepReport:
     """Run the cases that have no file in the folder `out` yet, and write one Parquet file for each.
 
@@ -100,9 +97,7 @@ def collect(
         failures += [f"{case}: {outcome.error}"] if outcome.columns is None else []
         progress(1)
     if failures:
-        raise ConfigError(
-            "\n  ".join([f"cases: expected all cases to succeed, got {len(failures)} that failed", *failures])
-        )
+        raise ConfigError("\n  ".join([f"cases: expected all to succeed, got {len(failures)} that failed", *failures]))
     return [done[case] for case in cases]
 
 

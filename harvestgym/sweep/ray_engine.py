@@ -51,9 +51,8 @@ def _connect(address: str | None) -> tuple[Any, bool]:
     try:
         _check_reachable(address)
         with warnings.catch_warnings():
-            warnings.filterwarnings(
-                "ignore", "os.fork", RuntimeWarning
-            )  # safe with JAX, because an exec follows the fork
+            # a fork is safe with JAX if an exec follows
+            warnings.filterwarnings("ignore", "os.fork", RuntimeWarning)
             dashboard = False if address is None else None
             ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR, include_dashboard=dashboard)
     except (OSError, ValueError, RuntimeError) as error:

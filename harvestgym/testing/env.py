@@ -17,6 +17,7 @@ import gymnasium
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 
 from harvestgym.core.autoreset import is_done
 from harvestgym.core.env import Env, Timestep
@@ -67,7 +68,7 @@ def _check_run(env: Env[Any, Any], functions: _CompiledFunctions, steps: int, se
 class _Transition(NamedTuple):
     """One step of the batch: its inputs and results."""
 
-    keys: jax.Array
+    keys: Array
     state: Any
     action: Any
     after: Any
@@ -104,9 +105,7 @@ def _check_hashable(env: Env[Any, Any]) -> None:
     try:
         hash(env)
     except TypeError as error:
-        raise AssertionError(
-            f"{type(env).__name__} must be hashable, because it is a static argument: {error}"
-        ) from None
+        raise AssertionError(f"{type(env).__name__} must be hashable, as a static argument: {error}") from None
 
 
 def _check_shapes(env: Env[Any, Any], act: Callable[..., Any]) -> None:
@@ -144,15 +143,13 @@ def _run(functions: _CompiledFunctions, params: Any, steps: int, seed: int) -> l
     return run
 
 
-def _make_keys(seed: int, t: int) -> jax.Array:
+def _make_keys(seed: int, t: int) -> Array:
     return jax.random.split(jax.random.fold_in(jax.random.key(seed), t), NUM_ENVS)
 
 
 def _perturb(params: Any) -> Any:
     """Increase every float parameter slightly."""
-    return jax.tree.map(
-        lambda leaf: leaf * 1.01 if jnp.issubdtype(jnp.result_type(leaf), jnp.floating) else leaf, params
-    )
+    return jax.tree.map(lambda x: x * 1.01 if jnp.issubdtype(jnp.result_type(x), jnp.floating) else x, params)
 
 
 def _check_values(space: gymnasium.Space[Any], run: list[_Transition]) -> None:
@@ -168,9 +165,7 @@ def _check_values(space: gymnasium.Space[Any], run: list[_Transition]) -> None:
         assert not both.any(), f"step {t}: terminated and truncated are both true"
         for i in range(NUM_ENVS):
             obs = write(_get_row(_to_host(transition.timestep.obs), i))
-            assert space.contains(obs), (
-                f"step {t}: the observation is outside its space: {describe_outside(space, obs)}"
-            )
+            assert space.contains(obs), f"step {t}: observation outside its space: {describe_outside(space, obs)}"
 
 
 def describe_outside(space: gymnasium.Space[Any], obs: Any) -> str:
@@ -200,16 +195,13 @@ def _check_checkpoint(functions: _CompiledFunctions, env: Env[Any, Any], transit
         found = checkpoint.load(path, None if checkpoint.describes_itself(env) else saved)
     assert found.env == env and hash(found.env) == hash(env), f"{env} was saved, but another environment was loaded"
     went_on = functions.steps(found.key, found.state, transition.action, found.params)
-    _check_same(
-        went_on, (transition.after, transition.timestep), "a step and the step after saving and loading", exact=True
-    )
+    _check_same(went_on, (transition.after, transition.timestep), "a step and one after saving and loading", exact=True)
 
 
 def _check_same(one: Any, other: Any, what: str, exact: bool) -> None:
     """Check equality leaf by leaf; unless `exact`, floats may differ by rounding."""
-    for (path, a), b in zip(
-        jax.tree_util.tree_leaves_with_path(_to_host(one)), jax.tree.leaves(_to_host(other)), strict=True
-    ):
+    leaves = jax.tree_util.tree_leaves_with_path(_to_host(one))
+    for (path, a), b in zip(leaves, jax.tree.leaves(_to_host(other)), strict=True):
         floats = np.issubdtype(a.dtype, np.floating)
         rtol, atol = (1e-4, 1e-5) if floats and not exact else (0.0, 0.0)
         same = np.allclose(a, b, rtol, atol, equal_nan=bool(floats))

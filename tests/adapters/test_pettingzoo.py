@@ -162,5 +162,5 @@ def test_every_id_is_drawn(id: str, mode: str) -> None:
 
 
 def test_an_environment_of_one_agent_is_refused() -> None:
-    with pytest.raises(ConfigError, match="core: expected an environment that several agents share, got"):
+    with pytest.raises(ConfigError, match="core: expected an environment of several agents"):
         ParallelEnv(harvestgym.make("fishing/logistic-v0"))

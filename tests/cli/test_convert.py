@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 import harvestgym
 from harvestgym.cli.app import app
-from harvestgym.farm.farm_file import read_farm
+from harvestgym.farm.paper.farm_gym.folder import read_any_farm
 from tests.farm.paper.farm_gym.folders import FARM, SIDE_FILES, write_folder
 
 TABLE = "Tmin,Tmax,T,RH,U,Rain\n" + "10,20,15,60,2,1.5\n" * 365
@@ -34,7 +34,7 @@ def test_a_folder_becomes_one_file_which_is_the_same_farm(tmp_path: Path) -> Non
     assert "changed  plain.yaml > Farm > Field-0 > entities > 0: the weather is the table valley.csv" in lines
     assert "lost     plain.yaml > author: has no counterpart here" in lines
     assert "table: mine/valley.csv" in out.read_text(encoding="utf-8"), "seen from the new file"
-    spec = read_farm(out)
+    spec = read_any_farm(out)
     assert spec.rules.init["Field-0"]["Weather-0"]["day#int365"] == [100]
     assert harvestgym.make(str(out)).spec.rules == spec.rules  # pyright: ignore[reportAttributeAccessIssue]
     assert run(folder, "--out", out) == (
@@ -51,5 +51,5 @@ def test_mistakes_write_nothing(tmp_path: Path) -> None:
     code, said = run(tmp_path, "--out", tmp_path / "one.yaml")
     assert code == 2 and "expected one farm file of Farm-Gym, with a key Farm, got 0" in said
     code, said = run(folder, "--out", tmp_path / "one.txt")
-    assert code == 2 and "expected a file name in .yaml" in said
+    assert code == 2 and "expected a file name ending in .yaml" in said
     assert [path.name for path in tmp_path.iterdir()] == ["mine"]

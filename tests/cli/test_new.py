@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 import harvestgym
 from harvestgym.cli import app
 from harvestgym.cli.new import write_copy
-from harvestgym.farm.farm_file import read_farm
+from harvestgym.farm.paper.farm_gym.folder import read_any_farm
 from tests.long_form import long
 
 runner = CliRunner()
@@ -46,7 +46,7 @@ def test_new_farm_equals_the_catalogue_farm(tmp_path: Path) -> None:
     catalogue = Path(harvestgym.__file__).parent / "farm" / "catalogue"
     for id in harvestgym.ids("farm"):
         path = write_copy(tmp_path / f"{id.partition('/')[2]}.yaml", "farm", id)
-        made, there = read_farm(path), read_farm(catalogue / path.name)
+        made, there = read_any_farm(path), read_any_farm(catalogue / path.name)
         assert made == there.model_copy(update={"history": made.history}), id
         assert "extends" not in path.read_text(encoding="utf-8").partition("fields:")[0]
 
@@ -89,7 +89,7 @@ def test_new_farm_can_be_changed_and_is_not_overwritten(tmp_path: Path) -> None:
     assert result.exit_code == 0 and "harvestgym run" in result.output
     text = path.read_text(encoding="utf-8").replace("[Soil, clay]", "[Soil, sand]")
     path.write_text(text, encoding="utf-8")
-    sand = read_farm(path).fields["Field-0"].entities
+    sand = read_any_farm(path).fields["Field-0"].entities
     assert [list(entity) for entity in sand] == [["Weather", "seattle"], ["Soil", "sand"], ["Plant", "bean"]]
     assert runner.invoke(app, ["new", "farm", str(path)]).exit_code == 2
     assert path.read_text(encoding="utf-8") == text
@@ -98,7 +98,7 @@ def test_new_farm_can_be_changed_and_is_not_overwritten(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("args", "words"),
     [
-        (("my-farm",), "expected a file name in .yaml, got no suffix"),
+        (("my-farm",), "expected a file name ending in .yaml or .yml, got no suffix"),
         (("nowhere/my-farm.yaml",), "try creating nowhere first"),
         (("my-farm.yaml", "--like", "farm/been-clay-1x1-v1"), "try 'farm/bean-1x1-v0'"),
         (("my-farm.yaml", "--like", "fishing/logistic-v0"), "farm: expected a known name, got 'fishing/logistic-v0'"),
@@ -117,8 +117,8 @@ def test_new_farm_with_wrong_arguments_is_refused_in_one_line(
     ("name", "words"),
     [
         ("Soil", "expected a new kind, got the existing kind Soil"),
-        ("Random", "got the name of Python's module 'random'"),
-        ("numpy", "got the name of Python's module 'numpy'"),
+        ("Random", "got Python's module 'random'"),
+        ("numpy", "got Python's module 'numpy'"),
         ("class", "expected letters and digits, got"),
         ("../mulch", "expected letters and digits, got"),
         ("", "expected letters and digits, got"),

@@ -1,7 +1,8 @@
-"""Restarts of some environments of a batch."""
+"""Restarts of some environments of a batch, and Gymnasium's three modes of restarting in the steps of a run."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 
@@ -9,9 +10,23 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from gymnasium.vector import AutoresetMode
 
 import harvestgym
-from harvestgym.core.autoreset import Batched, restart_episode, restart_some, select, start_episode
+from harvestgym.core.autoreset import (
+    Advance,
+    Batched,
+    RunState,
+    advance,
+    restart_episode,
+    restart_some,
+    select,
+    split_key,
+    start_episode,
+)
+from harvestgym.core.env import Timestep
+from harvestgym.core.wrappers import Log, TimeLimit
+from tests.toy_env import Stock
 
 NUMBER = 37
 ENV = harvestgym.make("fishing/walleye-v0")
@@ -39,3 +54,74 @@ def _assert_same(got: jax.Array, want: jax.Array) -> None:
     if jnp.issubdtype(got.dtype, jax.dtypes.prng_key):
         got, want = jax.random.key_data(got), jax.random.key_data(want)
     np.testing.assert_allclose(got, want, rtol=1e-6)
+
+
+def steps(mode: AutoresetMode, number: int) -> Iterator[tuple[RunState, Advance, RunState, Timestep]]:
+    """The run before each of `number` steps of moderate fishing, the step, and the same step without a restart."""
+    params, action = Stock().params, jnp.int32(1)
+    step, plain = (jax.jit(partial(advance, Stock(), mode=each)) for each in (mode, AutoresetMode.DISABLED))
+    run, _ = start_episode(Stock(), jax.random.key(0), params)
+    for _ in range(number):
+        done = step(run, action, params)
+        alone = plain(run, action, params)
+        yield run, done, alone.run, alone.last
+        run = done.run
+
+
+def same(one: object, other: object) -> None:
+    jax.tree.map(_assert_same, one, other)
+
+
+def test_disabled_never_restarts() -> None:
+    for run, done, _, _ in steps(AutoresetMode.DISABLED, 16):
+        later, now = split_key(run.key)
+        state, last = Stock().step(now, run.state, jnp.int32(1), Stock().params)
+        over = last.terminated | last.truncated
+        same(done, Advance(RunState(later, state, over), last, last))
+
+
+def test_same_step_shows_a_real_new_episode_and_keeps_the_last() -> None:
+    ends = 0
+    for _, done, stepped, last in steps(AutoresetMode.SAME_STEP, 40):
+        over = bool(last.terminated | last.truncated)
+        ends += over
+        later, now = split_key(stepped.key)
+        state, first = Stock().reset(now, Stock().params) if over else (stepped.state, last)
+        same(done.run, RunState(later if over else stepped.key, state, jnp.asarray(False)))
+        same((done.shown, done.last), (last._replace(obs=first.obs, info=first.info), last))
+    assert ends >= 3
+
+
+def test_next_step_restarts_one_step_later_without_reward() -> None:
+    ends = 0
+    for run, done, stepped, last in steps(AutoresetMode.NEXT_STEP, 40):
+        ends += bool(run.over)
+        if run.over:
+            later, now = split_key(stepped.key)
+            state, first = Stock().reset(now, Stock().params)
+            same((done.run.key, done.run.state, done.shown), (later, state, first))
+            assert done.shown.reward == 0 and not (done.shown.terminated | done.shown.truncated)
+        else:
+            same((done.run.state, done.shown), (stepped.state, last))
+        assert bool(done.run.over) is bool(done.shown.terminated | done.shown.truncated)
+    assert ends >= 3
+
+
+@pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP])
+def test_a_batch_in_a_scan_is_each_alone(mode: AutoresetMode) -> None:
+    env = Log(TimeLimit(Stock(), 6))
+
+    def live(key: jax.Array) -> Timestep:
+        run, _ = start_episode(env, key, env.params)
+
+        def one(run: RunState, _: None) -> tuple[RunState, Timestep]:
+            after, shown, _ = advance(env, run, jnp.ones(key.shape, jnp.int32), env.params, mode)
+            return after, shown
+
+        return jax.lax.scan(one, run, None, 15)[1]
+
+    keys = jax.random.split(jax.random.key(7), 3)
+    together, alone = jax.jit(live)(keys), jax.jit(live)
+    assert bool(jnp.any(together.truncated))
+    for i in range(3):
+        same(jax.tree.map(lambda leaf: leaf[:, i], together), alone(keys[i]))  # noqa: B023

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 from gymnasium import spaces
 
-from harvestgym.core.errors import ConfigError
 from harvestgym.core.policy import (
     Policy,
     constant_policy,
-    count_choices,
     mixed_policy,
     random_policy,
     sample,
-    unflatten_actions,
 )
 from tests.toy_env import BoxStock, Stock
 
@@ -82,15 +78,3 @@ def test_a_mixed_policy_learns_what_its_policy_learns() -> None:
     _, first = Stock().reset(jax.random.key(0), Stock().params)
     carry = mixed.learn(mixed.act(mixed.init, first.obs, jax.random.key(1))[0], first._replace(reward=np.float32(2)))
     assert float(carry[0]) == 5
-
-
-def test_flat_integers_are_the_parts_of_an_action_in_the_order_of_their_names() -> None:
-    parts = {"order": spaces.MultiDiscrete([3, 4]), "a": spaces.Discrete(2), "request": spaces.MultiBinary(2)}
-    space = spaces.Dict(parts)
-    assert count_choices(space) == [[2], [3, 4], [2, 2]]
-    found = unflatten_actions(space, jnp.arange(10, dtype=jnp.int32).reshape(2, 5))
-    assert {name: part.tolist() for name, part in found.items()} == {
-        "a": [0, 5], "order": [[1, 2], [6, 7]], "request": [[3, 4], [8, 9]],
-    }  # fmt: skip
-    with pytest.raises(ConfigError, match="expected integer actions that start at 0"):
-        count_choices(spaces.Box(0, 1))

@@ -10,14 +10,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from gymnasium.vector import AutoresetMode
 
 import harvestgym
 from harvestgym.core.env import Env, Timestep
 from harvestgym.core.pytree import replace
-from harvestgym.core.random import keys_for
 from harvestgym.core.wrappers import (
-    AutoReset,
     Flatten,
     Log,
     TimeLimit,
@@ -45,14 +42,14 @@ def same(one: Any, other: Any) -> bool:
     return all(np.allclose(a, b, rtol=1e-6) for a, b in pairs)
 
 
-@pytest.mark.parametrize("env", [TimeLimit(Log(Flatten(BoxStock())), 3), AutoReset(Stock())], ids=repr)
+@pytest.mark.parametrize("env", [TimeLimit(Log(Flatten(BoxStock())), 3), TimeLimit(Stock(), 2)], ids=repr)
 def test_a_wrapped_environment_keeps_the_contract(env: Env[Any, Any]) -> None:
     check_env(env, steps=6)
 
 
 @pytest.mark.parametrize(
     "env",
-    [AutoReset(TimeLimit(Log(Flatten(BoxStock())), 1)), harvestgym.make("fishing/may-v0")],
+    [TimeLimit(Log(Flatten(BoxStock())), 1), harvestgym.make("fishing/may-v0")],
     ids=["wrapped", "fishery"],
 )
 def test_reset_and_step_take_the_default_parameters_if_none_are_given(env: Env[Any, Any]) -> None:
@@ -109,62 +106,7 @@ def test_flat_observations_lie_in_the_flat_space() -> None:
 
 
 def test_unwrapping_finds_the_environment_and_its_state() -> None:
-    env = AutoReset(Flatten(TimeLimit(Log(Stock()), 3)))
+    env = Flatten(TimeLimit(Log(Stock()), 3))
     state, _ = env.reset(jax.random.key(0), env.params)
     assert unwrapped(env) == Stock()
     assert unwrapped_state(env, state).stock == np.float32(0.8)
-
-
-def test_disabled_never_restarts() -> None:
-    for key, before, after, seen in steps(AutoReset(Stock(), AutoresetMode.DISABLED), 16):
-        now, _ = keys_for(key, ("step", "restart"))
-        assert same((after.inner, seen), Stock().step(now, before.inner, jnp.int32(1), Stock().params))
-
-
-def test_same_step_shows_a_real_new_episode_and_keeps_the_last() -> None:
-    ends = 0
-    for key, before, after, seen in steps(AutoReset(Stock(), AutoresetMode.SAME_STEP), 40):
-        now, again = keys_for(key, ("step", "restart"))
-        stepped, last = Stock().step(now, before.inner, jnp.int32(1), Stock().params)
-        over = bool(last.terminated | last.truncated)
-        ends += over
-        state, first = Stock().reset(again, Stock().params) if over else (stepped, last)
-        assert same(after.inner, state) and same(seen.obs, first.obs)
-        assert same({name: seen.info[name] for name in first.info}, first.info)
-        assert same(seen[1:4], last[1:4])
-        assert same((seen.info["final_obs"], seen.info["final_info"]), (last.obs, last.info))
-        assert bool(seen.info["_final_obs"]) is bool(seen.info["_final_info"]) is over
-    assert ends >= 3
-
-
-def test_next_step_restarts_one_step_later_without_reward() -> None:
-    ends = 0
-    for key, before, after, seen in steps(AutoReset(Stock(), AutoresetMode.NEXT_STEP), 40):
-        now, again = keys_for(key, ("step", "restart"))
-        ends += bool(before.over)
-        if before.over:
-            assert same((after.inner, seen), Stock().reset(again, Stock().params))
-            assert seen.reward == 0 and not (seen.terminated | seen.truncated)
-        else:
-            assert same((after.inner, seen), Stock().step(now, before.inner, jnp.int32(1), Stock().params))
-        assert bool(after.over) is bool(seen.terminated | seen.truncated)
-    assert ends >= 3
-
-
-@pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP])
-def test_a_batch_in_a_scan_is_each_alone(mode: AutoresetMode) -> None:
-    env = AutoReset(Log(TimeLimit(Stock(), 6)), mode)
-
-    def live(key: jax.Array) -> Timestep:
-        state, _ = env.reset(key, env.params)
-
-        def one(state: Any, key: jax.Array) -> tuple[Any, Timestep]:
-            return env.step(key, state, jnp.int32(1), env.params)
-
-        return jax.lax.scan(one, state, jax.random.split(key, 15))[1]
-
-    keys = jax.random.split(jax.random.key(7), 3)
-    together, alone = jax.jit(jax.vmap(live))(keys), jax.jit(live)
-    assert bool(jnp.any(together.truncated))
-    for i in range(3):
-        assert same(jax.tree.map(lambda leaf: leaf[i], together), alone(keys[i]))  # noqa: B023

@@ -11,8 +11,8 @@ import pytest
 import harvestgym
 from harvestgym.adapters.pettingzoo import make_shared_water
 from harvestgym.core.errors import ConfigError
-from harvestgym.core.wrappers import AutoReset, Flatten, Log, TimeLimit
-from harvestgym.farm import MacroJobs, MapFarm
+from harvestgym.core.wrappers import Flatten, Log, TimeLimit
+from harvestgym.farm import MapFarm
 from harvestgym.forager import drop_in
 from harvestgym.gym.env import GymEnv
 from harvestgym.gym.vector_env import VecEnv
@@ -23,13 +23,12 @@ from ..wrong_values import build_or_refuse, draw_arguments
 CASES = 2_500 if ALL else 150
 
 FISHERY, FARM = harvestgym.make("fishing/logistic-v0"), harvestgym.make("farm/bean-1x1-v0")
-MAPS, TYPES = MapFarm(FARM), {"wall": drop_in.Wall}  # type: ignore[arg-type]
+TYPES = {"wall": drop_in.Wall}
 
 RIGHT: dict[Any, dict[str, Any]] = {
     GymEnv: {"env": FISHERY}, VecEnv: {"env": FISHERY, "num_envs": 2},
     TimeLimit: {"env": FISHERY, "steps": 5}, Log: {"env": FISHERY},
-    Flatten: {"env": FISHERY}, AutoReset: {"env": FISHERY}, MapFarm: {"env": FARM},
-    MacroJobs.of: {"env": MAPS, "jobs": {"pick": {"do": "Plant-0.harvest"}}},
+    Flatten: {"env": FISHERY}, MapFarm: {"env": FARM},
     make_shared_water: {}, drop_in.ForagerConfig: {"size": 9, "object_types": TYPES},
     drop_in.ForagerEnv: {"config": drop_in.ForagerConfig(9, TYPES)}, drop_in.Palette: {"classes": 3},
     drop_in.Wall: {}, drop_in.ForagerObject: {},
@@ -66,7 +65,6 @@ def test_every_constructor_refuses_or_builds() -> None:
         (lambda: VecEnv(FISHERY, 2**40), "num_envs: expected an integer, 1 or more"),
         (lambda: TimeLimit(FISHERY, 0), "TimeLimit: 1 mistake\n  steps: expected greater than or equal to 1, got 0"),
         (lambda: MapFarm(FISHERY), "MapFarm > env: expected an object of the class FarmModel"),  # type: ignore[arg-type]
-        (lambda: MacroJobs.of(FARM, {"a": {"do": 3}}), "jobs > a: 1 mistake\n  do: expected a string, got 3"),
         (lambda: drop_in.ForagerConfig("9", TYPES), "size: expected a valid integer"),
         (lambda: drop_in.Wall("here"), "Wall: 1 mistake\n  location: expected"),  # type: ignore[arg-type]
     ],

@@ -61,7 +61,7 @@ TOOLS: dict[str, Callable[[str, np.ndarray], Rewards]] = {
 
 @pytest.fixture(scope="module", params=some([*IDS], "logistic-random-v0", "seasons-v0"))
 def demonstration(request: pytest.FixtureRequest) -> Any:
-    """Record a demonstration, as Parquet files and Minari folders hold it: its id, actions and rewards."""
+    """Record a demonstration, as Parquet files hold it: its id, actions and rewards."""
     id = request.param
     (episode,) = record_demonstrations(id, IDS[id], 1, SEED).episodes
     assert episode.seed == SEED and np.std(episode.rewards[:STEPS]) > 0

@@ -10,8 +10,8 @@ from gymnasium.utils.env_checker import check_env as gymnasium_check
 
 import harvestgym
 from harvestgym.farm.family import CATALOGUE
-from harvestgym.farm.farm_file import read_farm
 from harvestgym.farm.learn.action_wrappers import wrap_actions
+from harvestgym.farm.paper.farm_gym.folder import read_any_farm
 from harvestgym.farm.public_names import KINDS
 from harvestgym.farm.schema import FarmSpec
 from harvestgym.gym.env import GymEnv
@@ -88,7 +88,7 @@ def test_tags_name_what_the_farm_has(id: str) -> None:
 
 def farm(id: str) -> FarmSpec:
     """Read the file of an id."""
-    return read_farm(CATALOGUE / f"{id.partition('/')[2]}.yaml")
+    return read_any_farm(CATALOGUE / f"{id.partition('/')[2]}.yaml")
 
 
 def test_one_plot_farms_differ_in_numbers_only() -> None:

@@ -83,7 +83,7 @@ def test_every_file_is_refused_or_built(tmp_path: Path) -> None:
         (lambda: Patches(law=AgeStructured()), "law: expected a law of one stock, got AgeStructured of 21"),
         (lambda: Drift(names=("r",), rate=[1, 2], limit=[1]), "rate: expected 2|rate: expected 1 numbers"),
         (lambda: FishingEnv(drift=Drift(names=("q",), rate=[1], limit=[1])), "expected a known parameter, got 'q'"),
-        (lambda: FishingEnv(drift=Drift(names=("r",), rate=[1], limit=[-1])), "limit: expected a number from 0 to 20"),
+        (lambda: FishingEnv(drift=Drift(names=("r",), rate=[1], limit=[-1])), "limit: expected 0 to 20"),
         (lambda: make("logistic-v0", levels=1), "levels: expected 0 for a continuous action, or 2 to"),
         (lambda: make("logistic-v0", Tmax=True), "Tmax: expected a valid integer, got True"),
         (lambda: make("myers-v0", A=0), "expected a finite unfished stock above 0, got 0"),

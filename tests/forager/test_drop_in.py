@@ -10,13 +10,17 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-import harvestgym
-from harvestgym import forager
 from harvestgym.core.errors import ConfigError
-from harvestgym.forager import object_kinds
-from harvestgym.forager.config import warn_of_difference
-from harvestgym.forager.drop_in import Flower, ForagerConfig, ForagerEnv, ForagerObject, Palette, Thorns, Wall
-from harvestgym.forager.host_engine.env import host_twin
+from harvestgym.forager.drop_in import (
+    Flower,
+    ForagerConfig,
+    ForagerEnv,
+    ForagerObject,
+    Palette,
+    Thorns,
+    Wall,
+    warn_of_difference,
+)
 
 NORTH, EAST = 0, 1
 TYPES = {"wall": Wall, "flower": Flower, "thorns": Thorns}
@@ -189,15 +193,3 @@ def test_stand_ins_that_differ_warn_once():
     (words,) = count_warnings(lambda: ForagerEnv(ForagerConfig(9, TYPES, observation_mode="world")))
     assert "'world' has the northernmost row first" in words
     assert count_warnings(lambda: ForagerEnv(ForagerConfig(9, TYPES, aperture=(3, 5)))) == []
-
-
-def test_look_alikes_that_differ_warn_once():
-    ours, plain = forager.ForagerConfig, {"wall": Wall, "flower": Flower}
-    (words,) = count_warnings(lambda: ours(9, {"thorns": object_kinds.Thorns}))
-    assert words == "forager: thorns stay and cost 1 each time they are entered"
-    (words,) = count_warnings(lambda: ours(9, plain, aperture=(3, 5)))
-    assert words == "forager: aperture is (rows, columns)"
-    (words,) = count_warnings(lambda: ours(9, plain, "world"))
-    assert "'world' has the northernmost row first" in words
-    assert count_warnings(lambda: ours(9, plain, "colors", (5, 5))) == []
-    assert count_warnings(lambda: host_twin(harvestgym.make("forager/two-biome-v0"))) == []

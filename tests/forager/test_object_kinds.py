@@ -69,7 +69,7 @@ def test_another_color_is_refused(color):
         (lambda: Kind("food", pays_after=5000), "pays_after: expected less than or equal to 4096, got 5000"),
         (lambda: Kind("food", pays_after=-1), "pays_after: expected greater than or equal to 0"),
         (lambda: Kind("food", colors=((1, 2, 300),)), "colors > 0 > 2: expected less than or equal to 255, got 300"),
-        (lambda: Kind("food", rests=5), "lasts and rests of at least 1 step"),
+        (lambda: Kind("food", rests=5), "lasts and rests of 1 or more"),
         (lambda: Kind("food", lasts=1.5, rests=2), "lasts: expected a valid integer"),
         (lambda: Delay(a=9, b=3), "delay: expected low <= high, got 9, 3"),
         (lambda: Delay(a=0, b=2**31), "b: expected less than or equal to 1073741824"),

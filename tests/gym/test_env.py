@@ -212,10 +212,7 @@ def test_action_masks_are_offered_if_the_environment_has_them() -> None:
     assert not hasattr(GymEnv(BoxStock()), "action_masks")
 
 
-def test_render_modes_are_those_of_the_environment() -> None:
-    env = GymEnv(TimeLimit(BoxStock(), 5), render_mode="ansi")
-    env.reset(seed=0)
-    assert env.metadata["render_modes"] == ["ansi"] and env.render() == "year 0: 0.80"
+def test_an_environment_without_a_scene_is_not_drawn() -> None:
     with pytest.warns(
         UserWarning, match="expected a render_mode, got none, so nothing is drawn; try render_mode='rgb_array'"
     ):

@@ -228,9 +228,9 @@ def test_a_farm_films_the_season_so_far(tmp_path: Path) -> None:
     shown, filmed = read_gif(tmp_path / "a.gif")[0], read_mp4(tmp_path / "a.mp4")[0]
     assert len(shown) == len(filmed) == 4 and shown[0].shape[1] == 400
     assert not np.array_equal(shown[0], shown[3])
-    with pytest.raises(ConfigError, match=r"expected a file name in \.gif"):
+    with pytest.raises(ConfigError, match=r"expected a file name ending in \.gif"):
         farm.generate_gif(tmp_path / "a.mp4")
-    with pytest.raises(ConfigError, match=r"expected a file name in \.gif, got no suffix; try season\.gif"):
+    with pytest.raises(ConfigError, match=r"expected a file name ending in \.gif, got no suffix; try name\.gif"):
         farm.generate_gif("")
     unseen = Farm.from_yaml(CATALOGUE / "bean-1x1-v0.yaml")
     with pytest.raises(ConfigError, match="render_mode='rgb_array'"):

@@ -102,22 +102,17 @@ def test_axes_have_titles_units_ranges_and_names_of_stages(tmp_path: Path) -> No
 
 
 def test_monitor_of_a_batch_reports_mean_and_band(tmp_path: Path) -> None:
-    pytest.importorskip("pyarrow")
-    import pyarrow.parquet
-
     env = harvestgym.make_vec("fishing/logistic-random-v0", 7)
-    with env.add_monitoring([("stock", sum_value, "Stock", "range_auto")], tmp_path / "a.parquet", tmp_path / "a.csv",
-                            tmp_path / "a.png"):  # fmt: skip
+    with env.add_monitoring([("stock", sum_value, "Stock", "range_auto")], tmp_path / "a.csv", tmp_path / "a.png"):
         env.reset(seed=0)
         stocks = [env.run_state.state.stock]
         for _ in range(5):
             env.step(np.full((7, 1), -0.9, np.float32))
             stocks.append(env.run_state.state.stock)
     wanted = np.asarray(stocks, np.float64)[..., 0]
-    for reported in (pyarrow.parquet.read_table(tmp_path / "a.parquet").to_pylist(), rows(tmp_path / "a.csv")):
-        got = np.array([[row[f"Stock/{name}"] for name in ("mean", "q10", "q90")] for row in reported])
-        np.testing.assert_allclose(got[:, 0], wanted.mean(1), rtol=1e-6)
-        np.testing.assert_allclose(got[:, 1:].T, np.quantile(wanted, (0.1, 0.9), axis=1), rtol=1e-6)
+    got = np.array([[row[f"Stock/{name}"] for name in ("mean", "q10", "q90")] for row in rows(tmp_path / "a.csv")])
+    np.testing.assert_allclose(got[:, 0], wanted.mean(1), rtol=1e-6)
+    np.testing.assert_allclose(got[:, 1:].T, np.quantile(wanted, (0.1, 0.9), axis=1), rtol=1e-6)
     assert (got[1:, 1] < got[1:, 0]).all() and (got[1:, 0] < got[1:, 2]).all()
 
 
@@ -248,9 +243,8 @@ def test_a_curve_keeps_all_of_a_history_ever_more_thinly(tmp_path: Path) -> None
 @long
 def test_ten_thousand_days_take_no_memory(tmp_path: Path) -> None:
     """Of a farm it was 0.1 MB; here of readings alone, with every sink that is a file."""
-    pytest.importorskip("pyarrow")
     maps = np.random.default_rng(0).random((97, 6, 5))
-    sinks = TableSink(tmp_path / "a.csv"), TableSink(tmp_path / "a.parquet"), PlotSink(tmp_path / "a.png")
+    sinks = TableSink(tmp_path / "a.csv"), PlotSink(tmp_path / "a.png")
     for function in (lambda x: x.value, sum_value):
         monitor = monitored(maps, *sinks, function=function)
 

@@ -167,7 +167,7 @@ def test_a_killed_driver_goes_on_where_it_was(tmp_path: Path) -> None:
 def test_collected_columns_are_those_of_the_folder(tmp_path: Path) -> None:
     memory, stored = collect(cases()), collect(cases(), tmp_path)
     assert [list(each["value"]) for each in memory] == [list(each["value"]) for each in stored]
-    with pytest.raises(ConfigError, match="expected all cases to succeed, got 1 that failed\n.*cannot count to 2"):
+    with pytest.raises(ConfigError, match="expected all to succeed, got 1 that failed\n.*cannot count to 2"):
         collect([CountCase(number=2, fault="raise")])
 
 

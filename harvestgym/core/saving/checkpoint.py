@@ -18,20 +18,20 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import gymnasium
 import jax
 from gymnasium.envs.registration import EnvSpec
+from jax import Array
 
 from harvestgym.core.env import Env
 from harvestgym.core.errors import ConfigError, check_parent, locate_errors
 from harvestgym.core.loading import allow_modules, without_allow
 from harvestgym.core.xla.setup import set_up_jax
 
-from .encoding import class_name, decode_value, encode_value, find_class
+from .encoding import class_name, decode_value, encode_value
 from .state import from_arrays, to_arrays
 
 FORMAT = "harvestgym checkpoint"
-FORMAT_VERSION = 5
+FORMAT_VERSION = 6
 """Incremented whenever the format of the file, or of an environment's data in it, changes."""
 
 MOST_BYTES = 2**31
@@ -46,7 +46,7 @@ class Snapshot(NamedTuple):
 
     env: Env[Any, Any]
     state: Any
-    key: jax.Array
+    key: Array
     params: Any
 
     def recipe(self) -> dict[str, Any]:
@@ -64,7 +64,7 @@ class Snapshot(NamedTuple):
         """Return the saved snapshot."""
         params, key = from_arrays(kept["params"], self.params, "params"), kept["key"]
 
-        def begin(key: jax.Array) -> Any:
+        def begin(key: Array) -> Any:
             return self.env.reset(key, params)[0]
 
         for _ in key.shape:
@@ -76,13 +76,14 @@ def save(env: Any, path: str | Path) -> None:
     """Save an environment in its current state to a file; an existing file is replaced atomically.
 
     Args:
-        env: a harvestgym environment, possibly in Gymnasium wrappers, or a `Snapshot` of a functional environment.
+        env: a harvestgym environment, or a `Snapshot` of a functional environment. Gymnasium's wrappers are not saved:
+            the file contains `env.unwrapped`.
         path: the file.
 
     Raises:
-        ConfigError: for a wrapper or an object that cannot be saved.
+        ConfigError: for an object that cannot be saved.
     """
-    wrappers, inner = _unwrap(env)
+    inner = getattr(env, "unwrapped", env)
     if not hasattr(inner, "kept"):
         raise ConfigError(f"save: expected an environment of harvestgym or a Snapshot, got {type(inner).__name__}")
     made, reason = _describe(inner)
@@ -90,14 +91,12 @@ def save(env: Any, path: str | Path) -> None:
         "format": FORMAT,
         "version": FORMAT_VERSION,
         "harvestgym": version("harvestgym"),
-        "gymnasium": gymnasium.__version__,
-        "classes": [class_name(type(one)) for one in (*wrappers, inner)],
+        "class": class_name(type(inner)),
         "made": made,
         "not made": reason,
         "kept": encode_value(inner.kept(), "kept"),
         "rng": encode_value(getattr(inner, "np_random", None), "np_random"),
         "spec": _spec_text(inner),
-        "wrappers": [_encode_wrapper(wrapper) for wrapper in wrappers],
     }
     text = json.dumps(head).encode()
     if len(text) > MOST_BYTES:
@@ -113,7 +112,7 @@ def load(path: str | Path, env: Any = None, allow: Sequence[str] = ()) -> Any:
     Args:
         path: the file.
         env: an environment made like the saved one, which receives the saved state; only needed if a part of it (a
-            subclass, a law, a custom wrapper) is Python code. By default the environment is rebuilt.
+            subclass, a law) is Python code. By default the environment is rebuilt.
         allow: modules to import, so that the farm file in a checkpoint may name their classes.
 
     Raises:
@@ -135,22 +134,16 @@ def describes_itself(env: Any) -> bool:
 
 
 def _restore(head: dict[str, Any], env: Any) -> Any:
-    kept, rng, memories = (decode_value(head[part]) for part in ("kept", "rng", "wrappers"))
-    wrappers, inner = _make_again(head) if env is None else _unwrap(env)
+    kept, rng = decode_value(head["kept"]), decode_value(head["rng"])
+    inner = _make_again(head) if env is None else getattr(env, "unwrapped", env)
     if env is not None:
-        _check_made_alike(wrappers, inner, head)
+        _check_made_alike(inner, head)
     with locate_errors("structure: "):
         inner = inner.restore(kept)
     if rng is not None:
         inner.np_random = rng
     if env is None and head["spec"] is not None:
         inner.spec = _read_spec(head["spec"])
-    for wrapper, memory in reversed([*zip(wrappers, memories, strict=True)]):
-        for name in memory:
-            if callable(getattr(type(wrapper), name, None)):
-                raise ConfigError(f"wrapper {type(wrapper).__name__}: expected data, got {name!r}, which is a method")
-        vars(wrapper).update(memory, env=inner)
-        inner = wrapper
     return inner
 
 
@@ -170,19 +163,17 @@ def _describe(env: Any) -> tuple[Any, str]:
         return None, str(error)
 
 
-def _make_again(head: dict[str, Any]) -> tuple[list[Any], Any]:
-    """Rebuild the environment described in a file, and its wrappers, without their states."""
+def _make_again(head: dict[str, Any]) -> Any:
+    """Rebuild the environment in a file, without its state."""
     if head["made"] is None:
         raise ConfigError(f"{head['not made']}; try load(path, env) with an environment made in the same way")
-    classes = [find_class(name, gymnasium.Wrapper) for name in head["classes"][:-1]]
-    return [cls.__new__(cls) for cls in classes], decode_value(head["made"])
+    return decode_value(head["made"])
 
 
-def _check_made_alike(wrappers: list[Any], inner: Any, head: dict[str, Any]) -> None:
+def _check_made_alike(inner: Any, head: dict[str, Any]) -> None:
     """Raise ConfigError unless the given environment was made in the same way as the saved one."""
-    classes = [class_name(type(one)) for one in (*wrappers, inner)]
-    if classes != head["classes"]:
-        raise ConfigError(f"env: expected {', '.join(head['classes'])}, got {', '.join(classes)}")
+    if (name := class_name(type(inner))) != head["class"]:
+        raise ConfigError(f"env: expected {head['class']}, got {name}")
     mine, theirs = _describe(inner)[0], head["made"]
     if None not in (mine, theirs):
         pairs = {name: (mine["of"].get(name), theirs["of"].get(name)) for name in mine["of"] | theirs["of"]}
@@ -198,27 +189,6 @@ def _spec_text(env: Any) -> str | None:
         return None if spec is None else spec.to_json()
     except (TypeError, ValueError):
         return None
-
-
-def _unwrap(env: Any) -> tuple[list[Any], Any]:
-    """Return the Gymnasium wrappers around an environment, outermost first, and the wrapped environment."""
-    wrappers = []
-    while isinstance(env, gymnasium.Wrapper):
-        wrappers.append(env)
-        env = env.env
-    return wrappers, env
-
-
-def _encode_wrapper(wrapper: Any) -> Any:
-    """Encode the attributes of a wrapper: plain data, or None for cached values of the wrapped environment."""
-    inside, memory = wrapper.env, {}
-    for name, value in vars(wrapper).items():
-        cached = isinstance(value, EnvSpec) or value is inside.action_space or value is inside.observation_space
-        memory[name] = None if cached or value is inside else value
-    try:
-        return encode_value(memory, type(wrapper).__name__)
-    except ConfigError as error:
-        raise ConfigError(f"wrapper {error}; try saving `env.unwrapped`") from None
 
 
 # -- the file ------------------------------------------------------------------------------------------------
@@ -256,20 +226,8 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _check_versions(head: dict[str, Any]) -> None:
-    """Raise ConfigError for a file with a different format or minor version."""
-    mine, theirs = (_minor(v) for v in (version("harvestgym"), head["harvestgym"]))
+    """Raise ConfigError for a file with a different format or minor version, `0.1` of `0.1.7`."""
+    mine, theirs = (".".join(v.split(".")[:2]) for v in (version("harvestgym"), head["harvestgym"]))
     if (head["version"], theirs) != (FORMAT_VERSION, mine):
-        raise ConfigError(
-            f"expected format {FORMAT_VERSION} of harvestgym {mine}, got format {head['version']} of {theirs}; "
-            f"try pip install 'harvestgym=={theirs}.*'"
-        )
-    mine, theirs = gymnasium.__version__, head["gymnasium"]
-    if head["wrappers"] and _minor(mine) != _minor(theirs):
-        raise ConfigError(
-            f"expected wrappers of Gymnasium {mine}, got those of {theirs}; try pip install 'gymnasium=={theirs}'"
-        )
-
-
-def _minor(version: str) -> str:
-    """Return `0.1` for `0.1.7`; versions that differ only in the patch number can read each other's files."""
-    return ".".join(version.split(".")[:2])
+        got = f"format {head['version']} of {theirs}; try pip install 'harvestgym=={theirs}.*'"
+        raise ConfigError(f"expected format {FORMAT_VERSION} of harvestgym {mine}, got {got}")

@@ -18,6 +18,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 from pydantic import BaseModel
 
 from harvestgym.core.errors import ConfigError
@@ -25,11 +26,9 @@ from harvestgym.core.loading import load_object
 from harvestgym.core.random import is_key
 
 PACKAGES = ("harvestgym", "gymnasium")
-"""Packages whose classes can be encoded; for the second package, only enumerations and wrappers."""
+"""Packages whose classes can be encoded; for the second package, only enumerations."""
 
-READ_FROM = re.compile(
-    r"harvestgym\.(core|gym|farm|fishing|forager)(\.\w+)*|gymnasium\.(wrappers\.common|vector\.vector_env)"
-)
+READ_FROM = re.compile(r"harvestgym\.(core|gym|farm|fishing|forager)(\.\w+)*|gymnasium\.vector\.vector_env")
 """Modules whose classes a file may name; their constructors start no program and write no file."""
 
 
@@ -72,9 +71,9 @@ def _describe_value(value: Any, where: str) -> tuple[str, Any]:
         return "tuple", list(value)
     if isinstance(value, np.random.Generator) and isinstance(value.bit_generator, np.random.PCG64):
         return "generator", dict(value.bit_generator.state)
-    if isinstance(value, jax.Array) and is_key(value):
+    if isinstance(value, Array) and is_key(value):
         return "key", [str(jax.random.key_impl(value)), np.asarray(jax.random.key_data(value))]
-    if isinstance(value, jax.Array):
+    if isinstance(value, Array):
         return "device array", np.asarray(value)
     if isinstance(value, np.generic):
         return "number", np.asarray(value)

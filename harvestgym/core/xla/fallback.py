@@ -28,8 +28,6 @@ def report(piece: str, error: Exception, instead: str = "plain jax.jit is used, 
     """Log once per process that a part failed, why, and what happens instead."""
     if piece not in reported:
         reported.add(piece)
-        text = "%s: failed on JAX %s, so %s; %s=off skips it: %s: %s"
-        reason = (str(error).strip() or "no reason given").splitlines()[0]
-        logging.getLogger("harvestgym").warning(
-            text, piece, jax.__version__, instead, SWITCH_VARIABLE, type(error).__name__, reason
-        )
+        reason = f"{type(error).__name__}: {(str(error).strip() or 'no reason given').splitlines()[0]}"
+        text = "%s: failed on JAX %s, so %s; %s=off skips it: %s"
+        logging.getLogger("harvestgym").warning(text, piece, jax.__version__, instead, SWITCH_VARIABLE, reason)

@@ -28,6 +28,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+from jax import Array
 
 from .compilation import announcing
 from .fallback import is_enabled, is_jit_disabled, report
@@ -131,7 +132,7 @@ def mark_call(function: Callable[..., Any], **attributes: str) -> Callable[..., 
     return lambda *args: xla_metadata.set_xla_metadata(inner(*args), **attributes)
 
 
-def reduce_by_halves(combine: Callable[[jax.Array, jax.Array], jax.Array], x: jax.Array) -> jax.Array:
+def reduce_by_halves(combine: Callable[[Array, Array], Array], x: Array) -> Array:
     """Reduce the last axis, which must not be empty, with `combine`; the result has shape `x.shape[:-1]`."""
     odd = None
     while (n := x.shape[-1]) > 1:

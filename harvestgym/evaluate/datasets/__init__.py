@@ -1,1 +1,1 @@
-"""Recorded demonstrations as Parquet files and Minari datasets."""
+"""Recorded demonstrations as Parquet files."""

@@ -1,6 +1,6 @@
-"""Demonstrations on disk: one Parquet file, or a folder with a Minari dataset.
+"""Demonstrations on disk, as a Parquet file.
 
-The Parquet file has a row per observation, and columns for observation, action and info. The first row of an episode
+The file has a row per observation, and columns for observation, action and info. The first row of an episode
 is its reset, with zeros for action and reward. Each part of an observation, action or info has its own column; an array
 is stored as a list, and its shape in the metadata of the column.
 """
@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import jax
 import numpy as np
 
-from harvestgym.core.errors import ConfigError, check_extras
+from harvestgym.core.errors import ConfigError, check_suffix
 from harvestgym.core.loading import without_allow
 from harvestgym.core.saving.parquet import read_column, read_parquet, write_parquet
 from harvestgym.evaluate.export import check_new
@@ -34,27 +33,35 @@ STEP_FIELDS = ("reward", "rewards"), ("terminated", "terminated"), ("truncated",
 
 
 def write_demonstrations(demonstrations: Demonstrations, path: str | Path) -> Path:
-    """Write episodes to a Parquet file if `path` ends in .parquet, else to a new folder as a Minari dataset.
-
-    Raises ConfigError if the path exists or there are no episodes. Needs the extra `data`, and `offline` for Minari.
-    """
-    path = Path(path)
+    """Write episodes to a new Parquet file (extra `data`); ConfigError if it exists, or if there are no episodes."""
+    path = check_suffix(Path(path), SUFFIX)
     check_new(path)
     if not demonstrations.episodes:
         raise ConfigError(f"{path}: expected at least one episode, got none")
-    write = _write_table if path.suffix == SUFFIX else _import_minari().write
     path.parent.mkdir(parents=True, exist_ok=True)
-    write(demonstrations, path)
+    first = demonstrations.episodes[0]
+    about = {
+        "version": VERSION, "id": demonstrations.id, "by": demonstrations.by,
+        "overrides": dict(demonstrations.overrides),
+        OBSERVATION: _name_columns(OBSERVATION, first.observations), ACTION: _name_columns(ACTION, first.actions),
+        "seeds": [episode.seed for episode in demonstrations.episodes],
+    }  # fmt: skip
+    parts = [_make_columns(episode, i, about) for i, episode in enumerate(demonstrations.episodes)]
+    whole = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    write_parquet(path, whole, {FORMAT: json.dumps(about)})
     return path
 
 
 def read_demonstrations(path: str | Path) -> Demonstrations:
-    """Read episodes from a Parquet file or a Minari folder; raise ConfigError if there are none."""
-    path = Path(path)
-    if not path.exists():
-        raise ConfigError(f"{path}: expected a file *{SUFFIX} or the folder of a Minari dataset, got neither")
-    found = _read_table(path) if path.suffix == SUFFIX else _import_minari().read(path)
-    return replace(found, overrides=without_allow(found.overrides))
+    """Read episodes from a Parquet file; raise ConfigError if there are none."""
+    path = check_suffix(Path(path), SUFFIX)
+    table = read_parquet(path)
+    about = read_about(table.schema, path)
+    values = {name: read_column(table, name) for name in table.column_names}
+    ends = np.flatnonzero(np.diff(values["episode"])) + 1
+    spans = zip([0, *ends], [*ends, len(values["episode"])], about["seeds"], strict=True)
+    episodes = [_make_episode({n: v[a:b] for n, v in values.items()}, about, seed) for a, b, seed in spans]
+    return Demonstrations(about["id"], about["by"], episodes, without_allow(about["overrides"]))
 
 
 def read_about(schema: Any, path: Path) -> dict[str, Any]:
@@ -67,26 +74,6 @@ def read_about(schema: Any, path: Path) -> dict[str, Any]:
         found = f"version {about['version']}" if about else "another table"
         raise ConfigError(f"{path}: expected demonstrations, version {VERSION}, got {found}")
     return about
-
-
-def _import_minari() -> Any:
-    check_extras("Minari dataset", offline="minari")
-    from . import minari  # an optional extra
-
-    return minari
-
-
-def _write_table(demonstrations: Demonstrations, path: Path) -> None:
-    first = demonstrations.episodes[0]
-    about = {
-        "version": VERSION, "id": demonstrations.id, "by": demonstrations.by,
-        "overrides": dict(demonstrations.overrides),
-        OBSERVATION: _name_columns(OBSERVATION, first.observations), ACTION: _name_columns(ACTION, first.actions),
-        "seeds": [episode.seed for episode in demonstrations.episodes],
-    }  # fmt: skip
-    parts = [_make_columns(episode, i, about) for i, episode in enumerate(demonstrations.episodes)]
-    whole = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-    write_parquet(path, whole, {FORMAT: json.dumps(about)})
 
 
 def _name_columns(part: str, tree: Any) -> Any:
@@ -110,16 +97,6 @@ def _make_columns(episode: Episode, number: int, about: Mapping[str, Any]) -> di
         **{name: np.concatenate([np.zeros_like(values[:1]), values]) for name, values in steps},
         **{f"{INFO}{name}": np.asarray(values) for name, values in episode.infos.items()},
     }
-
-
-def _read_table(path: Path) -> Demonstrations:
-    table = read_parquet(path)
-    about = read_about(table.schema, path)
-    values = {name: read_column(table, name) for name in table.column_names}
-    ends = np.flatnonzero(np.diff(values["episode"])) + 1
-    spans = zip([0, *ends], [*ends, len(values["episode"])], about["seeds"], strict=True)
-    episodes = [_make_episode({n: v[a:b] for n, v in values.items()}, about, seed) for a, b, seed in spans]
-    return Demonstrations(about["id"], about["by"], episodes, about["overrides"])
 
 
 def _make_episode(rows: Mapping[str, np.ndarray], about: Mapping[str, Any], seed: int | None) -> Episode:

@@ -1,6 +1,6 @@
 """Demonstrations: recorded episodes of an expert, a learner or a human, for imitation and offline learning.
 
-`demonstration_files` writes them as a Parquet file or as a Minari dataset, and reads them.
+`demonstration_files` writes them as a Parquet file, and reads them.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import gymnasium
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 
 from harvestgym.core.config import merge
 from harvestgym.core.env import Env
@@ -79,10 +80,9 @@ class Episode:
         """
         lengths = [len(observations) - 1, len(actions), len(rewards), len(terminated), len(truncated)]
         if len(set(lengths)) > 1 or lengths[0] < 1 or (infos and len(infos) != len(observations)):
-            raise ConfigError(
-                "episode: expected one observation (and info) more than actions, rewards and flags, and at least one "
-                f"step, got {len(observations)} observations, {len(infos)} infos and {lengths[1:]}"
-            )
+            got = f"{len(observations)} observations, {len(infos)} infos and {lengths[1:]}"
+            expected = "one observation (and info) more than actions, and at least one step"
+            raise ConfigError(f"episode: expected {expected}, got {got}")
         paid, ends, cuts = map(np.asarray, (rewards, terminated, truncated))
         return cls(_stack_steps(observations), _stack_steps(actions), paid, ends, cuts, _stack_numbers(infos), seed)
 
@@ -142,7 +142,7 @@ def play_episodes(env: Env[Any, Any], policy: Policy, seeds: Sequence[int]) -> I
 
 
 @partial(jax.jit, static_argnums=(0, 1))
-def _run_batch(env: Env[Any, Any], steps: int, policy: Policy, seeds: jax.Array, params: Any) -> Any:
+def _run_batch(env: Env[Any, Any], steps: int, policy: Policy, seeds: Array, params: Any) -> Any:
     """Return the first Timestep of a batch, and the actions and Timesteps of all steps, `(steps, batch, ...)`."""
     player, step, start, first = begin_batch(env, policy, jax.vmap(jax.random.key)(seeds), params)
     return first, scan_steps(player, step, start, jnp.arange(steps, dtype=jnp.int32), lambda _, *made: made)
@@ -153,38 +153,22 @@ def _cut_episode(env: Env[Any, Any], first: Any, later: Any, row: int, seed: int
     actions, shown = jax.tree.map(lambda leaf: leaf[:, row], later)
     over = shown.terminated | shown.truncated
     n = int(np.argmax(over)) + 1 if over.any() else len(over)
-    obs, infos = jax.tree.map(
-        lambda a, b: np.concatenate([a[None, row], b[:n]]), (first.obs, first.info), (shown.obs, shown.info)
-    )
+    pairs = (first.obs, first.info), (shown.obs, shown.info)
+    obs, infos = jax.tree.map(lambda a, b: np.concatenate([a[None, row], b[:n]]), *pairs)
     read = make_observation_writer(env.observation_space, (n + 1,))
     done = make_observation_writer(env.action_space, (n,))(jax.tree.map(lambda leaf: leaf[:n], actions))
     paid, ends, cuts = shown.reward[:n], shown.terminated[:n], shown.truncated[:n]
     return Episode(read(obs), done, paid, ends, cuts, infos, seed)
 
 
-def collect_episodes(
-    env: gymnasium.Env[Any, Any], act: Callable[[Any], Any], seeds: Iterable[int]
-) -> Iterator[Episode]:
-    """Record one episode per seed in a Gymnasium environment, with a policy `act(obs) -> action` from any library.
-
-    For a `Farm`, actions are recorded in the action space of its id, and rewards net of costs, as its id returns them;
-    raises ConfigError for an action that has no integer form.
-    """
-    from harvestgym.farm.paper.farm import Farm
-
-    inside: Any = env.unwrapped
-    is_farm = isinstance(inside, Farm)
-    write: Any = make_observation_writer(inside.language.model.action_space) if is_farm else None
+def collect_episodes(env: gymnasium.Env[Any, Any], act: Callable[..., Any], seeds: Iterable[int]) -> Iterator[Episode]:
+    """Record one episode per seed in a Gymnasium environment, with a policy `act(obs) -> action` from any library."""
     for seed in seeds:
         obs, info = env.reset(seed=seed)
         steps: list[Any] = []
         while not steps or not (steps[-1][2] or steps[-1][3]):
             action = act(steps[-1][0] if steps else obs)
-            acting = is_farm and inside.acting
-            shown, reward, ended, cut, after = env.step(action)
-            if is_farm:
-                action, reward = write(inside.language.to_model_action(action, acting)), float(after["net"])
-            steps.append((shown, reward, ended, cut, after, action))
+            steps.append((*env.step(action), action))
         seen, paid, ends, cuts, infos, done = zip(*steps, strict=True)
         yield Episode.of([obs, *seen], done, paid, ends, cuts, [info, *infos], seed)
 

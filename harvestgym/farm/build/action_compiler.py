@@ -28,10 +28,8 @@ def compile_actions(
     numbered = (dataclasses.replace(row, number=number) for number, row in enumerate(rows))
     table = ActionTable(tuple(farmers), tuple(numbered), tuple(fields))
     if table.size > MOST_ACTIONS:
-        raise ConfigError(
-            f"rules > interventions: expected at most {MOST_ACTIONS:,} actions, got {table.size:,}; try fewer "
-            "plots, or fewer values per parameter"
-        )
+        most = f"at most {MOST_ACTIONS:,} actions, got {table.size:,}"
+        raise ConfigError(f"rules > interventions: expected {most}; try fewer plots, or fewer values per parameter")
     return table
 
 
@@ -55,9 +53,7 @@ def _restrict(
     if "plot" in limits:
         shape = fields[row.field].shape
         if not limits["plot"]:
-            raise ConfigError(
-                f"{where} > plot: expected at least one plot, got none; try leaving plot out to allow all plots"
-            )
+            raise ConfigError(f"{where} > plot: expected at least one plot, got none; try leaving plot out for all")
         plots = tuple(check_plot(parse_plot(p), shape, f"{where} > plot") for p in limits["plot"])
         _check_distinct(plots, f"{where} > plot")
     allowed = tuple(narrow_parameter(p, limits.get(p.key), where) for p in row.action.parameters)

@@ -74,9 +74,7 @@ def resolve_starts(names: NameTable, init: Mapping[str, Any], where: str) -> dic
     resolved = _resolve_tree(names, init, resolve, where)
     if computed:
         ignored = f"{', '.join(computed)}: expected no value, got one"
-        warnings.warn(
-            f"{ignored}; it is ignored, because the entity computes it at the start of an episode", stacklevel=2
-        )
+        warnings.warn(f"{ignored}; it is ignored, because the entity computes it when an episode starts", stacklevel=2)
     return resolved
 
 
@@ -186,9 +184,8 @@ def resolve_order_rule(names: NameTable, rule: OrderRule, where: str) -> OrderRu
 
 def _resolve_context(names: NameTable, context: ContextSpec) -> ContextSpec:
     shown = context.shown
-    resolved: dict[str, Any] = {
-        "shown": shown if isinstance(shown, bool) else [_resolve_draw(names, path) for path in shown]
-    }
+    listed = shown if isinstance(shown, bool) else [_resolve_draw(names, path) for path in shown]
+    resolved: dict[str, Any] = {"shown": listed}
     for key, given in (("draws", context.draws), ("only", context.only)):
         out: dict[str, Any] = {}
         for path, value in given.items():

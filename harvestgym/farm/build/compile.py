@@ -14,6 +14,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 
 from harvestgym.core import yaml_io
 from harvestgym.core.config import read_sets
@@ -224,7 +225,7 @@ def _key() -> Any:
 
 
 @partial(jax.jit, static_argnums=0)
-def _first_day(model: FarmModel, key: jax.Array, params: FarmParams) -> dict[str, jax.Array]:
+def _first_day(model: FarmModel, key: Array, params: FarmParams) -> dict[str, Array]:
     """Return the tallies of all entities; tracing a day also checks that every message has a publisher.
 
     It is jitted only so that JAX caches the trace: farms of equal structure are traced once.

@@ -1,4 +1,4 @@
-"""Compiles a farm file's `context`; comparing parameters determines which entries each draw sets.
+"""Compiles a farm file's `context`; parameters are compared to find the entries that each draw sets.
 
 For each choice, the parameters of one part of a field are loaded and checked like those of a farm file. The draw sets
 the entries in which the choices differ.
@@ -90,9 +90,7 @@ def _days(context: ContextSpec, shown: Sequence[str]) -> tuple[int, int]:
     if context.forecast is None:
         return days, 0
     if days != 1:
-        raise ConfigError(
-            "context > forecast: expected a new context each day, got a different period; try `every: step`"
-        )
+        raise ConfigError("context > forecast: expected a new context each day, got another one; try `every: step`")
     if not shown:
         raise ConfigError("context > forecast: expected a shown draw, got `shown: false`; try showing a "
                           "draw")  # fmt: skip
@@ -102,10 +100,8 @@ def _days(context: ContextSpec, shown: Sequence[str]) -> tuple[int, int]:
 def _check_disjoint(reads: Sequence[CompiledDraw]) -> None:
     for one, other in itertools.combinations(reads, 2):
         if one.single == other.single and one.draw.decides & other.draw.decides:
-            raise ConfigError(
-                f"{WHERE}: expected draws of different parameters, got {one.draw.name} and {other.draw.name}; "
-                "try removing one, or drawing choices of a whole field if the parameters belong together"
-            )
+            got = f"{one.draw.name} and {other.draw.name}; try drawing choices of a whole field"
+            raise ConfigError(f"{WHERE}: expected draws of different parameters, got {got}")
 
 
 class _Reader:
@@ -170,15 +166,10 @@ class _Reader:
             if not unlike:
                 return leaves
             what = f"a table of {unlike[0][0]} instead of {unlike[0][1]}"
-        raise ConfigError(
-            f"{where}: expected sets of the same shape, which share one compiled program, got {value!r} with "
-            f"{what}; for weather, try `generate: true` here and in `entities`, which gives every site the "
-            "same shape"
-        )
+        got = f"{value!r} with {what}; for weather, try `generate: true` here and in `entities`"
+        raise ConfigError(f"{where}: expected sets of the same shape, got {got}")
 
-    def _compared(
-        self, variants: Sequence[Sequence[np.ndarray]], where: str
-    ) -> tuple[np.ndarray, tuple[LeafUpdate, ...]]:
+    def _compared(self, variants: Sequence[list[np.ndarray]], where: str) -> tuple[np.ndarray, tuple[LeafUpdate, ...]]:
         """Return the values (variants, k) of all entries in which the variants differ, and where to write them.
 
         The variants are compared with the farm and with each other.
@@ -259,10 +250,8 @@ def _mean(leaves: np.ndarray, shares: np.ndarray, where: str) -> np.ndarray:
 def _check_finite(values: np.ndarray, where: str) -> None:
     """Raise ConfigError unless the values are finite numbers, which can be mixed."""
     if values.dtype.kind != "f" or not np.isfinite(values).all():
-        raise ConfigError(
-            f"{where}: expected sets whose values can be averaged, got sets that differ in a label, a whole "
-            "number or an infinite bound; try listing the sets as choices"
-        )
+        expected = "sets whose values can be averaged, got sets that differ in a label or a whole number"
+        raise ConfigError(f"{where}: expected {expected}; try listing the sets as choices")
 
 
 def _labels(choices: Sequence[Any], of_field: bool) -> tuple[str, ...]:

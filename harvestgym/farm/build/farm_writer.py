@@ -41,10 +41,8 @@ def write_parameters(component: Any) -> dict[str, Any]:
         elif meta.kind == "open":
             out[meta.keys[0]] = {name: float(v) for name, v in value.items()}
         elif meta.kind == "static" or meta.axes:
-            raise NotInFileError(
-                f"{type(component).__name__} > {field.name}: expected a value that a file can contain, "
-                f"got a {type(value).__name__}, which only Python code can set"
-            )
+            place, got = f"{type(component).__name__} > {field.name}", type(value).__name__
+            raise NotInFileError(f"{place}: expected a value that a file can contain, got a {got}")
         elif np.ndim(value) > int(meta.stacked):
             where, shape = f"{type(component).__name__} > {field.name}", np.shape(value)
             expected = f"{len(meta.keys)} numbers" if meta.stacked else "a number"
@@ -97,9 +95,7 @@ def _plain(value: Any, where: str) -> Any:
 
 def _check_class(kind: Any, where: str) -> None:
     if isinstance(kind, str) and ":" in kind and ("<locals>" in kind or kind.startswith("__main__")):
-        raise ConfigError(
-            f"{where}: expected a class at the top level of a module, got {kind!r}; try moving it to a separate module"
-        )
+        raise ConfigError(f"{where}: expected a class at the top of a module, got {kind!r}; try moving it to a module")
 
 
 def to_yaml(data: Any) -> str:
@@ -112,7 +108,8 @@ class _Dumper(yaml.SafeDumper):
 
 
 def _in_a_line(dumper: yaml.SafeDumper, data: list[Any]) -> yaml.Node:
-    return dumper.represent_sequence("tag:yaml.org,2002:seq", data, flow_style=len(str(data)) < LINE_LENGTH or None)
+    short = len(str(data)) < LINE_LENGTH and not any(isinstance(item, list | dict) for item in data)
+    return dumper.represent_sequence("tag:yaml.org,2002:seq", data, flow_style=short or None)
 
 
 def _in_lines(dumper: yaml.SafeDumper, data: dict[Any, Any]) -> yaml.Node:

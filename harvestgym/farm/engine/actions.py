@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
-import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 
 from harvestgym.core.checks import check_value
 from harvestgym.core.errors import ConfigError, unknown
@@ -43,13 +43,13 @@ class Orders(NamedTuple):
         values: float32 (m, k), the action's parameters in order, padded with zeros.
     """
 
-    kind: jax.Array
-    farmer: jax.Array
-    plot: jax.Array
-    values: jax.Array
+    kind: Array
+    farmer: Array
+    plot: Array
+    values: Array
 
     @classmethod
-    def of_rows(cls, acts: jax.Array, farmer: Any, row: Any, plot: Any, values: Any) -> Orders:
+    def of_rows(cls, acts: Array, farmer: Any, row: Any, plot: Any, values: Any) -> Orders:
         """Return orders for table rows (m,) where `acts` is True, and orders to do nothing elsewhere."""
         return cls(
             kind=jnp.where(acts, 1 + row, 0),
@@ -200,7 +200,7 @@ class ActionTable:
                 values[i, k, : len(grid)] = grid
         return sizes, plots, values
 
-    def orders(self, index: jax.Array | Orders) -> Orders:
+    def orders(self, index: Array | Orders) -> Orders:
         """Return the orders for integer actions of shape () or, for a schedule, (m,); `Orders` are returned unchanged.
 
         An invalid number becomes the order to do nothing, since compiled code cannot raise errors.
@@ -222,7 +222,7 @@ class ActionTable:
         numbers = jnp.stack(chosen, axis=1) if chosen else jnp.zeros((len(index), 0), jnp.float32)
         return Orders.of_rows(acts, farmer, row, plots[row, at[0]], numbers)
 
-    def parameter(self, key: str, orders: Orders) -> jax.Array:
+    def parameter(self, key: str, orders: Orders) -> Array:
         """Return the parameter `key` of each order, such as `duration#min`, float32 (m,); 0 if an order has none."""
         keys = [[p.key for p in row.allowed] for row in self.rows]
         column = np.asarray([-1, *(of.index(key) if key in of else -1 for of in keys)], np.int32)

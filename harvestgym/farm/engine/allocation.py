@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import reduce
 
-import jax
 import jax.numpy as jnp
+from jax import Array
 
 from harvestgym.farm.entities.messages import Ground, Need, Share
 
@@ -31,7 +31,7 @@ def allocate(needs: Need, ground: Ground, priorities: Sequence[int]) -> Share:
     return Share(water=water, nutrients=jnp.moveaxis(nutrients, 0, 1))
 
 
-def _by_priority(asked: jax.Array, stock: jax.Array, priorities: Sequence[int]) -> jax.Array:
+def _by_priority(asked: Array, stock: Array, priorities: Sequence[int]) -> Array:
     """Sum in a Python loop over the few hosts: XLA can fuse plain additions with the code that uses the sums."""
     given = list(asked)
     for level in sorted(set(priorities), reverse=True):
@@ -43,7 +43,7 @@ def _by_priority(asked: jax.Array, stock: jax.Array, priorities: Sequence[int]) 
     return jnp.stack(given)
 
 
-def _part(total: jax.Array, stock: jax.Array) -> jax.Array:
+def _part(total: Array, stock: Array) -> Array:
     """Return the fraction of the total request that the stock can cover, 0 to 1."""
     short = total > stock
     return jnp.where(short, stock / jnp.where(short, total, 1.0), 1.0)

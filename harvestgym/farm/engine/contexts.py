@@ -13,6 +13,7 @@ from typing import Any, Literal
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 
 from harvestgym.core.pytree import pytree, replace, var
 from harvestgym.core.random import key_for, keys_for, normal
@@ -30,10 +31,10 @@ class Context:
     `numbers` holds the index of each choice, the shares of each mixture and the value of each range, in order.
     """
 
-    numbers: jax.Array = var("context", "the drawn numbers", axes=("draw",))
-    episodes: jax.Array = var("episodes", "episodes started in this context", dtype="int", axes=())
-    ahead: jax.Array = var("ahead", "the numbers for the coming days", axes=("lead", "draw"), hidden=True)
-    forecast: jax.Array = var("forecast", "the forecast for the coming days", axes=("lead", "feature"))
+    numbers: Array = var("context", "the drawn numbers", axes=("draw",))
+    episodes: Array = var("episodes", "episodes started in this context", dtype="int", axes=())
+    ahead: Array = var("ahead", "the numbers for the coming days", axes=("lead", "draw"), hidden=True)
+    forecast: Array = var("forecast", "the forecast for the coming days", axes=("lead", "feature"))
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ class LeafUpdate:
     size: int
     entries: tuple[int, ...] = ()
 
-    def apply(self, leaf: Any, values: jax.Array) -> jax.Array:
+    def apply(self, leaf: Any, values: Array) -> Array:
         """Return the leaf with `values` (size,) written into it."""
         old = jnp.asarray(leaf)
         if not self.entries:
@@ -90,7 +91,7 @@ class ContextDraw:
         """The names of its observed numbers; a choice is one-hot, with one number per option."""
         return [self.name] if self.kind == "range" else [f"{self.name}/{label}" for label in self.labels]
 
-    def sample(self, uniform: jax.Array, table: jax.Array) -> jax.Array:
+    def sample(self, uniform: Array, table: Array) -> Array:
         """Convert uniforms (..., width) to numbers; choices are equally likely, and shares follow a flat Dirichlet."""
         if self.kind == "choice":
             eligible = np.asarray(self.only or range(len(self.labels)), np.float32)
@@ -101,19 +102,19 @@ class ContextDraw:
             return parts / parts.sum(-1, keepdims=True)
         return table[0, 0] + uniform * (table[1, 0] - table[0, 0])
 
-    def values(self, numbers: jax.Array, table: jax.Array) -> jax.Array:
+    def values(self, numbers: Array, table: Array) -> Array:
         """Return the entries (k,) that its numbers (width,) set."""
         if self.kind == "choice":
             return jnp.asarray(table)[numbers[0].astype(jnp.int32)]
         return numbers if self.kind == "range" else numbers @ table
 
-    def features_of(self, numbers: jax.Array) -> jax.Array:
+    def features_of(self, numbers: Array) -> Array:
         """Return the observed features (..., features) for numbers (..., width)."""
         if self.kind == "choice":
             return (numbers == jnp.arange(len(self.labels), dtype=jnp.int32)).astype(jnp.float32)
         return numbers
 
-    def ends(self, table: jax.Array) -> Any:
+    def ends(self, table: Array) -> Any:
         """Return the lowest and the highest value of each feature, (2, features)."""
         if self.kind == "range":
             return table
@@ -194,18 +195,18 @@ class ContextSampler:
         """Describe each draw and its numbers in words."""
         return [f"{draw.name}: {draw.text(part)}" for draw, part in self.split(np.asarray(numbers))]
 
-    def sample(self, uniform: jax.Array, params: FarmParams) -> jax.Array:
+    def sample(self, uniform: Array, params: FarmParams) -> Array:
         """Return context numbers from uniforms, both (..., width)."""
         pairs = zip(self.split(uniform), self._tables(params), strict=True)
         return jnp.concatenate([draw.sample(part, table) for (draw, part), (_, table) in pairs], -1)
 
-    def features_of(self, numbers: jax.Array) -> jax.Array:
+    def features_of(self, numbers: Array) -> Array:
         """Return the observed features (..., features of a day) for numbers (..., width)."""
         nothing = jnp.zeros((*numbers.shape[:-1], 0), jnp.float32)
         shown = (draw.features_of(part) for draw, part in self.split(numbers) if draw.shown)
         return jnp.concatenate([nothing, *shown], -1)
 
-    def seen(self, context: Context | tuple[()]) -> list[jax.Array]:
+    def seen(self, context: Context | tuple[()]) -> list[Array]:
         """Return the observed parts of a context in the order of the observation: today's numbers and the forecast."""
         return [self.features_of(context.numbers), context.forecast.ravel()] if context else []
 
@@ -230,21 +231,21 @@ class ContextSampler:
                 start += write.size
         return tree.unflatten(leaves)
 
-    def first(self, key: jax.Array, params: FarmParams) -> Context | tuple[()]:
+    def first(self, key: Array, params: FarmParams) -> Context | tuple[()]:
         """Return the context of the first episode, with its forecast, from the key that starts the episode."""
         if not self.draws:
             return ()
         drawn, forecast = self._draw_ahead(key, jnp.zeros((0, self.width), jnp.float32), params)
         return Context(numbers=drawn[0], episodes=jnp.int32(1), ahead=drawn[1:], forecast=forecast)
 
-    def _draw_ahead(self, key: jax.Array, ahead: jax.Array, params: FarmParams) -> tuple[jax.Array, jax.Array]:
+    def _draw_ahead(self, key: Array, ahead: Array, params: FarmParams) -> tuple[Array, Array]:
         """Extend the contexts `ahead` with new draws, for today and the coming days; also return the forecast."""
         now, later = keys_for(key_for(key, STREAM), ("now", "forecast"))
         shape = (1 + self.lookahead - len(ahead), self.width)
         drawn = jnp.concatenate([ahead, self.sample(jax.random.uniform(now, shape, jnp.float32), params)])
         return drawn, self._forecast(later, drawn[1:], params)
 
-    def next_episode(self, key: jax.Array, last: Any, renew: jax.Array, params: FarmParams) -> Any:
+    def next_episode(self, key: Array, last: Any, renew: Array, params: FarmParams) -> Any:
         """Return the context of the next episode: a new one if `renew` is True or if `last` has no episodes left."""
         if not self.draws:
             return ()
@@ -252,7 +253,7 @@ class ContextSampler:
         over = renew | (last.episodes >= self.episodes)
         return jax.tree.map(lambda new, old: jnp.where(over, new, old), fresh, kept)
 
-    def next_day(self, key: jax.Array, context: Any, day: jax.Array, params: FarmParams) -> Any:
+    def next_day(self, key: Array, context: Any, day: Array, params: FarmParams) -> Any:
         """Return the context on day `day` of the episode."""
         if not self.days:
             return context
@@ -260,7 +261,7 @@ class ContextSampler:
         numbers = jnp.where(day % self.days == 0, drawn[0], context.numbers)
         return replace(context, numbers=numbers, ahead=drawn[1:], forecast=forecast)
 
-    def _forecast(self, key: jax.Array, ahead: jax.Array, params: FarmParams) -> jax.Array:
+    def _forecast(self, key: Array, ahead: Array, params: FarmParams) -> Array:
         """Return the forecast for the days ahead, clipped to the range; the error variance grows with the lead."""
         seen = self.features_of(ahead)
         if not (self.lookahead and params.context):

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
+from jax import Array
 
 from harvestgym.core.checks import Checked
 from harvestgym.core.pytree import WIDE, par, pytree
@@ -31,7 +32,7 @@ class Rule(Checked):
 
     reasons: ClassVar[tuple[str, ...]] = ("a rule of the farm forbids it",)
 
-    def permits(self, orders: Orders, prices: jax.Array, context: RewardContext) -> jax.Array:
+    def permits(self, orders: Orders, prices: Array, context: RewardContext) -> Array:
         """Return which of a day's orders are allowed, bool (m,).
 
         `prices` holds the cost of each order in the score, 0 if an earlier rule refused it. Rules are applied before
@@ -39,7 +40,7 @@ class Rule(Checked):
         """
         return jnp.ones(orders.kind.shape, bool)
 
-    def ends(self, context: RewardContext) -> jax.Array:
+    def ends(self, context: RewardContext) -> Array:
         """Return whether the episode has ended."""
         return jnp.asarray(False)
 
@@ -49,9 +50,9 @@ class CostCap(Rule):
     """Limit on the total cost of a day's orders over all farmers; orders beyond it are refused."""
 
     reasons: ClassVar[tuple[str, ...]] = ("the orders of a day may cost at most {most}",)
-    most: jax.Array = par("max_action_schedule_cost", "maximum cost of a day's orders", low=0, high=WIDE)
+    most: Array = par("max_action_schedule_cost", "maximum cost of a day's orders", low=0, high=WIDE)
 
-    def permits(self, orders: Orders, prices: jax.Array, context: RewardContext) -> jax.Array:
+    def permits(self, orders: Orders, prices: Array, context: RewardContext) -> Array:
         return jnp.cumsum(prices) <= self.most
 
 
@@ -66,11 +67,11 @@ class Work(NamedTuple):
         day: int32, days since the start of the season.
     """
 
-    wanted: jax.Array
-    minutes: jax.Array
-    price: jax.Array
-    entries: jax.Array
-    day: jax.Array
+    wanted: Array
+    minutes: Array
+    price: Array
+    entries: Array
+    day: Array
 
 
 class WorkResult(NamedTuple):
@@ -83,9 +84,9 @@ class WorkResult(NamedTuple):
         reason: int32 (n,), the index in the farmer's `reasons` for each order that was not carried out.
     """
 
-    done: jax.Array
+    done: Array
     memory: Any
-    wages: jax.Array
+    wages: Array
     reason: Any = 0
 
 
@@ -140,8 +141,8 @@ class BasicFarmer(Farmer):
     """Farmer who works every day, up to a maximum number of interventions and observations."""
 
     reasons: ClassVar[tuple[str, ...]] = ("the farmer's daily limit is {max_daily_interventions}",)
-    max_daily_interventions: jax.Array = _limit("max_daily_interventions", "interventions a day")
-    max_daily_observations: jax.Array = _limit("max_daily_observations", "observations a day")
+    max_daily_interventions: Array = _limit("max_daily_interventions", "interventions a day")
+    max_daily_observations: Array = _limit("max_daily_observations", "observations a day")
 
     def work(self, memory: Any, work: Work) -> WorkResult:
         return WorkResult(_first(work.wanted, self.max_daily_interventions), memory, jnp.float32(0.0))
@@ -153,8 +154,8 @@ class BasicFarmer(Farmer):
 class HourlyMemory(NamedTuple):
     """The memory of a farmer with limited hours: the minutes worked today and the money left."""
 
-    minutes: jax.Array
-    money: jax.Array
+    minutes: Array
+    money: Array
 
 
 @pytree
@@ -164,17 +165,12 @@ class HourlyFarmer(Farmer):
     An order that needs more time or money than is left is refused; later orders may still be carried out.
     """
 
-    reasons: ClassVar[tuple[str, ...]] = (
-        "not enough of the {hours} h per day is left",
-        "not enough money is left",
-    )
-    hours: jax.Array = par("hours#h.day-1", "working time, including observations", low=0, high=24, default=8.0)
-    intervention: jax.Array = par(
-        "intervention#min", "time for an order without a duration", low=0, high=1440, default=30.0
-    )
-    observation: jax.Array = par("observation#min", "time for each observed number", low=0, high=1440, default=5.0)
-    wage: jax.Array = par("wage#h-1", "wage per hour worked", low=0, high=1e6, default=0.0)
-    budget: jax.Array = par("budget", "money for wages and order costs", low=0, high=WIDE, default=WIDE)
+    reasons: ClassVar[tuple[str, ...]] = ("not enough of the {hours} h per day is left", "not enough money is left")
+    hours: Array = par("hours#h.day-1", "working time, including observations", low=0, high=24, default=8.0)
+    intervention: Array = par("intervention#min", "time for orders without a duration", low=0, high=1440, default=30.0)
+    observation: Array = par("observation#min", "time for each observed number", low=0, high=1440, default=5.0)
+    wage: Array = par("wage#h-1", "wage per hour worked", low=0, high=1e6, default=0.0)
+    budget: Array = par("budget", "money for wages and order costs", low=0, high=WIDE, default=WIDE)
 
     def init(self) -> HourlyMemory:
         return HourlyMemory(jnp.float32(0.0), jnp.float32(self.budget))
@@ -187,10 +183,10 @@ class HourlyFarmer(Farmer):
     def look(self, memory: HourlyMemory, work: Work) -> WorkResult:
         return self._accept(memory, work, work.entries * self.observation)
 
-    def _accept(self, memory: HourlyMemory, work: Work, minutes: jax.Array) -> WorkResult:
+    def _accept(self, memory: HourlyMemory, work: Work, minutes: Array) -> WorkResult:
         wages = self.wage * minutes / 60
 
-        def take(left: HourlyMemory, order: tuple[jax.Array, ...]) -> tuple[HourlyMemory, tuple[jax.Array, ...]]:
+        def take(left: HourlyMemory, order: tuple[Array, ...]) -> tuple[HourlyMemory, tuple[Array, ...]]:
             wanted, time, money = order
             in_time = left.minutes + time <= 60 * self.hours
             done = wanted & in_time & (money <= left.money)
@@ -200,6 +196,6 @@ class HourlyFarmer(Farmer):
         return WorkResult(done, after, jnp.sum(done * wages), in_time.astype(jnp.int32))
 
 
-def _first(wanted: jax.Array, limit: jax.Array) -> jax.Array:
+def _first(wanted: Array, limit: Array) -> Array:
     """Return the first `limit` wanted entries."""
     return wanted & (jnp.cumsum(wanted, dtype=jnp.int32) <= limit)

@@ -11,6 +11,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 
 from harvestgym.core.random import uniforms
 from harvestgym.core.xla.fusion import traces_single_kernel
@@ -59,13 +60,13 @@ def map_fields(function: Callable[..., Any], structures: Sequence[Hashable], *pa
 @partial(jax.jit, static_argnames="structure", inline=True)
 def simulate_day(
     orders: Orders,
-    accepted: jax.Array,
+    accepted: Array,
     structure: tuple[FieldSlots, Rows],
-    kinds: jax.Array,
+    kinds: Array,
     draws: list[Draws],
     params: FieldParams,
     states: tuple[Any, ...],
-) -> tuple[tuple[Any, ...], list[Ledger], jax.Array]:
+) -> tuple[tuple[Any, ...], list[Ledger], Array]:
     """Return tomorrow's states, the boundary flows from actions and entities, and which orders had an effect.
 
     `kinds` (rows,) are the order kinds of the actions on this field. The function is jitted and
@@ -89,8 +90,8 @@ def simulate_day(
 
 
 def _follow(
-    rows: Rows, kinds: jax.Array, params: FieldParams, boards: Mapping[int, Board], states: tuple[Any, ...], given: Any
-) -> tuple[tuple[Any, ...], tuple[list[Ledger], jax.Array]]:
+    rows: Rows, kinds: Array, params: FieldParams, boards: Mapping[int, Board], states: tuple[Any, ...], given: Any
+) -> tuple[tuple[Any, ...], tuple[list[Ledger], Array]]:
     """Carry out an order if it is accepted; return the states, the flows of each action and whether it had an effect.
 
     `given` is a pair: the order, and whether it is accepted.
@@ -110,7 +111,7 @@ def _follow(
     return same, (ledgers, hit)
 
 
-def _aim(plot: jax.Array, shape: tuple[int, int]) -> jax.Array:
+def _aim(plot: Array, shape: tuple[int, int]) -> Array:
     """Return the plots that an order targets: one plot, or the whole field for (-1, -1)."""
     x, y = np.indices(shape, np.int32)
     return (plot[0] < 0) | ((x == plot[0]) & (y == plot[1]))
@@ -139,7 +140,7 @@ def _shared(field: FieldSlots, place: Place, posts: Posts) -> Share:
 
 
 @partial(jax.jit, static_argnames="fields", inline=True)
-def draw_day(key: jax.Array, fields: tuple[FieldSlots, ...]) -> list[list[Draws]]:
+def draw_day(key: Array, fields: tuple[FieldSlots, ...]) -> list[list[Draws]]:
     """Return today's uniforms for every entity on every field, drawn at once and sliced by entity and use.
 
     It is jitted for the same reason as `simulate_day`.
@@ -158,7 +159,7 @@ def _shapes(slot: EntitySlot) -> dict[str, tuple[int, ...]]:
     return {use: sum((sizes[a] for a in axes), ()) for use, axes in slot.kind.randomness.items()}
 
 
-def _sliced(flat: jax.Array, shapes: Mapping[str, tuple[int, ...]]) -> Draws:
+def _sliced(flat: Array, shapes: Mapping[str, tuple[int, ...]]) -> Draws:
     out, start = {}, 0
     for use, shape in shapes.items():
         stop = start + math.prod(shape)

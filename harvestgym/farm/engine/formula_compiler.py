@@ -19,6 +19,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 
 from harvestgym.core.checks import check_value
 from harvestgym.core.errors import ConfigError, check_name, locate_errors, nearest
@@ -35,10 +36,10 @@ Compiled = Any
 ReferenceValues = tuple[Any, ...]
 """A formula's reference values, float32, from left to right; they are parameters of a farm or a policy."""
 
-PlotIndex = tuple[int, jax.Array]
+PlotIndex = tuple[int, Array] | None
 """A plot: its field's number, and its x and y, which may be traced."""
 
-ReadItem = Callable[[ObservedItem, PlotIndex | None], tuple[jax.Array, Any]]
+ReadItem = Callable[[ObservedItem, PlotIndex], tuple[Array, Any]]
 """A function that returns the numbers of an item, for a single plot if one is given, and which of them are known."""
 
 
@@ -209,9 +210,7 @@ def _allow_comparison(meta: Meta, function: str) -> Meta:
     return dataclasses.replace(meta, dtype="float", **ends)
 
 
-def holds(
-    node: Compiled, values: Sequence[Any], read: ReadItem, plot: PlotIndex | None = None, unknown: bool = False
-) -> Any:
+def holds(node: Compiled, values: Sequence[Any], read: ReadItem, plot: PlotIndex = None, unknown: bool = False) -> Any:
     """Return whether a formula is true, on one plot if one is given; comparisons with unknown values give `unknown`.
 
     Inside `not`, they give the opposite of `unknown`, so that unknown values never trigger an order.
@@ -224,18 +223,15 @@ def holds(
     return jnp.all(true if known is True else jnp.where(known, true, unknown))
 
 
-def evaluate_formula(
-    node: Compiled, values: Sequence[Any], read: ReadItem, plot: PlotIndex | None = None
-) -> tuple[Any, Any]:
+def evaluate_formula(node: Compiled, values: Sequence[Any], read: ReadItem, plot: PlotIndex = None) -> tuple[Any, Any]:
     """Return the numbers for a part of a formula, and which of them are known; True if all are."""
     if isinstance(node, ObservedItem):
         return read(node, plot)
     if not isinstance(node, Operation):
         return values[node], True
     whole = node.function in OVER_PLOTS or isinstance(node.function, partial)
-    numbers, known = zip(
-        *(evaluate_formula(part, values, read, None if whole else plot) for part in node.parts), strict=True
-    )
+    at = None if whole else plot
+    numbers, known = zip(*(evaluate_formula(part, values, read, at) for part in node.parts), strict=True)
     all_known = reduce(operator.and_, known)
     all_known = jnp.all(all_known) if whole and all_known is not True else all_known
     return node.function(*numbers), all_known

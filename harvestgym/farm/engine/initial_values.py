@@ -12,6 +12,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 
 from harvestgym.core.checks import check_value
 from harvestgym.core.errors import ConfigError
@@ -36,7 +37,7 @@ class InitialValue:
     between: bool
     each: bool = False
 
-    def draw(self, key: jax.Array, values: jax.Array) -> jax.Array:
+    def draw(self, key: Array, values: Array) -> Array:
         """Draw the value for an episode, broadcast to the plots; `values` are the choices or the two bounds."""
         shape = self.variable.shape if self.each else ()
         if self.between and self.variable.meta.dtype != "float":
@@ -49,7 +50,7 @@ class InitialValue:
         return jnp.broadcast_to(drawn, self.variable.shape)
 
     @partial(jax.jit, static_argnums=0, inline=True)
-    def put(self, key: jax.Array, values: jax.Array, state: Any) -> Any:
+    def put(self, key: Array, values: Array, state: Any) -> Any:
         """Draw the value and write it into the entity's `state`; jitted like `field_day.simulate_day`."""
         leaf = getattr(state, self.variable.attr)
         value = self.draw(key, values).astype(leaf.dtype)
@@ -58,7 +59,7 @@ class InitialValue:
 
 
 def draw_initial_states(
-    key: jax.Array, fields: Sequence[FieldSlots], starts: Sequence[InitialValue], params: FarmParams
+    key: Array, fields: Sequence[FieldSlots], starts: Sequence[InitialValue], params: FarmParams
 ) -> tuple[tuple[Any, ...], ...]:
     """Return the states of all entities before the first day."""
     streams = [[slot.stream for slot in field.slots] for field in fields]
@@ -75,19 +76,19 @@ def draw_initial_states(
 
 
 @partial(jax.jit, static_argnums=1, inline=True)
-def _draw_keys(key: jax.Array, names: tuple[str, ...]) -> dict[str, jax.Array]:
+def _draw_keys(key: Array, names: tuple[str, ...]) -> dict[str, Array]:
     """Return the key for each name; jitted like `field_day.simulate_day`."""
     return dict(zip(names, keys_for(key, names), strict=True))
 
 
 @partial(jax.jit, static_argnums=0, inline=True)
-def _init_field(field: FieldSlots, keys: list[jax.Array], params: FieldParams) -> tuple[Any, ...]:
+def _init_field(field: FieldSlots, keys: list[Array], params: FieldParams) -> tuple[Any, ...]:
     """Return a field's first states; jitted like `field_day.simulate_day`."""
     return tuple(entity.init(key, params.place) for entity, key in zip(params.entities, keys, strict=True))
 
 
 @partial(jax.jit, static_argnums=0, inline=True)
-def _settle_field(field: FieldSlots, keys: list[jax.Array], params: FieldParams, states: list[Any]) -> tuple[Any, ...]:
+def _settle_field(field: FieldSlots, keys: list[Array], params: FieldParams, states: list[Any]) -> tuple[Any, ...]:
     """Complete the states of a field after its initial values are set, and remove JAX's weak types."""
     parts = zip(params.entities, keys, states, strict=True)
     settled = [entity.settle(key, state, params.place) for entity, key, state in parts]

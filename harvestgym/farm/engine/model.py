@@ -15,6 +15,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 
 from harvestgym.core.env import Timestep
 from harvestgym.core.pytree import replace
@@ -41,19 +42,17 @@ class FarmModel(FarmStructure):
         """Return the parameters that apply in a state, with the changes from its context."""
         return self.contexts.apply(params, state.context and state.context.numbers)
 
-    def initial(self, key: jax.Array, params: FarmParams) -> FarmState:
+    def initial(self, key: Array, params: FarmParams) -> FarmState:
         return self._started(key, self.contexts.first(key, params), params)
 
-    def again(
-        self, key: jax.Array, last: FarmState, renew: jax.Array, params: FarmParams
-    ) -> tuple[FarmState, Timestep]:
+    def again(self, key: Array, last: FarmState, renew: Array, params: FarmParams) -> tuple[FarmState, Timestep]:
         """Start the episode after the one that ended in `last`, in the same context if it has episodes left."""
         params = self.given(params)
         start, look = keys_for(key, ("initial", "observation"))
         context = self.contexts.next_episode(start, last.context, renew, params)
         return self._opened(look, self._started(start, context, params), params)
 
-    def _started(self, key: jax.Array, context: Any, params: FarmParams) -> FarmState:
+    def _started(self, key: Array, context: Any, params: FarmParams) -> FarmState:
         params = self.contexts.apply(params, context and context.numbers)
         zero = {name: jnp.float32(0.0) for name in self.tallies}
         return FarmState(
@@ -70,17 +69,17 @@ class FarmModel(FarmStructure):
         )
 
     @property
-    def _no_orders(self) -> dict[str, jax.Array]:
+    def _no_orders(self) -> dict[str, Array]:
         """Return the state entries that describe a step's orders, for a step without orders."""
         none = jnp.zeros(self.schedule, bool)
         return {"cost": jnp.float32(0.0), "accepted": none, "effective": none, "refusal": none.astype(jnp.int32)}
 
     @property
-    def _morning(self) -> dict[str, jax.Array]:
+    def _morning(self) -> dict[str, Array]:
         """Return the state entries that are reset before the day's requests."""
         return {"acting": jnp.asarray(False), "asked": jnp.zeros(self.offered.size, bool), "paid": jnp.float32(0.0)}
 
-    def transition(self, key: jax.Array, state: FarmState, action: Any, params: FarmParams) -> FarmState:
+    def transition(self, key: Array, state: FarmState, action: Any, params: FarmParams) -> FarmState:
         if not self.asks:
             return self.day(key, state, self.orders(action), params)[0]
         looked = self._look(state, action.get("request", np.zeros(0)), params)
@@ -101,7 +100,7 @@ class FarmModel(FarmStructure):
             **self._no_orders,
         )
 
-    def day(self, key: jax.Array, state: FarmState, orders: Orders, params: FarmParams) -> tuple[FarmState, DayReport]:
+    def day(self, key: Array, state: FarmState, orders: Orders, params: FarmParams) -> tuple[FarmState, DayReport]:
         """Simulate one day with a schedule of orders; return the next state and the flows across the boundary.
 
         Days after the end are still simulated, but have no gains and no costs. The context at the start of a day
@@ -138,22 +137,20 @@ class FarmModel(FarmStructure):
         does = [tuple((row.entity, row.action.method, len(row.allowed)) for row in of_field) for of_field in rows]
         return [(field.structure, rows) for field, rows in zip(self.fields, does, strict=True)]
 
-    def permits(
-        self, state: FarmState, numbers: jax.Array, params: FarmParams, chosen: jax.Array, count: Any
-    ) -> jax.Array:
+    def permits(self, state: FarmState, numbers: Array, params: FarmParams, chosen: Array, count: Any) -> Array:
         """Return which integer actions would be carried out if ordered after the first `count` chosen actions.
 
         `numbers` (n,) and `chosen` (m,) are integer actions; the result is bool (n,), False for action 0.
         """
         here = jnp.arange(self.schedule, dtype=jnp.int32) == count
 
-        def permits(number: jax.Array) -> jax.Array:
+        def permits(number: Array) -> Array:
             orders = self.actions.orders(jnp.where(here, number, chosen))
             return (self._work(state, orders, params.score.prices(orders), params).done & here).any()
 
         return jax.vmap(permits)(numbers)
 
-    def permits_first(self, state: FarmState, params: FarmParams) -> jax.Array:
+    def permits_first(self, state: FarmState, params: FarmParams) -> Array:
         """Return which integer actions are possible as the first order of a day, as bool; action 0 always is.
 
         Farmers do not see the plot of an order, so without rules only the first plot is tried, and the result applies
@@ -165,14 +162,14 @@ class FarmModel(FarmStructure):
         return self.permits(state, jnp.asarray(tried, jnp.int32), params, none, 0)[place] | (numbers == 0)
 
     @property
-    def action_mask(self) -> Callable[[FarmState, FarmParams], jax.Array] | None:
+    def action_mask(self) -> Callable[[FarmState, FarmParams], Array] | None:
         """A function that returns which actions are possible; None in mode "ao", where actions have two parts.
 
         The interfaces "discrete", "multidiscrete" and "map" have masks in every mode.
         """
         return None if self.asks else self._mask_actions
 
-    def _mask_actions(self, state: FarmState, params: FarmParams) -> jax.Array:
+    def _mask_actions(self, state: FarmState, params: FarmParams) -> Array:
         """Return which integer actions the rules permit and a farmer accepts, bool in the shape of the action space.
 
         With several orders a day, every order has the mask of the first, so later orders may still be refused because
@@ -182,7 +179,7 @@ class FarmModel(FarmStructure):
         first = self.permits_first(state, params)
         return first if self.schedule == 1 else jnp.broadcast_to(first, (self.schedule, len(first)))
 
-    def _work(self, state: FarmState, orders: Orders, prices: jax.Array, params: FarmParams) -> WorkResult:
+    def _work(self, state: FarmState, orders: Orders, prices: Array, params: FarmParams) -> WorkResult:
         """Let the farmers carry out the orders that the additional rules permit.
 
         A `reason` is a position in `reasons`, counted from 1, rules first and then farmers; 0 means none.
@@ -207,7 +204,7 @@ class FarmModel(FarmStructure):
             for reason in one.reasons
         ]
 
-    def count(self, info: Mapping[str, Any]) -> dict[str, jax.Array]:
+    def count(self, info: Mapping[str, Any]) -> dict[str, Array]:
         """Count a step's orders by outcome, and the plots of each crop by the factor that limits growth.
 
         The outcomes are: no order, carried out with an effect, carried out without an effect, and refused, by reason.
@@ -230,23 +227,23 @@ class FarmModel(FarmStructure):
         """Return the values that scores and rules may read."""
         params = self.in_force(state, params)
 
-        def read(field: str, entity: str, key: str) -> jax.Array:
+        def read(field: str, entity: str, key: str) -> Array:
             return self.value(self.names.variable(field, entity, key), state, params)
 
         indices, entities = self._indices(state, params), list(self.names.slots)
         return RewardContext(state.today, state.totals, indices, read, state.day, entities)
 
-    def ended(self, state: FarmState, params: FarmParams) -> jax.Array:
+    def ended(self, state: FarmState, params: FarmParams) -> Array:
         """Return whether the episode is over: a condition is true, the horizon is reached, or it had already ended."""
         return state.over | self.terminal(state, params) | self.truncation(state, params)
 
-    def value(self, variable: Variable, state: FarmState, params: FarmParams) -> jax.Array:
+    def value(self, variable: Variable, state: FarmState, params: FarmParams) -> Array:
         """Return a variable's array in a state, with the context of that state."""
         params = self.in_force(state, params) if variable.derived else params
         entity = params.fields[variable.field].entities[variable.entity]
         return variable.value(entity, state.fields[variable.field][variable.entity])
 
-    def observation(self, key: jax.Array, state: FarmState, action: Any, params: FarmParams) -> Any:
+    def observation(self, key: Array, state: FarmState, action: Any, params: FarmParams) -> Any:
         params = self.in_force(state, params)
         values = self.full_plan.see(lambda variable: self.value(variable, state, params))
         context = self.contexts.seen(state.context)
@@ -257,12 +254,12 @@ class FarmModel(FarmStructure):
         mask = jnp.concatenate([mask.astype(jnp.float32), *map(jnp.ones_like, context)])
         return {"values": shown, "mask": mask}
 
-    def observed_entries(self, state: FarmState) -> jax.Array:
+    def observed_entries(self, state: FarmState) -> Array:
         """Return which entries of `full_plan` are observed in a state: the free entries, and those requested today."""
         return jnp.concatenate([jnp.ones(self.plan.size, bool), state.asked])
 
-    def terminal(self, state: FarmState, params: FarmParams) -> jax.Array:
-        def read(item: ObservedItem, plot: Any) -> tuple[jax.Array, bool]:
+    def terminal(self, state: FarmState, params: FarmParams) -> Array:
+        def read(item: ObservedItem, plot: Any) -> tuple[Array, bool]:
             return item.take(self.value(item.variable, state, params)), True
 
         end = jnp.asarray(False) if self.stops is None else holds(self.stops, params.stops, read)
@@ -270,10 +267,10 @@ class FarmModel(FarmStructure):
             end = end | rule.ends(self.reward_context(state, params))
         return end
 
-    def truncation(self, state: FarmState, params: FarmParams) -> jax.Array:
+    def truncation(self, state: FarmState, params: FarmParams) -> Array:
         return state.day >= params.horizon
 
-    def gains(self, state: FarmState, params: FarmParams) -> dict[str, jax.Array]:
+    def gains(self, state: FarmState, params: FarmParams) -> dict[str, Array]:
         """Return the gains, by name, of the step that led to `state`; the final terms are included once, at the end.
 
         They are 0 in the observing half-step, in which no time passes.
@@ -284,25 +281,25 @@ class FarmModel(FarmStructure):
             terms[name] = terms.get(name, 0.0) + jnp.where(ended, value, 0.0)
         return {name: jnp.where(state.over | state.acting, 0.0, value) for name, value in terms.items()}
 
-    def _indices(self, state: FarmState, params: FarmParams) -> dict[str, jax.Array]:
+    def _indices(self, state: FarmState, params: FarmParams) -> dict[str, Array]:
         """Return the mean of each index (0 to 1) over the entities that report it."""
-        found: dict[str, list[jax.Array]] = {}
+        found: dict[str, list[Array]] = {}
         for field, states in zip(params.fields, state.fields, strict=True):
             for entity, mine in zip(field.entities, states, strict=True):
                 for name, index in entity.indices(mine).items():
                     found.setdefault(name, []).append(index)
         return {name: jnp.mean(jnp.stack(values)) for name, values in found.items()}
 
-    def reward(self, key: jax.Array, state: FarmState, action: Any, after: FarmState, params: FarmParams) -> jax.Array:
+    def reward(self, key: Array, state: FarmState, action: Any, after: FarmState, params: FarmParams) -> Array:
         """Return the sum of the score terms, minus wages and the costs of interventions and observations."""
         return _net(self.gains(after, params), self.costs(after, params))
 
-    def costs(self, state: FarmState, params: FarmParams) -> dict[str, jax.Array]:
+    def costs(self, state: FarmState, params: FarmParams) -> dict[str, Array]:
         """Return the costs, by name, of the step that led to `state`; free observations cost nothing."""
         named = {"intervention cost": state.cost, "wages": state.wages, "observation cost": state.paid}
         return {name: jnp.where(state.over, 0.0, cost) for name, cost in named.items()}
 
-    def constraint_costs(self, state: FarmState, params: FarmParams) -> dict[str, jax.Array]:
+    def constraint_costs(self, state: FarmState, params: FarmParams) -> dict[str, Array]:
         """Return, for the step that led to `state`, the cost of each constraint and their sum, named as in `info`."""
         today = params.score.constrain(state.today)
         costs = {name: jnp.where(state.over | state.acting, 0.0, cost) for name, cost in today.items()}
@@ -318,8 +315,8 @@ class FarmModel(FarmStructure):
         out |= self._explanations(state)
         return out | ({"context": state.context.numbers} if self.contexts.draws else {})
 
-    def _explanations(self, state: FarmState) -> dict[str, jax.Array]:
-        out: dict[str, jax.Array] = {}
+    def _explanations(self, state: FarmState) -> dict[str, Array]:
+        out: dict[str, Array] = {}
         for field, states in zip(self.fields, state.fields, strict=True):
             for slot, mine in zip(field.slots, states, strict=True):
                 for attr in slot.kind.explains:
@@ -327,20 +324,20 @@ class FarmModel(FarmStructure):
         return out
 
 
-def _count_codes(codes: jax.Array, size: int) -> jax.Array:
+def _count_codes(codes: Array, size: int) -> Array:
     """Count each of the codes 0 to `size` - 1 in an array."""
     return jnp.sum(codes.reshape(-1, 1) == jnp.arange(size, dtype=jnp.int32), axis=0, dtype=jnp.int32)
 
 
-def _sum(terms: Mapping[str, jax.Array]) -> jax.Array:
+def _sum(terms: Mapping[str, Array]) -> Array:
     return sum(terms.values(), jnp.float32(0.0))
 
 
-def _net(gains: Mapping[str, jax.Array], costs: Mapping[str, jax.Array]) -> jax.Array:
+def _net(gains: Mapping[str, Array], costs: Mapping[str, Array]) -> Array:
     return _sum(gains) - _sum(costs)
 
 
-def _add_up(amounts: Iterable[Mapping[str, jax.Array]], start: dict[str, jax.Array]) -> dict[str, jax.Array]:
+def _add_up(amounts: Iterable[Mapping[str, Array]], start: dict[str, Array]) -> dict[str, Array]:
     """Return the sum of all amounts by name."""
     total = dict(start)
     for named in amounts:

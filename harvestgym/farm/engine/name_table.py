@@ -156,7 +156,7 @@ class NameTable:
         return write_formula(tree)
 
     def variable(self, field: str, entity: str, key: str, where: str = "") -> Variable:
-        """Return an entity's variable by its key, such as `rain/amount#mm`; ConfigError for a group of variables."""
+        """Return an entity's variable by its key, such as `rain/amount#mm`; raise ConfigError for a group."""
         mine = self.entity(field, entity, where)
         return self.select_one(self.observed(mine, key, None, where)[1], key, _join(where, mine)).variable
 

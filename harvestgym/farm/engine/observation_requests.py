@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 
 from .farmers import Work, delegate
 from .observations import ObservationPlan
@@ -31,9 +32,9 @@ class Requests(NamedTuple):
         plot: int32 (m, 2); (-1, -1) is the whole field.
     """
 
-    farmer: jax.Array | np.ndarray
-    group: jax.Array | np.ndarray
-    plot: jax.Array | np.ndarray
+    farmer: Array | np.ndarray
+    group: Array | np.ndarray
+    plot: Array | np.ndarray
 
 
 class Answer(NamedTuple):
@@ -47,9 +48,9 @@ class Answer(NamedTuple):
     """
 
     memories: tuple[Any, ...]
-    wages: jax.Array
-    shown: jax.Array
-    price: jax.Array
+    wages: Array
+    shown: Array
+    price: Array
 
 
 @dataclass(frozen=True)
@@ -94,7 +95,7 @@ class RequestTable:
             held[row, list(members)] = True
         return held
 
-    def covered(self, requests: Requests) -> jax.Array:
+    def covered(self, requests: Requests) -> Array:
         """Return which entries each request covers, bool (m, entries): those that its farmer can request."""
         of_group = jnp.asarray(self._members[:, self.owner])[requests.group]
         plot = jnp.asarray(requests.plot)[:, None]
@@ -122,7 +123,7 @@ class RequestTable:
         """The number of each group of variables."""
         return {name: i for i, name in enumerate(self.groups)}
 
-    def prices(self, params: FarmParams) -> jax.Array:
+    def prices(self, params: FarmParams) -> Array:
         """Return the price of each offered item: its variable's unit cost times the number of entries seen."""
         return jnp.asarray(params.score.observation_costs)[self._variables] * np.asarray(self._sizes, np.float32)
 
@@ -155,7 +156,7 @@ class RequestTable:
         shown = taken[self._item] if covered is None else jnp.any(covered & taken[:, None], axis=0)
         return Answer(memories, wages, shown, jnp.sum(jnp.where(taken, prices, 0.0)))
 
-    def news(self, state: FarmState, params: FarmParams) -> jax.Array:
+    def news(self, state: FarmState, params: FarmParams) -> Array:
         """Return which offered items would show entries not yet observed if requested in `state`, bool (items,)."""
         number = len(self.offered.items)
         if not number:

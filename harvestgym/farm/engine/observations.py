@@ -7,9 +7,9 @@ from functools import cached_property
 from typing import Any
 
 import gymnasium
-import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 
 from .variables import Variable
 
@@ -46,7 +46,7 @@ class ObservedItem:
         """The plot of each number; (-1, -1) if the variable belongs to no plot."""
         return [(at[-2], at[-1]) if self.variable.per_plot else (-1, -1) for at in self.entries]
 
-    def take(self, array: jax.Array) -> jax.Array:
+    def take(self, array: Array) -> Array:
         """Return the observed numbers of the variable's array, float32."""
         seen = array if self.plot is None else array[..., self.plot[0], self.plot[1]]
         return seen.astype(jnp.float32)
@@ -76,7 +76,7 @@ class ObservationPlan:
         high = np.asarray([max(meta.high, 0) for meta in metas], np.float32)
         return gymnasium.spaces.Box(low, high, dtype=np.float32)
 
-    def see(self, values: Any) -> jax.Array:
+    def see(self, values: Any) -> Array:
         """Return the observation, clipped to the space; `values` maps a `Variable` to its array."""
         seen, space = [jnp.ravel(item.take(values(item.variable))) for item in self.items], self.space
         return jnp.clip(jnp.concatenate(seen), space.low, space.high) if seen else jnp.zeros(0, jnp.float32)

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar, NamedTuple
 
-import jax
 import jax.numpy as jnp
+from jax import Array
 
 from harvestgym.core.checks import Checked
 from harvestgym.core.errors import ConfigError, check_name, unknown
 from harvestgym.core.pytree import WIDE, open_par, par, pytree, static
 
-VariableReader = Callable[[str, str, str], jax.Array]
+VariableReader = Callable[[str, str, str], Array]
 
 
 class RewardContext(NamedTuple):
@@ -30,14 +30,14 @@ class RewardContext(NamedTuple):
         entities: the field and name of every entity.
     """
 
-    today: Mapping[str, jax.Array]
-    totals: Mapping[str, jax.Array]
-    indices: Mapping[str, jax.Array]
+    today: Mapping[str, Array]
+    totals: Mapping[str, Array]
+    indices: Mapping[str, Array]
     read: VariableReader
-    day: jax.Array
+    day: Array
     entities: Sequence[tuple[str, str]] = ()
 
-    def read_every(self, kind: str, key: str) -> list[jax.Array]:
+    def read_every(self, kind: str, key: str) -> list[Array]:
         """Read a variable, such as `read_every("Soil", "available_Water#L")`, from every entity of a kind, by field."""
         found = [(field, name) for field, name in self.entities if name.rpartition("-")[0] == kind]
         if not found:
@@ -49,11 +49,11 @@ class RewardContext(NamedTuple):
 class Term(Checked):
     """Base class for reward terms; by default, its rewards are 0."""
 
-    def daily(self, context: RewardContext) -> jax.Array:
+    def daily(self, context: RewardContext) -> Array:
         """Return the reward for the day."""
         return jnp.float32(0.0)
 
-    def final(self, context: RewardContext) -> jax.Array:
+    def final(self, context: RewardContext) -> Array:
         """Return the reward for the season, paid once at its end."""
         return jnp.float32(0.0)
 
@@ -67,9 +67,9 @@ class Tally(Term):
     over the targets on which the cide acts.
     """
 
-    prices: dict[str, jax.Array] = open_par("prices", "reward per unit of a tally", low=-1e6, high=1e6)
+    prices: dict[str, Array] = open_par("prices", "reward per unit of a tally", low=-1e6, high=1e6)
 
-    def daily(self, context: RewardContext) -> jax.Array:
+    def daily(self, context: RewardContext) -> Array:
         for name in self.prices:
             check_name("tally", name, context.today)
         worth = [price * context.today[name] for name, price in self.prices.items()]
@@ -85,9 +85,9 @@ class Constraint(Checked):
     """
 
     tally: str = static("tally", "name of the tally")
-    limit: jax.Array = par("limit", "maximum sum over an episode", low=1e-6, high=WIDE)
+    limit: Array = par("limit", "maximum sum over an episode", low=1e-6, high=WIDE)
 
-    def cost(self, amounts: Mapping[str, jax.Array]) -> jax.Array:
+    def cost(self, amounts: Mapping[str, Array]) -> Array:
         """Return the cost of the tallies of a day or of an episode."""
         check_name("tally", self.tally, amounts)
         return amounts[self.tally] / self.limit
@@ -100,9 +100,9 @@ class Market(Term):
     A plant without a price earns nothing here. Set the score's `yield` to 0; otherwise, the harvest is rewarded twice.
     """
 
-    prices: dict[str, jax.Array] = open_par("prices", "price per kilogram of a plant's harvest", low=-1e6, high=1e6)
+    prices: dict[str, Array] = open_par("prices", "price per kilogram of a plant's harvest", low=-1e6, high=1e6)
 
-    def final(self, context: RewardContext) -> jax.Array:
+    def final(self, context: RewardContext) -> Array:
         kilograms = {name: context.read(*_plant(name), "harvest_weight#kg").sum() for name in self.prices}
         return sum((price * kilograms[name] for name, price in self.prices.items()), jnp.float32(0.0))
 
@@ -119,9 +119,9 @@ class Biodiversity(Term):
     """Shannon index of the organisms counted in the season: H = -sum p ln p divided by ln(number of groups), 0 to 1."""
 
     GROUPS: ClassVar[tuple[str, ...]] = ("birds#nb", "pollinators#nb", "weeds#nb", "pests#nb")
-    weight: jax.Array = par("weight", "reward for maximum diversity", low=-1e6, high=1e6, default=1.0)
+    weight: Array = par("weight", "reward for maximum diversity", low=-1e6, high=1e6, default=1.0)
 
-    def final(self, context: RewardContext) -> jax.Array:
+    def final(self, context: RewardContext) -> Array:
         counts = jnp.stack([context.totals.get(name, jnp.float32(0.0)) for name in self.GROUPS])
         shares = counts / jnp.maximum(counts.sum(), 1e-9)
         logs = jnp.where(shares > 0, jnp.log(jnp.where(shares > 0, shares, 1.0)), 0.0)
@@ -132,8 +132,8 @@ class Biodiversity(Term):
 class SoilHealth(Term):
     """Mean microlife of the soils at the end, minus a reference (0 to 1)."""
 
-    weight: jax.Array = par("weight", "reward per unit of microlife", low=-1e6, high=1e6, default=1.0)
-    wanted: jax.Array = par("wanted", "microlife at which the reward is 0", low=0, high=1, default=0.0)
+    weight: Array = par("weight", "reward per unit of microlife", low=-1e6, high=1e6, default=1.0)
+    wanted: Array = par("wanted", "microlife at which the reward is 0", low=0, high=1, default=0.0)
 
-    def final(self, context: RewardContext) -> jax.Array:
+    def final(self, context: RewardContext) -> Array:
         return self.weight * (context.indices["soil"] - self.wanted)

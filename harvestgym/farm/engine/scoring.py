@@ -6,9 +6,9 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 
 from harvestgym.core.errors import ConfigError, locate_errors, unknown
 from harvestgym.core.pytree import par, pytree
@@ -32,23 +32,23 @@ SCORE_TERMS = ("bio", "resource", "soil", "yield", "plant")
 class Score:
     """A farm's score as parameters; the resource term is negative."""
 
-    intervention_costs: jax.Array = par("intervention_costs", "cost of each row of the action table", low=0)
-    observation_costs: jax.Array = par("observation_costs", "cost per entry of each variable", low=0)
-    stage: jax.Array = par("stage", "reward when a plant moves to its next stage of development", low=0)
-    weights: jax.Array = par(SCORE_TERMS, "weights of the final reward", low=0, high=1)
+    intervention_costs: Array = par("intervention_costs", "cost of each row of the action table", low=0)
+    observation_costs: Array = par("observation_costs", "cost per entry of each variable", low=0)
+    stage: Array = par("stage", "reward when a plant moves to its next stage of development", low=0)
+    weights: Array = par(SCORE_TERMS, "weights of the final reward", low=0, high=1)
     terms: dict[str, Term]
     constraints: dict[str, Constraint] = dataclasses.field(default_factory=dict)
 
-    def prices(self, orders: Orders) -> jax.Array:
+    def prices(self, orders: Orders) -> Array:
         """Return the price of each order if it is carried out, float32 (m,)."""
         return jnp.concatenate([jnp.zeros(1, jnp.float32), self.intervention_costs])[orders.kind]
 
-    def daily(self, context: RewardContext) -> dict[str, jax.Array]:
+    def daily(self, context: RewardContext) -> dict[str, Array]:
         """Return the terms of a day's reward, by name: the reward for stages reached, and the additional terms."""
         stage = self.stage * context.today.get("stages#nb", jnp.float32(0.0))
         return {"stage": stage} | {n: _pay(n, term.daily, context) for n, term in self.terms.items()}
 
-    def final(self, context: RewardContext) -> dict[str, jax.Array]:
+    def final(self, context: RewardContext) -> dict[str, Array]:
         """Return the weighted terms of the final reward, by name."""
         zero = jnp.float32(0.0)
         raw = {
@@ -61,22 +61,22 @@ class Score:
         weighted = {name: jnp.asarray(self.weights)[i] * raw[name] for i, name in enumerate(SCORE_TERMS)}
         return weighted | {n: _pay(n, term.final, context) for n, term in self.terms.items()}
 
-    def constrain(self, amounts: Mapping[str, jax.Array]) -> dict[str, jax.Array]:
+    def constrain(self, amounts: Mapping[str, Array]) -> dict[str, Array]:
         """Return the cost of each constraint for the given tallies, under the key `cost_` plus its name."""
-        costs: dict[str, jax.Array] = {}
+        costs: dict[str, Array] = {}
         for name, constraint in self.constraints.items():
             with locate_errors(f"scoring > constraints > {name}: "):
                 costs[f"cost_{name}"] = constraint.cost(amounts)
         return costs
 
 
-def _pay(name: str, reward: Callable[[RewardContext], jax.Array], context: RewardContext) -> jax.Array:
+def _pay(name: str, reward: Callable[[RewardContext], Array], context: RewardContext) -> Array:
     """Return the reward of an additional term; error messages include the term's path."""
     with locate_errors(f"scoring > terms > {name}: "):
         return reward(context)
 
 
-def _weighted(weights: Mapping[str, float], totals: Mapping[str, jax.Array]) -> jax.Array:
+def _weighted(weights: Mapping[str, float], totals: Mapping[str, Array]) -> Array:
     return sum((w * totals[n] for n, w in weights.items() if n in totals), jnp.float32(0.0))
 
 
@@ -101,9 +101,7 @@ def compile_score(
     return Score(terms=terms, constraints=constraints, **numbers)
 
 
-def _fill(
-    default: float, costs: Mapping[str, Any], columns: Mapping[tuple[str, str, str], int], what: str
-) -> np.ndarray:
+def _fill(default: float, costs: Mapping[str, Any], columns: Mapping[Any, int], what: str) -> np.ndarray:
     """Return the cost of each column: the value given for its field, entity and name, or the default."""
     out = np.full(len(columns), default, np.float32)
     for field, entity, name, cost in walk_tree(costs):

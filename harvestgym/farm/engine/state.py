@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import jax
+from jax import Array
 
 from harvestgym.core.pytree import par, pytree, var
 from harvestgym.farm.entities.base import Entity, Place
@@ -30,10 +30,8 @@ class ContextParams:
     range.
     """
 
-    tables: tuple[jax.Array, ...]
-    noise: jax.Array = par(
-        "noise#day-1", "error variance of a forecast per day ahead, as a fraction of the squared range", low=0, high=1
-    )
+    tables: tuple[Array, ...]
+    noise: Array = par("noise#day-1", "error variance of a forecast per day ahead, in squared ranges", low=0, high=1)
 
 
 @pytree
@@ -47,9 +45,9 @@ class FarmParams:
     farmers: tuple[Farmer, ...]
     rules: dict[str, Rule]
     score: Score
-    starts: tuple[jax.Array, ...]
+    starts: tuple[Array, ...]
     stops: ReferenceValues
-    horizon: jax.Array = par("horizon#day", "days after which the episode is truncated", low=1, dtype="int")
+    horizon: Array = par("horizon#day", "days after which the episode is truncated", low=1, dtype="int")
     context: ContextParams | tuple[()] = ()
 
 
@@ -63,23 +61,23 @@ class FarmState:
 
     fields: tuple[tuple[Any, ...], ...]
     farmers: tuple[Any, ...]
-    totals: dict[str, jax.Array]
-    today: dict[str, jax.Array]
+    totals: dict[str, Array]
+    today: dict[str, Array]
     context: Any = ()
-    day: jax.Array = var("elapsed#day", "days since the start", dtype="int", axes=())
-    cost: jax.Array = var("intervention_cost", "cost of today's interventions", axes=())
-    wages: jax.Array = var("wages", "wages of today's work", axes=())
-    accepted: jax.Array = var("accepted", "which of today's orders a farmer accepted", dtype="bool", axes=("order",))
-    over: jax.Array = var("over", "whether the episode had ended before today", dtype="bool", axes=())
-    effective: jax.Array = var("effective", "which of today's orders had an effect", dtype="bool", axes=("order",))
-    refusal: jax.Array = var("refusal", "reason of each refused order, 0 if none", dtype="int", axes=("order",))
-    acting: jax.Array = var("acting", "whether today's requests are answered", dtype="bool", axes=())
-    asked: jax.Array = var("asked", "which offered entries were observed", dtype="bool", axes=("entry",))
-    paid: jax.Array = var("observation_cost", "cost of today's observations", axes=())
+    day: Array = var("elapsed#day", "days since the start", dtype="int", axes=())
+    cost: Array = var("intervention_cost", "cost of today's interventions", axes=())
+    wages: Array = var("wages", "wages of today's work", axes=())
+    accepted: Array = var("accepted", "which of today's orders a farmer accepted", dtype="bool", axes=("order",))
+    over: Array = var("over", "whether the episode had ended before today", dtype="bool", axes=())
+    effective: Array = var("effective", "which of today's orders had an effect", dtype="bool", axes=("order",))
+    refusal: Array = var("refusal", "reason of each refused order, 0 if none", dtype="int", axes=("order",))
+    acting: Array = var("acting", "whether today's requests are answered", dtype="bool", axes=())
+    asked: Array = var("asked", "which offered entries were observed", dtype="bool", axes=("entry",))
+    paid: Array = var("observation_cost", "cost of today's observations", axes=())
 
 
 class DayReport(NamedTuple):
     """The flows across the farm boundary in a day: flows per plot for each field, and the tally of the whole farm."""
 
-    flows: tuple[dict[str, jax.Array], ...]
-    tally: dict[str, jax.Array]
+    flows: tuple[dict[str, Array], ...]
+    tally: dict[str, Array]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-import jax
+from jax import Array
 
 from harvestgym.core.config import check_number
 from harvestgym.core.errors import ConfigError
@@ -89,7 +89,7 @@ class Variable:
         """Return whether a farm file may give its initial value."""
         return not self.derived and not self.meta.settled
 
-    def value(self, entity: Entity, state: Any) -> jax.Array:
+    def value(self, entity: Entity, state: Any) -> Array:
         """Return this variable's array in a state of its entity."""
         if self.derived:
             return entity.views(state)[self.attr]

@@ -19,6 +19,7 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 
 from harvestgym.core.checks import Checked
 from harvestgym.core.config import build_params, choose_set
@@ -31,7 +32,7 @@ from .messages import Ground, Message, zero_values
 
 MessageT = TypeVar("MessageT", bound=Message)
 E = TypeVar("E", bound="Entity")
-Draws = dict[str, jax.Array]
+Draws = dict[str, Array]
 """The random numbers of one day, by use."""
 
 
@@ -45,13 +46,13 @@ class Place:
     shape: tuple[int, int] = static("shape", "plots (length, width)")
     hosts: tuple[str, ...] = static("hosts", "names of the plants and weeds on the field, the host axis", default=())
     targets: tuple[str, ...] = static("targets", "names of the targets on which cides can act", default=("soil",))
-    latitude: jax.Array = par("latitude#°", "north positive", low=-90, high=90)
-    longitude: jax.Array = par("longitude#°", "east positive", low=-180, high=180)
-    altitude: jax.Array = par("altitude#m", "above the sea", low=-430, high=8850)
-    scale: jax.Array = par("scale#m", "side of a plot", low=0.01, high=100)
+    latitude: Array = par("latitude#°", "north positive", low=-90, high=90)
+    longitude: Array = par("longitude#°", "east positive", low=-180, high=180)
+    altitude: Array = par("altitude#m", "above the sea", low=-430, high=8850)
+    scale: Array = par("scale#m", "side of a plot", low=0.01, high=100)
 
     @property
-    def surface(self) -> jax.Array:
+    def surface(self) -> Array:
         """Area of one plot, in m2."""
         return self.scale * self.scale
 
@@ -77,15 +78,15 @@ class Ledger(NamedTuple):
         tally: quantities that count towards scores (`"harvest#kg"`, `"water#L"`, `"stages#nb"`), as scalars.
     """
 
-    flows: dict[str, jax.Array]
-    tally: dict[str, jax.Array]
+    flows: dict[str, Array]
+    tally: dict[str, Array]
 
 
 class ActionResult(NamedTuple):
     """Result of an action: the new state, where the action had an effect, and the flows across the boundary."""
 
     state: Any
-    done: jax.Array
+    done: Array
     ledger: Ledger
 
 
@@ -225,7 +226,7 @@ class Entity(Checked):
         numbers = {words: np.nansum([seen.total(key) for key in keys]) for words, keys in self.counted.items()}
         return [f"{words}: {number:.0f}" for words, number in numbers.items() if number > 0]
 
-    def init(self, key: jax.Array, place: Place) -> Any:
+    def init(self, key: Array, place: Place) -> Any:
         """Return the state before the first day; all zero by default."""
         return self.zero_state(place)
 
@@ -233,7 +234,7 @@ class Entity(Checked):
         """Return the state with all variables zero, with their shapes and dtypes."""
         return zero_values(self.State, self.sizes(place))
 
-    def settle(self, key: jax.Array, state: Any, place: Place) -> Any:
+    def settle(self, key: Array, state: Any, place: Place) -> Any:
         """Make `state` consistent with the initial values written into it (a plant in bloom has flowers)."""
         return state
 
@@ -252,11 +253,11 @@ class Entity(Checked):
         """Return the next state of this entity, from its own state and the board."""
         raise NotImplementedError
 
-    def holds(self, state: Any) -> dict[str, jax.Array]:
+    def holds(self, state: Any) -> dict[str, Array]:
         """Return the amount per plot of each balanced substance (`"water"` in L, `"nutrients"` in g) that it holds."""
         return {}
 
-    def views(self, state: Any) -> dict[str, jax.Array]:
+    def views(self, state: Any) -> dict[str, Array]:
         """Return variables computed from the state and described by `derived`; they can be observed like the others."""
         return {}
 
@@ -264,7 +265,7 @@ class Entity(Checked):
         """Return the sizes of the axes named in its state; a kind with additional axes adds them."""
         return place.sizes
 
-    def indices(self, state: Any) -> dict[str, jax.Array]:
+    def indices(self, state: Any) -> dict[str, Array]:
         """Return scalars in [0, 1] computed from the state and weighted in scores (`"soil"`, `"plant"`)."""
         return {}
 
@@ -339,14 +340,12 @@ class Board:
         found = self._read(kind)
         return [found[host] for host in self.place.hosts if host in found and host != self._reader]  # pyright: ignore
 
-    def toxin(self, target: str) -> jax.Array:
+    def toxin(self, target: str) -> Array:
         """Return the cide that acts on `target`, in g per plot; `target` is a name in the reader's `targets`."""
         return self.read_one(Ground).toxin[self.place.targets.index(target)]
 
     def _read(self, kind: type[MessageT]) -> dict[str, Message]:
         if kind.rank >= self._rank:
-            raise ConfigError(
-                f"{self._reader}: expected a message of a rank below its own ({self._rank:g}), "
-                f"got {kind.__name__} of rank {kind.rank}"
-            )
+            got = f"{kind.__name__} of rank {kind.rank}"
+            raise ConfigError(f"{self._reader}: expected a message of a rank below {self._rank:g}, got {got}")
         return self._posts.get(kind, {})

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-import jax
 import jax.numpy as jnp
+from jax import Array
 
 from harvestgym.core.errors import ConfigError
 from harvestgym.farm.entities.response import Response, driver_names, exponents
@@ -13,13 +13,11 @@ from harvestgym.farm.entities.response import Response, driver_names, exponents
 from .base import Board
 from .messages import NUTRIENTS, Canopy, Ground
 
-Drivers = dict[str, jax.Array]
+Drivers = dict[str, Array]
 """Today's values of the drivers (input variables) of a host's responses, by their names in its `parameters.py`."""
 
 
-def add_to_strain(
-    strain: jax.Array, response: Response, base: type[Response], drivers: Drivers
-) -> tuple[jax.Array, Drivers]:
+def add_to_strain(strain: Array, response: Response, base: type[Response], drivers: Drivers) -> tuple[Array, Drivers]:
     """Return the strain plus the terms of windows that `response` adds to `base`, and the terms of `base`."""
     terms = exponents(response, drivers)
     own = {name: terms.pop(name) for name in driver_names(base)}
@@ -30,13 +28,11 @@ def add_factors(drivers: Drivers, ground: Ground) -> Drivers:
     """Add the soil factors to a host's drivers; raise ConfigError if a name is already taken."""
     for name in ground.factors:
         if name in drivers:
-            raise ConfigError(
-                f"Ground: expected a factor name that no driver of a host uses, got {name!r}; try 'soil_{name}'"
-            )
+            raise ConfigError(f"Ground: expected a factor whose name no driver has, got {name!r}; try 'soil_{name}'")
     return ground.factors | drivers
 
 
-def compute_shortages(asked: jax.Array, number: jax.Array, threshold: jax.Array, ground: Ground) -> Drivers:
+def compute_shortages(asked: Array, number: Array, threshold: Array, ground: Ground) -> Drivers:
     """Compute today's deficits in the soil: g of N, P, K and C per plant, and a fraction of water (negative: surplus).
 
     The water deficit is relative to the water that the soil can hold for plants, so that soils are comparable. `asked`
@@ -48,12 +44,12 @@ def compute_shortages(asked: jax.Array, number: jax.Array, threshold: jax.Array,
     return dict(zip(NUTRIENTS, lacking, strict=True)) | {"water": dry}
 
 
-def water_threshold(drought: jax.Array, wilting: jax.Array, capacity: jax.Array) -> jax.Array:
+def water_threshold(drought: Array, wilting: Array, capacity: Array) -> Array:
     """Compute the soil water, in L, below which a plant suffers from drought, by eq. (5)."""
     return (1 - drought) * wilting + drought * capacity
 
 
-def stomatal_opening(extractable: jax.Array, threshold: jax.Array) -> jax.Array:
+def stomatal_opening(extractable: Array, threshold: Array) -> Array:
     """Compute K_s of FAO-56 eq. (84), 0 to 1: below the threshold of eq. (5) a plant transpires less.
 
     In the paper, a plant instead transpires at the full rate until no water is left, and then stops. Both arguments are
@@ -62,7 +58,7 @@ def stomatal_opening(extractable: jax.Array, threshold: jax.Array) -> jax.Array:
     return jnp.clip(extractable / jnp.maximum(threshold, 1e-6), 0.0, 1.0)
 
 
-def unshaded_light(board: Board) -> jax.Array | float:
+def unshaded_light(board: Board) -> Array | float:
     """Return the fraction of the light on each plot that the other hosts leave to the host that reads the board.
 
     Where another host casts shade, it takes a fraction of the light equal to its height divided by the sum of both
@@ -71,6 +67,6 @@ def unshaded_light(board: Board) -> jax.Array | float:
     return math.prod(transmitted_light(other, board.read_own(Canopy)) for other in board.read_others(Canopy))
 
 
-def transmitted_light(above: Canopy, below: Canopy) -> jax.Array:
+def transmitted_light(above: Canopy, below: Canopy) -> Array:
     """Return the fraction of the light (0 to 1) that passes through one canopy to another."""
     return 1 - above.shade * above.height / jnp.maximum(above.height + below.height, 1e-6)

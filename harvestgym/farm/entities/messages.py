@@ -12,6 +12,7 @@ from typing import ClassVar, TypeVar
 
 import jax
 import jax.numpy as jnp
+from jax import Array
 
 from harvestgym.core.pytree import Meta, iterate_metas, pytree, var
 
@@ -66,43 +67,39 @@ _field_var = partial(var, axes=())
 class Air(Message):
     """Weather of the day over the field."""
 
-    day: jax.Array = _field_var("day#int365", "day of the year, 1 to 365", low=1, high=365)
-    t_min: jax.Array = _field_var("t_min#°C", "minimum air temperature", low=-90, high=60)
-    t_mean: jax.Array = _field_var("t_mean#°C", "mean air temperature", low=-90, high=60)
-    t_max: jax.Array = _field_var("t_max#°C", "maximum air temperature", low=-90, high=60)
-    humidity: jax.Array = _field_var("humidity#%", "mean relative humidity", high=100)
-    wind: jax.Array = _field_var("wind#km.h-1", "mean wind speed at 2 m")
-    wind_x: jax.Array = _field_var(
-        "wind_x", "eastward component of the direction to which the wind blows", low=-1, high=1
-    )
-    wind_y: jax.Array = _field_var(
-        "wind_y", "southward component of the direction to which the wind blows", low=-1, high=1
-    )
-    rain: jax.Array = _field_var("rain#mm", "rain of the day")
-    rain_class: jax.Array = _field_var("rain_class", "0 none, 1 light, 2 heavy", high=2)
-    rain_intensity: jax.Array = _field_var("rain_intensity#%", "leaching strength of the rain, 0 to 1", high=1)
-    sun: jax.Array = _field_var("sun", "sun exposure class, 0 to 5", high=5)
-    dry_days: jax.Array = _field_var("dry#day", "consecutive days without rain")
-    frost_days: jax.Array = _field_var("frost#day", "consecutive days of frost")
-    et0: jax.Array = _field_var("et0#mm.day-1", "reference evapotranspiration, eq. (23)")
-    daylength: jax.Array = _field_var("daylength#h", "time from sunrise to sunset, FAO-56 eq. (34)", high=24)
-    radiation: jax.Array = _field_var("radiation#MJ.m-2.day-1", "solar radiation at the ground, FAO-56 eq. (50)")
-    co2: jax.Array = _field_var("co2#ppm", "carbon dioxide in the air")
+    day: Array = _field_var("day#int365", "day of the year, 1 to 365", low=1, high=365)
+    t_min: Array = _field_var("t_min#°C", "minimum air temperature", low=-90, high=60)
+    t_mean: Array = _field_var("t_mean#°C", "mean air temperature", low=-90, high=60)
+    t_max: Array = _field_var("t_max#°C", "maximum air temperature", low=-90, high=60)
+    humidity: Array = _field_var("humidity#%", "mean relative humidity", high=100)
+    wind: Array = _field_var("wind#km.h-1", "mean wind speed at 2 m")
+    wind_x: Array = _field_var("wind_x", "eastward component of the direction to which the wind blows", low=-1, high=1)
+    wind_y: Array = _field_var("wind_y", "southward component of the direction to which the wind blows", low=-1, high=1)
+    rain: Array = _field_var("rain#mm", "rain of the day")
+    rain_class: Array = _field_var("rain_class", "0 none, 1 light, 2 heavy", high=2)
+    rain_intensity: Array = _field_var("rain_intensity#%", "leaching strength of the rain, 0 to 1", high=1)
+    sun: Array = _field_var("sun", "sun exposure class, 0 to 5", high=5)
+    dry_days: Array = _field_var("dry#day", "consecutive days without rain")
+    frost_days: Array = _field_var("frost#day", "consecutive days of frost")
+    et0: Array = _field_var("et0#mm.day-1", "reference evapotranspiration, eq. (23)")
+    daylength: Array = _field_var("daylength#h", "time from sunrise to sunset, FAO-56 eq. (34)", high=24)
+    radiation: Array = _field_var("radiation#MJ.m-2.day-1", "solar radiation at the ground, FAO-56 eq. (50)")
+    co2: Array = _field_var("co2#ppm", "carbon dioxide in the air")
 
 
 @pytree
 class Ground(Message):
     """State of the soil on each plot this morning."""
 
-    water: jax.Array = var("water#L", "water in the soil")
-    extractable: jax.Array = var("extractable#L", "water above the wilting point")
-    capacity: jax.Array = var("capacity#L", "water that the soil can hold")
-    wilting: jax.Array = var("wilting#L", "water that plants cannot extract")
-    depth: jax.Array = var("depth#m", "depth of the soil; 0 means that every root reaches the whole soil")
-    nutrients: jax.Array = var(NUTRIENTS, "nutrients available, g")
-    microlife: jax.Array = var("microlife", "activity of the soil microlife, 0 to 1", high=1)
-    toxin: jax.Array = var("toxin#g", "cide in the soil, as its effect on each target", axes=("target", "plot"))
-    factors: dict[str, jax.Array] = dataclasses.field(default_factory=dict)
+    water: Array = var("water#L", "water in the soil")
+    extractable: Array = var("extractable#L", "water above the wilting point")
+    capacity: Array = var("capacity#L", "water that the soil can hold")
+    wilting: Array = var("wilting#L", "water that plants cannot extract")
+    depth: Array = var("depth#m", "depth of the soil; 0 means that every root reaches the whole soil")
+    nutrients: Array = var(NUTRIENTS, "nutrients available, g")
+    microlife: Array = var("microlife", "activity of the soil microlife, 0 to 1", high=1)
+    toxin: Array = var("toxin#g", "cide in the soil, as its effect on each target", axes=("target", "plot"))
+    factors: dict[str, Array] = dataclasses.field(default_factory=dict)
     """Additional soil properties per plot; hosts respond to each through the window with the same name."""
 
 
@@ -110,21 +107,21 @@ class Ground(Message):
 class Canopy(Message):
     """Plants on each plot, one message per host."""
 
-    alive: jax.Array = var("alive#nb", "living individuals that have sprouted")
-    shade: jax.Array = var("shade", "share of the plot that this host shades, 0 to 1", high=1)
-    height: jax.Array = var("height#cm", "height of its leaves")
-    flowers: jax.Array = var("flowers#nb", "open flowers")
-    seeds: jax.Array = var("seeds#nb", "seeds that birds can reach")
-    repulsion: jax.Array = var("repulsion", "effect on pests (negative attracts)", low=-REPULSION, high=REPULSION)
+    alive: Array = var("alive#nb", "living individuals that have sprouted")
+    shade: Array = var("shade", "share of the plot that this host shades, 0 to 1", high=1)
+    height: Array = var("height#cm", "height of its leaves")
+    flowers: Array = var("flowers#nb", "open flowers")
+    seeds: Array = var("seeds#nb", "seeds that birds can reach")
+    repulsion: Array = var("repulsion", "effect on pests (negative attracts)", low=-REPULSION, high=REPULSION)
 
 
 @pytree
 class Structures(Message):
     """Effects of structures on or around the field."""
 
-    deterred: jax.Array = _field_var("deterred#nb", "birds kept away")
-    bird_lure: jax.Array = _field_var("bird_lure", "attraction of birds, 0 without a hedge")
-    insect_lure: jax.Array = _field_var("insect_lure", "attraction of insects, 0 without a hedge")
+    deterred: Array = _field_var("deterred#nb", "birds kept away")
+    bird_lure: Array = _field_var("bird_lure", "attraction of birds, 0 without a hedge")
+    insect_lure: Array = _field_var("insect_lure", "attraction of insects, 0 without a hedge")
 
 
 @pytree
@@ -132,9 +129,9 @@ class Flock(Message):
     """Birds over the field, by what they eat."""
 
     rank: ClassVar[int] = 1
-    seed_eaters: jax.Array = _field_var("seed_eaters#nb", "birds that eat seeds")
-    pest_eaters: jax.Array = _field_var("pest_eaters#nb", "birds that eat pests")
-    pollinator_eaters: jax.Array = _field_var("pollinator_eaters#nb", "birds that eat pollinators")
+    seed_eaters: Array = _field_var("seed_eaters#nb", "birds that eat seeds")
+    pest_eaters: Array = _field_var("pest_eaters#nb", "birds that eat pests")
+    pollinator_eaters: Array = _field_var("pollinator_eaters#nb", "birds that eat pollinators")
 
 
 @pytree
@@ -142,7 +139,7 @@ class Visits(Message):
     """Pollinators on each plot."""
 
     rank: ClassVar[int] = 2
-    occurrence: jax.Array = var("occurrence", "1 where a pollinator visits today", high=1)
+    occurrence: Array = var("occurrence", "1 where a pollinator visits today", high=1)
 
 
 @pytree
@@ -150,7 +147,7 @@ class Load(Message):
     """Pests on each host on each plot."""
 
     rank: ClassVar[int] = 2
-    pests: jax.Array = var("pests#nb", "pests on the host", axes=("host", "plot"))
+    pests: Array = var("pests#nb", "pests on the host", axes=("host", "plot"))
 
 
 @pytree
@@ -158,7 +155,7 @@ class Feed(Message):
     """Nutrients that fertilizers release into the soil of each plot today."""
 
     rank: ClassVar[int] = 1
-    nutrients: jax.Array = var(NUTRIENTS, "nutrients released, g/day")
+    nutrients: Array = var(NUTRIENTS, "nutrients released, g/day")
 
 
 @pytree
@@ -166,7 +163,7 @@ class Litter(Message):
     """Nutrients that dead plants release into the soil of each plot today."""
 
     rank: ClassVar[int] = 1
-    nutrients: jax.Array = var(NUTRIENTS, "nutrients released, g/day")
+    nutrients: Array = var(NUTRIENTS, "nutrients released, g/day")
 
 
 @pytree
@@ -174,7 +171,7 @@ class Dose(Message):
     """Cide released on each plot today, as its effect on each target."""
 
     rank: ClassVar[int] = 1
-    toxin: jax.Array = var("dose#g", "effective amount released, g/day", axes=("target", "plot"))
+    toxin: Array = var("dose#g", "effective amount released, g/day", axes=("target", "plot"))
 
 
 @pytree
@@ -182,10 +179,8 @@ class Tilth(Message):
     """Effects of additional kinds of entity on the soil of each plot today; they add up."""
 
     rank: ClassVar[int] = 1
-    cover: jax.Array = var("cover", "share of the surface without evaporation, 0 to 1", high=1)
-    drainage: jax.Array = var(
-        "drainage", "share of the surplus water that drains away before it harms plants, 0 to 1", high=1
-    )
+    cover: Array = var("cover", "share of the surface without evaporation, 0 to 1", high=1)
+    drainage: Array = var("drainage", "share of surplus water that drains away before it harms plants, 0 to 1", high=1)
 
 
 @pytree
@@ -193,8 +188,8 @@ class Need(Message):
     """Water and nutrients that a host needs from the soil of each plot today."""
 
     rank: ClassVar[int] = 1
-    water: jax.Array = var("water#L", "water needed, L/day")
-    nutrients: jax.Array = var(NUTRIENTS, "nutrients needed, g/day")
+    water: Array = var("water#L", "water needed, L/day")
+    nutrients: Array = var(NUTRIENTS, "nutrients needed, g/day")
 
 
 @pytree
@@ -202,9 +197,9 @@ class Strain(Message):
     """Stress on the hosts from additional kinds of entity: terms added to the exponents of their responses."""
 
     rank: ClassVar[int] = 1
-    death: jax.Array = var("death", "term added to the exponent of survival", axes=("host", "plot"))
-    growth: jax.Array = var("growth", "term added to the exponent of growth", axes=("host", "plot"))
-    harvest: jax.Array = var("yield", "term added to the exponent of fruit retention", axes=("host", "plot"))
+    death: Array = var("death", "term added to the exponent of survival", axes=("host", "plot"))
+    growth: Array = var("growth", "term added to the exponent of growth", axes=("host", "plot"))
+    harvest: Array = var("yield", "term added to the exponent of fruit retention", axes=("host", "plot"))
 
 
 @pytree
@@ -212,5 +207,5 @@ class Share(Message):
     """Water and nutrients that the allocator gives to each host on each plot."""
 
     rank: ClassVar[int] = ALLOCATION_RANK
-    water: jax.Array = var("water#L", "water given", axes=("host", "plot"))
-    nutrients: jax.Array = var(NUTRIENTS, "nutrients given, g", axes=("host", "plot"))
+    water: Array = var("water#L", "water given", axes=("host", "plot"))
+    nutrients: Array = var(NUTRIENTS, "nutrients given, g", axes=("host", "plot"))

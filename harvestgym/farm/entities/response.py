@@ -13,9 +13,9 @@ from collections.abc import Iterator, Mapping
 from functools import partial, reduce
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.pytree import par, pytree
@@ -28,9 +28,9 @@ _end = partial(par, low=-1e6, high=1e6, endless=True)
 class Window:
     """A favourable interval `[low, high]` of a driver, and the exponent per unit of distance from it."""
 
-    low: jax.Array = _end("low", "lower bound of the favourable interval, in the driver's unit")
-    high: jax.Array = _end("high", "upper bound of the favourable interval, in the driver's unit")
-    sensitivity: jax.Array = par("sensitivity", "exponent per unit of distance outside the interval", low=0.0, high=1e6)
+    low: Array = _end("low", "lower bound of the favourable interval, in the driver's unit")
+    high: Array = _end("high", "upper bound of the favourable interval, in the driver's unit")
+    sensitivity: Array = par("sensitivity", "exponent per unit of distance outside the interval", low=0.0, high=1e6)
 
     def check(self) -> Iterator[str]:
         """Check that the lower bound is not above the upper bound; an open interval has a bound of -inf or inf."""
@@ -47,17 +47,15 @@ class Window:
 class Response:
     """Base class of all responses: it has an intercept, and subclasses add one `Window` field per driver."""
 
-    intercept: jax.Array = par(
-        "intercept", "exponent when every driver is favourable (beta_0)", low=-10, high=1e6, default=0.0
-    )
+    intercept: Array = par("intercept", "exponent with favourable drivers (beta_0)", low=-10, high=1e6, default=0.0)
 
 
-def distance(value: Any, low: Any, high: Any) -> jax.Array:
+def distance(value: Any, low: Any, high: Any) -> Array:
     """Compute d(y, [low, high]): how far `value` is outside the interval, whose ends may be infinite."""
     return jnp.maximum(jnp.maximum(low - value, value - high), 0.0)
 
 
-def power(base: jax.Array, exponent: float) -> jax.Array:
+def power(base: Array, exponent: float) -> Array:
     """Compute `base ** exponent` for positive bases and 0 otherwise, with a finite gradient everywhere."""
     positive = base > 0
     return jnp.where(positive, jnp.where(positive, base, 1.0) ** exponent, 0.0)
@@ -68,19 +66,17 @@ def driver_names(response: type[Response]) -> tuple[str, ...]:
     return tuple(field.name for field in dataclasses.fields(response) if field.name != "intercept")
 
 
-def exponents(response: Response, drivers: Mapping[str, Any]) -> dict[str, jax.Array]:
+def exponents(response: Response, drivers: Mapping[str, Any]) -> dict[str, Array]:
     """Return the term of each driver in the exponent, by name; raise ConfigError for a window without a driver."""
     names = driver_names(type(response))
     if missing := [name for name in names if name not in drivers]:
-        raise ConfigError(
-            f"{type(response).__name__}: expected a driver for the window {missing[0]!r}, got {', '.join(drivers)}; "
-            f"try a soil whose message Ground has factors={{{missing[0]!r}: ...}}"
-        )
+        got = f"{', '.join(drivers)}; try a soil whose Ground has factors={{{missing[0]!r}: ...}}"
+        raise ConfigError(f"{type(response).__name__}: expected a driver for the window {missing[0]!r}, got {got}")
     windows = {name: getattr(response, name) for name in names}
     return {n: w.sensitivity * distance(drivers[n], w.low, w.high) for n, w in windows.items()}
 
 
-def expglm(response: Response, strain: jax.Array | float = 0.0, /, **drivers: Any) -> jax.Array:
+def expglm(response: Response, strain: Array | float = 0.0, /, **drivers: Any) -> Array:
     """Compute E(beta, y, Y) of eq. (1), in [0, 1] if the intercept is non-negative; other kinds add the term `strain`.
 
     Drivers without a window have no effect.

@@ -8,9 +8,9 @@ from __future__ import annotations
 import dataclasses
 from typing import ClassVar
 
-import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 
 from harvestgym.core.pytree import par, pytree, replace, var
 from harvestgym.core.view.scene import Mark, Sprite
@@ -33,8 +33,8 @@ BAGS = (1.0, 2.0, 3.0, 4.0)
 class Pile:
     """The amount on each plot and the total scattered there."""
 
-    amount: jax.Array = var("amount#kg", "on the plot, not yet released")
-    total: jax.Array = var("total_cumulated_scattered_amount#kg", "scattered since the start of the season")
+    amount: Array = var("amount#kg", "on the plot, not yet released")
+    total: Array = var("total_cumulated_scattered_amount#kg", "scattered since the start of the season")
 
 
 @pytree
@@ -43,23 +43,21 @@ class Spreadable(Entity):
 
     State: ClassVar[type] = Pile
 
-    speed: jax.Array = par(
-        "base_absorption_speed#kg.week-1", "release rate at full microlife, per kg on the plot", low=0, high=1000
-    )
-    bag: jax.Array = par("bag#kg", "content of a bag", low=0, high=1000)
+    speed: Array = par("base_absorption_speed#kg.week-1", "release at full microlife, per kg on plot", low=0, high=1000)
+    bag: Array = par("bag#kg", "content of a bag", low=0, high=1000)
 
-    def booked(self, given: jax.Array) -> Ledger:
+    def booked(self, given: Array) -> Ledger:
         """Return the flows across the farm boundary for `given` kilograms per plot."""
         raise NotImplementedError
 
-    def lay(self, pile: Pile, where: jax.Array, kg: jax.Array) -> ActionResult:
+    def lay(self, pile: Pile, where: Array, kg: Array) -> ActionResult:
         """Scatter `kg` on each plot selected by `where`."""
         given = jnp.where(where, kg, 0.0)
         new = Pile(amount=pile.amount + given, total=pile.total + given)
         return ActionResult(new, given > 0, self.booked(given))
 
     @action("scatter_bag", Parameter("amount#bag", BAGS, (0.0, 4.0)))
-    def scatter_bag(self, state: Pile, place: Place, where: jax.Array, bags: jax.Array) -> ActionResult:
+    def scatter_bag(self, state: Pile, place: Place, where: Array, bags: Array) -> ActionResult:
         """Scatter a number of bags per m2 on a plot."""
         return self.lay(state, where, bags * self.bag * place.surface)
 
@@ -70,7 +68,7 @@ class Spreadable(Entity):
         marks = zip(lies.marks(sprite, "part", at, meaning), lies.plots("part"), strict=True)
         return [dataclasses.replace(mark, opacity=0.4 + 0.6 * part) for mark, (_, _, part) in marks]
 
-    def freed(self, pile: Pile, board: Board) -> jax.Array:
+    def freed(self, pile: Pile, board: Board) -> Array:
         """Return the kilograms per plot that soil microlife releases today."""
         return released_amount(pile.amount, self.speed, board.read_one(Ground).microlife)
 
@@ -79,7 +77,7 @@ class Spreadable(Entity):
         return replace(state, amount=state.amount - self.freed(state, board)), Ledger({}, {})
 
 
-def released_amount(amount: jax.Array, speed: jax.Array, microlife: jax.Array) -> jax.Array:
+def released_amount(amount: Array, speed: Array, microlife: Array) -> Array:
     """Return the part of `amount` that is released per day, in the same unit.
 
     The release is first order: `speed` is in kg per week per kg on the plot at full microlife, and a `microlife` (0 to

@@ -14,6 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from gymnasium import spaces
+from jax import Array
 
 from harvestgym.core.env import Env, Timestep, check_core
 from harvestgym.core.errors import check_name
@@ -40,7 +41,7 @@ class ActionWrapper(Wrapper[FarmParams]):
     def opened(self, state: Any, first: Timestep) -> tuple[Any, Timestep]:
         return state, first
 
-    def step(self, key: jax.Array, state: Any, action: Any, params: FarmParams | None = None) -> tuple[Any, Timestep]:
+    def step(self, key: Array, state: Any, action: Any, params: FarmParams | None = None) -> tuple[Any, Timestep]:
         return self.env.step(key, state, self.read(action), params)
 
     @property
@@ -64,14 +65,14 @@ class DiscreteActions(ActionWrapper):
         n = self.requests + self.env.actions.size
         return spaces.MultiDiscrete([n] * self.env.schedule) if self.whole_schedule else spaces.Discrete(n)
 
-    def read(self, action: jax.Array) -> Any:
+    def read(self, action: Array) -> Any:
         places = self.env.schedule if self.whole_schedule else 1
         numbers = jnp.zeros(self.env.schedule, jnp.int32).at[:places].set(jnp.asarray(action, jnp.int32))
         request = (numbers[:, None] == 1 + jnp.arange(self.requests, dtype=jnp.int32)).any(0)
         order = jnp.where(numbers > self.requests, numbers - self.requests, 0)
         return self.env.make_action(request, order if self.env.schedule > 1 else order[0])
 
-    def action_mask(self, state: Any, params: FarmParams) -> jax.Array:
+    def action_mask(self, state: Any, params: FarmParams) -> Array:
         """Return which actions are possible as the first of a step, bool, in the shape of the space.
 
         In mode "ao", actions of the other half-step are impossible. Every schedule slot has the mask of the first slot.
@@ -81,7 +82,7 @@ class DiscreteActions(ActionWrapper):
         first = self._first_mask(inner, params, asks, acts)
         return jnp.broadcast_to(first, (self.env.schedule, len(first))) if self.whole_schedule else first
 
-    def _first_mask(self, inner: Any, params: FarmParams, asks: Any, acts: Any) -> jax.Array:
+    def _first_mask(self, inner: Any, params: FarmParams, asks: Any, acts: Any) -> Array:
         """Return the mask: action 0, the requests (possible only if `asks`), and the interventions (only if `acts`)."""
         orders = self.env.permits_first(inner, params)
         return jnp.concatenate([orders[:1], self.env.requests.news(inner, params) & asks, orders[1:] & acts])
@@ -91,7 +92,7 @@ class TurnState(NamedTuple):
     """The state of the farm, and which observations were requested today."""
 
     inner: Any
-    requested: jax.Array
+    requested: Array
 
 
 @dataclass(frozen=True)
@@ -115,13 +116,11 @@ class TurnActions(DiscreteActions):
     def opened(self, state: Any, first: Timestep) -> tuple[TurnState, Timestep]:
         return TurnState(state, jnp.zeros(self.requests, bool)), first
 
-    def action_mask(self, state: TurnState, params: FarmParams) -> jax.Array:
+    def action_mask(self, state: TurnState, params: FarmParams) -> Array:
         """Return which actions are possible now, bool; a request that shows nothing new is not."""
         return self._first_mask(state.inner, params, ~state.requested, True)
 
-    def step(
-        self, key: jax.Array, state: TurnState, action: Any, params: FarmParams | None = None
-    ) -> tuple[Any, Timestep]:
+    def step(self, key: Array, state: TurnState, action: Any, params: FarmParams | None = None) -> tuple[Any, Timestep]:
         asked = (action == 1 + jnp.arange(self.requests, dtype=jnp.int32)) & ~state.requested
         goes_on = jnp.any(asked)
         due = replace(state.inner, acting=~goes_on)
@@ -154,11 +153,11 @@ class BoxActions(ActionWrapper):
                 continuous[r, k], (low[r, k], high[r, k]) = parameter.continuous, parameter.range
         return continuous, low, high
 
-    def read(self, action: jax.Array) -> Any:
+    def read(self, action: Array) -> Any:
         parts = jnp.clip(jnp.nan_to_num((jnp.asarray(action, jnp.float32) + 1) / 2), 0.0, 1.0)
         return self.env.make_action(parts[: self.requests] > 0.5, self._orders(parts[self.requests :]))
 
-    def _orders(self, parts: jax.Array) -> Any:
+    def _orders(self, parts: Array) -> Any:
         table, parts = self.env.actions, parts.reshape(self.env.schedule, -1)
         if not table.rows:
             return table.orders(jnp.zeros(self.env.schedule, jnp.int32))
@@ -198,7 +197,7 @@ class ScheduleActions(ActionWrapper):
         return self.env.make_action(Requests(farmer, jnp.maximum(-what, 0), plot), order)
 
 
-def _bin(position: jax.Array, n: Any) -> jax.Array:
+def _bin(position: Array, n: Any) -> Array:
     """Divide [0, 1] into n equal parts and return the index (from 0) of the part that contains a position."""
     return jnp.minimum(jnp.floor(position * n), jnp.asarray(n) - 1).astype(jnp.int32)
 

@@ -12,9 +12,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
-import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 
 from harvestgym.core.pytree import unit_of
 from harvestgym.farm.engine.model import FarmModel
@@ -116,7 +116,7 @@ class Encoding:
         """Return, for each channel, the value that it represents when the channel is 1."""
         return np.asarray([c.label if c.kind == "label" else c.scale for c in self.channels], np.float32)
 
-    def encode(self, values: jax.Array, mask: jax.Array) -> jax.Array:
+    def encode(self, values: Array, mask: Array) -> Array:
         """Return the channels for a flat observation; 0 where `mask` is 0."""
         at, factors = np.maximum(self.positions, 0), self._factors
         seen = jnp.asarray(values)[at]
@@ -125,7 +125,7 @@ class Encoding:
         coded = jnp.where(self._table("observed"), 1.0, coded)
         return jnp.where((self.positions >= 0) & (jnp.asarray(mask)[at] > 0), coded, 0.0)
 
-    def decode(self, channels: jax.Array) -> tuple[jax.Array, jax.Array]:
+    def decode(self, channels: Array) -> tuple[Array, Array]:
         """Return the part of the flat observation that these channels hold, and which of its numbers were observed."""
         marks = self._table("observed")
         values, flags = self._sources(~marks), self._sources(marks)

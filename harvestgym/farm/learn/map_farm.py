@@ -15,6 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from gymnasium import spaces
+from jax import Array
 
 from harvestgym.core.env import Timestep
 from harvestgym.core.pytree import replace
@@ -36,8 +37,8 @@ class MapState(NamedTuple):
     """The state of the farm, the action-table numbers of the orders chosen today, and their count."""
 
     inner: Any
-    pending: jax.Array
-    placed: jax.Array
+    pending: Array
+    placed: Array
 
 
 @dataclass(frozen=True)
@@ -102,7 +103,7 @@ class MapFarm(ActionWrapper):
             }),
         })  # fmt: skip
 
-    def encode(self, seen: Any, amounts: jax.Array, count: jax.Array) -> dict[str, jax.Array]:
+    def encode(self, seen: Any, amounts: Array, count: Array) -> dict[str, Array]:
         """Return "plots" and "farm" for an observation `seen` of the wrapped farm.
 
         `amounts` (orders, places) and `count` describe the orders chosen today.
@@ -113,17 +114,15 @@ class MapFarm(ActionWrapper):
         at, whole = (jnp.asarray(orders, jnp.int32) for orders in self._shown_orders)
         ordered = jnp.moveaxis(amounts[at, 1:].reshape(-1, *self.plots.shape), 0, -1)
         share = [jnp.float32(count)[None] / self.env.schedule] if self.env.schedule > 1 else []
-        return {
-            "plots": jnp.concatenate([there, plots, ordered], -1),
-            "farm": jnp.concatenate([farm, *share, amounts[whole, 0]]),
-        }
+        maps = jnp.concatenate([there, plots, ordered], -1)
+        return {"plots": maps, "farm": jnp.concatenate([farm, *share, amounts[whole, 0]])}
 
     def _shown(self, timestep: Timestep, state: MapState, params: FarmParams) -> Timestep:
         """Return the outcome of a step of the wrapped farm, with the map observation."""
         obs = self.encode(timestep.obs, self._chosen_amounts(state), state.placed)
         return timestep._replace(obs=obs | {"mask": self.action_mask(state, params)})
 
-    def _chosen_amounts(self, state: MapState) -> jax.Array:
+    def _chosen_amounts(self, state: MapState) -> Array:
         """Return the sum over today's orders of (1 + amount) / amounts, float32 (orders, places)."""
         what, where, amount = jax.vmap(self.table.order)(state.pending).T
         size = jnp.where(state.pending > 0, jnp.float32(1 + amount) / jnp.asarray(self.table.amounts)[what], 0.0)
@@ -134,9 +133,7 @@ class MapFarm(ActionWrapper):
     def flatten(self, obs: Any) -> Any:
         """Return the exact observation of the wrapped farm: a vector, or values and mask."""
         parts = (obs["plots"], self._encodings[0], 1), (obs["farm"], self._encodings[1], 0)
-        decoded = [
-            encoding.decode(array[..., start : start + len(encoding.channels)]) for array, encoding, start in parts
-        ]
+        decoded = [each.decode(array[..., start : start + len(each.channels)]) for array, each, start in parts]
         values, mask = (sum(both) for both in zip(*decoded, strict=True))
         return self.env.make_observation(values, mask)
 
@@ -151,7 +148,7 @@ class MapFarm(ActionWrapper):
     def action_space(self) -> MapSpace:
         return MapSpace(self.table)
 
-    def action_mask(self, state: MapState, params: FarmParams) -> dict[str, jax.Array]:
+    def action_mask(self, state: MapState, params: FarmParams) -> dict[str, Array]:
         """Return which orders are possible after those chosen today, bool: "what", "where" and "amount".
 
         An order is possible if the rules permit it and a farmer accepts it. If a Python rule depends on place and
@@ -190,14 +187,14 @@ class MapFarm(ActionWrapper):
         at[0, 0, 0] = len(self._candidates)
         return at
 
-    def _accepts(self, state: MapState, params: FarmParams) -> jax.Array:
+    def _accepts(self, state: MapState, params: FarmParams) -> Array:
         """Return which candidates would be carried out after the orders chosen today, bool (candidates,)."""
         if not len(self._candidates):
             return jnp.zeros(0, bool)
         numbers = jax.vmap(self.table.number)(jnp.asarray(self._candidates, jnp.int32))
         return self.env.permits(state.inner, numbers, params, state.pending, state.placed)
 
-    def _answers(self, state: MapState, params: FarmParams) -> jax.Array:
+    def _answers(self, state: MapState, params: FarmParams) -> Array:
         """Return which requests would show unobserved values, bool (offered,); all requests come before the orders."""
         return self.env.requests.news(state.inner, params) & (state.placed == 0)
 
@@ -215,28 +212,26 @@ class MapFarm(ActionWrapper):
     def inner(self, state: MapState) -> Any:
         return state.inner
 
-    def read(self, action: jax.Array) -> Any:
+    def read(self, action: Array) -> Any:
         first = jnp.arange(self.env.schedule, dtype=jnp.int32) == 0
         return self._day_action(jnp.where(first, self.table.number(action), 0), self.table.request(action))
 
-    def _day_action(self, numbers: jax.Array, item: jax.Array) -> Any:
+    def _day_action(self, numbers: Array, item: Array) -> Any:
         order = numbers if self.env.schedule > 1 else numbers[0]
         return self.env.make_action((item == jnp.arange(self.requests, dtype=jnp.int32)).astype(jnp.int32), order)
 
-    def reset(self, key: jax.Array, params: FarmParams | None = None) -> tuple[MapState, Timestep]:
+    def reset(self, key: Array, params: FarmParams | None = None) -> tuple[MapState, Timestep]:
         params = self.given(params)
         return self._begin(*self.env.reset(key, params), params)
 
-    def again(self, key: jax.Array, last: MapState, renew: jax.Array, params: FarmParams) -> tuple[Any, Timestep]:
+    def again(self, key: Array, last: MapState, renew: Array, params: FarmParams) -> tuple[Any, Timestep]:
         return self._begin(*self.env.again(key, last.inner, renew, params), params)
 
     def _begin(self, inner: Any, first: Timestep, params: FarmParams) -> tuple[MapState, Timestep]:
         state = MapState(inner, jnp.zeros(self.env.schedule, jnp.int32), jnp.int32(0))
         return state, self._shown(first, state, params)
 
-    def step(
-        self, key: jax.Array, state: MapState, action: Any, params: FarmParams | None = None
-    ) -> tuple[MapState, Timestep]:
+    def step(self, key: Array, state: MapState, action: Any, params: FarmParams | None = None) -> tuple[Any, Timestep]:
         params = self.given(params)
         chosen, item = self.table.number(action), self.table.request(action)
         asks = self._may_ask(state, item, params)
@@ -253,12 +248,12 @@ class MapFarm(ActionWrapper):
         after = MapState(inner, jnp.where(acts, 0, pending), jnp.where(acts, 0, count).astype(jnp.int32))
         return after, self._shown(timestep, after, params)
 
-    def _may_ask(self, state: MapState, item: jax.Array, params: FarmParams) -> jax.Array:
+    def _may_ask(self, state: MapState, item: Array, params: FarmParams) -> Array:
         if not self.requests:
             return jnp.asarray(False)
         return (item >= 0) & self._answers(state, params)[jnp.maximum(item, 0)]
 
-    def _pause(self, key: jax.Array, inner: Any, params: FarmParams) -> Timestep:
+    def _pause(self, key: Array, inner: Any, params: FarmParams) -> Timestep:
         """Return the outcome of a step in which no time passes."""
         info = self.env.info(inner, params)
         info |= {name: jnp.zeros_like(value) for name, value in info.items() if name.startswith(EARNED)}

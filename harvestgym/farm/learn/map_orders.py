@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from gymnasium.vector.utils import batch_space
+from jax import Array
 
 from harvestgym.core.errors import ConfigError
 from harvestgym.farm.engine.model import FarmModel
@@ -56,7 +57,7 @@ class MapTable:
         amount = np.arange(self.shape[2]) < self.amounts[:, None]
         return {"what": np.ones(len(self.names), bool), "where": self.position >= 0, "amount": amount}
 
-    def number(self, action: Any) -> jax.Array:
+    def number(self, action: Any) -> Array:
         """Return the action-table number, int32; 0 for stop, for a request and for an invalid order."""
         what, where, amount = jnp.asarray(action, jnp.int32)
         position, count = jnp.asarray(self.position)[what, where], jnp.asarray(self.amounts)[what]
@@ -64,12 +65,12 @@ class MapTable:
         allowed = (first > 0) & (position >= 0) & (amount < count)
         return jnp.where(allowed, first + position * count + amount, 0).astype(jnp.int32)
 
-    def request(self, action: Any) -> jax.Array:
+    def request(self, action: Any) -> Array:
         """Return the index of the requested observation, int32; -1 for none."""
         what, where, amount = jnp.asarray(action, jnp.int32)
         return jnp.where(amount == 0, jnp.asarray(self.item)[what, where], -1).astype(jnp.int32)
 
-    def order(self, number: Any) -> jax.Array:
+    def order(self, number: Any) -> Array:
         """Return the order, int32 (3,), for a number in the action table; stop for 0."""
         number = jnp.asarray(number, jnp.int32)
         what = jnp.where(number > 0, (number >= self._starts).sum(dtype=jnp.int32) - 1 + self.requests, STOP)

@@ -66,9 +66,7 @@ class Language:
         self.is_free = cache(partial(is_free, model=model))
         self.reader = cache(partial(ItemReader, names=model.names, plan=model.full_plan))
         if not self._requests and not self._rows:
-            raise ConfigError(
-                "rules: expected at least one action, got none; try an intervention, or an observation in mode 'ao'"
-            )
+            raise ConfigError("rules: expected an action, got none; try an intervention or an observation in mode 'ao'")
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copy and pickle only the constructor arguments, because all other attributes are functions and caches."""
@@ -118,10 +116,7 @@ class Language:
         if not isinstance(schedule, (list, tuple)) or (schedule and isinstance(schedule[0], str)):
             raise ConfigError(f"expected a list of actions {ACTION_FORM}, got {schedule!r}")
         if len(schedule) > self.model.schedule:
-            raise ConfigError(
-                f"schedule: expected at most {self.model.schedule} actions (max_action_schedule_size in the rules), "
-                f"got {len(schedule)}"
-            )
+            raise ConfigError(f"schedule: expected at most {self.model.schedule} actions, got {len(schedule)}")
         actions = []
         for i, written in enumerate(schedule):
             with locate_errors(f"schedule > {i}: "):
@@ -177,11 +172,7 @@ class Language:
         if path not in self.paths:
             *at, wrong = path.written
             near = [near for *name, near in (each.written for each in self.paths) if name == at]
-            hint = (
-                f"try one of {near[:8]}"
-                if near
-                else "try another path, because this one is free or is not in the rules"
-            )
+            hint = f"try one of {near[:8]}" if near else "try another path: this one is free or not in the rules"
             raise ConfigError(f"{path.group}: expected an allowed path, got {wrong}; {hint}")
         return path
 
@@ -211,32 +202,6 @@ class Language:
         array = np.zeros((self.model.schedule, ORDER_WIDTH + self.model.actions.width), np.int32)
         array[:, 2:ORDER_WIDTH] = -1
         return array
-
-    def to_model_action(self, pairs: Sequence[Any], acting: bool) -> Any:
-        """Convert a gym action to the model's action space, in the acting or the observing half-step.
-
-        Actions of the other half-step are left out. Raises ConfigError if the model's space has no such action.
-        """
-        model, actions = self.model, [self.from_pair(pair) for pair in pairs]
-        orders = [action for action in actions if acting and isinstance(action, Order)]
-        numbers = np.zeros(model.schedule, np.int32)
-        numbers[: len(orders)] = [model.actions.index(self.to_tuple(action)) for action in orders]
-        order = numbers if model.schedule > 1 else numbers[0]
-        asked = [] if acting else [action for action in actions if isinstance(action, Request)]
-        return model.make_action(self._request(asked) if model.offered.items else None, order)
-
-    def _request(self, asked: Sequence[Request]) -> np.ndarray:
-        """Return which offered observations are requested, int32 (offered,)."""
-        table, offered = self.model.requests, self.model.offered.items
-        requests = table.encode([(farmer, path.group, path.plot) for farmer, path in asked], len(asked))
-        parts = np.split(np.asarray(table.covered(requests)).any(0), np.cumsum([item.size for item in offered])[:-1])
-        for part, item, observer in zip(parts, offered, table.observer, strict=True):
-            if part.any() and (not part.all() or any(action.farmer != observer for action in asked)):
-                raise ConfigError(
-                    f"{item.variable.name}: in integer form, expected a request by {self.names.farmers[observer]} for "
-                    f"the whole variable, got {[self.to_tuple(action) for action in asked]}"
-                )
-        return np.asarray([part.all() for part in parts], np.int32)
 
     # Observations.
 

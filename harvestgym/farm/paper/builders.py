@@ -53,18 +53,11 @@ class Field:
         own_weather: bool = False,
     ) -> None:
         if (shape is None) == (scale is None):
-            raise ConfigError(
-                "Field: expected either shape or scale, got neither or both; "
-                "try {'length#nb': 1, 'width#nb': 1, 'scale#m': 1}"
-            )
+            raise ConfigError("Field: expected either shape or scale, got neither or both")
         made = [_entity(e, f"Field > entities > {i}") for i, e in enumerate(entities)]
-        data: dict[str, Any] = {
-            "localization": localization,
-            "shape": shape or scale,
-            "entities": [(k, s) for k, s, _ in made],
-            "own_weather": own_weather,
-        }
-        self.spec = validate(FieldSpec, data, "Field")
+        listed = [(kind, which) for kind, which, _ in made]
+        data: dict[str, Any] = {"localization": localization, "shape": shape or scale, "own_weather": own_weather}
+        self.spec = validate(FieldSpec, data | {"entities": listed}, "Field")
         self.entities = tuple(entity for _, _, entity in made)
 
 
@@ -145,9 +138,8 @@ class BasicRule:
         """Return the contents of the files that are named but do not exist."""
         size = RulesSpec.model_fields["max_action_schedule_size"].default
         named = self._numbers["max_action_schedule_size"] or size
-        return self._init.missing(paper_files.init_text(names)) | self._actions.missing(
-            paper_files.actions_text(names, named)
-        )
+        text = paper_files.actions_text(names, named)
+        return self._init.missing(paper_files.init_text(names)) | self._actions.missing(text)
 
 
 class BasicScore:

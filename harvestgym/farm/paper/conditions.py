@@ -18,6 +18,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 
 from harvestgym.core.checks import check_value
 from harvestgym.core.errors import ConfigError, check_name
@@ -134,7 +135,7 @@ class Predicate:
         self._several = sign in SEVERAL
         self._operator = type(parse_formula(f"x.x {sign} {'[0]' if self._several else 0}").ops[0])
 
-    def __call__(self, numbers: jax.Array, meta: Meta) -> jax.Array:
+    def __call__(self, numbers: Array, meta: Meta) -> Array:
         """Evaluate the condition for a variable's numbers, in compiled code if possible, otherwise in Python."""
         for argument in (Range(numbers, meta), numbers):
             try:
@@ -151,7 +152,7 @@ class Predicate:
     def _compare(self, operators: Mapping[type, Callable[..., Any]], found: Any, values: Any) -> Any:
         return operators[self._operator](found, values if self._several else values[0])
 
-    def _call_python(self, seen: jax.Array, meta: Meta) -> jax.Array:
+    def _call_python(self, seen: Array, meta: Meta) -> Array:
         on_host = OPERATORS | {ast.In: np.isin, ast.NotIn: lambda x, values: ~np.isin(x, values)}
 
         def test(numbers: Any) -> np.float32:
@@ -161,10 +162,9 @@ class Predicate:
         try:
             test(np.full(seen.shape, meta.low, np.float32))
         except Exception as error:  # a user's function may raise anything
-            raise ConfigError(
-                f"expected a function of a value or an array, got {getattr(self.function, '__name__', self.function)!r}"
-                f", which fails ({type(error).__name__}: {error}); try one such as lambda x: x.value"
-            ) from None
+            name = getattr(self.function, "__name__", self.function)
+            got = f"{name!r}, which fails ({type(error).__name__}: {error})"
+            raise ConfigError(f"expected a function of a value or an array, got {got}") from None
         return jax.pure_callback(test, jax.ShapeDtypeStruct((), np.float32), seen, vmap_method="sequential")
 
 

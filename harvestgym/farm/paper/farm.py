@@ -30,7 +30,7 @@ from harvestgym.farm.schema import FarmSpec
 from harvestgym.farm.view.describe import describe
 from harvestgym.farm.view.events import find_last_event
 from harvestgym.farm.view.scene import scene
-from harvestgym.gym.base import Info
+from harvestgym.gym.base import Info, Options
 from harvestgym.gym.env import GymEnv
 from harvestgym.render import video
 
@@ -121,10 +121,8 @@ class Farm(GymEnv):
     def model(self) -> FarmModel:
         """The wrapped functional environment; raises ConfigError if a stopping condition has to be called in Python."""
         if not all(function.is_traced for function in self._functions):
-            raise ConfigError(
-                "farm.model: expected terminal conditions that compile, got a mapping that works only in this Farm; "
-                "try jax.numpy without branches on values, or a condition as text"
-            )
+            hint = "try jax.numpy without branches on values, or a condition as text"
+            raise ConfigError(f"farm.model: expected terminal conditions that compile, got a mapping; {hint}")
         return self._model
 
     @property
@@ -143,7 +141,7 @@ class Farm(GymEnv):
         obs = self._model.observation(run.key, run.state, None, self.params)
         self._asked, self._obs = [], jax.tree.map(np.asarray, obs)
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, Info]:
+    def reset(self, *, seed: int | None = None, options: Options = None) -> tuple[Any, Info]:
         """Start an episode; return the observation in `observation_space`, and info."""
         if seed is None and not self._begun:
             seed = self._seed
@@ -151,9 +149,7 @@ class Farm(GymEnv):
         self._acting, self._asked, self._obs = False, [], obs
         return obs, info
 
-    def farmgym_reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[list[Item], Info]:
+    def farmgym_reset(self, *, seed: int | None = None, options: Options = None) -> tuple[list[Item], Info]:
         """Start an episode; return the free observations as items, and info."""
         _, info = self.reset(seed=seed, options=options)
         return self.observations(), info
@@ -222,9 +218,7 @@ class Farm(GymEnv):
 
     def _from_gym(self, action: Any) -> list[FarmerAction]:
         if not self.action_space.contains(action):
-            pairs = (
-                f"at most {self._model.schedule} pairs (number below {len(self.language.space)}, member of that space)"
-            )
+            pairs = f"at most {self._model.schedule} pairs (space number below {len(self.language.space)}, member)"
             raise ConfigError(f"action: expected a member of action_space, {pairs}, got {action!r}")
         return [self.language.from_pair(pair) for pair in action]
 
@@ -248,9 +242,7 @@ class Farm(GymEnv):
     def _write_film(self, target: Path, fps: float, width: int) -> Path:
         record = {} if self.episode_log is None else self.episode_log.record
         if not record:
-            raise ConfigError(
-                "film: expected a recorded season, got none; try render_mode='rgb_array', then reset() and step()"
-            )
+            raise ConfigError("film: expected a season, got none; try render_mode='rgb_array', then reset() and step()")
         drawn, last = partial(scene, self._model, record), find_last_event(record)
         film = video.EpisodeFrames(drawn, video.choose_steps(len(record["reward"]), last_event=last), width)
         return video.write_video(film, target, fps)

@@ -195,10 +195,8 @@ def _branch(tree: Mapping[str, Any], plots: Sequence[str]) -> dict[str, Any]:
     for key, below in tree.items():
         if isinstance(below, Mapping):
             out[key] = {WHOLE: None} | _branch(below, plots)
-        elif below.per_plot:
-            out[key] = [WHOLE, *plots]
         else:
-            out[key] = None
+            out[key] = [WHOLE, *plots] if below.per_plot else None
     return out
 
 

@@ -1,6 +1,6 @@
 """The Farm-Gym paper's spaces: the state, unions, and sets of at most m members of a union (section 3.1.5).
 
-Unions support sampling, containment, seeding, flattening and JSON like any Gymnasium space. A member of a union is the
+They support sampling, containment, seeding and JSON like any Gymnasium space. A member of a union is the
 pair (index of the space, member of that space); a member of a multi-union is a tuple of such pairs, in order of
 execution.
 """
@@ -13,7 +13,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 from gymnasium import spaces
-from gymnasium.spaces import OneOf, Sequence, flatdim, flatten, flatten_space, unflatten
+from gymnasium.spaces import OneOf, Sequence
 
 from harvestgym.farm.engine.name_table import NameTable, map_variables
 from harvestgym.farm.engine.variables import Variable
@@ -65,11 +65,6 @@ class MultiUnion(Sequence):
         """The spaces in the union."""
         return self.union.spaces
 
-    @property
-    def is_np_flattenable(self) -> bool:  # type: ignore[override]
-        """Return whether members can be flattened to a vector."""
-        return self.union.is_np_flattenable
-
     def sample(self, mask: tuple[Any, ...] | None = None, probability: tuple[Any, ...] | None = None) -> Any:
         """Sample a set whose size is uniform from 0 to m; duplicates are then removed, so it may be smaller."""
         size = int(self.np_random.integers(0, self.most + 1))
@@ -92,36 +87,6 @@ class MultiUnion(Sequence):
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, MultiUnion) and (self.union, self.most) == (other.union, other.most)
-
-
-@flatdim.register(MultiUnion)
-def _flatdim(space: MultiUnion) -> int:
-    return space.most * (1 + flatdim(space.union))
-
-
-@flatten.register(MultiUnion)
-def _flatten(space: MultiUnion, x: Any) -> np.ndarray:
-    """Flatten to m blocks: a 1 followed by the flat member for each member, and zeros in the remaining blocks."""
-    blocks = np.zeros((space.most, 1 + flatdim(space.union)), np.float64)
-    for block, pair in zip(blocks, x, strict=False):
-        block[0] = 1
-        block[1:] = np.asarray(flatten(space.union, (int(pair[0]), pair[1])), np.float64)
-    return blocks.ravel()
-
-
-@unflatten.register(MultiUnion)
-def _unflatten(space: MultiUnion, x: Any) -> Any:
-    blocks = np.asarray(x).reshape(space.most, -1)
-    return tuple(unflatten(space.union, block[1:]) for block in blocks if block[0] > 0)
-
-
-@flatten_space.register(MultiUnion)
-def _flatten_space(space: MultiUnion) -> gymnasium.spaces.Box:
-    inner = flatten_space(space.union)
-    assert isinstance(inner, gymnasium.spaces.Box)
-    low = np.concatenate([[0.0], np.minimum(inner.low, 0)])
-    high = np.concatenate([[1.0], np.maximum(inner.high, 0)])
-    return gymnasium.spaces.Box(np.tile(low, space.most), np.tile(high, space.most), dtype=np.float64)
 
 
 def state_space(names: NameTable) -> spaces.Tuple:

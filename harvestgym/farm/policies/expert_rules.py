@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 from jax.tree_util import Partial
 
 from harvestgym.core.errors import ConfigError, locate_errors
@@ -47,8 +48,8 @@ class RuleParams(NamedTuple):
     """
 
     values: tuple[ReferenceValues, ...]
-    actions: jax.Array
-    pause: jax.Array
+    actions: Array
+    pause: Array
 
 
 class ExpertMemory(NamedTuple):
@@ -60,11 +61,11 @@ class ExpertMemory(NamedTuple):
         turns: int32 (rules,), the days on which each rule gave an order or made a request.
     """
 
-    since: jax.Array
-    acting: jax.Array
-    turns: jax.Array
+    since: Array
+    acting: Array
+    turns: Array
 
-    def report(self) -> dict[str, jax.Array]:
+    def report(self) -> dict[str, Array]:
         """Return the counts for `core.rollout.Episodes`."""
         return {"turns": self.turns}
 
@@ -94,10 +95,10 @@ class CompiledRule:
         """The number of candidate orders of the rule."""
         return max(len(self.plots), 1)
 
-    def fires(self, values: ReferenceValues, read: ReadItem) -> tuple[jax.Array, jax.Array]:
+    def fires(self, values: ReferenceValues, read: ReadItem) -> tuple[Array, Array]:
         """Return whether the condition is true, and the need, for each plot: bool and float32 (max(plots, 1),)."""
 
-        def fire(plot: Any) -> tuple[jax.Array, jax.Array]:
+        def fire(plot: Any) -> tuple[Array, Array]:
             at = None if plot is None else (self.field, plot)
             held = jnp.asarray(True) if self.trigger is None else holds(self.trigger, values, read, at)
             need = jnp.float32(0.0) if self.need is None else evaluate_formula(self.need, values, read, at)[0]
@@ -125,7 +126,7 @@ class RuleSet:
     schedule: int
     offered: int | None
 
-    def __call__(self, numbers: RuleParams, carry: ExpertMemory, obs: Any, key: jax.Array) -> tuple[ExpertMemory, Any]:
+    def __call__(self, numbers: RuleParams, carry: ExpertMemory, obs: Any, key: Array) -> tuple[ExpertMemory, Any]:
         """Return the actions of the first rules that apply, as many as fit in a day (0 for none), and the requests."""
         read = make_reader(self.plan, obs)
         found = [rule.fires(v, read) for rule, v in zip(self.rules, numbers.values, strict=True)]
@@ -148,12 +149,12 @@ class RuleSet:
         """Mask of the candidates that are requests for observations, bool (candidates,)."""
         return np.asarray([bool(self.rules[i].requests) for i in self._ranks])
 
-    def _select(self, wanted: jax.Array, need: jax.Array) -> jax.Array:
+    def _select(self, wanted: Array, need: Array) -> Array:
         """Choose a day's interventions from those wanted, ordered by rule and then by need, as the schedule allows."""
         keys = ~(wanted & ~self._asking), jnp.asarray(self._ranks), -need, jnp.arange(len(need), dtype=jnp.int32)
         return jax.lax.sort(keys, num_keys=3)[3][: self.schedule]
 
-    def _remember(self, carry: ExpertMemory, done: jax.Array) -> ExpertMemory:
+    def _remember(self, carry: ExpertMemory, done: Array) -> ExpertMemory:
         """Return the next memory; the days of interventions and observations count only in their own half-steps."""
         since = jnp.where(done, 1, jnp.minimum(carry.since + 1, LONG_AGO))
         due = jnp.where(carry.acting, ~self._asking, self._asking)
@@ -161,7 +162,7 @@ class RuleSet:
         since, acting = jnp.where(due, since, carry.since), carry.acting ^ (self.offered is not None)
         return ExpertMemory(since, acting, carry.turns + acted)
 
-    def _request(self, wanted: jax.Array) -> dict[str, jax.Array]:
+    def _request(self, wanted: Array) -> dict[str, Array]:
         """Return which of the offered observations are requested; an empty dict if none are offered."""
         if not self.offered:
             return {}
@@ -176,7 +177,7 @@ def make_reader(plan: ObservationPlan, obs: Any) -> ReadItem:
     """Return a function that reads items from an observation: a vector, or values with a mask of what was observed."""
     values, known = (obs["values"], obs["mask"] > 0) if isinstance(obs, dict) else (obs, None)
 
-    def read(item: ObservedItem, plot: PlotIndex | None) -> tuple[jax.Array, Any]:
+    def read(item: ObservedItem, plot: PlotIndex) -> tuple[Array, Any]:
         at = plan.locate(item)
         assert at is not None, "_check_seen rejects such a rule"
         if plot is not None and item.plot is None and item.variable.per_plot and item.variable.field == plot[0]:
@@ -249,16 +250,12 @@ def _find_offered(env: FarmModel, observe: str, where: str) -> tuple[int, ...]:
     offered = env.offered.items
     missing = [item.variable.name for item in wanted if item not in offered]
     if missing:
-        raise ConfigError(
-            f"{where}: expected observations that can be requested here, got {', '.join(missing)}; try mode 'ao', and "
-            "list them under rules > observations, for all plots or for this one"
-        )
+        got = f"{', '.join(missing)}; try mode 'ao', and list them under rules > observations"
+        raise ConfigError(f"{where}: expected observations that can be requested here, got {got}")
     return tuple(offered.index(item) for item in wanted)
 
 
 def _check_seen(plan: ObservationPlan, item: ObservedItem, where: str) -> None:
     if plan.locate(item) is None:
-        raise ConfigError(
-            f"{where}: expected an observed variable, got {item.variable.name}; try adding it to rules > "
-            "free_observations (or, in mode 'ao', to rules > observations), or another trigger"
-        )
+        got = f"{item.variable.name}; try adding it to rules > free_observations or observations"
+        raise ConfigError(f"{where}: expected an observed variable, got {got}")

@@ -30,11 +30,8 @@ def describe(env: FarmModel) -> list[Table]:
     return [entities_table(env), rules_table(env), actions_table(env), *observed, _variables_table(env), *parameters]
 
 
-MEANINGS = {
-    info.alias or name: info.description or ""
-    for part in (FarmSpec, RulesSpec, ScoreSpec)
-    for name, info in part.model_fields.items()
-}
+_SPECS = (FarmSpec, RulesSpec, ScoreSpec)
+MEANINGS = {f.alias or name: f.description or "" for spec in _SPECS for name, f in spec.model_fields.items()}
 """The meaning of each rule and each part of the score."""
 
 
@@ -93,9 +90,8 @@ def actions_table(env: FarmModel) -> Table:
 
 
 def _parameter_text(parameter: Parameter) -> str:
-    if parameter.continuous:
-        return f"{parameter.key}: [{parameter.range[0]:g}, {parameter.range[1]:g}]"
-    return f"{parameter.key}: {', '.join(str(c) for c in parameter.choices)}"
+    ends = "[{:g}, {:g}]".format(*parameter.range) if parameter.continuous else ""
+    return f"{parameter.key}: {ends or ', '.join(map(str, parameter.choices))}"
 
 
 def _observation_table(env: FarmModel) -> Table:

@@ -70,11 +70,8 @@ def _crops(env: FarmModel, days: Record) -> Iterator[Chart]:
     """Draw the height and fruits of all crops, averaged over the plots where each is alive, and the stages of each."""
     crops = [crop for crop in _find(env, "stage") if crop[0].meta.labels == STAGES]
     for key, (title, unit) in CROP_LINES.items():
-        lines = [
-            Line(name, _mean_where_it_lives(days, stage, key), colour)
-            for stage, name, colour in crops
-            if _name_of(stage, key) in days
-        ]
+        kept = [crop for crop in crops if _name_of(crop[0], key) in days]
+        lines = [Line(name, _mean_where_it_lives(days, stage, key), colour) for stage, name, colour in kept]
         if lines:
             yield Chart(title, unit, 0, tuple(lines), {})
     for stage, name, _ in crops:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.engine.variables import Variable
@@ -30,13 +30,13 @@ def record(env: FarmModel, state: Any, action: Any, timestep: Any, params: Any) 
     return values | observed_masks(env, state) | _orders(env, state, action, params) | info
 
 
-def observed_masks(env: FarmModel, state: Any) -> dict[str, jax.Array]:
+def observed_masks(env: FarmModel, state: Any) -> dict[str, Array]:
     """Return, as `seen/<name>`, which numbers of each variable the farmer observes now."""
     observed = env.observed_entries(state)
     return {f"seen/{name}": jnp.asarray(at >= 0) & observed[at] for name, at in env.full_plan.positions.items()}
 
 
-def _orders(env: FarmModel, state: Any, action: Any, params: Any) -> dict[str, jax.Array]:
+def _orders(env: FarmModel, state: Any, action: Any, params: Any) -> dict[str, Array]:
     orders = env.orders(action)
     due = orders._replace(kind=jnp.where(state.acting, 0, orders.kind))
     return {f"orders/{name}": part for name, part in due._asdict().items()} | {"orders/price": params.score.prices(due)}

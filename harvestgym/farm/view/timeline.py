@@ -21,11 +21,9 @@ FIRST = ("available_Water#L", "size#cm", "rain/amount#mm")
 
 def timeline(env: FarmModel, record: Record) -> Timeline:
     """Make the timeline of a record from `record_episode`."""
+    steps = range(len(record["reward"]))
     return Timeline(
-        when=[
-            day_name(env, record, step) + (", after looking" if is_morning(record, step) else "")
-            for step in range(len(record["reward"]))
-        ],
+        when=[day_name(env, record, at) + ", after looking" * is_morning(record, at) for at in steps],
         watcher="the farmer",
         record=record,
         tracks=(*(_track(v, record) for v in env.variables), *_total_tracks(record)),

@@ -158,7 +158,7 @@ def read_sheet(source: Any, name: str, columns: Collection[str] = ()) -> Sheet:
             return _read_known(kind, format, name, text[: found.start()], text[found.start() :])
     line = text.strip().partition("\n")[0]
     if line[0] in "!*" or not (set(re.findall(r"\w+", line)) & set(OWN) or any(column in line for column in columns)):
-        expected = f"expected columns named {', '.join(OWN)}, or a file in a format of {', '.join(FORMATS)}"
+        expected = f"expected columns named {', '.join(OWN)}, or a file in one of the formats {', '.join(FORMATS)}"
         raise ConfigError(f"{name}: {expected}, got {line[:60]!r}; try renaming them, or the option `columns`")
     return Sheet("", _split_table(name, text), OWN)
 

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import jax
 import jax.numpy as jnp
-from jax import lax
+from jax import Array, lax
 
 from harvestgym.fishing.noise import Noise
 
@@ -34,9 +33,9 @@ class Backup(NamedTuple):
         worth: value of each choice in each state, (n, choices), up to a constant for each state.
     """
 
-    value: jax.Array
-    choice: jax.Array
-    worth: jax.Array
+    value: Array
+    choice: Array
+    worth: Array
 
 
 class DecisionProblem(NamedTuple):
@@ -50,28 +49,28 @@ class DecisionProblem(NamedTuple):
         discount: discount factor per year.
     """
 
-    improve: Callable[[jax.Array], Backup]
-    follow: Callable[[jax.Array], tuple[jax.Array, jax.Array]]
-    ended: jax.Array
-    discount: jax.Array
+    improve: Callable[[Array], Backup]
+    follow: Callable[[Array], tuple[Array, Array]]
+    ended: Array
+    discount: Array
 
 
-def solve_backwards(step: Callable[[Any, jax.Array], tuple[Any, Any]], last: jax.Array, years: int) -> tuple[Any, Any]:
+def solve_backwards(step: Callable[[Any, Array], tuple[Any, Any]], last: Array, years: int) -> tuple[Any, Any]:
     """Solve a finite horizon backwards from its final values; return the initial values and each year's outputs."""
     return lax.scan(step, last, jnp.arange(years, dtype=jnp.int32), reverse=True)
 
 
-def iterate_policies(problem: DecisionProblem) -> tuple[jax.Array, jax.Array, jax.Array]:
+def iterate_policies(problem: DecisionProblem) -> tuple[Array, Array, Array]:
     """Solve an infinite horizon; return the best choices, their values, and the relative Bellman residual."""
 
-    def improve_again(loop: tuple[jax.Array, ...]) -> Any:
+    def improve_again(loop: tuple[Array, ...]) -> Any:
         policy, _, _, count = loop
         value = evaluate_policy(problem, policy)
         better, worth = problem.improve(value)[1:]
         noticed = pick(worth, better) - pick(worth, policy) > POLICY_TOLERANCE * jnp.max(jnp.abs(value))
         return jnp.where(noticed, better, policy), policy, value, count + 1
 
-    def is_unsettled(loop: tuple[jax.Array, ...]) -> jax.Array:
+    def is_unsettled(loop: tuple[Array, ...]) -> Array:
         return jnp.any(loop[0] != loop[1]) & (loop[3] < MAX_POLICIES)
 
     zeros = jnp.zeros(len(problem.ended), jnp.float32)
@@ -82,7 +81,7 @@ def iterate_policies(problem: DecisionProblem) -> tuple[jax.Array, jax.Array, ja
     return policy, value, residual / jnp.max(jnp.abs(value))
 
 
-def evaluate_policy(problem: DecisionProblem, choice: jax.Array) -> jax.Array:
+def evaluate_policy(problem: DecisionProblem, choice: Array) -> Array:
     """Compute the value of a stationary policy, given as one choice for each state."""
     gain, matrix = problem.follow(choice)
     matrix = jnp.where(problem.ended[None, :] | problem.ended[:, None], 0.0, matrix)
@@ -90,18 +89,18 @@ def evaluate_policy(problem: DecisionProblem, choice: jax.Array) -> jax.Array:
     return jnp.linalg.solve(system, jnp.where(problem.ended, 0.0, gain))
 
 
-def pick(table: jax.Array, choice: jax.Array) -> jax.Array:
+def pick(table: Array, choice: Array) -> Array:
     """Return, for each state, the entry (or row of entries) of its choice."""
     return table[jnp.arange(len(choice), dtype=jnp.int32), choice]
 
 
-def quadrature(noise: Noise, n: int) -> tuple[jax.Array, jax.Array]:
+def quadrature(noise: Noise, n: int) -> tuple[Array, Array]:
     """Return `n` quadrature nodes for the standard draw of a noise, and their weights."""
     z, weight = noise.nodes(n)
     return jnp.asarray(z, jnp.float32), jnp.asarray(weight / weight.sum(), jnp.float32)
 
 
-def locate_cells(values: jax.Array, grid: jax.Array) -> tuple[jax.Array, jax.Array]:
+def locate_cells(values: Array, grid: Array) -> tuple[Array, Array]:
     """Return the cell of each value on an even grid from 0 and its position in the cell, 0 to 1, for interpolation.
 
     Values beyond the grid are clipped to its last point.
@@ -111,7 +110,7 @@ def locate_cells(values: jax.Array, grid: jax.Array) -> tuple[jax.Array, jax.Arr
     return cell, place - cell
 
 
-def transition_matrix(cell: jax.Array, part: jax.Array, weight: jax.Array) -> jax.Array:
+def transition_matrix(cell: Array, part: Array, weight: Array) -> Array:
     """Return the transition probabilities between grid points, (n, n), from weighted outcomes, (n, nodes)."""
     n = len(cell)
     row = jnp.arange(n, dtype=jnp.int32)[:, None]

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, TypeVar
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import lax
+from jax import Array, lax
 
 from harvestgym.core.errors import ConfigError
 from harvestgym.fishing.conservation import RecoveryModel
@@ -68,16 +68,16 @@ class Solution(NamedTuple):
             bound, and another policy may be better than this one.
     """
 
-    grid: jax.Array
-    there: jax.Array
-    target: jax.Array
-    value: jax.Array
-    overflow: jax.Array
-    residual: jax.Array
+    grid: Array
+    there: Array
+    target: Array
+    value: Array
+    overflow: Array
+    residual: Array
     only_bound: bool
 
     @property
-    def harvest(self) -> jax.Array:
+    def harvest(self) -> Array:
         """Catch at each biomass."""
         return self.there - self.target
 
@@ -141,10 +141,7 @@ def find_obstacle(env: FishingModel, params: FishingParams) -> str | None:
     if float(params.correlation):
         return f"growth noise without correlation, got {float(params.correlation):g}"
     if env.assessment_interval > 1 or env.catch_constraint is not None:
-        return (
-            f"a free quota each year, got an interval of {env.assessment_interval} and a limit of "
-            f"{env.catch_constraint}"
-        )
+        return f"a free quota each year, got interval {env.assessment_interval} and limit {env.catch_constraint}"
     return None
 
 
@@ -201,9 +198,7 @@ def stationary_return(env: FishingModel) -> float | None:
 
 
 @partial(jax.jit, static_argnums=(0, 4))
-def _value_stationary(
-    env: FishingModel, params: FishingParams, grid: jax.Array, discount: jax.Array, years: int
-) -> jax.Array:
+def _value_stationary(env: FishingModel, params: FishingParams, grid: Array, discount: Array, years: int) -> Array:
     """Return the value, over `years`, of the choices that are optimal for an infinite horizon."""
     build = partial(_choose_year(env, grid), env, params, grid)
     choice, _, _ = iterate_policies(build(jnp.minimum(discount, ENDLESS_DISCOUNT), jnp.int32(0)).problem)
@@ -217,22 +212,20 @@ class _Year(NamedTuple):
     """The decision problem for one year, with the harvestable stock and the escapement for each choice."""
 
     problem: DecisionProblem
-    there: jax.Array
-    left: Callable[[jax.Array], jax.Array]
-    overflow: jax.Array
+    there: Array
+    left: Callable[[Array], Array]
+    overflow: Array
 
 
 @partial(jax.jit, static_argnums=(0, 4))
-def _solve(
-    env: FishingModel, params: FishingParams, grid: jax.Array, discount: jax.Array, years: int | None
-) -> Solution:
+def _solve(env: FishingModel, params: FishingParams, grid: Array, discount: Array, years: int | None) -> Solution:
     build = partial(_choose_year(env, grid), env, params, grid, discount)
     first = build(jnp.int32(0))
     if years is None:
         choice, value, residual = iterate_policies(first.problem)
         return Solution(grid, first.there, first.left(choice), value, first.overflow, residual, False)
 
-    def decide(value: jax.Array, when: jax.Array) -> tuple[jax.Array, tuple[jax.Array, ...]]:
+    def decide(value: Array, when: Array) -> tuple[Array, tuple[Array, ...]]:
         year = build(when) if params.drift else first
         best = year.problem.improve(value)
         return best.value, (year.there, year.left(best.choice), best.value, year.overflow)
@@ -241,19 +234,19 @@ def _solve(
     return Solution(grid, there, target, value, jnp.max(overflow), jnp.float32(0.0), False)
 
 
-def _choose_year(env: FishingModel, grid: jax.Array) -> Callable[..., _Year]:
+def _choose_year(env: FishingModel, grid: Array) -> Callable[..., _Year]:
     """Return the function that builds the decision problem for a year."""
     if env.order == "growth first":
         return _year_by_quota
     return _year_by_level if _has_levels(env, grid) else _year_by_escapement
 
 
-def _has_levels(env: FishingModel, grid: jax.Array) -> bool:
+def _has_levels(env: FishingModel, grid: Array) -> bool:
     """Return whether actions are discrete with fewer levels than grid points; more levels are treated as continuous."""
     return 0 < env.units.levels <= len(grid)
 
 
-def _list_choices(env: FishingModel, grid: jax.Array) -> jax.Array:
+def _list_choices(env: FishingModel, grid: Array) -> Array:
     """Return the available quotas or rates: the levels, or as many values as the grid has points."""
     full = env.units.bound if env.units.control == "quota" else 1.0
     if _has_levels(env, grid):
@@ -261,9 +254,7 @@ def _list_choices(env: FishingModel, grid: jax.Array) -> jax.Array:
     return full * (grid / grid[-1])
 
 
-def _year_by_level(
-    env: FishingModel, params: FishingParams, grid: jax.Array, discount: jax.Array, when: jax.Array
-) -> _Year:
+def _year_by_level(env: FishingModel, params: FishingParams, grid: Array, discount: Array, when: Array) -> _Year:
     """Build the decision problem of a year with harvest first and discrete levels; a choice is a level."""
     choice, there = _list_choices(env, grid)[None, :], grid[:, None]
     gain, left = _harvest(env, params, choice, there)
@@ -274,7 +265,7 @@ def _year_by_level(
 
 
 def _compare_choices(
-    gain: jax.Array, excess: Any, after: jax.Array, weight: jax.Array, grid: jax.Array, ended: jax.Array, discount: Any
+    gain: Array, excess: Any, after: Array, weight: Array, grid: Array, ended: Array, discount: Any
 ) -> DecisionProblem:
     """Return the problem in which each choice has a gain and leads to the stocks `after` with probabilities `weight`.
 
@@ -283,28 +274,26 @@ def _compare_choices(
     """
     cell, part = locate_cells(after, grid)
 
-    def improve(value: jax.Array) -> Backup:
+    def improve(value: Array) -> Backup:
         coming = value[cell] * (1 - part) + value[cell + 1] * part
         worth = gain + discount * (coming @ weight + excess)
         return Backup(jnp.where(ended, 0.0, jnp.max(worth, axis=1)), lax.argmax(worth, 1, jnp.int32), worth)
 
-    def follow(choice: jax.Array) -> tuple[jax.Array, jax.Array]:
+    def follow(choice: Array) -> tuple[Array, Array]:
         matrix = transition_matrix(pick(cell, choice), pick(part, choice), weight)
         return pick(gain + discount * excess, choice), matrix
 
     return DecisionProblem(improve, follow, ended, discount)
 
 
-def _harvest(
-    env: FishingModel, params: FishingParams, wanted: jax.Array, there: jax.Array
-) -> tuple[jax.Array, jax.Array]:
+def _harvest(env: FishingModel, params: FishingParams, wanted: Array, there: Array) -> tuple[Array, Array]:
     """Return the earnings from quotas or rates for each stock, and the remaining stock."""
     catch = jnp.minimum(wanted * there if env.units.control == "rate" else wanted, there)
     effort = find_effort(catch / jnp.maximum(there, 1e-12))
     return params.price * catch - params.cost * effort, there - catch
 
 
-def _grow(env: FishingModel, params: FishingParams, left: jax.Array, when: jax.Array) -> tuple[jax.Array, jax.Array]:
+def _grow(env: FishingModel, params: FishingParams, left: Array, when: Array) -> tuple[Array, Array]:
     """Return next year's stock for each remaining stock and each node of the noise, and the nodes' weights."""
     law = params.drift(params.law, when) if params.drift else params.law
     z, weight = quadrature(params.noise, NODES_BY_ORDER[env.order])
@@ -312,9 +301,7 @@ def _grow(env: FishingModel, params: FishingParams, left: jax.Array, when: jax.A
     return jnp.broadcast_to(grown, (*left.shape, len(weight))), weight
 
 
-def _year_by_escapement(
-    env: FishingModel, params: FishingParams, grid: jax.Array, discount: jax.Array, when: jax.Array
-) -> _Year:
+def _year_by_escapement(env: FishingModel, params: FishingParams, grid: Array, discount: Array, when: Array) -> _Year:
     """Build the decision problem of a year with harvest first; a choice is the grid point of the escapement."""
     after, weight = _grow(env, params, grid, when)
     cell, part = locate_cells(after, grid)
@@ -323,22 +310,20 @@ def _year_by_escapement(
     floor = 1e-3 * grid[-1]
     worth = params.price * grid - params.cost * (jnp.log(jnp.maximum(grid, floor)) - jnp.log(floor))
 
-    def improve(value: jax.Array) -> Backup:
+    def improve(value: Array) -> Backup:
         keep = discount * (matrix @ value + beyond) - worth
         best = lax.cummax(keep)
         first = jnp.where(keep >= best, jnp.arange(n, dtype=jnp.int32), 0)
         return Backup(jnp.where(ended, 0.0, worth + best), lax.cummax(first), jnp.broadcast_to(keep, (n, n)))
 
-    def follow(choice: jax.Array) -> tuple[jax.Array, jax.Array]:
+    def follow(choice: Array) -> tuple[Array, Array]:
         return worth - worth[choice] + discount * beyond[choice], matrix[choice]
 
     overflow = jnp.max((excess > 0) @ weight)
     return _Year(DecisionProblem(improve, follow, ended, discount), grid, lambda choice: grid[choice], overflow)
 
 
-def _year_by_quota(
-    env: FishingModel, params: FishingParams, grid: jax.Array, discount: jax.Array, when: jax.Array
-) -> _Year:
+def _year_by_quota(env: FishingModel, params: FishingParams, grid: Array, discount: Array, when: Array) -> _Year:
     """Build the decision problem of a year with growth first; a choice is a fraction of the top quota or the stock."""
     grown, weight = _grow(env, params, grid, when)
     wanted, there = _list_choices(env, grid)[:, None], grown[:, None, :]

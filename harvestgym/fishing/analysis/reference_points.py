@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 
 from harvestgym.fishing.growth import BevertonHolt, GrowthLaw, Logistic, May, Ricker
 from harvestgym.fishing.structured_growth import Patches
@@ -83,8 +84,8 @@ def _reference_by_rate(law: GrowthLaw, years: int = 600) -> ReferencePoint:
     begun = law.start(jnp.float32(law.capacity))
     least = 0.2 * law.biomass(begun)
 
-    def settle(rate: jax.Array) -> tuple[jax.Array, jax.Array]:
-        def year(_: int, stock: jax.Array) -> jax.Array:
+    def settle(rate: Array) -> tuple[Array, Array]:
+        def year(_: int, stock: Array) -> Array:
             return law(law.harvest(stock, rate * law.available(stock)))
 
         stock = jax.lax.fori_loop(0, years, year, begun)

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+from jax import Array
 from jax.tree_util import Partial
 
 from harvestgym.core.policy import Policy, constant_policy
@@ -33,10 +34,10 @@ class TippingPlan(NamedTuple):
         value: expected return from the first year on, (n, m).
     """
 
-    stock: jax.Array
-    driver: jax.Array
-    action: jax.Array
-    value: jax.Array
+    stock: Array
+    driver: Array
+    action: Array
+    value: Array
 
 
 @partial(jax.jit, static_argnums=(0, 2, 3, 4, 5))
@@ -54,7 +55,7 @@ def plan_actions(
     price = actions**params.exponent
     column = jnp.arange(m, dtype=jnp.int32)[None, :, None]
 
-    def decide(value: jax.Array, _: jax.Array) -> tuple[jax.Array, jax.Array]:
+    def decide(value: Array, _: Array) -> tuple[Array, Array]:
         coming = value[cell, column] * (1 - part) + value[cell + 1, column] * part
         future = gain + (coming * weight).sum(-1)
         choice = future[:, a_cell] * (1 - a_part) + future[:, a_cell + 1] * a_part - price
@@ -65,7 +66,7 @@ def plan_actions(
     return TippingPlan(stock, driver, actions[best], value)
 
 
-def _grow(params: ConservationParams, stock: jax.Array, driver: jax.Array) -> tuple[jax.Array, jax.Array]:
+def _grow(params: ConservationParams, stock: Array, driver: Array) -> tuple[Array, Array]:
     """Return next year's stock for each (stock, new driver, node), and the nodes' weights."""
     z, weight = quadrature(params.noise, NOISE_NODES)
     mean = replace(params.law, a=driver[:, None])((1 - params.loss) * stock[:, None, None])
@@ -73,8 +74,8 @@ def _grow(params: ConservationParams, stock: jax.Array, driver: jax.Array) -> tu
 
 
 class _Memory(NamedTuple):
-    year: jax.Array
-    driver: jax.Array
+    year: Array
+    driver: Array
 
 
 @dataclass(frozen=True)
@@ -83,9 +84,7 @@ class _Follow:
 
     env: DriverModel
 
-    def __call__(
-        self, plan: TippingPlan, params: Any, memory: _Memory, obs: jax.Array, key: jax.Array
-    ) -> tuple[Any, Any]:
+    def __call__(self, plan: TippingPlan, params: Any, memory: _Memory, obs: Array, key: Array) -> tuple[Any, Any]:
         stock = self.env.units.survey(obs)[0]
         (i, x), (j, a) = locate_cells(stock, plan.stock), locate_cells(memory.driver, plan.driver)
         now = plan.action[jnp.minimum(memory.year, len(plan.action) - 1)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Callable, Mapping
 from inspect import Parameter, Signature
+from itertools import product
 from typing import Any, ClassVar
 
 import jax.numpy as jnp
@@ -70,12 +71,8 @@ class StandIn(FishingEnv):
 
     def make_model(self, numbers: Numbers) -> FishingModel:
         """Make the model for the arguments."""
-        common = {
-            "noise": {"kind": self.noise_kind, "sigma": numbers["sigma"]},
-            "start": numbers["init_state"],
-            "bound": 2 * numbers["K"],
-            "Tmax": numbers["Tmax"],
-        }
+        common = {"noise": {"kind": self.noise_kind, "sigma": numbers["sigma"]}, "start": numbers["init_state"]}
+        common |= {"bound": 2 * numbers["K"], "Tmax": numbers["Tmax"]}
         name = type(self).__name__
         return build_fishery(validate(FishingSpec, make_plain(common | self.entries(numbers)), name), name)
 
@@ -95,10 +92,7 @@ class StandIn(FishingEnv):
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name in READINGS:
-            raise ConfigError(
-                f"{name}: expected no assignment to a read-only attribute, got {value!r}; try init_state = "
-                f"{value!r} and reset()"
-            )
+            raise ConfigError(f"{name}: expected no assignment, got {value!r}; try init_state = {value!r} and reset()")
         if name in self.arguments:
             self._build(self._numbers | {name: value})
         else:
@@ -178,11 +172,8 @@ class StandIn(FishingEnv):
         from pandas import DataFrame
 
         seen = np.linspace(-1, 1, n, dtype=np.float32)[:, None]
-        rows = [
-            [self.get_fish_population(obs), self.get_quota(model.predict(obs)[0]), rep]
-            for rep in range(reps)
-            for obs in seen
-        ]
+        runs = product(range(reps), seen)
+        rows = [[self.get_fish_population(o), self.get_quota(model.predict(o)[0]), rep] for rep, o in runs]
         return DataFrame(rows, columns=["state", "action", "rep"])
 
     def plot(self, df: Any, output: str = "results.png") -> None:

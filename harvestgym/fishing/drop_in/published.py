@@ -7,8 +7,8 @@ from math import log, sqrt
 from typing import Any
 
 import gymnasium
-import jax
 import jax.numpy as jnp
+from jax import Array
 
 from harvestgym.core.errors import check_name
 from harvestgym.core.pytree import par, pytree
@@ -33,9 +33,9 @@ class _LevelsBelowK(Units):
 class _Vanishing(Noise):
     """value * exp(sigma left z): the noise of fishing-v2, which vanishes at low stock."""
 
-    sigma: jax.Array = par("sigma", "standard deviation of the logarithm at a stock of 1", low=0.0, high=MAX_SIGMA)
+    sigma: Array = par("sigma", "standard deviation of the logarithm at a stock of 1", low=0.0, high=MAX_SIGMA)
 
-    def __call__(self, z: jax.Array, value: jax.Array, left: jax.Array) -> jax.Array:
+    def __call__(self, z: Array, value: Array, left: Array) -> Array:
         return value * jnp.exp(self.sigma * left * z)
 
 

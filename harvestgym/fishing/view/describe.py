@@ -37,11 +37,7 @@ def say_goal(env: FishingModel) -> tuple[str, ...]:
     floor = float(np.min(params.collapse))
     early = f", and ends early if the stock falls to {floor:g}" if floor > 0 else ""
     ends = f"The fishery has {int(params.horizon)} years{early}."
-    return (
-        worth,
-        ends,
-        "The part of the stock that is not caught grows, and a survey shows the stock before each decision.",
-    )
+    return worth, ends, "What is not caught grows, and a survey shows the stock before each decision."
 
 
 def _callables(env: FishingModel) -> Table:

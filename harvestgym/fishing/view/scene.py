@@ -79,10 +79,8 @@ def _stock_chart(env: FishingModel, past: Record) -> Chart:
 
 def _catch_charts(env: FishingModel, past: Record) -> list[Chart]:
     levels, (catch, rate) = find_levels(env), (_without_start(past[name]) for name in ("catch", "rate"))
-    caught, taken = (
-        _column_lines(env, catch, "caught", CATCH),
-        _column_lines(env, rate, "share of the stock taken", CATCH),
-    )
+    caught = _column_lines(env, catch, "caught", CATCH)
+    taken = _column_lines(env, rate, "share of the stock taken", CATCH)
     high = _find_top(caught, levels.catch)
     if (best := _optimal_catch(env, past)) is not None:
         caught.append(Line("share that the optimum would take", best, BEST, style="dots"))
@@ -132,10 +130,8 @@ def _action_charts(env: FishingModel, past: Record) -> list[Chart]:
     title = "Push against the driver, A" if isinstance(env, DriverModel) else "Stock added, A"
     actions = Line("", _without_start(find_requests(env, past))[:, 0], CATCH)
     worth = Line("", _without_start(past["reward"]), STOCK_COLOURS[1])
-    return [
-        _chart(env, title, "", [actions], {}),
-        _chart(env, "Value of the year minus the cost of A", "", [worth], {}),
-    ]
+    value = _chart(env, "Value of the year minus the cost of A", "", [worth], {})
+    return [_chart(env, title, "", [actions], {}), value]
 
 
 def _change_charts(env: FishingModel, past: Record) -> list[Chart]:

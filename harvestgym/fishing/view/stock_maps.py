@@ -74,10 +74,8 @@ def draw_cohorts(law: AgeStructured, stock: np.ndarray) -> Map:
     biomass = np.asarray(stock)[-COHORT_YEARS:, : law.ages] * weight / usual.max()
     size = np.sqrt(np.clip(biomass, 0.0, 1.6))
     colours = np.where(np.asarray(law.vulnerability) > 0.5, CAUGHT_AGES, YOUNG_AGES)
-    marks = [
-        Mark("disc", (year + 0.5, age + 0.5), float(size[year, age]), str(colours[age]))
-        for year, age in zip(*np.nonzero(size > 0.08), strict=True)
-    ]
+    shown = zip(*np.nonzero(size > 0.08), strict=True)
+    marks = [Mark("disc", (year + 0.5, age + 0.5), float(size[year, age]), str(colours[age])) for year, age in shown]
     ages = [Mark("text", (-0.6, age - 0.5), 1.0, "#222222", text=str(age)) for age in range(1, law.ages + 1)]
     meanings = {CAUGHT_AGES: "biomass at an age that is caught", YOUNG_AGES: "biomass at an age not yet caught"}
     legend = tuple(Mark("disc", (0, 0), 1, colour, meaning=meaning) for colour, meaning in meanings.items())

@@ -29,9 +29,7 @@ TRACK_DOCS = {
 
 def timeline(env: FishingModel, record: Record) -> Timeline:
     """Return the timeline of a record made by `record_episode`, by year."""
-    kept = [
-        name for name in TRACK_DOCS if name in record and not (name in ("catch", "rate") and not record[name].any())
-    ]
+    kept = [name for name in TRACK_DOCS if name in record and (name not in ("catch", "rate") or record[name].any())]
     spent = _effort(env, record)
     watched = "stock" if record["seen"].shape == record["stock"].shape else "biomass"
     return Timeline(

@@ -76,9 +76,7 @@ class EditableEpisode(ReadableEpisode):
         kind = self.world.kinds[self.world.index(thing.name)]
         own, common = ({"blocking": one.blocking, "collectable": one.collectable} for one in (thing, kind))
         if own != common:
-            raise ConfigError(
-                f"add_object: expected {common}, as for every {thing.name!r}, got {own}; try another name"
-            )
+            raise ConfigError(f"add_object: expected {common}, as for each {thing.name!r}, got {own}; try another name")
 
     def _insert_all(self, placed: Sequence[PlacedObject]) -> None:
         """Add objects that appear at their target locations as soon as these are free."""

@@ -146,8 +146,8 @@ class ForagerEnv(EditableEpisode):
             return
         warnings.warn(
             f"forager: {memory['changed']} objects have changed and use {memory['bytes'] / 1e6:.0f} MB of at "
-            f"most {memory['most_bytes'] / 1e6:.0f} MB; after {memory['capacity']}, other objects stay and "
-            "pay nothing; try a higher `capacity`, or objects that return to their own cells",
+            f"most {memory['most_bytes'] / 1e6:.0f} MB; once {memory['capacity']} have changed, the "
+            "others cannot be collected; try a higher `capacity`, or objects that return to their own cells",
             stacklevel=4,
         )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import jax
 import jax.numpy as jnp
+from jax import Array
 
 from harvestgym.core.pytree import replace
 from harvestgym.forager.hashing import DELAY, draw_bell, draw_word, scale_word
@@ -16,9 +17,7 @@ from .state import ForagerParams, ForagerState, put
 from .view import find_cell_ahead, find_kind_ahead, locate_in_view, patch
 
 
-def collide(
-    world: World, state: ForagerState, action: jax.Array, params: ForagerParams
-) -> tuple[ForagerState, jax.Array]:
+def collide(world: World, state: ForagerState, action: Array, params: ForagerParams) -> tuple[ForagerState, Array]:
     """Collide with the object ahead; return the state, and whether its cell can be entered."""
     x, y = find_cell_ahead(world, state, action)
     stays = (x == state.x) & (y == state.y)
@@ -34,7 +33,7 @@ def collide(
 
 
 def _take(
-    world: World, state: ForagerState, x: jax.Array, y: jax.Array, kind: jax.Array, slot: jax.Array, takes: jax.Array
+    world: World, state: ForagerState, x: Array, y: Array, kind: Array, slot: Array, takes: Array
 ) -> ForagerState:
     """Take an object away, unless the limit on changed objects is reached."""
     slots = state.slots
@@ -61,14 +60,14 @@ def _take(
     )
 
 
-def _find_target(world: World, kind: jax.Array, x: jax.Array, y: jax.Array) -> tuple[jax.Array, jax.Array]:
+def _find_target(world: World, kind: Array, x: Array, y: Array) -> tuple[Array, Array]:
     """Return the cell where an object will return: its fixed target or, without one, the cell where it was taken."""
     fixed = jnp.array([k.place == ReturnPlace.FIXED for k in world.kinds])[kind]
     target = jnp.array([k.target for k in world.kinds], jnp.uint32)[kind]
     return jnp.where(fixed, target[0], x), jnp.where(fixed, target[1], y)
 
 
-def _draw_delay(world: World, state: ForagerState, kind: jax.Array) -> tuple[jax.Array, jax.Array]:
+def _draw_delay(world: World, state: ForagerState, kind: Array) -> tuple[Array, Array]:
     """Return (steps until the object just taken returns, whether it never returns)."""
     delays = [k.delay for k in world.kinds] or [Kind("nothing").delay]
     laws = jnp.array([d.law for d in delays], jnp.int32)[kind]

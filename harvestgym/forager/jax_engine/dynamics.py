@@ -7,6 +7,7 @@ from collections.abc import Callable
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 
 from harvestgym.core.pytree import replace
 from harvestgym.forager.hashing import JUMP, RETURN
@@ -46,7 +47,7 @@ def renew(world: World, state: ForagerState) -> ForagerState:
     return _change_if(jnp.any(due), renew_due, state)
 
 
-def _is_over(state: ForagerState, r: int, g: Region) -> jax.Array:
+def _is_over(state: ForagerState, r: int, g: Region) -> Array:
     """Return whether the generation of a region ends now."""
     over = (state.eaten[r] >= g.renew_eaten) if g.renew_eaten else jnp.asarray(False)
     if g.renew_every:
@@ -54,7 +55,7 @@ def _is_over(state: ForagerState, r: int, g: Region) -> jax.Array:
     return over
 
 
-def _change_if(needed: jax.Array, change: Callable[[ForagerState], ForagerState], state: ForagerState) -> ForagerState:
+def _change_if(needed: Array, change: Callable[[ForagerState], ForagerState], state: ForagerState) -> ForagerState:
     """Return `change(state)` if it is needed, otherwise `state`.
 
     This is a loop of at most one iteration, because under `vmap` a `cond` would compute the change for every state in
@@ -64,7 +65,7 @@ def _change_if(needed: jax.Array, change: Callable[[ForagerState], ForagerState]
     return jax.lax.while_loop(lambda loop: loop[0], once, (needed, state))[1]
 
 
-def _renew_region(world: World, state: ForagerState, r: int, due: jax.Array) -> ForagerState:
+def _renew_region(world: World, state: ForagerState, r: int, due: Array) -> ForagerState:
     generation = state.generation[r] + due
     keys, keep = key_region(world, state.words, r, generation, state.x, state.y)
     native = world.find_region(state.slots[HOME_X], state.slots[HOME_Y], jnp) == r
@@ -79,7 +80,7 @@ def _renew_region(world: World, state: ForagerState, r: int, due: jax.Array) -> 
     )
 
 
-def _is_due(state: ForagerState) -> jax.Array:
+def _is_due(state: ForagerState) -> Array:
     late = (state.clock[1] - state.slots[DUE]).astype(jnp.int32) >= 0
     return late & (unpack_state(state.slots) == AWAY)
 
@@ -97,7 +98,7 @@ def _return_all_home(world: World, state: ForagerState) -> ForagerState:
     shown = back & is_in_view(state, row, col)
     kinds = unpack_kind(state.slots)
 
-    def show(loop: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
+    def show(loop: tuple[Array, Array]) -> tuple[Array, Array]:
         left, view = loop
         i = jax.lax.argmax(left, 0, jnp.int32)
         return put(left, i, False), patch(replace(state, view=view), row[i], col[i], kinds[i], jnp.any(left))
@@ -108,7 +109,7 @@ def _return_all_home(world: World, state: ForagerState) -> ForagerState:
 
 
 def _return_one_by_one(world: World, state: ForagerState) -> ForagerState:
-    def one(loop: tuple[jax.Array, jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array, jax.Array]:
+    def one(loop: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
         slots, view, left = loop
         i = jax.lax.argmax(jnp.where(left, state.events - slots[BORN], np.uint32(0)), 0, jnp.int32)
         after = _return_object(world, replace(state, slots=slots, view=view), i)
@@ -119,7 +120,7 @@ def _return_one_by_one(world: World, state: ForagerState) -> ForagerState:
     return replace(state, slots=slots, view=view)
 
 
-def _return_object(world: World, state: ForagerState, i: jax.Array) -> ForagerState:
+def _return_object(world: World, state: ForagerState, i: Array) -> ForagerState:
     """Place the object of slot `i` in the cell that its kind defines, if the cell is free."""
     slots, kind = state.slots, unpack_kind(state.slots)[i]
     places = jnp.array([k.place for k in world.kinds], jnp.int32)[kind]

@@ -12,6 +12,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 
 from harvestgym.forager.hashing import PLACE_0, ROUNDS, SEASON, STREAMS, draw_word, modulo, permute_once, scale_word
 from harvestgym.forager.world import EMPTY, STANDING, TRIES, VACANT, Region, World
@@ -26,12 +27,12 @@ NONE_KEPT = np.uint32(0xFFFFFFFF)
 """The value of the reserved rank in a region without the agent: no cell has this rank."""
 
 
-def to_word(x: Any) -> jax.Array:
+def to_word(x: Any) -> Array:
     """Convert `x` to uint32."""
     return jnp.asarray(x).astype(jnp.uint32)
 
 
-def _select(region: jax.Array, values: Sequence[Any] | jax.Array) -> jax.Array:
+def _select(region: Array, values: Sequence[Any] | Array) -> Array:
     """Return `values[region]`, as a chain of selections that XLA fuses."""
     out = to_word(values[0])
     for i in range(1, len(values)):
@@ -42,9 +43,7 @@ def _select(region: jax.Array, values: Sequence[Any] | jax.Array) -> jax.Array:
 # ---- the generated world --------------------------------------------------------------------------------
 
 
-def rank_cell(
-    regions: Sequence[Region], keys: jax.Array, region: jax.Array, x: jax.Array, y: jax.Array
-) -> tuple[jax.Array, jax.Array]:
+def rank_cell(regions: Sequence[Region], keys: Array, region: Array, x: Array, y: Array) -> tuple[Array, Array]:
     """Return the rank pair (p, q) of each cell in its region, before the reserved cell is swapped."""
     select = lambda values: _select(region, list(values))  # noqa: E731
     p, q = x - select(g.x for g in regions), y - select(g.y for g in regions)
@@ -60,7 +59,7 @@ def rank_cell(
     n = select(g.cells * g.narrow for g in regions)
     is_outside = lambda p, q: (n > 0) & (q * a + p >= n)  # noqa: E731
 
-    def permute_outside(ranks: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
+    def permute_outside(ranks: tuple[Array, Array]) -> tuple[Array, Array]:
         p, q = permute(*ranks, a, b, k0, k1)
         outside = is_outside(*ranks)
         return jnp.where(outside, p, ranks[0]), jnp.where(outside, q, ranks[1])
@@ -68,16 +67,14 @@ def rank_cell(
     return jax.lax.while_loop(lambda r: jnp.any(is_outside(*r)), permute_outside, ranks)
 
 
-def permute(
-    p: jax.Array, q: jax.Array, a: jax.Array, b: jax.Array, k0: jax.Array, k1: jax.Array
-) -> tuple[jax.Array, jax.Array]:
+def permute(p: Array, q: Array, a: Array, b: Array, k0: Array, k1: Array) -> tuple[Array, Array]:
     """Run `hashing.permute` as a loop, because XLA would recompile unrolled code for every use of its result."""
     p, q, k0, k1 = jnp.broadcast_arrays(p, q, k0, k1)
     once = lambda _, now: permute_once(now[0], now[1], a, b, now[2], now[3])  # noqa: E731
     return jax.lax.fori_loop(0, ROUNDS, once, (p, q, k0, k1))[:2]
 
 
-def generate_kind(world: World, state: ForagerState, x: jax.Array, y: jax.Array) -> jax.Array:
+def generate_kind(world: World, state: ForagerState, x: Array, y: Array) -> Array:
     """Return int32: the kind that the world generated in each cell, or EMPTY."""
     regions = world.regions
     region = world.find_region(x, y, jnp)
@@ -97,9 +94,7 @@ def generate_kind(world: World, state: ForagerState, x: jax.Array, y: jax.Array)
     return out
 
 
-def key_region(
-    world: World, words: jax.Array, region: int, generation: jax.Array, x: jax.Array, y: jax.Array
-) -> tuple[jax.Array, jax.Array]:
+def key_region(world: World, words: Array, region: int, generation: Array, x: Array, y: Array) -> tuple[Array, Array]:
     """Return (keys, reserved rank or `NONE_KEPT`) for a region's new generation with the agent at (x, y)."""
     streams = jnp.array([PLACE_0, PLACE_0 + 1], jnp.uint32)
     keys = draw_word(words[0], words[1], streams, jnp.uint32(region), generation)
@@ -113,27 +108,27 @@ def key_region(
 # ---- the slots of the changed objects ----------------------------------------------------------------------
 
 
-def unpack_state(slots: jax.Array) -> jax.Array:
+def unpack_state(slots: Array) -> Array:
     """Return the state of each slot: `world.VACANT`, `STANDING`, `AWAY` or `GONE`."""
     return (slots[META] & np.uint32(3)).astype(jnp.int32)
 
 
-def unpack_kind(slots: jax.Array) -> jax.Array:
+def unpack_kind(slots: Array) -> Array:
     """Return the kind of the object in each slot."""
     return (slots[META] >> np.uint32(2)).astype(jnp.int32)
 
 
-def pack(state: Any, kind: Any) -> jax.Array:
+def pack(state: Any, kind: Any) -> Array:
     """Pack state and kind into one word."""
     return to_word(state) | (to_word(kind) << np.uint32(2))
 
 
-def current_cells(slots: jax.Array) -> tuple[jax.Array, jax.Array]:
+def current_cells(slots: Array) -> tuple[Array, Array]:
     """Return the present or next cell of each object: from its rows, or its own cell if every object returns there."""
     return (slots[AT_X], slots[AT_Y]) if len(slots) > AT_X else (slots[HOME_X], slots[HOME_Y])
 
 
-def find_slot(slots: jax.Array, x: jax.Array, y: jax.Array) -> jax.Array:
+def find_slot(slots: Array, x: Array, y: Array) -> Array:
     """Return the slot of the changed object in a cell, or -1."""
     at_x, at_y = current_cells(slots)
     here = (at_x == x) & (at_y == y) & (unpack_state(slots) == STANDING)
@@ -143,7 +138,7 @@ def find_slot(slots: jax.Array, x: jax.Array, y: jax.Array) -> jax.Array:
 # ---- the current world ------------------------------------------------------------------------------------
 
 
-def is_in_season(world: World, state: ForagerState, kind: jax.Array, x: jax.Array, y: jax.Array) -> jax.Array:
+def is_in_season(world: World, state: ForagerState, kind: Array, x: Array, y: Array) -> Array:
     """Return whether objects of a kind from the cells (x, y) are in season now; always true if they never expire."""
     out = jnp.ones(jnp.shape(kind), bool)
     for i, k in enumerate(world.kinds):
@@ -155,7 +150,7 @@ def is_in_season(world: World, state: ForagerState, kind: jax.Array, x: jax.Arra
     return out
 
 
-def find_kind(world: World, state: ForagerState, x: jax.Array, y: jax.Array, hidden: bool = False) -> jax.Array:
+def find_kind(world: World, state: ForagerState, x: Array, y: Array, hidden: bool = False) -> Array:
     """Return the current kind, or EMPTY, in each of the cells, shape (n,); `hidden` includes objects out of season.
 
     A cell contains the object that the world generated, unless it was taken, or an object that moved there.
@@ -176,8 +171,8 @@ def find_kind(world: World, state: ForagerState, x: jax.Array, y: jax.Array, hid
 
 
 def draw_free_cell(
-    world: World, state: ForagerState, region: jax.Array, stream: int, event: jax.Array
-) -> tuple[jax.Array, jax.Array, jax.Array]:
+    world: World, state: ForagerState, region: Array, stream: int, event: Array
+) -> tuple[Array, Array, Array]:
     """Return (x, y, found): the first free cell drawn from a region, given a stream and the number of the collision."""
     select = lambda values: _select(region, list(values))  # noqa: E731
     streams = to_word(stream + STREAMS * 2 * np.arange(TRIES, dtype=np.uint32))

@@ -16,6 +16,7 @@ import gymnasium
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 
 from harvestgym.core.checks import check_fields
 from harvestgym.core.env import Env
@@ -44,7 +45,7 @@ from .view import encode, move, refresh, survey
 _ONE = np.uint32(1)
 
 
-def draw_seed(key: jax.Array) -> jax.Array:
+def draw_seed(key: Array) -> Array:
     """Return the seed of the episode that starts with a key, uint32 (2,)."""
     return jax.random.bits(key, (2,), jnp.uint32)
 
@@ -81,9 +82,8 @@ class Forager(Env[ForagerState, ForagerParams]):
     @property
     def params(self) -> ForagerParams:
         """The default parameters: factors of one on the rewards, and the horizon."""
-        return ForagerParams(
-            worth=jnp.ones(max(1, len(self.world.kinds)), jnp.float32), horizon=jnp.int32(self.horizon)
-        )
+        worth = jnp.ones(max(1, len(self.world.kinds)), jnp.float32)
+        return ForagerParams(worth=worth, horizon=jnp.int32(self.horizon))
 
     @property
     def evaluation_steps(self) -> int:
@@ -109,7 +109,7 @@ class Forager(Env[ForagerState, ForagerParams]):
 
     # -- the five parts ------------------------------------------------------------------------------------
 
-    def initial(self, key: jax.Array, params: ForagerParams) -> ForagerState:
+    def initial(self, key: Array, params: ForagerParams) -> ForagerState:
         """Start an episode whose seed is 64 bits of the key."""
         return self.begin(draw_seed(key))
 
@@ -138,7 +138,7 @@ class Forager(Env[ForagerState, ForagerParams]):
         )
         return refresh(world, state)
 
-    def transition(self, key: jax.Array, state: ForagerState, action: Any, params: ForagerParams) -> ForagerState:
+    def transition(self, key: Array, state: ForagerState, action: Any, params: ForagerParams) -> ForagerState:
         """Return the state after one step."""
         world, action = self.world, jnp.asarray(action, jnp.int32)
         state = renew(world, state) if world.renews else state
@@ -150,7 +150,7 @@ class Forager(Env[ForagerState, ForagerParams]):
         low = state.clock[1] + _ONE
         return replace(state, clock=jnp.stack([state.clock[0] + (low == 0), low]))
 
-    def observation(self, key: jax.Array, state: ForagerState, action: Any, params: ForagerParams) -> Any:
+    def observation(self, key: Array, state: ForagerState, action: Any, params: ForagerParams) -> Any:
         """Return the observation of the mode; with a hint, a dict."""
         mode = MODES[self.mode]
         seen = mode.observe(encode(self.world, state, mode), jnp)
@@ -159,18 +159,16 @@ class Forager(Env[ForagerState, ForagerParams]):
         region = self.world.find_region(state.x, state.y, jnp)
         return add_hint(self.world, self.hint, seen, clock_phase(state, self.hint[1]), region)
 
-    def cells(self, state: ForagerState) -> jax.Array:
+    def cells(self, state: ForagerState) -> Array:
         """Return int32 (height, width): the kind in every cell or -1, northernmost row first; for small worlds."""
         check_survey(self.world)
         return survey(self.world, state)
 
-    def reward(
-        self, key: jax.Array, state: ForagerState, action: Any, after: ForagerState, params: ForagerParams
-    ) -> jax.Array:
+    def reward(self, key: Array, state: ForagerState, action: Any, after: ForagerState, params: ForagerParams) -> Array:
         """Return the rewards of collisions that are paid in this step."""
         return after.paid
 
-    def truncation(self, state: ForagerState, params: ForagerParams) -> jax.Array:
+    def truncation(self, state: ForagerState, params: ForagerParams) -> Array:
         """Return whether the horizon is reached."""
         low = jnp.asarray(params.horizon).astype(jnp.uint32)
         return (low > 0) & ((state.clock[0] > 0) | (state.clock[1] >= low))

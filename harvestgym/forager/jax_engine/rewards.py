@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 
 from harvestgym.core.pytree import replace
 from harvestgym.forager import hashing
@@ -27,40 +27,40 @@ class JaxContext:
         self._high, self._low, self._words = high, low, words
         self._kind, self._generation = kind, generation
 
-    def phase(self, period: int) -> jax.Array:
+    def phase(self, period: int) -> Array:
         """Return the clock modulo `period` as int32, exactly."""
         return hashing.modulo(self._high, self._low, jnp.uint32(period)).astype(jnp.int32)
 
-    def uniforms(self, number: int) -> jax.Array:
+    def uniforms(self, number: int) -> Array:
         """Return float32 (number,) in [0, 1)."""
         index, stream = jnp.arange(number, dtype=jnp.uint32), jnp.uint32(SERIES + STREAMS * self._kind)
         word = hashing.draw_word(self._words[0], self._words[1], stream, self._generation, index)
         return (word >> np.uint32(8)).astype(jnp.float32) / np.float32(16777216)
 
-    def noise(self) -> jax.Array:
+    def noise(self) -> Array:
         """Return the bell-shaped draw of variance one for this step."""
         k0, k1 = self._words[0], self._words[1]
         size, negative = hashing.draw_bell(k0, k1, jnp.uint32(NOISE), self._low, self._high)
         return jnp.where(negative == 1, -1.0, 1.0) * size.astype(jnp.float32) / np.float32(65536)
 
 
-def reward_context(state: ForagerState, kind: int, generation: jax.Array) -> JaxContext:
+def reward_context(state: ForagerState, kind: int, generation: Array) -> JaxContext:
     """Return the time and the draws that the reward law of a kind reads."""
     return JaxContext(state.clock[0], state.clock[1], state.words, kind, generation)
 
 
-def clock_phase(state: ForagerState, period: int) -> jax.Array:
+def clock_phase(state: ForagerState, period: int) -> Array:
     """Return the clock modulo `period`, int32."""
     return reward_context(state, 0, jnp.uint32(0)).phase(period)
 
 
-def expect_reward(kind: Kind, now: JaxContext) -> jax.Array:
+def expect_reward(kind: Kind, now: JaxContext) -> Array:
     """Return the expected reward of a kind, float32; raise ConfigError if its law does not give a single number."""
     given = kind.expect(now)
-    return jnp.float32(given if isinstance(given, jax.Array) and not given.ndim else check_reward(given, kind.name))
+    return jnp.float32(given if isinstance(given, Array) and not given.ndim else check_reward(given, kind.name))
 
 
-def pay(world: World, state: ForagerState, params: ForagerParams, region: jax.Array) -> ForagerState:
+def pay(world: World, state: ForagerState, params: ForagerParams, region: Array) -> ForagerState:
     """Pay for the collision with `state.hit` in `region`, now or when it is due."""
     generation = state.generation[region]
     reward, delay = jnp.float32(0), jnp.int32(0)
@@ -83,10 +83,10 @@ def pay(world: World, state: ForagerState, params: ForagerParams, region: jax.Ar
     return replace(state, paid=reward, rate=state.rate + np.float32(RATE) * (reward - state.rate))
 
 
-def region_values(world: World, state: ForagerState, params: ForagerParams) -> jax.Array:
+def region_values(world: World, state: ForagerState, params: ForagerParams) -> Array:
     """Return float32 (regions,): the current expected reward per cell, before any collectable objects are collected."""
 
-    def expect(kind: int, region: int) -> jax.Array:
+    def expect(kind: int, region: int) -> Array:
         now = reward_context(state, kind, state.generation[region])
         return expect_reward(world.kinds[kind], now) * params.worth[kind]
 

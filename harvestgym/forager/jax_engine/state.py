@@ -7,6 +7,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+from jax import Array
 
 from harvestgym.core.pytree import par, pytree, var
 from harvestgym.core.xla.fusion import traces_single_kernel
@@ -16,33 +17,33 @@ from harvestgym.core.xla.fusion import traces_single_kernel
 class ForagerParams:
     """Numbers that can be mapped over, randomised or differentiated."""
 
-    worth: jax.Array = par("worth", "factor on the reward of each kind")
-    horizon: jax.Array = par("horizon#step", "steps until truncation, 0 for never", low=0, dtype="int")
+    worth: Array = par("worth", "factor on the reward of each kind")
+    horizon: Array = par("horizon#step", "steps until truncation, 0 for never", low=0, dtype="int")
 
 
 @pytree
 class ForagerState:
     """The state of an episode. Coordinates, clock and slots are words (uint32)."""
 
-    words: jax.Array = var("seed", "the two words of the seed", dtype="int", axes=())
-    clock: jax.Array = var("clock#step", "high and low word of the number of steps", dtype="int", axes=())
-    events: jax.Array = var("collected#count", "objects taken so far", dtype="int", axes=())
-    x: jax.Array = var("x#cell", "column of the agent, eastwards", dtype="int", axes=())
-    y: jax.Array = var("y#cell", "row of the agent, northwards", dtype="int", axes=())
-    slots: jax.Array = var("changed_objects", "the changed objects, one per column", dtype="int", axes=())
-    view: jax.Array = var("view", "kinds in view, -1 for none, rows north to south", low=-1, dtype="int", axes=())
-    keys: jax.Array = var("region_keys", "keys of the bijections", dtype="int", axes=())
-    keep: jax.Array = var("kept_rank", "reserved rank in each region, 2^32 - 1 for none", dtype="int", axes=())
-    generation: jax.Array = var("generation", "generations of each region so far", dtype="int", axes=())
-    eaten: jax.Array = var("eaten#count", "objects taken from the present generation", dtype="int", axes=())
-    hit: jax.Array = var("hit", "kind hit in the last step, -1 for none", low=-1, dtype="int", axes=())
-    paid: jax.Array = var("reward", "reward of the last step", low=-math.inf, axes=())
-    rate: jax.Array = var("reward_rate", "running mean reward of a step", low=-math.inf, axes=())
-    owed: jax.Array = var("owed", "rewards not yet paid, by step", low=-math.inf, axes=())
-    refused: jax.Array = var("refused#count", "objects that stayed because of the limit", dtype="int", axes=())
+    words: Array = var("seed", "the two words of the seed", dtype="int", axes=())
+    clock: Array = var("clock#step", "high and low word of the number of steps", dtype="int", axes=())
+    events: Array = var("collected#count", "objects taken so far", dtype="int", axes=())
+    x: Array = var("x#cell", "column of the agent, eastwards", dtype="int", axes=())
+    y: Array = var("y#cell", "row of the agent, northwards", dtype="int", axes=())
+    slots: Array = var("changed_objects", "the changed objects, one per column", dtype="int", axes=())
+    view: Array = var("view", "kinds in view, -1 for none, rows north to south", low=-1, dtype="int", axes=())
+    keys: Array = var("region_keys", "keys of the bijections", dtype="int", axes=())
+    keep: Array = var("kept_rank", "reserved rank in each region, 2^32 - 1 for none", dtype="int", axes=())
+    generation: Array = var("generation", "generations of each region so far", dtype="int", axes=())
+    eaten: Array = var("eaten#count", "objects taken from the present generation", dtype="int", axes=())
+    hit: Array = var("hit", "kind hit in the last step, -1 for none", low=-1, dtype="int", axes=())
+    paid: Array = var("reward", "reward of the last step", low=-math.inf, axes=())
+    rate: Array = var("reward_rate", "running mean reward of a step", low=-math.inf, axes=())
+    owed: Array = var("owed", "rewards not yet paid, by step", low=-math.inf, axes=())
+    refused: Array = var("refused#count", "objects that stayed because of the limit", dtype="int", axes=())
 
 
-def put(array: jax.Array, index: Any, value: Any, where: Any = True, axis: int = 0) -> jax.Array:
+def put(array: Array, index: Any, value: Any, where: Any = True, axis: int = 0) -> Array:
     """Return `array` with `value` at an index of an axis, if `where` is true.
 
     Under `vmap`, an update would be a scatter, which cannot be part of a single kernel, so all entries are compared

@@ -10,6 +10,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 
 from harvestgym.core.pytree import replace
 from harvestgym.forager.hashing import TINT, draw_word, scale_word
@@ -19,22 +20,22 @@ from harvestgym.forager.world import EAST, MOVES, NORTH, SOUTH, WEST, World, vie
 from .lookup import find_kind, to_word
 from .state import ForagerState, put
 
-Cells = tuple[jax.Array, jax.Array]
+Cells = tuple[Array, Array]
 """Coordinates (x, y) as words, or positions (row, column) in a view."""
 
 
-def _wrap(v: jax.Array, n: int) -> jax.Array:
+def _wrap(v: Array, n: int) -> Array:
     return jnp.where(v < 0, v + n, jnp.where(v >= n, v - n, v))
 
 
-def find_cell_ahead(world: World, state: ForagerState, action: jax.Array) -> Cells:
+def find_cell_ahead(world: World, state: ForagerState, action: Array) -> Cells:
     """Return the cell to which an action leads, or the agent's own cell at the edge of a walled world."""
     dx, dy = jnp.asarray(MOVES, jnp.int32)[action]
     x, y, outside = _offset_cells(world, state, dx, dy)
     return jnp.where(outside, state.x, x), jnp.where(outside, state.y, y)
 
 
-def find_kind_ahead(world: World, state: ForagerState, action: jax.Array) -> jax.Array:
+def find_kind_ahead(world: World, state: ForagerState, action: Array) -> Array:
     """Return the kind in the cell ahead, read from the view if the view extends that far."""
     rows, cols = state.view.shape
     if min(rows, cols) < 3:
@@ -45,7 +46,7 @@ def find_kind_ahead(world: World, state: ForagerState, action: jax.Array) -> jax
     return jax.lax.select_n(which, *next_to).astype(jnp.int32)
 
 
-def move(world: World, state: ForagerState, action: jax.Array, moved: jax.Array) -> ForagerState:
+def move(world: World, state: ForagerState, action: Array, moved: Array) -> ForagerState:
     """Step ahead if `moved`, and look up the row or column that comes into view."""
     x, y = find_cell_ahead(world, state, action)
     rows, cols = state.view.shape
@@ -64,7 +65,7 @@ def move(world: World, state: ForagerState, action: jax.Array, moved: jax.Array)
     )
 
 
-def _find_line(world: World, state: ForagerState, action: jax.Array) -> jax.Array:
+def _find_line(world: World, state: ForagerState, action: Array) -> Array:
     """Return the kinds in the line ahead of a state that has moved: a row west to east or a column north to south."""
     rows, cols = state.view.shape
     level, i = (action == NORTH) | (action == SOUTH), np.arange(max(rows, cols), dtype=np.int32)
@@ -75,7 +76,7 @@ def _find_line(world: World, state: ForagerState, action: jax.Array) -> jax.Arra
     return jnp.where(outside, len(world.kinds), find_kind(world, state, x, y))
 
 
-def _offset_cells(world: World, state: ForagerState, dx: Any, dy: Any) -> tuple[jax.Array, jax.Array, jax.Array]:
+def _offset_cells(world: World, state: ForagerState, dx: Any, dy: Any) -> tuple[Array, Array, Array]:
     """Return (x, y, outside) of cells around the agent; x and y are wrapped, so they are always in the world."""
     w, h = world.width, world.height
     x, y = state.x.astype(jnp.int32) + dx, state.y.astype(jnp.int32) + dy
@@ -83,7 +84,7 @@ def _offset_cells(world: World, state: ForagerState, dx: Any, dy: Any) -> tuple[
     return to_word(_wrap(x, w)), to_word(_wrap(y, h)), outside & (world.edge == "wall")
 
 
-def _view_cells(world: World, state: ForagerState) -> tuple[jax.Array, jax.Array, jax.Array]:
+def _view_cells(world: World, state: ForagerState) -> tuple[Array, Array, Array]:
     dy, dx = view_offsets(*state.view.shape)
     return _offset_cells(world, state, dx, dy)
 
@@ -95,12 +96,12 @@ def refresh(world: World, state: ForagerState) -> ForagerState:
     return replace(state, view=jnp.where(outside, len(world.kinds), kinds).astype(jnp.int8))
 
 
-def _find_block(world: World, state: ForagerState, x: jax.Array, y: jax.Array) -> jax.Array:
+def _find_block(world: World, state: ForagerState, x: Array, y: Array) -> Array:
     """Return the kinds in a block of cells, looked up row by row."""
     return jax.lax.map(lambda row: find_kind(world, state, row[0], row[1]), (x, y))
 
 
-def locate_in_view(world: World, state: ForagerState, x: jax.Array, y: jax.Array) -> Cells:
+def locate_in_view(world: World, state: ForagerState, x: Array, y: Array) -> Cells:
     """Return (row, column) of cells, which may lie outside the view."""
     rows, cols = state.view.shape
     col = x.astype(jnp.int32) - state.x.astype(jnp.int32) + cols // 2
@@ -110,13 +111,13 @@ def locate_in_view(world: World, state: ForagerState, x: jax.Array, y: jax.Array
     return row, col
 
 
-def is_in_view(state: ForagerState, row: jax.Array, col: jax.Array) -> jax.Array:
+def is_in_view(state: ForagerState, row: Array, col: Array) -> Array:
     """Return whether positions lie in the view."""
     rows, cols = state.view.shape
     return (row >= 0) & (row < rows) & (col >= 0) & (col < cols)
 
 
-def patch(state: ForagerState, row: jax.Array, col: jax.Array, kind: Any, where: jax.Array) -> jax.Array:
+def patch(state: ForagerState, row: Array, col: Array, kind: Any, where: Array) -> Array:
     """Return the view with one cell changed, if `where` is true and the cell is in view."""
     rows, cols = state.view.shape
     shown = where & is_in_view(state, row, col)
@@ -126,13 +127,13 @@ def patch(state: ForagerState, row: jax.Array, col: jax.Array, kind: Any, where:
 # ---- encoding ----------------------------------------------------------------------------------------------
 
 
-def survey(world: World, state: ForagerState) -> jax.Array:
+def survey(world: World, state: ForagerState) -> Array:
     """Return int32 (height, width): the kind in every cell or -1, northernmost row first; for small worlds."""
     y, x = np.indices((world.height, world.width), np.int32)
     return _find_block(world, state, to_word(x), to_word(y[::-1]))
 
 
-def encode(world: World, state: ForagerState, mode: ObservationMode) -> jax.Array:
+def encode(world: World, state: ForagerState, mode: ObservationMode) -> Array:
     """Return the cells that a mode shows, (rows, columns, depth), encoded with its table."""
     if mode.whole:
         return show_world(world, survey(world, state), state.x.astype(jnp.int32), state.y.astype(jnp.int32), jnp)
@@ -141,7 +142,7 @@ def encode(world: World, state: ForagerState, mode: ObservationMode) -> jax.Arra
     return _encode_view(world, state, mode.table(world))
 
 
-def _encode_view(world: World, state: ForagerState, table: np.ndarray) -> jax.Array:
+def _encode_view(world: World, state: ForagerState, table: np.ndarray) -> Array:
     tint = _draw_tints(world, state) if table.shape[1] > 1 else jnp.zeros((), jnp.int32)
     seen = jnp.broadcast_to(table[0, 0], (*state.view.shape, table.shape[2]))
     for kind, tints in enumerate(table[1:]):
@@ -151,7 +152,7 @@ def _encode_view(world: World, state: ForagerState, table: np.ndarray) -> jax.Ar
     return seen
 
 
-def _draw_tints(world: World, state: ForagerState) -> jax.Array:
+def _draw_tints(world: World, state: ForagerState) -> Array:
     """Return int32 (rows, columns): the index of each cell's colour among the colours of its kind."""
     x, y, _ = _view_cells(world, state)
     counts = jnp.array([1, *(max(1, len(k.colors)) for k in world.kinds), 1], jnp.uint32)

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 from jax.tree_util import Partial
 
 from harvestgym.core.env import Timestep
@@ -47,24 +48,24 @@ class NavigatorMemory(NamedTuple):
         met: int32 (kinds,), the clock of that reward, or `NEVER_MET`.
     """
 
-    x: jax.Array
-    y: jax.Array
-    clock: jax.Array
-    last: jax.Array
-    ahead: jax.Array
-    paid: jax.Array
-    met: jax.Array
+    x: Array
+    y: Array
+    clock: Array
+    last: Array
+    ahead: Array
+    paid: Array
+    met: Array
 
 
 class Numbers(NamedTuple):
     """The numbers of a navigator, each float32; see `navigator`."""
 
-    discount: jax.Array
-    enough: jax.Array
-    crowd: jax.Array
-    straight: jax.Array
-    unknown: jax.Array
-    doubt: jax.Array
+    discount: Array
+    enough: Array
+    crowd: Array
+    straight: Array
+    unknown: Array
+    doubt: Array
 
 
 @dataclass(frozen=True)
@@ -72,9 +73,7 @@ class _Navigator:
     env: Forager
     worth: tuple[float, ...] | None
 
-    def __call__(
-        self, numbers: Numbers, carry: NavigatorMemory, obs: Any, key: jax.Array
-    ) -> tuple[NavigatorMemory, jax.Array]:
+    def __call__(self, numbers: Numbers, carry: NavigatorMemory, obs: Any, key: Array) -> tuple[NavigatorMemory, Array]:
         x, y = carry.x, carry.y
         informed = isinstance(obs, dict)
         view, worth = (obs["view"], obs["worth"]) if informed else (obs, self._find_worth(numbers, carry))
@@ -93,7 +92,7 @@ class _Navigator:
         place = (x + dx) % world.width, (y + dy) % world.height
         return NavigatorMemory(*place, carry.clock + 1, action, ahead, carry.paid, carry.met), action
 
-    def _read_colors(self, obs: jax.Array, x: jax.Array, y: jax.Array) -> jax.Array:
+    def _read_colors(self, obs: Array, x: Array, y: Array) -> Array:
         """Return the kinds as `read_channels` does, from colours; biomes distinguish kinds of the same colour."""
         world, (north, east) = self.env.world, view_offsets(*self.env.aperture)
         region = world.find_region((x + east) % world.width, (y + north) % world.height, jnp)
@@ -107,7 +106,7 @@ class _Navigator:
             out = jnp.where(here & native, i + 1, out)
         return out
 
-    def _find_worth(self, numbers: Numbers, carry: NavigatorMemory) -> jax.Array:
+    def _find_worth(self, numbers: Numbers, carry: NavigatorMemory) -> Array:
         """Return float32 (kinds,): current expected rewards; for a random series, the last one, increased over time."""
         if self.worth is not None:
             return jnp.array(self.worth, jnp.float32)
@@ -119,7 +118,7 @@ class _Navigator:
                 worth = worth.at[i].set(kind.reward(JaxContext(zero, now, words, i, zero)))
         return worth
 
-    def _lead_to_biome(self, worth: jax.Array, x: jax.Array, y: jax.Array) -> jax.Array:
+    def _lead_to_biome(self, worth: Array, x: Array, y: Array) -> Array:
         """Return (4,): 1 for each action towards the middle of the best biome; all 0 inside it or with teleports."""
         world = self.env.world
         if world.teleport_every:
@@ -142,7 +141,7 @@ def remember_reward(carry: NavigatorMemory, last: Timestep) -> NavigatorMemory:
     return carry._replace(paid=jnp.where(met, last.reward, carry.paid), met=jnp.where(met, carry.clock, carry.met))
 
 
-def add_near(pays: jax.Array) -> jax.Array:
+def add_near(pays: Array) -> Array:
     """Return float32 (rows, columns): by cell, the positive rewards of the others in view, weighted by distance."""
     food = jnp.maximum(pays, 0.0)
     steps = (np.abs(np.subtract.outer(np.arange(n), np.arange(n))) for n in food.shape)
@@ -175,9 +174,8 @@ def navigator(
     numbers = Numbers(*map(jnp.float32, (discount, enough, crowd, straight, unknown, doubt)))
     x, y, kinds = *env.world.start, len(env.world.kinds)
     place = jnp.int32(x), jnp.int32(y), jnp.int32(0)
-    start = NavigatorMemory(
-        *place, jnp.int32(-1), jnp.int32(0), jnp.zeros(kinds, jnp.float32), jnp.full(kinds, NEVER_MET, jnp.int32)
-    )
+    never = jnp.full(kinds, NEVER_MET, jnp.int32)
+    start = NavigatorMemory(*place, jnp.int32(-1), jnp.int32(0), jnp.zeros(kinds, jnp.float32), never)
     return Policy(start, Partial(_Navigator(env, worth), numbers), remember_reward)
 
 

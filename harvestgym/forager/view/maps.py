@@ -75,9 +75,7 @@ def visited(env: Forager, past: Record) -> Map:
     count = np.zeros((COARSE, COARSE))
     np.add.at(count, (COARSE - 1 - (y - low) // side, (x - left) // side), 1)
     share = np.log1p(count) / np.log1p(count.max())
-    marks = [
-        _square((col, row), BEEN, "been here", 0.15 + 0.85 * float(share[row, col])) for row, col in np.argwhere(count)
-    ]
+    marks = [_square((x, y), BEEN, "been here", 0.15 + 0.85 * float(share[y, x])) for y, x in np.argwhere(count)]
     at = (float(x[-1] - left) + 0.5) / side, COARSE - (float(y[-1] - low) + 0.5) / side
     size = f"squares of {side:,} x {side:,}" if side > 1 else "cell by cell"
     return Map(f"Where the agent has been, {size}", (COARSE, COARSE), (*marks, _agent(at)))
@@ -112,17 +110,14 @@ def _outside(cell: tuple[float, float]) -> Mark:
 
 def _legend(env: Forager, colors: list[str], labels: list[str]) -> tuple[Mark, ...]:
     """Return the legend entries, which are shown from the first step on, whether the kinds are in view or not."""
-    known = [
-        _thing(kind, (0, 0), color, text) for kind, color, text in zip(env.world.kinds, colors, labels, strict=True)
-    ]
+    known = [_thing(k, (0, 0), color, text) for k, color, text in zip(env.world.kinds, colors, labels, strict=True)]
     outside = [_outside((0, 0))] if env.world.edge == "wall" else []
     return _agent((0.0, 0.0)), *known, *outside
 
 
 def label_kind(kind: Kind) -> str:
     """Return the legend entry of a kind."""
-    worth = kind.constant
-    pays = f", {worth:+g}" if worth else ""
+    pays = f", {kind.constant:+g}" if kind.constant else ""
     return f"{kind.name}{pays}{', in the way' if kind.blocking else ''}"
 
 

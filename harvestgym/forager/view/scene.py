@@ -45,14 +45,10 @@ def chart_rewards(env: Forager, past: Record) -> list[Chart]:
     steps = 100 * 2 ** max(0, math.ceil(math.log2(max(len(reward) - 1, 1) / 100)))
     total = np.cumsum(reward)
     over = "" if not first else f", from step {first:,}"
-    lines = [
-        Line("running mean", past["reward_rate"], RUNNING),
-        Line("since the start", total / np.arange(1, len(total) + 1), MEAN),
-    ]
-    charts = [
-        Chart(f"Reward per step{over}", "", steps, tuple(lines), {}),
-        Chart(f"Reward so far{over}", "", steps, (Line("", total, TOTAL),), {}),
-    ]
+    mean = total / np.arange(1, len(total) + 1)
+    lines = (Line("running mean", past["reward_rate"], RUNNING), Line("since the start", mean, MEAN))
+    sums = Chart(f"Reward so far{over}", "", steps, (Line("", total, TOTAL),), {})
+    charts = [Chart(f"Reward per step{over}", "", steps, lines, {}), sums]
     if len(env.world.regions) > 1:
         regret = Line("", past["biome_regret"], REGRET)
         charts.append(Chart("Regret of being in this biome", "", steps, (regret,), {}))

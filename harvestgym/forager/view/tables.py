@@ -107,10 +107,6 @@ def _spaces(env: Forager) -> Table:
     carried = f"; teleported every {env.world.teleport_every} steps" if env.world.teleport_every else ""
     rows = [
         ("action", str(env.action_space), f"north, east, south, west{carried}"),
-        (
-            "observation",
-            str(env.observation_space),
-            f"{env.mode}, with the agent in the centre and rows from north to south",
-        ),
+        ("observation", str(env.observation_space), f"{env.mode}, around the agent, rows from north to south"),
     ]
     return Table("Action and observation", ("name", "space", "meaning"), rows, ("actions", "observations"))

@@ -6,7 +6,7 @@ Each image is a data: URL, so that styles and ids of different images cannot col
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal, NamedTuple
 
 from nicegui import ui
@@ -111,6 +111,22 @@ def legend(scene: Scene) -> None:
             with box("li"):
                 image(icon, "", "icon")
                 words("span", meaning)
+
+
+def bullets(lines: Iterable[str], part: str = "") -> None:
+    """Add a list."""
+    with box("ul", part=part):
+        for line in lines:
+            words("li", line)
+
+
+def columns(classes: str = "", **areas: Sequence[Callable[[], Any]]) -> None:
+    """Add a grid of areas by name, each with its parts below each other."""
+    with box("div", f"columns {classes}"):
+        for area, parts in areas.items():
+            with box("div", area):
+                for part in parts:
+                    part()
 
 
 def number(value: str, name: str, classes: str = "", part: str = "") -> None:

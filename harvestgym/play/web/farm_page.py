@@ -13,7 +13,7 @@ from harvestgym.farm.view.action_log import action_words
 from harvestgym.farm.view.words import date_words, key_unit, key_words, number_text, unit_words
 from harvestgym.play.farm_session import Fact, FarmSession
 
-from .elements import box, button, chart, image, legend, map_image, number, show_message, words
+from .elements import box, button, chart, columns, image, legend, map_image, number, show_message, words
 from .page import Page
 
 ARROW_STEPS = {"ArrowUp": (0, -1), "ArrowRight": (1, 0), "ArrowDown": (0, 1), "ArrowLeft": (-1, 0)}
@@ -79,17 +79,8 @@ class FarmPage(Page):
 
     def body(self) -> None:
         self.sky()
-        with box("div", "columns farm"):
-            with box("div", "middle"):
-                self.fields()
-            with box("div", "side"):
-                self.observations()
-                self.news()
-                self.today()
-                self.doing()
-                self.knowledge()
-            with box("div", "below"):
-                self.charts()
+        side = [self.observations, self.news, self.today, self.doing, self.knowledge]
+        columns("farm", middle=[self.fields], side=side, below=[self.charts])
 
     def redraw(self) -> None:
         super().redraw()

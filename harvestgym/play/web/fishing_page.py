@@ -11,7 +11,7 @@ from harvestgym.core.view.scene import Chart, Line, Map
 from harvestgym.fishing.view.scene import STOCK_COLOURS
 from harvestgym.play.start_session import FishingSession
 
-from .elements import box, button, chart, image, legend, map_image, number, words
+from .elements import box, button, chart, columns, image, legend, map_image, number, words
 from .page import Page
 
 CATCH_COLOUR = "#d55e00"
@@ -37,12 +37,7 @@ class FishingPage(Page):
 
     def body(self) -> None:
         self.year()
-        with box("div", "columns"):
-            with box("div", "middle"):
-                self.course()
-            with box("div", "side"):
-                self.news()
-                self.doing()
+        columns(middle=[self.course], side=[self.news, self.doing])
 
     @ui.refreshable_method
     def year(self) -> None:

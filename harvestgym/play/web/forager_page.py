@@ -8,7 +8,7 @@ from nicegui import ui
 from harvestgym.core.view.scene import Chart, Line, Map
 from harvestgym.play.start_session import MOVE_NAMES
 
-from .elements import box, button, chart, image, legend, map_image, number, words
+from .elements import box, button, chart, columns, image, legend, map_image, number, words
 from .page import Page
 
 SIGNS = {"north": "▲", "west": "◀", "east": "▶", "south": "▼"}
@@ -41,14 +41,13 @@ class ForagerPage(Page):
         self.session.go(direction)
 
     def body(self) -> None:
-        with box("div", "columns"):
-            with box("div", "middle"):
-                self.view()
-            with box("div", "side"):
-                with box("section", "card doing", "doing"):
-                    self.paid()
-                    self._direction_pad()
-                self.course()
+        columns(middle=[self.view], side=[self.doing, self.course])
+
+    def doing(self) -> None:
+        """Show the last reward and the direction pad."""
+        with box("section", "card doing", "doing"):
+            self.paid()
+            self._direction_pad()
 
     @ui.refreshable_method
     def view(self) -> None:

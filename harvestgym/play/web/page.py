@@ -16,7 +16,7 @@ from harvestgym.core.view.tables import format_value
 from harvestgym.play.session import Rival, Session
 from harvestgym.registry import MAX_SEED
 
-from .elements import box, button, chart, number, show_message, words
+from .elements import box, bullets, button, chart, number, show_message, words
 
 STYLE = Path(__file__).with_name("style.css")
 BLUR_BUTTONS = """
@@ -112,9 +112,7 @@ class Page:
         """Show the goal and the scoring; the first move collapses them."""
         with box("details", "card goal", "goal") as self._goal:
             words("summary", "What is the goal?")
-            with box("ul"):
-                for line in self.session.goal:
-                    words("li", line)
+            bullets(self.session.goal)
         self._show_goal()
 
     def _show_goal(self) -> None:
@@ -148,9 +146,7 @@ class Page:
             with box("div", "side-by-side"):
                 self._standings([mine, *self.rivals])
                 chart(self._race([mine, *self.rivals]), "score over time, yours and that of the other policies")
-            with box("ul", part="lessons"):
-                for line in self.session.lessons:
-                    words("li", line)
+            bullets(self.session.lessons, "lessons")
             if self.replay:
                 ui.link("Watch it again, in a new tab", self.replay, new_tab=True).props("data-part=replay")
             else:
@@ -165,9 +161,7 @@ class Page:
             return
         with box("section", "card news", "news"):
             words("h2", "What happened")
-            with box("ul"):
-                for line in self.happened:
-                    words("li", line)
+            bullets(self.happened)
 
     @property
     def finished(self) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from nicegui import app, ui
 from starlette.middleware.trustedhost import TrustedHostMiddleware
@@ -25,11 +26,7 @@ RECONNECT = 120.0
 
 LOOPBACK = ["127.0.0.1", "localhost"]
 
-PAGES: dict[type[Session], type[Page]] = {
-    FarmSession: FarmPage,
-    FishingSession: FishingPage,
-    ForagerSession: ForagerPage,
-}
+PAGES: dict[Any, type[Page]] = {FarmSession: FarmPage, FishingSession: FishingPage, ForagerSession: ForagerPage}
 
 
 def serve(first: Session, folder: Path, host: str, port: int, show: bool) -> None:

@@ -54,15 +54,9 @@ def begun(env: Any, steps: int = 9) -> Any:
     return env
 
 
-def layers(env: Any) -> list[type]:
-    """Return the classes of an environment and what is inside."""
-    return [type(env), *(layers(env.env) if isinstance(env, gymnasium.Wrapper) else [])]
-
-
 FACES: dict[str, Callable[[], Any]] = {
     "gymnasium.make, a fishery": lambda: gymnasium.make("fishing/logistic-survey-v0", Tmax=13),
     "gymnasium.make, a world": lambda: gymnasium.make("forager/two-biome-v0", horizon=13),
-    "a limit of Gymnasium's": lambda: gymnasium.wrappers.TimeLimit(GymEnv(harvestgym.make("fishing/may-v0")), 12),
     "a batch of fisheries": lambda: harvestgym.make_vec("fishing/logistic-random-v0", 3, Tmax=11),
     "the fishery of the seed": lambda: FishingEnv(sigma=0.2, Tmax=12, levels=4),
     "wrapped": lambda: GymEnv(Log(TimeLimit(harvestgym.make("fishing/ricker-v0"), 14))),
@@ -76,7 +70,7 @@ def test_an_interface_continues_unchanged(name: str, tmp_path: Path) -> None:
     save(env, tmp_path / "again")
     assert path.read_bytes() == (tmp_path / "again").read_bytes()
     twin = load(path)
-    assert layers(twin) == layers(env)
+    assert type(twin) is type(env.unwrapped)
     assert played(twin, 30, 2) == played(env, 30, 2)
 
 
@@ -325,24 +319,7 @@ def test_a_head_that_says_something_else_is_refused(
         load(rewritten(fish, tmp_path / "other", lambda head: head.update({part: data})))
 
 
-def test_a_file_cannot_replace_a_method_of_a_wrapper(tmp_path: Path) -> None:
-    save(gymnasium.wrappers.TimeLimit(GymEnv(harvestgym.make("fishing/may-v0")), 12), tmp_path / "limited")
-    changed = rewritten(tmp_path / "limited", tmp_path / "changed", lambda head: head["wrappers"][0].update(step=1))
-    with pytest.raises(ConfigError, match="expected data, got 'step', which is a method"):
-        load(changed)
-
-
-def test_wrappers_of_another_gymnasium_are_refused(tmp_path: Path) -> None:
-    save(begun(gymnasium.make("fishing/logistic-v0")), tmp_path / "made")
-    older = rewritten(tmp_path / "made", tmp_path / "older", lambda head: head.update(gymnasium="0.29.1"))
-    with pytest.raises(ConfigError, match=r"got those of 0\.29\.1; try pip install 'gymnasium==0\.29\.1'"):
-        load(older)
-
-
 def test_values_that_no_file_holds_are_refused(tmp_path: Path) -> None:
-    recorded = gymnasium.wrappers.RecordEpisodeStatistics(gymnasium.make("fishing/logistic-v0"))
-    with pytest.raises(ConfigError, match=r"wrapper RecordEpisodeStatistics > .*got deque; try saving `env.unwrapped`"):
-        save(recorded, tmp_path / "a")
     with pytest.raises(ConfigError, match="expected an environment of harvestgym or a Snapshot, got Stock"):
         save(Stock(), tmp_path / "a")
     assert not [*tmp_path.iterdir()]

@@ -1,8 +1,7 @@
-"""Demonstrations on disk: the path chooses the format, and nothing is overwritten."""
+"""Demonstrations on disk: what is written comes back, and nothing is overwritten."""
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +15,7 @@ from harvestgym.evaluate.export import check_new
 pytest.importorskip("pyarrow")
 
 ID, YEARS = "fishing/logistic-levels-v0", 4
-PATHS = ["kept.parquet", "new/below/kept.parquet", pytest.param("folder-v2", id="minari")]
+PATHS = ["kept.parquet", "new/below/kept.parquet"]
 
 
 @pytest.fixture(scope="module")
@@ -25,35 +24,14 @@ def recorded() -> Demonstrations:
 
 
 @pytest.mark.parametrize("name", PATHS)
-def test_a_path_chooses_its_format(name: str, recorded: Demonstrations, tmp_path: Path) -> None:
-    if not name.endswith(".parquet"):
-        pytest.importorskip("minari")
+def test_what_is_written_comes_back(name: str, recorded: Demonstrations, tmp_path: Path) -> None:
     path = write_demonstrations(recorded, str(tmp_path / name))
-    assert path == tmp_path / name and path.is_dir() != name.endswith(".parquet")
+    assert path == tmp_path / name and path.is_file()
     back = read_demonstrations(str(path))
     assert (back.id, back.by, back.overrides, back.steps) == (ID, "expert", {"Tmax": YEARS}, recorded.steps)
     for mine, theirs in zip(back.episodes, recorded.episodes, strict=True):
         np.testing.assert_array_equal(mine.observations, theirs.observations)
         np.testing.assert_array_equal(mine.actions, theirs.actions)
-
-
-def test_a_relative_folder_holds_the_same_dataset(
-    recorded: Demonstrations, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pytest.importorskip("minari")
-    monkeypatch.chdir(tmp_path)
-    path = write_demonstrations(recorded, Path("folder") / "logistic-v0")
-    back = read_demonstrations(path)
-    np.testing.assert_array_equal(back.episodes[0].rewards, recorded.episodes[0].rewards)
-    assert [entry.name for entry in (tmp_path / "folder").iterdir()] == ["logistic-v0"]
-
-
-def test_a_failure_leaves_no_folder(recorded: Demonstrations, tmp_path: Path) -> None:
-    pytest.importorskip("minari")
-    broken = dataclasses.replace(recorded, overrides={"Tmax": "many"})
-    with pytest.raises(ConfigError):
-        write_demonstrations(broken, tmp_path / "broken-v0")
-    assert not list(tmp_path.iterdir())
 
 
 def test_nothing_is_overwritten(recorded: Demonstrations, tmp_path: Path) -> None:
@@ -72,6 +50,11 @@ def test_no_episode_is_nothing_to_write(tmp_path: Path) -> None:
     assert not (tmp_path / "new").exists()
 
 
-def test_an_absent_path_is_refused_with_both_formats(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"expected a file \*.parquet or the folder of a Minari dataset"):
+def test_an_absent_path_and_another_suffix_are_refused(recorded: Demonstrations, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="expected a complete Parquet file"):
         read_demonstrations(tmp_path / "absent.parquet")
+    with pytest.raises(
+        ConfigError, match="expected a file name ending in .parquet, got no suffix; try folder-v2.parquet"
+    ):
+        write_demonstrations(recorded, tmp_path / "folder-v2")
+    assert not list(tmp_path.iterdir())

@@ -103,7 +103,7 @@ def test_a_block_that_is_empty_allows_nothing(folder: Path) -> None:
     game = Farm([pond()], rules=BasicRule(actions_configuration="a.yaml"))
     assert len(game.action_space) == 1  # type: ignore[arg-type]
     write(folder, "a.yaml", "interventions:\nobservations:\n")
-    with pytest.raises(ConfigError, match="expected at least one action"):
+    with pytest.raises(ConfigError, match="expected an action"):
         Farm([pond()], rules=BasicRule(actions_configuration="a.yaml"))
 
 

@@ -91,5 +91,5 @@ def test_a_factor_of_the_soil_becomes_a_driver_of_its_own_name() -> None:
     soil = replace(message(Ground, field()), factors={"salinity": jnp.float32(4.0)})
     drivers = {"temperature": jnp.float32(20.0)}
     assert add_factors(drivers, soil) == {"temperature": 20.0, "salinity": 4.0}
-    with pytest.raises(ConfigError, match="that no driver of a host uses, got 'salinity'; try 'soil_salinity'"):
+    with pytest.raises(ConfigError, match="whose name no driver has, got 'salinity'; try 'soil_salinity'"):
         add_factors({"salinity": jnp.float32(0.0)}, soil)

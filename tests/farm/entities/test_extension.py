@@ -101,7 +101,7 @@ def test_a_soil_variable_without_its_window_or_its_name_is_refused() -> None:
         ConfigError, match=r"SaltRate: expected a driver for the window 'salinity', got sodium, .*; try"
     ):
         live_in_salt(bean, 4.0, factor="sodium")
-    with pytest.raises(ConfigError, match=r"expected a factor name that no driver of a host uses, got 'frost'"):
+    with pytest.raises(ConfigError, match=r"expected a factor whose name no driver has, got 'frost'"):
         live_in_salt(bean, 4.0, factor="frost")
 
 

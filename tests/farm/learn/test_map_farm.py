@@ -13,11 +13,9 @@ from gymnasium.utils.env_checker import check_env as gymnasium_check
 
 import harvestgym
 from harvestgym.core.errors import ConfigError
-from harvestgym.core.policy import Policy
 from harvestgym.farm import BasicFarmer, CostCap, HourlyFarmer
 from harvestgym.farm.learn.map_channels import list_entries
 from harvestgym.farm.learn.map_farm import MapFarm
-from harvestgym.farm.learn.map_policies import translate_policy
 from harvestgym.gym.env import GymEnv
 from harvestgym.gym.vector_env import VecEnv
 from harvestgym.testing import check_env
@@ -261,23 +259,3 @@ def test_registered_farms_have_the_interface() -> None:
     check_env(batch.unwrapped.core, steps=4)  # type: ignore[attr-defined]
     with pytest.raises(ConfigError, match="interface: expected a known name, got 'maps'; try 'map'"):
         harvestgym.make(ONE_PLOT, interface="maps")
-
-
-@pytest.mark.parametrize("mode", ["po", pytest.param("ao", marks=long)])
-def test_translated_policies_make_the_same_days(mode: str) -> None:
-    """Two orders around an empty place of the schedule, and in mode ao two requests before them."""
-    env = pond(mode)
-    cut = int(env.table.number(order(env, "Reed-0/cut")))
-    chosen: Any = np.asarray([7, 0, cut], np.int32)
-    if mode == "ao":
-        chosen = {"order": chosen, "request": (np.arange(env.requests) < 2).astype(np.int32)}
-    policy = translate_policy(env, Policy((), lambda carry, obs, key: (carry, chosen)))
-    step, carry, names = jax.jit(env.step), policy.init, []
-    state, shown = jax.jit(env.reset)(jax.random.key(0))
-    for _ in range(2 * (3 + 2 * (mode == "ao"))):
-        carry, action = policy.act(carry, shown.obs, jax.random.key(0))
-        names.append(env.table.names[int(action[0])].rpartition("/")[2])
-        state, shown = step(jax.random.key(0), state, action, env.params)
-    asked = ["available_N#g", "available_P#g"] if mode == "ao" else []
-    assert names == 2 * [*asked, "pour", "cut", "stop"] and int(state.inner.day) == 2
-    assert shown.info["accepted"].tolist() == [True, True, False]

@@ -317,7 +317,7 @@ def test_a_wrong_action_raises_and_nothing_is_done(asking: Farm, action: Any, wo
 
 def test_a_schedule_has_a_maximal_length(asking: Farm) -> None:
     asking.reset(seed=0)
-    with pytest.raises(ConfigError, match="expected at most 3 actions .max_action_schedule_size.*got 4"):
+    with pytest.raises(ConfigError, match="expected at most 3 actions, got 4"):
         asking.farmgym_step([CUT] * 4)
     with pytest.raises(ConfigError, match="expected a list of actions"):
         asking.farmgym_step(CUT)

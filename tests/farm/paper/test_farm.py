@@ -245,7 +245,7 @@ def test_what_lives_in_python_only_is_not_written(tmp_path: Path) -> None:
             ending((*WATER, []), lambda x: x.sum(), ">", 1),
             "terminal_conditions: expected formulas as strings, got a Python function",
         ),
-        (Farm([pond()], scoring=BasicScore(terms={"mine": Local()})), "expected a class at the top level of a module"),
+        (Farm([pond()], scoring=BasicScore(terms={"mine": Local()})), "expected a class at the top of a module"),
         (Farm([made]), "expected a set from a file"),
     ):
         with pytest.raises(ConfigError, match=words):

@@ -22,7 +22,7 @@ from harvestgym.core.config import read_extended
 from harvestgym.core.errors import ConfigError
 from harvestgym.farm.entities.weather.site import FOLDER
 from harvestgym.farm.family import CATALOGUE, from_yaml
-from harvestgym.farm.farm_file import read_farm
+from harvestgym.farm.paper.farm_gym.folder import read_any_farm
 from harvestgym.farm.schema import json_schema
 
 ID = "farm/bean-1x1-v0"
@@ -54,7 +54,7 @@ def test_a_file_may_extend_a_registered_id_in_other_spellings(folder: Path) -> N
     path = folder / "mine.yaml"
     text = "extends: farm/bean-1x1-v0\nrules: {horizon: 50, init: {field-0: {weather-0: {day: 2024-05-01}}}}\n"
     path.write_text(text + "scoring: {intervention_costs: {Field-0: {Plant-0: {harvesting: 0.5}}}}\n")
-    mine, theirs = (read_farm(each) for each in (path, CATALOGUE / "bean-1x1-v0.yaml"))
+    mine, theirs = (read_any_farm(each) for each in (path, CATALOGUE / "bean-1x1-v0.yaml"))
     assert mine.fields == theirs.fields and mine.expert == theirs.expert
     assert mine.rules.horizon == 50 and mine.scoring.intervention_costs == {"Field-0": {"Plant-0": {"harvest": 0.5}}}
     (day,) = mine.rules.init["Field-0"]["Weather-0"].values()
@@ -66,7 +66,7 @@ def test_both_names_of_a_weight_are_one_entry(folder: Path, base: str, own: str)
     (folder / "first.yaml").write_text(f"extends: farm/bean-1x1-v0\nscoring: {{{base}: 0.75}}\n")
     (folder / "second.yaml").write_text(f"extends: first\nscoring: {{{own}: 0.25}}\n")
     (weight,) = {own, base} - {"yield"}
-    assert getattr(read_farm(folder / "second.yaml").scoring, weight) == 0.25
+    assert getattr(read_any_farm(folder / "second.yaml").scoring, weight) == 0.25
 
 
 @pytest.mark.parametrize("id", ["fishing/logistic-v0", "forager/flowers-v0"])
@@ -140,7 +140,7 @@ def test_the_schema_knows_every_farm_of_the_catalogue() -> None:
     for path in CATALOGUE.glob("*.yaml"):
         jsonschema.validate(yaml_io.read_file(path), schema)
     for path in CATALOGUE.glob("*-v*.yaml"):
-        jsonschema.validate(json.loads(read_farm(path).model_dump_json(by_alias=True)), schema)
+        jsonschema.validate(json.loads(read_any_farm(path).model_dump_json(by_alias=True)), schema)
     with pytest.raises(jsonschema.ValidationError, match="horizn"):
         jsonschema.validate({"rules": {"horizn#day": 3}}, schema)
 

@@ -63,7 +63,7 @@ def test_a_picture_is_drawn_and_gaps_are_filled(gappy: Path, tmp_path: Path) -> 
     with Image.open(picture) as drawn:
         assert drawn.size == (1100, 1254)
     refused = run_command("show", str(gappy), "--picture", str(tmp_path / "days.jpg"), code=2)
-    assert "expected a file name in .png" in refused
+    assert "expected a file name ending in .png" in refused
 
 
 def test_mistakes_are_one_line(gappy: Path, tmp_path: Path) -> None:

@@ -291,7 +291,7 @@ def test_memory_grows_to_a_stated_number_with_a_warning_before():
     env.start()
     stated = env.memory["most_bytes"]
     route = ([0] * 199 + [1]) * 40
-    with pytest.warns(UserWarning, match=f"after {most}, other objects stay and pay nothing"):
+    with pytest.warns(UserWarning, match=f"once {most} have changed, the others cannot be collected"):
         for action in route:
             env.step(action)
     assert env.memory["changed"] == most

@@ -41,7 +41,7 @@ MAXRSS = 1024 if sys.platform == "linux" else 1
         (lambda: Delay(a=-1), "a: expected greater than or equal to 0, got -1"),
         (lambda: Delay(a=1.5), "a: expected a valid integer, got 1.5"),
         (lambda: Constant(float("inf")), "expected a finite number"),
-        (lambda: Kind("food", lasts=5), "lasts and rests of at least 1 step"),
+        (lambda: Kind("food", lasts=5), "lasts and rests of 1 or more"),
         (lambda: Kind("food", lasts=-5, rests=5), "lasts: expected greater"),
         (lambda: Kind("food", lasts=2**23, rests=2**23), "2\\^24 - 1 in total"),
     ],

@@ -89,7 +89,7 @@ def test_an_added_object_that_is_only_data_pays_by_the_law_of_its_kind() -> None
 def test_an_added_object_has_the_flags_of_its_kind() -> None:
     env, stone = small_world(), Flower((4, 5))
     stone.blocking = True
-    with pytest.raises(ConfigError, match="add_object: expected .*'blocking': False.* as for every 'flower'"):
+    with pytest.raises(ConfigError, match="add_object: expected .*'blocking': False.* as for each 'flower'"):
         env.add_object(stone)
     assert not env.things and stone.current_location is None
 

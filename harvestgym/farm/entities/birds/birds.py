@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-import jax
 import jax.numpy as jnp
+from jax import Array
 
 from harvestgym.core.pytree import par, pytree, var
 from harvestgym.core.random import uniform_int
@@ -26,10 +26,8 @@ BIRDS_MAX = 100_000
 class BirdsState:
     """Number of birds today and over the season."""
 
-    population: jax.Array = var("population#nb", "birds on the field today", dtype="int", high=BIRDS_MAX, axes=())
-    total: jax.Array = var(
-        "total_cumulated_birds#nb", "sum of the daily numbers of birds in the season", dtype="int", axes=()
-    )
+    population: Array = var("population#nb", "birds on the field today", dtype="int", high=BIRDS_MAX, axes=())
+    total: Array = var("total_cumulated_birds#nb", "sum of the daily numbers of birds so far", dtype="int", axes=())
 
 
 @pytree
@@ -40,12 +38,8 @@ class Birds(Entity):
     counted: ClassVar[Mapping[str, tuple[str, ...]]] = {"birds": ("population#nb",)}
     randomness: ClassVar[Mapping[str, tuple[str, ...]]] = {"birds": ()}
 
-    max_population: jax.Array = par(
-        "max_population", "maximum number of birds per day without a lure", low=0, high=BIRDS_MAX, dtype="int"
-    )
-    eats: jax.Array = par(
-        ("seed_eater", "pest_eater", "pollinator_eater"), "whether they eat seeds, pests or pollinators", dtype="bool"
-    )
+    max_population: Array = par("max_population", "most birds a day without a lure", low=0, high=BIRDS_MAX, dtype="int")
+    eats: Array = par(("seed_eater", "pest_eater", "pollinator_eater"), "whether they eat these", dtype="bool")
 
     @publishes(Flock)
     def flock(self, state: BirdsState, place: Place, board: Board, draws: Draws) -> Flock:
@@ -53,7 +47,7 @@ class Birds(Entity):
         seeds, pests, pollinators = self.today(board, draws).astype(jnp.float32) * jnp.asarray(self.eats)
         return Flock(seed_eaters=seeds, pest_eaters=pests, pollinator_eaters=pollinators)
 
-    def today(self, board: Board, draws: Draws) -> jax.Array:
+    def today(self, board: Board, draws: Draws) -> Array:
         """Return today's number of birds, int32: drawn from 0 to the maximum, inclusive, minus the birds kept away.
 
         The paper draws "uniformly within its range"; the lure of a hedge raises the upper limit of that range.

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import jax
 import jax.numpy as jnp
+from jax import Array
 
 from harvestgym.core.pytree import open_par, pytree
 from harvestgym.core.view.scene import Mark
@@ -20,16 +20,14 @@ class Cide(Spreadable):
     Targets that no entity on the field declares are ignored.
     """
 
-    effect: dict[str, jax.Array] = open_par(
-        "effect", "effective grams for each target per gram released", low=0, high=1e6
-    )
+    effect: dict[str, Array] = open_par("effect", "effective grams for each target per gram released", low=0, high=1e6)
 
     @action("scatter", Parameter("amount#kg", range=(0.0, 0.02)))
-    def scatter(self, state: Pile, place: Place, where: jax.Array, amount: jax.Array) -> ActionResult:
+    def scatter(self, state: Pile, place: Place, where: Array, amount: Array) -> ActionResult:
         """Scatter any amount per m2 on a plot."""
         return self.lay(state, where, amount * place.surface)
 
-    def booked(self, given: jax.Array) -> Ledger:
+    def booked(self, given: Array) -> Ledger:
         """Return the grams scattered, for the score."""
         return Ledger({}, {"cide#g": GRAMS * given.sum()})
 

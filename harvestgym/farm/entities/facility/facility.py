@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 
 from harvestgym.core.pytree import par, pytree, var
 from harvestgym.core.view.scene import Mark
@@ -33,16 +33,14 @@ TYPES = ("basic", "advanced")
 class Strength:
     """The effects of one type of scarecrow."""
 
-    deterred: jax.Array = par(
-        (NONE, *TYPES), "birds of each kind that it keeps away per day", low=0, high=1000, dtype="int"
-    )
+    deterred: Array = par((NONE, *TYPES), "birds of each kind kept away per day", low=0, high=1000, dtype="int")
 
 
 @pytree
 class FacilityState:
     """The facilities on the field."""
 
-    scarecrow: jax.Array = var("scarecrow", "scarecrow on the field", labels=(NONE, *TYPES), axes=())
+    scarecrow: Array = var("scarecrow", "scarecrow on the field", labels=(NONE, *TYPES), axes=())
 
 
 @pytree
@@ -52,12 +50,8 @@ class Facility(Entity):
     State: ClassVar[type] = FacilityState
 
     scarecrow_strength: Strength
-    bird_lure: jax.Array = par(
-        "bird_lure#nb", "increase of the maximum number of birds of each kind", low=0, high=1000, dtype="int"
-    )
-    insect_lure: jax.Array = par(
-        "insect_lure#plot", "number of plots by which the wild edge is closer for insects", low=0, high=1000
-    )
+    bird_lure: Array = par("bird_lure#nb", "increase of the limit on birds of each kind", low=0, high=1000, dtype="int")
+    insect_lure: Array = par("insect_lure#plot", "plots by which the wild edge is closer to insects", low=0, high=1000)
 
     @publishes(Structures)
     def structures(self, state: FacilityState, place: Place, board: Board, draws: Draws) -> Structures:
@@ -67,12 +61,12 @@ class Facility(Entity):
         return Structures(deterred=deterred, bird_lure=birds, insect_lure=insects)
 
     @action("put_scarecrow", Parameter("type", TYPES), plot=False)
-    def put_scarecrow(self, state: FacilityState, place: Place, where: jax.Array, kind: jax.Array) -> ActionResult:
+    def put_scarecrow(self, state: FacilityState, place: Place, where: Array, kind: Array) -> ActionResult:
         """Put up a scarecrow, replacing any other; nothing happens if the same type is already there."""
         return _placed(state, where, 1 + kind.astype(jnp.int32))
 
     @action("remove_scarecrow", plot=False)
-    def remove_scarecrow(self, state: FacilityState, place: Place, where: jax.Array) -> ActionResult:
+    def remove_scarecrow(self, state: FacilityState, place: Place, where: Array) -> ActionResult:
         """Remove the scarecrow, if there is one."""
         return _placed(state, where, jnp.int32(0))
 
@@ -94,8 +88,7 @@ class Facility(Entity):
         return state, Ledger({}, {})
 
 
-def _placed(state: FacilityState, where: jax.Array, scarecrow: jax.Array) -> ActionResult:
+def _placed(state: FacilityState, where: Array, scarecrow: Array) -> ActionResult:
     done = where & (state.scarecrow != scarecrow)
-    return ActionResult(
-        FacilityState(scarecrow=jnp.where(done.any(), scarecrow, state.scarecrow)), done, Ledger({}, {})
-    )
+    after = FacilityState(scarecrow=jnp.where(done.any(), scarecrow, state.scarecrow))
+    return ActionResult(after, done, Ledger({}, {}))

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 
 from harvestgym.core.pytree import par, pytree
 from harvestgym.core.view.scene import Mark
@@ -24,7 +24,7 @@ from harvestgym.farm.entities.spreadable import GRAMS, Pile, Spreadable
 class Fertilizer(Spreadable):
     """A stock of nutrients on each plot, released into its soil."""
 
-    shares: jax.Array = par(tuple(f"{n}#%" for n in NUTRIENTS), "share of its mass, 0 to 1", low=0, high=1)
+    shares: Array = par(tuple(f"{n}#%" for n in NUTRIENTS), "share of its mass, 0 to 1", low=0, high=1)
 
     def check(self) -> Iterator[str]:
         """Check that the nutrient fractions sum to at most one."""
@@ -33,11 +33,11 @@ class Fertilizer(Spreadable):
             yield f"{', '.join(f'{n}#%' for n in NUTRIENTS)}: expected a sum of at most 1, got {total:g}"
 
     @action("scatter", Parameter("amount#kg", range=(0.0, 10.0)))
-    def scatter(self, state: Pile, place: Place, where: jax.Array, amount: jax.Array) -> ActionResult:
+    def scatter(self, state: Pile, place: Place, where: Array, amount: Array) -> ActionResult:
         """Scatter any amount per m2 on a plot."""
         return self.lay(state, where, amount * place.surface)
 
-    def booked(self, given: jax.Array) -> Ledger:
+    def booked(self, given: Array) -> Ledger:
         """Return the nutrients added and the kilograms scattered."""
         return Ledger({"nutrients:fertilizer": self._nutrients(given)}, {"fertilizer#kg": given.sum()})
 
@@ -50,10 +50,10 @@ class Fertilizer(Spreadable):
         """Publish the nutrients released today."""
         return Feed(nutrients=self._nutrients(self.freed(state, board)))
 
-    def holds(self, state: Pile) -> dict[str, jax.Array]:
+    def holds(self, state: Pile) -> dict[str, Array]:
         """Return the nutrients not yet released."""
         return {"nutrients": self._nutrients(state.amount)}
 
-    def _nutrients(self, kg: jax.Array) -> jax.Array:
+    def _nutrients(self, kg: Array) -> Array:
         """Return the grams of each nutrient in `kg` kilograms per plot."""
         return jnp.asarray(self.shares)[:, None, None] * GRAMS * kg

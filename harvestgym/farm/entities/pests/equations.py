@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import jax
 import jax.numpy as jnp
+from jax import Array
 
 from harvestgym.core.pytree import pytree
 from harvestgym.core.random import bernoulli, binomial, uniform_int
@@ -40,9 +40,7 @@ class Stay(Response):
     birds: Window
 
 
-def wave_size(
-    frequency: jax.Array, least: jax.Array, most: jax.Array, happens: jax.Array, size: jax.Array
-) -> jax.Array:
+def wave_size(frequency: Array, least: Array, most: Array, happens: Array, size: Array) -> Array:
     """Return the number of pests that a wave brings to the edge at each plot, `least` to `most` inclusive, by eq. (30).
 
     The printed equation never gives more than most - least, but the text says "between a minimal and maximal value".
@@ -51,19 +49,19 @@ def wave_size(
     return jnp.where(bernoulli(happens, frequency), uniform_int(size, least, most), 0)
 
 
-def p_appear(response: Appear, day: Mapping[str, Any]) -> jax.Array:
+def p_appear(response: Appear, day: Mapping[str, Any]) -> Array:
     """Compute p_appear of eq. (32) from the day's drivers."""
     return jnp.minimum(expglm(response, **day), 1.0)
 
 
-def p_stay(response: Stay, day: Mapping[str, Any]) -> jax.Array:
+def p_stay(response: Stay, day: Mapping[str, Any]) -> Array:
     """Compute p_stay of eq. (33) from the day's drivers and `reach`, which is subtracted from the distance."""
     return jnp.minimum(expglm(response, **{**day, "distance": day["distance"] - day["reach"]}), 1.0)
 
 
 def arrive_and_leave(
-    present: jax.Array, edge: jax.Array, p_stay: jax.Array, p_appear: jax.Array, uniforms: tuple[jax.Array, jax.Array]
-) -> jax.Array:
+    present: Array, edge: Array, p_stay: Array, p_appear: Array, uniforms: tuple[Array, Array]
+) -> Array:
     """Return the pests on each plot, by eq. (31): those in `present` that stay, plus those at the `edge` that arrive.
 
     Pests in excess of PESTS_MAX do not arrive.

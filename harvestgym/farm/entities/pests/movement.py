@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 
 from harvestgym.core.random import multinomial
 
@@ -14,7 +14,7 @@ WALKS = ((0, -1), (0, 1), (1, 0), (-1, 0))
 """Steps (x, y) to the north, south, east and west; a fifth choice is to stay."""
 
 
-def step_weights(uniform: jax.Array, wind: jax.Array, wind_x: jax.Array, wind_y: jax.Array) -> jax.Array:
+def step_weights(uniform: Array, wind: Array, wind_x: Array, wind_y: Array) -> Array:
     """Return the weights p of the random walk from uniform numbers; both (length, width, 5), with staying last.
 
     Each weight is a uniform number plus, in the direction of the wind, a tenth of the wind speed in km/h. A wind
@@ -25,7 +25,7 @@ def step_weights(uniform: jax.Array, wind: jax.Array, wind_x: jax.Array, wind_y:
     return (uniform + push) * _open(uniform.shape[0], uniform.shape[1])
 
 
-def walk(population: jax.Array, weights: jax.Array, uniform: jax.Array) -> jax.Array:
+def walk(population: Array, weights: Array, uniform: Array) -> Array:
     """Return the number of pests on each plot after all have moved at once, each in one of the five ways; none is lost.
 
     If more would enter a plot than it can hold, none do: they stay where they were. `uniform` has shape (length, width,
@@ -39,7 +39,7 @@ def walk(population: jax.Array, weights: jax.Array, uniform: jax.Array) -> jax.A
     return population + jnp.where(welcome, coming, 0) - gone
 
 
-def spread_over_hosts(population: jax.Array, alive: jax.Array, repulsion: jax.Array, uniform: jax.Array) -> jax.Array:
+def spread_over_hosts(population: Array, alive: Array, repulsion: Array, uniform: Array) -> Array:
     """Return the number of pests on each host on each plot, (host, length, width); zero where no host is alive.
 
     Each living individual attracts pests with weight exp(-repulsion). `alive` and `repulsion` have shape (host, length,

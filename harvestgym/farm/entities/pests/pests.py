@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
+from jax import Array
 
 from harvestgym.core.pytree import par, pytree, replace, var
 from harvestgym.core.random import normal
@@ -31,15 +32,13 @@ LOOKAHEAD = 5
 class PestsState:
     """The locations of the pests, the forecast of attacks, and the (hidden) future waves."""
 
-    population: jax.Array = var("plot_population#nb", "pests on the plot, per m2", dtype="int", high=PESTS_MAX)
-    on_host: jax.Array = var(
+    population: Array = var("plot_population#nb", "pests on the plot, per m2", dtype="int", high=PESTS_MAX)
+    on_host: Array = var(
         "onplant_population#nb", "pests on each host this morning", dtype="int", high=PESTS_MAX,
         axes=("host", "plot"),
     )  # fmt: skip
-    forecast: jax.Array = var(
-        "forecast/attack", "forecast share of the plots that a wave reaches, 0 to 1", high=1, axes=("lead",)
-    )
-    ahead: jax.Array = var(
+    forecast: Array = var("forecast/attack", "forecast share of plots a wave reaches, 0 to 1", high=1, axes=("lead",))
+    ahead: Array = var(
         "ahead", "pests at the edge on the coming days", dtype="int", high=PESTS_MAX, axes=("lead", "plot"),
         hidden=True,
     )  # fmt: skip
@@ -57,12 +56,10 @@ class Pests(Entity):
         "pull": ("plot", "way"), "step": ("plot", "turn"), "forecast": ("lead",),
     }  # fmt: skip
 
-    frequency: jax.Array = par("arrival_frequency#day-1", "chance of a wave at a plot", low=0, high=1)
-    least: jax.Array = par("min_population#nb", "fewest pests in a wave", dtype="int", low=0, high=PESTS_MAX)
-    most: jax.Array = par("max_population#nb", "most pests in a wave", dtype="int", low=0, high=PESTS_MAX)
-    error: jax.Array = par(
-        "forecast_noise_attack#day-1", "error variance of the forecast of attacks, per day ahead", low=0, high=100
-    )
+    frequency: Array = par("arrival_frequency#day-1", "chance of a wave at a plot", low=0, high=1)
+    least: Array = par("min_population#nb", "fewest pests in a wave", dtype="int", low=0, high=PESTS_MAX)
+    most: Array = par("max_population#nb", "most pests in a wave", dtype="int", low=0, high=PESTS_MAX)
+    error: Array = par("forecast_noise_attack#day-1", "error variance of the forecast, per day ahead", low=0, high=100)
     appear: Appear
     stay: Stay
 
@@ -70,7 +67,7 @@ class Pests(Entity):
         """Check that the minimum is not above the maximum."""
         yield from check_order("min_population#nb", self.least, "max_population#nb", self.most)
 
-    def init(self, key: jax.Array, place: Place) -> PestsState:
+    def init(self, key: Array, place: Place) -> PestsState:
         """Start without pests and draw the waves of the coming days."""
         waves, noise = jax.random.split(key)
         ahead = self._waves(*jax.random.uniform(waves, (2, LOOKAHEAD, *place.shape), jnp.float32))
@@ -110,10 +107,10 @@ class Pests(Entity):
         forecast = self._forecast(ahead, draws["forecast"])
         return PestsState(population=population, on_host=on_host, forecast=forecast, ahead=ahead), Ledger({}, tally)
 
-    def _waves(self, happens: jax.Array, size: jax.Array) -> jax.Array:
+    def _waves(self, happens: Array, size: Array) -> Array:
         return equations.wave_size(self.frequency, self.least, self.most, happens, size)
 
-    def _forecast(self, ahead: jax.Array, uniform: jax.Array) -> jax.Array:
+    def _forecast(self, ahead: Array, uniform: Array) -> Array:
         """Forecast the coming attacks with an error whose variance grows with the lead time, as for the weather."""
         attacked = jnp.mean((ahead > 0).astype(jnp.float32), axis=(1, 2))
         error = jnp.sqrt(self.error * (1.0 + jnp.arange(LOOKAHEAD, dtype=jnp.float32))) * normal(uniform)

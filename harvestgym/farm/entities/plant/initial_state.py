@@ -32,7 +32,7 @@ def check_start(crop: Crop, given: Mapping[str, np.ndarray]) -> Iterator[tuple[s
 
 
 def complete_state(crop: Crop, state: PlantState, place: Place) -> PlantState:
-    """Make `state` consistent with its stages: fill in zeros that they rule out, and clear values that they exclude.
+    """Make `state` consistent with its stages: replace zeros that they rule out, and clear values that they exclude.
 
     A plot with plants has the usual number of them, evenly spaced. From bloom on, they are as large as an unstressed
     plant when it flowers, with the expected number of flowers; from fruit on, all flowers have become fruit; ripe fruit

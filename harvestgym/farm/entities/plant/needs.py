@@ -133,7 +133,7 @@ def drought_exponent(crop: Crop, state: PlantState) -> jax.Array:
 
     For small deficits this agrees with FAO-33 eq. 1, which is valid for deficits of up to one half; as long as there is
     any water, some yield remains. Only the worst period counts, because the K_y of a whole season is close to the
-    largest K_y of its periods. Drought slows growth only where it halves the transpiration.
+    largest K_y of its periods. Drought slows growth only where it more than halves transpiration.
     """
     later = {Stage.BLOOM: crop.bloom.yield_response, Stage.FRUIT: crop.fruit.yield_response}
     factor = equations.by_stage(state.stage, later, crop.grow.yield_response)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-import jax
 import jax.numpy as jnp
+from jax import Array
 
 from harvestgym.core.pytree import pytree, var
 from harvestgym.core.random import bernoulli
@@ -38,7 +38,7 @@ class VisitConditions(Response):
 class PollinatorsState:
     """The plots that pollinators visited."""
 
-    occurrence: jax.Array = var("occurrence#bin", "whether pollinators came today", dtype="bool")
+    occurrence: Array = var("occurrence#bin", "whether pollinators came today", dtype="bool")
 
 
 @pytree
@@ -52,7 +52,7 @@ class Pollinators(Entity):
 
     visit_conditions: VisitConditions
 
-    def chance(self, place: Place, board: Board) -> jax.Array:
+    def chance(self, place: Place, board: Board) -> Array:
         """Return the chance of a visit to each plot today, if it is in flower, by eq. (34).
 
         A hedge reduces the distance to the wild edge by its lure, in plots. Pesticide is measured per m2, so that the

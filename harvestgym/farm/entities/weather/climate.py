@@ -156,10 +156,8 @@ def _persistence(normals: Normals, parts: _Parts, lasting: np.ndarray) -> tuple[
         shock = np.linalg.cholesky(today - carry @ tomorrow.T)
         return carry, shock, np.linalg.cholesky(today)
     except np.linalg.LinAlgError:
-        raise ConfigError(
-            "normals: expected consistent correlations and lags of t_min, t_max and t_mean, got "
-            f"{normals.lag!r}, {normals.correlation!r}"
-        ) from None
+        got = f"{normals.lag!r}, {normals.correlation!r}"
+        raise ConfigError(f"normals: expected consistent correlations and lags of temperatures, got {got}") from None
 
 
 def _stated_covariances(normals: Normals, parts: _Parts) -> tuple[np.ndarray, np.ndarray]:

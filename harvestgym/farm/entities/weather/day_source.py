@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.pytree import par, pytree, static
@@ -20,13 +20,13 @@ from .generator import MEMORY, Climate
 class Replay:
     """The days of a table in order, starting in a random year; the first year follows the last."""
 
-    days: jax.Array = par(
+    days: Array = par(
         "days", "t_min, t_max, t_mean degC, humidity %, wind m/s at 2 m, rain mm", low=-90, high=2000,
         axes=("day", "record"),
     )  # fmt: skip
-    start_day: jax.Array = par("start_day#int365", "day of the year of the first row", dtype="int", low=1, high=365)
+    start_day: Array = par("start_day#int365", "day of the year of the first row", dtype="int", low=1, high=365)
     occurrence: bool = static("occurrence", "whether the table has only the occurrence of rain, not amounts")
-    year: jax.Array = par(
+    year: Array = par(
         "year", "index of the calendar year in which episodes start; -1 draws one", dtype="int", low=-1,
         default=-1,
     )  # fmt: skip
@@ -38,7 +38,7 @@ class Replay:
             expected = f"an array of shape (n, {len(Day._fields)}), n at least {YEAR}"
             yield f"days: expected {expected}, got one of shape {shape}"
 
-    def first(self, day: Any, draws: jax.Array) -> jax.Array:
+    def first(self, day: Any, draws: Array) -> Array:
         """Return the memory before day `day` in the given or a random year; its first entry is the next row's index."""
         years = self.days.shape[0] // YEAR
         year = jnp.minimum((draws[0] * years).astype(jnp.int32), years - 1)
@@ -47,7 +47,7 @@ class Replay:
         row = jnp.where(jnp.asarray(self.year) < 0, drawn, given)
         return jnp.zeros(MEMORY, jnp.float32).at[0].set(row)
 
-    def next(self, memory: jax.Array, day: Any, draws: jax.Array) -> tuple[Day, jax.Array]:
+    def next(self, memory: Array, day: Any, draws: Array) -> tuple[Day, Array]:
         """Return the next row of the table, and the memory after it."""
         row = memory[0].astype(jnp.int32)
         n = self.days.shape[0]
@@ -64,10 +64,8 @@ def replay_table(table: WeatherTable) -> Replay:
     Raises ConfigError if the table covers less than a year: an episode may start on any day of the year.
     """
     if len(table) < YEAR:
-        raise ConfigError(
-            f"{table.name}: expected a year or more ({YEAR} days), got {len(table)}; try more days, or "
-            "`generate: true` to draw days from its climate"
-        )
+        expected = f"a year or more ({YEAR} days), got {len(table)}"
+        raise ConfigError(f"{table.name}: expected {expected}; try `generate: true` to draw days from its climate")
     days: Any = np.stack([np.asarray(v, np.float32) for v in table.days], axis=1)
     start, year = np.int32(table.start_day), np.int32(-1)
     return Replay(days=days, start_day=start, occurrence=table.rain_kind == "occurrence", year=year)  # pyright: ignore[reportArgumentType]

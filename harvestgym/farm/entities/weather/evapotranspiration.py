@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import jax
 import jax.numpy as jnp
+from jax import Array
 
 from harvestgym.farm.entities.response import power
 
@@ -18,7 +18,7 @@ POLE = 89.99
 """Latitude used for a pole, in degrees: at 90, the float32 tangent has the wrong sign, so it would always be night."""
 
 
-def extraterrestrial_radiation(latitude: Any, day: Any) -> jax.Array:
+def extraterrestrial_radiation(latitude: Any, day: Any) -> Array:
     """Compute R_A of eqs. (24) and (25), MJ/m2/day, at a latitude in degrees (north positive) on a day of the year.
 
     If the sun does not set, the sunrise hour angle is pi; if it does not rise, it is 0.
@@ -30,12 +30,12 @@ def extraterrestrial_radiation(latitude: Any, day: Any) -> jax.Array:
     return jnp.maximum(24 * 60 / jnp.pi * SOLAR_CONSTANT * nearness * (high + low), 0.0)
 
 
-def compute_daylength(latitude: Any, day: Any) -> jax.Array:
+def compute_daylength(latitude: Any, day: Any) -> Array:
     """Compute the hours from sunrise to sunset (FAO-56 eq. 34); 24 if the sun does not set, 0 if it does not rise."""
     return 24 / jnp.pi * _sun(latitude, day)[2]
 
 
-def solar_radiation(t_min: Any, t_max: Any, extraterrestrial: Any) -> jax.Array:
+def solar_radiation(t_min: Any, t_max: Any, extraterrestrial: Any) -> Array:
     """Compute R_s, MJ/m2/day: the part of R_A that reaches the ground, from the temperature range (FAO-56 eq. 50).
 
     It is limited to the radiation under a clear sky near sea level (FAO-56 eq. 37). In the paper, crops ignore light.
@@ -44,7 +44,7 @@ def solar_radiation(t_min: Any, t_max: Any, extraterrestrial: Any) -> jax.Array:
     return jnp.minimum(INLAND_COEFFICIENT * power(spread, 0.5), CLEAR_SKY) * extraterrestrial
 
 
-def _sun(latitude: Any, day: Any) -> tuple[jax.Array, jax.Array, jax.Array]:
+def _sun(latitude: Any, day: Any) -> tuple[Array, Array, Array]:
     """Return the latitude, the declination and the sunrise hour angle, in rad."""
     angle = 2 * jnp.pi * jnp.asarray(day, jnp.float32) / 365
     phi = jnp.deg2rad(jnp.clip(jnp.asarray(latitude, jnp.float32), -POLE, POLE))
@@ -52,7 +52,7 @@ def _sun(latitude: Any, day: Any) -> tuple[jax.Array, jax.Array, jax.Array]:
     return phi, declination, _sunrise(-jnp.tan(phi) * jnp.tan(declination))
 
 
-def _sunrise(cosine: jax.Array) -> jax.Array:
+def _sunrise(cosine: Array) -> Array:
     """Compute arccos so that its value and gradient stay finite if there is no sunrise."""
     rises = jnp.abs(cosine) < 1
     angle = jnp.arccos(jnp.where(rises, cosine, 0.0))
@@ -61,7 +61,7 @@ def _sunrise(cosine: jax.Array) -> jax.Array:
 
 def reference_evapotranspiration(
     t_min: Any, t_max: Any, t_mean: Any, humidity: Any, wind: Any, radiation: Any
-) -> jax.Array:
+) -> Array:
     """Compute ET_0 of eq. (23), in mm/day (L/m2/day), never negative.
 
     Temperatures in degC, humidity in %, wind in m/s at 2 m, radiation (R_A) in MJ/m2/day. The coefficient is 0.0118, as

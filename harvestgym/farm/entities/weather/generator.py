@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any, ClassVar
 
-import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 from jax.scipy.special import ndtri
 
 from harvestgym.core.pytree import iterate_metas, par, pytree
@@ -51,37 +51,33 @@ class Climate:
 
     occurrence: ClassVar[bool] = False
 
-    chances: jax.Array = par(
+    chances: Array = par(
         "chances",
         "P(wet) and P(rainy) after a dry, drizzle, rain or unknown day",
         low=0,
         high=1,
         axes=("month", "before", "after"),
     )
-    amounts: jax.Array = par(
+    amounts: Array = par(
         "amounts#mm",
         "rain on a rainy day at the nodes of `normals.amount_quantiles`",
         low=0,
         high=2000,
         axes=("month", "node"),
     )
-    level: jax.Array = par(
+    level: Array = par(
         "level",
         "mid-month means without the effect of rain, and t_mean minus the mid-range",
         low=-1000,
         high=1000,
         axes=("month", "level"),
     )
-    rainy: jax.Array = par("rainy", "added on rainy days", low=-1000, high=1000, axes=("month", "latent"))
-    spread: jax.Array = par(
-        "spread", "standard deviation of the Gaussian part", low=0, high=1000, axes=("month", "latent")
-    )
-    carry: jax.Array = _matrix("carry", "departures carried over from one day to the next")
-    shock: jax.Array = _matrix("shock", "new departures from independent normals")
-    start: jax.Array = _matrix("start", "departures of the first day from independent normals")
-    lasting: jax.Array = par(
-        "lasting", "weight of the lasting anomaly in the departures", low=0, high=1, axes=("latent",)
-    )
+    rainy: Array = par("rainy", "added on rainy days", low=-1000, high=1000, axes=("month", "latent"))
+    spread: Array = par("spread", "standard deviation of the Gaussian part", low=0, high=1000, axes=("month", "latent"))
+    carry: Array = _matrix("carry", "departures carried over from one day to the next")
+    shock: Array = _matrix("shock", "new departures from independent normals")
+    start: Array = _matrix("start", "departures of the first day from independent normals")
+    lasting: Array = par("lasting", "weight of the lasting anomaly in the departures", low=0, high=1, axes=("latent",))
 
     def check(self) -> Iterator[str]:
         """Check the shape of every table."""
@@ -90,7 +86,7 @@ class Climate:
             if found != shape:
                 yield f"{name}: expected an array of shape {shape}, got one of shape {found}"
 
-    def first(self, day: Any, draws: jax.Array) -> jax.Array:
+    def first(self, day: Any, draws: Array) -> Array:
         """Return the memory before the first day: an unknown sky, and departures; `draws` has shape (DRAWS,).
 
         The memory, float32 of shape (MEMORY,), is the part of today's weather on which tomorrow's weather depends: the
@@ -100,7 +96,7 @@ class Climate:
         normals = _normal(draws[1:])
         return jnp.hstack((jnp.float32(UNKNOWN), self.start @ normals[1:], normals[0]))
 
-    def next(self, memory: jax.Array, day: Any, draws: jax.Array) -> tuple[Day, jax.Array]:
+    def next(self, memory: Array, day: Any, draws: Array) -> tuple[Day, Array]:
         """Return the weather of day `day` (1 to 365) after `memory`; `draws` is uniform in [0, 1), shape (DRAWS,).
 
         On a dry day, the draw for the amount of rain updates the lasting anomaly of the coming days instead.
@@ -124,19 +120,19 @@ class Climate:
         return Day(t_min, t_max, t_mean, humidity, wind, rain), jnp.hstack((sky.astype(jnp.float32), own, lasting))
 
 
-def _level(climate: Climate, i: jax.Array) -> jax.Array:
+def _level(climate: Climate, i: Array) -> Array:
     at = calendar()
     weight = jnp.asarray(at.weight)[i]
     before, after = jnp.asarray(at.before)[i], jnp.asarray(at.after)[i]
     return (1 - weight) * climate.level[before] + weight * climate.level[after]
 
 
-def _normal(uniforms: jax.Array) -> jax.Array:
+def _normal(uniforms: Array) -> Array:
     """Convert uniforms in [0, 1) to standard normals; 0, which would give an infinite value, is replaced."""
     return ndtri(jnp.maximum(uniforms, 2.0**-25))
 
 
-def _amount(sky: jax.Array, table: jax.Array, uniform: jax.Array, normal: jax.Array) -> jax.Array:
+def _amount(sky: Array, table: Array, uniform: Array, normal: Array) -> Array:
     """Return rain in mm: none, drizzle (uniform on a log scale), or `table` interpolated at the uniform's normal."""
     position = jnp.clip((normal + REACH) * ((NODES - 1) / (2 * REACH)), 0, NODES - 1)
     node = jnp.minimum(position.astype(jnp.int32), NODES - 2)
@@ -146,13 +142,13 @@ def _amount(sky: jax.Array, table: jax.Array, uniform: jax.Array, normal: jax.Ar
     return jnp.where(sky == RAIN, rain, jnp.where(sky == DRIZZLE, drizzle, 0.0))
 
 
-def _temperatures(t_min: jax.Array, t_max: jax.Array, offset: jax.Array) -> tuple[jax.Array, ...]:
+def _temperatures(t_min: Array, t_max: Array, offset: Array) -> tuple[Array, ...]:
     """Return the minimum, mean and maximum, in increasing order even if a departure is extreme."""
     middle, half = (t_min + t_max) / 2, jnp.maximum(t_max - t_min, NARROWEST) / 2
     return middle - half, jnp.clip(middle + offset, middle - half, middle + half), middle + half
 
 
-def _wind(mean: jax.Array, spread: jax.Array, departure: jax.Array) -> jax.Array:
+def _wind(mean: Array, spread: Array, departure: Array) -> Array:
     """Return gamma-distributed wind with this mean and spread, by the cube approximation of Wilson and Hilferty (1931).
 
     This is accurate for the shape parameters of daily wind (4 or more).

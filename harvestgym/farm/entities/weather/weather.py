@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 from pydantic import Field, StrictBool, StrictInt, create_model, field_validator
 
 from harvestgym.core.config import Strict, build_params, choose_set, make_schema, validate
@@ -66,24 +67,20 @@ class Settings:
     warmer air holds more water.
     """
 
-    warming: jax.Array = par("warming#°C", "added to all temperatures", low=-30, high=30)
-    rain_factor: jax.Array = par("rain_factor", "factor on the amounts of rain", low=0, high=10)
-    co2: jax.Array = par("CO2#ppm", "carbon dioxide in the air", low=0, high=2000)
-    rain_heavy: jax.Array = par(
-        "rain_heavy#mm", "rain per day at or above which it counts as heavy", low=WET, high=1900
-    )
-    heavy_chance: jax.Array = par("rain_lightheavy_proba", "chance that rain of unknown amount is heavy", low=0, high=1)
-    light: jax.Array = par("rain_leakageintensity_light#%", "leaching strength of light rain, 0 to 1", low=0, high=1)
-    heavy: jax.Array = par("rain_leakageintensity_heavy#%", "leaching strength of heavy rain, 0 to 1", low=0, high=1)
-    temperature_noise: jax.Array = _variance("air_temperature_noise#°C2", "variance added to the day's temperature")
-    humidity_noise: jax.Array = _variance("humidity_index_noise#%2", "variance added to the day's humidity")
-    wind_noise: jax.Array = _variance("wind_noise#km2.h-2", "variance added to the day's wind")
-    temperature_error: jax.Array = _variance("forecast_noise_air_temperature#°C2.day-1", "variance per day ahead")
-    humidity_error: jax.Array = _variance("forecast_noise_humidity_index#%2.day-1", "variance per day ahead")
-    wind_error: jax.Array = _variance("forecast_noise_wind#km2.h-2.day-1", "variance per day ahead")
-    rain_error: jax.Array = _variance(
-        "forecast_noise_rain#day-1", "error variance of the forecast chance of rain, per day ahead"
-    )
+    warming: Array = par("warming#°C", "added to all temperatures", low=-30, high=30)
+    rain_factor: Array = par("rain_factor", "factor on the amounts of rain", low=0, high=10)
+    co2: Array = par("CO2#ppm", "carbon dioxide in the air", low=0, high=2000)
+    rain_heavy: Array = par("rain_heavy#mm", "rain per day at or above which it counts as heavy", low=WET, high=1900)
+    heavy_chance: Array = par("rain_lightheavy_proba", "chance that rain of unknown amount is heavy", low=0, high=1)
+    light: Array = par("rain_leakageintensity_light#%", "leaching strength of light rain, 0 to 1", low=0, high=1)
+    heavy: Array = par("rain_leakageintensity_heavy#%", "leaching strength of heavy rain, 0 to 1", low=0, high=1)
+    temperature_noise: Array = _variance("air_temperature_noise#°C2", "variance added to the day's temperature")
+    humidity_noise: Array = _variance("humidity_index_noise#%2", "variance added to the day's humidity")
+    wind_noise: Array = _variance("wind_noise#km2.h-2", "variance added to the day's wind")
+    temperature_error: Array = _variance("forecast_noise_air_temperature#°C2.day-1", "variance per day ahead")
+    humidity_error: Array = _variance("forecast_noise_humidity_index#%2.day-1", "variance per day ahead")
+    wind_error: Array = _variance("forecast_noise_wind#km2.h-2.day-1", "variance per day ahead")
+    rain_error: Array = _variance("forecast_noise_rain#day-1", "error variance of the chance of rain, per day ahead")
 
 
 class WeatherOptions(Strict):
@@ -115,32 +112,32 @@ air = functools.partial(var, axes=(), settled=True)
 class WeatherState:
     """Today's air, the forecast, and (hidden) the future."""
 
-    day: jax.Array = var("day#int365", "day of the year, 1 to 365", low=1, high=365, dtype="int", axes=())
-    year: jax.Array = var(
+    day: Array = var("day#int365", "day of the year, 1 to 365", low=1, high=365, dtype="int", axes=())
+    year: Array = var(
         "year#nb",
         "years since the start: the number of times that 1 January has passed",
         high=1000,
         dtype="int",
         axes=(),
     )
-    temperature: jax.Array = air(TEMPERATURES, "air temperature of the day", low=-90, high=60)
-    humidity: jax.Array = air("humidity_index#%", "mean relative humidity", high=100)
-    wind: jax.Array = air("wind/speed#km.h-1", "mean wind speed 2 m above the ground", high=500)
-    direction: jax.Array = air("wind/direction", "direction from which the wind blows", labels=WIND_DIRECTIONS)
-    rain: jax.Array = air("rain/amount#mm", "rain of the day", high=FLOOD)
-    rain_class: jax.Array = air("rain_amount", "class of the day's rain", labels=("none", "light", "heavy"))
-    rain_intensity: jax.Array = air("rain_intensity", "leaching strength of the day's rain", high=1)
-    sun: jax.Array = air("sun_exposure#int5", "sunshine, 0 overcast to 5 clear", high=5, dtype="int")
-    dry: jax.Array = var("consecutive_dry#day", "days in a row without rain", dtype="int", axes=())
-    frost: jax.Array = var("consecutive_frost#day", "days in a row with frost", dtype="int", axes=())
-    forecast_temperature: jax.Array = air(
+    temperature: Array = air(TEMPERATURES, "air temperature of the day", low=-90, high=60)
+    humidity: Array = air("humidity_index#%", "mean relative humidity", high=100)
+    wind: Array = air("wind/speed#km.h-1", "mean wind speed 2 m above the ground", high=500)
+    direction: Array = air("wind/direction", "direction from which the wind blows", labels=WIND_DIRECTIONS)
+    rain: Array = air("rain/amount#mm", "rain of the day", high=FLOOD)
+    rain_class: Array = air("rain_amount", "class of the day's rain", labels=("none", "light", "heavy"))
+    rain_intensity: Array = air("rain_intensity", "leaching strength of the day's rain", high=1)
+    sun: Array = air("sun_exposure#int5", "sunshine, 0 overcast to 5 clear", high=5, dtype="int")
+    dry: Array = var("consecutive_dry#day", "days in a row without rain", dtype="int", axes=())
+    frost: Array = var("consecutive_frost#day", "days in a row with frost", dtype="int", axes=())
+    forecast_temperature: Array = air(
         tuple(f"forecast/{key}" for key in TEMPERATURES), "forecast temperature", low=-120, high=90, axes=("lead",)
     )  # fmt: skip
-    forecast_humidity: jax.Array = air("forecast/humidity_index#%", "forecast humidity", high=100, axes=("lead",))
-    forecast_wind: jax.Array = air("forecast/wind/speed#km.h-1", "forecast wind speed", high=600, axes=("lead",))
-    forecast_rain: jax.Array = air("forecast/rain", "forecast chance of rain, 0 to 1", high=1, axes=("lead",))
-    ahead: jax.Array = var("ahead", "the coming days, as `Day`", low=-90, axes=("lead", "record"), hidden=True)
-    memory: jax.Array = var("memory", "memory of the day source", low=-1e9, axes=("memory",), hidden=True)
+    forecast_humidity: Array = air("forecast/humidity_index#%", "forecast humidity", high=100, axes=("lead",))
+    forecast_wind: Array = air("forecast/wind/speed#km.h-1", "forecast wind speed", high=600, axes=("lead",))
+    forecast_rain: Array = air("forecast/rain", "forecast chance of rain, 0 to 1", high=1, axes=("lead",))
+    ahead: Array = var("ahead", "the coming days, as `Day`", low=-90, axes=("lead", "record"), hidden=True)
+    memory: Array = var("memory", "memory of the day source", low=-1e9, axes=("memory",), hidden=True)
 
 
 @pytree
@@ -155,10 +152,8 @@ class Weather(Entity):
 
     settings: Settings
     sky: DaySource
-    wind_from: jax.Array = par(
-        tuple(f"wind_from_{d}" for d in WIND_DIRECTIONS), "shares of the wind's directions", low=0, high=1
-    )
-    station: jax.Array = par(
+    wind_from: Array = par(tuple(f"wind_from_{d}" for d in WIND_DIRECTIONS), "shares of wind directions", low=0, high=1)
+    station: Array = par(
         "station_altitude#m", "altitude of the measurements; NaN if unknown", low=-430, high=8850, unknown=True
     )  # fmt: skip
     lookahead: int = static("forecast_lookahead#day", "days of forecast", low=1, high=30, default=5)
@@ -193,17 +188,17 @@ class Weather(Entity):
         own |= {"draw": DRAWS, "noise": 3, "forecast": 4}
         return place.sizes | {name: (size,) for name, size in own.items()}
 
-    def init(self, key: jax.Array, place: Place) -> WeatherState:
+    def init(self, key: Array, place: Place) -> WeatherState:
         """Return the state on 1 January; `settle` fills in the air on the actual first day."""
         return replace(self.zero_state(place), day=jnp.int32(1))
 
-    def settle(self, key: jax.Array, state: WeatherState, place: Place) -> WeatherState:
+    def settle(self, key: Array, state: WeatherState, place: Place) -> WeatherState:
         """Draw the air of the first and coming days, from `day` on; of other initial values, only counts are kept."""
         year, days, rest = jax.random.split(key, 3)
         draws = jax.random.uniform(days, (self.lookahead + 1, DRAWS + 3), jnp.float32)
         memory = self.sky.first(state.day, jax.random.uniform(year, (DRAWS,), jnp.float32))
 
-        def step(memory: jax.Array, turn: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
+        def step(memory: Array, turn: tuple[Array, Array]) -> tuple[Array, Array]:
             ahead, draw = turn
             day, memory = self._next(memory, _later(state.day, ahead), draw[:DRAWS])
             return memory, self._noisy(day, draw[DRAWS:], place)
@@ -249,7 +244,7 @@ class Weather(Entity):
         frost = jnp.where(tomorrow.t_min < 0, state.frost + 1, 0)
         return self._today(new, tomorrow, draws["direction"], dry, frost), Ledger({}, {})
 
-    def _next(self, memory: jax.Array, day: Any, draws: jax.Array) -> tuple[Day, jax.Array]:
+    def _next(self, memory: Array, day: Any, draws: Array) -> tuple[Day, Array]:
         """Return the next day from the source; if only the occurrence of rain is known, draw its class (section 4.1).
 
         In the paper, rain is relative to the soil's capacity: heavy rain fills it, and light rain fills it up to half.
@@ -262,7 +257,7 @@ class Weather(Entity):
         amount = jnp.where(draws[0] < s.heavy_chance, s.rain_heavy, 0.5 * s.rain_heavy * draws[1])
         return found._replace(rain=found.rain * amount), memory
 
-    def _noisy(self, day: Day, uniform: jax.Array, place: Place) -> jax.Array:
+    def _noisy(self, day: Day, uniform: Array, place: Place) -> Array:
         """Return a day from the source in the climate of the settings and the field's altitude, with noise; (6,)."""
         s, error = self.settings, normal(uniform)
         climb = jnp.where(jnp.isnan(self.station), 0.0, place.altitude - self.station)
@@ -273,9 +268,7 @@ class Weather(Entity):
         rain = jnp.minimum(day.rain * s.rain_factor, FLOOD)
         return jnp.stack([*warm, humidity, wind, rain]).astype(jnp.float32)
 
-    def _today(
-        self, state: WeatherState, day: Day, uniform: jax.Array, dry: jax.Array, frost: jax.Array
-    ) -> WeatherState:
+    def _today(self, state: WeatherState, day: Day, uniform: Array, dry: Array, frost: Array) -> WeatherState:
         s = self.settings
         kind = (day.rain >= WET).astype(jnp.int32) + (day.rain >= s.rain_heavy)
         share = jnp.cumsum(jnp.asarray(self.wind_from) / jnp.sum(self.wind_from))
@@ -286,7 +279,7 @@ class Weather(Entity):
             sun=_sunshine(day), dry=dry, frost=frost,
         )  # fmt: skip
 
-    def _forecast(self, state: WeatherState, uniform: jax.Array) -> WeatherState:
+    def _forecast(self, state: WeatherState, uniform: Array) -> WeatherState:
         """Forecast the coming days, with errors whose variance grows with the lead time (section 4.1).
 
         The paper also adds daily noise, which the coming days already contain.
@@ -304,12 +297,12 @@ class Weather(Entity):
         )
 
 
-def _later(day: Any, days: Any) -> jax.Array:
+def _later(day: Any, days: Any) -> Array:
     """Return the day of the year that is `days` days after `day`; 1 follows 365."""
     return (day - 1 + days) % YEAR + 1
 
 
-def _sunshine(day: Day) -> jax.Array:
+def _sunshine(day: Day) -> Array:
     """Return the sunshine class from the temperature range, by Hargreaves (FAO-56 eq. 50, k = 0.17).
 
     The estimated fraction of extraterrestrial radiation ranges from 0.25 under cloud (class 0) to 0.75 under a clear

@@ -11,9 +11,7 @@ from harvestgym.farm.paper.farm_gym.names import read_terms
 from harvestgym.farm.paper.farm_gym.report import Report
 
 
-def read_parts(
-    farm: Mapping[str, Any], folder: Path, report: Report, where: str
-) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+def read_parts(farm: Mapping[str, Any], folder: Path, report: Report, where: str) -> tuple[dict[str, Any], list[Any]]:
     """Return the fields by name, and the farmers; each is recognised by its key, and they are numbered in order."""
     fields, farmers = {}, []
     for name, given in farm.items():

@@ -29,9 +29,8 @@ _DAY_PATH = {"field": "Field-0", "entity": "Weather-0", "variable": DAY}
 def is_farm_gym(path: Path) -> bool:
     """Return whether a file is a farm file of Farm-Gym."""
     text = yaml_io.read_text(path) if path.is_file() else ""
-    data = (
-        yaml_io.parse(text, str(path)) if re.search(r"\bFarm\b", text) else None
-    )  # a quick test, because most of our own files do not contain this text
+    # a quick test, because most of our own files do not contain this text
+    data = yaml_io.parse(text, str(path)) if re.search(r"\bFarm\b", text) else None
     return isinstance(data, dict) and "Farm" in data and "fields" not in data
 
 

@@ -22,7 +22,7 @@ class Report:
 
     Attributes:
         kept: the number of entries that mean the same here, by type.
-        changed: entries written in another way here, as `path: change`.
+        changed: entries that are written differently here, as `path: change`.
         lost: entries without a counterpart, as `path: reason`; those below a lost entry are not listed.
     """
 
@@ -33,7 +33,7 @@ class Report:
         self._lost_paths: list[str] = []
 
     def change(self, path: str, change: str) -> None:
-        """Report an entry that is written in another way here."""
+        """Report an entry that is written differently here."""
         self.changed.append(f"{path}: {change}")
 
     def lose(self, path: str, reason: str = "has no counterpart here") -> None:

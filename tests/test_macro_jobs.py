@@ -8,8 +8,8 @@ import jax
 import numpy as np
 import pytest
 
+from examples.macro_jobs import JobState, MacroJobs
 from harvestgym.core.errors import ConfigError
-from harvestgym.farm.learn.jobs import JobState, MacroJobs
 from harvestgym.farm.learn.map_farm import MapState
 from harvestgym.gym.env import GymEnv
 from tests.farm.ponds import farm

@@ -1,13 +1,20 @@
-"""Write and read demonstrations as a Minari dataset in any folder.
+"""Demonstrations as a Minari dataset, for offline learners that expect one.
 
-The folder has Minari's layout, so both `minari.MinariDataset(folder / "data")` and, with
-`MINARI_DATASETS_PATH` set to its parent folder, `minari.load_dataset(name)` read it.
+    pip install minari
+    harvestgym record farm/bean-1x1-v0 --episodes 100 --out bean.parquet
+    python examples/minari_dataset.py bean.parquet bean-expert-v0
+
+The second argument is a new folder with Minari's layout, so both `minari.MinariDataset(folder / "data")` and, with
+`MINARI_DATASETS_PATH` set to its parent folder, `minari.load_dataset("bean-expert-v0")` read it. The `v0` at its end
+is the version of the dataset, by Minari's convention. `recover_environment()` makes the environment with its overrides;
+for a custom farm file Minari knows only the spaces. `read(folder)` returns the demonstrations again, bit for bit.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Iterator
 from copy import deepcopy
 from pathlib import Path
@@ -22,17 +29,19 @@ from minari.data_collector import EpisodeBuffer
 from minari.dataset.minari_storage import MinariStorage
 
 from harvestgym.core.errors import ConfigError
-from harvestgym.registry import FARM_SUFFIXES
+from harvestgym.evaluate.datasets.demonstration_files import read_demonstrations
+from harvestgym.evaluate.datasets.episodes import Demonstrations, Episode
 from harvestgym.registry import spec as spec_of
-
-from .episodes import Demonstrations, Episode
 
 FORMAT = "parquet"
 
 
-def write(demonstrations: Demonstrations, path: Path) -> None:
+def write(demonstrations: Demonstrations, path: str | Path) -> None:
     """Write a new folder atomically; the dataset's `recover_environment` makes the environment from its id."""
-    path = path.resolve()  # Minari joins a relative path twice
+    path = Path(path).resolve()  # Minari joins a relative path twice
+    if path.exists():
+        raise ConfigError(f"{path}: expected a new folder, got an existing one; try another name")
+    path.parent.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(dir=path.parent) as scratch:
         _write_data(demonstrations, Path(scratch) / path.name, _dataset_id(path.name))
         os.rename(Path(scratch) / path.name, path)
@@ -56,7 +65,7 @@ def _write_data(demonstrations: Demonstrations, path: Path, dataset_id: str) -> 
 
 def _spec(demonstrations: Demonstrations) -> Any:
     """Return the Gymnasium spec of the environment; None for a farm file, which may be missing on other machines."""
-    if demonstrations.id.endswith(FARM_SUFFIXES):
+    if demonstrations.id.endswith((".yaml", ".yml")):
         return None
     spec = deepcopy(gymnasium.spec(demonstrations.id))
     spec.kwargs |= demonstrations.overrides
@@ -83,16 +92,16 @@ def _buffers(demonstrations: Demonstrations) -> Iterator[EpisodeBuffer]:
         )
 
 
-def read(path: Path) -> Demonstrations:
-    """Read the episodes in a folder made by `write`; raise ConfigError for any other folder."""
+def read(path: str | Path) -> Demonstrations:
+    """Read the episodes in a folder made by `write`; ConfigError for any other folder."""
     try:
-        dataset = minari.MinariDataset(path.resolve() / "data")
+        dataset = minari.MinariDataset(Path(path).resolve() / "data")
     except ValueError as error:
         raise ConfigError(f"{path}: expected a Minari dataset, got none: {error}") from None
     about = dataset.storage.metadata
     if "harvestgym" not in about:
         raise ConfigError(
-            f"{path}: expected a dataset written by `harvestgym record`, got another one; try minari.MinariDataset"
+            f"{path}: expected a dataset written by this program, got another one; try minari.MinariDataset"
         )
     seeds = [one.get("seed") for one in dataset.storage.get_episode_metadata(dataset.episode_indices)]
     episodes = [_episode(one, seed) for one, seed in zip(dataset, seeds, strict=True)]
@@ -104,3 +113,9 @@ def _episode(one: Any, seed: int | None) -> Episode:
     seen, done = jax.tree.map(np.asarray, (one.observations, one.actions))
     infos = {name: np.asarray(values) for name, values in one.infos.items()}
     return Episode(seen, done, one.rewards, one.terminations, one.truncations, infos, seed)
+
+
+if __name__ == "__main__":
+    source, folder = sys.argv[1:]
+    write(read_demonstrations(source), folder)
+    print(f"wrote {folder}")

@@ -1,4 +1,10 @@
-"""Farm policies for the map interface: the orders of a day are given one per step, followed by "stop"."""
+"""Farm policies for the map interface: the orders of a day are given one per step, followed by "stop".
+
+from map_policies import translate_policy
+
+env = harvestgym.make("farm/bean-1x1-v0", interface="map")
+expert = translate_policy(env, policies(env.env)["expert"])
+"""
 
 from __future__ import annotations
 
@@ -13,7 +19,9 @@ from jax.tree_util import Partial
 from harvestgym.core.autoreset import select
 from harvestgym.core.policy import Policy
 from harvestgym.farm.learn.map_farm import MapFarm
-from harvestgym.farm.learn.map_orders import STOP
+
+STOP = 0
+"""Number of the order that ends the day."""
 
 
 class QueueMemory(NamedTuple):

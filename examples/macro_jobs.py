@@ -2,6 +2,12 @@
 
 A job is a rule like those of an expert: it sets the order, the amount and the condition, and chooses the plot. With
 jobs, learners that need a single `Discrete` action can control large farms.
+
+    from macro_jobs import MacroJobs
+
+    env = MacroJobs.of(harvestgym.make("farm/bean-clay-weeds-3x4-v0"), {"weed": RULE})
+
+`sb3_jobs.py` trains with it.
 """
 
 from __future__ import annotations
