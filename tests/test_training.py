@@ -92,7 +92,7 @@ def test_ppo_trains_data_parallel_over_devices(ppo: ModuleType) -> None:
 def board(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     """Return the agents of the leaderboard, which learn from little."""
     pytest.importorskip("optax")
-    found: Any = import_file(EXAMPLES / "leaderboard.py")
+    found: Any = import_file(EXAMPLES / "board.py")
     small = {"flat_ppo": {"num_envs": 16, "num_steps": 50, "minibatches": 4, "updates": 60},
              "q_learning": {"num_envs": 8}, "recurrent_ppo": {"num_envs": 8, "updates": 4},
              "map_evolution": {"updates": 2, "pairs": 2, "train_seasons": 2}, "offline": {"steps": 50}}  # fmt: skip
