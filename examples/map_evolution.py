@@ -158,7 +158,7 @@ class Scorer:
         return jnp.concatenate([maps, since[1:]], 1), jnp.concatenate([vector, since[0]])
 
     def encode(self, seen: Any) -> tuple[jax.Array, jax.Array]:
-        """Return the maps, (plots, channels), and the farm's vector for an observation, or for what `recall` returns."""
+        """Return the maps, (plots, channels), and the farm's vector for an observation or the result of `recall`."""
         seen = self.farm.env.make_observation(**seen) if isinstance(seen, dict) else seen
         found = self.farm.encode(seen, jnp.zeros(self.farm.table.shape[:2]), jnp.int32(0))
         return found["plots"].reshape(-1, found["plots"].shape[-1]), found["farm"]
