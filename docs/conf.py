@@ -44,7 +44,7 @@ os.environ["MPLBACKEND"] = "module://matplotlib_inline.backend_inline"  # notebo
 # Docstrings are in Google style. `name` in them is code, and a link where the name is documented.
 default_role = "py:obj"
 autodoc_member_order = "bysource"
-autodoc_mock_imports = [name for name in ("minari", "stable_baselines3") if find_spec(name) is None]
+autodoc_mock_imports = ["stable_baselines3"] if find_spec("stable_baselines3") is None else []
 autodoc_typehints_format = "short"
 python_use_unqualified_type_names = True
 napoleon_use_ivar = True

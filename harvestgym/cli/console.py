@@ -60,7 +60,7 @@ def check_engine(engine: str, writes: bool) -> None:
 
 def check_new_yaml(path: Path) -> None:
     """Raise ConfigError unless `path` names a new YAML file in an existing folder."""
-    check_new(check_suffix(path, *FARM_SUFFIXES))
+    check_new(check_suffix(path, *FARM_SUFFIXES, exact=True))  # farms are recognised by these suffixes
     check_parent(path)
 
 

@@ -35,10 +35,11 @@ def name_file(path: Path) -> AbstractContextManager[None]:
     return locate_errors(f"{path.name}: 1 mistake\n  ")
 
 
-def check_suffix(path: Path, *suffixes: str) -> Path:
-    """Return a path with one of the suffixes; ConfigError for any other."""
-    if path.suffix.lower() not in suffixes:
-        got = f"{path.suffix or 'no suffix'}; try {path.stem.strip('.') or 'name'}{suffixes[0]}"
+def check_suffix(path: Path, *suffixes: str, exact: bool = False) -> Path:
+    """Return a path with one of the suffixes, in lower case if `exact`; ConfigError for any other."""
+    if (path.suffix if exact else path.suffix.lower()) not in suffixes:
+        better = path.parent / f"{path.stem.strip('.') or 'name'}{suffixes[0]}"
+        got = f"{path.suffix or 'no suffix'}; try {better}"
         raise ConfigError(f"{path}: expected a file name ending in {' or '.join(suffixes)}, got {got}")
     return path
 

@@ -70,9 +70,10 @@ class SharedWater(Env[SharedWaterState, SharedWaterParams]):
     def __post_init__(self) -> None:
         check_fields(self)
         if len(set(self.models)) != 1:
-            raise ConfigError(f"farms: expected farms of the same structure, got {len(set(self.models))} structures")
+            raise ConfigError(f"farms: expected farms of exactly one structure, got {len(set(self.models))} structures")
         if self.env.schedule != 1 or self.env.asks:
-            raise ConfigError(f"shared water: expected mode po or fo and one order a day, got {self.env.schedule}")
+            got = "mode ao" if self.env.asks else f"up to {self.env.schedule} orders"
+            raise ConfigError(f"shared water: expected mode po or fo and one order a day, got {got}")
         if not self.quota > 0:
             raise ConfigError(f"quota: expected a positive number of litres, got {self.quota}")
 

@@ -52,7 +52,7 @@ class FishingParams(Checked):
     quota_error: Noise
     drift: Drift | None
     vary: Spread | AnyLaw | None
-    start: Any = par("start", "stock at the start, in the unit of K, or two to draw between", low=0.0, high=MAX_BIOMASS)
+    start: Any = par("start", "stock at the start, or its range, in the unit of K", low=0.0, high=MAX_BIOMASS)
     horizon: Any = par("Tmax", "years after which an episode is truncated", low=1, high=MAX_YEARS, dtype="int")
     price: Any = par("price", "price of a unit of catch", low=0.0, high=MAX_BIOMASS)
     cost: Any = par("cost", "cost of a unit of effort, effort being -ln(1 - catch/stock)", low=0.0, high=MAX_BIOMASS)
@@ -60,7 +60,9 @@ class FishingParams(Checked):
     collapse: Any = par("collapse", "biomass at or below which the fishery ends", low=0.0)
     b_low: Any = par("b_low", "biomass below which a stock is counted as low (0.2 K)", low=0.0)
     b_msy: Any = par("b_msy", "biomass before harvest that gives the maximum sustainable yield", low=0.0)
-    correlation: Any = par("correlation", "correlation with last year's", low=0.0, high=MAX_CORRELATION, default=0.0)
+    correlation: Any = par(
+        "correlation", "correlation of the growth noise with last year's", low=0.0, high=MAX_CORRELATION, default=0.0
+    )
 
 
 @pytree
@@ -317,7 +319,7 @@ class FishingModel(Checked, Env[FishingState, FishingParams]):
         }
         return year | {meta.keys[0]: getattr(state.tally, name) for name, meta in iterate_metas(EpisodeTally)}
 
-    def count(self, info: Mapping[str, Any]) -> dict[str, jax.Array]:
+    def count(self, info: Mapping[str, Any]) -> dict[str, Array]:
         """Count a year without an action, a year with the largest possible, and one with a catch below the quota."""
         quota, units = info["quota"], self.units
         most = info["rate"] >= 0.999 if units.control == "rate" else quota >= 0.999 * units.highest * units.targets

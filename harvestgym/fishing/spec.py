@@ -236,7 +236,7 @@ def check_law(law: GrowthLaw, where: str) -> None:
         raise ConfigError(f"{where}: expected a law with a method __call__(self, left), got {type(law).__name__}")
     capacity = float(law.capacity)
     if not 0 < capacity < np.inf:
-        raise ConfigError(f"{where}: expected a finite unfished stock above 0, got {capacity:g}; try a higher rate")
+        raise ConfigError(f"{where}: expected a finite unfished stock above 0, got {capacity:g}; try faster growth")
 
 
 def find_law(kind: Any, where: str) -> type[GrowthLaw]:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from harvestgym.core.errors import check_extras, check_name
+from harvestgym.core.errors import check_extras, check_name, check_suffix
 from harvestgym.core.view.scene import Chart, Line
 
 from .figure import make_panels, plot_chart
@@ -142,7 +142,7 @@ class TableSink(Sink):
     """A `*.csv` file with a row for each reading; a matrix takes one column per entry, and images are omitted."""
 
     def __init__(self, path: str | Path) -> None:
-        self.path = Path(path)
+        self.path = check_suffix(Path(path), ".csv")
         self._file: Any = None
 
     def write(self, step: int, episode: int, readings: Sequence[Reading]) -> None:

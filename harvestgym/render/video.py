@@ -37,9 +37,10 @@ PALETTE_FRAMES = 12
 """Number of frames that determine the colours of a GIF."""
 
 PALETTE_SIZE = 255
+"""Number of colours in a frame; the last of the 256 colours of a GIF marks unchanged pixels."""
 
 Frames = Sequence[np.ndarray]
-"""Number of colours in a frame; the last of the 256 colours of a GIF marks unchanged pixels."""
+"""The pictures of a video, uint8 (height, width, 3)."""
 
 
 def choose_steps(steps: int, most: int = MAX_FRAMES, last_event: int | None = None) -> list[int]:

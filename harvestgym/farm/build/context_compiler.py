@@ -90,7 +90,7 @@ def _days(context: ContextSpec, shown: Sequence[str]) -> tuple[int, int]:
     if context.forecast is None:
         return days, 0
     if days != 1:
-        raise ConfigError("context > forecast: expected a new context each day, got another one; try `every: step`")
+        raise ConfigError("context > forecast: expected a new context each day, got another period; try `every: step`")
     if not shown:
         raise ConfigError("context > forecast: expected a shown draw, got `shown: false`; try showing a "
                           "draw")  # fmt: skip
@@ -100,7 +100,7 @@ def _days(context: ContextSpec, shown: Sequence[str]) -> tuple[int, int]:
 def _check_disjoint(reads: Sequence[CompiledDraw]) -> None:
     for one, other in itertools.combinations(reads, 2):
         if one.single == other.single and one.draw.decides & other.draw.decides:
-            got = f"{one.draw.name} and {other.draw.name}; try drawing choices of a whole field"
+            got = f"{one.draw.name} and {other.draw.name}; try removing one, or drawing choices of a whole field"
             raise ConfigError(f"{WHERE}: expected draws of different parameters, got {got}")
 
 
@@ -250,8 +250,8 @@ def _mean(leaves: np.ndarray, shares: np.ndarray, where: str) -> np.ndarray:
 def _check_finite(values: np.ndarray, where: str) -> None:
     """Raise ConfigError unless the values are finite numbers, which can be mixed."""
     if values.dtype.kind != "f" or not np.isfinite(values).all():
-        expected = "sets whose values can be averaged, got sets that differ in a label or a whole number"
-        raise ConfigError(f"{where}: expected {expected}; try listing the sets as choices")
+        got = "sets that differ in a label, a whole number or an infinite bound; try listing the sets as choices"
+        raise ConfigError(f"{where}: expected sets whose values can be averaged, got {got}")
 
 
 def _labels(choices: Sequence[Any], of_field: bool) -> tuple[str, ...]:

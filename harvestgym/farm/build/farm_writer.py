@@ -41,7 +41,8 @@ def write_parameters(component: Any) -> dict[str, Any]:
         elif meta.kind == "open":
             out[meta.keys[0]] = {name: float(v) for name, v in value.items()}
         elif meta.kind == "static" or meta.axes:
-            place, got = f"{type(component).__name__} > {field.name}", type(value).__name__
+            place = f"{type(component).__name__} > {field.name}"
+            got = f"{type(value).__name__}, which only Python code can set"
             raise NotInFileError(f"{place}: expected a value that a file can contain, got a {got}")
         elif np.ndim(value) > int(meta.stacked):
             where, shape = f"{type(component).__name__} > {field.name}", np.shape(value)

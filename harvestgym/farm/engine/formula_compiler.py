@@ -37,7 +37,7 @@ ReferenceValues = tuple[Any, ...]
 """A formula's reference values, float32, from left to right; they are parameters of a farm or a policy."""
 
 PlotIndex = tuple[int, Array] | None
-"""A plot: its field's number, and its x and y, which may be traced."""
+"""A plot: its field's number, and its x and y, which may be traced; None for all plots."""
 
 ReadItem = Callable[[ObservedItem, PlotIndex], tuple[Array, Any]]
 """A function that returns the numbers of an item, for a single plot if one is given, and which of them are known."""

@@ -116,7 +116,8 @@ class Language:
         if not isinstance(schedule, (list, tuple)) or (schedule and isinstance(schedule[0], str)):
             raise ConfigError(f"expected a list of actions {ACTION_FORM}, got {schedule!r}")
         if len(schedule) > self.model.schedule:
-            raise ConfigError(f"schedule: expected at most {self.model.schedule} actions, got {len(schedule)}")
+            got = f"{len(schedule)}; try a larger max_action_schedule_size in the rules"
+            raise ConfigError(f"schedule: expected at most {self.model.schedule} actions, got {got}")
         actions = []
         for i, written in enumerate(schedule):
             with locate_errors(f"schedule > {i}: "):

@@ -53,7 +53,8 @@ class Field:
         own_weather: bool = False,
     ) -> None:
         if (shape is None) == (scale is None):
-            raise ConfigError("Field: expected either shape or scale, got neither or both")
+            hint = "try shape={'length#nb': 1, 'width#nb': 1, 'scale#m': 1}"
+            raise ConfigError(f"Field: expected either shape or scale, got neither or both; {hint}")
         made = [_entity(e, f"Field > entities > {i}") for i, e in enumerate(entities)]
         listed = [(kind, which) for kind, which, _ in made]
         data: dict[str, Any] = {"localization": localization, "shape": shape or scale, "own_weather": own_weather}

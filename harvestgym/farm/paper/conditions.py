@@ -163,7 +163,7 @@ class Predicate:
             test(np.full(seen.shape, meta.low, np.float32))
         except Exception as error:  # a user's function may raise anything
             name = getattr(self.function, "__name__", self.function)
-            got = f"{name!r}, which fails ({type(error).__name__}: {error})"
+            got = f"{name!r}, which fails ({type(error).__name__}: {error}); try one such as lambda x: x.value"
             raise ConfigError(f"expected a function of a value or an array, got {got}") from None
         return jax.pure_callback(test, jax.ShapeDtypeStruct((), np.float32), seen, vmap_method="sequential")
 

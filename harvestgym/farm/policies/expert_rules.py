@@ -250,12 +250,12 @@ def _find_offered(env: FarmModel, observe: str, where: str) -> tuple[int, ...]:
     offered = env.offered.items
     missing = [item.variable.name for item in wanted if item not in offered]
     if missing:
-        got = f"{', '.join(missing)}; try mode 'ao', and list them under rules > observations"
+        got = f"{', '.join(missing)}; try mode 'ao', and list them under rules > observations, for this plot too"
         raise ConfigError(f"{where}: expected observations that can be requested here, got {got}")
     return tuple(offered.index(item) for item in wanted)
 
 
 def _check_seen(plan: ObservationPlan, item: ObservedItem, where: str) -> None:
     if plan.locate(item) is None:
-        got = f"{item.variable.name}; try adding it to rules > free_observations or observations"
+        got = f"{item.variable.name}; try adding it to rules > free_observations (in mode 'ao', or observations)"
         raise ConfigError(f"{where}: expected an observed variable, got {got}")

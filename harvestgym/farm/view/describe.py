@@ -90,8 +90,9 @@ def actions_table(env: FarmModel) -> Table:
 
 
 def _parameter_text(parameter: Parameter) -> str:
-    ends = "[{:g}, {:g}]".format(*parameter.range) if parameter.continuous else ""
-    return f"{parameter.key}: {ends or ', '.join(map(str, parameter.choices))}"
+    if parameter.continuous:
+        return f"{parameter.key}: [{parameter.range[0]:g}, {parameter.range[1]:g}]"
+    return f"{parameter.key}: {', '.join(map(str, parameter.choices))}"
 
 
 def _observation_table(env: FarmModel) -> Table:

@@ -188,6 +188,6 @@ class Forager(Env[ForagerState, ForagerParams]):
             "refused": state.refused.astype(jnp.int32),
         }
 
-    def count(self, info: Mapping[str, Any]) -> dict[str, jax.Array]:
+    def count(self, info: Mapping[str, Any]) -> dict[str, Array]:
         """Count the collisions with each kind of object."""
         return {"met": (info["collided"] == jnp.arange(len(self.world.kinds), dtype=jnp.int32)).astype(jnp.int32)}

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import jax
 import jax.numpy as jnp
+from jax import Array
 
 from harvestgym.core.pytree import replace
 from harvestgym.farm.entities.crops_and_weeds import Drivers
@@ -19,7 +19,7 @@ TIMED = (Stage.SEED, Stage.GROW, Stage.BLOOM, Stage.FRUIT)
 """The stages that end after a number of degree-days."""
 
 
-def thermal_time(clock: Clock, temperature: jax.Array) -> jax.Array:
+def thermal_time(clock: Clock, temperature: Array) -> Array:
     """Return the degree-days of a day with this mean temperature.
 
     They rise from 0 at the base to the optimum, and fall to 0 at the ceiling.
@@ -28,22 +28,22 @@ def thermal_time(clock: Clock, temperature: jax.Array) -> jax.Array:
     return rising * jnp.clip((clock.ceiling - temperature) / (clock.ceiling - clock.optimum), 0.0, 1.0)
 
 
-def chilling(temperature: jax.Array) -> jax.Array:
+def chilling(temperature: Array) -> Array:
     """Return the fraction of a day of vernalisation: 1 from 3 to 10 degC, 0 below -4 and above 17 (WOFOST VERNRTB)."""
     return jnp.clip(jnp.minimum(temperature + 4, 17 - temperature) / 7, 0.0, 1.0)
 
 
-def hardened(crop: Crop, state: PlantState) -> jax.Array:
+def hardened(crop: Crop, state: PlantState) -> Array:
     """Return the frost tolerance, in degC, that cold days have added to leaves; it falls to 0 at flowering."""
     share = _ramp(state.chill, crop.clock.chill * jnp.array([0.0, 1.0])) * (1 - state.progress)
     return jnp.where(state.stage == Stage.GROW, crop.clock.hardening * share, 0.0)
 
 
-def _ramp(value: jax.Array, ends: jax.Array) -> jax.Array:
+def _ramp(value: Array, ends: Array) -> Array:
     return jnp.clip((value - ends[0]) / jnp.maximum(ends[1] - ends[0], 1e-6), 0.0, 1.0)
 
 
-def pace(crop: Crop, state: PlantState, air: Air) -> jax.Array:
+def pace(crop: Crop, state: PlantState, air: Air) -> Array:
     """Return the fraction of its stage that an unstressed plant passes today, by eq. (3) and degree-days.
 
     Up to the flowers, it is in proportion to the cold days and the day length that the crop requires.
@@ -65,12 +65,12 @@ def add_development(crop: Crop, state: PlantState, day: Drivers) -> PlantState:
     return replace(state, progress=progress, chill=chill)
 
 
-def stage_is_complete(state: PlantState) -> jax.Array:
+def stage_is_complete(state: PlantState) -> Array:
     """Return where plants have all degree-days of their stage; replaces eqs. (3), (7), (14) and (18)."""
     return (state.progress >= 1) & (state.stage <= TIMED[-1])
 
 
-def restart(crop: Crop, state: PlantState) -> jax.Array:
+def restart(crop: Crop, state: PlantState) -> Array:
     """Return the progress of plants that enter their next stage: the degree-days beyond the end of the last one."""
     sums = crop.clock.sums
     ratios = dict(zip(TIMED, jnp.append(sums[:-1] / sums[1:], 0.0), strict=True))

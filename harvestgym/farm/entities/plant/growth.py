@@ -9,8 +9,8 @@ from __future__ import annotations
 from itertools import zip_longest
 from typing import NamedTuple
 
-import jax
 import jax.numpy as jnp
+from jax import Array
 
 from harvestgym.core.pytree import replace
 from harvestgym.core.random import bernoulli, binomial
@@ -30,13 +30,13 @@ FROZEN_FRUIT = CAUSES.index("fruit: cold")
 class PlantFate(NamedTuple):
     """Survival of the plants today, plants that a frost ripens early instead of killing, and the cause of death."""
 
-    survives: jax.Array
-    ripens: jax.Array
-    cause: jax.Array
-    exponent: jax.Array
+    survives: Array
+    ripens: Array
+    cause: Array
+    exponent: Array
 
 
-def death_exponents(crop: Crop, state: PlantState, day: Drivers) -> list[jax.Array]:
+def death_exponents(crop: Crop, state: PlantState, day: Drivers) -> list[Array]:
     """Return the exponent terms of eq. (2), (9), (15) or (20) on each plot, by stage, in the order of `CAUSES`."""
     groups = (crop.seed.survive, crop.grow.survive, crop.bloom.survive, crop.fruit.survive)
     here = [state.stage == stage for stage in FIRST_CAUSE]
@@ -46,7 +46,7 @@ def death_exponents(crop: Crop, state: PlantState, day: Drivers) -> list[jax.Arr
     return [choose(list(zip(here, row, strict=True)), 0.0) for row in rows]
 
 
-def decide_survival(crop: Crop, state: PlantState, day: Drivers, uniform: jax.Array) -> PlantFate:
+def decide_survival(crop: Crop, state: PlantState, day: Drivers, uniform: Array) -> PlantFate:
     """Draw B(p_stay) of eqs. (2), (9), (15) and (20); the cause of a death is the largest term in its exponent.
 
     A frost that would kill plants with nearly full, dry grain only ends its filling.
@@ -65,7 +65,7 @@ def count_days(state: PlantState) -> PlantState:
     return replace(state, **{name: getattr(state, name) + (state.stage == stage) for name, stage in ages.items()})
 
 
-def growth_exponents(crop: Crop, state: PlantState, day: Drivers) -> list[jax.Array]:
+def growth_exponents(crop: Crop, state: PlantState, day: Drivers) -> list[Array]:
     """Return the exponent terms of eqs. (4) and (16) on each plot, in the order of `GROWTH_FACTORS[1:]`."""
     strain, terms = add_to_strain(day["strain_growth"], crop.rate, Rate, day)
     scarcest, most = largest([terms[name] for name in NUTRIENTS])
@@ -74,7 +74,7 @@ def growth_exponents(crop: Crop, state: PlantState, day: Drivers) -> list[jax.Ar
     return [jnp.where(grows, term, 0.0) for term in (*(terms | law_of_minimum).values(), strain)]
 
 
-def grow(crop: Crop, state: PlantState, day: Drivers, uniform: jax.Array) -> PlantState:
+def grow(crop: Crop, state: PlantState, day: Drivers, uniform: Array) -> PlantState:
     """Grow plants by eq. (6) and fruits by eq. (17), and store the factor that slowed them most."""
     each = growth_exponents(crop, state, day)
     growing, filling = state.stage == Stage.GROW, state.stage == Stage.FRUIT
@@ -93,9 +93,7 @@ def grow(crop: Crop, state: PlantState, day: Drivers, uniform: jax.Array) -> Pla
     )
 
 
-def count_flowers_and_fruits(
-    crop: Crop, state: PlantState, day: Drivers, opens: jax.Array, uniform: jax.Array
-) -> PlantState:
+def count_flowers_and_fruits(crop: Crop, state: PlantState, day: Drivers, opens: Array, uniform: Array) -> PlantState:
     """Open flowers by eq. (10), pollinate them by eq. (11), and keep the fruits that stay healthy while they fill."""
     blooms, fills = state.stage == Stage.BLOOM, state.stage == Stage.FRUIT
     trials = [(opens, crop.flowers_max), (blooms, state.flowers - state.pollinated), (fills, state.fruits)]
@@ -113,7 +111,7 @@ def count_flowers_and_fruits(
     )
 
 
-def keep_fruits(crop: Crop, state: PlantState, day: Drivers, uniform: jax.Array) -> PlantState:
+def keep_fruits(crop: Crop, state: PlantState, day: Drivers, uniform: Array) -> PlantState:
     """Reduce the number of fruits on ripe plants, by eq. (21)."""
     share = expglm(crop.ripe.keep, day["strain_harvest"], **day)
     fruits = equations.kept_fruits(state.fruits, equations.noisy_rate(share, crop.ripe.variance, uniform))
@@ -133,7 +131,7 @@ def apply_deaths(state: PlantState, fate: PlantFate) -> PlantState:
     )
 
 
-def enter_next_stage(crop: Crop, state: PlantState, moves: jax.Array) -> PlantState:
+def enter_next_stage(crop: Crop, state: PlantState, moves: Array) -> PlantState:
     """Set the next stage, with its initial size or fruits, on the plots that move to it."""
     sprouts, sets = (moves & (state.stage == s) for s in (Stage.SEED, Stage.BLOOM))
     return replace(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import jax
 import jax.numpy as jnp
+from jax import Array
 
 from harvestgym.farm.entities.base import Place
 from harvestgym.farm.entities.crops_and_weeds import Drivers, stomatal_opening, water_threshold
@@ -24,13 +24,13 @@ COUNTED = ("age_seed", "age_bloom", "age_ripe", "nogrow", "noweight")
 """The day counters of a plant, as named in `PlantState` and `parameters.py`."""
 
 
-def ground_covered(crop: Crop, state: PlantState, surface: jax.Array) -> jax.Array:
+def ground_covered(crop: Crop, state: PlantState, surface: Array) -> Array:
     """Return the ground area under the leaves of a plot's plants, in m2."""
     leaves = state.population * crop.grow.leaf_surface * state.size
     return jnp.where(is_alive(state.stage), jnp.minimum(leaves, surface), 0.0)
 
 
-def crowding(crop: Crop, state: PlantState, surface: jax.Array) -> jax.Array:
+def crowding(crop: Crop, state: PlantState, surface: Array) -> Array:
     """Return the fraction of a plant's ground (0 to 1) that its neighbours take.
 
     The plants form a square grid; the outer ones reach into the rest of the plot. Each plant has an equal share of the
@@ -42,12 +42,12 @@ def crowding(crop: Crop, state: PlantState, surface: jax.Array) -> jax.Array:
     return jnp.where(wanted > own, 1 - own / jnp.maximum(wanted, 1e-12), 0.0)
 
 
-def _root(area: jax.Array) -> jax.Array:
+def _root(area: Array) -> Array:
     """Return the square root, with a finite gradient at 0."""
     return jnp.where(area > 0, jnp.sqrt(jnp.where(area > 0, area, 1.0)), 0.0)
 
 
-def transpiration(crop: Crop, state: PlantState, surface: jax.Array, air: Air) -> jax.Array:
+def transpiration(crop: Crop, state: PlantState, surface: Array, air: Air) -> Array:
     """Compute the water, L, that unstressed plants lose today in full light: ET_0 K_t on covered ground (4.2.7).
 
     Carbon dioxide closes stomata.
@@ -58,7 +58,7 @@ def transpiration(crop: Crop, state: PlantState, surface: jax.Array, air: Air) -
     return air.et0 * equations.stomatal_saving(air.co2) * coefficient * ground_covered(crop, state, surface)
 
 
-def reached_water(crop: Crop, ground: Ground) -> tuple[jax.Array, jax.Array]:
+def reached_water(crop: Crop, ground: Ground) -> tuple[Array, Array]:
     """Return today's extractable water in the root zone, in L, and its maximum, the TAW of FAO-56 eq. (82).
 
     The roots reach the upper Z_r of the soil, which dries first; the soil below stays at field capacity.
@@ -68,25 +68,25 @@ def reached_water(crop: Crop, ground: Ground) -> tuple[jax.Array, jax.Array]:
     return jnp.maximum(ground.extractable - (most - reached), 0.0), reached
 
 
-def drought_threshold(crop: Crop, state: PlantState, ground: Ground) -> jax.Array:
+def drought_threshold(crop: Crop, state: PlantState, ground: Ground) -> Array:
     """Return w of eq. (5) for each plot, in L; roots cannot dry the soil below the wilting point."""
     return water_threshold(crop.grow.drought, ground.capacity - reached_water(crop, ground)[1], ground.capacity)
 
 
-def transpired_share(crop: Crop, state: PlantState, ground: Ground) -> jax.Array:
+def transpired_share(crop: Crop, state: PlantState, ground: Ground) -> Array:
     """Return the fraction of full transpiration (0 to 1) that takes place: in dry soil, stomata close."""
     extractable, reached = reached_water(crop, ground)
     least = ground.capacity - reached
     return stomatal_opening(extractable, drought_threshold(crop, state, ground) - least)
 
 
-def water_demand(crop: Crop, state: PlantState, lost: jax.Array) -> jax.Array:
+def water_demand(crop: Crop, state: PlantState, lost: Array) -> Array:
     """Compute today's uptake, in L, from the water that plants lose: loss plus body water minus stored water."""
     wanted = jnp.maximum(lost + body_water(crop, state) - state.water, 0.0)
     return jnp.where(is_alive(state.stage), wanted, 0.0)
 
 
-def grown(crop: Crop, state: PlantState, rate: jax.Array, day: Drivers) -> tuple[jax.Array, jax.Array]:
+def grown(crop: Crop, state: PlantState, rate: Array, day: Drivers) -> tuple[Array, Array]:
     """Return the size of a plant and the weight of a fruit after a day, by eqs. (6) and (17).
 
     `rate` is the fraction of the stage's growth that takes place today; carbon dioxide multiplies it. A lack of visits
@@ -103,21 +103,21 @@ def grown(crop: Crop, state: PlantState, rate: jax.Array, day: Drivers) -> tuple
     return jnp.where(grows, size, state.size), jnp.where(fills, weight, state.fruit_weight)
 
 
-def nutrient_demand(crop: Crop, state: PlantState, size: jax.Array, weight: jax.Array) -> jax.Array:
+def nutrient_demand(crop: Crop, state: PlantState, size: Array, weight: Array) -> Array:
     """Return the nutrients, in g per plot, in the growth to this size and weight; shape (4, length, width)."""
     contents = [jnp.asarray(group.nutrients)[:, None, None] for group in (crop.grow, crop.fruit)]
     gains = (10 * (size - state.size), state.fruits * (weight - state.fruit_weight))
     return sum(content * state.population * gain for content, gain in zip(contents, gains, strict=True))  # pyright: ignore[reportReturnType]
 
 
-def body_water(crop: Crop, state: PlantState) -> jax.Array:
+def body_water(crop: Crop, state: PlantState) -> Array:
     """Return the water that a plot's plants hold when saturated, in L."""
     grows, fills = (state.stage == stage for stage in (Stage.GROW, Stage.FRUIT))
     each = jnp.where(fills, state.fruits * state.fruit_weight * crop.fruit.water, 0.0)
     return state.population * jnp.where(grows, crop.grow.water, each) / 1000
 
 
-def received_light(crop: Crop, air: Air, unshaded: jax.Array | float) -> jax.Array:
+def received_light(crop: Crop, air: Air, unshaded: Array | float) -> Array:
     """Return the light, as a fraction (0 to 1) of what the day's development can use.
 
     Warmth hastens development but not photosynthesis, so growth per degree-day needs a photothermal quotient
@@ -128,7 +128,7 @@ def received_light(crop: Crop, air: Air, unshaded: jax.Array | float) -> jax.Arr
     return unshaded * jnp.minimum(air.radiation / jnp.maximum(wanted, 1e-3), 1.0)
 
 
-def drought_exponent(crop: Crop, state: PlantState) -> jax.Array:
+def drought_exponent(crop: Crop, state: PlantState) -> Array:
     """Return minus the log of the relative yield in drought: K_y times minus the log of relative uptake (Jensen 1968).
 
     For small deficits this agrees with FAO-33 eq. 1, which is valid for deficits of up to one half; as long as there is
@@ -141,7 +141,7 @@ def drought_exponent(crop: Crop, state: PlantState) -> jax.Array:
     return jnp.maximum(state.past_drought, factor * equations.minus_log(1 - refused))
 
 
-def hunger(crop: Crop, state: PlantState, asked: jax.Array, given: jax.Array) -> Drivers:
+def hunger(crop: Crop, state: PlantState, asked: Array, given: Array) -> Drivers:
     """Return minus the log of each nutrient's nutrition index: its uptake so far, as a fraction of the need so far.
 
     The index covers the whole life, since plants move nutrients from old leaves to new ones and to the fruit; the
@@ -153,7 +153,7 @@ def hunger(crop: Crop, state: PlantState, asked: jax.Array, given: jax.Array) ->
 
 
 def compute_drivers(
-    crop: Crop, state: PlantState, place: Place, air: Air, ground: Ground, unshaded: jax.Array | float
+    crop: Crop, state: PlantState, place: Place, air: Air, ground: Ground, unshaded: Array | float
 ) -> Drivers:
     """Compute today's drivers from weather, soil and state, by the names in `parameters.py`, without the nutrients."""
     salt = ground.nutrients[NUTRIENTS.index("N")] * SALINITY / jnp.maximum(ground.water, 1e-3)

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import jax
+from jax import Array
 
 from harvestgym.core.pytree import par, pytree
 from harvestgym.farm.entities.base import check_order
@@ -38,7 +38,7 @@ FRUIT_MAX = 2e6
 """Largest weight of a fruit, in g; the heaviest pumpkin weighs 1.3e6."""
 
 
-def _each(key: str, doc: str) -> jax.Array:
+def _each(key: str, doc: str) -> Array:
     """Return a parameter with one value per nutrient; `key` has a placeholder for the nutrient's name."""
     return par(tuple(key.format(n) for n in NUTRIENTS), doc, low=0, high=100)
 
@@ -57,15 +57,15 @@ class Clock:
     in eq. (4), is the special case of an optimum just above the base.
     """
 
-    base: jax.Array = par("t_base#°C", "mean temperature below which nothing develops", low=-50, high=60)
-    optimum: jax.Array = par("t_optimum#°C", "temperature above which development is no faster", low=-50, high=60)
-    ceiling: jax.Array = par("t_ceiling#°C", "temperature at which development stops", low=-50, high=1e6)
-    sums: jax.Array = par(SUMS, "degree-days of each stage", low=1e-3, high=1e5)
-    chill: jax.Array = par(("chill_min#day", "chill_full#day"), "cold days to start, to full pace", low=-1, high=1e3)
-    hardening: jax.Array = par("hardening#°C", "frost tolerance that cold adds, up to the flowers", low=0, high=50)
-    daylength: jax.Array = par(DAYLENGTHS, "day length from which growth starts, and is full", low=-1, high=25)
-    hunger_delay: jax.Array = par("hunger_delay#%", "delay of flowers without any N, share (0 to 1)", low=0, high=1)
-    drought_haste: jax.Array = par("drought_haste#%", "faster filling without water, share (0 to 10)", low=0, high=10)
+    base: Array = par("t_base#°C", "mean temperature below which nothing develops", low=-50, high=60)
+    optimum: Array = par("t_optimum#°C", "temperature above which development is no faster", low=-50, high=60)
+    ceiling: Array = par("t_ceiling#°C", "temperature at which development stops", low=-50, high=1e6)
+    sums: Array = par(SUMS, "degree-days of each stage", low=1e-3, high=1e5)
+    chill: Array = par(("chill_min#day", "chill_full#day"), "cold days to start, to full pace", low=-1, high=1e3)
+    hardening: Array = par("hardening#°C", "frost tolerance that cold adds, up to the flowers", low=0, high=50)
+    daylength: Array = par(DAYLENGTHS, "day length from which growth starts, and is full", low=-1, high=25)
+    hunger_delay: Array = par("hunger_delay#%", "delay of flowers without any N, share (0 to 1)", low=0, high=1)
+    drought_haste: Array = par("drought_haste#%", "faster filling without water, share (0 to 10)", low=0, high=10)
 
     def check(self) -> Iterator[str]:
         """Check the order of the temperatures."""
@@ -135,13 +135,13 @@ class Grow:
     """The stage from the first leaves to the first flowers, section 4.2.2, with transpiration as a function of size."""
 
     survive: GrowSurvival
-    yield_response: jax.Array = par("Water_yield_response", "K_y of the vegetative period, FAO-33", low=0, high=10)
-    drought: jax.Array = par("sensitivity_draught#%", "d of eq. (5), share (0 to 1)", low=0, high=1)
-    nutrients: jax.Array = _each("{}_grow_consumption#g.mm-1", "content of a plant per mm of its size")
-    water: jax.Array = par("Water_grow_consumption#mL", "water that a growing plant keeps in its body", low=0, high=1e6)
-    leaf_surface: jax.Array = par("grow_leaf_surface#m2.cm-1", "ground under a plant, per cm of size", low=0, high=10)
-    alpha_0: jax.Array = par("Water_evapo_alpha_0", "alpha_0 of K_t, its value at height 0", low=-10, high=10)
-    alpha_1: jax.Array = par("Water_evapo_alpha_1#cm-1", "alpha_1 of K_t, per cm of height", low=-10, high=10)
+    yield_response: Array = par("Water_yield_response", "K_y of the vegetative period, FAO-33", low=0, high=10)
+    drought: Array = par("sensitivity_draught#%", "d of eq. (5), share (0 to 1)", low=0, high=1)
+    nutrients: Array = _each("{}_grow_consumption#g.mm-1", "content of a plant per mm of its size")
+    water: Array = par("Water_grow_consumption#mL", "water that a growing plant keeps in its body", low=0, high=1e6)
+    leaf_surface: Array = par("grow_leaf_surface#m2.cm-1", "ground under a plant, per cm of size", low=0, high=10)
+    alpha_0: Array = par("Water_evapo_alpha_0", "alpha_0 of K_t, its value at height 0", low=-10, high=10)
+    alpha_1: Array = par("Water_evapo_alpha_1#cm-1", "alpha_1 of K_t, per cm of height", low=-10, high=10)
 
 
 @pytree
@@ -180,10 +180,10 @@ class Bloom:
     open: Opening
     wind: WindPollination
     insects: InsectPollination
-    share: jax.Array = par("bloom_share#%", "usual size in bloom, share (below 1) of the largest", low=0, high=0.99)
-    rates: jax.Array = par(POLLINATION_RATES, "weights w of eq. (11), normalised when used", low=0, high=1000)
-    yield_response: jax.Array = par("Water_yield_response", "K_y of the flowering period, FAO-33", low=0, high=10)
-    auto_success: jax.Array = par("auto_pollination_success#%", "p_auto of eq. (11), 0 to 1 a day", low=0, high=1)
+    share: Array = par("bloom_share#%", "usual size in bloom, share (below 1) of the largest", low=0, high=0.99)
+    rates: Array = par(POLLINATION_RATES, "weights w of eq. (11), normalised when used", low=0, high=1000)
+    yield_response: Array = par("Water_yield_response", "K_y of the flowering period, FAO-33", low=0, high=10)
+    auto_success: Array = par("auto_pollination_success#%", "p_auto of eq. (11), 0 to 1 a day", low=0, high=1)
 
 
 @pytree
@@ -224,10 +224,10 @@ class Fruit:
     survive: FruitSurvival
     hold: Holding
     ripen: Ripening
-    frost_ripe: jax.Array = par("frost_ripe#%", "share (0 to 1) after which frost only ends the filling", low=0, high=1)
-    yield_response: jax.Array = par("Water_yield_response", "K_y of the yield formation, FAO-33", low=0, high=10)
-    nutrients: jax.Array = _each("{}_fruit_consumption#g.g-1", "content per g of fruit")
-    water: jax.Array = par("Water_fruit_consumption#mL.g-1", "water that a fruit keeps, per g", low=0, high=1000)
+    frost_ripe: Array = par("frost_ripe#%", "share (0 to 1) after which frost only ends the filling", low=0, high=1)
+    yield_response: Array = par("Water_yield_response", "K_y of the yield formation, FAO-33", low=0, high=10)
+    nutrients: Array = _each("{}_fruit_consumption#g.g-1", "content per g of fruit")
+    water: Array = par("Water_fruit_consumption#mL.g-1", "water that a fruit keeps, per g", low=0, high=1000)
 
 
 @pytree
@@ -245,35 +245,35 @@ class Ripe:
     """The stage from full-grown fruit to the harvest or the end, section 4.2.5."""
 
     keep: Keeping
-    variance: jax.Array = par("ripe_rate_sigma2", "variance of the noise of the kept share, eq. (21)", low=0, high=100)
+    variance: Array = par("ripe_rate_sigma2", "variance of the noise of the kept share, eq. (21)", low=0, high=100)
 
 
 @pytree
 class Dead:
     """The release of nutrients from a dead plant to the soil, section 4.2.6."""
 
-    release: jax.Array = par(RELEASE_SPEEDS, "share (0 to 1) of the remains released per day", low=0, high=1)
+    release: Array = par(RELEASE_SPEEDS, "share (0 to 1) of the remains released per day", low=0, high=1)
 
 
 @pytree
 class Crop:
     """All parameters of a crop."""
 
-    initial_stage: jax.Array = par("initial_stage", "stage of plots that the farm file does not set", labels=STAGES)
-    density: jax.Array = par("population#nb.m-2", "plants per m2 on these plots", low=0, high=1e5)
-    size_start: jax.Array = par("size_start#cm", "size of a sprout, where eq. (6) begins", low=0, high=HEIGHT_MAX)
-    size_max: jax.Array = par("size_max#cm", "size at which growth ends", low=1e-3, high=HEIGHT_MAX)
-    flowers_max: jax.Array = par("flowers_max#nb", "flowers of the largest plant", low=0, high=FLOWERS_MAX, dtype="int")
-    fruit_weight_start: jax.Array = par("fruit_weight_start#g", "weight where eq. (17) begins", low=0, high=FRUIT_MAX)
-    fruit_weight_max: jax.Array = par("fruit_weight_max#g", "weight of a full-grown fruit", low=1e-3, high=FRUIT_MAX)
-    root_depth: jax.Array = par("root_depth#m", "depth that its roots reach, Z_r of FAO-56", low=0.01, high=100)
-    shadow: jax.Array = par("shadow_coeff#%", "share (0 to 1) of the covered ground that is in shadow", low=0, high=1)
-    repulsion: jax.Array = par("pest_repulsive_effect#float", "repellent; < 0 attracts", low=-REPULSION, high=REPULSION)
-    light: jax.Array = par("light#MJ.m-2.°C-1.day-1", "radiation per degree-day that growth can use", low=0, high=100)
-    carbon: jax.Array = par("CO2_response#%", "share (0 to 1) of a C3 plant's response", low=0, high=1, default=1.0)
-    fixation: jax.Array = par("N_fixed#%", "share of its nitrogen that a legume takes from the air", low=0, high=0.99)
-    variance: jax.Array = par("rate_sigma2", "variance of the noise of eqs. (6) and (17)", low=0, high=100)
-    rate_min: jax.Array = par("rate_min#", "rate at or below which nothing grows, eqs. (6) and (17)", low=0, high=1)
+    initial_stage: Array = par("initial_stage", "stage of plots that the farm file does not set", labels=STAGES)
+    density: Array = par("population#nb.m-2", "plants per m2 on these plots", low=0, high=1e5)
+    size_start: Array = par("size_start#cm", "size of a sprout, where eq. (6) begins", low=0, high=HEIGHT_MAX)
+    size_max: Array = par("size_max#cm", "size at which growth ends", low=1e-3, high=HEIGHT_MAX)
+    flowers_max: Array = par("flowers_max#nb", "flowers of the largest plant", low=0, high=FLOWERS_MAX, dtype="int")
+    fruit_weight_start: Array = par("fruit_weight_start#g", "weight where eq. (17) begins", low=0, high=FRUIT_MAX)
+    fruit_weight_max: Array = par("fruit_weight_max#g", "weight of a full-grown fruit", low=1e-3, high=FRUIT_MAX)
+    root_depth: Array = par("root_depth#m", "depth that its roots reach, Z_r of FAO-56", low=0.01, high=100)
+    shadow: Array = par("shadow_coeff#%", "share (0 to 1) of the covered ground that is in shadow", low=0, high=1)
+    repulsion: Array = par("pest_repulsive_effect#float", "repellent; < 0 attracts", low=-REPULSION, high=REPULSION)
+    light: Array = par("light#MJ.m-2.°C-1.day-1", "radiation per degree-day that growth can use", low=0, high=100)
+    carbon: Array = par("CO2_response#%", "share (0 to 1) of a C3 plant's response", low=0, high=1, default=1.0)
+    fixation: Array = par("N_fixed#%", "share of its nitrogen that a legume takes from the air", low=0, high=0.99)
+    variance: Array = par("rate_sigma2", "variance of the noise of eqs. (6) and (17)", low=0, high=100)
+    rate_min: Array = par("rate_min#", "rate at or below which nothing grows, eqs. (6) and (17)", low=0, high=1)
     clock: Clock
     rate: Rate
     seed: Seed

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import ClassVar
 
-import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 
 from harvestgym.core.pytree import pytree, replace
 from harvestgym.core.view.scene import Mark
@@ -63,11 +63,11 @@ class Plant(Crop, Entity):
     randomness: ClassVar = {use: ("plot",) for use in ("survive", "noise", "count")}
     derived: ClassVar = DERIVED
 
-    def init(self, key: jax.Array, place: Place) -> PlantState:
+    def init(self, key: Array, place: Place) -> PlantState:
         """Return a state with every plot in the initial stage; `settle` fills in the rest."""
         return replace(self.zero_state(place), stage=jnp.full(place.shape, self.initial_stage, jnp.int32))
 
-    def settle(self, key: jax.Array, state: PlantState, place: Place) -> PlantState:
+    def settle(self, key: Array, state: PlantState, place: Place) -> PlantState:
         """Fill in the variables that the stages imply and the farm file omits."""
         return complete_state(self, state, place)
 
@@ -118,9 +118,7 @@ class Plant(Crop, Entity):
         return Litter(nutrients=jnp.where(state.stage == Stage.DEAD, released, 0.0))
 
     @action("sow", Parameter("amount#seed", SEEDS, (0.0, 30.0)), Parameter("spacing#cm", SPACINGS, (5.0, 20.0)))
-    def sow(
-        self, state: PlantState, place: Place, where: jax.Array, seeds: jax.Array, spacing: jax.Array
-    ) -> ActionResult:
+    def sow(self, state: PlantState, place: Place, where: Array, seeds: Array, spacing: Array) -> ActionResult:
         """Sow seeds per m2 on an empty plot; on other plots nothing happens."""
         done = where & (state.stage == Stage.NONE) & (seeds > 0)
         population = jnp.clip(jnp.round(seeds * place.surface), 1, PLANTS_MAX).astype(jnp.int32)
@@ -132,12 +130,12 @@ class Plant(Crop, Entity):
         return ActionResult(replace(state, **new), done, Ledger({}, {}))
 
     @action("harvest", plot=False)
-    def harvest(self, state: PlantState, place: Place, where: jax.Array) -> ActionResult:
+    def harvest(self, state: PlantState, place: Place, where: Array) -> ActionResult:
         """Harvest every plot in fruit or ripe on the whole field, and clear it of its plants."""
         return self.micro_harvest(state, place, where)
 
     @action("micro_harvest")
-    def micro_harvest(self, state: PlantState, place: Place, where: jax.Array) -> ActionResult:
+    def micro_harvest(self, state: PlantState, place: Place, where: Array) -> ActionResult:
         """Harvest a plot whose plants are fruiting or ripe, and clear it."""
         done = where & ((state.stage == Stage.FRUIT) | (state.stage == Stage.RIPE))
         kg = jnp.where(done, state.population * state.fruits * state.fruit_weight / 1000, 0.0)
@@ -147,7 +145,7 @@ class Plant(Crop, Entity):
         return ActionResult(new, done, Ledger(_exports(state, done), {"harvest#kg": kg.sum()}))
 
     @action("remove")
-    def remove(self, state: PlantState, place: Place, where: jax.Array) -> ActionResult:
+    def remove(self, state: PlantState, place: Place, where: Array) -> ActionResult:
         """Remove the plants of a plot, dead or alive."""
         done = where & (state.stage != Stage.NONE)
         return ActionResult(clear_plots(state, done), done, Ledger(_exports(state, done), {}))
@@ -183,11 +181,11 @@ class Plant(Crop, Entity):
         flows = {"water:transpiration": -lost, "water:drying": -dried, "nutrients:fixation": fixed}
         return new, Ledger(flows, {"stages#nb": ahead.sum(dtype=jnp.int32).astype(jnp.float32)})
 
-    def _surroundings(self, state: PlantState, place: Place, board: Board, light: jax.Array | float) -> Drivers:
+    def _surroundings(self, state: PlantState, place: Place, board: Board, light: Array | float) -> Drivers:
         ground = board.read_one(Ground)
         return add_factors(needs.compute_drivers(self, state, place, board.read_one(Air), ground, light), ground)
 
-    def _drivers(self, state: PlantState, place: Place, board: Board, light: jax.Array | float) -> Drivers:
+    def _drivers(self, state: PlantState, place: Place, board: Board, light: Array | float) -> Drivers:
         asked, given = board.read_own(Need).nutrients, board.read_own(Share).nutrients
         strain, visits = board.read_own(Strain), jnp.minimum(board.read_sum(Visits).occurrence, 1.0)
         more = {
@@ -198,13 +196,13 @@ class Plant(Crop, Entity):
         }  # fmt: skip
         return self._surroundings(state, place, board, light) | needs.hunger(self, state, asked, given) | more
 
-    def _fixed_shares(self) -> jax.Array:
+    def _fixed_shares(self) -> Array:
         """Return the fraction of each nutrient that comes from the air."""
         return jnp.stack([self.fixation, *[jnp.zeros_like(self.fixation)] * 3])[:, None, None]
 
     def _fed(
-        self, state: PlantState, place: Place, board: Board, light: jax.Array | float
-    ) -> tuple[PlantState, jax.Array, jax.Array]:
+        self, state: PlantState, place: Place, board: Board, light: Array | float
+    ) -> tuple[PlantState, Array, Array]:
         """Return the state after today's uptake, with unmet needs recorded, the water transpired and the N fixed."""
         air, ground = board.read_one(Air), board.read_one(Ground)
         share, need = board.read_own(Share), board.read_own(Need)
@@ -224,18 +222,18 @@ class Plant(Crop, Entity):
         )
         return new, lost, fixed
 
-    def holds(self, state: PlantState) -> dict[str, jax.Array]:
+    def holds(self, state: PlantState) -> dict[str, Array]:
         """Return the water and nutrients in the plants."""
         return {"water": state.water, "nutrients": state.nutrients}
 
-    def views(self, state: PlantState) -> dict[str, jax.Array]:
+    def views(self, state: PlantState) -> dict[str, Array]:
         """Return the field-wide stage, and the thresholds of eqs. (7) and (18) on plots with plants."""
         weight = jnp.exp(-self.fruit.ripen.intercept) * self.fruit_weight_max
         ends = {"size_threshold": self.bloom.share * self.size_max, "fruit_weight_threshold": weight}
         shown = {name: jnp.where(state.stage == Stage.NONE, 0.0, end) for name, end in ends.items()}
         return {"global_stage": global_stage(state)} | shown
 
-    def indices(self, state: PlantState) -> dict[str, jax.Array]:
+    def indices(self, state: PlantState) -> dict[str, Array]:
         """Return r_plant of section 3.1.2: the mean of four fractions, averaged over the plots.
 
         The fractions are: sprouted, size, pollinated flowers and fruit weight. Only living plants count, so a harvest
@@ -248,12 +246,12 @@ class Plant(Crop, Entity):
         return {"plant": jnp.mean(jnp.where(is_alive(state.stage), sum(parts) / len(parts), 0.0))}
 
 
-def _exports(state: PlantState, done: jax.Array) -> dict[str, jax.Array]:
+def _exports(state: PlantState, done: Array) -> dict[str, Array]:
     gone = {"water:export": state.water, "nutrients:export": state.nutrients}
     return {name: -jnp.where(done, amount, 0.0) for name, amount in gone.items()}
 
 
-def _decayed(morning: PlantState, state: PlantState, litter: Litter) -> tuple[PlantState, jax.Array]:
+def _decayed(morning: PlantState, state: PlantState, litter: Litter) -> tuple[PlantState, Array]:
     """Dry out dead plants, remove their litter, and clear plots that have none left; also return the lost water."""
     dried = jnp.where(state.stage == Stage.DEAD, state.water, 0.0)
     new = replace(state, water=state.water - dried, nutrients=state.nutrients - litter.nutrients)

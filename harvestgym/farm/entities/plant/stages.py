@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-import jax
+from jax import Array
 
 
 class Stage(IntEnum):
@@ -24,6 +24,6 @@ GLOBAL_STAGES = (*STAGES, "undefined", "harvested")
 UNDEFINED, HARVESTED = len(STAGES), len(STAGES) + 1
 
 
-def is_alive(stage: jax.Array) -> jax.Array:
+def is_alive(stage: Array) -> Array:
     """Return whether plants are alive and have sprouted, elementwise."""
     return (stage >= Stage.GROW) & (stage <= Stage.RIPE)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 
 from harvestgym.core.pytree import Meta, pytree, replace, var
 from harvestgym.farm.entities.messages import NUTRIENTS
@@ -42,7 +42,7 @@ GROWTH_FACTORS = ("none", *driver_names(Rate), "strain")
 """Factors that can limit a day's growth: the terms of eqs. (4) and (16); `strain` as in `CAUSES`."""
 
 
-def _count(key: str, doc: str, high: float = 1e6) -> jax.Array:
+def _count(key: str, doc: str, high: float = 1e6) -> Array:
     return var(key, doc, dtype="int", high=high)
 
 
@@ -54,36 +54,36 @@ def _at_end(key: str, doc: str) -> Meta:
 class PlantState:
     """Plants on each plot."""
 
-    stage: jax.Array = var("stage", "stage of development", labels=STAGES)
-    reached: jax.Array = var("reached", "latest stage that plants entered this year", dtype="int", hidden=True)
-    harvested: jax.Array = var("harvested", "whether the plot was harvested and not sown since", dtype="bool")
-    population: jax.Array = _count("population#nb", "plants on the plot", PLANTS_MAX)
-    spacing: jax.Array = var("spacing#cm", "distance between plants")
-    size: jax.Array = var("size#cm", "height of a plant")
-    flowers: jax.Array = _count("flowers_per_plant#nb", "flowers that have opened", FLOWERS_MAX)
-    visits: jax.Array = _count("pollinator_visits#nb", "days on which pollinators visited its flowers")
-    pollinated: jax.Array = _count("flowers_pollinated_per_plant#nb", "flowers that were pollinated", FLOWERS_MAX)
-    fruits: jax.Array = _count("fruits_per_plant#nb", "fruits on the plant", FLOWERS_MAX)
-    fruit_weight: jax.Array = var("fruit_weight#g", "weight of a fruit")
-    harvest_weight: jax.Array = var("harvest_weight#kg", "fruit harvested from the plot so far")
-    nutrients: jax.Array = var(tuple(f"cumulated_nutrients_{n}#g" for n in NUTRIENTS), "nutrients in the plants")
-    nutrient_stress: jax.Array = var(tuple(f"cumulated_stress_nutrients_{n}#g" for n in NUTRIENTS), "unmet need for it")
-    water: jax.Array = var("cumulated_water#L", "water in the plants")
-    water_stress: jax.Array = var("cumulated_stress_water#L", "unmet need for water")
-    stage_thirst: jax.Array = var("stage_thirst#L", "need for water in this stage", hidden=True)
-    stage_refused: jax.Array = var("stage_refused#L", "unmet need for water in this stage", hidden=True)
-    past_drought: jax.Array = var("past_drought", "minus the log of the yield left after dry stages", hidden=True)
-    progress: jax.Array = var("progress", "share of the stage's degree-days that has passed", high=100, hidden=True)
-    chill: jax.Array = var("chill#day", "days of cold that the plants have had", high=1e4, hidden=True)
-    age_seed: jax.Array = _count("age_seed#day", "days as a seed")
-    nogrow: jax.Array = _count("consecutive_nogrow#day", "days in a row without growth")
-    age_bloom: jax.Array = _count("age_bloom#day", "days in bloom")
-    noweight: jax.Array = _count("consecutive_noweight#day", "consecutive days on which fruit did not gain weight")
-    age_ripe: jax.Array = _count("age_ripe#day", "days ripe")
-    cause_of_death: jax.Array = var("cause_of_death", "stage and reason of the last death on the plot", labels=CAUSES)
-    death_exponent: jax.Array = var("death_exponent", "exponent term of that reason, 0 if no fruit was left")
-    limiting_factor: jax.Array = var("limiting_factor", "factor that slowed growth most today", labels=GROWTH_FACTORS)
-    limiting_exponent: jax.Array = var("limiting_exponent", "its exponent term in eq. (4) or (16)")
+    stage: Array = var("stage", "stage of development", labels=STAGES)
+    reached: Array = var("reached", "latest stage that plants entered this year", dtype="int", hidden=True)
+    harvested: Array = var("harvested", "whether the plot was harvested and not sown since", dtype="bool")
+    population: Array = _count("population#nb", "plants on the plot", PLANTS_MAX)
+    spacing: Array = var("spacing#cm", "distance between plants")
+    size: Array = var("size#cm", "height of a plant")
+    flowers: Array = _count("flowers_per_plant#nb", "flowers that have opened", FLOWERS_MAX)
+    visits: Array = _count("pollinator_visits#nb", "days on which pollinators visited its flowers")
+    pollinated: Array = _count("flowers_pollinated_per_plant#nb", "flowers that were pollinated", FLOWERS_MAX)
+    fruits: Array = _count("fruits_per_plant#nb", "fruits on the plant", FLOWERS_MAX)
+    fruit_weight: Array = var("fruit_weight#g", "weight of a fruit")
+    harvest_weight: Array = var("harvest_weight#kg", "fruit harvested from the plot so far")
+    nutrients: Array = var(tuple(f"cumulated_nutrients_{n}#g" for n in NUTRIENTS), "nutrients in the plants")
+    nutrient_stress: Array = var(tuple(f"cumulated_stress_nutrients_{n}#g" for n in NUTRIENTS), "unmet need for it")
+    water: Array = var("cumulated_water#L", "water in the plants")
+    water_stress: Array = var("cumulated_stress_water#L", "unmet need for water")
+    stage_thirst: Array = var("stage_thirst#L", "need for water in this stage", hidden=True)
+    stage_refused: Array = var("stage_refused#L", "unmet need for water in this stage", hidden=True)
+    past_drought: Array = var("past_drought", "minus the log of the yield left after dry stages", hidden=True)
+    progress: Array = var("progress", "share of the stage's degree-days that has passed", high=100, hidden=True)
+    chill: Array = var("chill#day", "days of cold that the plants have had", high=1e4, hidden=True)
+    age_seed: Array = _count("age_seed#day", "days as a seed")
+    nogrow: Array = _count("consecutive_nogrow#day", "days in a row without growth")
+    age_bloom: Array = _count("age_bloom#day", "days in bloom")
+    noweight: Array = _count("consecutive_noweight#day", "consecutive days on which fruit did not gain weight")
+    age_ripe: Array = _count("age_ripe#day", "days ripe")
+    cause_of_death: Array = var("cause_of_death", "stage and reason of the last death on the plot", labels=CAUSES)
+    death_exponent: Array = var("death_exponent", "exponent term of that reason, 0 if no fruit was left")
+    limiting_factor: Array = var("limiting_factor", "factor that slowed growth most today", labels=GROWTH_FACTORS)
+    limiting_exponent: Array = var("limiting_exponent", "its exponent term in eq. (4) or (16)")
 
 
 KEPT_AFTER_HARVEST = ("reached", "harvested", "harvest_weight", "cause_of_death", "death_exponent")
@@ -100,13 +100,13 @@ DERIVED = {
 """Variables that `Plant.views` computes."""
 
 
-def clear_plots(state: PlantState, where: jax.Array) -> PlantState:
+def clear_plots(state: PlantState, where: Array) -> PlantState:
     """Return `state` with the plots selected by `where` emptied; the caller accounts for the flows."""
     blank = {n: jnp.where(where, 0, v) for n, v in vars(state).items() if n not in KEPT_AFTER_HARVEST}
     return replace(state, **blank)
 
 
-def global_stage(state: PlantState) -> jax.Array:
+def global_stage(state: PlantState) -> Array:
     """Return the stage (or `harvested`) of more than 75 % of the plots; `undefined` if there is none (section 4.2)."""
     shown = jnp.where((state.stage == Stage.NONE) & state.harvested, HARVESTED, state.stage)
     stages = np.arange(len(GLOBAL_STAGES), dtype=np.int32)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import jax
 import jax.numpy as jnp
+from jax import Array
 
 from harvestgym.core.pytree import pytree
 from harvestgym.farm.entities.response import Response, Window, expglm
@@ -29,11 +29,11 @@ TOPSOIL = 0.1
 class Bucket(NamedTuple):
     """The capacity and the wilting point of a plot of this soil, in L."""
 
-    capacity: jax.Array
-    wilting: jax.Array
+    capacity: Array
+    wilting: Array
 
 
-def bypass_share(extractable: jax.Array, bucket: Bucket, bypass: jax.Array) -> jax.Array:
+def bypass_share(extractable: Array, bucket: Bucket, bypass: Array) -> Array:
     """Return the fraction (0 to 1) of a watering that bypasses the roots; `bypass` is its value at the wilting point.
 
     In the paper, sand "does not retain water", but a bucket model loses no water until it is full. Dry sand repels
@@ -46,15 +46,13 @@ def bypass_share(extractable: jax.Array, bucket: Bucket, bypass: jax.Array) -> j
 class WaterBalance(NamedTuple):
     """The water of one day, in L per plot: the remaining water and the flows across the boundary."""
 
-    tomorrow: jax.Array
-    evaporated: jax.Array
-    rain: jax.Array
-    surplus: jax.Array
+    tomorrow: Array
+    evaporated: Array
+    rain: Array
+    surplus: Array
 
 
-def water_balance(
-    water: jax.Array, bucket: Bucket, served: jax.Array, evaporable: jax.Array, rain: jax.Array
-) -> WaterBalance:
+def water_balance(water: Array, bucket: Bucket, served: Array, evaporable: Array, rain: Array) -> WaterBalance:
     """Return the water balance of a day.
 
     The order is: after watering, water above the capacity drains; hosts take up their shares; water evaporates from the
@@ -69,12 +67,12 @@ def water_balance(
     return WaterBalance(tomorrow, evaporated, rain, (water - held) + (full - tomorrow))
 
 
-def evaporable_depth(capacity: jax.Array, wilting: jax.Array) -> jax.Array:
+def evaporable_depth(capacity: Array, wilting: Array) -> Array:
     """Return TEW of FAO-56 eq. (73), mm: the water that can evaporate from wet topsoil; arguments are in L/m3."""
     return (capacity - wilting / 2) * TOPSOIL
 
 
-def evaporable(et0: jax.Array, shade: jax.Array, wet_surface: jax.Array, surface: jax.Array) -> jax.Array:
+def evaporable(et0: Array, shade: Array, wet_surface: Array, surface: Array) -> Array:
     """Compute ET of section 4.3, L/day: ET_0 from the part of the plot that is wet and unshaded.
 
     `water_balance` stops evaporation at half the wilting point (FAO-56 eq. 73); the paper states no limit.
@@ -82,9 +80,7 @@ def evaporable(et0: jax.Array, shade: jax.Array, wet_surface: jax.Array, surface
     return et0 * jnp.minimum(1 - jnp.minimum(shade, 1.0), wet_surface / surface) * surface
 
 
-def next_wet_surface(
-    wet_surface: jax.Array, absorption: jax.Array, rain: jax.Array, layer: jax.Array, surface: jax.Array
-) -> jax.Array:
+def next_wet_surface(wet_surface: Array, absorption: Array, rain: Array, layer: Array, surface: Array) -> Array:
     """Return tomorrow's wet surface, in m2.day: it dries at the absorption speed, and rain wets it.
 
     In the paper, rain is of the order of the soil's capacity and wets the whole surface. Here a few mm of rain only wet
@@ -95,7 +91,7 @@ def next_wet_surface(
     return jnp.minimum(dried + rain / layer * surface, surface)
 
 
-def leaching_strength(rain_intensity: jax.Array, surplus: jax.Array) -> jax.Array:
+def leaching_strength(rain_intensity: Array, surplus: Array) -> Array:
     """Compute q of section 4.3: the rain intensity, 0 to 1, plus the surplus water divided by the capacity.
 
     The paper multiplies only the first term by the surface; here q is dimensionless.
@@ -103,7 +99,7 @@ def leaching_strength(rain_intensity: jax.Array, surplus: jax.Array) -> jax.Arra
     return rain_intensity + surplus
 
 
-def leached_share(strength: jax.Array, microlife: jax.Array) -> jax.Array:
+def leached_share(strength: Array, microlife: Array) -> Array:
     """Return the fraction of each nutrient that leaches; `microlife` is from 0 to 1.
 
     In the paper, an amount q (1 - mu) without a unit leaches; here it is a fraction, which never exceeds the stock.
@@ -111,7 +107,7 @@ def leached_share(strength: jax.Array, microlife: jax.Array) -> jax.Array:
     return jnp.clip(strength * (1 - microlife), 0.0, 1.0)
 
 
-def mineralised(stock: jax.Array, level: jax.Array, rate: jax.Array) -> jax.Array:
+def mineralised(stock: Array, level: Array, rate: Array) -> Array:
     """Return the nutrients that bedrock and humus release in a day, in g; negative above `level`, where they are bound.
 
     It is the exact solution of d stock / dt = rate (1 - stock / level). In the paper, the release is constant, so
@@ -124,7 +120,7 @@ VOLATILISED, DENITRIFIED = 0.11, 0.01
 """Nitrogen lost as ammonia, of fertilizers, and as N2O, of fertilizers and residues (IPCC 2019, tables 11.3, 11.1)."""
 
 
-def cide_left(cide: jax.Array, strength: jax.Array, decay: jax.Array, microlife: jax.Array) -> jax.Array:
+def cide_left(cide: Array, strength: Array, decay: Array, microlife: Array) -> Array:
     """Return the cide left after a day: it decreases by exp(-q) of section 4.3 and by breakdown.
 
     In the paper, only rain removes a cide, which would therefore act forever in dry weather. `decay` is the rate of
@@ -133,15 +129,13 @@ def cide_left(cide: jax.Array, strength: jax.Array, decay: jax.Array, microlife:
     return cide * jnp.exp(-(strength + decay * microlife))
 
 
-def cide_leached(lost: jax.Array, strength: jax.Array, decay: jax.Array, microlife: jax.Array) -> jax.Array:
+def cide_leached(lost: Array, strength: Array, decay: Array, microlife: Array) -> Array:
     """Return the part of the day's cide loss due to rain; rain and breakdown share it in proportion to their rates."""
     rate = strength + decay * microlife
     return lost * strength / jnp.where(rate > 0, rate, 1.0)
 
 
-def next_microlife(
-    survival: Survival, recovery: jax.Array, microlife: jax.Array, cide: jax.Array, surplus: jax.Array
-) -> jax.Array:
+def next_microlife(survival: Survival, recovery: Array, microlife: Array, cide: Array, surplus: Array) -> Array:
     """Compute the microlife mu of section 4.3 after a day, in %, by eq. (22) and its flow, clipped to 0 to 100.
 
     The paper's text describes a probability, but its flow is an expectation, so nothing is drawn at random.

@@ -12,6 +12,7 @@ from typing import ClassVar
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 
 from harvestgym.core.pytree import par, pytree, replace, var
 from harvestgym.core.view.scene import Mark
@@ -43,11 +44,11 @@ MINUTES = Parameter("duration#min", (30.0, 60.0), (1.0, float(MINUTES_A_DAY)))
 class Start:
     """The soil at the start of a season; the contents of each plot are drawn between two limits."""
 
-    water_min: jax.Array = par("water_min#%", "minimum extractable water, share (0 to 1) of the maximum", low=0, high=1)
-    water_max: jax.Array = par("water_max#%", "maximum extractable water, share (0 to 1) of the maximum", low=0, high=1)
-    nutrients_min: jax.Array = par(tuple(f"{n}_min#g.m-2" for n in NUTRIENTS), "least stock", low=0, high=1e5)
-    nutrients_max: jax.Array = par(tuple(f"{n}_max#g.m-2" for n in NUTRIENTS), "greatest stock", low=0, high=1e5)
-    microlife: jax.Array = par("microlife_health_index#%", "health of the soil life", low=0, high=100)
+    water_min: Array = par("water_min#%", "minimum extractable water, share (0 to 1) of the maximum", low=0, high=1)
+    water_max: Array = par("water_max#%", "maximum extractable water, share (0 to 1) of the maximum", low=0, high=1)
+    nutrients_min: Array = par(tuple(f"{n}_min#g.m-2" for n in NUTRIENTS), "least stock", low=0, high=1e5)
+    nutrients_max: Array = par(tuple(f"{n}_max#g.m-2" for n in NUTRIENTS), "greatest stock", low=0, high=1e5)
+    microlife: Array = par("microlife_health_index#%", "health of the soil life", low=0, high=100)
 
     def check(self) -> Iterator[str]:
         """Check that minima are not above maxima."""
@@ -60,11 +61,11 @@ class Start:
 class SoilState:
     """Contents of the soil on each plot."""
 
-    water: jax.Array = var("available_Water#L", "water in the soil; a surplus over its capacity drains the same day")
-    nutrients: jax.Array = var(tuple(f"available_{n}#g" for n in NUTRIENTS), "nutrients in the soil")
-    wet_surface: jax.Array = var("wet_surface#m2.day-1", "wet surface times the part of a day for which it is wet")
-    microlife: jax.Array = var("microlife_health_index#%", "health of the soil life", high=100)
-    cide: jax.Array = var("amount_cide#g", "cide in the soil, as its effect on each target", axes=("target", "plot"))
+    water: Array = var("available_Water#L", "water in the soil; a surplus over its capacity drains the same day")
+    nutrients: Array = var(tuple(f"available_{n}#g" for n in NUTRIENTS), "nutrients in the soil")
+    wet_surface: Array = var("wet_surface#m2.day-1", "wet surface times the part of a day for which it is wet")
+    microlife: Array = var("microlife_health_index#%", "health of the soil life", high=100)
+    cide: Array = var("amount_cide#g", "cide in the soil, as its effect on each target", axes=("target", "plot"))
 
 
 @pytree
@@ -74,23 +75,23 @@ class Soil(Entity):
     State: ClassVar[type] = SoilState
     targets: ClassVar[tuple[str, ...]] = ("soil",)
 
-    depth: jax.Array = par("depth#m", "depth of the soil", low=0.01, high=100)
-    max_water_capacity: jax.Array = par("max_water_capacity#L.m-3", "water at field capacity", low=1, high=1000)
-    wilting_point: jax.Array = par("wilting_point#L.m-3", "water that plants cannot extract", low=0, high=1000)
-    bypass: jax.Array = par(
+    depth: Array = par("depth#m", "depth of the soil", low=0.01, high=100)
+    max_water_capacity: Array = par("max_water_capacity#L.m-3", "water at field capacity", low=1, high=1000)
+    wilting_point: Array = par("wilting_point#L.m-3", "water that plants cannot extract", low=0, high=1000)
+    bypass: Array = par(
         "watering_bypass#%", "share (0 to 1) of a watering that bypasses the roots in dry soil", low=0, high=1
     )
-    absorption: jax.Array = par(
+    absorption: Array = par(
         "water_surface_absorption_speed#m2.day-1", "wet surface that dries per day, per m2 of plot", low=0, high=100
     )
-    bedrock: jax.Array = par(
+    bedrock: Array = par(
         tuple(f"bedrocks_release_{n}#mg.day-1" for n in NUTRIENTS),
         "released by bedrock and humus at full microlife, per m2 of plot", low=0, high=1e6,
     )  # fmt: skip
-    recovery: jax.Array = par(
+    recovery: Array = par(
         "microlife_recovery#day-1", "growth rate of the microlife without cide or surplus water", low=0, high=100
     )
-    cide_decay: jax.Array = par(
+    cide_decay: Array = par(
         "cide_decay#day-1", "rate at which a soil with full microlife breaks down cides", low=0, high=100
     )
     survival: Survival
@@ -102,7 +103,7 @@ class Soil(Entity):
             expected = f"less than max_water_capacity#L.m-3 ({np.min(self.max_water_capacity):g})"
             yield f"wilting_point#L.m-3: expected {expected}, got {np.max(self.wilting_point):g}"
 
-    def init(self, key: jax.Array, place: Place) -> SoilState:
+    def init(self, key: Array, place: Place) -> SoilState:
         """Return a soil with contents drawn between the limits in `start`, a dry surface and no cide."""
         uniform = jax.random.uniform(key, (1 + len(NUTRIENTS), *place.shape), jnp.float32)
         bucket, start = self.bucket(place), self.start
@@ -116,7 +117,7 @@ class Soil(Entity):
             cide=jnp.zeros((len(place.targets), *place.shape), jnp.float32),
         )
 
-    def settle(self, key: jax.Array, state: SoilState, place: Place) -> SoilState:
+    def settle(self, key: Array, state: SoilState, place: Place) -> SoilState:
         """Limit the water to the capacity and the wet surface to the plot."""
         water = jnp.minimum(state.water, self.bucket(place).capacity)
         return replace(state, water=water, wet_surface=jnp.minimum(state.wet_surface, place.surface))
@@ -143,7 +144,7 @@ class Soil(Entity):
 
     @action("watering_discrete", Parameter("amount#L", LITRES, (0.0, 20.0)), MINUTES)
     def watering_discrete(
-        self, state: SoilState, place: Place, where: jax.Array, amount: jax.Array, minutes: jax.Array
+        self, state: SoilState, place: Place, where: Array, amount: Array, minutes: Array
     ) -> ActionResult:
         """Water a plot with one of several amounts per m2; the whole surface is wet that day."""
         done, bucket = where & (amount > 0), self.bucket(place)
@@ -156,7 +157,7 @@ class Soil(Entity):
 
     @action("watering_continuous", Parameter("amount#L", range=(0.0, 20.0)), MINUTES)
     def watering_continuous(
-        self, state: SoilState, place: Place, where: jax.Array, amount: jax.Array, minutes: jax.Array
+        self, state: SoilState, place: Place, where: Array, amount: Array, minutes: Array
     ) -> ActionResult:
         """Water a plot with any amount per m2; the whole surface is wet that day."""
         return self.watering_discrete(state, place, where, amount, minutes)
@@ -215,24 +216,24 @@ class Soil(Entity):
         rain = jnp.broadcast_to(air.rain * place.surface, place.shape)
         return equations.water_balance(state.water, self.bucket(place), served, dry, rain)
 
-    def _microlife(self, state: SoilState, place: Place, surplus: jax.Array) -> jax.Array:
+    def _microlife(self, state: SoilState, place: Place, surplus: Array) -> Array:
         at = [i for i, target in enumerate(place.targets) if target in self.targets]
         cide = state.cide[jnp.asarray(at, jnp.int32)].sum(0) / place.surface
         return equations.next_microlife(self.survival, self.recovery, state.microlife, cide, surplus)
 
-    def holds(self, state: SoilState) -> dict[str, jax.Array]:
+    def holds(self, state: SoilState) -> dict[str, Array]:
         """Return the water and nutrients."""
         return {"water": state.water, "nutrients": state.nutrients}
 
-    def indices(self, state: SoilState) -> dict[str, jax.Array]:
+    def indices(self, state: SoilState) -> dict[str, Array]:
         """Return r_soil of section 3.1.2: the mean microlife, 0 to 1."""
         return {"soil": jnp.mean(state.microlife) / 100}
 
 
-def _between(low: jax.Array, high: jax.Array, uniform: jax.Array) -> jax.Array:
+def _between(low: Array, high: Array, uniform: Array) -> Array:
     return low + (high - low) * uniform
 
 
-def _column(nutrients: jax.Array) -> jax.Array:
+def _column(nutrients: Array) -> Array:
     """Reshape a vector with one value per nutrient so that it broadcasts against arrays of plots."""
     return jnp.asarray(nutrients)[:, None, None]

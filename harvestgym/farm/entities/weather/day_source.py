@@ -65,7 +65,7 @@ def replay_table(table: WeatherTable) -> Replay:
     """
     if len(table) < YEAR:
         expected = f"a year or more ({YEAR} days), got {len(table)}"
-        raise ConfigError(f"{table.name}: expected {expected}; try `generate: true` to draw days from its climate")
+        raise ConfigError(f"{table.name}: expected {expected}; try more days, or `generate: true`")
     days: Any = np.stack([np.asarray(v, np.float32) for v in table.days], axis=1)
     start, year = np.int32(table.start_day), np.int32(-1)
     return Replay(days=days, start_day=start, occurrence=table.rain_kind == "occurrence", year=year)  # pyright: ignore[reportArgumentType]

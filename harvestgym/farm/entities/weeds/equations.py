@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 
 from harvestgym.core.random import multinomial
 from harvestgym.farm.entities.crops_and_weeds import Drivers
@@ -20,22 +20,22 @@ NEIGHBOUR_OFFSETS = np.array([-1, 0, 1])
 class DailyChances(NamedTuple):
     """Daily probabilities for a weed of each group, by eqs. (26), (27), (28) and (29), and for flowers to set seed."""
 
-    appear: jax.Array
-    grow: jax.Array
-    bloom: jax.Array
-    stay: jax.Array
-    shed: jax.Array
+    appear: Array
+    grow: Array
+    bloom: Array
+    stay: Array
+    shed: Array
 
 
 class WeedFates(NamedTuple):
     """Numbers of weeds per plot after a day: those that are new, changed group, or stayed in their group."""
 
-    arrived: jax.Array
-    sprouted: jax.Array
-    bloomed: jax.Array
-    shed: jax.Array
-    growing: jax.Array
-    flowering: jax.Array
+    arrived: Array
+    sprouted: Array
+    bloomed: Array
+    shed: Array
+    growing: Array
+    flowering: Array
 
 
 def daily_chances(weed: Weed, day: Drivers) -> DailyChances:
@@ -45,9 +45,7 @@ def daily_chances(weed: Weed, day: Drivers) -> DailyChances:
     return DailyChances(*(jnp.minimum(p, 1.0) for p in full))
 
 
-def draw_fates(
-    new: jax.Array, groups: tuple[jax.Array, jax.Array, jax.Array], p: DailyChances, uniform: jax.Array
-) -> WeedFates:
+def draw_fates(new: Array, groups: tuple[Array, Array, Array], p: DailyChances, uniform: Array) -> WeedFates:
     """Draw how many weeds arrive, sprout, bloom, seed or die, from this morning's numbers.
 
     Eqs. (28) and (29) both use the growing weeds of the morning, so more weeds could bloom or die than exist; here,
@@ -69,11 +67,11 @@ def draw_fates(
     return WeedFates(arrived, jnp.minimum(sprouted, room), bloomed, shed, fates[2, ..., 1], fates[3, ..., 1])
 
 
-def _stacked(shape: tuple[int, ...], *values: jax.Array | float) -> jax.Array:
+def _stacked(shape: tuple[int, ...], *values: Array | float) -> Array:
     return jnp.stack([jnp.broadcast_to(jnp.asarray(v, jnp.float32), shape) for v in values])
 
 
-def scatter_seeds(seeds: jax.Array, uniform: jax.Array) -> jax.Array:
+def scatter_seeds(seeds: Array, uniform: Array) -> Array:
     """Scatter `seeds` (at most WEEDS_MAX per plot) uniformly over the plots of the field in the 3 x 3 around each plot.
 
     For each seed, its row and then its column are drawn from those in the field, so that none is lost at the edge.
@@ -82,7 +80,7 @@ def scatter_seeds(seeds: jax.Array, uniform: jax.Array) -> jax.Array:
     return _along(1, _along(0, seeds, uniform[0], WEEDS_MAX), uniform[1], len(NEIGHBOUR_OFFSETS) * WEEDS_MAX)
 
 
-def _along(axis: int, seeds: jax.Array, uniform: jax.Array, most: int) -> jax.Array:
+def _along(axis: int, seeds: Array, uniform: Array, most: int) -> Array:
     """Move each seed by -1, 0 or 1 plot along an axis with equal probability; with a single plot it stays."""
     size = seeds.shape[axis]
     if size == 1:

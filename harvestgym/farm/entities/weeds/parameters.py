@@ -9,7 +9,7 @@ Every `Response` is one equation of section 4.4.2; its windows are named after t
 
 from __future__ import annotations
 
-import jax
+from jax import Array
 
 from harvestgym.core.pytree import par, pytree
 from harvestgym.farm.entities.messages import NUTRIENTS, REPULSION
@@ -66,30 +66,28 @@ class Staying(Response):
 class Weed:
     """All parameters of a weed."""
 
-    arrivals: jax.Array = par(
+    arrivals: Array = par(
         "max_new_seeds#nb",
         "maximum number of seeds that arrive per m2 and day, eq. (26)",
         low=0,
         high=WEEDS_MAX,
         dtype="int",
     )
-    size: jax.Array = par("size#cm", "diameter and height of a weed", low=0, high=1000)
-    flowers: jax.Array = par("flowers_per_plant#nb", "flowers per weed in bloom", low=0, high=WEEDS_MAX, dtype="int")
-    shed_rate: jax.Array = par("flower_to_seed#%", "share (0 to 1) of the flowers that seed per day", low=0, high=1)
-    seeds: jax.Array = par("seed_per_flower#nb", "viable seeds per flower", low=0, high=WEEDS_MAX, dtype="int")
-    repulsion: jax.Array = par(
+    size: Array = par("size#cm", "diameter and height of a weed", low=0, high=1000)
+    flowers: Array = par("flowers_per_plant#nb", "flowers per weed in bloom", low=0, high=WEEDS_MAX, dtype="int")
+    shed_rate: Array = par("flower_to_seed#%", "share (0 to 1) of the flowers that seed per day", low=0, high=1)
+    seeds: Array = par("seed_per_flower#nb", "viable seeds per flower", low=0, high=WEEDS_MAX, dtype="int")
+    repulsion: Array = par(
         "pest_repulsive_effect#float", "repulsive effect on pests; negative attracts", low=-REPULSION, high=REPULSION
     )
-    drought: jax.Array = par("sensitivity_draught#%", "d of eq. (5), share (0 to 1)", low=0, high=1)
-    nutrients: jax.Array = par(
+    drought: Array = par("sensitivity_draught#%", "d of eq. (5), share (0 to 1)", low=0, high=1)
+    nutrients: Array = par(
         tuple(f"{n}_grow_consumption#g.mm-1" for n in NUTRIENTS),
         "need of a weed per mm of its size and day",
         low=0,
         high=10,
     )
-    water: jax.Array = par(
-        "Water_grow_consumption#mL.mm-1", "water that a weed keeps per mm of its size", low=0, high=1e4
-    )
+    water: Array = par("Water_grow_consumption#mL.mm-1", "water that a weed keeps per mm of its size", low=0, high=1e4)
     appear: Appearance
     grow: Growth
     bloom: Blooming

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-import jax
 import jax.numpy as jnp
+from jax import Array
 
 from harvestgym.core.pytree import pytree, replace, var
 from harvestgym.core.view.scene import Mark
@@ -36,12 +36,12 @@ from .parameters import WEEDS_MAX, Weed
 class WeedsState:
     """The weeds on each plot."""
 
-    seeds: jax.Array = var("seeds#nb", "weed seeds, per m2", dtype="int", high=WEEDS_MAX)
-    growing: jax.Array = var("grow#nb", "growing weeds, per m2", dtype="int", high=WEEDS_MAX)
-    flowering: jax.Array = var("flowers#nb", "weeds in bloom, per m2", dtype="int", high=WEEDS_MAX)
-    water: jax.Array = var("cumulated_water#L", "water in the weeds")
-    nutrients: jax.Array = var(tuple(f"cumulated_nutrients_{n}#g" for n in NUTRIENTS), "nutrients in the weeds")
-    remains: jax.Array = var(tuple(f"remains_{n}#g" for n in NUTRIENTS), "nutrients of weeds that died yesterday")
+    seeds: Array = var("seeds#nb", "weed seeds, per m2", dtype="int", high=WEEDS_MAX)
+    growing: Array = var("grow#nb", "growing weeds, per m2", dtype="int", high=WEEDS_MAX)
+    flowering: Array = var("flowers#nb", "weeds in bloom, per m2", dtype="int", high=WEEDS_MAX)
+    water: Array = var("cumulated_water#L", "water in the weeds")
+    nutrients: Array = var(tuple(f"cumulated_nutrients_{n}#g" for n in NUTRIENTS), "nutrients in the weeds")
+    remains: Array = var(tuple(f"remains_{n}#g" for n in NUTRIENTS), "nutrients of weeds that died yesterday")
 
 
 @pytree
@@ -55,7 +55,7 @@ class Weeds(Weed, Entity):
     targets: ClassVar[tuple[str, ...]] = ("weeds",)
     randomness: ClassVar = {"fates": ("group", "plot", "split"), "scatter": ("direction", "plot", "split")}
 
-    def settle(self, key: jax.Array, state: WeedsState, place: Place) -> WeedsState:
+    def settle(self, key: Array, state: WeedsState, place: Place) -> WeedsState:
         """Limit the weeds to the maximum for a plot; where there are none, set their water and nutrients to zero."""
         growing = jnp.clip(state.growing, 0, WEEDS_MAX)
         flowering = jnp.clip(state.flowering, 0, WEEDS_MAX - growing)
@@ -94,7 +94,7 @@ class Weeds(Weed, Entity):
         return Litter(nutrients=state.remains)
 
     @action("remove")
-    def remove(self, state: WeedsState, place: Place, where: jax.Array) -> ActionResult:
+    def remove(self, state: WeedsState, place: Place, where: Array) -> ActionResult:
         """Remove the growing and flowering weeds of a plot; their seeds stay in the soil."""
         done = where & (_stand(state) > 0)
         gone = ("growing", "flowering", "water", "nutrients")
@@ -147,19 +147,19 @@ class Weeds(Weed, Entity):
         }  # fmt: skip
         return add_factors(drivers, ground)
 
-    def _number(self, state: WeedsState, place: Place) -> jax.Array:
+    def _number(self, state: WeedsState, place: Place) -> Array:
         """Return the number of sprouted weeds on each whole plot."""
         return _stand(state).astype(jnp.float32) * place.surface
 
-    def _eaten(self, state: WeedsState, place: Place) -> jax.Array:
+    def _eaten(self, state: WeedsState, place: Place) -> Array:
         """Return the daily need for each nutrient, in g per plot; shape (4, length, width)."""
         return jnp.asarray(self.nutrients)[:, None, None] * self.size * 10 * self._number(state, place)
 
-    def _threshold(self, ground: Ground) -> jax.Array:
+    def _threshold(self, ground: Ground) -> Array:
         """Return w of eq. (5) for each plot, in L."""
         return water_threshold(self.drought, ground.wilting, ground.capacity)
 
-    def _transpiration(self, place: Place, board: Board) -> jax.Array:
+    def _transpiration(self, place: Place, board: Board) -> Array:
         """Compute the water, in L, that the weeds transpire today; the paper has no weather-dependent rule for this.
 
         The basal coefficient is 1 + 0.1 per metre of height (FAO-56 eq. 99); it applies to the ground under the leaves
@@ -176,6 +176,6 @@ class Weeds(Weed, Entity):
         return {"water": state.water, "nutrients": state.nutrients + state.remains}
 
 
-def _stand(state: WeedsState) -> jax.Array:
+def _stand(state: WeedsState) -> Array:
     """Return the number of sprouted weeds per m2."""
     return state.growing + state.flowering
