@@ -67,7 +67,7 @@ def count_days(state: PlantState) -> PlantState:
 
 def growth_exponents(crop: Crop, state: PlantState, day: Drivers) -> list[Array]:
     """Return the exponent terms of eqs. (4) and (16) on each plot, in the order of `GROWTH_FACTORS[1:]`."""
-    strain, terms = add_to_strain(day["strain_growth"], crop.rate, Rate, day)
+    strain, terms = add_to_strain(day["strain_growth"] + crop.rate.intercept, crop.rate, Rate, day)
     scarcest, most = largest([terms[name] for name in NUTRIENTS])
     law_of_minimum = {name: jnp.where(scarcest == i, most, 0.0) for i, name in enumerate(NUTRIENTS)}
     grows = (state.stage == Stage.GROW) | (state.stage == Stage.FRUIT)
