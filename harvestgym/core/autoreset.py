@@ -146,11 +146,13 @@ def advance(
         return Advance(after, last, last)
     if mode is AutoresetMode.NEXT_STEP:
         after = RunState(key, select(run.over, run.state, state), run.over)
-        outcome = select(run.over, jax.tree.map(jnp.zeros_like, last[1:4]), last[1:4])  # reward, terminated, truncated
-        last = Timestep._make([last.obs, *outcome, last.info])
+        outcome = {"reward": last.reward, "terminated": last.terminated, "truncated": last.truncated}
+        last = last._replace(**select(run.over, jax.tree.map(jnp.zeros_like, outcome), outcome))
     after, replaced = restart_ended(env, after, {"obs": last.obs, "info": last.info}, params)
     shown = last._replace(**replaced)
-    return Advance(after._replace(over=is_done(last)) if mode is AutoresetMode.NEXT_STEP else after, shown, last)
+    if mode is AutoresetMode.NEXT_STEP:
+        after = after._replace(over=is_done(last))
+    return Advance(after, shown, last)
 
 
 def is_done(timestep: Timestep) -> Array:

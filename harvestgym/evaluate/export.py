@@ -60,8 +60,9 @@ class RecordedEpisode(NamedTuple):
     def timeline(self) -> Timeline:
         """The variables, actions, events, gains and costs of the episode, and its results with their notes."""
         found = registry.family_function(self.id, "timeline")(self.env, self.record)
-        said = self.result and (*map(": ".join, self.result.to_table().rows), *self.result.describe())
-        return replace(found, notes=said or ())
+        if self.result is None:
+            return found
+        return replace(found, notes=(*map(": ".join, self.result.to_table().rows), *self.result.describe()))
 
     @property
     def actions(self) -> Table:
