@@ -28,7 +28,7 @@ from harvestgym.core.xla.fusion import add_up, find_highest
 
 from .growth import MAX_BIOMASS, GrowthLaw
 from .noise import Noise
-from .parameter_drift import AnyLaw, Drift, Spread
+from .parameter_drift import AnyLaw, AnyStock, Drift, Spread
 from .units import Units
 
 YearOrder = Literal["harvest first", "growth first"]
@@ -39,7 +39,7 @@ MAX_YEARS = 2**24
 
 
 MAX_CORRELATION = 0.99
-"""Largest correlation of growth noise; at 1, every year would have the same noise."""
+"""Largest correlation of growth noise, in absolute value; at 1, every year would have the same noise."""
 
 
 @pytree
@@ -51,7 +51,7 @@ class FishingParams(Checked):
     survey_error: Noise
     quota_error: Noise
     drift: Drift | None
-    vary: Spread | AnyLaw | None
+    vary: Spread | AnyLaw | AnyStock | None
     start: Any = par("start", "stock at the start, or its range, in the unit of K", low=0.0, high=MAX_BIOMASS)
     horizon: Any = par("Tmax", "years after which an episode is truncated", low=1, high=MAX_YEARS, dtype="int")
     price: Any = par("price", "price of a unit of catch", low=0.0, high=MAX_BIOMASS)
@@ -61,7 +61,11 @@ class FishingParams(Checked):
     b_low: Any = par("b_low", "biomass below which a stock is counted as low (0.2 K)", low=0.0)
     b_msy: Any = par("b_msy", "biomass before harvest that gives the maximum sustainable yield", low=0.0)
     correlation: Any = par(
-        "correlation", "correlation of the growth noise with last year's", low=0.0, high=MAX_CORRELATION, default=0.0
+        "correlation",
+        "correlation of the growth noise with last year's",
+        low=-MAX_CORRELATION,
+        high=MAX_CORRELATION,
+        default=0.0,
     )
 
 
@@ -80,9 +84,10 @@ class EpisodeTally:
 
 @pytree
 class FishingState:
-    """Stock, catch and tally, and the episode's law if laws vary between episodes."""
+    """Stock, catch and tally, and what is drawn for the episode: the law, and other parameters by name."""
 
     law: GrowthLaw | None
+    drawn: dict[str, Any]
     tally: EpisodeTally
     stock: Array = var("stock", "biomass of each stock, at the start of the year", axes=("stock",))
     catch: Array = var("catch", "last year's actual catch, by target", axes=("target",))
@@ -176,15 +181,17 @@ class FishingModel(Checked, Env[FishingState, FishingParams]):
     # The five parts of an environment.
 
     def initial(self, key: Array, params: FishingParams) -> FishingState:
-        law = params.vary(key, params.law) if params.vary else None
-        stock = (law or params.law).start(_draw_start(key_for(key, "start"), params.start))
+        drawn = params.vary(key, params.law) if params.vary else {}
+        law = drawn.pop("law", None)
+        start = _draw_start(key_for(key, "start"), drawn.pop("start", params.start))
+        stock = (law or params.law).start(start)
         none = jnp.zeros(self.units.targets, jnp.float32)
         zero, count = jnp.float32(0.0), jnp.int32(0)
         lowest = jnp.float32((law or params.law).biomass(stock))
         tally = EpisodeTally(catch=zero, change=zero, worth=zero, lowest=lowest, low=count, under=count, closed=count)
         shock = self._draw_shock(key_for(key, "shock"), law or params.law, params)
         return FishingState(
-            law=law, tally=tally, stock=stock, catch=none, quota=none, shock=shock, rate=none, year=count
+            law=law, drawn=drawn, tally=tally, stock=stock, catch=none, quota=none, shock=shock, rate=none, year=count
         )
 
     def transition(self, key: Array, state: FishingState, action: Any, params: FishingParams) -> FishingState:
@@ -300,8 +307,11 @@ class FishingModel(Checked, Env[FishingState, FishingParams]):
     def step(
         self, key: Array, state: FishingState, action: Any, params: FishingParams | None = None
     ) -> tuple[FishingState, Timestep]:
-        """Simulate a year like `Env.step`, but without keys for noiseless parts; tally the discounted reward."""
-        params = self.given(params)
+        """Simulate a year like `Env.step`, but without keys for noiseless parts; tally the discounted reward.
+
+        The parts receive the episode's own parameters.
+        """
+        params = replace(self.given(params), **state.drawn)
         after = self.transition(key, state, action, params)
         obs = self.observation(key_for(key, "observation"), after, action, params)
         reward = self.reward(key_for(key, "reward"), state, action, after, params)
@@ -337,4 +347,8 @@ class FishingModel(Checked, Env[FishingState, FishingParams]):
         check_first_stock(params.law, start, float(params.collapse), "reset option 'start'")
         if np.ndim(start) > np.ndim(params.start):
             raise ConfigError(f"reset option 'start': expected a stock, got {start!r}; try make(..., start={start!r})")
+        vary = params.vary
+        if isinstance(vary, AnyStock) and "start" in vary.sets:
+            sets = vary.sets | {"start": np.full_like(vary.sets["start"], start)}
+            return self, replace(params, vary=replace(vary, sets=sets))
         return self, replace(params, start=np.broadcast_to(np.float32(start), np.shape(params.start)))

@@ -1,4 +1,7 @@
-"""Changes in a growth law: over the years of an episode (drift), and between episodes (vary)."""
+"""Changes in a growth law: over the years of an episode (drift), and between episodes (vary).
+
+What varies is a callable of a key and the law; it returns the episode's own values of `FishingParams`, by name.
+"""
 
 from __future__ import annotations
 
@@ -59,18 +62,36 @@ class Spread(Checked):
         """Yield an error for each list of numbers that does not match the names."""
         yield from _find_mismatches(self.names, sigma=self.sigma)
 
-    def __call__(self, key: Array, law: GrowthLaw) -> GrowthLaw:
+    def __call__(self, key: Array, law: GrowthLaw) -> dict[str, Any]:
         """Draw the law for an episode."""
         sigma = jnp.asarray(self.sigma, jnp.float32)
         factors = jnp.exp(sigma * jax.random.normal(key, (len(self.names),), jnp.float32) - 0.5 * sigma**2)
-        return replace(law, **{n: getattr(law, n) * factors[i] for i, n in enumerate(self.names)})
+        return {"law": replace(law, **{n: getattr(law, n) * factors[i] for i, n in enumerate(self.names)})}
 
 
 @pytree
 class AnyLaw:
     """One of the laws in a `OneOf`, drawn once per episode with equal probability."""
 
-    def __call__(self, key: Array, law: GrowthLaw) -> GrowthLaw:
+    def __call__(self, key: Array, law: GrowthLaw) -> dict[str, Any]:
         """Draw the law for an episode."""
         assert isinstance(law, OneOf)
-        return replace(law, which=jax.random.randint(key, (), jnp.int32(0), jnp.int32(len(law.laws)), jnp.int32))
+        which = jax.random.randint(key, (), jnp.int32(0), jnp.int32(len(law.laws)), jnp.int32)
+        return {"law": replace(law, which=which)}
+
+
+@pytree
+class AnyStock:
+    """One of several stocks, drawn once per episode with equal probability.
+
+    Attributes:
+        sets: parameters of `FishingParams` by name, among them `law`; each number is an array of shape (stocks,).
+    """
+
+    sets: dict[str, Any]
+
+    def __call__(self, key: Array, law: GrowthLaw) -> dict[str, Any]:
+        """Draw the law and the other parameters of an episode."""
+        stocks = len(jax.tree.leaves(self.sets)[0])
+        which = jax.random.randint(key, (), jnp.int32(0), jnp.int32(stocks), jnp.int32)
+        return jax.tree.map(lambda numbers: jnp.asarray(numbers)[which], self.sets)

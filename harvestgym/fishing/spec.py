@@ -25,9 +25,10 @@ from .conservation import ConservationParams, DriverModel, RecoveryModel
 from .growth import MAX_BIOMASS, MAX_STEEPNESS, GrowthLaw, May, OneOf
 from .model import MAX_CORRELATION, MAX_YEARS, FishingModel, FishingParams, ProblemKind, YearOrder, check_first_stock
 from .noise import MAX_SIGMA, Noise
-from .parameter_drift import AnyLaw, Drift, Spread
+from .parameter_drift import AnyLaw, AnyStock, Drift, Spread
 from .structured_growth import Patches
 from .units import Control, LevelCount, Scale, Units
+from .us_stocks import list_stocks, make_context_entries, make_stock_entries, stack_parameters
 
 
 def _name_classes(base: type, *modules: Any) -> dict[str, Any]:
@@ -58,7 +59,7 @@ StockStart = Stock | tuple[Stock, Stock]
 ENTRIES: dict[tuple[ProblemKind, ...], str] = {
     ("harvest",): "price cost quota_error order control assessment_interval catch_constraint",
     ("recovery", "driver"): "benefit satiation exponent loss",
-    ("harvest", "recovery"): "vary drift",
+    ("harvest", "recovery"): "vary drift stock stocks",
     ("driver",): "effect rise shows_driver",
 }
 USERS = {name: problems for problems, names in ENTRIES.items() for name in names.split()}
@@ -87,6 +88,10 @@ class FishingSpec(Exact):
     quota_error: dict[str, Any] = NO_NOISE
     drift: dict[str, DriftEntry] = {}
     vary: dict[str, Annotated[float, Field(ge=0, le=MAX_SIGMA)]] | Literal["law"] = {}
+    stock: str = Field("", description="the stock of `us_stocks.csv` whose growth the fishery has")
+    stocks: str | Annotated[tuple[str, ...], Field(min_length=1)] = Field(
+        "", description="a split or names of stocks, from which one is drawn for each episode"
+    )
     start: StockStart = 0.75
     bound: float | None = Field(None, gt=0, le=2 * MAX_BIOMASS)
     Tmax: int = Field(100, ge=1, le=MAX_YEARS)
@@ -98,7 +103,7 @@ class FishingSpec(Exact):
     cost: float = Field(0.0, ge=0, le=MAX_BIOMASS)
     discount: float = Field(0.99, ge=0, le=1)
     collapse: float = Field(0.0, ge=0, le=MAX_BIOMASS)
-    correlation: float = Field(0.0, ge=0, le=MAX_CORRELATION)
+    correlation: float = Field(0.0, ge=-MAX_CORRELATION, le=MAX_CORRELATION)
     assessment_interval: int = Field(1, ge=1, le=MAX_YEARS)
     catch_constraint: float | None = Field(None, gt=0, le=MAX_BIOMASS)
     shows_driver: bool = False
@@ -117,11 +122,15 @@ def read_spec(path: Path, overrides: Mapping[str, Any]) -> FishingSpec:
 
     An override is an entry of the file or, in short form, a law parameter (`r=0.5`) or the noise's `sigma`. Without
     overrides, the expert comes from the tuned file, if there is one; with overrides, its numbers would no longer suit
-    the fishery.
+    the fishery. The exception is `stocks`, because its rule is made for any stock.
     """
     entries = {k: v for k, v in overrides.items() if k in FishingSpec.model_fields}
     data = override_entries(read_extended(path, "fishery", override_entries), entries)
-    if not overrides and (tuned := read_tuned(path)) is not None:
+    if data.get("stock") is not None:
+        data = override_entries(make_stock_entries(data["stock"]), data)
+    if data.get("stocks") is not None:
+        data = override_entries(make_context_entries(), data)
+    if set(overrides) <= {"stocks"} and (tuned := read_tuned(path)) is not None:
         data["expert"] = tuned.model_dump()
     for name, value in overrides.items():
         if name not in entries:
@@ -198,6 +207,10 @@ def _build_params(spec: FishingSpec, law: GrowthLaw, where: str, parts: Mapping[
     values |= {name: _build_noise(values[name], f"{where} > {name}") for name in NOISY}
     values |= {"drift": _build_drift(spec.drift), "vary": _build_vary(spec.vary, law, where), "horizon": spec.Tmax}
     values |= {"start": np.asarray(spec.start), "b_low": LOW_SHARE * float(law.capacity), **parts, "law": law}
+    if spec.stocks:
+        entries, sets = make_context_entries(), stack_parameters(list_stocks(spec.stocks))
+        given = [name for name in spec.model_fields_set if getattr(spec, name) != entries.get(name)]
+        values["vary"] = AnyStock(sets={name: numbers for name, numbers in sets.items() if name not in given})
     if values["drift"] is not None:
         _check_drift(values["drift"], law, f"{where} > drift")
     if spec.correlation and (not values["noise"].random or type(values["noise"]).draw is not Noise.draw):

@@ -176,7 +176,7 @@ def test_drift_moves_to_its_limit_both_ways() -> None:
 
 def test_spread_draws_lognormals_of_mean_one() -> None:
     spread = Spread(names=("r", "K"), sigma=np.asarray([0.3, 0.1]))
-    laws: Any = jax.vmap(lambda key: spread(key, Logistic()))(jax.random.split(jax.random.key(2), DRAWS))
+    laws: Any = jax.vmap(lambda key: spread(key, Logistic())["law"])(jax.random.split(jax.random.key(2), DRAWS))
     for values, mean, sigma in ((laws.r, 0.3, 0.3), (laws.K, 1.0, 0.1)):
         logs = np.log(np.asarray(values, np.float64) / mean)
         assert logs.mean() == pytest.approx(-(sigma**2) / 2, abs=ERRORS * sigma / np.sqrt(DRAWS))

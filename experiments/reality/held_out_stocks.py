@@ -1,0 +1,144 @@
+"""Part A of `protocol.md`, split: one policy for all stocks, beside the rule that is tuned for each stock.
+
+    python -m experiments.reality.held_out_stocks train    # rule and agent on the training stocks, measured there
+    python -m experiments.reality.held_out_stocks open     # once: the same policies on the held-out stocks
+
+Both policies are trained on `fishing/us-stocks-v0`; they see the biomass as a share of K and choose the share to catch.
+The returns are measured in the fitted dynamics of each stock. `train` stores its policies in `--work`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import pickle
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+
+import harvestgym
+from experiments.reality.sealed import open_sealed
+from experiments.reality.stocks import SEASONS, bootstrap, quartiles, store
+from harvestgym.core.episode import episode_keys
+from harvestgym.core.loading import load_object
+from harvestgym.core.policy import Policy
+from harvestgym.core.tuning.rule_family import NumberRange, RuleFamily
+from harvestgym.evaluate import splits
+from harvestgym.evaluate.tune import Bench, Budget, search_numbers
+from harvestgym.fishing import control, us_stocks
+from harvestgym.fishing.analysis.reference_points import find_reference_point
+from harvestgym.fishing.model import FishingModel
+
+ID = "fishing/us-stocks-v0"
+LEVELS = 41
+"""Choices of the agent: shares of 0, 0.025 … 1."""
+
+OWN, SHARED = Budget(160, 32), Budget(480, 256)
+"""Sizes of the search for a stock's own rule, and for the rule of all training stocks."""
+
+STACKS = (1, 8)
+"""Numbers of observations that an agent remembers; the better one on the training stocks is kept."""
+
+
+def make_ramp(env: FishingModel) -> RuleFamily:
+    """Make the family of rules: a share of the biomass above `full`, 0 below `closed` (a share of `full`)."""
+    numbers = {
+        "share": NumberRange(0.0, 1.0, 0.1),
+        "closed": NumberRange(0.0, 0.99, 0.25),
+        "full": NumberRange(0.0, 1.5, 0.4),
+    }
+    return RuleFamily(numbers, lambda n: control.ramp(env, n["share"], n["closed"] * n["full"], n["full"]))
+
+
+def make_bench(env: FishingModel, seed: int, seasons: int, split: str = "train") -> Bench:
+    """Make the seasons of a search or a comparison."""
+    return Bench(env, episode_keys(jax.random.fold_in(splits.split(ID, split).key(seed), 44), seasons))
+
+
+def tune(env: FishingModel, budget: Budget) -> dict[str, float]:
+    """Return the best numbers of the rule, on the training side."""
+    first, fresh = make_bench(env, 1, budget.seasons), make_bench(env, 2, 8 * budget.seasons)
+    return search_numbers("ramp", make_ramp(env), first, fresh, budget, 0, lambda done: None).numbers
+
+
+def make_stock(name: str, **more: Any) -> FishingModel:
+    """Make the fishery of one stock, in shares of K, from the last biomass of its record."""
+    return harvestgym.make(ID, stocks=[name], **more)
+
+
+def train_agent(stack: int) -> tuple[Any, Any]:
+    """Train PPO for a million years on the training stocks; return the settings and the agent."""
+    ppo = {name: load_object(f"examples/ppo.py:{name}") for name in ("Settings", "train")}
+    settings = ppo["Settings"](num_envs=128, num_steps=64, updates=122, stack=stack, gamma=0.99, idle=0.0)
+    env = splits.make(ID, "train", levels=LEVELS)
+    agent, _ = ppo["train"](env, settings, env.params, splits.split(ID, "train").key(0))
+    return settings, jax.device_get(agent)
+
+
+def train(work: Path) -> dict[str, Any]:
+    """Train the policies, and measure them on the training stocks."""
+    rule = tune(splits.make(ID, "train"), SHARED)
+    print("rule:", rule, flush=True)
+    names = us_stocks.list_stocks("train")
+    agents = {stack: train_agent(stack) for stack in STACKS}
+    own = {name: tune(make_stock(name), OWN) for name in names}
+    found = {stack: compare(names, own, rule, agent, "train") for stack, agent in agents.items()}
+    best = max(found, key=lambda stack: found[stack]["agent / own rule"]["median"])
+    work.mkdir(parents=True, exist_ok=True)
+    (work / "policies.pickle").write_bytes(pickle.dumps((rule, agents[best])))
+    return {"rule": rule, "observations that the agent remembers": best, **found[best]}
+
+
+def open_held_out(work: Path) -> dict[str, Any]:
+    """Measure the policies on the held-out stocks, once."""
+    rule, agent = pickle.loads((work / "policies.pickle").read_bytes())  # noqa: S301 (written by `train`)
+    open_sealed("stocks")
+    names = us_stocks.list_stocks("test")
+    own = {name: tune(make_stock(name), OWN) for name in names}
+    return {"rule": rule, **compare(names, own, rule, agent, "test")}
+
+
+def compare(names: Iterable[str], own: Mapping[str, Any], rule: Any, agent: Any, split: str) -> dict[str, Any]:
+    """Return the mean returns of all policies by stock, and their ratios to the stock's own rule."""
+    settings, weights = agent
+    policy_of = load_object("examples/ppo.py:policy_of")
+    stocks = {}
+    for name in names:
+        env = make_stock(name)
+        law = harvestgym.make("fishing/us-stock-v0", stock=name).params.law
+        target = find_reference_point(law).escapement / float(law.K)
+        policies = {
+            "own rule": make_ramp(env).build(own[name]),
+            "rule": make_ramp(env).build(rule),
+            "escapement": control.escapement(env, target),
+        }
+        stocks[name] = {kind: _measure(env, policy, split) for kind, policy in policies.items()}
+        discrete = make_stock(name, levels=LEVELS)
+        stocks[name]["agent"] = _measure(discrete, policy_of(discrete, settings, weights), split)
+        print(name, {kind: round(value, 2) for kind, value in stocks[name].items()}, flush=True)
+    kinds = ("rule", "agent", "escapement")
+    ratios = {kind: np.asarray([one[kind] / one["own rule"] for one in stocks.values()]) for kind in kinds}
+    return {
+        f"{kind} / own rule": {**quartiles(of), "median interval": bootstrap(of, np.median)}
+        for kind, of in ratios.items()
+    } | {"stocks": len(stocks), "by stock": stocks}
+
+
+def _measure(env: FishingModel, policy: Policy, split: str) -> float:
+    return float(make_bench(env, 3, SEASONS, split).run([policy]).mean())
+
+
+def main() -> None:
+    """Train, or open the held-out stocks."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("part", choices=["train", "open"])
+    parser.add_argument("--work", type=Path, default=Path("out/reality"), help="folder for the trained policies")
+    chosen = parser.parse_args()
+    found = train(chosen.work) if chosen.part == "train" else open_held_out(chosen.work)
+    store("training stocks" if chosen.part == "train" else "held-out stocks", found)
+
+
+if __name__ == "__main__":
+    main()
