@@ -229,6 +229,7 @@ class GymBase(Savable):
         `reset_options`. The environment's `set_options(params, options)` returns an environment with the same states,
         and the parameters that it starts with; if this is the environment itself, nothing is recompiled.
         """
+        check_options(options)
         if not options:
             return None
         inside: Any = unwrapped(self.core)
@@ -306,6 +307,12 @@ class GymBase(Savable):
         if not self._begun:
             raise ResetNeeded("render: expected an episode, got none; try reset() first")
         return self.episode_log.render(self.render_mode, self.render_width)
+
+
+def check_options(options: Any) -> None:
+    """Raise ConfigError unless reset options are a mapping or None."""
+    if options is not None and not isinstance(options, Mapping):
+        raise ConfigError(f"options: expected a mapping such as {{'params': params}}, or None, got {options!r}")
 
 
 def _check_params(params: Any, own: Any, where: str) -> None:

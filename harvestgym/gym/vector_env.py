@@ -19,7 +19,7 @@ from harvestgym.core.errors import ConfigError, check_count, check_name
 from harvestgym.core.wrappers import TimeLimit
 from harvestgym.render import DEFAULT_WIDTH
 
-from .base import GymBase, Info, Options
+from .base import GymBase, Info, Options, check_options
 from .monitoring import Monitor
 
 
@@ -57,6 +57,7 @@ class VecEnv(GymBase, gymnasium.vector.VectorEnv[Any, Any, Any]):
     ) -> tuple[Any, Info]:
         """Start all episodes, or only those in `options["reset_mask"]`. An int seeds environment i with seed + i."""
         seed = int(seed) if isinstance(seed, np.integer) else seed
+        check_options(options)
         which, seeds = self._which(options), self._seeds(seed)
         own = self._set_params(options, ("params", "reset_mask"))
         super().reset(seed=seed if isinstance(seed, int) else None)

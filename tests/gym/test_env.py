@@ -191,6 +191,8 @@ def test_changing_parameters_does_not_recompile() -> None:
     assert env.params is poor
     with pytest.raises(ConfigError, match="reset option: expected a known name, got 'param'; try 'params'"):
         env.reset(options={"param": poor})
+    with pytest.raises(ConfigError, match="options: expected a mapping such as .*, got 5"):
+        env.reset(options=5)  # type: ignore[arg-type]
 
 
 def test_equal_environments_share_compiled_functions() -> None:

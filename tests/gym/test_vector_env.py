@@ -134,6 +134,8 @@ def test_wrong_calls_are_refused() -> None:
     ours.reset(options={"reset_mask": some})
     with pytest.raises(ResetNeeded, match=r"got ended \[1\]"):
         ours.step(np.zeros(N, int))
+    with pytest.raises(ConfigError, match="options: expected a mapping such as .*, got 5"):
+        ours.reset(options=5)  # type: ignore[arg-type]
     for mask in (some.tolist(), some[:2], some & False):
         with pytest.raises(ConfigError, match="reset_mask: expected a bool array of shape"):
             ours.reset(options={"reset_mask": mask})
