@@ -20,7 +20,7 @@ import numpy as np
 
 import harvestgym
 from experiments.reality.sealed import open_sealed
-from experiments.reality.stocks import SEASONS, bootstrap, quartiles, store
+from experiments.reality.stocks import SEASONS, find_median_interval, quartiles, store
 from harvestgym.core.episode import episode_keys
 from harvestgym.core.loading import load_object
 from harvestgym.core.policy import Policy
@@ -121,7 +121,7 @@ def compare(names: Iterable[str], own: Mapping[str, Any], rule: Any, agent: Any,
     kinds = ("rule", "agent", "escapement")
     ratios = {kind: np.asarray([one[kind] / one["own rule"] for one in stocks.values()]) for kind in kinds}
     return {
-        f"{kind} / own rule": {**quartiles(of), "median interval": bootstrap(of, np.median)}
+        f"{kind} / own rule": {**quartiles(of), "median interval": find_median_interval(of)}
         for kind, of in ratios.items()
     } | {"stocks": len(stocks), "by stock": stocks}
 

@@ -26,6 +26,7 @@ import numpy as np
 from scipy.optimize import differential_evolution
 
 from experiments.reality.sealed import hash_protocol
+from experiments.studies.common.findings import bootstrap
 from harvestgym.fishing.fit import GROWTH, RefusedStockError, StockFit, fit_stock
 from harvestgym.fishing.us_stocks import FILE as TABLE
 from harvestgym.fishing.us_stocks import FittedStock
@@ -42,7 +43,6 @@ THOUSANDS = ("10165", "11050")
 
 HINDCAST_YEARS = 10
 SIMULATIONS = 1000
-RESAMPLES = 2000
 SEASONS = 200
 
 
@@ -185,8 +185,13 @@ def _describe_ratios(ratios: Mapping[str, float]) -> dict[str, Any]:
     values = np.asarray(list(ratios.values()))
     distance = np.abs(np.log(values))
     within = {f"within a factor of {factor:g}": float(np.mean(distance <= np.log(factor))) for factor in (1.25, 2)}
-    interval = bootstrap(values, np.median)
-    return {"stocks": len(values), "median interval": interval, **quartiles(values), **within, "ratios": dict(ratios)}
+    return {
+        "stocks": len(values),
+        "median interval": find_median_interval(values),
+        **quartiles(values),
+        **within,
+        "ratios": dict(ratios),
+    }
 
 
 def hindcast() -> dict[str, Any]:
@@ -221,8 +226,7 @@ def _describe_hindcast(
     def rmse(e: np.ndarray) -> Any:
         return np.sqrt(np.mean(e**2, axis=0))
 
-    both = np.stack([errors, simple], axis=1)  # (stocks, 2, years)
-    skill = bootstrap(both, lambda sample: 1 - float(rmse(sample[:, 0].ravel()) / rmse(sample[:, 1].ravel())))
+    skill = bootstrap(lambda e, s: 1 - rmse(e.ravel()) / rmse(s.ravel()), errors.T, simple.T)
     return {
         "stocks": len(errors),
         "left out": skipped,
@@ -231,8 +235,8 @@ def _describe_hindcast(
         "median absolute error": float(np.median(np.abs(errors))),
         "median absolute error of the last biomass": float(np.median(np.abs(simple))),
         "bias": float(errors.mean()),
-        "skill": 1 - float(rmse(errors.ravel()) / rmse(simple.ravel())),
-        "skill interval": skill,
+        "skill": skill.value,
+        "skill interval": [skill.low, skill.high],
         "skill by lead time": (1 - rmse(errors) / rmse(simple)).tolist(),
         "inside the 90 % interval": float(inside.mean()),
         "inside by lead time": inside.mean(axis=0).tolist(),
@@ -320,17 +324,16 @@ def tune_ramp(fit: StockFit, start: float, years: int, seed: int, seasons: int =
     ).x)  # fmt: skip
 
 
+def find_median_interval(values: np.ndarray) -> list[float]:
+    """Return the 95 % bootstrap interval of a median over stocks."""
+    found = bootstrap(lambda sample: np.median(sample, axis=-1), values)
+    return [found.low, found.high]
+
+
 def quartiles(values: Any) -> dict[str, float]:
     """Return the quartiles of some numbers."""
     low, middle, high = np.quantile(values, (0.25, 0.5, 0.75))
     return {"lower quartile": float(low), "median": float(middle), "upper quartile": float(high)}
-
-
-def bootstrap(values: np.ndarray, statistic: Callable[[np.ndarray], Any]) -> list[float]:
-    """Return the 95 % interval of a statistic over the cases, the first axis of `values`."""
-    rng = np.random.default_rng(0)
-    found = [statistic(values[rng.integers(len(values), size=len(values))]) for _ in range(RESAMPLES)]
-    return np.quantile(found, (0.025, 0.975)).tolist()
 
 
 PARTS: dict[str, Callable[[], dict[str, Any]]] = {
