@@ -4,15 +4,14 @@
     python -m experiments.reality.held_out_stocks open     # once: the same policies on the held-out stocks
 
 Both policies are trained on `fishing/us-stocks-v0`; they see the biomass as a share of K and choose the share to catch.
-The returns are measured in the fitted dynamics of each stock. `train` stores its policies in `--work`.
+The returns are measured in the fitted dynamics of each stock.
 """
 
 from __future__ import annotations
 
 import argparse
-import pickle
+import json
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import Any
 
 import jax
@@ -20,7 +19,7 @@ import numpy as np
 
 import harvestgym
 from experiments.reality.sealed import open_sealed
-from experiments.reality.stocks import SEASONS, find_median_interval, quartiles, store
+from experiments.reality.stocks import RESULTS, SEASONS, find_median_interval, quartiles, store
 from harvestgym.core.episode import episode_keys
 from harvestgym.core.loading import load_object
 from harvestgym.core.policy import Policy
@@ -68,41 +67,43 @@ def make_stock(name: str, **more: Any) -> FishingModel:
     return harvestgym.make(ID, stocks=[name], **more)
 
 
-def train_agent(stack: int) -> tuple[Any, Any]:
-    """Train PPO for a million years on the training stocks; return the settings and the agent."""
-    ppo = {name: load_object(f"examples/ppo.py:{name}") for name in ("Settings", "train")}
-    settings = ppo["Settings"](num_envs=128, num_steps=64, updates=122, stack=stack, gamma=0.99, idle=0.0)
-    env = splits.make(ID, "train", levels=LEVELS)
-    agent, _ = ppo["train"](env, settings, env.params, splits.split(ID, "train").key(0))
-    return settings, jax.device_get(agent)
+def make_settings(stack: int) -> Any:
+    """Return the settings of PPO, with a million years of training."""
+    make = load_object("examples/ppo.py:Settings")
+    return make(num_envs=128, num_steps=64, updates=122, stack=stack, gamma=0.99, idle=0.0)
 
 
-def train(work: Path) -> dict[str, Any]:
+def train_agent(stack: int) -> tuple[int, Any]:
+    """Train PPO on the training stocks; return the number of observations that it remembers, and the agent."""
+    env, train = splits.make(ID, "train", levels=LEVELS), load_object("examples/ppo.py:train")
+    agent, _ = train(env, make_settings(stack), env.params, splits.split(ID, "train").key(0))
+    return stack, jax.tree.map(np.asarray, agent)
+
+
+def train() -> dict[str, Any]:
     """Train the policies, and measure them on the training stocks."""
     rule = tune(splits.make(ID, "train"), SHARED)
     print("rule:", rule, flush=True)
     names = us_stocks.list_stocks("train")
-    agents = {stack: train_agent(stack) for stack in STACKS}
     own = {name: tune(make_stock(name), OWN) for name in names}
-    found = {stack: compare(names, own, rule, agent, "train") for stack, agent in agents.items()}
+    found = {stack: compare(names, own, rule, train_agent(stack), "train") for stack in STACKS}
     best = max(found, key=lambda stack: found[stack]["agent / own rule"]["median"])
-    work.mkdir(parents=True, exist_ok=True)
-    (work / "policies.pickle").write_bytes(pickle.dumps((rule, agents[best])))
-    return {"rule": rule, "observations that the agent remembers": best, **found[best]}
+    return {"shared rule": rule, "observations that the agent remembers": best, **found[best]}
 
 
-def open_held_out(work: Path) -> dict[str, Any]:
-    """Measure the policies on the held-out stocks, once."""
-    rule, agent = pickle.loads((work / "policies.pickle").read_bytes())  # noqa: S301 (written by `train`)
+def open_held_out() -> dict[str, Any]:
+    """Measure the rule and the agent of `train`, which is trained again from its seed, on the held-out stocks, once."""
+    trained = json.loads(RESULTS.read_text(encoding="utf-8"))["training stocks"]
+    agent = train_agent(trained["observations that the agent remembers"])
     open_sealed("stocks")
     names = us_stocks.list_stocks("test")
     own = {name: tune(make_stock(name), OWN) for name in names}
-    return {"rule": rule, **compare(names, own, rule, agent, "test")}
+    return compare(names, own, trained["shared rule"], agent, "test")
 
 
 def compare(names: Iterable[str], own: Mapping[str, Any], rule: Any, agent: Any, split: str) -> dict[str, Any]:
     """Return the mean returns of all policies by stock, and their ratios to the stock's own rule."""
-    settings, weights = agent
+    settings, weights = make_settings(agent[0]), agent[1]
     policy_of = load_object("examples/ppo.py:policy_of")
     stocks = {}
     for name in names:
@@ -134,10 +135,10 @@ def main() -> None:
     """Train, or open the held-out stocks."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("part", choices=["train", "open"])
-    parser.add_argument("--work", type=Path, default=Path("out/reality"), help="folder for the trained policies")
-    chosen = parser.parse_args()
-    found = train(chosen.work) if chosen.part == "train" else open_held_out(chosen.work)
-    store("training stocks" if chosen.part == "train" else "held-out stocks", found)
+    if parser.parse_args().part == "train":
+        store("training stocks", train())
+    else:
+        store("held-out stocks", open_held_out())
 
 
 if __name__ == "__main__":
