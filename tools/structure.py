@@ -34,7 +34,7 @@ ORDERS = {
     ),
     "fishing": (
         ("hash_keys", "growth", "noise", "structured_growth", "parameter_drift", "units", "model", "conservation"),
-        ("analysis",), ("control", "metrics", "spec", "shared_stock"), ("env",),
+        ("analysis",), ("control", "metrics", "spec", "shared_stock"), ("env", "fit"),
         ("view",), ("family", "drop_in"),
     ),
     "forager": (

@@ -21,7 +21,8 @@ from numpy.typing import ArrayLike
 from harvestgym.core.errors import ConfigError
 
 from .analysis.reference_points import ReferencePoint, find_reference_point
-from .growth import Fox, GrowthLaw, Logistic, PellaTomlinson
+from .growth import GrowthLaw
+from .spec import GROWTH_LAWS
 
 MIN_YEARS = 20
 """Fewest years in a row with biomass and catch."""
@@ -43,7 +44,7 @@ BOUNDS: dict[str, tuple[float, float]] = {
 }
 """Ranges of the parameters, K in units of the largest biomass; the correlation is fitted as atanh, the rest as log."""
 
-STARTS: dict[str, tuple[float, ...]] = {
+FIRST_VALUES: dict[str, tuple[float, ...]] = {
     "correlation": (0.0, 0.7),
     "r": (0.03, 0.1, 0.25, 0.5, 1.0, 2.0),
     "K": (0.4, 0.8, 1.2, 2.0, 5.0),
@@ -54,10 +55,7 @@ STARTS: dict[str, tuple[float, ...]] = {
 RANDOM_WALK = "random-walk"
 """The name of the model without growth, f(s) = s."""
 
-LAWS: dict[str, type[GrowthLaw]] = {"logistic": Logistic, "fox": Fox, "pella-tomlinson": PellaTomlinson}
-"""The laws that are compared, by their names in files."""
-
-GROWTH: dict[str, tuple[int, Callable[..., Any]]] = {
+STOCK_GROWTH: dict[str, tuple[int, Callable[..., Any]]] = {
     "logistic": (3, lambda s, r, K: 1 + r * (1 - s / K)),
     "fox": (3, lambda s, r, K: 1 - r * np.log(s / K)),
     "pella-tomlinson": (4, lambda s, r, K, theta: 1 + r * (1 - (s / K) ** theta) / theta),
@@ -121,7 +119,7 @@ class StockFit(NamedTuple):
     def growth_law(self) -> GrowthLaw:
         """Return the fitted law."""
         known = {name: value for name, value in self.values.items() if name not in ("sigma", "correlation")}
-        return LAWS[self.law](**known)
+        return GROWTH_LAWS[self.law](**known)
 
     @property
     def reference_point(self) -> ReferencePoint:
@@ -153,8 +151,8 @@ def fit_stock(years: ArrayLike, biomass: ArrayLike, catch: ArrayLike) -> StockFi
     """
     years, x, c = _find_run(*(np.asarray(column, np.float64) for column in (years, biomass, catch)))
     _check_amounts(x, c)
-    fits = {model: _fit_model(model, x / x.max(), c / x.max()) for model in GROWTH}
-    inside = [model for model in LAWS if not _is_on_bound(model, fits[model][0])]
+    fits = {model: _fit_model(model, x / x.max(), c / x.max()) for model in STOCK_GROWTH}
+    inside = [model for model in STOCK_GROWTH if model != RANDOM_WALK and not _is_on_bound(model, fits[model][0])]
     if not inside:
         ranges = ", ".join(f"{name} from {low:g} to {high:g}" for name, (low, high) in BOUNDS.items())
         raise RefusedStockError(5, f"an optimum between the bounds ({ranges}; K in largest biomasses)", "none")
@@ -203,14 +201,14 @@ def _transforms(name: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
 
 def _transform(model: str, table: Mapping[str, ArrayLike]) -> list[np.ndarray]:
     """Transform the entries of a table for the parameters of a model."""
-    return [_transforms(name)[0](table[name]) for name in list(BOUNDS)[: GROWTH[model][0]]]
+    return [_transforms(name)[0](table[name]) for name in list(BOUNDS)[: STOCK_GROWTH[model][0]]]
 
 
 def _find_errors(model: str, points: np.ndarray, x: np.ndarray, c: np.ndarray) -> np.ndarray:
     """Return log(biomass) minus log(median) of every year but the first, (..., n - 1)."""
     left = x[:-1] - c[:-1]
     parameters = np.exp(np.moveaxis(points, -1, 0)[1:, ..., None])
-    return np.log(x[1:] / left) - np.log(np.maximum(GROWTH[model][1](left, *parameters), LEAST))
+    return np.log(x[1:] / left) - np.log(np.maximum(STOCK_GROWTH[model][1](left, *parameters), LEAST))
 
 
 def _find_residuals(points: np.ndarray, errors: np.ndarray) -> np.ndarray:
@@ -241,12 +239,12 @@ def _fit_model(model: str, x: np.ndarray, c: np.ndarray) -> tuple[np.ndarray, fl
         return found[0], (above - below) / (2 * STEP)
 
     def find_start(scale: float) -> np.ndarray:
-        table = _transform(model, {**STARTS, "K": (scale,)})
+        table = _transform(model, {**FIRST_VALUES, "K": (scale,)})
         grid = np.stack(np.meshgrid(*table), axis=-1).reshape(-1, len(table))
         return grid[np.argmin(nll(grid))]
 
     options: Any = {"jac": True, "method": "L-BFGS-B", "bounds": _transform(model, BOUNDS)}
-    tries = [minimize(evaluate, find_start(scale), **options) for scale in STARTS["K"]]
+    tries = [minimize(evaluate, find_start(scale), **options) for scale in FIRST_VALUES["K"]]
     best = min(tries, key=lambda one: one.fun)
     return best.x, float(best.fun)
 
