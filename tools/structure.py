@@ -33,7 +33,8 @@ ORDERS = {
         ("shared_water", "family"),
     ),
     "fishing": (
-        ("hash_keys", "growth", "noise", "structured_growth", "parameter_drift", "units", "model", "conservation"),
+        ("hash_keys", "growth", "noise", "structured_growth", "parameter_drift", "units", "us_stocks", "model",
+         "conservation"),
         ("analysis",), ("control", "metrics", "spec", "shared_stock"), ("env", "fit"),
         ("view",), ("family", "drop_in"),
     ),

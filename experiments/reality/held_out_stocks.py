@@ -1,4 +1,4 @@
-"""Part A of `protocol.md`, split: one policy for all stocks, beside the rule that is tuned for each stock.
+"""Part A of `protocol.md`, split: one policy for all stocks, compared with each stock's own rule.
 
     python -m experiments.reality.held_out_stocks train    # rule and agent on the training stocks, measured there
     python -m experiments.reality.held_out_stocks open     # once: the same policies on the held-out stocks

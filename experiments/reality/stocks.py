@@ -1,9 +1,9 @@
 """Part A of `protocol.md`: surplus production of 152 US fish stocks, fitted to their assessments.
 
     python -m experiments.reality.stocks fit          # harvestgym/fishing/us_stocks.csv, and the stocks refused by rule
-    python -m experiments.reality.stocks compare      # MSY, B_MSY and F_MSY, beside the published ones
+    python -m experiments.reality.stocks compare      # MSY, B_MSY and F_MSY, compared with the published ones
     python -m experiments.reality.stocks hindcast     # ten years, predicted from the years before
-    python -m experiments.reality.stocks policies     # the catches of the record, beside rules
+    python -m experiments.reality.stocks policies     # the catches of the record, compared with rules
 
 Each part stores its numbers in `experiments/results/reality-stocks.json`, with the SHA-256 of the protocol. The
 comparison on held-out stocks, which is sealed, is `held_out_stocks.py`. The data are read from `../shared/data/stocks`.
@@ -27,9 +27,8 @@ from scipy.optimize import differential_evolution
 
 from experiments.reality.sealed import hash_protocol
 from experiments.studies.common.findings import bootstrap
-from harvestgym.fishing.fit import GROWTH, RefusedStockError, StockFit, fit_stock
-from harvestgym.fishing.us_stocks import FILE as TABLE
-from harvestgym.fishing.us_stocks import FittedStock
+from harvestgym.fishing.fit import STOCK_GROWTH, RefusedStockError, StockFit, fit_stock
+from harvestgym.fishing.us_stocks import STOCKS_FILE, FittedStock
 
 HERE = Path(__file__).parent
 RESULTS = HERE.parent / "results/reality-stocks.json"
@@ -61,7 +60,7 @@ class Series(NamedTuple):
 
     @property
     def held_out(self) -> bool:
-        """Whether the stock belongs to the test split."""
+        """Return whether the stock belongs to the test split."""
         return int(hashlib.sha256(self.about["stock_id"].encode()).hexdigest(), 16) % 3 == 0
 
 
@@ -113,7 +112,7 @@ def fit_all() -> tuple[dict[str, tuple[Series, StockFit]], dict[str, RefusedStoc
 # -- parts -----------------------------------------------------------------------------------------------------------
 
 
-def make_table(out: Path = TABLE) -> dict[str, Any]:
+def make_table(out: Path = STOCKS_FILE) -> dict[str, Any]:
     """Write the table of fits that the package ships; return the counts."""
     passed, refused = fit_all()
     rows = [make_row(name, series, fit) for name, (series, fit) in sorted(passed.items())]
@@ -267,7 +266,7 @@ def simulate(
         catch = np.clip(quota(x, year), 0.0, x)
         left = np.maximum(x - catch, 1e-9)
         error = rho * error + sigma * np.sqrt(1 - rho**2) * z[year]
-        biomass.append(left * np.maximum(GROWTH[fit.law][1](left, *numbers), 0.0) * np.exp(error))
+        biomass.append(left * np.maximum(STOCK_GROWTH[fit.law][1](left, *numbers), 0.0) * np.exp(error))
         catches.append(catch)
     return np.stack(biomass, axis=-1), np.stack(catches, axis=-1)
 

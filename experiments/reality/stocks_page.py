@@ -107,7 +107,7 @@ def _quartiles(one: dict[str, float]) -> str:
 
 
 def draw(found: dict[str, Any]) -> None:
-    """Draw MSY beside the published one, the skill of the hindcast, and the catches of records and rules."""
+    """Draw MSY relative to the published one, the skill of the hindcast, and the catches of records and rules."""
     with open_figure(PICTURES / "reality-stocks.png", 12, 4) as figure:
         left, middle, right = figure.subplots(1, 3)
         ratios = np.sort(list(found["compare"]["MSY"]["ratios"].values()))

@@ -1,8 +1,8 @@
 """US fish stocks with fitted growth, for `fishing/us-stock-v0` and `fishing/us-stocks-v0`.
 
-`us_stocks.csv` has one row for each stock whose fit passed. `experiments/reality/stocks.py` made it, by the rules of
-`experiments/reality/protocol.md`, from NOAA's stock assessments (stocksmart; a work of the US government). The biomass
-of an assessment is the output of a model, not an observation. Biomass and catch are in tonnes.
+`us_stocks.csv` has one row for each stock whose fit passed the rules on docs/reality-stocks.md. It was computed from
+NOAA's stock assessments (stocksmart; a work of the US government). The biomass of an assessment is the output of a
+model, not an observation. Biomass and catch are in tonnes.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from harvestgym.core.errors import check_name
 from .growth import Fox, Logistic, OneOf, PellaTomlinson
 from .noise import MedianLognormal
 
-FILE = Path(__file__).with_name("us_stocks.csv")
+STOCKS_FILE = Path(__file__).with_name("us_stocks.csv")
 
-LAWS = ("logistic", "fox", "pella-tomlinson")
+FITTED_LAWS = ("logistic", "fox", "pella-tomlinson")
 """The growth laws that were fitted."""
 
 StockChoice = str | tuple[str, ...]
@@ -42,8 +42,8 @@ class FittedStock(NamedTuple):
         first_year, last_year: the years of the fit.
         law: the name of the growth law with the smallest AICc.
         r, K, theta: its parameters, K in tonnes; theta is the shape of `pella-tomlinson`, and NaN for other laws.
-        sigma, correlation: standard deviation of the growth noise, of which the law is the median, and its correlation
-            from year to year.
+        sigma, correlation: standard deviation of the growth noise, whose median is one, and its correlation from year
+            to year.
         se_log_r, se_log_k: standard errors of log r and log K.
         r2: explained share of the variance of the yearly change in log biomass.
         msy, b_msy, f_msy: maximum sustainable yield, in tonnes a year, the biomass before the catch that gives it, in
@@ -77,7 +77,7 @@ class FittedStock(NamedTuple):
 def read_stocks() -> dict[str, FittedStock]:
     """Return all stocks by name."""
     texts = {"name", "stock", "law"}
-    with FILE.open(encoding="utf-8", newline="") as file:
+    with STOCKS_FILE.open(encoding="utf-8", newline="") as file:
         rows = [{k: v if k in texts else float(v) for k, v in row.items()} for row in csv.DictReader(file)]
     whole = ("stock_id", "first_year", "last_year")
     made = [FittedStock(**row | {k: int(row[k]) for k in whole} | {"held_out": row["held_out"] == 1}) for row in rows]
@@ -111,7 +111,7 @@ def make_stock_entries(name: str) -> dict[str, Any]:
 
 def make_context_entries() -> dict[str, Any]:
     """Return the entries of a fishery file whose stock differs between episodes, in shares of the capacity."""
-    laws = tuple({"kind": kind, "K": 1.0} for kind in LAWS)
+    laws = tuple({"kind": kind, "K": 1.0} for kind in FITTED_LAWS)
     return {"law": {"kind": "one-of", "laws": laws}, "noise": {"kind": "median-lognormal"}}
 
 
@@ -119,10 +119,10 @@ def stack_parameters(names: Sequence[str]) -> dict[str, Any]:
     """Return parameters of the stocks as arrays of shape (stocks,), with biomass in shares of each stock's capacity."""
 
     def convert(stock: FittedStock) -> dict[str, Any]:
-        theta = stock.theta if stock.law == LAWS[-1] else 1.0
+        theta = stock.theta if stock.law == "pella-tomlinson" else 1.0
         laws = Logistic(r=stock.r, K=1.0), Fox(r=stock.r, K=1.0), PellaTomlinson(r=stock.r, K=1.0, theta=theta)
         return {
-            "law": OneOf(laws=laws, which=LAWS.index(stock.law)),
+            "law": OneOf(laws=laws, which=FITTED_LAWS.index(stock.law)),
             "noise": MedianLognormal(sigma=stock.sigma),
             "correlation": stock.correlation,
             "price": stock.K / stock.msy,

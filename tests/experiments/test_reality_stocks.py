@@ -9,7 +9,7 @@ import pytest
 
 from experiments.reality import sealed, stocks
 from harvestgym.fishing.fit import StockFit, fit_stock
-from harvestgym.fishing.us_stocks import FILE
+from harvestgym.fishing.us_stocks import STOCKS_FILE
 
 ABOUT = {"stock_id": "1", "stock": "A cod - Bay / Coast", "biomass_is": "Spawning Stock Biomass", "b_unit": "mt",
          "bmsy": "200", "bmsy_basis": "Direct Estimate", "msy": "20", "msy_unit": "Metric Tons", "fmsy": "0.1",
@@ -88,7 +88,7 @@ def test_the_name_and_the_split_follow_from_the_record() -> None:
 def test_the_shipped_table_is_the_fit_of_the_data() -> None:
     """The fit of three stocks gives their rows."""
     by_name = {series.name: series for series in stocks.read_series()}
-    with FILE.open(encoding="utf-8", newline="") as file:
+    with STOCKS_FILE.open(encoding="utf-8", newline="") as file:
         rows = list(csv.reader(file))[1:]
     for row in rows[:: len(rows) // 3]:
         made = stocks.make_row(row[0], by_name[row[0]], stocks.fit_series(by_name[row[0]]))
