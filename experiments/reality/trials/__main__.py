@@ -17,9 +17,15 @@ from typing import Any
 
 from experiments.studies.common import wofost
 
-from . import water
+from . import nutrients, thompson, tomato, water
 
-TRIALS: dict[str, Callable[..., dict[str, Any]]] = {"water": water.run}
+TRIALS: dict[str, Callable[..., dict[str, Any]]] = {
+    "water": water.run,
+    "hernandez": nutrients.run_hernandez,
+    "heady": nutrients.run_heady,
+    "thompson": thompson.run,
+    "tomato": tomato.run,
+}
 """Each trial, with the parameters of WOFOST (or None) as argument."""
 
 PROTOCOL = Path(__file__).parents[1] / "protocol.md"

@@ -30,7 +30,7 @@ def correlate(a: np.ndarray, b: np.ndarray) -> float:
 
 def rank_correlation(a: np.ndarray, b: np.ndarray) -> float:
     """Return Spearman's rank correlation, with mean ranks for ties; NaN if one of the arrays does not vary."""
-    return float(spearmanr(a, b)[0]) if np.ptp(a) > 0 and np.ptp(b) > 0 else np.nan
+    return float(spearmanr(a, b).statistic) if np.ptp(a) > 0 and np.ptp(b) > 0 else np.nan  # pyright: ignore
 
 
 def bootstrap(statistic: Callable[[np.ndarray], float], cases: int, draws: int = DRAWS) -> tuple[float, float]:

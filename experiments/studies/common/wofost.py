@@ -15,6 +15,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from harvestgym.farm.entities.soil import Soil
+
 YEAR = 2000
 """Year in which the made-up seasons begin."""
 
@@ -114,6 +116,12 @@ def simulate_water(
         cm = {_date(day): amount / 10 for day, amount in irrigation.items()}
         daily = _grown(crop, days, _date(first), latitude, ground, cm).get_output()
     return np.array([day["WWLOW"] or np.nan for day in daily], float) / (100 * ground.depth)
+
+
+def describe_soil(which: Any) -> WofostSoil:
+    """Return the soil of a parameter set of the farm, at field capacity."""
+    soil = Soil.named(which)
+    return WofostSoil(float(soil.max_water_capacity) / 1000, float(soil.wilting_point) / 1000, float(soil.depth))
 
 
 def find_root_depth(crop: WofostCrop) -> float:
