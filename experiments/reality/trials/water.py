@@ -68,7 +68,7 @@ FIT = {"seasons": 8, "members": 8, "generations": 40}
 
 
 class Plot(NamedTuple):
-    """What a prediction knows about the plot.
+    """The soil, root depth and irrigation of the plot.
 
     Attributes:
         layers: the soil.
