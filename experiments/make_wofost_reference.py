@@ -24,7 +24,6 @@ import numpy as np
 from experiments.studies.common import rainfed, wofost
 from experiments.studies.common.season_record import compute_air
 from experiments.studies.common.trials import locate_site
-from harvestgym.farm.entities.soil import Soil
 
 COLUMNS = ("crop", "site", "season", "t_mean", "rain", *rainfed.RAINFED_MEASURES)
 
@@ -34,7 +33,7 @@ def grow_seasons(name: str, parameters: Any, seasons: int = rainfed.SEASONS) -> 
     crop = rainfed.list_rainfed()[name]
     record = rainfed.grow_rainfed(name, seasons)
     weather = rainfed.describe_weather(record)
-    planted, ground = wofost.WofostCrop(parameters, crop.crop, crop.variety), _describe_soil()
+    planted, ground = wofost.WofostCrop(parameters, crop.crop, crop.variety), wofost.describe_soil(rainfed.DEEP_SILT)
     for i, (site, season) in enumerate(np.ndindex(record["kg"].shape[:2])):
         latitude = locate_site(crop.sites[site])["latitude#°"]
         air = compute_air({name: values[site, season] for name, values in record.items()}, latitude)
@@ -43,12 +42,6 @@ def grow_seasons(name: str, parameters: Any, seasons: int = rainfed.SEASONS) -> 
         cells = ("" if np.isnan(v) else f"{v:.4g}" for v in values)
         days = (f"{weather[name][i]:.2f}" for name in ("t_mean", "rain"))
         yield name, crop.sites[site], str(season), *days, *cells
-
-
-def _describe_soil() -> wofost.WofostSoil:
-    soil = Soil.named(rainfed.DEEP_SILT)
-    shares = (float(soil.max_water_capacity) / 1000, float(soil.wilting_point) / 1000)
-    return wofost.WofostSoil(*shares, rainfed.SOIL_DEPTH)
 
 
 def write_reference(folder: Path, crops: Sequence[str], seasons: int, out: Path) -> None:

@@ -1,0 +1,1 @@
+"""Comparisons of the models with measured data, by the frozen `protocol.md`."""

@@ -15,6 +15,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from harvestgym.farm.entities.soil import Soil
+
 YEAR = 2000
 """Year in which the made-up seasons begin."""
 
@@ -36,16 +38,18 @@ class Season(NamedTuple):
 
 
 class WofostSoil(NamedTuple):
-    """A freely draining soil at field capacity.
+    """A freely draining soil, at field capacity unless `filled` says otherwise.
 
     Attributes:
         capacity, wilting: water at field capacity and at the wilting point, as fractions of the volume.
         depth: depth of soil that roots can reach, m.
+        filled: the extractable water at the start, as a fraction (0 to 1) of its maximum.
     """
 
     capacity: float
     wilting: float
     depth: float
+    filled: float = 1.0
 
     @property
     def soil(self) -> dict[str, float]:
@@ -56,7 +60,7 @@ class WofostSoil(NamedTuple):
     @property
     def site(self) -> dict[str, float]:
         """Return the WOFOST site parameters: the initial water, cm, and no run-off."""
-        water = 100 * self.depth * (self.capacity - self.wilting)
+        water = 100 * self.depth * self.filled * (self.capacity - self.wilting)
         return {"WAV": water, "SMLIM": self.capacity, "IFUNRN": 0, "NOTINF": 0, "SSI": 0, "SSMAX": 0}
 
 
@@ -87,9 +91,9 @@ def grow(crop: WofostCrop, days: Mapping[str, np.ndarray], first: int, latitude:
         latitude: degrees, north positive.
         ground: the soil.
     """
-    start = datetime.date(YEAR, 1, 1) + datetime.timedelta(first - 1)
+    start = _date(first)
     with _quiet():
-        model = _grown(crop, days, start, latitude, ground)
+        model = _grown(crop, days, start, latitude, ground, {})
     daily, found = model.get_output(), model.get_summary_output()[0]
     return Season(
         to_flowers=_days(start, found["DOA"]),
@@ -98,6 +102,36 @@ def grow(crop: WofostCrop, days: Mapping[str, np.ndarray], first: int, latitude:
         transpired=10 * float(np.nansum([day["TRA"] or 0.0 for day in daily])),
         evaporated=10 * float(found["CEVST"]),
     )
+
+
+def simulate_water(
+    crop: WofostCrop, days: Mapping[str, np.ndarray], first: int, latitude: float, ground: WofostSoil,
+    irrigation: Mapping[int, float],
+) -> np.ndarray:  # fmt: skip
+    """Return the mean water content of the soil on each day, as a fraction of the volume; see `grow`.
+
+    `irrigation` is in mm by day of the year. The season may be shorter than `days`, because it ends with maturity.
+    """
+    with _quiet():
+        cm = {_date(day): amount / 10 for day, amount in irrigation.items()}
+        daily = _grown(crop, days, _date(first), latitude, ground, cm).get_output()
+    return np.array([day["WWLOW"] or np.nan for day in daily], float) / (100 * ground.depth)
+
+
+def describe_soil(which: Any) -> WofostSoil:
+    """Return the soil of a parameter set of the farm, at field capacity."""
+    soil = Soil.named(which)
+    return WofostSoil(float(soil.max_water_capacity) / 1000, float(soil.wilting_point) / 1000, float(soil.depth))
+
+
+def find_root_depth(crop: WofostCrop) -> float:
+    """Return the greatest root depth of the crop, m."""
+    crop.parameters.set_active_crop(crop.crop, crop.variety)
+    return crop.parameters["RDMCR"] / 100
+
+
+def _date(day: int) -> datetime.date:
+    return datetime.date(YEAR, 1, 1) + datetime.timedelta(day - 1)
 
 
 @contextmanager
@@ -114,13 +148,14 @@ def _days(start: datetime.date, reached: datetime.date | None) -> float:
 
 
 def _grown(
-    crop: WofostCrop, days: Mapping[str, np.ndarray], start: datetime.date, latitude: float, ground: WofostSoil
-) -> Any:
+    crop: WofostCrop, days: Mapping[str, np.ndarray], start: datetime.date, latitude: float, ground: WofostSoil,
+    irrigation: Mapping[datetime.date, float],
+) -> Any:  # fmt: skip
     from pcse.base import ParameterProvider
     from pcse.models import Wofost72_WLP_CWB
 
     parameters = ParameterProvider(sitedata=ground.site, soildata=ground.soil, cropdata=crop.parameters)
-    weather, calendar = _weather(days, start, latitude), _calendar(crop, start, len(days["et0"]))
+    weather, calendar = _weather(days, start, latitude), _calendar(crop, start, len(days["et0"]), irrigation)
     model = Wofost72_WLP_CWB(parameters, weather, calendar)
     model.run_till_terminate()
     return model
@@ -143,9 +178,13 @@ def _weather(days: Mapping[str, np.ndarray], start: datetime.date, latitude: flo
     return provider
 
 
-def _calendar(crop: WofostCrop, start: datetime.date, days: int) -> list[dict[datetime.date, Any]]:
+def _calendar(
+    crop: WofostCrop, start: datetime.date, days: int, irrigation: Mapping[datetime.date, float]
+) -> list[dict[datetime.date, Any]]:
     sown = {
         "crop_name": crop.crop, "variety_name": crop.variety, "crop_start_date": start, "crop_start_type": "sowing",
         "crop_end_date": start + datetime.timedelta(days - 2), "crop_end_type": "earliest", "max_duration": days,
     }  # fmt: skip
-    return [{start: {"CropCalendar": sown, "TimedEvents": None, "StateEvents": None}}]
+    table = [{day: {"amount": amount, "efficiency": 1.0}} for day, amount in irrigation.items()]
+    watered = {"event_signal": "irrigate", "name": "irrigation", "comment": "cm", "events_table": table}
+    return [{start: {"CropCalendar": sown, "TimedEvents": [watered] if table else None, "StateEvents": None}}]
