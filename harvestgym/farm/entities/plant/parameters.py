@@ -105,7 +105,7 @@ class Seed:
 
 @pytree
 class Rate(Response):
-    """Eqs. (4) and (16): the growth of a day, as a fraction of that of an unstressed plant at the same pace.
+    """Eqs. (4) and (16): the growth of a day, as a fraction of the growth of an unstressed plant at the same pace.
 
     Plants and fruits respond alike; in the paper each equation has its own coefficients.
     Nutrients count by their nutrition index, not by the soil's stock or the day's shortage, and only the scarcest one
