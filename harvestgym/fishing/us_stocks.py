@@ -1,8 +1,8 @@
 """US fish stocks with fitted growth, for `fishing/us-stock-v0` and `fishing/us-stocks-v0`.
 
-`us_stocks.csv` has one row for each stock whose fit passed. `experiments/reality/stocks.py` made it, by the rules of
-`experiments/reality/protocol.md`, from NOAA's stock assessments (stocksmart; a work of the US government). The biomass
-of an assessment is the output of a model, not an observation. Biomass and catch are in tonnes.
+`us_stocks.csv` has one row for each stock whose fit was accepted. `experiments/reality/stocks.py` made the file from
+NOAA's stock assessments (stocksmart; a work of the US government), by the rules of `experiments/reality/protocol.md`.
+The biomass of an assessment is the output of a model, not an observation. Biomass and catch are in tonnes.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ class FittedStock(NamedTuple):
         first_year, last_year: the years of the fit.
         law: the name of the growth law with the smallest AICc.
         r, K, theta: its parameters, K in tonnes; theta is the shape of `pella-tomlinson`, and NaN for other laws.
-        sigma, correlation: standard deviation of the growth noise, of which the law is the median, and its correlation
-            from year to year.
+        sigma, correlation: standard deviation of the growth noise, whose median is the law, and its correlation from
+            year to year.
         se_log_r, se_log_k: standard errors of log r and log K.
         r2: explained share of the variance of the yearly change in log biomass.
         msy, b_msy, f_msy: maximum sustainable yield, in tonnes a year, the biomass before the catch that gives it, in

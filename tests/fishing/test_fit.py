@@ -114,7 +114,7 @@ def put(value: float, year: int = 25) -> Any:
 
 
 def walk(seed: int, years: int = 40, sigma: float = 0.2, drift: float = 0.0) -> dict[str, Any]:
-    """Return a stock that grows at random, whatever its size."""
+    """Return a stock that grows at random, regardless of its size."""
     rng = np.random.default_rng(seed)
     stock = np.exp(np.cumsum(sigma * rng.normal(size=years)) + drift * np.arange(years))
     return {"years": np.arange(years), "biomass": stock, "catch": 1e-3 * stock}
