@@ -239,10 +239,10 @@ altitude: {altitude:g}
 period: 1991-2020
 source: >-
   WMO climatological normals 1991-2020, station {station} (WMO {number}), NOAA NCEI accession 0253808:
-  monthly temperatures, rain, days with 1 mm, humidity, wind (taken as at 10 m). Counts of days beyond thresholds give
-  the spread of temperatures and of rain where they are published. Not published and so estimated: persistence,
-  correlations, the spread of humidity and wind, days below 1 mm (examples/wmo_normals.py). No observed day.
-  Made by `examples/wmo_normals.py`.
+  monthly temperatures, rain, days of 1 mm or more, humidity, wind (assumed at 10 m). Counts of days beyond thresholds
+  give the spread of temperatures and of rain where they are published. Estimated, because not published: persistence,
+  correlations, the spread of humidity and wind, days below 1 mm (examples/wmo_normals.py). The file
+  contains no observations. Made by `examples/wmo_normals.py`.
 licence: figures in the public domain (WMO normals, published by NOAA NCEI)
 normals:
 {normals}

@@ -1,4 +1,4 @@
-"""The command `convert`: it converts the files of a Farm-Gym farm to a single file."""
+"""The command `convert`, which converts the files of a Farm-Gym farm to a single file."""
 
 from __future__ import annotations
 

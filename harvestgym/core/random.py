@@ -1,9 +1,8 @@
 """Randomness: random keys named by use, and samplers that are pure functions of uniform numbers.
 
 An entity draws all its uniform numbers for a day in one call and slices them by use. Counts are drawn by inversion, in
-a
-fixed number of steps outwards from the mean: no loop waits for the slowest element, and one vectorised kernel handles
-all elements of all environments, even under `vmap`.
+a fixed number of steps outwards from the mean: no loop waits for the slowest element, and one vectorised kernel
+handles all elements of all environments, even under `vmap`.
 
 `threefry_words` is the generator for JAX's default keys (Threefry-2x32), written out so that XLA compiles it to one
 kernel. On a CPU, JAX lowers it to a loop with several kernels per call, which would dominate the time of a short day.

@@ -1,11 +1,11 @@
 """Fit of a stock's growth to a yearly table of its biomass and catch, by maximum likelihood.
 
 The model is x(t+1) = f(x(t) - c(t)) exp(e(t)), as in a fishery: growth acts on what the catch leaves. f is a law of
-`growth.py`; e is a stationary AR(1) process, so that f is the median. Biomass and catch count as exact.
+`growth.py`; e is a stationary AR(1) process, so that f is the median. Biomass and catch are treated as exact.
 
-The equations are repeated here in float64 NumPy, as growth factors f(s)/s, so that many candidates are one array and
-nothing is compiled for a stock. Candidates are points (..., parameters) of the transformed parameters in `BOUNDS`, with
-biomass in units of its largest value; sigma follows from the others.
+The equations are repeated here in float64 NumPy, as growth factors f(s)/s, so that many candidates are evaluated as one
+array, without compilation. Candidates are points (..., parameters) of the transformed parameters in `BOUNDS`, with
+biomass in units of its largest value; sigma is computed from the other parameters.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from .growth import GrowthLaw
 from .spec import GROWTH_LAWS
 
 MIN_YEARS = 20
-"""Fewest years in a row with biomass and catch."""
+"""Minimum number of consecutive years with biomass and catch."""
 
 MAX_CATCH = 0.9
-"""Catch as a share of the biomass from which the two cannot describe the same part of a stock."""
+"""Catch, as a share of the biomass, from which the two are assumed to describe different parts of a stock."""
 
 MIN_GAIN = 2.0
-"""Smallest difference of the AICc between a random walk and the best law."""
+"""Minimum difference between the AICc of a random walk and the AICc of the best law."""
 
 MAX_ERROR = 1.0
-"""Largest standard error of log r and log K."""
+"""Largest accepted standard error of log r and log K."""
 
 BOUNDS: dict[str, tuple[float, float]] = {
     "correlation": (-0.95, 0.95),
@@ -50,7 +50,7 @@ FIRST_VALUES: dict[str, tuple[float, ...]] = {
     "K": (0.4, 0.8, 1.2, 2.0, 5.0),
     "theta": (0.4, 1.0, 2.5),
 }
-"""Values whose combinations are compared at first; each search starts from the best combination for one K."""
+"""Starting values. All combinations are evaluated; for each K, a search starts from the best combination."""
 
 RANDOM_WALK = "random-walk"
 """The name of the model without growth, f(s) = s."""
@@ -64,16 +64,16 @@ STOCK_GROWTH: dict[str, tuple[int, Callable[..., Any]]] = {
 """For each model, the number of parameters, in the order of `BOUNDS`, and the growth factor f(s)/s."""
 
 LEAST = 1e-9
-"""Smallest growth factor; a law that lets a stock die out cannot explain a biomass above 0."""
+"""Lower limit of the growth factor, because a law under which a stock dies out cannot explain a biomass above 0."""
 
 STEP = 1e-5
-"""Difference of a parameter for gradients."""
+"""Step of a parameter in the finite differences for gradients."""
 
 WIDE_STEP = 3e-4
-"""Difference of a parameter for second derivatives."""
+"""Step of a parameter in the finite differences for second derivatives."""
 
 ON_BOUND = 1e-3
-"""Distance, in transformed parameters, at which an optimum lies on a bound."""
+"""Distance from a bound, in transformed parameters, up to which an optimum counts as lying on it."""
 
 
 class RefusedStockError(ConfigError):
@@ -99,8 +99,8 @@ class StockFit(NamedTuple):
         years, biomass, catch: the run of years that was used, (n,).
         median: the biomass that the law expects from the year before, without the correlation of errors, (n - 1,).
         errors: log(biomass) - log(median), (n - 1,).
-        residuals: the part of each error that the year before does not explain, (n - 1,).
-        r_squared: the share of the variance of log(biomass / what the catch left) that the law explains.
+        residuals: the part of each error that last year's error does not explain, (n - 1,).
+        r_squared: the share of the variance of log(biomass / (last year's biomass - catch)) that the law explains.
     """
 
     law: str
@@ -138,7 +138,7 @@ class StockFit(NamedTuple):
 def fit_stock(years: ArrayLike, biomass: ArrayLike, catch: ArrayLike) -> StockFit:
     """Fit Schaefer's, Fox's and Pella and Tomlinson's law to a stock, and return the one with the smallest AICc.
 
-    The longest run of years without a gap is used, the later one of two.
+    The longest run of years without a gap is used; of two equally long runs, the later one.
 
     Args:
         years: (n,), ascending.
@@ -166,7 +166,7 @@ def fit_stock(years: ArrayLike, biomass: ArrayLike, catch: ArrayLike) -> StockFi
 
 
 def _find_run(years: np.ndarray, biomass: np.ndarray, catch: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Return the columns of the longest run of years with both amounts; rule 1."""
+    """Return the columns of the longest run of years with biomass and catch (rule 1)."""
     sizes = [len(column) if column.ndim == 1 else -1 for column in (years, biomass, catch)]
     if len(set(sizes)) > 1 or sizes[0] < 0:
         raise ConfigError(f"stock: expected three columns of the same length, got {sizes}")
@@ -212,7 +212,7 @@ def _find_errors(model: str, points: np.ndarray, x: np.ndarray, c: np.ndarray) -
 
 
 def _find_residuals(points: np.ndarray, errors: np.ndarray) -> np.ndarray:
-    """Return what the error of the year before does not explain, with equal variances, (..., n - 1)."""
+    """Return the part of each error that last year's error does not explain, with equal variances, (..., n - 1)."""
     rho = np.tanh(points[..., :1])
     first = errors[..., :1] * np.sqrt(1 - rho**2)
     return np.concatenate([first, errors[..., 1:] - rho * errors[..., :-1]], axis=-1)
@@ -250,12 +250,12 @@ def _fit_model(model: str, x: np.ndarray, c: np.ndarray) -> tuple[np.ndarray, fl
 
 
 def _is_on_bound(model: str, point: np.ndarray) -> bool:
-    """Rule 5."""
+    """Return whether an optimum lies on a bound (rule 5)."""
     return bool(np.isclose(_transform(model, BOUNDS), point[:, None], rtol=0, atol=ON_BOUND).any())
 
 
 def _find_aicc(point: np.ndarray, nll: float, errors: int) -> float:
-    """Return the AICc; sigma is a parameter, too."""
+    """Return the AICc; sigma counts as a parameter."""
     parameters = len(point) + 1
     return 2 * nll + 2 * parameters * errors / (errors - parameters - 1)
 

@@ -164,7 +164,7 @@ class AlleePublished(_RateAndCapacity):
     rate r (1 - C) / K. It is included for comparison with published agents; use `Allee` for an Allee effect.
     """
 
-    C: Array = par("C", "slows growth, but is not a threshold", low=0.0, high=1.0, default=0.5)
+    C: Array = par("C", "slows growth without being a threshold", low=0.0, high=1.0, default=0.5)
 
     def __call__(self, left: Array) -> Array:
         return left * jnp.exp(self.r * (1 - left / self.K) * (1 - self.C) / self.K)

@@ -84,7 +84,7 @@ class EpisodeTally:
 
 @pytree
 class FishingState:
-    """Stock, catch and tally, and what is drawn for the episode: the law, and other parameters by name."""
+    """Stock, catch, tally, and the values drawn for the episode: the law, and other parameters by name."""
 
     law: GrowthLaw | None
     drawn: dict[str, Any]
@@ -309,7 +309,7 @@ class FishingModel(Checked, Env[FishingState, FishingParams]):
     ) -> tuple[FishingState, Timestep]:
         """Simulate a year like `Env.step`, but without keys for noiseless parts; tally the discounted reward.
 
-        The parts receive the episode's own parameters.
+        The parts receive the parameters that were drawn for the episode.
         """
         params = replace(self.given(params), **state.drawn)
         after = self.transition(key, state, action, params)

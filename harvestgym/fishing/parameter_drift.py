@@ -1,6 +1,6 @@
 """Changes in a growth law: over the years of an episode (drift), and between episodes (vary).
 
-What varies is a callable of a key and the law; it returns the episode's own values of `FishingParams`, by name.
+A `vary` is a callable of a key and the law. It returns the values of `FishingParams` for the episode, by name.
 """
 
 from __future__ import annotations

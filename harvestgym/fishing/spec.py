@@ -122,7 +122,7 @@ def read_spec(path: Path, overrides: Mapping[str, Any]) -> FishingSpec:
 
     An override is an entry of the file or, in short form, a law parameter (`r=0.5`) or the noise's `sigma`. Without
     overrides, the expert comes from the tuned file, if there is one; with overrides, its numbers would no longer suit
-    the fishery. The exception is `stocks`, because its rule is made for any stock.
+    the fishery. The exception is `stocks`, because the tuned rule is made for any stock.
     """
     entries = {k: v for k, v in overrides.items() if k in FishingSpec.model_fields}
     data = override_entries(read_extended(path, "fishery", override_entries), entries)

@@ -28,7 +28,7 @@ class AgeStructured(GrowthLaw):
     growth: Array = par("kappa", "von Bertalanffy growth, per year", low=1e-3, high=MAX_RATE, default=0.23)
     mature_age: Array = par("mature_age", "age at which half of the fish are mature", low=0.0, high=1000.0, default=6.0)
     mature_slope: Array = par("mature_slope", "steepness of maturity, per year", low=0.0, high=100.0, default=0.5)
-    caught_age: Array = par("caught_age", "age when half of the fish are vulnerable", low=0.0, high=1000.0, default=5.0)
+    caught_age: Array = par("caught_age", "age when half of the fish can be caught", low=0.0, high=1000.0, default=5.0)
     caught_slope: Array = par("caught_slope", "steepness of vulnerability, per year", low=0.0, high=100.0, default=2.0)
     compensation: Array = par("compensation", "Goodyear's compensation ratio", low=1.0, high=1000.0, default=6.0)
     recruits: Array = par("recruits", "recruits of the unfished stock", low=1e-6, high=MAX_BIOMASS, default=1.0)
@@ -114,7 +114,9 @@ class ThreeSpecies(GrowthLaw):
     K: Array = par("K", "carrying capacity of each prey", low=1e-6, high=MAX_BIOMASS, default=1.0)
     beta: Array = par("beta", "maximum yearly consumption per predator", low=0.0, high=MAX_RATE, default=0.3)
     c: Array = par("c", "prey at which a predator eats half of beta", low=1e-6, high=MAX_BIOMASS, default=0.3)
-    competition: Array = par("competition", "loss of each prey to the other", low=0.0, high=MAX_RATE, default=0.1)
+    competition: Array = par(
+        "competition", "loss of each prey by competition with the other", low=0.0, high=MAX_RATE, default=0.1
+    )
     D: Array = par("D", "factor on the predator's consumption of the second prey", low=0.0, high=MAX_RATE, default=1.1)
     b: Array = par("b", "predator births per prey", low=0.0, high=MAX_RATE, default=0.1)
     d: Array = par("d", "predator deaths, per year", low=0.0, high=MAX_RATE, default=0.1)

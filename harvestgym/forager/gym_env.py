@@ -129,7 +129,7 @@ class ForagerGym(Savable, gymnasium.Env[Any, int]):
         return info
 
     def _info(self) -> Info:
-        """Return the info, with the same entries as that of the functional environment."""
+        """Return the info, with the same entries as the info of the functional environment."""
         env, head = self.env, self.env.arrays.head
         values = self._values if self._steady else env.biome_values
         biome = env.biome if len(values) > 1 else 0

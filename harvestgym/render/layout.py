@@ -43,7 +43,7 @@ def draw_scene(scene: Scene, painter: Painter, width: int) -> list[Box]:
     side = (0.36 if maps else 0.28) * width if words or scene.legend else 0.0
     low = 0.27 * tall if maps and charts else 0.0
     main = Box(pad, top, width - side - 2 * pad, tall - top - low - pad)
-    # wide maps stand below each other, other maps side by side
+    # wide maps are placed below each other, other maps side by side
     across = 1 if all(m.shape[0] > 1.5 * m.shape[1] for m in maps) else min(len(maps), 4)
     boxes = _split_box(main, len(maps), across)
     plots = [_draw_map(panel, painter, box, size) for panel, box in zip(maps, boxes, strict=True)]

@@ -164,7 +164,7 @@ def _cut_episode(env: Env[Any, Any], first: Any, later: Any, row: int, seed: int
 def collect_episodes(env: gymnasium.Env[Any, Any], act: Callable[..., Any], seeds: Iterable[int]) -> Iterator[Episode]:
     """Record one episode per seed in a Gymnasium environment, with a policy `act(obs) -> action` from any library.
 
-    ConfigError for the sets of actions of a `Farm`, which have no fixed structure.
+    Raises ConfigError for a `Farm`, whose actions are sets without a fixed structure.
     """
     if isinstance(env.action_space, gymnasium.spaces.Sequence):
         raise ConfigError(f"env: expected actions of a fixed size, got {env.action_space}; try GymEnv(farm.model)")

@@ -33,8 +33,8 @@ BAGS = (1.0, 2.0, 3.0, 4.0)
 class Pile:
     """The amount on each plot and the total scattered there."""
 
-    amount: Array = var("amount#kg", "on the plot, not yet released")
-    total: Array = var("total_cumulated_scattered_amount#kg", "scattered since the start of the season")
+    amount: Array = var("amount#kg", "amount on the plot that is not yet released")
+    total: Array = var("total_cumulated_scattered_amount#kg", "amount scattered since the start of the season")
 
 
 @pytree

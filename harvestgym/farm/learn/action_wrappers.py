@@ -28,7 +28,7 @@ from harvestgym.farm.engine.state import FarmParams
 
 @dataclass(frozen=True)
 class ActionWrapper(Wrapper[FarmParams]):
-    """A farm with a different action space; the state is that of the farm."""
+    """A farm with a different action space; the state is the state of the farm."""
 
     env: FarmModel
 

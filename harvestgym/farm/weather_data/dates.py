@@ -23,7 +23,7 @@ LONGEST_GAP = 36525
 
 
 def is_date(column: str) -> bool:
-    """Return whether the name of a column is that of dates or of parts of dates."""
+    """Return whether a column with this name contains dates or parts of dates."""
     return column.lower() in DATES | set(DATE_PARTS)
 
 

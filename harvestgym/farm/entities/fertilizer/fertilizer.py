@@ -24,7 +24,7 @@ from harvestgym.farm.entities.spreadable import GRAMS, Pile, Spreadable
 class Fertilizer(Spreadable):
     """A stock of nutrients on each plot, released into its soil."""
 
-    shares: Array = par(tuple(f"{n}#%" for n in NUTRIENTS), "share of its mass, 0 to 1", low=0, high=1)
+    shares: Array = par(tuple(f"{n}#%" for n in NUTRIENTS), "share of the fertilizer's mass, 0 to 1", low=0, high=1)
 
     def check(self) -> Iterator[str]:
         """Check that the nutrient fractions sum to at most one."""

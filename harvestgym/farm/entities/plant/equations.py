@@ -80,11 +80,11 @@ def least_humidity(humidity: Array, t_mean: Array, t_max: Array) -> Array:
 
 
 REFERENCE_CO2 = 369.41
-"""Carbon dioxide, in ppm, at which growth and transpiration are those of the parameters: Mauna Loa, 2000."""
+"""Carbon dioxide, in ppm, for which the parameters of growth and transpiration hold: Mauna Loa, 2000."""
 
 
 def carbon_gain(co2: Array, response: Array) -> Array:
-    """Return growth per unit of light relative to that at `REFERENCE_CO2`: 1.23 at 550 ppm, 1.56 at 1000.
+    """Return growth per unit of light, divided by its value at `REFERENCE_CO2`: 1.23 at 550 ppm, 1.56 at 1000.
 
     AquaCrop (Steduto et al. 2009, Agronomy Journal 101, 426-437; FAO reference manual, chapter 3), with its
     coefficient from free-air experiments: (c/c_0) / (1 + 0.001165 (c - c_0)). `response` is the share of this gain
@@ -94,7 +94,7 @@ def carbon_gain(co2: Array, response: Array) -> Array:
 
 
 def stomatal_saving(co2: Array) -> Array:
-    """Return transpiration relative to that at `REFERENCE_CO2`: 5 % less at 550 ppm, linear, as in AquaCrop."""
+    """Return transpiration, divided by its value at `REFERENCE_CO2`: 5 % less at 550 ppm, linear, as in AquaCrop."""
     return 1 - 0.05 * (co2 - REFERENCE_CO2) / (550 - REFERENCE_CO2)
 
 

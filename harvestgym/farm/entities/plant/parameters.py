@@ -61,11 +61,15 @@ class Clock:
     optimum: Array = par("t_optimum#°C", "temperature above which development is no faster", low=-50, high=60)
     ceiling: Array = par("t_ceiling#°C", "temperature at which development stops", low=-50, high=1e6)
     sums: Array = par(SUMS, "degree-days of each stage", low=1e-3, high=1e5)
-    chill: Array = par(("chill_min#day", "chill_full#day"), "cold days to start, to full pace", low=-1, high=1e3)
-    hardening: Array = par("hardening#°C", "frost tolerance that cold adds, up to the flowers", low=0, high=50)
-    daylength: Array = par(DAYLENGTHS, "day length from which growth starts, and is full", low=-1, high=25)
-    hunger_delay: Array = par("hunger_delay#%", "delay of flowers without any N, share (0 to 1)", low=0, high=1)
-    drought_haste: Array = par("drought_haste#%", "faster filling without water, share (0 to 10)", low=0, high=10)
+    chill: Array = par(
+        ("chill_min#day", "chill_full#day"), "cold days from which growth starts, and is at full pace", low=-1, high=1e3
+    )
+    hardening: Array = par("hardening#°C", "frost tolerance that cold days add before flowering", low=0, high=50)
+    daylength: Array = par(DAYLENGTHS, "day length from which growth starts, and is at full pace", low=-1, high=25)
+    hunger_delay: Array = par("hunger_delay#%", "delay of flowering without nitrogen, share (0 to 1)", low=0, high=1)
+    drought_haste: Array = par(
+        "drought_haste#%", "acceleration of filling without water, share (0 to 10)", low=0, high=10
+    )
 
     def check(self) -> Iterator[str]:
         """Check the order of the temperatures."""
@@ -101,7 +105,7 @@ class Seed:
 
 @pytree
 class Rate(Response):
-    """Eqs. (4) and (16): the growth of a day, as a fraction of that of an unstressed plant at the same pace.
+    """Eqs. (4) and (16): the growth of a day, as a fraction of the growth of an unstressed plant at the same pace.
 
     Plants and fruits respond alike; in the paper each equation has its own coefficients.
     Nutrients count by their nutrition index, not by the soil's stock or the day's shortage, and only the scarcest one
@@ -136,12 +140,12 @@ class Grow:
 
     survive: GrowSurvival
     yield_response: Array = par("Water_yield_response", "K_y of the vegetative period, FAO-33", low=0, high=10)
-    drought: Array = par("sensitivity_draught#%", "d of eq. (5), share (0 to 1)", low=0, high=1)
+    drought: Array = par("sensitivity_draught#%", "sensitivity to drought, d of eq. (5), 0 to 1", low=0, high=1)
     nutrients: Array = _each("{}_grow_consumption#g.mm-1", "content of a plant per mm of its size")
     water: Array = par("Water_grow_consumption#mL", "water that a growing plant keeps in its body", low=0, high=1e6)
     leaf_surface: Array = par("grow_leaf_surface#m2.cm-1", "ground under a plant, per cm of size", low=0, high=10)
-    alpha_0: Array = par("Water_evapo_alpha_0", "alpha_0 of K_t, its value at height 0", low=-10, high=10)
-    alpha_1: Array = par("Water_evapo_alpha_1#cm-1", "alpha_1 of K_t, per cm of height", low=-10, high=10)
+    alpha_0: Array = par("Water_evapo_alpha_0", "alpha_0 of K_t: its value at height 0", low=-10, high=10)
+    alpha_1: Array = par("Water_evapo_alpha_1#cm-1", "alpha_1 of K_t: its increase per cm of height", low=-10, high=10)
 
 
 @pytree
@@ -180,10 +184,10 @@ class Bloom:
     open: Opening
     wind: WindPollination
     insects: InsectPollination
-    share: Array = par("bloom_share#%", "usual size in bloom, share (below 1) of the largest", low=0, high=0.99)
+    share: Array = par("bloom_share#%", "usual size in bloom, as a share (below 1) of the largest", low=0, high=0.99)
     rates: Array = par(POLLINATION_RATES, "weights w of eq. (11), normalised when used", low=0, high=1000)
     yield_response: Array = par("Water_yield_response", "K_y of the flowering period, FAO-33", low=0, high=10)
-    auto_success: Array = par("auto_pollination_success#%", "p_auto of eq. (11), 0 to 1 a day", low=0, high=1)
+    auto_success: Array = par("auto_pollination_success#%", "p_auto of eq. (11), a daily probability", low=0, high=1)
 
 
 @pytree
@@ -224,7 +228,9 @@ class Fruit:
     survive: FruitSurvival
     hold: Holding
     ripen: Ripening
-    frost_ripe: Array = par("frost_ripe#%", "share (0 to 1) after which frost only ends the filling", low=0, high=1)
+    frost_ripe: Array = par(
+        "frost_ripe#%", "share (0 to 1) of filling after which frost ends it without loss", low=0, high=1
+    )
     yield_response: Array = par("Water_yield_response", "K_y of the yield formation, FAO-33", low=0, high=10)
     nutrients: Array = _each("{}_fruit_consumption#g.g-1", "content per g of fruit")
     water: Array = par("Water_fruit_consumption#mL.g-1", "water that a fruit keeps, per g", low=0, high=1000)
@@ -260,17 +266,30 @@ class Crop:
     """All parameters of a crop."""
 
     initial_stage: Array = par("initial_stage", "stage of plots that the farm file does not set", labels=STAGES)
-    density: Array = par("population#nb.m-2", "plants per m2 on these plots", low=0, high=1e5)
+    density: Array = par("population#nb.m-2", "plants per m2 on plots in the initial stage", low=0, high=1e5)
     size_start: Array = par("size_start#cm", "size of a sprout, where eq. (6) begins", low=0, high=HEIGHT_MAX)
     size_max: Array = par("size_max#cm", "size at which growth ends", low=1e-3, high=HEIGHT_MAX)
     flowers_max: Array = par("flowers_max#nb", "flowers of the largest plant", low=0, high=FLOWERS_MAX, dtype="int")
-    fruit_weight_start: Array = par("fruit_weight_start#g", "weight where eq. (17) begins", low=0, high=FRUIT_MAX)
+    fruit_weight_start: Array = par(
+        "fruit_weight_start#g", "weight of a new fruit, where eq. (17) begins", low=0, high=FRUIT_MAX
+    )
     fruit_weight_max: Array = par("fruit_weight_max#g", "weight of a full-grown fruit", low=1e-3, high=FRUIT_MAX)
     root_depth: Array = par("root_depth#m", "depth that its roots reach, Z_r of FAO-56", low=0.01, high=100)
     shadow: Array = par("shadow_coeff#%", "share (0 to 1) of the covered ground that is in shadow", low=0, high=1)
-    repulsion: Array = par("pest_repulsive_effect#float", "repellent; < 0 attracts", low=-REPULSION, high=REPULSION)
+    repulsion: Array = par(
+        "pest_repulsive_effect#float",
+        "repulsion of pests; a negative value attracts them",
+        low=-REPULSION,
+        high=REPULSION,
+    )
     light: Array = par("light#MJ.m-2.°C-1.day-1", "radiation per degree-day that growth can use", low=0, high=100)
-    carbon: Array = par("CO2_response#%", "share (0 to 1) of a C3 plant's response", low=0, high=1, default=1.0)
+    carbon: Array = par(
+        "CO2_response#%",
+        "response to CO2, as a share (0 to 1) of the response of a C3 plant",
+        low=0,
+        high=1,
+        default=1.0,
+    )
     fixation: Array = par("N_fixed#%", "share of its nitrogen that a legume takes from the air", low=0, high=0.99)
     variance: Array = par("rate_sigma2", "variance of the noise of eqs. (6) and (17)", low=0, high=100)
     rate_min: Array = par("rate_min#", "rate at or below which nothing grows, eqs. (6) and (17)", low=0, high=1)

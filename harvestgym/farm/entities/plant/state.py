@@ -61,13 +61,15 @@ class PlantState:
     spacing: Array = var("spacing#cm", "distance between plants")
     size: Array = var("size#cm", "height of a plant")
     flowers: Array = _count("flowers_per_plant#nb", "flowers that have opened", FLOWERS_MAX)
-    visits: Array = _count("pollinator_visits#nb", "days on which pollinators visited its flowers")
+    visits: Array = _count("pollinator_visits#nb", "days on which pollinators visited the flowers")
     pollinated: Array = _count("flowers_pollinated_per_plant#nb", "flowers that were pollinated", FLOWERS_MAX)
     fruits: Array = _count("fruits_per_plant#nb", "fruits on the plant", FLOWERS_MAX)
     fruit_weight: Array = var("fruit_weight#g", "weight of a fruit")
     harvest_weight: Array = var("harvest_weight#kg", "fruit harvested from the plot so far")
     nutrients: Array = var(tuple(f"cumulated_nutrients_{n}#g" for n in NUTRIENTS), "nutrients in the plants")
-    nutrient_stress: Array = var(tuple(f"cumulated_stress_nutrients_{n}#g" for n in NUTRIENTS), "unmet need for it")
+    nutrient_stress: Array = var(
+        tuple(f"cumulated_stress_nutrients_{n}#g" for n in NUTRIENTS), "unmet need for the nutrient"
+    )
     water: Array = var("cumulated_water#L", "water in the plants")
     water_stress: Array = var("cumulated_stress_water#L", "unmet need for water")
     stage_thirst: Array = var("stage_thirst#L", "need for water in this stage", hidden=True)
@@ -79,11 +81,11 @@ class PlantState:
     nogrow: Array = _count("consecutive_nogrow#day", "days in a row without growth")
     age_bloom: Array = _count("age_bloom#day", "days in bloom")
     noweight: Array = _count("consecutive_noweight#day", "consecutive days on which fruit did not gain weight")
-    age_ripe: Array = _count("age_ripe#day", "days ripe")
+    age_ripe: Array = _count("age_ripe#day", "days since the plants were ripe")
     cause_of_death: Array = var("cause_of_death", "stage and reason of the last death on the plot", labels=CAUSES)
-    death_exponent: Array = var("death_exponent", "exponent term of that reason, 0 if no fruit was left")
+    death_exponent: Array = var("death_exponent", "exponent term of the cause of death, 0 if no fruit was left")
     limiting_factor: Array = var("limiting_factor", "factor that slowed growth most today", labels=GROWTH_FACTORS)
-    limiting_exponent: Array = var("limiting_exponent", "its exponent term in eq. (4) or (16)")
+    limiting_exponent: Array = var("limiting_exponent", "exponent term of this factor in eq. (4) or (16)")
 
 
 KEPT_AFTER_HARVEST = ("reached", "harvested", "harvest_weight", "cause_of_death", "death_exponent")

@@ -67,7 +67,7 @@ class Settings:
     warmer air holds more water.
     """
 
-    warming: Array = par("warming#°C", "added to all temperatures", low=-30, high=30)
+    warming: Array = par("warming#°C", "increase of all temperatures", low=-30, high=30)
     rain_factor: Array = par("rain_factor", "factor on the amounts of rain", low=0, high=10)
     co2: Array = par("CO2#ppm", "carbon dioxide in the air", low=0, high=2000)
     rain_heavy: Array = par("rain_heavy#mm", "rain per day at or above which it counts as heavy", low=WET, high=1900)
@@ -77,9 +77,9 @@ class Settings:
     temperature_noise: Array = _variance("air_temperature_noise#°C2", "variance added to the day's temperature")
     humidity_noise: Array = _variance("humidity_index_noise#%2", "variance added to the day's humidity")
     wind_noise: Array = _variance("wind_noise#km2.h-2", "variance added to the day's wind")
-    temperature_error: Array = _variance("forecast_noise_air_temperature#°C2.day-1", "variance per day ahead")
-    humidity_error: Array = _variance("forecast_noise_humidity_index#%2.day-1", "variance per day ahead")
-    wind_error: Array = _variance("forecast_noise_wind#km2.h-2.day-1", "variance per day ahead")
+    temperature_error: Array = _variance("forecast_noise_air_temperature#°C2.day-1", "error variance per day ahead")
+    humidity_error: Array = _variance("forecast_noise_humidity_index#%2.day-1", "error variance per day ahead")
+    wind_error: Array = _variance("forecast_noise_wind#km2.h-2.day-1", "error variance per day ahead")
     rain_error: Array = _variance("forecast_noise_rain#day-1", "error variance of the chance of rain, per day ahead")
 
 
@@ -152,7 +152,9 @@ class Weather(Entity):
 
     settings: Settings
     sky: DaySource
-    wind_from: Array = par(tuple(f"wind_from_{d}" for d in WIND_DIRECTIONS), "shares of wind directions", low=0, high=1)
+    wind_from: Array = par(
+        tuple(f"wind_from_{d}" for d in WIND_DIRECTIONS), "share of each wind direction", low=0, high=1
+    )
     station: Array = par(
         "station_altitude#m", "altitude of the measurements; NaN if unknown", low=-430, high=8850, unknown=True
     )  # fmt: skip

@@ -80,7 +80,7 @@ class Weed:
     repulsion: Array = par(
         "pest_repulsive_effect#float", "repulsive effect on pests; negative attracts", low=-REPULSION, high=REPULSION
     )
-    drought: Array = par("sensitivity_draught#%", "d of eq. (5), share (0 to 1)", low=0, high=1)
+    drought: Array = par("sensitivity_draught#%", "sensitivity to drought, d of eq. (5), 0 to 1", low=0, high=1)
     nutrients: Array = par(
         tuple(f"{n}_grow_consumption#g.mm-1" for n in NUTRIENTS),
         "need of a weed per mm of its size and day",
