@@ -16,6 +16,9 @@ from harvestgym.core.view.tables import Table
 from harvestgym.fishing.us_stocks import read_stocks
 from tools.docs_blocks import PICTURES, body, put
 
+LOW = 0.1
+"""Share of B_MSY below which the median season of a stock ends in collapse."""
+
 RULES = {
     "rule 1": "fewer than 20 years in a row",
     "rule 2": "an amount of zero or below",
@@ -36,7 +39,7 @@ def make_fit_tables(found: dict[str, Any]) -> list[Table]:
     compared = [
         (
             f"{point}, fit / published",
-            one["stocks"],
+            str(one["stocks"]),
             _interval(one["median"], one["median interval"]),
             f"{one['lower quartile']:.2f} to {one['upper quartile']:.2f}",
             f"{min(one['ratios'].values()):.2f} to {max(one['ratios'].values()):.2f}",
@@ -46,7 +49,10 @@ def make_fit_tables(found: dict[str, Any]) -> list[Table]:
         if isinstance(one, dict)
     ]
     columns = ("reference point", "stocks", "median (95 % interval)", "quartiles", "range", "within a factor of 2")
-    return [Table("Fits", ("", "stocks"), rows), Table("Reference points", columns, compared)]
+    return [
+        Table("Fits", ("", "stocks"), [(name, str(number)) for name, number in rows]),
+        Table("Reference points", columns, compared),
+    ]
 
 
 def make_hindcast_table(found: dict[str, Any]) -> Table:
@@ -69,15 +75,17 @@ def make_hindcast_table(found: dict[str, Any]) -> Table:
 
 def make_policy_tables(found: dict[str, Any]) -> list[Table]:
     """Return what the catches of the records, rules and agents earn."""
-    policies = found["policies"]["policies"]
-    names = ("record", "escapement", "rule")
-    rows = [
-        (name, *(_quartiles(policies[f"{name}, {measure}"]) for measure in ("catch", "last biomass"))) for name in names
-    ]
-    tables = [Table("Policies", ("policy", "catch / MSY", "last biomass / B_MSY"), rows)]
+    policies, stocks = found["policies"]["policies"], found["policies"]["by stock"].values()
+    rows = []
+    for name in ("record", "escapement", "rule"):
+        catch, last = (_quartiles(policies[f"{name}, {measure}"]) for measure in ("catch", "last biomass"))
+        low = np.mean([stock[name]["last biomass"] < LOW for stock in stocks])
+        rows.append((name, catch, last, f"{low:.0%}"))
+    columns = ("policy", "catch / MSY", "last biomass / B_MSY", f"stocks below {LOW:g} B_MSY")
+    tables = [Table("Policies", columns, rows)]
     sides = [side for side in ("training stocks", "held-out stocks") if side in found]
     shared = [
-        (side, found[side]["stocks"], kind, _interval(one["median"], one["median interval"]), _quartiles(one))
+        (side, str(found[side]["stocks"]), kind, _interval(one["median"], one["median interval"]), _quartiles(one))
         for side in sides
         for kind in ("rule", "agent", "escapement")
         for one in [found[side][f"{kind} / own rule"]]
