@@ -9,12 +9,19 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 PROTOCOL = Path(__file__).with_name("protocol.md")
+VERSIONS = (
+    "2bee2590b6ef5dae03f613424986878f4fcf90fa52ffcd27b860f17e77ccc37c",
+    "8993538bac0eb4d86e54f2ae036d103ec1e903eef34fbeae7ad71715b8733609",
+)
+"""The SHA-256 of the frozen protocol, and of each version with another entry under Changes."""
+
 LOG = Path(__file__).parents[1] / "results/reality-opened.jsonl"
 
 
-def hash_protocol() -> str:
-    """Return the SHA-256 of the protocol, which every result cites."""
-    return hashlib.sha256(PROTOCOL.read_bytes()).hexdigest()
+def describe_run() -> dict[str, str]:
+    """Return the SHA-256 of the protocol and the commit of the clone, which every result cites."""
+    commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=PROTOCOL.parent, capture_output=True, text=True)
+    return {"protocol": hashlib.sha256(PROTOCOL.read_bytes()).hexdigest(), "commit": commit.stdout.strip()}
 
 
 def open_sealed(part: str, log: Path = LOG) -> None:
@@ -23,9 +30,5 @@ def open_sealed(part: str, log: Path = LOG) -> None:
     before = [line for line in map(json.loads, lines) if line["part"] == part]
     if before:
         raise RuntimeError(f"{part}: expected a part that is sealed, got one that was opened on {before[0]['opened']}")
-    commit = subprocess.run(
-        ["git", "rev-parse", "HEAD"], cwd=PROTOCOL.parent, capture_output=True, text=True, check=True
-    )
-    entry = {"part": part, "opened": datetime.now(UTC).isoformat(timespec="seconds"), "commit": commit.stdout.strip()}
-    entry["protocol"] = hash_protocol()
+    entry = {"part": part, "opened": datetime.now(UTC).isoformat(timespec="seconds")} | describe_run()
     log.write_text("\n".join([*lines, json.dumps(entry)]) + "\n", encoding="utf-8")

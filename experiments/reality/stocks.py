@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.optimize import differential_evolution
 
-from experiments.reality.sealed import hash_protocol
+from experiments.reality.sealed import describe_run
 from experiments.studies.common.findings import bootstrap
 from harvestgym.fishing.fit import STOCK_GROWTH, RefusedStockError, StockFit, fit_stock
 from harvestgym.fishing.us_stocks import STOCKS_FILE, FittedStock
@@ -346,7 +346,7 @@ PARTS: dict[str, Callable[[], dict[str, Any]]] = {
 def store(part: str, found: Mapping[str, Any], path: Path = RESULTS) -> None:
     """Store a part's numbers, with the SHA-256 of the protocol."""
     known = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    entry = {"protocol": hash_protocol(), **found}
+    entry = describe_run() | dict(found)
     path.write_text(json.dumps(known | {part: entry}, indent=1) + "\n", encoding="utf-8")
 
 

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from harvestgym.core.errors import ConfigError
-from harvestgym.fishing.fit import GROWTH, LAWS, RefusedStockError, StockFit, fit_stock
+from harvestgym.fishing.fit import STOCK_GROWTH, RefusedStockError, StockFit, fit_stock
 from harvestgym.fishing.growth import Logistic
+from harvestgym.fishing.spec import GROWTH_LAWS
 
 TRUTHS: dict[str, dict[str, float]] = {
     "logistic": {"r": 0.4, "K": 5000.0},
@@ -23,7 +24,7 @@ RHO, SIGMA = 0.5, 0.02
 def fish(law: str, seed: int, years: int = 100, sigma: float = SIGMA, rho: float = RHO) -> dict[str, Any]:
     """Return the columns of a stock that is fished down to 0.15 K and recovers, over and over."""
     rng, truth = np.random.default_rng(seed), TRUTHS[law]
-    factor, low = GROWTH[law][1], 0.15 * truth["K"]
+    factor, low = STOCK_GROWTH[law][1], 0.15 * truth["K"]
     stock, error, closed, rows = 0.9 * truth["K"], sigma * rng.normal(), False, []
     for _ in range(years):
         closed = stock < low or (closed and stock < 0.9 * truth["K"])
@@ -45,7 +46,7 @@ def find_scores(fit: StockFit, truth: dict[str, float]) -> dict[str, float]:
     return {name: gap / fit.standard_errors[name] for name, gap in gaps.items()}
 
 
-@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("law", TRUTHS)
 def test_known_parameters_come_back_within_their_standard_errors(law: str) -> None:
     """Over ten seeds: all errors are below 3.5 standard errors, and their mean square is near 1."""
     truth = TRUTHS[law] | {"correlation": RHO, "sigma": SIGMA}
@@ -57,11 +58,11 @@ def test_known_parameters_come_back_within_their_standard_errors(law: str) -> No
     assert all(0 < fit.standard_errors["r"] < 0.2 for fit in fits), "errors are small, not only consistent"
 
 
-@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("law", TRUTHS)
 def test_the_growth_factors_are_those_of_the_laws(law: str) -> None:
     left = np.geomspace(0.01, 1.1, 30) * TRUTHS[law]["K"]
-    expected = LAWS[law](**TRUTHS[law])(jnp.asarray(left, jnp.float32))
-    np.testing.assert_allclose(left * GROWTH[law][1](left, *TRUTHS[law].values()), expected, rtol=2e-6)
+    expected = GROWTH_LAWS[law](**TRUTHS[law])(jnp.asarray(left, jnp.float32))
+    np.testing.assert_allclose(left * STOCK_GROWTH[law][1](left, *TRUTHS[law].values()), expected, rtol=2e-6)
 
 
 def test_a_fit_describes_itself() -> None:

@@ -6,15 +6,14 @@ python -m experiments.reality.trials water hernandez --out experiments/results/r
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
-import subprocess
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from experiments.reality.sealed import describe_run
 from experiments.studies.common import wofost
 
 from . import nutrients, thompson, tomato, water
@@ -27,8 +26,6 @@ TRIALS: dict[str, Callable[..., dict[str, Any]]] = {
     "tomato": tomato.run,
 }
 """Each trial, with the parameters of WOFOST (or None) as argument."""
-
-PROTOCOL = Path(__file__).parents[1] / "protocol.md"
 
 
 def main() -> None:
@@ -50,12 +47,6 @@ def main() -> None:
         results[name] = describe_run() | {"seconds": round(seconds)} | found
         args.out.write_text(json.dumps(round_floats(results), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
         print(f"{name}: {seconds:.0f} s, in {args.out}", file=sys.stderr, flush=True)
-
-
-def describe_run() -> dict[str, str]:
-    """Return the SHA-256 of the protocol and the commit of the clone."""
-    commit = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, cwd=PROTOCOL.parent)
-    return {"protocol": hashlib.sha256(PROTOCOL.read_bytes()).hexdigest(), "commit": commit.stdout.strip()}
 
 
 def round_floats(value: Any) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -11,8 +10,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from experiments.reality import sealed
 from experiments.reality.trials import thompson, tomato, water
-from experiments.reality.trials.__main__ import PROTOCOL
 from experiments.reality.trials.climates import DES_MOINES, write_climate
 from experiments.reality.trials.files import (
     DATA,
@@ -191,8 +190,7 @@ def results() -> dict[str, Any]:
 
 
 def test_the_results_are_those_of_the_frozen_protocol(results: dict[str, Any]) -> None:
-    frozen = hashlib.sha256(PROTOCOL.read_bytes()).hexdigest()
-    assert {trial["protocol"] for trial in results.values()} == {frozen} and len(results) == 5
+    assert {trial["protocol"] for trial in results.values()} == {sealed.VERSIONS[0]} and len(results) == 5
 
 
 def test_the_stored_errors_are_those_of_the_stored_series(results: dict[str, Any]) -> None:

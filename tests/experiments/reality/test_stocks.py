@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 
 import numpy as np
 import pytest
@@ -96,9 +97,6 @@ def test_the_shipped_table_is_the_fit_of_the_data() -> None:
         assert [float(value) for value in made[6:]] == pytest.approx(numbers, rel=1e-3, nan_ok=True)
 
 
-def test_a_sealed_part_is_opened_once(tmp_path) -> None:
-    sealed.open_sealed("a", tmp_path / "log.jsonl")
-    sealed.open_sealed("b", tmp_path / "log.jsonl")
-    with pytest.raises(RuntimeError, match="a: expected a part that is sealed"):
-        sealed.open_sealed("a", tmp_path / "log.jsonl")
-    assert len((tmp_path / "log.jsonl").read_text().splitlines()) == 2
+def test_the_results_cite_a_version_of_the_protocol() -> None:
+    found = json.loads(stocks.RESULTS.read_text(encoding="utf-8"))
+    assert {part["protocol"] for part in found.values()} <= set(sealed.VERSIONS)
