@@ -36,15 +36,10 @@ MIN_GAIN = 2.0
 MAX_ERROR = 1.0
 """Largest standard error of log r and log K."""
 
-BOUNDS: dict[str, tuple[float, float]] = {
-    "correlation": (-0.95, 0.95),
-    "r": (0.01, 3.0),
-    "K": (0.25, 10.0),
-    "theta": (0.2, 5.0),
-}
+BOUNDS = {"correlation": (-0.95, 0.95), "r": (0.01, 3.0), "K": (0.25, 10.0), "theta": (0.2, 5.0)}
 """Ranges of the parameters, K in units of the largest biomass; the correlation is fitted as atanh, the rest as log."""
 
-FIRST_VALUES: dict[str, tuple[float, ...]] = {
+FIRST_VALUES = {
     "correlation": (0.0, 0.7),
     "r": (0.03, 0.1, 0.25, 0.5, 1.0, 2.0),
     "K": (0.4, 0.8, 1.2, 2.0, 5.0),

@@ -98,7 +98,7 @@ class FishingSpec(Exact):
     cost: float = Field(0.0, ge=0, le=MAX_BIOMASS)
     discount: float = Field(0.99, ge=0, le=1)
     collapse: float = Field(0.0, ge=0, le=MAX_BIOMASS)
-    correlation: float = Field(0.0, ge=0, le=MAX_CORRELATION)
+    correlation: float = Field(0.0, ge=-MAX_CORRELATION, le=MAX_CORRELATION)
     assessment_interval: int = Field(1, ge=1, le=MAX_YEARS)
     catch_constraint: float | None = Field(None, gt=0, le=MAX_BIOMASS)
     shows_driver: bool = False
