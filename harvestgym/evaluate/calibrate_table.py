@@ -19,6 +19,7 @@ from harvestgym.core.config import read_extended, validate
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.view.scene import Chart, Line
 from harvestgym.core.view.tables import Table, format_value
+from harvestgym.core.yaml_io import parse
 from harvestgym.farm.build.farm_writer import to_yaml, write_farm
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.fishing.fit import fit_stock
@@ -95,7 +96,7 @@ def read_columns(path: Path) -> dict[str, np.ndarray]:
     """
     with path.open(newline="", encoding="utf-8-sig") as file:
         rows = list(csv.DictReader(file, strict=True))
-    if not rows or None in rows[0]:
+    if not rows or any(None in (*row, *row.values()) for row in rows):
         raise ConfigError(f"{path.name}: expected a header and rows with as many cells, got others")
     return {name: np.array([_read_cell(row[name], f"{path.name}, line {i}, column {name}")
                             for i, row in enumerate(rows, start=2)]) for name in rows[0]}  # fmt: skip
@@ -181,9 +182,18 @@ def calibrate_farm(
         lines = {"before": (np.arange(len(before[name])), before[name]),
                  "fitted": (np.arange(len(after[name])), after[name]), "observed": (day, value)}  # fmt: skip
         charts += _draw(name, lines, day, value - after[name][day], "observed - fitted")
-    made: Any = registry.make(id, entities=found.values)
-    doc = f"{registry.doc(id, env)} Fitted to {source}: {', '.join(found.values)}."
-    return Calibration(write_farm(made.spec.model_copy(update={"doc": doc})), rows, notes, charts, "day")
+    return Calibration(_write_fitted(id, source, found.values), rows, notes, charts, "day")
+
+
+def _write_fitted(id: str, source: str, values: Mapping[str, float]) -> str:
+    """Return a farm with new values as YAML; it extends an id, and contains everything of a user's own file."""
+    made: Any = registry.make(id, entities={path: float(f"{value:.6g}") for path, value in values.items()})
+    data = parse(write_farm(made.spec))
+    data["doc"] = f"{data.get('doc', '')} Fitted to {source}: {', '.join(values)}.".strip()
+    if id in registry.ids():
+        fields = {name: {"entities": field["entities"]} for name, field in data["fields"].items()}
+        data = {"extends": id, "doc": data["doc"], "fields": fields, "expert": data.get("expert", [])}
+    return to_yaml(data)
 
 
 def _make_series(env: FarmModel, name: str, columns: Columns, start: float) -> Series:
@@ -212,4 +222,4 @@ def _draw(
     styles: Any = {"observed": "dots"}
     drawn = [Line(label, y, COLOURS[label], styles.get(label, "line"), x) for label, (x, y) in lines.items()]
     dots = Line("", residuals, COLOURS["observed"], "dots", x)
-    return [Chart(name, "", 0, tuple(drawn), {}), Chart(f"{name}: {title}", "", 0, (dots,), {"": 0.0})]
+    return [Chart(name, "", 0, tuple(drawn), {}), Chart(title, "", 0, (dots,), {"": 0.0})]
