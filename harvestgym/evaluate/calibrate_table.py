@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import date
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -29,9 +30,9 @@ from harvestgym.render.figure import draw_figure
 from .calibrate import Series, curves, fit
 from .run import policy_named
 
-Columns = Mapping[str, np.ndarray]
+TableColumns = Mapping[str, np.ndarray]
 
-COLUMNS = ("before", "value", "low", "high")
+COLUMNS_OF_FIT = ("before", "value", "low", "high")
 """The numbers of a parameter: before the fit, fitted, and the ends of its 95 % interval."""
 
 STOCK_COLUMNS = ("year", "biomass", "catch")
@@ -45,7 +46,7 @@ MAX_RATIO = 20.0
 SPARE = 3
 """Fewest values in excess of the number of fitted parameters."""
 
-COLOURS = {"before": "#8a8a8a", "fitted": "#c44e4e", "observed": "#3b76b0"}
+LINE_COLOURS = {"before": "#8a8a8a", "fitted": "#c44e4e", "observed": "#3b76b0"}
 
 
 class Calibration(NamedTuple):
@@ -53,7 +54,7 @@ class Calibration(NamedTuple):
 
     Attributes:
         file: the fitted environment as YAML.
-        rows: the name and the `COLUMNS` of each parameter; NaN where there is none.
+        rows: the name and the `COLUMNS_OF_FIT` of each parameter; NaN where there is none.
         notes: lines for people.
         charts: the fit and its residuals.
         across: the unit of the horizontal axis.
@@ -67,11 +68,13 @@ class Calibration(NamedTuple):
 
     def to_table(self, title: str) -> Table:
         """Return the rows as a table."""
-        return Table(title, ("name", *COLUMNS), [(name, *map(format_value, numbers)) for name, *numbers in self.rows])
+        return Table(
+            title, ("name", *COLUMNS_OF_FIT), [(name, *map(format_value, numbers)) for name, *numbers in self.rows]
+        )
 
     def write(self, files: Mapping[str, Path]) -> None:
         """Write the environment, a picture (needs the extra `plot`) and the numbers to files, by suffix."""
-        known = {name: {k: v for k, v in zip(COLUMNS, rest, strict=True) if v == v} for name, *rest in self.rows}
+        known = {name: {k: v for k, v in zip(COLUMNS_OF_FIT, rest, strict=True) if v == v} for name, *rest in self.rows}
         numbers = json.dumps({"parameters": known, "notes": self.notes}, indent=1, ensure_ascii=False)
         draw_figure(self.charts, self.across, 1).savefig(files[".png"], dpi=110)
         files[".yaml"].write_text(self.file, encoding="utf-8")
@@ -102,41 +105,33 @@ def read_columns(path: Path) -> dict[str, np.ndarray]:
                             for i, row in enumerate(rows, start=2)]) for name in rows[0]}  # fmt: skip
 
 
-def _read_cell(text: str | None, where: str) -> float:
-    try:
-        return float(text if text and text.strip() not in ("", "NA") else "nan")
-    except ValueError:
-        pass
-    try:
-        return date.fromisoformat(str(text)).toordinal()
-    except ValueError:
-        raise ConfigError(f"{where}: expected a number, a date YYYY-MM-DD or an empty cell, got {text!r}") from None
+def _read_cell(text: str, where: str) -> float:
+    for read in (float, lambda day: date.fromisoformat(day).toordinal()):
+        with suppress(ValueError):
+            return read("nan" if text.strip() in ("", "NA") else text)
+    raise ConfigError(f"{where}: expected a number, a date YYYY-MM-DD or an empty cell, got {text!r}")
 
 
-def calibrate_stock(id: str, source: str, columns: Columns) -> Calibration:
+def calibrate_stock(id: str, source: str, columns: TableColumns) -> Calibration:
     """Fit a stock, and put it into the fishery `id`; `source` names the table in the file."""
     found = fit_stock(*(columns[name] for name in STOCK_COLUMNS))
-    known = {name: float(f"{value:.6g}") for name, value in found.values.items()}
-    sigma, correlation = known.pop("sigma"), known.pop("correlation")
-    years, peak = found.years, float(found.biomass.max())
+    law, years = {name: float(f"{value:.6g}") for name, value in found.values.items()}, found.years
     own = {
         "doc": f"A stock fitted to {source}, {years[0]} to {years[-1]}; biomass and catch as there.",
-        "law": {"kind": found.law} | known, "noise": {"kind": "median-lognormal", "sigma": sigma},
-        "correlation": correlation, "start": float(found.biomass[-1]), "bound": max(2 * known["K"], peak),
-        "order": "harvest first",
+        "noise": {"kind": "median-lognormal", "sigma": law.pop("sigma")}, "correlation": law.pop("correlation"),
+        "law": {"kind": found.law} | law, "start": float(found.biomass[-1]), "order": "harvest first",
+        "bound": max(2 * law["K"], float(found.biomass.max())),
     }  # fmt: skip
     base = read_extended(registry.locate_file(id), "fishery", override_entries)
     data = override_entries({k: v for k, v in base.items() if k not in NOT_FITTED}, own)
     build_fishery(validate(FishingSpec, data, source), source)
-    point, ends = found.reference_point, found.intervals()
-    rows = [(name, np.nan, value, *ends[name]) for name, value in found.values.items()]
-    points = {"MSY": point.catch, "B_MSY": point.stock, "F_MSY": point.rate}
-    rows += [(name, np.nan, value, np.nan, np.nan) for name, value in points.items()]
+    point, none = found.reference_point, (np.nan, np.nan)
+    rows = [(name, np.nan, found.values[name], *ends) for name, ends in found.intervals().items()]
+    rows += [("MSY", np.nan, point.catch, *none), ("B_MSY", np.nan, point.stock, *none),
+             ("F_MSY", np.nan, point.rate, *none)]  # fmt: skip
     aicc = ", ".join(f"{name} {value:.1f}" for name, value in found.aicc.items())
-    notes = [
-        f"law: {found.law}; AICc: {aicc}",
-        f"used: {years[0]} to {years[-1]}; R2 of the growth: {found.r_squared:.2f}",
-    ]
+    notes = [f"law: {found.law}; AICc: {aicc}",
+             f"used: {years[0]} to {years[-1]}; R2 of the growth: {found.r_squared:.2f}"]  # fmt: skip
     lines = {"fitted": (years[1:], found.median), "observed": (years, found.biomass)}
     charts = _draw("biomass", lines, years[1:], found.errors, "log(biomass / fitted)")
     return Calibration(to_yaml(data), rows, notes, charts, "year")
@@ -145,7 +140,7 @@ def calibrate_stock(id: str, source: str, columns: Columns) -> Calibration:
 def calibrate_farm(
     id: str,
     source: str,
-    columns: Columns,
+    columns: TableColumns,
     free: Mapping[str, tuple[float, float]],
     policy: str = "expert",
     seasons: int = 8,
@@ -162,9 +157,8 @@ def calibrate_farm(
                           f"{type(env).__name__}; try --free Field-0/Soil-0/depth#m=0.3:1.2")  # fmt: skip
     acting = policy_named(id, env, policy)
     series = [_make_series(env, name, columns, start) for name in columns if name not in ("day", "date")]
-    count = sum(len(one.day) for one in series)
-    if count < len(free) + SPARE:
-        raise ConfigError(f"{source}: rule 5: expected at least {len(free) + SPARE} values, got {count}")
+    if (count := sum(len(one.day) for one in series)) < (least := len(free) + SPARE):
+        raise ConfigError(f"{source}: rule 5: expected at least {least} values, got {count}")
     names = [one.variable for one in series]
     before = curves(env, env.params, names, acting, seasons, seed, max(int(one.day[-1]) for one in series))
     for one in series:
@@ -179,8 +173,8 @@ def calibrate_farm(
     notes.append(f"{found.how}, {found.seasons} seasons")
     charts = []
     for name, day, value in series:
-        lines = {"before": (np.arange(len(before[name])), before[name]),
-                 "fitted": (np.arange(len(after[name])), after[name]), "observed": (day, value)}  # fmt: skip
+        every = np.arange(len(after[name]))
+        lines = {"before": (every, before[name]), "fitted": (every, after[name]), "observed": (day, value)}
         charts += _draw(name, lines, day, value - after[name][day], "observed - fitted")
     return Calibration(_write_fitted(id, source, found.values), rows, notes, charts, "day")
 
@@ -196,7 +190,7 @@ def _write_fitted(id: str, source: str, values: Mapping[str, float]) -> str:
     return to_yaml(data)
 
 
-def _make_series(env: FarmModel, name: str, columns: Columns, start: float) -> Series:
+def _make_series(env: FarmModel, name: str, columns: TableColumns, start: float) -> Series:
     """Check rules 1 to 3 for a column."""
     field, dotted = name.casefold().startswith("field-"), name.replace("/", ".", 2)
     where, key = env.names.locate(dotted if field else name, "rule 1")
@@ -215,11 +209,11 @@ def _make_series(env: FarmModel, name: str, columns: Columns, start: float) -> S
     return Series(variable.name, day, value)
 
 
-def _draw(
-    name: str, lines: Mapping[str, tuple[np.ndarray, np.ndarray]], x: np.ndarray, residuals: np.ndarray, title: str
-) -> list[Chart]:
-    """Return a chart of lines (x and values by label), observed values as dots, and one of residuals."""
-    styles: Any = {"observed": "dots"}
-    drawn = [Line(label, y, COLOURS[label], styles.get(label, "line"), x) for label, (x, y) in lines.items()]
-    dots = Line("", residuals, COLOURS["observed"], "dots", x)
-    return [Chart(name, "", 0, tuple(drawn), {}), Chart(title, "", 0, (dots,), {"": 0.0})]
+def _draw(name: str, lines: Mapping[str, Any], x: np.ndarray, residuals: np.ndarray, title: str) -> list[Chart]:
+    """Return a chart of lines (x and values by label), and one of residuals."""
+    drawn = tuple(
+        Line(label, y, LINE_COLOURS[label], "dots" if label == "observed" else "line", x)
+        for label, (x, y) in lines.items()
+    )
+    dots = Line("", residuals, LINE_COLOURS["observed"], "dots", x)
+    return [Chart(name, "", 0, drawn, {}), Chart(title, "", 0, (dots,), {"": 0.0})]

@@ -14,7 +14,7 @@ import numpy as np
 Errors = Callable[[np.ndarray], np.ndarray]
 """Function from points (n, parameters) to the errors of each, (n, observations)."""
 
-STEP = 0.01
+SLOPE_STEP = 0.01
 """Difference of a parameter for slopes, as a share of its range; it bridges the jumps of a day or a threshold."""
 
 ITERATIONS = 12
@@ -36,7 +36,7 @@ DAMPINGS = (1e-3, 10.0)
 """Smallest damping, and the one above which a descent ends because no step gains."""
 
 
-class Found(NamedTuple):
+class SearchResult(NamedTuple):
     """The result of a search.
 
     Attributes:
@@ -52,11 +52,11 @@ class Found(NamedTuple):
     settled: bool
 
 
-Search = Callable[[Errors, np.ndarray, int], Found]
+Search = Callable[[Errors, np.ndarray, int], SearchResult]
 """A search: errors, start (parameters,), seed of other starts."""
 
 
-def descend(errors: Errors, start: np.ndarray, seed: int, starts: int = 2) -> Found:
+def descend(errors: Errors, start: np.ndarray, seed: int, starts: int = 2) -> SearchResult:
     """Find the best point by the method of Levenberg and Marquardt, from the best of the start and random points.
 
     It is for errors that change smoothly with the parameters. Slopes are differences; all calls have as many points as
@@ -67,7 +67,7 @@ def descend(errors: Errors, start: np.ndarray, seed: int, starts: int = 2) -> Fo
     return min((_descend_from(errors, point) for point in first[order]), key=lambda found: found.loss)
 
 
-def _descend_from(errors: Errors, point: np.ndarray) -> Found:
+def _descend_from(errors: Errors, point: np.ndarray) -> SearchResult:
     """Every point that is tried comes with its slopes, as most steps succeed."""
     (now, slopes), damping = find_slopes(errors, point), 10 * DAMPINGS[0]
     loss, better, promised = np.mean(now**2), True, 1.0
@@ -87,10 +87,10 @@ def _descend_from(errors: Errors, point: np.ndarray) -> Found:
         if better:
             point, now, slopes, loss = tried, after, after_slopes, np.mean(after**2)
     flat = (np.mean(slopes**2, axis=0) < FLAT).any()
-    return Found(point, float(loss), "least squares", bool(promised < RUGGED and not flat))
+    return SearchResult(point, float(loss), "least squares", bool(promised < RUGGED and not flat))
 
 
-def evolve(errors: Errors, start: np.ndarray, seed: int, members: int = 8, generations: int = 40) -> Found:
+def evolve(errors: Errors, start: np.ndarray, seed: int, members: int = 8, generations: int = 40) -> SearchResult:
     """Find the best point by SciPy's differential evolution, which needs no slopes.
 
     Args:
@@ -104,10 +104,10 @@ def evolve(errors: Errors, start: np.ndarray, seed: int, members: int = 8, gener
         lambda points: _square(errors(points.T)), [(0.0, 1.0)] * len(start), x0=start, popsize=members,
         maxiter=generations, vectorized=True, updating="deferred", polish=False, tol=1e-4, **seeded,
     )  # fmt: skip
-    return Found(found.x, float(found.fun), "differential evolution", settled=False)
+    return SearchResult(found.x, float(found.fun), "differential evolution", settled=False)
 
 
-def descend_or_evolve(errors: Errors, start: np.ndarray, seed: int) -> Found:
+def descend_or_evolve(errors: Errors, start: np.ndarray, seed: int) -> SearchResult:
     """Descend; where slopes do not describe the errors, evolve from the point that was found."""
     found = descend(errors, start, seed)
     return found if found.settled else evolve(errors, found.point, seed)
@@ -115,7 +115,7 @@ def descend_or_evolve(errors: Errors, start: np.ndarray, seed: int) -> Found:
 
 def find_slopes(errors: Errors, point: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the errors at a point, (observations,), and their slopes, (observations, parameters)."""
-    steps = np.where(point > 0.5, -STEP, STEP)
+    steps = np.where(point > 0.5, -SLOPE_STEP, SLOPE_STEP)
     near = errors(point + np.vstack([0 * steps, np.diag(steps)]))
     return near[0], ((near[1:] - near[0]) / steps[:, None]).T
 
