@@ -61,7 +61,7 @@ class FishingParams(Checked):
     b_low: Any = par("b_low", "biomass below which a stock is counted as low (0.2 K)", low=0.0)
     b_msy: Any = par("b_msy", "biomass before harvest that gives the maximum sustainable yield", low=0.0)
     correlation: Any = par(
-        "correlation", "correlation of noise with last year's", low=-MAX_CORRELATION, high=MAX_CORRELATION, default=0.0
+        "correlation", "correlation of yearly growth noise", low=-MAX_CORRELATION, high=MAX_CORRELATION, default=0.0
     )
 
 

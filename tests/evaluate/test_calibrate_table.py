@@ -178,4 +178,5 @@ def test_a_fitted_id_is_extended(tmp_path: Path, season: dict[str, Any]) -> None
     assert found.file.startswith(f"extends: {id}") and len(found.file.splitlines()) < 30
     again: Any = harvestgym.make(str(tmp_path / "fitted.yaml"))
     assert float(again.params.fields[0].entities[1].depth) == pytest.approx(0.6, rel=0.05)
-    assert again.spec.expert == harvestgym.make(id).spec.expert
+    original: Any = harvestgym.make(id)
+    assert again.spec.expert == original.spec.expert
