@@ -13,12 +13,14 @@ import argparse
 import csv
 import tempfile
 from datetime import date
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 import harvestgym
 from harvestgym.evaluate.calibrate import Fit, Series, curves, fit, fitted
+from harvestgym.evaluate.least_squares import evolve
 from harvestgym.evaluate.run import policy_named
 from harvestgym.farm.engine.model import FarmModel
 
@@ -83,7 +85,9 @@ def error(env: FarmModel, params: object, series: Series) -> float:
 def calibrated(generations: int = 25) -> Fit:
     """Return the parameters fitted to 1877."""
     env = farm("1877")
-    return fit(env, FREE, [height("1877")], policy_named(ID, env, "expert"), generations=generations)
+    return fit(
+        env, FREE, [height("1877")], policy_named(ID, env, "expert"), search=partial(evolve, generations=generations)
+    )
 
 
 def main() -> None:

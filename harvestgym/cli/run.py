@@ -1,15 +1,16 @@
-"""Commands for running policies and for playing yourself: `run`, `score`, `record`, `tune` and `play`."""
+"""Commands for running policies and for playing yourself, and `tune` and `calibrate`."""
 
 from __future__ import annotations
 
 import json
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from harvestgym import registry
-from harvestgym.core.errors import check_extras, check_suffix
+from harvestgym.core.errors import ConfigError, check_extras, check_suffix
 from harvestgym.evaluate.export import Exporter, RecordedEpisode, check_folder, check_new
 
 from .console import COMPILING, SEED_LIMITS, Allow, Id, PolicyName, StartBar, make_console, print_table, progress_bars
@@ -139,6 +140,55 @@ def tune_expert(
     numbers = ", ".join(f"{name} = {value:g}" for name, value in best.numbers.items()) or "no numbers"
     typer.echo(f"{best.rule}: {numbers}")
     typer.echo(f"training return {best.made['training return']:g}; wrote {path}")
+
+
+@group.command()
+def calibrate(
+    id: Id,
+    table: Annotated[Path, typer.Argument(help="CSV: year, biomass, catch; or day (or date) and variables of a farm")],
+    free: Annotated[
+        list[str] | None, typer.Option(help="PATH=LOW:HIGH, a parameter of a farm and its range; repeat for several")
+    ] = None,
+    policy: PolicyName = "expert",
+    seasons: Annotated[int, typer.Option(min=1, help="seasons for each candidate; their median is compared")] = 8,
+    seed: Annotated[int, typer.Option(**SEED_LIMITS, help="seed of the seasons and of the search")] = 0,
+    start: Annotated[
+        datetime | None, typer.Option(formats=["%Y-%m-%d"], help="date of day 0, for a table with dates")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="folder for the fitted file, its numbers and a picture")] = None,
+    allow: Allow = None,
+) -> None:
+    """Fit a fishery to yearly biomass and catch, or a farm to a measured season."""
+    from harvestgym.evaluate.calibrate_table import calibrate_table
+
+    files = {suffix: (out or Path()) / f"{table.stem}{suffix}" for suffix in (".yaml", ".json", ".png")}
+    if out is not None:
+        check_extras("--out", plot="matplotlib")
+        check_folder("--out", out)
+        for path in files.values():
+            check_new(path)
+    options: dict[str, Any] = {"policy": policy, "seasons": seasons, "seed": seed}
+    options |= {"start": start.toordinal()} if start is not None else {}
+    with progress_bars() as start_bar:
+        start_bar(f"fitting {id}", None, COMPILING)
+        found = calibrate_table(id, table, dict(map(_read_range, free or ())), **options)
+    print_table(found.to_table(f"{id} fitted to {table.name}, with 95 % intervals"))
+    typer.echo("\n".join(found.notes))
+    if out is not None:
+        out.mkdir(parents=True, exist_ok=True)
+        found.write(files)
+        typer.echo("wrote " + ", ".join(map(str, files.values())))
+
+
+def _read_range(text: str) -> tuple[str, tuple[float, float]]:
+    path, _, ends = text.rpartition("=")
+    try:
+        low, high = map(float, ends.split(":"))
+    except ValueError:
+        low, high = 0.0, 0.0
+    if not low < high:
+        raise ConfigError(f"--free: expected PATH=LOW:HIGH, got {text!r}; try Field-0/Soil-0/depth#m=0.3:1.2")
+    return path, (low, high)
 
 
 @group.command()

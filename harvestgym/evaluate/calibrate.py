@@ -1,8 +1,8 @@
 """Calibration: fit parameters of a farm to observed series, such as a growth curve.
 
-Parameters are an argument of the environment, so a generation of candidates is one `vmap`. The search is SciPy's
-differential evolution, which needs no gradient and works with labels and thresholds. All candidates run in the same
-seasons, so that they differ only in their parameters.
+Parameters are an argument of the environment, so all candidates of a step are one `vmap`. The search (see
+`least_squares`) follows slopes where the errors are smooth; where labels and thresholds make them rugged, it evolves.
+All candidates run in the same seasons, so that they differ only in their parameters.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ from harvestgym.core.spaces import noop_action
 from harvestgym.farm.engine.contexts import LeafUpdate
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.engine.variables import Variable
+
+from .least_squares import Search, descend_or_evolve, find_standard_errors
 
 
 class Series(NamedTuple):
@@ -51,6 +53,9 @@ class Fit(NamedTuple):
         params: all parameters of the farm, including the fitted ones.
         rmse, rmse_before: root mean square error of each series in its own unit, by variable.
         loss: the minimised loss.
+        intervals: the 95 % interval of each value, within its range.
+        seasons: number of seasons that were simulated.
+        how: the search that found the values.
     """
 
     values: dict[str, float]
@@ -59,6 +64,9 @@ class Fit(NamedTuple):
     rmse: dict[str, float]
     rmse_before: dict[str, float]
     loss: float
+    intervals: dict[str, tuple[float, float]]
+    seasons: int
+    how: str
 
 
 def fit(
@@ -68,8 +76,7 @@ def fit(
     policy: Policy | None = None,
     seasons: int = 8,
     seed: int = 0,
-    members: int = 8,
-    generations: int = 40,
+    search: Search = descend_or_evolve,
     start_seed: int | None = None,
 ) -> Fit:
     """Find the parameters with which the simulated series fit the observations best.
@@ -84,36 +91,39 @@ def fit(
         policy: the policy of the farmer; by default, no actions.
         seasons: number of seasons per candidate.
         seed: seed of the seasons.
-        members: candidates per generation for each fitted parameter.
-        generations: maximum number of generations.
+        search: one of `least_squares`; by default, least squares, then differential evolution if the errors are rugged.
         start_seed: seed of the search; by default `seed`. Different seeds give different initial candidates.
 
     Raises:
         ConfigError: for an unknown path, with the nearest valid one, or a range beyond that of the parameter.
     """
-    import scipy.optimize
-
     locations = tuple(find_parameter(env, path, ends) for path, ends in free.items())
     watched = tuple(find_watched(env, s.variable) for s in series)
     days = int(max(s.day.max() for s in series))
     observed = tuple((jnp.asarray(s.day, jnp.int32), jnp.asarray(s.value, jnp.float32)) for s in series)
     farmer, keys = _choose_policy(env, policy), _make_keys(seed, seasons)
-    losses = partial(_compute_losses, env, days, watched, locations, farmer, keys, observed, env.params)
+    find = partial(_compute_errors, env, days, watched, locations, farmer, keys, observed, env.params)
+    low, high = np.asarray(list(free.values()), np.float64).T
+    candidates = 0
+
+    def errors(points: np.ndarray) -> np.ndarray:
+        nonlocal candidates
+        candidates += len(points)
+        return np.asarray(find(jnp.asarray(low + points * (high - low), jnp.float32)), np.float64)
+
     leaves = jax.tree.leaves(env.params)
     start = np.asarray([float(np.ravel(leaves[place.leaf])[place.entries or 0]) for place in locations])
-    own = seed if start_seed is None else start_seed
-    seeded: Any = {"seed": own}  # accepted by all versions of SciPy; newer ones also accept rng
-    found = scipy.optimize.differential_evolution(
-        lambda x: np.asarray(losses(jnp.asarray(x.T, jnp.float32)), np.float64),
-        list(free.values()), x0=np.clip(start, *np.asarray(list(free.values())).T), popsize=members,
-        maxiter=generations, vectorized=True, updating="deferred", polish=False, tol=1e-4, **seeded,
-    )  # fmt: skip
-    params = set_parameters(env.params, locations, jnp.asarray(found.x, jnp.float32))
+    began = np.clip((start - low) / (high - low), 0, 1)
+    found = search(errors, began, seed if start_seed is None else start_seed)
+    best, spread = low + found.point * (high - low), 1.96 * (high - low) * find_standard_errors(errors, found.point)
+    ends = np.clip([best - spread, best + spread], low, high).T.tolist()
+    params = set_parameters(env.params, locations, jnp.asarray(best, jnp.float32))
     names = [s.variable for s in series]
     after, first = (curves(env, p, names, policy, seasons, seed, days) for p in (params, env.params))
-    rmse = [{s.variable: _rmse(curve[s.variable], s) for s in series} for curve in (after, first)]
-    values = [dict(zip(free, map(float, numbers), strict=True)) for numbers in (found.x, start)]
-    return Fit(values[0], values[1], params, rmse[0], rmse[1], float(found.fun))
+    rmse, rmse_before = ({s.variable: _rmse(curve[s.variable], s) for s in series} for curve in (after, first))
+    values, before = (dict(zip(free, map(float, numbers), strict=True)) for numbers in (best, start))
+    intervals = {path: (one, other) for path, (one, other) in zip(free, ends, strict=True)}
+    return Fit(values, before, params, rmse, rmse_before, found.loss, intervals, candidates * seasons, found.how)
 
 
 def curves(
@@ -197,7 +207,7 @@ def _rmse(curve: np.ndarray, series: Series) -> float:
 
 
 @partial(jax.jit, static_argnums=(0, 1, 2, 3))
-def _compute_losses(
+def _compute_errors(
     env: FarmModel,
     days: int,
     watched: tuple[Variable, ...],
@@ -208,14 +218,14 @@ def _compute_losses(
     params: Any,
     candidates: Array,
 ) -> Array:
-    """Return the loss of each row of `candidates`, (candidates, parameters)."""
+    """Return the errors in units of the spread, (candidates, observations), of candidates, (candidates, parameters)."""
 
-    def loss(values: Array) -> Array:
+    def errors(values: Array) -> Array:
         found = _run_median(env, days, watched, policy, keys, set_parameters(params, locations, values))
-        errors = [(found[day, i] - value) / _find_range(value) for i, (day, value) in enumerate(observed)]
-        return jnp.mean(jnp.square(jnp.concatenate(errors)))
+        parts = [(found[day, i] - value) / _find_range(value) for i, (day, value) in enumerate(observed)]
+        return jnp.concatenate(parts)
 
-    return jax.vmap(loss)(candidates)
+    return jax.vmap(errors)(candidates)
 
 
 def _find_range(value: Array) -> Array:

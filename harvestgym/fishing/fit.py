@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 from itertools import pairwise
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,15 +37,10 @@ MIN_GAIN = 2.0
 MAX_ERROR = 1.0
 """Largest accepted standard error of log r and log K."""
 
-BOUNDS: dict[str, tuple[float, float]] = {
-    "correlation": (-0.95, 0.95),
-    "r": (0.01, 3.0),
-    "K": (0.25, 10.0),
-    "theta": (0.2, 5.0),
-}
+BOUNDS = {"correlation": (-0.95, 0.95), "r": (0.01, 3.0), "K": (0.25, 10.0), "theta": (0.2, 5.0)}
 """Ranges of the parameters, K in units of the largest biomass; the correlation is fitted as atanh, the rest as log."""
 
-FIRST_VALUES: dict[str, tuple[float, ...]] = {
+FIRST_VALUES = {
     "correlation": (0.0, 0.7),
     "r": (0.03, 0.1, 0.25, 0.5, 1.0, 2.0),
     "K": (0.4, 0.8, 1.2, 2.0, 5.0),
@@ -156,7 +152,11 @@ def fit_stock(years: ArrayLike, biomass: ArrayLike, catch: ArrayLike) -> StockFi
     if not inside:
         ranges = ", ".join(f"{name} from {low:g} to {high:g}" for name, (low, high) in BOUNDS.items())
         raise RefusedStockError(5, f"an optimum between the bounds ({ranges}; K in largest biomasses)", "none")
-    aicc = {model: _find_aicc(*fits[model], len(x) - 1) for model in (RANDOM_WALK, *inside)}
+    aicc = {}
+    for model in (RANDOM_WALK, *inside):
+        (point, nll), n = fits[model], len(x) - 1
+        k = len(point) + 1  # sigma is a parameter, too
+        aicc[model] = 2 * nll + 2 * k * n / (n - k - 1)
     law = min(inside, key=aicc.__getitem__)
     gain = aicc[RANDOM_WALK] - aicc[law]
     if not gain >= MIN_GAIN:
@@ -245,19 +245,12 @@ def _fit_model(model: str, x: np.ndarray, c: np.ndarray) -> tuple[np.ndarray, fl
 
     options: Any = {"jac": True, "method": "L-BFGS-B", "bounds": _transform(model, BOUNDS)}
     tries = [minimize(evaluate, find_start(scale), **options) for scale in FIRST_VALUES["K"]]
-    best = min(tries, key=lambda one: one.fun)
-    return best.x, float(best.fun)
+    return min(((one.x, float(one.fun)) for one in tries), key=itemgetter(1))
 
 
 def _is_on_bound(model: str, point: np.ndarray) -> bool:
     """Return whether an optimum lies on a bound (rule 5)."""
     return bool(np.isclose(_transform(model, BOUNDS), point[:, None], rtol=0, atol=ON_BOUND).any())
-
-
-def _find_aicc(point: np.ndarray, nll: float, errors: int) -> float:
-    """Return the AICc; sigma counts as a parameter."""
-    parameters = len(point) + 1
-    return 2 * nll + 2 * parameters * errors / (errors - parameters - 1)
 
 
 def _find_covariance(nll: Callable[[np.ndarray], np.ndarray], point: np.ndarray) -> np.ndarray:
@@ -277,7 +270,7 @@ def _describe(
     law: str, point: np.ndarray, aicc: dict[str, float], years: np.ndarray, x: np.ndarray, c: np.ndarray
 ) -> StockFit:
     """Return the fit at a point; check rule 7."""
-    names, scale, n = list(BOUNDS)[: len(point)], x.max(), len(x) - 1
+    names, scale, n = list(BOUNDS)[: len(point)], float(x.max()), len(x) - 1
     variances = np.diagonal(_find_covariance(partial(_find_nll, law, x / scale, c / scale), point))
     spread = dict(zip(names, map(float, np.sqrt(variances)), strict=True))
     if not max(spread["r"], spread["K"]) <= MAX_ERROR:
@@ -287,11 +280,9 @@ def _describe(
     residuals = _find_residuals(point, errors)
     values = {name: float(_transforms(name)[1](value)) for name, value in zip(names, point, strict=True)}
     values["K"] *= scale
-    rho = values["correlation"]
-    values["sigma"] = float(np.sqrt(np.mean(residuals**2) / (1 - rho**2)))
+    values["sigma"] = float(np.sqrt(np.mean(residuals**2) / (1 - (rho := values["correlation"]) ** 2)))
     # log sigma is the sum of the log of the residuals' deviation and log cosh of the transformed correlation.
     spread["sigma"] = float(np.sqrt(1 / (2 * n) + (rho * spread["correlation"]) ** 2))
     growth = np.log(x[1:] / (x - c)[:-1])
     r_squared = 1 - float(np.sum(errors**2) / np.sum((growth - growth.mean()) ** 2))
-    median = x[1:] * np.exp(-errors)
-    return StockFit(law, values, spread, aicc, years, x, c, median, errors, residuals, r_squared)
+    return StockFit(law, values, spread, aicc, years, x, c, x[1:] * np.exp(-errors), errors, residuals, r_squared)

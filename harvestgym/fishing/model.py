@@ -39,7 +39,7 @@ MAX_YEARS = 2**24
 
 
 MAX_CORRELATION = 0.99
-"""Largest correlation of growth noise, in absolute value; at 1, every year would have the same noise."""
+"""Largest correlation of growth noise, positive or negative; at 1, every year would have the same noise."""
 
 
 @pytree
@@ -61,11 +61,7 @@ class FishingParams(Checked):
     b_low: Any = par("b_low", "biomass below which a stock is counted as low (0.2 K)", low=0.0)
     b_msy: Any = par("b_msy", "biomass before harvest that gives the maximum sustainable yield", low=0.0)
     correlation: Any = par(
-        "correlation",
-        "correlation of the growth noise with last year's",
-        low=-MAX_CORRELATION,
-        high=MAX_CORRELATION,
-        default=0.0,
+        "correlation", "correlation of yearly growth noise", low=-MAX_CORRELATION, high=MAX_CORRELATION, default=0.0
     )
 
 

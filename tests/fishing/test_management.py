@@ -65,14 +65,15 @@ def test_the_quota_that_was_asked_for_is_in_info() -> None:
 CLOSED = constant_policy(jnp.float32([-1.0]))
 
 
-def test_growth_noise_is_correlated_as_asked_and_has_the_same_spread() -> None:
+@pytest.mark.parametrize("correlation", [0.6, -0.4])
+def test_growth_noise_is_correlated_as_asked_and_has_the_same_spread(correlation: float) -> None:
     """The logarithm of x' / f(x - h) has standard deviation sigma and the lag-1 correlation of the argument."""
-    env = make("logistic-v0", correlation=0.6, sigma=0.2, Tmax=40)
+    env = make("logistic-v0", correlation=correlation, sigma=0.2, Tmax=40)
     biomass = np.asarray(rollout(env, CLOSED, jax.random.key(1), 400, 40).info["biomass"], np.float64)
     left = biomass[:-1]
     noise = np.log(biomass[1:] / (left + 0.3 * left * (1 - left)))
     assert noise.std() == pytest.approx(0.2, rel=0.05) and noise.mean() == pytest.approx(-0.02, abs=0.01)
-    assert np.corrcoef(noise[:-1].ravel(), noise[1:].ravel())[0, 1] == pytest.approx(0.6, abs=0.03)
+    assert np.corrcoef(noise[:-1].ravel(), noise[1:].ravel())[0, 1] == pytest.approx(correlation, abs=0.03)
 
 
 def test_no_correlation_is_the_noise_without_it_bit_for_bit() -> None:

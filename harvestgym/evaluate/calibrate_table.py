@@ -1,0 +1,219 @@
+"""Calibration from a user's table: the rules for the table, the fit, and its file, numbers and picture.
+
+A table with the columns year, biomass and catch describes a stock; any other, a season of a farm.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Mapping
+from contextlib import suppress
+from datetime import date
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from harvestgym import registry
+from harvestgym.core.config import read_extended, validate
+from harvestgym.core.errors import ConfigError
+from harvestgym.core.view.scene import Chart, Line
+from harvestgym.core.view.tables import Table, format_value
+from harvestgym.core.yaml_io import parse
+from harvestgym.farm.build.farm_writer import to_yaml, write_farm
+from harvestgym.farm.engine.model import FarmModel
+from harvestgym.fishing.fit import fit_stock
+from harvestgym.fishing.spec import FishingSpec, build_fishery, override_entries
+from harvestgym.render.figure import draw_figure
+
+from .calibrate import Series, curves, fit
+from .run import policy_named
+
+TableColumns = Mapping[str, np.ndarray]
+
+COLUMNS_OF_FIT = ("before", "value", "low", "high")
+"""The numbers of a parameter: before the fit, fitted, and the ends of its 95 % interval."""
+
+STOCK_COLUMNS = ("year", "biomass", "catch")
+
+NOT_FITTED = ("hard", "history", "vary", "drift", "expert")
+"""The entries of a fishery that do not describe a fitted stock."""
+
+MAX_RATIO = 20.0
+"""Largest ratio, in either direction, of the largest observed and simulated values in the same unit."""
+
+SPARE = 3
+"""Fewest values in excess of the number of fitted parameters."""
+
+LINE_COLOURS = {"before": "#8a8a8a", "fitted": "#c44e4e", "observed": "#3b76b0"}
+
+
+class Calibration(NamedTuple):
+    """The result of a calibration.
+
+    Attributes:
+        file: the fitted environment as YAML.
+        rows: the name and the `COLUMNS_OF_FIT` of each parameter; NaN where there is none.
+        notes: lines for people.
+        charts: the fit and its residuals.
+        across: the unit of the horizontal axis.
+    """
+
+    file: str
+    rows: list[tuple[str, float, float, float, float]]
+    notes: list[str]
+    charts: list[Chart]
+    across: str
+
+    def to_table(self, title: str) -> Table:
+        """Return the rows as a table."""
+        return Table(
+            title, ("name", *COLUMNS_OF_FIT), [(name, *map(format_value, numbers)) for name, *numbers in self.rows]
+        )
+
+    def write(self, files: Mapping[str, Path]) -> None:
+        """Write the environment, a picture (needs the extra `plot`) and the numbers to files, by suffix."""
+        known = {name: {k: v for k, v in zip(COLUMNS_OF_FIT, rest, strict=True) if v == v} for name, *rest in self.rows}
+        numbers = json.dumps({"parameters": known, "notes": self.notes}, indent=1, ensure_ascii=False)
+        draw_figure(self.charts, self.across, 1).savefig(files[".png"], dpi=110)
+        files[".yaml"].write_text(self.file, encoding="utf-8")
+        files[".json"].write_text(numbers + "\n", encoding="utf-8")
+
+
+def calibrate_table(id: str, path: Path, free: Mapping[str, tuple[float, float]], **options: Any) -> Calibration:
+    """Fit an environment to the table of a file, as `calibrate_stock` or `calibrate_farm`, which has `options`."""
+    columns = read_columns(path)
+    if not set(STOCK_COLUMNS) <= set(columns):
+        return calibrate_farm(id, path.name, columns, free, **options)
+    if registry.spec(id).family != "fishing" or free:
+        raise ConfigError(f"{path.name}: expected a fishery, and no free parameters, for year, biomass and catch, "
+                          f"got {id}; try fishing/logistic-v0")  # fmt: skip
+    return calibrate_stock(id, path.name, columns)
+
+
+def read_columns(path: Path) -> dict[str, np.ndarray]:
+    """Read a CSV table with a header; empty cells and NA are NaN, dates (YYYY-MM-DD) are days.
+
+    Raises ConfigError with the line and the column of a cell that is neither.
+    """
+    with path.open(newline="", encoding="utf-8-sig") as file:
+        rows = list(csv.DictReader(file, strict=True))
+    if not rows or any(None in (*row, *row.values()) for row in rows):
+        raise ConfigError(f"{path.name}: expected a header and rows with as many cells, got others")
+    return {name: np.array([_read_cell(row[name], f"{path.name}, line {i}, column {name}")
+                            for i, row in enumerate(rows, start=2)]) for name in rows[0]}  # fmt: skip
+
+
+def _read_cell(text: str, where: str) -> float:
+    for read in (float, lambda day: date.fromisoformat(day).toordinal()):
+        with suppress(ValueError):
+            return read("nan" if text.strip() in ("", "NA") else text)
+    raise ConfigError(f"{where}: expected a number, a date YYYY-MM-DD or an empty cell, got {text!r}")
+
+
+def calibrate_stock(id: str, source: str, columns: TableColumns) -> Calibration:
+    """Fit a stock, and put it into the fishery `id`; `source` names the table in the file."""
+    found = fit_stock(*(columns[name] for name in STOCK_COLUMNS))
+    law, years = {name: float(f"{value:.6g}") for name, value in found.values.items()}, found.years
+    own = {
+        "doc": f"A stock fitted to {source}, {years[0]} to {years[-1]}; biomass and catch as there.",
+        "noise": {"kind": "median-lognormal", "sigma": law.pop("sigma")}, "correlation": law.pop("correlation"),
+        "law": {"kind": found.law} | law, "start": float(found.biomass[-1]), "order": "harvest first",
+        "bound": max(2 * law["K"], float(found.biomass.max())),
+    }  # fmt: skip
+    base = read_extended(registry.locate_file(id), "fishery", override_entries)
+    data = override_entries({k: v for k, v in base.items() if k not in NOT_FITTED}, own)
+    build_fishery(validate(FishingSpec, data, source), source)
+    point, none = found.reference_point, (np.nan, np.nan)
+    rows = [(name, np.nan, found.values[name], *ends) for name, ends in found.intervals().items()]
+    rows += [("MSY", np.nan, point.catch, *none), ("B_MSY", np.nan, point.stock, *none),
+             ("F_MSY", np.nan, point.rate, *none)]  # fmt: skip
+    aicc = ", ".join(f"{name} {value:.1f}" for name, value in found.aicc.items())
+    notes = [f"law: {found.law}; AICc: {aicc}",
+             f"used: {years[0]} to {years[-1]}; R2 of the growth: {found.r_squared:.2f}"]  # fmt: skip
+    lines = {"fitted": (years[1:], found.median), "observed": (years, found.biomass)}
+    charts = _draw("biomass", lines, years[1:], found.errors, "log(biomass / fitted)")
+    return Calibration(to_yaml(data), rows, notes, charts, "year")
+
+
+def calibrate_farm(
+    id: str,
+    source: str,
+    columns: TableColumns,
+    free: Mapping[str, tuple[float, float]],
+    policy: str = "expert",
+    seasons: int = 8,
+    seed: int = 0,
+    start: float = np.nan,
+) -> Calibration:
+    """Fit the `free` parameters of a farm to a season, as in `calibrate.fit`; `start` is the date of day 0.
+
+    Raises ConfigError with the number of the rule in docs/calibration.md that the table violates.
+    """
+    env: Any = registry.make(id)
+    if not isinstance(env, FarmModel) or not free:
+        raise ConfigError(f"{id}: expected a farm and its free parameters, got {len(free)} parameters of "
+                          f"{type(env).__name__}; try --free Field-0/Soil-0/depth#m=0.3:1.2")  # fmt: skip
+    acting = policy_named(id, env, policy)
+    series = [_make_series(env, name, columns, start) for name in columns if name not in ("day", "date")]
+    if (count := sum(len(one.day) for one in series)) < (least := len(free) + SPARE):
+        raise ConfigError(f"{source}: rule 5: expected at least {least} values, got {count}")
+    names = [one.variable for one in series]
+    before = curves(env, env.params, names, acting, seasons, seed, max(int(one.day[-1]) for one in series))
+    for one in series:
+        largest, simulated = np.abs(one.value).max(), np.abs(before[one.variable]).max()
+        if not simulated / MAX_RATIO <= largest <= simulated * MAX_RATIO:
+            raise ConfigError(f"{one.variable}: rule 4: expected values in the unit of the name, at most "
+                              f"{MAX_RATIO:g} times those simulated, {simulated:.3g}, got {largest:.3g}")  # fmt: skip
+    found = fit(env, free, series, acting, seasons, seed)
+    after = curves(env, found.params, names, acting, seasons, seed, len(before[names[0]]) - 1)
+    rows = [(path, found.before[path], value, *found.intervals[path]) for path, value in found.values.items()]
+    notes = [f"rmse of {name}: {found.rmse_before[name]:.4g} -> {found.rmse[name]:.4g}" for name in names]
+    notes.append(f"{found.how}, {found.seasons} seasons")
+    charts = []
+    for name, day, value in series:
+        every = np.arange(len(after[name]))
+        lines = {"before": (every, before[name]), "fitted": (every, after[name]), "observed": (day, value)}
+        charts += _draw(name, lines, day, value - after[name][day], "observed - fitted")
+    return Calibration(_write_fitted(id, source, found.values), rows, notes, charts, "day")
+
+
+def _write_fitted(id: str, source: str, values: Mapping[str, float]) -> str:
+    """Return a farm with new values as YAML; it extends an id, and contains everything of a user's own file."""
+    made: Any = registry.make(id, entities={path: float(f"{value:.6g}") for path, value in values.items()})
+    data = parse(write_farm(made.spec))
+    data["doc"] = f"{data.get('doc', '')} Fitted to {source}: {', '.join(values)}.".strip()
+    if id in registry.ids():
+        fields = {name: {"entities": field["entities"]} for name, field in data["fields"].items()}
+        data = {"extends": id, "doc": data["doc"], "fields": fields, "expert": data.get("expert", [])}
+    return to_yaml(data)
+
+
+def _make_series(env: FarmModel, name: str, columns: TableColumns, start: float) -> Series:
+    """Check rules 1 to 3 for a column."""
+    field, dotted = name.casefold().startswith("field-"), name.replace("/", ".", 2)
+    where, key = env.names.locate(dotted if field else name, "rule 1")
+    variable = env.names.variable(*where, key)
+    time = columns["day"] if "day" in columns else columns.get("date", np.array([np.nan])) - start
+    last = int(env.params.horizon)
+    if not (np.isfinite(time).all() and (np.diff(time) > 0).all() and time[0] >= 0 and time[-1] <= last):
+        raise ConfigError(f"day: rule 2: expected a column day, or date and --start, ascending and within day 0 to "
+                          f"{last}, got {time.min():g} to {time.max():g}")  # fmt: skip
+    known = np.isfinite(columns[name])
+    day, value = time[known].astype(int), columns[name][known].astype(np.float32)
+    low, high = variable.meta.low, variable.meta.high
+    if not len(value) or np.ptp(value) == 0 or value.min() < low or value.max() > high:
+        got = f"{value.min():g} to {value.max():g}" if len(value) else "none"
+        raise ConfigError(f"{name}: rule 3: expected values that differ, from {low:g} to {high:g}, got {got}")
+    return Series(variable.name, day, value)
+
+
+def _draw(name: str, lines: Mapping[str, Any], x: np.ndarray, residuals: np.ndarray, title: str) -> list[Chart]:
+    """Return a chart of lines (x and values by label), and one of residuals."""
+    drawn = tuple(
+        Line(label, y, LINE_COLOURS[label], "dots" if label == "observed" else "line", x)
+        for label, (x, y) in lines.items()
+    )
+    dots = Line("", residuals, LINE_COLOURS["observed"], "dots", x)
+    return [Chart(name, "", 0, drawn, {}), Chart(title, "", 0, (dots,), {"": 0.0})]

@@ -1,0 +1,182 @@
+"""Calibration from a table: the file that it writes has the fitted values, and every rule refuses its case."""
+
+from __future__ import annotations
+
+import json
+from datetime import date, timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import harvestgym
+from harvestgym.cli import app
+from harvestgym.core.errors import ConfigError
+from harvestgym.evaluate.calibrate import curves, fitted
+from harvestgym.evaluate.calibrate_table import calibrate_table, read_columns
+from harvestgym.farm.build.farm_writer import to_yaml
+from tests.fishing.test_fit import TRUTHS, fish
+
+DAYS = 40
+WATER, SIZE = "Field-0/Soil-0/available_Water#L", "Field-0/Plant-0/size#cm"
+DEPTH, MAX_SIZE = "Field-0/Soil-0/depth#m", "Field-0/Plant-0/size_max#cm"
+FREE = {DEPTH: (0.3, 0.8), MAX_SIZE: (30.0, 90.0)}
+TRUTH = {DEPTH: 0.6, MAX_SIZE: 70.0}
+OUT = ("bean.yaml", "bean.json", "bean.png")
+
+
+@pytest.fixture(scope="module")
+def farm(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Write the file of a bean that nobody waters, and return its path."""
+    path = tmp_path_factory.mktemp("farm") / "mine.yaml"
+    rules = {"horizon#day": DAYS}
+    path.write_text(to_yaml({"extends": "farm/bean-1x1-v0", "doc": "Mine.", "rules": rules, "expert": []}), "utf-8")
+    return str(path)
+
+
+def write(path: Path, columns: dict[str, Any]) -> Path:
+    """Write a table; None is an empty cell."""
+    rows = zip(*columns.values(), strict=True)
+    lines = [",".join(columns), *(",".join("" if cell is None else str(cell) for cell in row) for row in rows)]
+    path.write_text("\n".join(lines), encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def season(farm: str) -> dict[str, list[Any]]:
+    """Return the columns of a season with known parameters and noise."""
+    env: Any = harvestgym.make(farm)
+    made = curves(env, fitted(env, TRUTH), [WATER, SIZE], seasons=4, days=DAYS)
+    days, rng = np.arange(4, DAYS + 1, 4), np.random.default_rng(0)
+    noisy = {name: (made[name][days] * (1 + 0.03 * rng.normal(size=len(days)))).tolist() for name in made}
+    return {"day": days.tolist(), **noisy}
+
+
+def test_a_command_writes_a_farm_with_the_fitted_values(farm: str, season: dict[str, Any], tmp_path: Path) -> None:
+    """Names may be short, days may be dates, and cells may be empty."""
+    columns = {
+        "date": [date(2023, 5, 1) + timedelta(day) for day in season["day"]], "Soil-0.available_Water": season[WATER],
+        "field-0/plant-0/size#cm": [None, *season[SIZE][1:]],
+    }  # fmt: skip
+    table, out = write(tmp_path / "bean.csv", columns), tmp_path / "out"
+    free = [part for path, (low, high) in FREE.items() for part in ("--free", f"{path}={low}:{high}")]
+    args = ["calibrate", farm, str(table), *free, "--seasons", "4", "--start", "2023-05-01", "--policy", "none"]
+    result = CliRunner().invoke(app, args)
+    assert result.exit_code == 0, result.output
+    assert DEPTH in result.output and f"rmse of {WATER}: " in result.output and "least squares, " in result.output
+    assert [path.name for path in tmp_path.iterdir()] == ["bean.csv"], "nothing is written without --out"
+    result = CliRunner().invoke(app, [*args, "--out", str(out)])
+    assert result.exit_code == 0 and sorted(path.name for path in out.iterdir()) == sorted(OUT), result.output
+    numbers = json.loads((out / "bean.json").read_text(encoding="utf-8"))["parameters"]
+    env: Any = harvestgym.make(str(out / "bean.yaml"))
+    made = env.params.fields[0].entities
+    for path, value in ((DEPTH, made[1].depth), (MAX_SIZE, made[2].size_max)):
+        assert numbers[path]["low"] < TRUTH[path] < numbers[path]["high"]
+        assert float(value) == pytest.approx(numbers[path]["value"], rel=1e-5) == pytest.approx(TRUTH[path], rel=0.1)
+    assert numbers[DEPTH]["before"] == 0.5
+    assert "bean.csv" in (out / "bean.yaml").read_text(encoding="utf-8")
+    again = CliRunner().invoke(app, [*args, "--out", str(out)])
+    assert again.exit_code == 2 and "expected a new file" in again.output
+
+
+FARM_CASES: dict[str, tuple[dict[str, Any], str]] = {
+    "another unit in the name": ({WATER.replace("#L", "#mm"): range(10)}, "try 'available_Water#L'"),
+    "no such variable": ({"colour": range(10)}, "rule 1.*entity"),
+    "no days": ({"day": None, "time": range(10)}, "rule 1|rule 2"),
+    "dates without a start": ({"day": None, "date": ["2023-05-01"] * 10}, "rule 2.*--start"),
+    "days in disorder": ({"day": [2, 4, 3, *range(5, 12)]}, "rule 2.*ascending"),
+    "days after the end": ({"day": range(35, 45)}, f"rule 2.*day 0 to {DAYS}"),
+    "a gap in the days": ({"day": [2, None, *range(4, 12)]}, "rule 2"),
+    "zeros": ({WATER: [0.0] * 10}, "rule 3: expected values that differ"),
+    "no values": ({WATER: [None] * 10}, "rule 3.*got none"),
+    "a value below the range": ({WATER: [-5.0, *range(9)]}, "rule 3.*from 0 to"),
+    "another unit of the values": ({WATER: [1000.0 * i for i in range(10)]}, "rule 4: expected values in the unit"),
+    "too few values": ({WATER: [1.0, 2.0, *[None] * 8], SIZE: [0.3, 0.6, *[None] * 8]}, "rule 5.*at least 5.*got 4"),
+}
+
+
+@pytest.mark.parametrize("case", FARM_CASES)
+def test_every_rule_for_a_season_refuses_its_case(case: str, farm: str, season: dict[str, Any], tmp_path: Path) -> None:
+    change, words = FARM_CASES[case]
+    columns = {name: values for name, values in (season | change).items() if values is not None}
+    with pytest.raises(ConfigError, match=words):
+        calibrate_table(farm, write(tmp_path / "t.csv", columns), FREE, policy="none", seasons=4)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("day,a\n1,dry", "t.csv, line 2, column a: expected a number, a date"),
+        ("", "expected a header"),
+        ("day,a\n1,2,3", "as many cells"),
+        ("day,a\n1,2\n3", "as many cells"),
+    ],
+)
+def test_a_table_that_is_none_is_refused(text: str, words: str, tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text(text, encoding="utf-8")
+    with pytest.raises(ConfigError, match=words):
+        read_columns(tmp_path / "t.csv")
+
+
+def test_a_table_has_numbers_dates_and_gaps(tmp_path: Path) -> None:
+    table = write(tmp_path / "t.csv", {"date": ["2023-01-01", "2023-01-03"], "a": ["NA", "1e3"]})
+    columns = read_columns(table)
+    assert np.diff(columns["date"]).tolist() == [2.0] and np.isnan(columns["a"][0]) and columns["a"][1] == 1000
+
+
+def test_a_command_writes_a_fishery_with_the_fitted_stock(tmp_path: Path) -> None:
+    stock = fish("fox", 0)
+    columns = {"year": stock["years"], "biomass": stock["biomass"], "catch": stock["catch"]}
+    table = write(tmp_path / "cod.csv", columns)
+    args = ["calibrate", "fishing/pella-tomlinson-v0", str(table), "--out", str(tmp_path)]
+    result = CliRunner().invoke(app, args)
+    assert result.exit_code == 0, result.output
+    assert "law: fox" in result.output and "MSY" in result.output
+    env: Any = harvestgym.make(str(tmp_path / "cod.yaml"))
+    law, numbers = env.params.law, json.loads((tmp_path / "cod.json").read_text(encoding="utf-8"))["parameters"]
+    assert type(law).__name__ == "Fox" and float(law.r) == pytest.approx(TRUTHS["fox"]["r"], rel=0.15)
+    assert float(law.K) == pytest.approx(numbers["K"]["value"], rel=1e-5)
+    assert float(env.params.correlation) == pytest.approx(numbers["correlation"]["value"], rel=1e-5)
+    assert type(env.params.noise).__name__ == "MedianLognormal"
+    assert float(env.params.start) == np.float32(stock["biomass"][-1])
+    assert "cod.csv, 1900 to 1999" in env_text(tmp_path) and (tmp_path / "cod.png").stat().st_size > 10_000
+
+
+def env_text(folder: Path) -> str:
+    return " ".join((folder / "cod.yaml").read_text(encoding="utf-8").split())
+
+
+def test_a_stock_is_refused_with_its_rule_in_one_line(tmp_path: Path, farm: str) -> None:
+    stock = fish("logistic", 0)
+    columns = {"year": stock["years"], "biomass": stock["biomass"], "catch": 1000 * stock["catch"]}
+    table = write(tmp_path / "cod.csv", columns)
+    result = CliRunner().invoke(app, ["calibrate", "fishing/logistic-v0", str(table), "--out", str(tmp_path / "out")])
+    assert result.exit_code == 2 and "rule 3" in result.output and not (tmp_path / "out").exists()
+    for id, free in ((farm, {}), ("fishing/logistic-v0", FREE)):
+        with pytest.raises(ConfigError, match="expected a fishery, and no free parameters"):
+            calibrate_table(id, table, free)
+
+
+def test_what_is_no_farm_or_no_range_is_refused(tmp_path: Path, season: dict[str, Any], farm: str) -> None:
+    table = write(tmp_path / "t.csv", season)
+    with pytest.raises(ConfigError, match="expected a farm and its free parameters"):
+        calibrate_table("fishing/logistic-v0", table, FREE)
+    with pytest.raises(ConfigError, match="got 0 parameters"):
+        calibrate_table(farm, table, {})
+    for text in (MAX_SIZE, f"{MAX_SIZE}=1", f"{MAX_SIZE}=2:1"):
+        result = CliRunner().invoke(app, ["calibrate", farm, str(table), "--free", text])
+        assert result.exit_code == 2 and "--free: expected PATH=LOW:HIGH" in result.output
+
+
+def test_a_fitted_id_is_extended(tmp_path: Path, season: dict[str, Any]) -> None:
+    """Only the changed sets and the expert are in the file."""
+    id = "farm/bean-1x1-v0"
+    found = calibrate_table(id, write(tmp_path / "bean.csv", season), FREE, policy="none", seasons=4)
+    (tmp_path / "fitted.yaml").write_text(found.file, encoding="utf-8")
+    assert found.file.startswith(f"extends: {id}") and len(found.file.splitlines()) < 30
+    again: Any = harvestgym.make(str(tmp_path / "fitted.yaml"))
+    assert float(again.params.fields[0].entities[1].depth) == pytest.approx(0.6, rel=0.05)
+    original: Any = harvestgym.make(id)
+    assert again.spec.expert == original.spec.expert
