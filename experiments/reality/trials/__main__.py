@@ -24,6 +24,7 @@ TRIALS: dict[str, Callable[..., dict[str, Any]]] = {
     "heady": nutrients.run_heady,
     "thompson": thompson.run,
     "tomato": tomato.run,
+    "searches": water.compare_searches,
 }
 """Each trial, with the parameters of WOFOST (or None) as argument."""
 

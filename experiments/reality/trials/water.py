@@ -13,15 +13,14 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
-from unittest import mock
 
 import numpy as np
-import scipy.optimize
 
 from experiments.studies.common import wofost
 from experiments.studies.common.rainfed import STOCKS, list_rainfed
 from experiments.studies.common.season_record import compute_air
 from harvestgym.evaluate.calibrate import Series, curves, fit
+from harvestgym.evaluate.least_squares import descend_or_evolve, evolve
 from harvestgym.farm.build.compile import build
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.entities.messages import KMH
@@ -63,8 +62,6 @@ FREE = {
     "Field-0/Plant-0/clock/grow_sum#°C.day": (500.0, 1200.0),
 }
 """Parameters that are fitted to the first half: two of the soil, transpiration by height, and the date of flowering."""
-
-FIT = {"seasons": 8, "members": 8, "generations": 40}
 
 
 class Plot(NamedTuple):
@@ -167,19 +164,27 @@ def run(parameters: Any = None) -> dict[str, Any]:
 
 def calibrate(env: FarmModel, days: np.ndarray, water: np.ndarray) -> tuple[np.ndarray, dict[str, Any]]:
     """Return the water of each day with the fitted parameters, mm, and a report of the search."""
-    farmer, search = rule_policy(env), scipy.optimize.differential_evolution
-    results: list[Any] = []
-
-    def keep_result(*args: Any, **named: Any) -> Any:
-        results.append(search(*args, **named))
-        return results[-1]
-
-    with mock.patch("scipy.optimize.differential_evolution", keep_result):  # `Fit` does not count its generations
-        found = fit(env, FREE, [Series(WATER, days, water)], farmer, **FIT)
-    candidates = FIT["members"] * len(FREE) * (results[0].nit + 1)
+    farmer = rule_policy(env)
+    found = fit(env, FREE, [Series(WATER, days, water)], farmer, search=evolve)
     water = curves(env, found.params, [WATER], farmer, SEASONS, days=LAST - SOWN)[WATER]
-    report = {"before": found.before, "fitted": found.values, "range": FREE, "generations": int(results[0].nit)}
-    return water, report | {"candidates": candidates, "seasons": candidates * FIT["seasons"]}
+    return water, {"before": found.before, "fitted": found.values, "range": FREE, "seasons": found.seasons}
+
+
+def compare_searches(parameters: Any = None) -> dict[str, Any]:
+    """Return the seasons and the error of each search of `calibrate.fit`, for the first half of the measurements."""
+    plot, measured_days = read_plot(PLOT), read_measured_days(PLOT.with_suffix(".sws"))
+    measured = read_measured_water(PLOT.with_suffix(".sws"), plot.depth)
+    half = len(measured) // 2
+    with tempfile.TemporaryDirectory() as folder:
+        weather = Path(folder) / WEATHER.name
+        copy_weather(WEATHER, weather)
+        env = make_farm(plot, weather)
+    series, farmer = Series(WATER, measured_days[:half] - SOWN, measured[:half]), rule_policy(env)
+    fits = {search.__name__: fit(env, FREE, [series], farmer, search=search) for search in (evolve, descend_or_evolve)}
+    return {
+        name: {"how": found.how, "seasons": found.seasons, "RMSE": found.rmse[WATER], "fitted": found.values}
+        for name, found in fits.items()
+    }
 
 
 def grow_wofost(plot: Plot, weather: Path, parameters: Any) -> np.ndarray:
