@@ -62,7 +62,7 @@ def tune(env: FishingModel, budget: Budget) -> dict[str, float]:
     return search_numbers("ramp", make_ramp(env), first, fresh, budget, 0, lambda done: None).numbers
 
 
-def make_stock(name: str, **more: Any) -> FishingModel:
+def make_stock(name: str, **more: Any) -> Any:
     """Make the fishery of one stock, in shares of K, from the last biomass of its record."""
     return harvestgym.make(ID, stocks=[name], **more)
 
@@ -82,7 +82,8 @@ def train_agent(stack: int) -> tuple[int, Any]:
 
 def train() -> dict[str, Any]:
     """Train the policies, and measure them on the training stocks."""
-    rule = tune(splits.make(ID, "train"), SHARED)
+    env: Any = splits.make(ID, "train")
+    rule = tune(env, SHARED)
     print("rule:", rule, flush=True)
     names = us_stocks.list_stocks("train")
     own = {name: tune(make_stock(name), OWN) for name in names}

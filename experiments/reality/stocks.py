@@ -85,15 +85,14 @@ def is_relative(about: Mapping[str, str]) -> bool:
 
 def fit_series(series: Series) -> StockFit:
     """Fit a stock; raise RefusedStockError with the first rule that refuses it."""
-    error = None
+    unit = f"{series.about['biomass_is']}, {series.about['b_unit']}"
+    relative = RefusedStockError(4, "a biomass in tonnes", unit) if is_relative(series.about) else None
     try:
         found = fit_stock(series.years, series.biomass, series.catch)
     except RefusedStockError as refused:
-        error = refused
-    if is_relative(series.about) and (error is None or error.rule > 4):
-        raise RefusedStockError(4, "a biomass in tonnes", f"{series.about['biomass_is']}, {series.about['b_unit']}")
-    if error is not None:
-        raise error
+        raise (relative if relative and refused.rule > 4 else refused) from None
+    if relative:
+        raise relative
     return found
 
 
@@ -317,10 +316,9 @@ def tune_ramp(fit: StockFit, start: float, years: int, seed: int, seasons: int =
         shape = (found.shape[1], seasons)
         return -simulate(fit, start, lambda x, _: ramp(numbers, x), years, shape, seed)[1].mean(axis=(1, 2))
 
-    ranges = [(0.0, 1.0), (0.0, 0.99), (0.0, 1.5)]
-    return to_numbers(differential_evolution(
-        loss, ranges, maxiter=30, popsize=16, tol=1e-3, polish=False, vectorized=True, updating="deferred", seed=seed
-    ).x)  # fmt: skip
+    ranges, seeded = [(0.0, 1.0), (0.0, 0.99), (0.0, 1.5)], {"seed": seed}  # newer versions of SciPy also accept rng
+    options: dict[str, Any] = {"maxiter": 30, "popsize": 16, "tol": 1e-3, "polish": False, "vectorized": True}
+    return to_numbers(differential_evolution(loss, ranges, updating="deferred", **options | seeded).x)
 
 
 def find_median_interval(values: np.ndarray) -> list[float]:

@@ -76,12 +76,16 @@ class FittedStock(NamedTuple):
 @cache
 def read_stocks() -> dict[str, FittedStock]:
     """Return all stocks by name."""
-    texts = {"name", "stock", "law"}
     with STOCKS_FILE.open(encoding="utf-8", newline="") as file:
-        rows = [{k: v if k in texts else float(v) for k, v in row.items()} for row in csv.DictReader(file)]
-    whole = ("stock_id", "first_year", "last_year")
-    made = [FittedStock(**row | {k: int(row[k]) for k in whole} | {"held_out": row["held_out"] == 1}) for row in rows]
+        made = [_read_row(row) for row in csv.DictReader(file)]
     return {stock.name: stock for stock in made}
+
+
+def _read_row(row: dict[str, str]) -> FittedStock:
+    kinds: dict[str, type] = dict.fromkeys(row, float) | dict.fromkeys(("name", "stock", "law"), str)
+    kinds |= dict.fromkeys(("stock_id", "first_year", "last_year"), int)
+    values: dict[str, Any] = {name: kinds[name](text) for name, text in row.items()}
+    return FittedStock(**values | {"held_out": row["held_out"] == "1"})
 
 
 def list_stocks(choice: StockChoice = "all") -> list[str]:
@@ -119,11 +123,13 @@ def stack_parameters(names: Sequence[str]) -> dict[str, Any]:
     """Return parameters of the stocks as arrays of shape (stocks,), with biomass in shares of each stock's capacity."""
 
     def convert(stock: FittedStock) -> dict[str, Any]:
-        theta = stock.theta if stock.law == "pella-tomlinson" else 1.0
-        laws = Logistic(r=stock.r, K=1.0), Fox(r=stock.r, K=1.0), PellaTomlinson(r=stock.r, K=1.0, theta=theta)
+        shared: dict[str, Any] = {"r": stock.r, "K": 1.0}
+        shape: dict[str, Any] = {"theta": stock.theta if stock.law == "pella-tomlinson" else 1.0}
+        laws = Logistic(**shared), Fox(**shared), PellaTomlinson(**shared | shape)
+        own: dict[str, Any] = {"which": FITTED_LAWS.index(stock.law), "sigma": stock.sigma}
         return {
-            "law": OneOf(laws=laws, which=FITTED_LAWS.index(stock.law)),
-            "noise": MedianLognormal(sigma=stock.sigma),
+            "law": OneOf(laws=laws, which=own["which"]),
+            "noise": MedianLognormal(sigma=own["sigma"]),
             "correlation": stock.correlation,
             "price": stock.K / stock.msy,
             "b_msy": stock.b_msy / stock.K,
