@@ -1,0 +1,1 @@
+"""Comparisons with measured data, by the frozen protocol in `protocol.md`."""

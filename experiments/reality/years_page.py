@@ -1,0 +1,1 @@
+"""The page of the docs on part B, from its results."""
