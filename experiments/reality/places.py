@@ -27,7 +27,9 @@ MARICOPA = "maricopa-2003-2020.wth"
 DEVELOPMENT, SEALED = range(2003, 2012), range(2012, 2021)
 """The years of Maricopa in each part."""
 
-LIRF = (2022, 2023)
+LIRF = {2022: {}, 2023: {"RHmax": "RHmax fraction", "RHmin": "RHmin fraction"}}
+"""The years of LIRF, and the columns that are not in the usual unit of the format."""
+
 MARICOPA_PLACE = (33.069, 361.0)
 LIRF_PLACE = (40.3915, 1425.0)
 """Latitude and altitude, from the heads of the files."""
@@ -70,8 +72,8 @@ def read_maricopa(years: Sequence[int]) -> Place:
 def read_lirf() -> Place:
     """Read 2022 and 2023; the days after 29 November 2022, which the file lacks, are those of 2023.
 
-    The file of 2023 has forecasts (`F`) from 1 to 3 November, then averages of earlier years (`P`), and a day 366, which
-    is dropped.
+    The file of 2023 has forecasts (`F`) from 1 to 3 November, then averages of earlier years (`P`), and a day 366,
+    which is dropped.
     """
     first, second = (_read_lirf_year(year) for year in LIRF)
     whole = np.concatenate([first, second[len(first) :]])
@@ -84,7 +86,7 @@ def _read_lirf_year(year: int) -> np.ndarray:
     with TemporaryDirectory() as folder:
         path = Path(folder) / f"lirf-{year}.wth"
         path.write_text("\n".join(kept) + "\n", encoding="utf-8")
-        return _stack(read_table(path).days)
+        return _stack(read_table(path, columns=LIRF[year]).days)
 
 
 def _stack(days: Day) -> np.ndarray:

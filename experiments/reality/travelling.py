@@ -1,7 +1,7 @@
 """Rules whose thresholds are shares: of the water that a soil holds for a crop, and of the season of a place.
 
-A farm's expert keeps its form. A share becomes a number when the rule is built for a place, so that the same shares give
-other dates in another climate:
+A farm's expert keeps its form. A share becomes a number when the rule is built for a place, so that the same shares
+give other dates in another climate:
 
 - available water: wilting point + share x (capacity - wilting point);
 - a date: the mean first day + share x season;
