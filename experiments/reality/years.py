@@ -75,8 +75,6 @@ NEVER = 10**7
 SEEDS = {"maricopa": 32, "lirf": 144}
 """Seasons in each sealed year."""
 
-RULES = ("none", "expert", "own", "travelling")
-
 
 @dataclass(frozen=True, eq=False)
 class Farm:
@@ -298,25 +296,25 @@ def _by_year(returns: np.ndarray, years: int) -> list[list[float]]:
     return [[float(f"{value:.5g}") for value in row] for row in returns.reshape(years, -1)]
 
 
-def compare(rule: np.ndarray, own: np.ndarray) -> dict[str, dict[str, float]]:
+def compare(rule: np.ndarray, own: np.ndarray) -> dict[str, dict[str, float] | None]:
     """Compare the returns of a rule with those of the rule tuned on the place; both (years, seasons).
 
     The ratios of the means, and of the means of the worst tenth, have 95 % bootstrap intervals over years. Where the
-    rule tuned on the place has no positive mean, the ratio is NaN.
+    rule tuned on the place has no positive mean, there is no ratio; resamples without one are left out of the interval.
     """
     draws = np.random.default_rng(0).integers(0, len(rule), (RESAMPLES, len(rule)))
-    found = {}
+    found: dict[str, dict[str, float] | None] = {}
     for name, measure in (("mean", np.mean), ("worst tenth", WORST_TENTH)):
-        ratio = partial(_divide, measure)
-        each = np.asarray([ratio(rule[years], own[years]) for years in draws])
-        low, high = np.nanpercentile(each, (2.5, 97.5)) if not np.isnan(each).all() else (np.nan, np.nan)
-        found[name] = ConfidenceInterval(ratio(rule, own), float(low), float(high))._asdict()
+        value = _divide(measure, rule, own)
+        each = [ratio for years in draws if (ratio := _divide(measure, rule[years], own[years])) is not None]
+        interval = None if value is None else (value, *map(float, np.percentile(each, (2.5, 97.5))))
+        found[name] = None if interval is None else ConfidenceInterval(*interval)._asdict()
     return found
 
 
-def _divide(measure: Callable[[Any], float], rule: np.ndarray, own: np.ndarray) -> float:
+def _divide(measure: Callable[[Any], Any], rule: np.ndarray, own: np.ndarray) -> float | None:
     below = float(measure(own.ravel()))
-    return float(measure(rule.ravel())) / below if below > 0 else float("nan")
+    return float(measure(rule.ravel())) / below if below > 0 else None
 
 
 def open_sealed(what: str) -> tuple[Place, ...]:
@@ -378,7 +376,7 @@ def main(given: Sequence[str] | None = None) -> None:
     if options.page:
         years_page.write(options.out)
         return
-    means = read_means(options.work)
+    commit, means = read_commit(), read_means(options.work)
     sealed = open_sealed("play") if options.open_sealed else ()
     found = {}
     for id in options.ids:
@@ -388,7 +386,7 @@ def main(given: Sequence[str] | None = None) -> None:
         if sealed:
             found[id] = summarise(shop, sealed)
     if sealed:
-        head = {"protocol": hash_protocol(), "commit": read_commit(), "lirf means": means}
+        head = {"protocol": hash_protocol(), "commit": commit, "lirf means": means}
         options.out.write_text(json.dumps(head | {"ids": found}, indent=1) + "\n", encoding="utf-8")
 
 
