@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import jax.numpy as jnp
@@ -98,8 +99,12 @@ def make_travelling_family(
     plain = make_rule_families(env)["expert"]
     ranges = {name: _share_range(name, found, home) for name, found in plain.numbers.items()}
 
+    @cache  # many shares are the same numbers at all places
+    def build_numbers(numbers: tuple[float, ...]) -> Policy:
+        return plain.build(dict(zip(plain.numbers, numbers, strict=True)))
+
     def build(shares: Mapping[str, float], season: Season) -> Policy:
-        return plain.build({name: season.to_number(name, share) for name, share in shares.items()})
+        return build_numbers(tuple(season.to_number(name, shares[name]) for name in plain.numbers))
 
     return RuleFamily(ranges, lambda shares: build(shares, home)), build
 

@@ -104,7 +104,7 @@ class Farm:
         """The size of a search for this farm: candidates, and seasons for each."""
         if self.plots >= LARGE:
             return Budget(32, 12)
-        return Budget(192 if self.plots == 1 and self.steps < 2 * YEAR else 96, 36)
+        return Budget(320 if self.plots == 1 and self.steps < 2 * YEAR else 96, 36)
 
     @property
     def rows(self) -> int:
