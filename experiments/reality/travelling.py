@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -99,14 +100,53 @@ def make_travelling_family(
     plain = make_rule_families(env)["expert"]
     ranges = {name: _share_range(name, found, home) for name, found in plain.numbers.items()}
 
-    @cache  # many shares are the same numbers at all places
-    def build_numbers(numbers: tuple[float, ...]) -> Policy:
-        return plain.build(dict(zip(plain.numbers, numbers, strict=True)))
+    make = build_fast(plain)
 
     def build(shares: Mapping[str, float], season: Season) -> Policy:
-        return build_numbers(tuple(season.to_number(name, shares[name]) for name in plain.numbers))
+        return make({name: season.to_number(name, share) for name, share in shares.items()})
 
     return RuleFamily(ranges, lambda shares: build(shares, home)), build
+
+
+def build_fast(family: RuleFamily) -> Callable[[Mapping[str, float]], Policy]:
+    """Return a function that builds the policies of a family, in which only new amounts compile the rules again.
+
+    A search over twelve places needs thousands of policies. A threshold or a pause is an entry of a policy's arrays; it
+    is found by changing the number once.
+    """
+    choices = [name for name, found in family.numbers.items() if found.choices]
+    start = family.start
+    free = {name: value for name, value in start.items() if name not in choices}
+
+    @cache
+    def make_leaves(amounts: tuple[float, ...]) -> list[np.ndarray]:
+        policy = family.build(start | dict(zip(choices, amounts, strict=True)))
+        return [np.asarray(leaf) for leaf in jax.tree.leaves(policy.traced())]
+
+    tree = jax.tree.structure(family.build(start).traced())
+    first = make_leaves(tuple(start[name] for name in choices))
+    places = {
+        name: _find_entries(first, family.build(start | {name: value + 1}), value) for name, value in free.items()
+    }
+
+    def build(numbers: Mapping[str, float]) -> Policy:
+        leaves = [leaf.copy() for leaf in make_leaves(tuple(numbers[name] for name in choices))]
+        for name, entries in places.items():
+            for i, where in entries:
+                leaves[i][where] = numbers[name]
+        return jax.tree.unflatten(tree, leaves)
+
+    return build
+
+
+def _find_entries(first: list[np.ndarray], changed: Policy, value: float) -> list[tuple[int, np.ndarray]]:
+    """Return the leaves, and a mask of the entries in each, that hold a number: `value`, and one more in `changed`."""
+    after = [np.asarray(leaf) for leaf in jax.tree.leaves(changed.traced())]
+    found = [(i, a != b) for i, (a, b) in enumerate(zip(first, after, strict=True)) if np.any(a != b)]
+    for i, where in found:
+        np.testing.assert_allclose(first[i][where], value, rtol=1e-6)
+        np.testing.assert_allclose(after[i][where], value + 1, rtol=1e-6)
+    return found
 
 
 def _share_range(name: str, found: NumberRange, home: Season) -> NumberRange:

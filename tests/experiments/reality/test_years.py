@@ -12,7 +12,7 @@ import pytest
 
 from experiments.reality import places, years, years_page
 from experiments.reality.places import Place
-from experiments.reality.travelling import Season, make_travelling_family, measure_season
+from experiments.reality.travelling import Season, build_fast, make_travelling_family, measure_season
 from experiments.reality.years import OPENED, OTHERS, RESULTS, TRAVELLING, Farm, Seasons, compare, draw_seasons
 from harvestgym import registry
 from harvestgym.core.episode import episode_keys
@@ -79,6 +79,15 @@ def test_the_shares_of_water_lie_between_the_wilting_point_and_the_capacity() ->
     assert [season.to_number(name, share) for share in (0, 0.5, 1)] == [110, 145, 180]
     assert season.to_number("4 remove: every#day", 0.001) == 1
     assert season.to_number("3 remove: Weeds-0.grow#nb >", 6) == 6
+
+
+def test_a_policy_built_fast_is_the_policy_of_the_family() -> None:
+    family, rng = make_rule_families(Farm.load("paid-looks-1x1-v0").env)["expert"], np.random.default_rng(1)
+    make = build_fast(family)
+    for _ in range(5):
+        numbers = family.decode(rng.random(len(family.numbers)))
+        parts = jax.tree.map(np.testing.assert_allclose, make(numbers), family.build(numbers).traced())
+        assert len(family.numbers) == 8 and jax.tree.leaves(make(numbers)) and not jax.tree.leaves(parts)
 
 
 def test_seasons_are_shared_equally_among_places_and_years() -> None:
