@@ -53,7 +53,10 @@ def _make_row(id: str, rules: Mapping[str, Any]) -> tuple[str, ...]:
     return (id, *means, mean, worst, travelling + " *" * reaches_aim(rules), worst_travelling)
 
 
-def _show_ratios(ratios: Mapping[str, Mapping[str, float] | None]) -> tuple[str, str]:
-    mean, worst = ratios["mean"], ratios["worst tenth"]
-    shown = NONE if mean is None else f"{mean['value']:.2f} ({mean['low']:.2f} to {mean['high']:.2f})"
-    return shown, NONE if worst is None else f"{worst['value']:.2f} ({worst['low']:.2f} to {worst['high']:.2f})"
+def _show_ratios(ratios: Mapping[str, Mapping[str, float] | None]) -> list[str]:
+    return [NONE if one is None else _show_ratio(one) for one in (ratios["mean"], ratios["worst tenth"])]
+
+
+def _show_ratio(ratio: Mapping[str, float]) -> str:
+    value, low, high = (f"{ratio[end]:.{2 * (abs(ratio[end]) < 10)}f}" for end in ("value", "low", "high"))
+    return f"{value} ({low} to {high})"
