@@ -1,6 +1,6 @@
 """The places of `years`: weather, latitude and altitude, read from records or drawn from a climate.
 
-Years have 365 days. The measured files are in `shared/data/weather`, beside the clone.
+Years have 365 days. The measured files are in `shared/data/weather`, next to the clone.
 """
 
 from __future__ import annotations

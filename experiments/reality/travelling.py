@@ -42,7 +42,7 @@ AROUND = 0.5
 
 @dataclass(frozen=True)
 class Season:
-    """What the shares of a farm refer to at a place: mean first day, days of the season, and the soil's water in L."""
+    """The reference values of shares at a place: mean first day, days of the season, and the soil's water in L."""
 
     first: float
     days: float

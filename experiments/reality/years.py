@@ -4,7 +4,7 @@ python -m experiments.reality.years --work FOLDER                 # tune the rul
 python -m experiments.reality.years --work FOLDER --open-sealed   # then play the sealed years, once
 python -m experiments.reality.years --page                        # the page of the docs, from the results
 
-Tuning takes about two hours on two cores; every result is a file in the folder, and an interrupted run continues. For
+Tuning takes about an hour on two cores; every result is a file in the folder, and an interrupted run continues. For
 each id, three rules are tuned with equal budgets: one on the development years of Maricopa, one on years generated from
 the monthly means of LIRF, and a travelling rule (`travelling`) on all climates of the package and the development years
 of Maricopa. The sealed years are read by `open_sealed` only, which appends a line to `OPENED`.
@@ -266,7 +266,7 @@ class Workshop(NamedTuple):
 
     @property
     def travels(self) -> bool:
-        """Whether the protocol names the id."""
+        """True for an id that the protocol names."""
         return self.farm.id in TRAVELLING
 
     def build_rules(self, name: str) -> dict[str, Policy]:
