@@ -316,9 +316,10 @@ def tune_ramp(fit: StockFit, start: float, years: int, seed: int, seasons: int =
         shape = (found.shape[1], seasons)
         return -simulate(fit, start, lambda x, _: ramp(numbers, x), years, shape, seed)[1].mean(axis=(1, 2))
 
-    ranges, seeded = [(0.0, 1.0), (0.0, 0.99), (0.0, 1.5)], {"seed": seed}  # newer versions of SciPy also accept rng
-    options: dict[str, Any] = {"maxiter": 30, "popsize": 16, "tol": 1e-3, "polish": False, "vectorized": True}
-    return to_numbers(differential_evolution(loss, ranges, updating="deferred", **options | seeded).x)
+    ranges, seeded = [(0.0, 1.0), (0.0, 0.99), (0.0, 1.5)], dict[str, Any](seed=seed)  # newer SciPy also accepts rng
+    return to_numbers(differential_evolution(
+        loss, ranges, maxiter=30, popsize=16, tol=1e-3, polish=False, vectorized=True, updating="deferred", **seeded
+    ).x)  # fmt: skip
 
 
 def find_median_interval(values: np.ndarray) -> list[float]:

@@ -82,10 +82,9 @@ def read_stocks() -> dict[str, FittedStock]:
 
 
 def _read_row(row: dict[str, str]) -> FittedStock:
-    kinds: dict[str, type] = dict.fromkeys(row, float) | dict.fromkeys(("name", "stock", "law"), str)
-    kinds |= dict.fromkeys(("stock_id", "first_year", "last_year"), int)
-    values: dict[str, Any] = {name: kinds[name](text) for name, text in row.items()}
-    return FittedStock(**values | {"held_out": row["held_out"] == "1"})
+    kinds: dict[str, Any] = dict.fromkeys(row, float) | dict.fromkeys(("name", "stock", "law"), str)
+    kinds |= dict.fromkeys(("stock_id", "first_year", "last_year"), int) | {"held_out": lambda text: text == "1"}
+    return FittedStock(**{name: kinds[name](text) for name, text in row.items()})
 
 
 def list_stocks(choice: StockChoice = "all") -> list[str]:
