@@ -9,6 +9,7 @@ from typing import Any
 
 import gymnasium
 import jax.numpy as jnp
+import numpy as np
 
 from harvestgym.core.errors import check_name
 from harvestgym.core.policy import LazyPolicies, Policy
@@ -66,8 +67,9 @@ def policies(env: FishingModel) -> Mapping[str, Policy]:
     """Return the policies available for a fishery, each made at its first use; "expert" is the reference policy.
 
     The expert is the fishery's tuned rule (`env.expert`). Without a tuned rule, it is the dynamic-programming optimum
-    if that can be computed and surveys are exact; otherwise it is constant escapement for patches and for laws that
-    vary between episodes, and the Fisheries and Oceans Canada rule for all other fisheries.
+    if that can be computed and surveys are exact; otherwise it is constant escapement for patches, for laws that vary
+    between episodes and for correlated noise with exact surveys, and the Fisheries and Oceans Canada rule for all other
+    fisheries.
     """
     default, makers = _list_policies(env)
     found, tuned = LazyPolicies(makers), env.expert
@@ -114,7 +116,8 @@ def _list_harvest_policies(env: FishingModel) -> tuple[str, dict[str, Callable[[
         "closed": partial(control.quota, env, 0.0),
     }
     if find_obstacle(env, env.params):
-        constant = env.params.vary is not None or isinstance(law, Patches)
+        lasting = is_exact(env.params) and float(np.max(np.abs(env.params.correlation))) > 0
+        constant = env.params.vary is not None or isinstance(law, Patches) or lasting
         return "escapement" if constant else "dfo", rules
     solutions = {"sdp": partial(_follow, env, solve_ahead), "sdp-finite": partial(_follow, env, find_optimum)}
     return "sdp" if is_exact(env.params) else "dfo", solutions | rules
