@@ -18,6 +18,7 @@ from harvestgym.evaluate.calibrate import curves, fitted
 from harvestgym.evaluate.calibrate_table import calibrate_table, read_columns
 from harvestgym.farm.build.farm_writer import to_yaml
 from tests.fishing.test_fit import TRUTHS, fish
+from tests.long_form import long
 
 DAYS = 40
 WATER, SIZE = "Field-0/Soil-0/available_Water#L", "Field-0/Plant-0/size#cm"
@@ -170,6 +171,7 @@ def test_what_is_no_farm_or_no_range_is_refused(tmp_path: Path, season: dict[str
         assert result.exit_code == 2 and "--free: expected PATH=LOW:HIGH" in result.output
 
 
+@long
 def test_a_fitted_id_is_extended(tmp_path: Path, season: dict[str, Any]) -> None:
     """Only the changed sets and the expert are in the file."""
     id = "farm/bean-1x1-v0"

@@ -78,6 +78,7 @@ def costs_of_steps(env: Any, action: Any, steps: int) -> list[float]:
     return costs
 
 
+@long
 def test_a_step_in_which_no_time_passes_costs_nothing() -> None:
     """It is the half-day for observing in mode ao, and the first of two orders in the map interface."""
     asks = farm(LIMITS, mode="ao")

@@ -24,6 +24,7 @@ from harvestgym.farm.entities.weather.site import FOLDER
 from harvestgym.farm.family import CATALOGUE, from_yaml
 from harvestgym.farm.paper.farm_gym.folder import read_any_farm
 from harvestgym.farm.schema import json_schema
+from tests.long_form import long
 
 ID = "farm/bean-1x1-v0"
 
@@ -89,6 +90,7 @@ def test_a_path_stands_wherever_an_id_does(folder: Path) -> None:
     assert again.make() == env
 
 
+@long  # tests/cli runs files of all families
 def test_the_command_line_runs_a_file(folder: Path) -> None:
     path = str(folder / "my-farm.yaml")
     numbers = json.loads(run_command("run", path, "--policy", "expert", "--episodes", "2", "--json"))
