@@ -121,6 +121,7 @@ def known(seen: Visit, what: str) -> str:
     )
 
 
+@long  # tests/play/test_session.py plays a season without a browser
 def test_farm_season_from_seed_to_harvest_and_comparison(browser: Any, games: Servers) -> None:
     """Looks once a week, waters where the plant is thirsty, harvests when it is ripe: better than doing nothing."""
     with visit(browser, games["farm"].url) as seen:
