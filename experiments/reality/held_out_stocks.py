@@ -24,6 +24,7 @@ from harvestgym.core.episode import episode_keys
 from harvestgym.core.loading import load_object
 from harvestgym.core.policy import Policy
 from harvestgym.core.tuning.rule_family import NumberRange, RuleFamily
+from harvestgym.core.view.timeline import ignore_progress
 from harvestgym.evaluate import splits
 from harvestgym.evaluate.tune import Bench, Budget, search_numbers
 from harvestgym.fishing import control, us_stocks
@@ -59,7 +60,7 @@ def make_bench(env: FishingModel, seed: int, seasons: int, split: str = "train")
 def tune(env: FishingModel, budget: Budget) -> dict[str, float]:
     """Return the best numbers of the rule, on the training side."""
     first, fresh = make_bench(env, 1, budget.seasons), make_bench(env, 2, 8 * budget.seasons)
-    return search_numbers("ramp", make_ramp(env), first, fresh, budget, 0, lambda done: None).numbers
+    return search_numbers("ramp", make_ramp(env), first, fresh, budget, 0, ignore_progress).numbers
 
 
 def make_stock(name: str, **more: Any) -> Any:

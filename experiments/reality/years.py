@@ -26,15 +26,17 @@ from typing import Any, NamedTuple, cast
 import jax
 import numpy as np
 
+from experiments.studies.common.findings import bootstrap
 from harvestgym import registry
 from harvestgym.core.episode import episode_keys
 from harvestgym.core.policy import Policy
 from harvestgym.core.pytree import replace
 from harvestgym.core.tuning.rule_family import RuleFamily
+from harvestgym.core.view.timeline import ignore_progress
 from harvestgym.core.xla.process_checks import free_programs_if_full
 from harvestgym.evaluate import splits
 from harvestgym.evaluate.run import run_rows
-from harvestgym.evaluate.statistics import RESAMPLES, WORST_TENTH, ConfidenceInterval
+from harvestgym.evaluate.statistics import WORST_TENTH
 from harvestgym.evaluate.tune import Bench, Budget, search_numbers
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.entities.weather.weather import Weather
@@ -205,9 +207,7 @@ def tune(farm: Farm, at: Sequence[Place], family: RuleFamily, build: Build) -> T
     bench, fresh = (
         draw_seasons(farm, at, number, build, seed) for seed, number in ((1, seasons), (2, FINALIST_SEASONS * seasons))
     )
-    found = search_numbers(
-        "expert", family, cast(Bench, bench), cast(Bench, fresh), farm.budget, 0, lambda done: None
-    )  # fmt: skip
+    found = search_numbers("expert", family, cast(Bench, bench), cast(Bench, fresh), farm.budget, 0, ignore_progress)
     return Tuned(found.numbers, found.mean)
 
 
@@ -304,19 +304,17 @@ def compare(rule: np.ndarray, own: np.ndarray) -> dict[str, dict[str, float] | N
     The ratios of the means, and of the means of the worst tenth, have 95 % bootstrap intervals over years. Where the
     rule tuned on the place has no positive mean, there is no ratio; resamples without one are left out of the interval.
     """
-    draws = np.random.default_rng(0).integers(0, len(rule), (RESAMPLES, len(rule)))
     found: dict[str, dict[str, float] | None] = {}
     for name, measure in (("mean", np.mean), ("worst tenth", WORST_TENTH)):
-        value = _divide(measure, rule, own)
-        each = [ratio for years in draws if (ratio := _divide(measure, rule[years], own[years])) is not None]
-        interval = None if value is None else (value, *map(float, np.percentile(each, (2.5, 97.5))))
-        found[name] = None if interval is None else ConfidenceInterval(*interval)._asdict()
+        divide = partial(_divide, measure, rule, own)
+        years = np.arange(len(rule))
+        found[name] = None if np.isnan(divide(years)) else bootstrap(divide, years)._asdict()
     return found
 
 
-def _divide(measure: Callable[[Any], Any], rule: np.ndarray, own: np.ndarray) -> float | None:
-    below = float(measure(own.ravel()))
-    return float(measure(rule.ravel())) / below if below > 0 else None
+def _divide(measure: Callable[[Any], Any], rule: np.ndarray, own: np.ndarray, years: np.ndarray) -> float:
+    below = float(measure(own[years].ravel()))
+    return float(measure(rule[years].ravel())) / below if below > 0 else np.nan
 
 
 def open_sealed(what: str) -> tuple[Place, ...]:

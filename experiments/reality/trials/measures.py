@@ -7,6 +7,8 @@ from collections.abc import Callable
 import numpy as np
 from scipy.stats import spearmanr
 
+from experiments.studies.common import findings
+
 DRAWS = 10_000
 SEED = 2026
 
@@ -35,10 +37,8 @@ def rank_correlation(a: np.ndarray, b: np.ndarray) -> float:
 
 def bootstrap(statistic: Callable[[np.ndarray], float], cases: int, draws: int = DRAWS) -> tuple[float, float]:
     """Return the 95 % bootstrap interval of a statistic of the drawn cases' indices; draws with NaN are left out."""
-    drawn = np.random.default_rng(SEED).integers(0, cases, (draws, cases))
-    found = np.array([statistic(rows) for rows in drawn])
-    low, high = np.quantile(found[~np.isnan(found)], (0.025, 0.975))
-    return float(low), float(high)
+    found = findings.bootstrap(statistic, np.arange(cases), resamples=draws, seed=SEED)
+    return found.low, found.high
 
 
 def find_supply(supply: np.ndarray, response: np.ndarray, share: float = 0.95) -> float:

@@ -20,15 +20,18 @@ class Claim(NamedTuple):
     holds: bool
 
 
-def bootstrap(statistic: Callable[..., Any], *samples: np.ndarray, resamples: int = RESAMPLES) -> ConfidenceInterval:
+def bootstrap(
+    statistic: Callable[..., Any], *samples: np.ndarray, resamples: int = RESAMPLES, seed: int = 0
+) -> ConfidenceInterval:
     """Return a statistic with its 95 % percentile bootstrap interval over seasons (the last axis of every sample).
 
-    All samples are resampled with the same seasons, so pairs stay pairs. `statistic` reduces the last axis.
+    All samples are resampled with the same seasons, so pairs stay pairs. `statistic` reduces the last axis; resamples
+    for which it is NaN are left out.
     """
     seasons = samples[0].shape[-1]
-    draws = np.random.default_rng(0).integers(0, seasons, (resamples, seasons))
+    draws = np.random.default_rng(seed).integers(0, seasons, (resamples, seasons))
     found = [statistic(*(sample[..., draw] for sample in samples)) for draw in draws]
-    low, high = np.quantile(found, (0.025, 0.975))
+    low, high = np.nanquantile(found, (0.025, 0.975))
     return ConfidenceInterval(float(statistic(*samples)), float(low), float(high))
 
 
