@@ -6,6 +6,7 @@ import hashlib
 import json
 import subprocess
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 PROTOCOL = Path(__file__).with_name("protocol.md")
@@ -19,9 +20,14 @@ LOG = Path(__file__).parents[1] / "results/reality-opened.jsonl"
 
 
 def describe_run() -> dict[str, str]:
-    """Return the SHA-256 of the protocol and the commit of the clone, which every result cites."""
-    commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=PROTOCOL.parent, capture_output=True, text=True)
-    return {"protocol": hashlib.sha256(PROTOCOL.read_bytes()).hexdigest(), "commit": commit.stdout.strip()}
+    """Return what every result cites: the SHA-256 of the protocol, and the commit.
+
+    The commit has a `+` if a tracked file differs from it, except for stored results.
+    """
+    run = partial(subprocess.run, cwd=PROTOCOL.parents[2], check=True, capture_output=True, text=True)
+    changed = run(["git", "status", "--porcelain", "--untracked-files=no", "--", ".", ":!experiments/results"]).stdout
+    commit = run(["git", "rev-parse", "HEAD"]).stdout.strip() + "+" * bool(changed.strip())
+    return {"protocol": hashlib.sha256(PROTOCOL.read_bytes()).hexdigest(), "commit": commit}
 
 
 def open_sealed(part: str, log: Path = LOG) -> None:
@@ -30,5 +36,11 @@ def open_sealed(part: str, log: Path = LOG) -> None:
     before = [line for line in map(json.loads, lines) if line["part"] == part]
     if before:
         raise RuntimeError(f"{part}: expected a part that is sealed, got one that was opened on {before[0]['opened']}")
+    log_opening(part, log)
+
+
+def log_opening(part: str, log: Path = LOG) -> None:
+    """Append the time, the protocol and the commit of an opening to the log."""
     entry = {"part": part, "opened": datetime.now(UTC).isoformat(timespec="seconds")} | describe_run()
-    log.write_text("\n".join([*lines, json.dumps(entry)]) + "\n", encoding="utf-8")
+    with log.open("a", encoding="utf-8") as file:
+        file.write(json.dumps(entry) + "\n")

@@ -13,9 +13,7 @@ of Maricopa. The sealed years are read by `open_sealed` only, which appends a li
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
-import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -46,13 +44,11 @@ from harvestgym.farm.weather_data.table import YEAR
 
 from . import places, years_page
 from .places import Place
+from .sealed import LOG as OPENED
+from .sealed import describe_run, log_opening
 from .travelling import Season, build_fast, make_travelling_family, measure_season
 
-PROTOCOL = Path(__file__).with_name("protocol.md")
 RESULTS = Path(__file__).parents[1] / "results/reality-years.json"
-OPENED = RESULTS.with_name("reality-years-opened.log")
-"""The log of every reading of a sealed year."""
-
 HOMES = {"pests-weeds-1x1-v0": "montpellier"}
 """The sites of the farms in `TRAVELLING` that are not in Seattle."""
 
@@ -319,23 +315,9 @@ def _divide(measure: Callable[[Any], Any], rule: np.ndarray, own: np.ndarray, ye
 
 def open_sealed(what: str) -> tuple[Place, ...]:
     """Read sealed years after logging it: `"means"` reads LIRF only, for its monthly means; `"play"` reads all."""
-    line = f"{datetime.now(UTC).isoformat(timespec='seconds')} {what} commit {read_commit()} protocol {hash_protocol()}"
-    with OPENED.open("a", encoding="utf-8") as log:
-        log.write(line + "\n")
+    log_opening(f"years: {what}", OPENED)
     lirf = places.read_lirf()
     return (lirf,) if what == "means" else (places.read_maricopa(places.SEALED), lirf)
-
-
-def read_commit() -> str:
-    """Return the commit of the working tree, with `+` if a tracked file differs from it."""
-    run = partial(subprocess.run, cwd=PROTOCOL.parent, check=True, capture_output=True, text=True)
-    changed = run(["git", "status", "--porcelain", "--untracked-files=no"]).stdout.strip()
-    return run(["git", "rev-parse", "--short=12", "HEAD"]).stdout.strip() + "+" * bool(changed)
-
-
-def hash_protocol() -> str:
-    """Return the SHA-256 of the protocol."""
-    return hashlib.sha256(PROTOCOL.read_bytes()).hexdigest()
 
 
 def read_means(work: Path) -> dict[str, list[float]]:
@@ -376,7 +358,7 @@ def main(given: Sequence[str] | None = None) -> None:
     if options.page:
         years_page.write(options.out)
         return
-    commit, means = read_commit(), read_means(options.work)
+    run, means = describe_run(), read_means(options.work)
     sealed = open_sealed("play") if options.open_sealed else ()
     found = {}
     for id in options.ids:
@@ -386,8 +368,8 @@ def main(given: Sequence[str] | None = None) -> None:
         if sealed:
             found[id] = summarise(shop, sealed)
     if sealed:
-        head = {"protocol": hash_protocol(), "commit": commit, "lirf means": means}
-        options.out.write_text(json.dumps(head | {"ids": found}, indent=1) + "\n", encoding="utf-8")
+        made = run | {"lirf means": means, "ids": found}
+        options.out.write_text(json.dumps(made, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
