@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 import jax
@@ -22,7 +20,10 @@ from harvestgym.farm.entities.weather.site import load_site, site_names
 from harvestgym.farm.weather_data.normals import Normals
 from harvestgym.farm.weather_data.table import YEAR, Day, read_table
 
-DATA = Path(__file__).parents[3] / "shared/data/weather"
+from .trials import files
+from .trials.files import open_weather
+
+DATA = files.DATA / "weather"
 MARICOPA = "maricopa-2003-2020.wth"
 DEVELOPMENT, SEALED = range(2003, 2012), range(2012, 2021)
 """The years of Maricopa in each part."""
@@ -81,11 +82,7 @@ def read_lirf() -> Place:
 
 
 def _read_lirf_year(year: int) -> np.ndarray:
-    text = (DATA / f"lirf-{year}.wth").read_text(encoding="utf-8")
-    kept = [line for line in text.splitlines() if not line.startswith(f"{year}-366")]
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / f"lirf-{year}.wth"
-        path.write_text("\n".join(kept) + "\n", encoding="utf-8")
+    with open_weather(DATA / f"lirf-{year}.wth") as path:
         return _stack(read_table(path, columns=LIRF[year]).days)
 
 

@@ -26,13 +26,14 @@ import numpy as np
 from scipy.optimize import differential_evolution
 
 from experiments.reality.sealed import describe_run
+from experiments.reality.trials import files
 from experiments.studies.common.findings import bootstrap
 from harvestgym.fishing.fit import STOCK_GROWTH, RefusedStockError, StockFit, fit_stock
 from harvestgym.fishing.us_stocks import STOCKS_FILE, FittedStock
 
 HERE = Path(__file__).parent
 RESULTS = HERE.parent / "results/reality-stocks.json"
-DATA = HERE.parents[2] / "shared/data/stocks"
+DATA = files.DATA / "stocks"
 
 RELATIVE = ("index", "relative", "cpue", "egg", "larva", "number")
 """Words in the unit or the definition of a biomass that is not in tonnes; rule 4."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -83,6 +85,14 @@ def copy_weather(path: Path, out: Path) -> None:
     """Copy a `.wth` file without the rows whose day does not exist, such as day 366 of 2023."""
     kept = [line for line in path.read_text(encoding="utf-8").splitlines() if not _is_impossible(line)]
     out.write_text("\n".join(kept) + "\n", encoding="utf-8")
+
+
+@contextmanager
+def open_weather(path: Path) -> Iterator[Path]:
+    """Yield the path of a temporary `copy_weather`, which the readers of the package accept."""
+    with tempfile.TemporaryDirectory() as folder:
+        copy_weather(path, Path(folder) / path.name)
+        yield Path(folder) / path.name
 
 
 def read_columns(path: Path, names: Sequence[str]) -> dict[str, np.ndarray]:

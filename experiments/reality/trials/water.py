@@ -9,7 +9,6 @@ the measured radiation is not used.
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -31,7 +30,7 @@ from harvestgym.farm.weather_data.table import read_table
 from .files import (
     DATA,
     Layers,
-    copy_weather,
+    open_weather,
     read_irrigation,
     read_layers,
     read_measured_days,
@@ -129,9 +128,7 @@ def make_farm(plot: Plot, weather: Path) -> FarmModel:
 def run(parameters: Any = None) -> dict[str, Any]:
     """Return the predictions and the errors; `parameters` are those of WOFOST, or None."""
     plot, measured_days = read_plot(PLOT), read_measured_days(PLOT.with_suffix(".sws"))
-    with tempfile.TemporaryDirectory() as folder:
-        weather = Path(folder) / WEATHER.name
-        copy_weather(WEATHER, weather)
+    with open_weather(WEATHER) as weather:
         env = make_farm(plot, weather)
         there = None if parameters is None else grow_wofost(plot, weather, parameters)
     farmer, at = rule_policy(env), measured_days - SOWN
@@ -175,9 +172,7 @@ def compare_searches(parameters: Any = None) -> dict[str, Any]:
     plot, measured_days = read_plot(PLOT), read_measured_days(PLOT.with_suffix(".sws"))
     measured = read_measured_water(PLOT.with_suffix(".sws"), plot.depth)
     half = len(measured) // 2
-    with tempfile.TemporaryDirectory() as folder:
-        weather = Path(folder) / WEATHER.name
-        copy_weather(WEATHER, weather)
+    with open_weather(WEATHER) as weather:
         env = make_farm(plot, weather)
     series, farmer = Series(WATER, measured_days[:half] - SOWN, measured[:half]), rule_policy(env)
     fits = {search.__name__: fit(env, FREE, [series], farmer, search=search) for search in (evolve, descend_or_evolve)}
