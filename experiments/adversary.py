@@ -1,0 +1,261 @@
+"""Try to beat the best known policy of an id, with forms of policy that know nothing of its expert.
+
+python -m experiments.adversary search farm/contexts-1x1-v0             # search on the training side
+python -m experiments.adversary search ID --forms tree network --seed 7 --steps 50_000_000
+python -m experiments.adversary choose                                  # the best known policy of each id
+python -m experiments.adversary confirm ID --seed 7                     # one run on the frozen test side, logged
+
+`search` tries each form (`experiments/search/forms.py`) in training seasons drawn from the seed, and stores what it
+finds: the numbers in `results/adversary/`, the returns in `results/adversary.json`. Two forms start from the expert and
+are not adversaries, but candidates for the best known policy: `rules` tunes the id's own rules again, and `residual`
+corrects the expert's choices. `choose` compares the expert and everything found in the same fresh training seasons, and
+writes the best of each id to `results/anchors.json`. Searches and choices are sealed: the test side cannot be made in
+them. `confirm` compares the best adversary of a seed with the best known policy on the test side; the interval is
+corrected for the number of tries on the id (Bonferroni).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+from scipy.stats import norm
+
+from experiments.leaderboard.run import count_plot_steps
+from experiments.search.forms import make_forms
+from experiments.search.measure import measure_player
+from experiments.search.optimise import POPULATION, Effort, search_form
+from experiments.search.players import make_player
+from experiments.test_side import log_opening
+from harvestgym.core.env import Env
+from harvestgym.core.policy import Policy
+from harvestgym.core.tuning.rule_family import TunedRule, build_rule
+from harvestgym.core.xla.process_checks import free_programs_if_full
+from harvestgym.evaluate import splits
+from harvestgym.evaluate.run import horizon, policy_named, run_episodes
+from harvestgym.evaluate.tune import Budget, find_rules, tune_rules
+
+RESULTS = Path(__file__).parent / "results"
+FOUND, NUMBERS, ANCHORS = RESULTS / "adversary.json", RESULTS / "adversary", RESULTS / "anchors.json"
+
+BLIND_FORMS = ("thresholds", "relative", "tree", "linear", "network")
+"""Forms that know nothing of the expert."""
+
+INFORMED_FORMS = ("rules", "residual")
+"""Forms that start from the expert."""
+
+STEPS = 8_000_000
+"""Days on a plot, years or steps per form, in which candidates run."""
+
+LONG_SEASON = 2_000
+"""Plot-steps per season above which a candidate runs in fewer seasons."""
+
+TOLERANCE = 0.02
+"""Largest gain over a best known policy that survives."""
+
+CHOICE_SEED = 2**31 - 2
+"""Number of the training seed whose seasons choose among candidates."""
+
+
+class Entry(NamedTuple):
+    """What a search found with one form.
+
+    Attributes:
+        mean: mean return in fresh training seasons.
+        tried: number of candidates.
+        rule: for `rules`, the tuned rule and its numbers.
+    """
+
+    id: str
+    form: str
+    seed: int
+    mean: float
+    tried: int
+    seasons: int
+    seconds: float
+    rule: dict[str, Any] | None = None
+
+    @property
+    def name(self) -> str:
+        """The name of the entry's numbers in the id's file."""
+        return f"{self.form}-{self.seed}"
+
+
+def search(id: str, forms: Sequence[str], seed: int, steps: int) -> None:
+    """Search each form on an id's training side; store the entries."""
+    with splits.sealed():
+        side = splits.split(id, "train")
+        env = side.make()
+        effort = choose_effort(env, steps)
+        for name in forms:
+            start = time.perf_counter()
+            free_programs_if_full()
+            if name == "rules":
+                entry = _tune_again(id, seed, effort)
+            else:
+                entry = _search_form(id, env, name, side.key(seed), seed, effort)
+            entry = entry._replace(seconds=round(time.perf_counter() - start, 1))
+            _store(entry)
+            print(f"{id} {name}: {entry.mean:.4g} in fresh training seasons, {entry.tried} tried, {entry.seconds} s",
+                  flush=True)  # fmt: skip
+
+
+def choose_effort(env: Env[Any, Any], steps: int) -> Effort:
+    """Return the size of a search that runs about `steps` plot-steps per form."""
+    length = count_plot_steps(env)
+    seasons, fresh = (16, 192) if length <= LONG_SEASON else (4, 48)
+    return Effort(seasons, int(np.clip(steps / (POPULATION * seasons * length), 3, 60)), 8, fresh)
+
+
+def _search_form(id: str, env: Env[Any, Any], name: str, key: jax.Array, seed: int, effort: Effort) -> Entry:
+    player = make_player(env)
+    if name in INFORMED_FORMS:
+        player = player.advised_by(policy_named(id, env, "expert"))
+    player, varying = measure_player(player, jax.random.fold_in(key, 1))
+    form = make_forms(player, varying)[name]
+    found = search_form(form, jax.random.fold_in(key, 2), effort, lambda text: print(f"  {name} {text}", flush=True))
+    entry = Entry(id, name, seed, found.mean, found.tried, effort.seasons, 0.0)
+    arrays = {"numbers": found.numbers, "scale": np.asarray(player.scale), "varying": np.asarray(varying, np.int32)}
+    _write_numbers(entry, arrays)
+    return entry
+
+
+def _tune_again(id: str, seed: int, effort: Effort) -> Entry:
+    budget = Budget(POPULATION * max(effort.generations // 3, 4), 3 * effort.seasons)
+    tuned = tune_rules(id, seed, budget)
+    rule = {"rule": tuned.rule, "numbers": tuned.numbers}
+    return Entry(id, "rules", seed, float(tuned.made["training return"]), budget.candidates, budget.seasons, 0.0, rule)
+
+
+def _numbers_file(id: str) -> Path:
+    return NUMBERS / f"{id.replace('/', '-')}.npz"
+
+
+def _write_numbers(entry: Entry, arrays: dict[str, np.ndarray]) -> None:
+    path = _numbers_file(entry.id)
+    kept = dict(np.load(path)) if path.is_file() else {}
+    path.parent.mkdir(exist_ok=True)
+    np.savez_compressed(path, **kept | {f"{entry.name}/{name}": array for name, array in arrays.items()})
+
+
+def read_entries(id: str | None = None) -> list[Entry]:
+    """Return the stored entries, of one id or of all."""
+    rows = json.loads(FOUND.read_text(encoding="utf-8")) if FOUND.is_file() else []
+    return [entry for entry in (Entry(**row) for row in rows) if id in (None, entry.id)]
+
+
+def _store(entry: Entry) -> None:
+    """Add an entry to the file, in place of an older one with the same form and seed."""
+    rest = [one for one in read_entries() if (one.id, one.name) != (entry.id, entry.name)]
+    rows = sorted([*rest, entry], key=lambda one: (one.id, one.seed, one.form))
+    text = ",\n".join(" " + json.dumps(_round(one._asdict())) for one in rows)
+    FOUND.write_text(f"[\n{text}\n]\n", encoding="utf-8")
+
+
+def _round(row: dict[str, Any]) -> dict[str, Any]:
+    return {name: float(f"{value:.6g}") if isinstance(value, float) else value for name, value in row.items()}
+
+
+def load_entry(entry: Entry, env: Env[Any, Any]) -> Policy:
+    """Return the policy of an entry for an environment of its id."""
+    if entry.rule is not None:
+        named = {} if entry.rule["numbers"] else {entry.rule["rule"]: policy_named(entry.id, env, entry.rule["rule"])}
+        return build_rule(TunedRule(**entry.rule), find_rules(entry.id, env)[0], named)
+    with np.load(_numbers_file(entry.id)) as file:
+        numbers, scale, varying = (file[f"{entry.name}/{part}"] for part in ("numbers", "scale", "varying"))
+    player = make_player(env)
+    if entry.form in INFORMED_FORMS:
+        player = player.advised_by(policy_named(entry.id, env, "expert"))
+    form = make_forms(player.scaled_by(scale), varying.tolist())[entry.form]
+    return form.player.policy(form, numbers)
+
+
+def choose(ids: Sequence[str]) -> None:
+    """Choose the best known policy of each id by its mean in fresh training seasons, and write them to a file."""
+    chosen = json.loads(ANCHORS.read_text(encoding="utf-8")) if ANCHORS.is_file() else {}
+    for id in ids:
+        free_programs_if_full()
+        with splits.sealed():
+            side = splits.split(id, "train")
+            env, seasons = side.make(), splits.list_suite()[id].seasons
+            candidates = {"expert": policy_named(id, env, "expert")}
+            candidates |= {entry.name: load_entry(entry, env) for entry in _list_finalists(id)}
+            means = {name: float(_run(env, policy, seasons, side.seed(CHOICE_SEED)).mean())
+                     for name, policy in candidates.items()}  # fmt: skip
+        best = max(means, key=lambda name: means[name])
+        target = "expert" if best == "expert" else "experiments/adversary.py:best_known"
+        chosen[id] = {"policy": target, "form": best, "training_return": means[best], "seasons": seasons}
+        chosen[id] |= {"expert_training_return": means["expert"], "candidates": means}
+        chosen[id] = {
+            name: _round(part) if isinstance(part, dict) else part for name, part in _round(chosen[id]).items()
+        }
+        print(f"{id}: {best} {means[best]:.4g}, expert {means['expert']:.4g}", flush=True)
+        ANCHORS.write_text(json.dumps(dict(sorted(chosen.items())), indent=1) + "\n", encoding="utf-8")
+
+
+FINALISTS = 4
+"""Entries of an id that are compared with its expert."""
+
+
+def _list_finalists(id: str) -> list[Entry]:
+    """Return the entries with the best training returns."""
+    return sorted(read_entries(id), key=lambda entry: -entry.mean)[:FINALISTS]
+
+
+def best_known(id: str, env: Env[Any, Any]) -> Policy:
+    """Return the best known policy of a suite id."""
+    form = json.loads(ANCHORS.read_text(encoding="utf-8"))[id]["form"]
+    if form == "expert":
+        return policy_named(id, env, "expert")
+    return load_entry(next(entry for entry in read_entries(id) if entry.name == form), env)
+
+
+def _run(env: Env[Any, Any], policy: Policy, seasons: int, seed: int) -> np.ndarray:
+    return np.asarray(run_episodes(env, policy, seasons, seed, horizon(env)).returns, float)
+
+
+def confirm(id: str, seed: int) -> None:
+    """Compare the best adversary of a seed with the best known policy on the test side."""
+    entries = [entry for entry in read_entries(id) if entry.form in BLIND_FORMS and entry.seed == seed]
+    best = max(entries, key=lambda entry: entry.mean)
+    log_opening(f"adversary {best.name}", [id])
+    side = splits.split(id, "test")
+    env, seasons = side.make(), splits.list_suite()[id].seasons
+    mine, anchor = (_run(env, policy, seasons, side.seed(0)) for policy in (load_entry(best, env), best_known(id, env)))
+    print(compare(id, best.name, mine, anchor, len({entry.seed for entry in read_entries(id)})))
+
+
+def compare(id: str, name: str, mine: np.ndarray, anchor: np.ndarray, tries: int) -> str:
+    """Return a line about the gain of a policy over the best known one in the same seasons."""
+    scale, gain = max(abs(anchor.mean()), 1e-9), mine - anchor
+    half = norm.isf(0.025 / tries) * gain.std(ddof=1) / np.sqrt(len(gain)) / scale
+    mean = gain.mean() / scale
+    verdict = "BEATEN" if mean > TOLERANCE and mean - half > 0 else "holds"
+    return f"{id}: {name} {mine.mean():.4g}, best known {anchor.mean():.4g}, {mean:+.1%} ± {half:.1%}, {verdict}"
+
+
+def main() -> None:
+    """Run one of the three commands."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("command", choices=("search", "choose", "confirm"))
+    parser.add_argument("ids", nargs="*", help="ids; default: the suite")
+    parser.add_argument("--forms", nargs="+", choices=(*BLIND_FORMS, *INFORMED_FORMS), default=BLIND_FORMS)
+    parser.add_argument("--seed", type=int, default=1, help="number of the training seed of a search")
+    parser.add_argument("--steps", type=int, default=STEPS, help="plot-steps per form")
+    given = parser.parse_args()
+    ids = given.ids or list(splits.list_suite())
+    if given.command == "choose":
+        return choose(ids)
+    for id in ids:
+        search(id, given.forms, given.seed, given.steps) if given.command == "search" else confirm(id, given.seed)
+    return None
+
+
+if __name__ == "__main__":
+    main()
