@@ -43,7 +43,7 @@ def make_anchor(id: str, seasons: int | None = None) -> dict[str, Any]:
     best, side, play = find_best_policy(id), splits.split(id, "test"), partial(play_seasons, id, seasons)
     env = side.make()
     played = play(best)
-    _check_limits(id, best, played)
+    check_limits(id, best, played)
     count = len(played[RETURN])
     idle = play("none")[RETURN] if find_idle_action(id, env) is not None else np.zeros(count)
     expert = played if best == "expert" else play("expert")
@@ -58,7 +58,8 @@ def play_seasons(id: str, seasons: int | None, policy: str) -> Seasons:
     return collect([make_cases(policy, [id], seasons)[id]])[0]
 
 
-def _check_limits(id: str, policy: str, played: Seasons) -> None:
+def check_limits(id: str, policy: str, played: Seasons) -> None:
+    """Raise ConfigError for a policy that breaks a limit of an id on average, as its score would be at most 0."""
     for name, limit in splits.list_suite()[id].limits.items():
         if (mean := played[name].mean()) > limit:
             raise ConfigError(
