@@ -25,7 +25,7 @@ from harvestgym.core.errors import ConfigError
 from harvestgym.core.wrappers import unwrapped
 from harvestgym.evaluate import splits
 from harvestgym.evaluate.run import evaluation_keys, find_idle_action
-from harvestgym.evaluate.suite import ANCHORS, RETURN, Seasons, format_lines, make_cases, round_number
+from harvestgym.evaluate.suite import RETURN, SUITE_ANCHORS, Seasons, format_lines, make_cases, round_number
 from harvestgym.sweep.engine import collect
 
 BEST = RESULTS / "anchors.json"
@@ -78,10 +78,10 @@ def make_anchors(ids: Annotated[list[str] | None, typer.Option(help="ids of the 
     chosen: Sequence[str] = list(make_cases("none", ids))
     log_opening("anchors of the core suite", chosen)
     for id in chosen:
-        anchors = json.loads(ANCHORS.read_text(encoding="utf-8")) if ANCHORS.exists() else {}
+        anchors = json.loads(SUITE_ANCHORS.read_text(encoding="utf-8")) if SUITE_ANCHORS.exists() else {}
         anchors[id] = make_anchor(id)
         ordered = {id: anchors[id] for id in splits.list_suite() if id in anchors}
-        ANCHORS.write_text(format_lines(ordered), encoding="utf-8")
+        SUITE_ANCHORS.write_text(format_lines(ordered), encoding="utf-8")
         means = ", ".join(f"{name} {np.mean(anchors[id][name]):.4g}" for name in ("nothing", "expert", "best"))
         print(f"{id}: {anchors[id]['policy']}: {means}; {len(set(anchors[id]['blocks']))} blocks", flush=True)
 
