@@ -25,7 +25,7 @@ from harvestgym.core.errors import ConfigError
 from harvestgym.core.wrappers import unwrapped
 from harvestgym.evaluate import splits
 from harvestgym.evaluate.run import evaluation_keys, find_idle_action
-from harvestgym.evaluate.suite import ANCHORS, RETURN, Seasons, format_lines, make_cases, round_number
+from harvestgym.evaluate.suite import RETURN, SUITE_ANCHORS, Seasons, format_lines, make_cases, round_number
 from harvestgym.sweep.engine import collect
 
 BEST = RESULTS / "anchors.json"
@@ -43,7 +43,7 @@ def make_anchor(id: str, seasons: int | None = None) -> dict[str, Any]:
     best, side, play = find_best_policy(id), splits.split(id, "test"), partial(play_seasons, id, seasons)
     env = side.make()
     played = play(best)
-    _check_limits(id, best, played)
+    check_limits(id, best, played)
     count = len(played[RETURN])
     idle = play("none")[RETURN] if find_idle_action(id, env) is not None else np.zeros(count)
     expert = played if best == "expert" else play("expert")
@@ -58,7 +58,8 @@ def play_seasons(id: str, seasons: int | None, policy: str) -> Seasons:
     return collect([make_cases(policy, [id], seasons)[id]])[0]
 
 
-def _check_limits(id: str, policy: str, played: Seasons) -> None:
+def check_limits(id: str, policy: str, played: Seasons) -> None:
+    """Raise ConfigError for a policy that breaks a limit of an id on average, as its score would be at most 0."""
     for name, limit in splits.list_suite()[id].limits.items():
         if (mean := played[name].mean()) > limit:
             raise ConfigError(
@@ -77,10 +78,10 @@ def make_anchors(ids: Annotated[list[str] | None, typer.Option(help="ids of the 
     chosen: Sequence[str] = list(make_cases("none", ids))
     log_opening("anchors of the core suite", chosen)
     for id in chosen:
-        anchors = json.loads(ANCHORS.read_text(encoding="utf-8")) if ANCHORS.exists() else {}
+        anchors = json.loads(SUITE_ANCHORS.read_text(encoding="utf-8")) if SUITE_ANCHORS.exists() else {}
         anchors[id] = make_anchor(id)
         ordered = {id: anchors[id] for id in splits.list_suite() if id in anchors}
-        ANCHORS.write_text(format_lines(ordered), encoding="utf-8")
+        SUITE_ANCHORS.write_text(format_lines(ordered), encoding="utf-8")
         means = ", ".join(f"{name} {np.mean(anchors[id][name]):.4g}" for name in ("nothing", "expert", "best"))
         print(f"{id}: {anchors[id]['policy']}: {means}; {len(set(anchors[id]['blocks']))} blocks", flush=True)
 

@@ -33,7 +33,7 @@ from .run import find_policy, horizon, run_episodes
 from .score import LEAST_GAP
 from .statistics import ConfidenceInterval, format_mean, resample_means
 
-ANCHORS = Path(__file__).with_name("suite_anchors.json")
+SUITE_ANCHORS = Path(__file__).with_name("suite_anchors.json")
 RETURN = "return"
 
 Seasons = Mapping[str, np.ndarray]
@@ -138,7 +138,7 @@ class SuiteResult:
         return self.to_table()._repr_html_()
 
     def write(self, path: Path) -> None:
-        """Write the result as JSON, with a line for each id; `read_result` reads it."""
+        """Write the result as JSON, with a line for each id; `read_suite_result` reads it."""
         total = self.total and [round_number(number) for number in self.total]
         data: dict[str, Any] = {"policy": self.policy, "version": self.version, "digest": self.digest, "total": total}
         data["failures"] = dict(self.failures)
@@ -223,7 +223,7 @@ def _list_columns(id: str) -> tuple[str, ...]:
     return RETURN, *splits.list_suite()[id].limits
 
 
-def read_result(path: Path) -> SuiteResult:
+def read_suite_result(path: Path) -> SuiteResult:
     """Read a file of `SuiteResult.write`; raise ConfigError if its test side is not that of this version."""
     data = json.loads(path.read_text(encoding="utf-8"))
     if data["digest"] != splits.digest():
@@ -248,7 +248,7 @@ def list_anchors() -> Table:
 def read_anchors() -> dict[str, Anchor]:
     """Read the anchors of each id."""
     arrays = ("nothing", "best", "blocks")
-    found = json.loads(ANCHORS.read_text(encoding="utf-8"))
+    found = json.loads(SUITE_ANCHORS.read_text(encoding="utf-8"))
     return {id: Anchor(**anchor | {name: np.asarray(anchor[name]) for name in arrays}) for id, anchor in found.items()}
 
 

@@ -156,7 +156,7 @@ class FishingEnv(FixedAttributes, Savable, gymnasium.Env[Any, Any]):
 
     def reward(self, key: Array, state: FishingState, action: Any, after: FishingState, params: FishingParams) -> Array:
         """Return the reward for the catch between `state` and `after`, and for the stock at truncation, U(s, a)."""
-        return self.model.reward(key, state, action, after, params)
+        return type(self.model).reward(self.core, key, state, action, after, params)  # uses an overridden `terminal`
 
     def terminal(self, state: FishingState, params: FishingParams) -> Array:
         """Return whether the stock is extinct."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from typing import Any
 
 import jax
 import numpy as np
@@ -19,7 +20,7 @@ from harvestgym.core.tuning.rule_family import read_tuned
 from harvestgym.evaluate import splits
 from harvestgym.evaluate.run import evaluate_together, horizon, policy_named
 from harvestgym.evaluate.tune import CANDIDATE_BATCH, Budget, make_benches, search_numbers, tune_rules
-from harvestgym.fishing import control
+from harvestgym.fishing import control, family
 from harvestgym.fishing.control import make_rule_families
 from tests.long_form import long
 
@@ -67,6 +68,16 @@ def test_searching_and_choosing_use_other_seasons_of_the_training_split() -> Non
     keys = [bits for each in (bench, fresh, other) for bits in np.asarray(jax.random.key_data(each.keys))]
     assert len({key.tobytes() for key in keys}) == len(keys)
     assert bench.env == splits.make(PATCHES, "train")
+
+
+def test_rules_that_look_at_the_test_split_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    def make_spies(env: Any) -> dict[str, Any]:
+        return {"spy": splits.split(PATCHES, "test")}
+
+    monkeypatch.setattr(family, "make_rule_families", make_spies)
+    with pytest.raises(ConfigError, match="expected 'train' within a search or training, got 'test'"):
+        tune_rules(PATCHES, 0, SMALL)
+    splits.split(PATCHES, "test")
 
 
 def test_an_id_without_rules_is_refused() -> None:

@@ -89,6 +89,18 @@ def test_an_episode_that_terminates_pays_nothing_for_its_stock() -> None:
         assert float(path.reward[0, 0]) == pytest.approx(pays, abs=1e-5)
 
 
+@pytest.mark.parametrize(("threshold", "pays"), [(0.9, 0.25), (0.1, 0.25 + 0.575)])
+def test_an_overridden_end_of_the_episode_pays_nothing_either(threshold: float, pays: float) -> None:
+    class Closed(FishingEnv):
+        def terminal(self, state: Any, params: Any) -> Any:
+            return state.stock[0] < threshold
+
+    env = Closed(Tmax=1)
+    env.reset(seed=0)
+    _, reward, terminated, truncated, _ = env.step(np.array([-0.75], np.float32))
+    assert reward == pytest.approx(pays, abs=1e-6) and terminated == (not truncated) == (threshold > 0.5)
+
+
 def test_the_discounted_return_counts_the_final_stock_in_the_last_year() -> None:
     env = make("logistic-v0", sigma=0.0, Tmax=3, discount=0.5)
     path = run(env, control.quota(env, 0.0), 3)
