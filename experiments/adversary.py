@@ -20,6 +20,7 @@ import argparse
 import json
 import time
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -110,7 +111,7 @@ def choose_effort(env: Env[Any, Any], steps: int) -> Effort:
     """Return the size of a search that runs about `steps` plot-steps per form."""
     length = count_plot_steps(env)
     seasons, fresh = (16, 192) if length <= LONG_SEASON else (4, 48)
-    return Effort(seasons, int(np.clip(steps / (POPULATION * seasons * length), 3, 60)), 8, fresh)
+    return Effort(seasons, int(np.clip(steps / (POPULATION * seasons * length), 3, 200)), 8, fresh)
 
 
 def _search_form(id: str, env: Env[Any, Any], name: str, key: jax.Array, seed: int, effort: Effort) -> Entry:
@@ -119,7 +120,9 @@ def _search_form(id: str, env: Env[Any, Any], name: str, key: jax.Array, seed: i
         player = player.advised_by(policy_named(id, env, "expert"))
     player, varying = measure_player(player, jax.random.fold_in(key, 1))
     form = make_forms(player, varying)[name]
-    found = search_form(form, jax.random.fold_in(key, 2), effort, lambda text: print(f"  {name} {text}", flush=True))
+    limits = splits.list_suite()[id].limits if id in splits.list_suite() else {}
+    say = partial(print, f"  {name}", flush=True)
+    found = search_form(form, jax.random.fold_in(key, 2), effort, limits, say)
     entry = Entry(id, name, seed, found.mean, found.tried, effort.seasons, 0.0)
     arrays = {"numbers": found.numbers, "scale": np.asarray(player.scale), "varying": np.asarray(varying, np.int32)}
     _write_numbers(entry, arrays)

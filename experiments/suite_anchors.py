@@ -38,6 +38,12 @@ def find_best_policy(id: str) -> str:
     return known[id]["policy"] if id in known else "expert"
 
 
+def read_forms() -> dict[str, str]:
+    """Return what found the best known policy of each id for which there was a search."""
+    known = json.loads(BEST.read_text(encoding="utf-8")) if BEST.exists() else {}
+    return {id: entry["form"].rpartition("-")[0] or entry["form"] for id, entry in known.items()}
+
+
 def make_anchor(id: str, seasons: int | None = None) -> dict[str, Any]:
     """Run the policies on the test seasons of an id and return its entry in the file."""
     best, side, play = find_best_policy(id), splits.split(id, "test"), partial(play_seasons, id, seasons)

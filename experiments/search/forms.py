@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -63,10 +63,13 @@ class Form:
     Attributes:
         player: the inputs and labels.
         inputs: the indices of the inputs that the form may use.
+        step: the first step size of CMA-ES, for forms whose numbers have no bounds.
     """
 
     player: Player
     inputs: Sequence[int]
+
+    step: ClassVar[float] = 0.0
 
     @property
     def size(self) -> int:
@@ -203,6 +206,8 @@ class Tree(_Conditions):
 class Linear(Form):
     """A linear function of the inputs for each label or target; a label needs a score above 0."""
 
+    step: ClassVar[float] = 0.5
+
     @property
     def bounded(self) -> bool:
         return False
@@ -259,6 +264,8 @@ class Network(Linear):
 @dataclass(frozen=True, eq=False)
 class Residual(Linear):
     """A linear correction of the adviser's choices; without any weights, it acts like the adviser."""
+
+    step: ClassVar[float] = 0.05
 
     def _offset(self, output: jax.Array, memory: Memory) -> jax.Array:
         if self.player.targets:

@@ -6,16 +6,19 @@ mean over all seasons so far run in many fresh seasons, and only these returns c
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import cma
 import jax
 import numpy as np
 
+from harvestgym.core.env import Env
 from harvestgym.core.episode import episode_keys
 from harvestgym.core.policy import Policy
-from harvestgym.evaluate.tune import Bench
+from harvestgym.core.rollout import Episodes
+from harvestgym.evaluate.run import horizon, run_rows
+from harvestgym.evaluate.tune import ROWS
 
 from .forms import Form
 
@@ -25,11 +28,18 @@ POPULATION, PARENTS = 48, 12
 CROSSED, RESET = 0.5, 0.4
 """Probability that a child has two parents, and that a changed number is drawn anew instead of shifted."""
 
-STEP = 0.5
-"""First step size of CMA-ES."""
+FIRST = 384
+"""Random candidates in the first generation of the evolutionary algorithm."""
 
 DIAGONAL = 150
 """Numbers above which CMA-ES adapts only variances."""
+
+
+PENALTY, MARGIN = 5.0, 0.97
+"""Points lost per unit of a cost above its limit, and the share of a limit that a candidate may use."""
+
+TOTAL = "total/"
+"""Prefix of the totals of an episode in its info."""
 
 
 class Effort(NamedTuple):
@@ -82,30 +92,51 @@ class Archive:
         return len(self._sums)
 
 
-def search_form(form: Form, key: jax.Array, effort: Effort, say: Callable[[str], None] = lambda text: None) -> Found:
+Limits = Mapping[str, float]
+"""The largest mean of some costs over seasons."""
+
+
+def search_form(
+    form: Form, key: jax.Array, effort: Effort, limits: Limits, say: Callable[[str], None] = lambda text: None
+) -> Found:
     """Search for the best numbers of a form on the environment of its player, with seasons drawn from `key`."""
-    env = form.player.env
     rng = np.random.default_rng(np.asarray(jax.random.key_data(key)))
 
-    def bench(number: int, seasons: int) -> Bench:
-        return Bench(env, episode_keys(jax.random.fold_in(key, number), seasons))
-
-    def run(rows: np.ndarray, on: Bench) -> np.ndarray:
-        return np.nan_to_num(on.run([make_policy(form, row) for row in rows]).mean(1), nan=-1e9)
+    def run(rows: np.ndarray, number: int, seasons: int) -> np.ndarray:
+        keys = episode_keys(jax.random.fold_in(key, number), seasons)
+        return run_policies(form.player.env, [make_policy(form, row) for row in rows], keys, limits)
 
     archive = Archive()
     proposer = Evolution(form, rng, archive) if form.bounded else Adaptation(form, rng)
     for generation in range(effort.generations):
         rows = proposer.propose()
-        means = run(rows, bench(1 + generation, effort.seasons))
+        means = run(rows, 1 + generation, effort.seasons)
         archive.add(rows, means)
         proposer.accept(means)
         if generation % 10 == 9:
             say(f"generation {generation + 1}: best {means.max():.4g}, median {np.median(means):.4g}")
     rows = np.concatenate([archive.best(effort.finalists, 2 if form.bounded else 1), proposer.favourites()])
-    means = run(rows, bench(0, effort.fresh))
+    means = run(rows, 0, effort.fresh)
     best = int(np.argmax(means))
     return Found(rows[best], float(means[best]), len(archive))
+
+
+def run_policies(env: Env[Any, Any], policies: Sequence[Policy], keys: jax.Array, limits: Limits) -> np.ndarray:
+    """Return the mean return of each policy in the seasons of the keys, minus a penalty for each broken limit."""
+    stacked = jax.tree.map(lambda *leaves: np.stack(leaves), *(policy.traced() for policy in policies))
+    owner, season = np.divmod(np.arange(len(policies) * len(keys)), len(keys))
+    whole = run_rows(env, stacked, owner, lambda rows: keys[season[rows]], horizon(env), min(ROWS, len(owner)))
+    means = np.nan_to_num(np.asarray(whole.returns, float).reshape(len(policies), -1).mean(1), nan=-1e9)
+    for name, limit in limits.items():
+        costs = read_costs(env, whole)[name].reshape(len(policies), -1).mean(1)
+        means -= PENALTY * np.maximum(costs - MARGIN * limit, 0)
+    return means
+
+
+def read_costs(env: Env[Any, Any], whole: Episodes) -> dict[str, np.ndarray]:
+    """Return the costs of each episode that a farm's constraints limit, by name."""
+    totals = {name.removeprefix(TOTAL): value for name, value in whole.info.items() if name.startswith(TOTAL)}
+    return {name: np.asarray(cost) for name, cost in env.params.score.constrain(totals).items()}
 
 
 def make_policy(form: Form, row: np.ndarray) -> Policy:
@@ -123,7 +154,7 @@ class Evolution:
         """Return the candidates of a generation, (candidates, numbers)."""
         rng = self._rng
         if not len(self._archive):
-            return rng.random((2 * POPULATION, self._size)).astype(np.float32)
+            return rng.random((FIRST, self._size)).astype(np.float32)
         parents = self._archive.best(PARENTS)
         pairs = parents[rng.integers(len(parents), size=(POPULATION - PARENTS // 2, 2))]
         crossed = rng.random((len(pairs), 1)) < CROSSED
@@ -144,12 +175,12 @@ class Evolution:
 
 
 class Adaptation:
-    """CMA-ES, whose mean is a finalist, too (Hansen 2016, https://arxiv.org/abs/1604.00772)."""
+    """CMA-ES, whose first and last mean are finalists, too (Hansen 2016, https://arxiv.org/abs/1604.00772)."""
 
     def __init__(self, form: Form, rng: np.random.Generator) -> None:
         options = {"seed": int(rng.integers(1, 2**31)), "popsize": POPULATION, "verbose": -9}
         options |= {"CMA_diagonal": form.size > DIAGONAL}
-        self._strategy = cma.CMAEvolutionStrategy(np.zeros(form.size), STEP, options)
+        self._strategy = cma.CMAEvolutionStrategy(np.zeros(form.size), form.step, options)
         self._asked: list[np.ndarray] = []
 
     def propose(self) -> np.ndarray:
@@ -163,4 +194,5 @@ class Adaptation:
 
     def favourites(self) -> np.ndarray:
         """Return candidates that should be finalists in addition to the best, (candidates, numbers)."""
-        return np.asarray(self._strategy.result.xfavorite, np.float32)[None]
+        mean = np.asarray(self._strategy.result.xfavorite, np.float32)
+        return np.stack([mean, np.zeros_like(mean)])

@@ -6,12 +6,14 @@ import json
 
 import pytest
 
-from experiments.leaderboard.page import IDLE_SHARE
 from experiments.leaderboard.reference_returns import make_text
 from experiments.leaderboard.store import FORESIGHT, OPTIMUM, ORACLE, read_rows
 from harvestgym import registry
 from harvestgym.evaluate.score import REFERENCE_RETURNS, list_references
 from tests.load_script import ROOT
+
+IDLE_SHARE = 0.2
+"""Fraction of the expert's return that doing nothing should not exceed."""
 
 MEANS = {id: {name: point.mean for name, point in list_references(id).items()} for id in registry.ids()}
 SEARCHES = {
