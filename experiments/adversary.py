@@ -4,14 +4,15 @@ python -m experiments.adversary search farm/contexts-1x1-v0             # search
 python -m experiments.adversary search ID --forms tree network --seed 7 --steps 50_000_000
 python -m experiments.adversary choose                                  # the best known policy of each id
 python -m experiments.adversary confirm ID --seed 7                     # one run on the frozen test side, logged
+python -m experiments.adversary table                                   # the table in docs/heldout.md
 
 `search` tries each form (`experiments/search/forms.py`) in training seasons drawn from the seed, and stores what it
 finds: the numbers in `results/adversary/`, the returns in `results/adversary.json`. Two forms start from the expert and
 are not adversaries, but candidates for the best known policy: `rules` tunes the id's own rules again, and `residual`
 corrects the expert's choices. `choose` compares the expert and everything found in the same fresh training seasons, and
 writes the best of each id to `results/anchors.json`. Searches and choices are sealed: the test side cannot be made in
-them. `confirm` compares the best adversary of a seed with the best known policy on the test side; the interval is
-corrected for the number of tries on the id (Bonferroni).
+them. `confirm` compares the best adversary of a seed with the best known policy on the test side, and stores the gain
+with the standard error; the interval is corrected for the number of searches on the id (Bonferroni).
 """
 
 from __future__ import annotations
@@ -31,19 +32,22 @@ from scipy.stats import norm
 from experiments.leaderboard.run import count_plot_steps
 from experiments.search.forms import make_forms
 from experiments.search.measure import measure_player
-from experiments.search.optimise import POPULATION, Effort, search_form
+from experiments.search.optimise import POPULATION, Effort, read_costs, search_form
 from experiments.search.players import make_player
 from experiments.test_side import log_opening
 from harvestgym.core.env import Env
 from harvestgym.core.policy import Policy
 from harvestgym.core.tuning.rule_family import TunedRule, build_rule
+from harvestgym.core.view.tables import Table
 from harvestgym.core.xla.process_checks import free_programs_if_full
 from harvestgym.evaluate import splits
 from harvestgym.evaluate.run import horizon, policy_named, run_episodes
 from harvestgym.evaluate.tune import Budget, find_rules, tune_rules
+from tools.docs_blocks import body, put
 
 RESULTS = Path(__file__).parent / "results"
-FOUND, NUMBERS, ANCHORS = RESULTS / "adversary.json", RESULTS / "adversary", RESULTS / "anchors.json"
+FOUND, CONFIRMED = RESULTS / "adversary.json", RESULTS / "adversary-confirmed.json"
+NUMBERS, ANCHORS = RESULTS / "adversary", RESULTS / "anchors.json"
 
 BLIND_FORMS = ("thresholds", "relative", "tree", "linear", "network")
 """Forms that know nothing of the expert."""
@@ -103,8 +107,7 @@ def search(id: str, forms: Sequence[str], seed: int, steps: int) -> None:
                 entry = _search_form(id, env, name, side.key(seed), seed, effort)
             entry = entry._replace(seconds=round(time.perf_counter() - start, 1))
             _store(entry)
-            print(f"{id} {name}: {entry.mean:.4g} in fresh training seasons, {entry.tried} tried, {entry.seconds} s",
-                  flush=True)  # fmt: skip
+            print(f"{id} {name}: {entry.mean:.4g}, {entry.tried} tried, {entry.seconds} s", flush=True)
 
 
 def choose_effort(env: Env[Any, Any], steps: int) -> Effort:
@@ -149,16 +152,23 @@ def _write_numbers(entry: Entry, arrays: dict[str, np.ndarray]) -> None:
 
 def read_entries(id: str | None = None) -> list[Entry]:
     """Return the stored entries, of one id or of all."""
-    rows = json.loads(FOUND.read_text(encoding="utf-8")) if FOUND.is_file() else []
-    return [entry for entry in (Entry(**row) for row in rows) if id in (None, entry.id)]
+    return [entry for entry in (Entry(**row) for row in _read_rows(FOUND)) if id in (None, entry.id)]
+
+
+def _read_rows(path: Path) -> list[dict[str, Any]]:
+    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else []
+
+
+def _write_rows(path: Path, rows: Sequence[Any]) -> None:
+    """Write named tuples as JSON, with a line for each and numbers of six digits."""
+    text = ",\n".join(" " + json.dumps(_round(row._asdict())) for row in rows)
+    path.write_text(f"[\n{text}\n]\n", encoding="utf-8")
 
 
 def _store(entry: Entry) -> None:
     """Add an entry to the file, in place of an older one with the same form and seed."""
     rest = [one for one in read_entries() if (one.id, one.name) != (entry.id, entry.name)]
-    rows = sorted([*rest, entry], key=lambda one: (one.id, one.seed, one.form))
-    text = ",\n".join(" " + json.dumps(_round(one._asdict())) for one in rows)
-    FOUND.write_text(f"[\n{text}\n]\n", encoding="utf-8")
+    _write_rows(FOUND, sorted([*rest, entry], key=lambda one: (one.id, one.seed, one.form)))
 
 
 def _round(row: dict[str, Any]) -> dict[str, Any]:
@@ -189,8 +199,8 @@ def choose(ids: Sequence[str]) -> None:
             env, seasons = side.make(), splits.list_suite()[id].seasons
             candidates = {"expert": policy_named(id, env, "expert")}
             candidates |= {entry.name: load_entry(entry, env) for entry in _list_finalists(id)}
-            means = {name: float(_run(env, policy, seasons, side.seed(CHOICE_SEED)).mean())
-                     for name, policy in candidates.items()}  # fmt: skip
+            seed = side.seed(CHOICE_SEED)
+            means = {name: _run_within_limits(id, env, policy, seasons, seed) for name, policy in candidates.items()}
         best = max(means, key=lambda name: means[name])
         target = "expert" if best == "expert" else "experiments/adversary.py:best_known"
         chosen[id] = {"policy": target, "form": best, "training_return": means[best], "seasons": seasons}
@@ -219,45 +229,126 @@ def best_known(id: str, env: Env[Any, Any]) -> Policy:
     return load_entry(next(entry for entry in read_entries(id) if entry.name == form), env)
 
 
+def _run_within_limits(id: str, env: Env[Any, Any], policy: Policy, seasons: int, seed: int) -> float:
+    """Return the mean return of a policy, or -inf if it breaks a limit of the id on average."""
+    whole = run_episodes(env, policy, seasons, seed, horizon(env))
+    for name, limit in splits.list_suite()[id].limits.items():
+        if read_costs(env, whole)[name].mean() > limit:
+            return float("-inf")
+    return float(np.mean(whole.returns))
+
+
 def _run(env: Env[Any, Any], policy: Policy, seasons: int, seed: int) -> np.ndarray:
     return np.asarray(run_episodes(env, policy, seasons, seed, horizon(env)).returns, float)
 
 
+class Confirmation(NamedTuple):
+    """The best adversary of a seed against the best known policy, in the same test seasons.
+
+    Attributes:
+        gain: the adversary's mean return minus that of the best known policy, as a fraction of the latter.
+        error: standard error of the gain.
+        searches: number of seeds that were searched on the id.
+    """
+
+    id: str
+    form: str
+    seed: int
+    mean: float
+    best_known: float
+    gain: float
+    error: float
+    searches: int
+
+    @property
+    def half(self) -> float:
+        """Half of the 95 % interval of the gain, corrected for the number of searches."""
+        return float(norm.isf(0.025 / self.searches)) * self.error
+
+    @property
+    def holds(self) -> bool:
+        """Whether the best known policy holds."""
+        return self.gain <= TOLERANCE or self.gain - self.half <= 0
+
+
+def compare(id: str, entry: Entry, mine: np.ndarray, best: np.ndarray, searches: int) -> Confirmation:
+    """Compare the returns of an adversary and of the best known policy in the same seasons."""
+    gain = (mine - best) / max(abs(best.mean()), 1e-9)
+    error = float(gain.std(ddof=1) / np.sqrt(len(gain)))
+    means = (float(mine.mean()), float(best.mean()), float(gain.mean()))
+    return Confirmation(id, entry.form, entry.seed, *means, error, searches)
+
+
 def confirm(id: str, seed: int) -> None:
-    """Compare the best adversary of a seed with the best known policy on the test side."""
+    """Compare the best adversary of a seed with the best known policy on the test side; store and print the result."""
     entries = [entry for entry in read_entries(id) if entry.form in BLIND_FORMS and entry.seed == seed]
     best = max(entries, key=lambda entry: entry.mean)
     log_opening(f"adversary {best.name}", [id])
     side = splits.split(id, "test")
     env, seasons = side.make(), splits.list_suite()[id].seasons
     mine, anchor = (_run(env, policy, seasons, side.seed(0)) for policy in (load_entry(best, env), best_known(id, env)))
-    print(compare(id, best.name, mine, anchor, len({entry.seed for entry in read_entries(id)})))
+    found = compare(id, best, mine, anchor, len({entry.seed for entry in read_entries(id)}))
+    rest = [one for one in read_confirmations() if (one.id, one.seed) != (id, seed)]
+    _write_rows(CONFIRMED, sorted([*rest, found]))
+    verdict = "holds" if found.holds else "BEATEN"
+    returns = f"{found.form} {found.mean:.4g}, best known {found.best_known:.4g}"
+    print(f"{id}: {returns}, {found.gain:+.1%} ± {found.half:.1%}, {verdict}", flush=True)
 
 
-def compare(id: str, name: str, mine: np.ndarray, anchor: np.ndarray, tries: int) -> str:
-    """Return a line about the gain of a policy over the best known one in the same seasons."""
-    scale, gain = max(abs(anchor.mean()), 1e-9), mine - anchor
-    half = norm.isf(0.025 / tries) * gain.std(ddof=1) / np.sqrt(len(gain)) / scale
-    mean = gain.mean() / scale
-    verdict = "BEATEN" if mean > TOLERANCE and mean - half > 0 else "holds"
-    return f"{id}: {name} {mine.mean():.4g}, best known {anchor.mean():.4g}, {mean:+.1%} ± {half:.1%}, {verdict}"
+def read_confirmations() -> list[Confirmation]:
+    """Return the stored confirmations."""
+    return [Confirmation(**row) for row in _read_rows(CONFIRMED)]
+
+
+def make_table() -> Table:
+    """Return the table of the best known policies and of the adversaries against them."""
+    chosen = json.loads(ANCHORS.read_text(encoding="utf-8"))
+    confirmed = {one.id: one for one in read_confirmations()}
+    rows = []
+    for id in splits.list_suite():
+        if id not in chosen:
+            continue
+        returns, form = chosen[id]["training_returns"], chosen[id]["form"]
+        blind = [entry for entry in read_entries(id) if entry.form in BLIND_FORMS]
+        best = max(blind, key=lambda entry: entry.mean) if blind else None
+        shown = ("", "") if best is None else (best.form, f"{best.mean:.4g}")
+        gain = f"{confirmed[id].gain:+.1%} ± {confirmed[id].half:.1%}" if id in confirmed else ""
+        rows.append((id, f"{returns['expert']:.4g}", form, f"{returns[form]:.4g}", *shown,
+                     f"{sum(entry.tried for entry in blind):,}", gain))  # fmt: skip
+    columns = (
+        "id",
+        "expert",
+        "best known policy",
+        "its return",
+        "best adversary",
+        "its return",
+        "tried",
+        "gain (test)",
+    )
+    return Table("Adversary", columns, rows)
 
 
 def main() -> None:
-    """Run one of the three commands."""
+    """Run one of the commands."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("command", choices=("search", "choose", "confirm"))
+    parser.add_argument("command", choices=("search", "choose", "confirm", "table"))
     parser.add_argument("ids", nargs="*", help="ids; default: the suite")
     parser.add_argument("--forms", nargs="+", choices=(*BLIND_FORMS, *INFORMED_FORMS), default=BLIND_FORMS)
     parser.add_argument("--seed", type=int, default=1, help="number of the training seed of a search")
     parser.add_argument("--steps", type=int, default=STEPS, help="plot-steps per form")
     given = parser.parse_args()
     ids = given.ids or list(splits.list_suite())
-    if given.command == "choose":
-        return choose(ids)
-    for id in ids:
-        search(id, given.forms, given.seed, given.steps) if given.command == "search" else confirm(id, given.seed)
-    return None
+    match given.command:
+        case "search":
+            for id in ids:
+                search(id, given.forms, given.seed, given.steps)
+        case "choose":
+            choose(ids)
+        case "confirm":
+            for id in ids:
+                confirm(id, given.seed)
+        case "table":
+            put("heldout.md", "adversary", body(make_table())[2:])
 
 
 if __name__ == "__main__":
