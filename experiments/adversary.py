@@ -9,10 +9,10 @@ python -m experiments.adversary table                                   # the ta
 `search` tries each form (`experiments/search/forms.py`) in training seasons drawn from the seed, and stores what it
 finds: the numbers in `results/adversary/`, the returns in `results/adversary.json`. Two forms start from the expert and
 are not adversaries, but candidates for the best known policy: `rules` tunes the id's own rules again, and `residual`
-corrects the expert's choices. `choose` compares the expert and everything found in the same fresh training seasons, and
-writes the best of each id to `results/anchors.json`. Searches and choices are sealed: the test side cannot be made in
-them. `confirm` compares the best adversary of a seed with the best known policy on the test side, and stores the gain
-with the standard error; the interval is corrected for the number of searches on the id (Bonferroni).
+corrects the expert's choices. `choose` compares the expert and the best finds in the same fresh training seasons, and
+writes the best of each id to `results/best-known.json`. Both are sealed: they cannot make the test side. `confirm`
+compares the best adversary of a seed with the best known policy on the test side, and stores the gain with its standard
+error; the interval is corrected for the number of searches on the id (Bonferroni).
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ import json
 import time
 from collections.abc import Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax
@@ -31,29 +30,37 @@ from scipy.stats import norm
 
 from experiments.leaderboard.run import count_plot_steps
 from experiments.search.forms import make_forms
+from experiments.search.found import (
+    BEST_KNOWN,
+    INFORMED_FORMS,
+    Entry,
+    best_known,
+    load_entry,
+    read_choices,
+    read_entries,
+    read_rows,
+    round_numbers,
+    store_entry,
+    write_numbers,
+    write_rows,
+)
 from experiments.search.measure import measure_player
 from experiments.search.optimise import POPULATION, Effort, read_costs, search_form
 from experiments.search.players import make_player
-from experiments.test_side import log_opening
+from experiments.test_side import RESULTS, log_opening
 from harvestgym.core.env import Env
 from harvestgym.core.policy import Policy
-from harvestgym.core.tuning.rule_family import TunedRule, build_rule
 from harvestgym.core.view.tables import Table
 from harvestgym.core.xla.process_checks import free_programs_if_full
 from harvestgym.evaluate import splits
 from harvestgym.evaluate.run import horizon, policy_named, run_episodes
-from harvestgym.evaluate.tune import Budget, find_rules, tune_rules
+from harvestgym.evaluate.tune import Budget, tune_rules
 from tools.docs_blocks import body, put
 
-RESULTS = Path(__file__).parent / "results"
-FOUND, CONFIRMED = RESULTS / "adversary.json", RESULTS / "adversary-confirmed.json"
-NUMBERS, ANCHORS = RESULTS / "adversary", RESULTS / "anchors.json"
+CONFIRMED = RESULTS / "adversary-confirmed.json"
 
 BLIND_FORMS = ("thresholds", "relative", "tree", "linear", "network")
 """Forms that know nothing of the expert."""
-
-INFORMED_FORMS = ("rules", "residual")
-"""Forms that start from the expert."""
 
 STEPS = 8_000_000
 """Days on a plot, years or steps per form, in which candidates run."""
@@ -66,30 +73,6 @@ TOLERANCE = 0.02
 
 CHOICE_SEED = 2**31 - 2
 """Number of the training seed whose seasons choose among candidates."""
-
-
-class Entry(NamedTuple):
-    """What a search found with one form.
-
-    Attributes:
-        mean: mean return in fresh training seasons.
-        tried: number of candidates.
-        rule: for `rules`, the tuned rule and its numbers.
-    """
-
-    id: str
-    form: str
-    seed: int
-    mean: float
-    tried: int
-    seasons: int
-    seconds: float
-    rule: dict[str, Any] | None = None
-
-    @property
-    def name(self) -> str:
-        """The name of the entry's numbers in the id's file."""
-        return f"{self.form}-{self.seed}"
 
 
 def search(id: str, forms: Sequence[str], seed: int, steps: int) -> None:
@@ -106,7 +89,7 @@ def search(id: str, forms: Sequence[str], seed: int, steps: int) -> None:
             else:
                 entry = _search_form(id, env, name, side.key(seed), seed, effort)
             entry = entry._replace(seconds=round(time.perf_counter() - start, 1))
-            _store(entry)
+            store_entry(entry)
             print(f"{id} {name}: {entry.mean:.4g}, {entry.tried} tried, {entry.seconds} s", flush=True)
 
 
@@ -128,7 +111,7 @@ def _search_form(id: str, env: Env[Any, Any], name: str, key: jax.Array, seed: i
     found = search_form(form, jax.random.fold_in(key, 2), effort, limits, say)
     entry = Entry(id, name, seed, found.mean, found.tried, effort.seasons, 0.0)
     arrays = {"numbers": found.numbers, "scale": np.asarray(player.scale), "varying": np.asarray(varying, np.int32)}
-    _write_numbers(entry, arrays)
+    write_numbers(entry, arrays)
     return entry
 
 
@@ -139,59 +122,9 @@ def _tune_again(id: str, seed: int, effort: Effort) -> Entry:
     return Entry(id, "rules", seed, float(tuned.made["training return"]), budget.candidates, budget.seasons, 0.0, rule)
 
 
-def _numbers_file(id: str) -> Path:
-    return NUMBERS / f"{id.replace('/', '-')}.npz"
-
-
-def _write_numbers(entry: Entry, arrays: dict[str, np.ndarray]) -> None:
-    path = _numbers_file(entry.id)
-    kept = dict(np.load(path)) if path.is_file() else {}
-    path.parent.mkdir(exist_ok=True)
-    np.savez_compressed(path, **kept | {f"{entry.name}/{name}": array for name, array in arrays.items()})
-
-
-def read_entries(id: str | None = None) -> list[Entry]:
-    """Return the stored entries, of one id or of all."""
-    return [entry for entry in (Entry(**row) for row in _read_rows(FOUND)) if id in (None, entry.id)]
-
-
-def _read_rows(path: Path) -> list[dict[str, Any]]:
-    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else []
-
-
-def _write_rows(path: Path, rows: Sequence[Any]) -> None:
-    """Write named tuples as JSON, with a line for each and numbers of six digits."""
-    text = ",\n".join(" " + json.dumps(_round(row._asdict())) for row in rows)
-    path.write_text(f"[\n{text}\n]\n", encoding="utf-8")
-
-
-def _store(entry: Entry) -> None:
-    """Add an entry to the file, in place of an older one with the same form and seed."""
-    rest = [one for one in read_entries() if (one.id, one.name) != (entry.id, entry.name)]
-    _write_rows(FOUND, sorted([*rest, entry], key=lambda one: (one.id, one.seed, one.form)))
-
-
-def _round(row: dict[str, Any]) -> dict[str, Any]:
-    return {name: float(f"{value:.6g}") if isinstance(value, float) else value for name, value in row.items()}
-
-
-def load_entry(entry: Entry, env: Env[Any, Any]) -> Policy:
-    """Return the policy of an entry for an environment of its id."""
-    if entry.rule is not None:
-        named = {} if entry.rule["numbers"] else {entry.rule["rule"]: policy_named(entry.id, env, entry.rule["rule"])}
-        return build_rule(TunedRule(**entry.rule), find_rules(entry.id, env)[0], named)
-    with np.load(_numbers_file(entry.id)) as file:
-        numbers, scale, varying = (file[f"{entry.name}/{part}"] for part in ("numbers", "scale", "varying"))
-    player = make_player(env)
-    if entry.form in INFORMED_FORMS:
-        player = player.advised_by(policy_named(entry.id, env, "expert"))
-    form = make_forms(player.scaled_by(scale), varying.tolist())[entry.form]
-    return form.player.policy(form, numbers)
-
-
 def choose(ids: Sequence[str]) -> None:
     """Choose the best known policy of each id by its mean in fresh training seasons, and write them to a file."""
-    chosen = json.loads(ANCHORS.read_text(encoding="utf-8")) if ANCHORS.is_file() else {}
+    chosen = read_choices()
     for id in ids:
         free_programs_if_full()
         with splits.sealed():
@@ -202,14 +135,9 @@ def choose(ids: Sequence[str]) -> None:
             seed = side.seed(CHOICE_SEED)
             means = {name: _run_within_limits(id, env, policy, seasons, seed) for name, policy in candidates.items()}
         best = max(means, key=lambda name: means[name])
-        target = "expert" if best == "expert" else "experiments/adversary.py:best_known"
-        chosen[id] = {"policy": target, "form": best, "training_return": means[best], "seasons": seasons}
-        chosen[id] |= {"expert_training_return": means["expert"], "candidates": means}
-        chosen[id] = {
-            name: _round(part) if isinstance(part, dict) else part for name, part in _round(chosen[id]).items()
-        }
+        chosen[id] = {"form": best, "seasons": seasons, "training_returns": round_numbers(means)}
         print(f"{id}: {best} {means[best]:.4g}, expert {means['expert']:.4g}", flush=True)
-        ANCHORS.write_text(json.dumps(dict(sorted(chosen.items())), indent=1) + "\n", encoding="utf-8")
+        BEST_KNOWN.write_text(json.dumps(dict(sorted(chosen.items())), indent=1) + "\n", encoding="utf-8")
 
 
 FINALISTS = 4
@@ -219,14 +147,6 @@ FINALISTS = 4
 def _list_finalists(id: str) -> list[Entry]:
     """Return the entries with the best training returns."""
     return sorted(read_entries(id), key=lambda entry: -entry.mean)[:FINALISTS]
-
-
-def best_known(id: str, env: Env[Any, Any]) -> Policy:
-    """Return the best known policy of a suite id."""
-    form = json.loads(ANCHORS.read_text(encoding="utf-8"))[id]["form"]
-    if form == "expert":
-        return policy_named(id, env, "expert")
-    return load_entry(next(entry for entry in read_entries(id) if entry.name == form), env)
 
 
 def _run_within_limits(id: str, env: Env[Any, Any], policy: Policy, seasons: int, seed: int) -> float:
@@ -289,7 +209,7 @@ def confirm(id: str, seed: int) -> None:
     mine, anchor = (_run(env, policy, seasons, side.seed(0)) for policy in (load_entry(best, env), best_known(id, env)))
     found = compare(id, best, mine, anchor, len({entry.seed for entry in read_entries(id)}))
     rest = [one for one in read_confirmations() if (one.id, one.seed) != (id, seed)]
-    _write_rows(CONFIRMED, sorted([*rest, found]))
+    write_rows(CONFIRMED, sorted([*rest, found]))
     verdict = "holds" if found.holds else "BEATEN"
     returns = f"{found.form} {found.mean:.4g}, best known {found.best_known:.4g}"
     print(f"{id}: {returns}, {found.gain:+.1%} ± {found.half:.1%}, {verdict}", flush=True)
@@ -297,12 +217,12 @@ def confirm(id: str, seed: int) -> None:
 
 def read_confirmations() -> list[Confirmation]:
     """Return the stored confirmations."""
-    return [Confirmation(**row) for row in _read_rows(CONFIRMED)]
+    return [Confirmation(**row) for row in read_rows(CONFIRMED)]
 
 
 def make_table() -> Table:
     """Return the table of the best known policies and of the adversaries against them."""
-    chosen = json.loads(ANCHORS.read_text(encoding="utf-8"))
+    chosen = read_choices()
     confirmed = {one.id: one for one in read_confirmations()}
     rows = []
     for id in splits.list_suite():

@@ -3,8 +3,8 @@
 python -m experiments.suite_anchors                          # all ids
 python -m experiments.suite_anchors --ids farm/rotation-v0   # some; the others keep their anchors
 
-The best known policy of an id is that of `results/anchors.json`, which was chosen on the training split, and the expert
-where that file lacks the id. Each call opens the test side, and adds a line to `results/test-side-opened.jsonl`.
+The best known policy of an id is that of `results/best-known.json`, which was chosen on the training split; it is the
+expert where that file lacks the id. Each call opens the test side, and adds a line to `results/test-side-opened.jsonl`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ import numpy as np
 import typer
 
 from experiments.leaderboard.weather_years import find_weather_years
-from experiments.test_side import RESULTS, log_opening
+from experiments.search.found import read_choices
+from experiments.test_side import log_opening
 from harvestgym.core.env import Env
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.wrappers import unwrapped
@@ -28,27 +29,20 @@ from harvestgym.evaluate.run import evaluation_keys, find_idle_action
 from harvestgym.evaluate.suite import RETURN, SUITE_ANCHORS, Seasons, format_lines, make_cases, round_number
 from harvestgym.sweep.engine import collect
 
-BEST = RESULTS / "anchors.json"
-"""The best known policies: the entry of an id has its `policy`, as for `harvestgym suite`."""
+BEST_KNOWN = "experiments.search.found:best_known"
+"""The best known policies, as for `harvestgym suite`."""
 
 
-def find_best_policy(id: str) -> str:
-    """Return the best known policy of an id."""
-    known = json.loads(BEST.read_text(encoding="utf-8")) if BEST.exists() else {}
-    return known[id]["policy"] if id in known else "expert"
-
-
-def read_forms() -> dict[str, str]:
-    """Return what found the best known policy of each id for which there was a search."""
-    known = json.loads(BEST.read_text(encoding="utf-8")) if BEST.exists() else {}
-    return {id: entry["form"].rpartition("-")[0] or entry["form"] for id, entry in known.items()}
+def find_form(id: str) -> str:
+    """Return the form of the best known policy of an id, such as `network`; `expert` where no search found a better."""
+    return read_choices().get(id, {"form": "expert"})["form"].partition("-")[0]
 
 
 def make_anchor(id: str, seasons: int | None = None) -> dict[str, Any]:
     """Run the policies on the test seasons of an id and return its entry in the file."""
-    best, side, play = find_best_policy(id), splits.split(id, "test"), partial(play_seasons, id, seasons)
+    best, side, play = find_form(id), splits.split(id, "test"), partial(play_seasons, id, seasons)
     env = side.make()
-    played = play(best)
+    played = play(best if best == "expert" else BEST_KNOWN)
     check_limits(id, best, played)
     count = len(played[RETURN])
     idle = play("none")[RETURN] if find_idle_action(id, env) is not None else np.zeros(count)

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from experiments.observation_costs import OBSERVATION_COST
-from experiments.suite_anchors import read_forms
 from harvestgym.core.view.tables import Table
 from harvestgym.evaluate import splits
 from harvestgym.evaluate.statistics import ConfidenceInterval, format_mean
@@ -45,13 +44,14 @@ def make_page(whole: Sequence[LeaderboardRow], results: Sequence[SuiteResult]) -
 def make_suite_table(whole: Sequence[LeaderboardRow]) -> Table:
     """Make the table of the suite's ids: what each tests, and the mean returns between which scores are computed."""
     foresight = {row.id: row for row in whole if row.policy == FORESIGHT}
-    forms, rows = read_forms(), []
+    rows = []
     for id, item in splits.list_suite().items():
         anchor = read_anchors()[id]
         means = (anchor.nothing.mean(), anchor.expert, anchor.best.mean())
         above = f"{foresight[id].mean:.4g}" if id in foresight else ""
-        best = forms.get(id, "expert")
-        rows.append((link_id(id), item.tests, str(item.seasons), *(f"{mean:.4g}" for mean in means), best, above))
+        rows.append(
+            (link_id(id), item.tests, str(item.seasons), *(f"{mean:.4g}" for mean in means), anchor.policy, above)
+        )
     columns = ("id", "tests", "seasons", "nothing", "expert", "best known policy", "found by", "foresight")
     return Table("The suite", columns, rows)
 
