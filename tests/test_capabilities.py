@@ -109,5 +109,5 @@ def test_a_policy_is_scored_in_one_call() -> None:
 
 
 def test_a_policy_is_scored_on_the_core_suite_in_one_call() -> None:
-    found = run_suite("expert", ["fishing/driver-v0"], seasons=4)
-    assert found.scores["fishing/driver-v0"].value > 0.5
+    found = run_suite("none", ["fishing/us-stocks-v0"], seasons=4)
+    assert found.scores["fishing/us-stocks-v0"].value == 0

@@ -105,10 +105,7 @@ def score(
 
 @group.command("suite")
 def score_on_suite(
-    policy: Annotated[
-        str | None,
-        typer.Option(help="a policy name, or module:function or file.py:function of id and environment; none: list"),
-    ] = None,
+    policy: Annotated[str | None, typer.Option(help="as for `score`; without it, the ids are listed")] = None,
     ids: Annotated[list[str] | None, typer.Option(help="an id of the suite; repeat for several; default: all")] = None,
     out: Annotated[Path | None, typer.Option(help="a new *.json file for the result")] = None,
     work: Annotated[Path | None, typer.Option(help="folder from which an interrupted run continues")] = None,
@@ -129,8 +126,6 @@ def score_on_suite(
     if out is not None:
         check_new(check_suffix(out, ".json"))
         check_parent(out)
-    if work is not None:
-        check_folder("--work", work)
     check_engine(engine, work is not None)
     options = EngineOptions(engine, address, num_cpus=num_cpus, allow=tuple(allow or ()))
     with progress_bars() as start_bar:

@@ -115,9 +115,8 @@ def resample_means(rows: ArrayLike, blocks: ArrayLike, seed: int, resamples: int
     values, rng = np.asarray(rows, np.float64), np.random.default_rng(seed)
     labels = np.unique(np.asarray(blocks), return_inverse=True)[1]
     sizes, order = np.bincount(labels), np.argsort(labels, kind="stable")
-    first = np.cumsum(sizes) - sizes
     drawn = rng.integers(len(sizes), size=(resamples, len(sizes)))
-    counts = sizes[drawn].sum(1)
-    block = np.repeat(drawn.ravel(), sizes[drawn].ravel())
-    season, owner = order[first[block] + rng.integers(sizes[block])], np.repeat(np.arange(resamples), counts)
+    counts, block = sizes[drawn].sum(1), np.repeat(drawn.ravel(), sizes[drawn].ravel())
+    season = order[(np.cumsum(sizes) - sizes)[block] + rng.integers(sizes[block])]
+    owner = np.repeat(np.arange(resamples), counts)
     return np.stack([np.bincount(owner, row[season], resamples) / counts for row in values])

@@ -24,8 +24,8 @@ from harvestgym.core.view.tables import Table
 from harvestgym.core.view.timeline import Progress, ignore_progress
 from harvestgym.core.wrappers import unwrapped
 from harvestgym.registry import family_function
-from harvestgym.sweep.batches import LOCAL, EngineOptions
-from harvestgym.sweep.cases import SweepCase, list_user_files, read_package_version
+from harvestgym.sweep.batches import LOCAL, EngineOptions, Outcome
+from harvestgym.sweep.cases import EpisodeCase, SweepCase, read_package_version
 from harvestgym.sweep.engine import run_cases
 
 from . import splits
@@ -40,18 +40,10 @@ Seasons = Mapping[str, np.ndarray]
 """The return of each test season of an id, and its costs that have a limit, each with six significant digits."""
 
 
-class SuiteCase(SweepCase):
-    """The first `seasons` test seasons of an id, played by a policy; see `run_suite`."""
+class SuiteCase(EpisodeCase):
+    """The first test seasons of an id, played by a policy in the batches of `harvestgym score`."""
 
     runner: ClassVar[str] = "harvestgym.evaluate.suite:run_suite_cases"
-
-    id: str
-    policy: str
-    seasons: int
-
-    @property
-    def files(self) -> list[Path]:
-        return list_user_files(self.policy)
 
 
 class Anchor(NamedTuple):
@@ -110,27 +102,22 @@ class SuiteResult:
 
     def to_table(self) -> Table:
         """Make a table with a row for each id that the policy played, and the total."""
-        rows = []
-        for id, score in self.scores.items():
-            returns = self.seasons[id][RETURN]
-            rows.append((id, f"{returns.mean():.4g}", format_mean(*score), str(len(returns))))
-        if self.total is not None:
-            rows.append(("total", "", format_mean(*self.total), ""))
+        means = {id: f"{seasons[RETURN].mean():.4g}" for id, seasons in self.seasons.items()}
+        counts = {id: str(len(seasons[RETURN])) for id, seasons in self.seasons.items()}
+        rows = [(id, means[id], format_mean(*score), counts[id]) for id, score in self.scores.items()]
+        rows += [] if self.total is None else [("total", "", format_mean(*self.total), "")]
         return Table(f"{self.policy} on the core suite", ("id", "return", "score (95 % interval)", "seasons"), rows)
 
     def describe(self) -> list[str]:
         """Return the lines below the table: the ids that were not played, broken limits, and omitted seasons."""
         lines = [f"{id}: no score: {message}" for id, message in self.failures.items()]
         for id, seasons in self.seasons.items():
-            item = splits.list_suite()[id]
-            over = {name: seasons[name].mean() for name, limit in item.limits.items() if seasons[name].mean() > limit}
-            lines += [
-                f"{id}: mean {name} {mean:.3g} is over the limit; the score is at most 0" for name, mean in over.items()
-            ]
-            if len(seasons[RETURN]) < item.seasons:
-                lines.append(
-                    f"{id}: {len(seasons[RETURN])} of {item.seasons} seasons; not the score on the frozen test"
-                )
+            item, count = splits.list_suite()[id], len(seasons[RETURN])
+            for name, limit in item.limits.items():
+                if (mean := seasons[name].mean()) > limit:
+                    lines.append(f"{id}: mean {name} {mean:.3g} is over the limit; the score is at most 0")
+            if count < item.seasons:
+                lines.append(f"{id}: {count} of {item.seasons} seasons; not the score on the frozen test")
         return lines
 
     def _repr_html_(self) -> str:
@@ -139,17 +126,12 @@ class SuiteResult:
 
     def write(self, path: Path) -> None:
         """Write the result as JSON, with a line for each id; `read_suite_result` reads it."""
-        total = self.total and [round_number(number) for number in self.total]
-        data: dict[str, Any] = {"policy": self.policy, "version": self.version, "digest": self.digest, "total": total}
-        data["failures"] = dict(self.failures)
+        data = {name: getattr(self, name) for name in ("policy", "version", "digest", "failures")}
+        data["total"] = self.total and [round_number(number) for number in self.total]
         for id, score in self.scores.items():
-            returns = self.seasons[id][RETURN]
-            data[id] = {
-                "seasons": len(returns),
-                "mean": round_number(returns.mean()),
-                "score": round_number(score.value),
-            }
-            data[id] |= {"interval": [round_number(score.low), round_number(score.high)]}
+            value, *interval = map(round_number, score)
+            mean = round_number(self.seasons[id][RETURN].mean())
+            data[id] = {"mean": mean, "score": value, "interval": interval, "seasons": len(self.seasons[id][RETURN])}
             data[id] |= {name: values.tolist() for name, values in self.seasons[id].items()}
         path.write_text(format_lines(data), encoding="utf-8")
 
@@ -181,29 +163,24 @@ def run_suite(
     if ":" in policy:
         load_object(policy)  # a mistake raises one error here, instead of a failure on each id
     cases = make_cases(policy, ids, seasons)
-    names: dict[SweepCase, str] = {case: id for id, case in cases.items()}
-    found: dict[str, Seasons] = {}
-    failures: dict[str, str] = {}
-    for case, outcome in run_cases(list(names), work, options):
-        if outcome.columns is None:
-            failures[names[case]] = outcome.error
-        else:
-            found[names[case]] = outcome.columns
+    done: dict[SweepCase, Outcome] = {}
+    for case, outcome in run_cases(list(cases.values()), work, options):
+        done[case] = outcome
         progress(1)
+    found = {id: columns for id, case in cases.items() if (columns := done[case].columns) is not None}
+    failures = {id: done[case].error for id, case in cases.items() if id not in found}
     if not found:
         raise ConfigError(next(iter(failures.values())))
-    ordered = {id: found[id] for id in cases if id in found}
-    return SuiteResult(policy, read_package_version(), splits.digest(), ordered, failures)
+    return SuiteResult(policy, read_package_version(), splits.digest(), found, failures)
 
 
 def make_cases(policy: str, ids: Sequence[str] | None = None, seasons: int | None = None) -> dict[str, SuiteCase]:
     """Make the case of each id; raise ConfigError for an unknown id."""
-    suite = splits.list_suite()
-    most = None if seasons is None else check_count("seasons", seasons)
+    suite, most = splits.list_suite(), np.inf if seasons is None else check_count("seasons", seasons)
     for id in ids or ():
         check_name("id", id, suite, "suite")
-    counts = {id: min(item.seasons, most or item.seasons) for id, item in suite.items() if id in (ids or suite)}
-    return {id: SuiteCase(id=id, policy=policy, seasons=count) for id, count in counts.items()}
+    counts = {id: int(min(item.seasons, most)) for id, item in suite.items() if id in (ids or suite)}
+    return {id: SuiteCase(id=id, policy=policy, episodes=count, split="test") for id, count in counts.items()}
 
 
 def run_suite_cases(cases: Sequence[SuiteCase]) -> list[Seasons]:
@@ -214,13 +191,10 @@ def run_suite_cases(cases: Sequence[SuiteCase]) -> list[Seasons]:
 def _run_seasons(case: SuiteCase) -> Seasons:
     side = splits.split(case.id, "test")
     env, policy = find_policy(case.id, side.make(), case.policy)
-    whole = run_episodes(env, policy, case.seasons, side.seed(0), horizon(env))
+    whole = run_episodes(env, policy, case.episodes, side.seed(0), horizon(env))
     columns = {RETURN: whole.returns} | family_function(case.id, "summary")(unwrapped(env), whole)
-    return {name: np.asarray([round_number(value) for value in columns[name]]) for name in _list_columns(case.id)}
-
-
-def _list_columns(id: str) -> tuple[str, ...]:
-    return RETURN, *splits.list_suite()[id].limits
+    names = RETURN, *splits.list_suite()[case.id].limits
+    return {name: np.asarray([round_number(value) for value in columns[name]]) for name in names}
 
 
 def read_suite_result(path: Path) -> SuiteResult:
@@ -228,16 +202,16 @@ def read_suite_result(path: Path) -> SuiteResult:
     data = json.loads(path.read_text(encoding="utf-8"))
     if data["digest"] != splits.digest():
         raise ConfigError(f"{path}: expected results on the test side {splits.digest()}, got {data['digest']}")
-    ids = [id for id in splits.list_suite() if id in data]
-    played = {id: {name: np.asarray(data[id][name]) for name in _list_columns(id)} for id in ids}
+    suite = {id: (RETURN, *item.limits) for id, item in splits.list_suite().items() if id in data}
+    played = {id: {name: np.asarray(data[id][name]) for name in names} for id, names in suite.items()}
     return SuiteResult(data["policy"], data["version"], data["digest"], played, data["failures"])
 
 
 def list_anchors() -> Table:
     """List the ids of the core suite: what each tests, its test seasons, and its anchors."""
     rows = []
-    for id, item in splits.list_suite().items():
-        anchor = read_anchors()[id]
+    for id, anchor in read_anchors().items():
+        item = splits.list_suite()[id]
         means = (f"{mean:.4g}" for mean in (anchor.nothing.mean(), anchor.expert, anchor.best.mean()))
         rows.append((id, item.tests, str(item.seasons), *means, anchor.policy))
     columns = ("id", "tests", "seasons", "nothing", "expert", "best known", "its policy")
