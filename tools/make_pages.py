@@ -126,7 +126,7 @@ def scores(id: str) -> list[str]:
         return [*lines, "The [leaderboard](../leaderboard.md) has no rows of this version yet.", ""]
     learned = [f"`{r['policy']}`" for r in rows if r.get("training")]
     meanings = [f"`{r['policy']}` {POLICIES[r['policy']]}" for r in rows if not r.get("training")]
-    meanings += [f"{', '.join(learned)}: [learned](../leaderboard.md#learned-agents)"] if learned else []
+    meanings += [f"{', '.join(learned)}: [learned](../training.md)"] if learned else []
     lines += [f"Returns on the test seasons. {'; '.join(meanings)} ([more](../leaderboard.md#policies)).", ""]
     columns = {
         "policy": [r["policy"] for r in rows],
