@@ -187,7 +187,7 @@ class Confirmation(NamedTuple):
 
     @property
     def holds(self) -> bool:
-        """Whether the best known policy holds."""
+        """True if the best known policy holds."""
         return self.gain <= TOLERANCE or self.gain - self.half <= 0
 
 

@@ -78,7 +78,7 @@ class Form:
 
     @property
     def bounded(self) -> bool:
-        """Whether the numbers lie between 0 and 1."""
+        """True if the numbers lie between 0 and 1."""
         return True
 
     def decode(self, numbers: np.ndarray) -> Any:
@@ -91,7 +91,7 @@ class Form:
 
 
 class _Conditions(Form):
-    """What lists of rules and trees share: levels of inputs, outcomes and requests."""
+    """The base of lists of rules and trees: levels of inputs, outcomes and requests."""
 
     @cached_property
     def _asks(self) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""What the adversary found: entries in `results/adversary.json`, their numbers, and the best known policies."""
+"""Results of the adversary: entries in `results/adversary.json`, their numbers, and the best known policies."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ INFORMED_FORMS = ("rules", "residual")
 
 
 class Entry(NamedTuple):
-    """What a search found with one form.
+    """The best policy of one form in a search.
 
     Attributes:
         mean: mean return in fresh training seasons.

@@ -26,7 +26,7 @@ POPULATION, PARENTS = 48, 12
 """Candidates per generation of the evolutionary algorithm, and those that have children."""
 
 CROSSED, RESET = 0.5, 0.4
-"""Probability that a child has two parents, and that a changed number is drawn anew instead of shifted."""
+"""Probability that a child has two parents, and that a changed number is drawn again instead of shifted."""
 
 FIRST = 384
 """Random candidates in the first generation of the evolutionary algorithm."""

@@ -1,4 +1,4 @@
-"""How a searched policy sees and acts in each family: named inputs for each place, and labels to choose from.
+"""Inputs and actions of searched policies in each family: inputs for each place, and labels to choose from.
 
 A *place* is a plot, the whole farm (place 0), a forager, or a fleet; a *label* is what can be done there, such as 40 L
 of water, or a direction. A form (`forms.py`) turns the inputs of each place into a score for each label, or, for
@@ -33,7 +33,7 @@ QUANTILES = 33
 
 
 class Memory(NamedTuple):
-    """What a player remembers.
+    """The memory of a player.
 
     Attributes:
         now: int32, steps so far.
@@ -86,7 +86,7 @@ class Player:
 
     @property
     def must_choose(self) -> bool:
-        """Whether there is no label that does nothing."""
+        """True if there is no label that does nothing."""
         return False
 
     @property
