@@ -105,8 +105,8 @@ def _list_negative_results(whole: Sequence[LeaderboardRow]) -> list[str]:
     return ["## Negative results", "", "Where the intervals do not overlap:", "", *lines, ""] if lines else []
 
 
-IDLE_SHARE = 0.2
-"""Fraction of the expert's return that doing nothing should not exceed."""
+IDLE_SHARE = 0.25
+"""Fraction of the expert's return that doing nothing should not exceed; an unfished stock is paid at the end."""
 
 
 def _list_idle_ids(whole: Sequence[LeaderboardRow]) -> list[str]:
