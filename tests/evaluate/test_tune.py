@@ -29,12 +29,12 @@ SMALL = Budget(candidates=32, seasons=8)
 
 
 def test_the_search_finds_the_escapement_of_a_logistic_fishery() -> None:
-    """S* is 0.482 K for a discount of 0.99; over 100 undiscounted years the best is between 0.46 and 0.50."""
+    """S* is 0.5 K over undiscounted years, if the last year also pays for the stock that remains."""
     bench, fresh = make_benches("fishing/logistic-v0", 0, 16)
     tried: list[int] = []
     family = make_rule_families(bench.env)["escapement"]
     found = search_numbers("escapement", family, bench, fresh, Budget(64, 16), 0, tried.append)
-    assert 0.46 < found.numbers["target"] < 0.5 and 7.3 < found.mean < 8.0
+    assert 0.47 < found.numbers["target"] < 0.53 and 7.8 < found.mean < 8.5
     assert sum(tried) == 64 and set(tried) <= {CANDIDATE_BATCH}
 
 
