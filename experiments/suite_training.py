@@ -41,7 +41,7 @@ from experiments.leaderboard.run import LONG_EPISODE, count_plot_steps
 from experiments.leaderboard.store import STEP_BUDGET
 from harvestgym.core.env import Env
 from harvestgym.core.loading import import_file
-from harvestgym.core.policy import Policy
+from harvestgym.core.policy import Policy, together
 from harvestgym.core.view.tables import Table
 from harvestgym.core.wrappers import TimeLimit
 from harvestgym.core.xla.process_checks import free_programs_if_full
@@ -532,8 +532,9 @@ def test(cases: Sequence[TrainingCase], store: Store, work: Path) -> None:
         play = partial(_play, case.seasons, side.seed(0))
         known = {"world": case.world, "seasons": case.seasons}
         if {**references.get(case.id, {}), **known} != references.get(case.id):
-            names = ("expert",) if is_endless(env) else ("expert", "none")
-            means = {name: round_number(np.mean(play(env, policy_named(case.id, env, name)))) for name in names}
+            names = ("expert",) if spec_of(case.id).family == "forager" else ("expert", "none")
+            acting = zip(names, together([policy_named(case.id, env, name) for name in names]), strict=True)
+            means = {name: round_number(np.mean(play(env, policy))) for name, policy in acting}
             store.write_references(references | {case.id: known | means})
         weights = pickle.loads(base64.b64decode(read_result(work, case)[WEIGHTS][0]))
         returns = play(*case.learner.enter(case.id, env, case.options, weights))

@@ -39,15 +39,16 @@ def test_choices_are_drawn_with_their_probabilities() -> None:
 
 
 def test_amounts_are_shares_of_the_range() -> None:
-    space = spaces.Box(np.float32([-1.0, 10.0]), np.float32([1.0, 30.0]))
+    space = spaces.Box(*np.asarray([[-1.0, 10.0], [1.0, 30.0]], np.float32))
     head = make_head(space)
     outputs = head.bias(0.0) + jnp.asarray([0.0, np.log(3.0), 0.0, 0.5])
     np.testing.assert_allclose(head.unflatten(head.act(jax.random.key(0), outputs)), [0.0, 25.0], rtol=1e-6)
     drawn = jax.vmap(lambda key: head.draw(key, outputs))(jax.random.split(jax.random.key(0), 20_000))
-    deviations = EXAMPLE.SPREAD * np.exp([0.0, 0.5])
+    deviations = EXAMPLE.SPREAD * np.exp(np.asarray([0.0, 0.5], np.float32))
     np.testing.assert_allclose(drawn.mean(0), [0.5, 0.75], atol=0.01)
     np.testing.assert_allclose(drawn.std(0), deviations, rtol=0.02)
-    expected = -0.5 * (((drawn - np.float32([0.5, 0.75])) / deviations) ** 2 + np.log(2 * np.pi * deviations**2)).sum(1)
+    scaled = (drawn - np.asarray([0.5, 0.75], np.float32)) / deviations
+    expected = -0.5 * (scaled**2 + np.log(2 * np.pi * deviations**2)).sum(1)
     np.testing.assert_allclose(head.log_chance(outputs, drawn), expected, rtol=1e-4, atol=1e-4)
     assert head.entropy(outputs) == pytest.approx(-float(expected.mean()), abs=0.03)
     actions = np.asarray(head.unflatten(drawn))
