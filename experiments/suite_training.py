@@ -39,6 +39,7 @@ from pydantic import JsonValue
 from experiments.aggregates import bootstrap_strata, mean_of_all
 from experiments.leaderboard.run import LONG_EPISODE, count_plot_steps
 from experiments.leaderboard.store import STEP_BUDGET
+from harvestgym.cli.console import print_table
 from harvestgym.core.env import Env
 from harvestgym.core.loading import import_file
 from harvestgym.core.policy import Policy, together
@@ -590,10 +591,10 @@ def main(words: Sequence[str] | None = None) -> None:
     parser.add_argument("--set", nargs="+", default=[], metavar="NAME=VALUE", help="settings of the agents, as JSON")
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder of results")
     parser.add_argument("--work", type=Path, default=WORK, help="folder of the sweep, with the weights")
-    args, store = parser.parse_args(words), None
+    args = parser.parse_args(words)
     store = Store(args.out)
     if args.step == "table":
-        print(make_table(args.ids, args.agents, store))
+        print_table(make_table(args.ids, args.agents, store))
         return
     changes = {name: json.loads(value) for name, _, value in (word.partition("=") for word in args.set)}
     failures = []
