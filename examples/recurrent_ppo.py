@@ -44,6 +44,7 @@ class Settings:
         num_envs, num_steps: number of environments, and of steps per update, through which gradients go back.
         updates: number of updates, over which the step size and the entropy bonus fall to 0.
         epochs, minibatches: number of passes over the data of an update, and of groups of environments per pass.
+        gamma: discount per step; below 1 for episodes that are cut off instead of ending.
         trace: weight of later temporal-difference errors in an advantage, lambda (Schulman et al. 2016).
         hidden: width of the layers and of the memory.
         idle: initial log odds in favour of the first choice, which does nothing.
@@ -55,6 +56,7 @@ class Settings:
     epochs: int = 3
     minibatches: int = 4
     rate: float = 1.5e-3
+    gamma: float = 1.0
     trace: float = 0.98
     clip: float = 0.2
     entropy: float = 0.003
@@ -234,12 +236,13 @@ class Learner:
         return jax.lax.scan(part, (loop.nets, loop.optimiser), shuffled.reshape(s.epochs * s.minibatches, -1))[0]
 
     def _advantages(self, batch: Batch) -> jax.Array:
-        """Return the generalised advantages (Schulman et al. 2016), without a discount."""
-        surprise = batch.reward + jnp.where(batch.terminated, 0.0, batch.after) - batch.value
+        """Return the generalised advantages (Schulman et al. 2016)."""
+        gamma = self.settings.gamma
+        surprise = batch.reward + gamma * jnp.where(batch.terminated, 0.0, batch.after) - batch.value
 
         def back(later: jax.Array, now: Any) -> tuple[jax.Array, jax.Array]:
             surprise, over = now
-            total = surprise + self.settings.trace * jnp.where(over, 0.0, later)
+            total = surprise + gamma * self.settings.trace * jnp.where(over, 0.0, later)
             return total, total
 
         return jax.lax.scan(back, jnp.zeros_like(surprise[0]), (surprise, batch.ended), reverse=True)[1]

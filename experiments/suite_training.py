@@ -90,6 +90,10 @@ Found = tuple[Sequence[float], Any]
 """The mean return of the seasons in each update (0 without one), and the weights."""
 
 
+TRAINS = ("train", "enter", "wrap")
+"""The methods of an agent whose sources belong to its key; what the others return is in the settings."""
+
+
 class Agent:
     """How an agent is trained; a subclass is a learner in `examples/`.
 
@@ -103,8 +107,8 @@ class Agent:
 
     @cached_property
     def source(self) -> str:
-        """The source of the class and of those between it and this one."""
-        return "\n".join(inspect.getsource(kind) for kind in type(self).__mro__ if kind not in (Agent, object))
+        """The source of the methods that affect a training run, other than by its settings."""
+        return "\n".join(inspect.getsource(getattr(self, name)) for name in TRAINS if hasattr(self, name))
 
     def fits(self, id: str, env: Env[Any, Any]) -> bool:
         """Return whether the agent can play an id."""
@@ -128,7 +132,7 @@ class Agent:
 
 
 class FlatPpo(Agent):
-    """PPO on the flat interface; for endless worlds with a discount."""
+    """PPO on the flat interface; with a discount where an episode does not end but is cut off."""
 
     modules = "ppo", "flat_actions"
 
@@ -136,39 +140,44 @@ class FlatPpo(Agent):
         return isinstance(env.action_space, board.LEARNED)
 
     def settings(self, id: str, env: Env[Any, Any]) -> Any:
-        parts = {"num_envs": 32, "num_steps": 128, "gamma": 0.99} if is_endless(env) else {"num_envs": 128}
-        return flat_ppo.Settings(**parts, idle=0.0 if is_endless(env) else board.find_idle(env))
+        return flat_ppo.Settings(**self._choose(id, env))
 
     def train(self, id: str, env: Env[Any, Any], settings: Any, seed: int) -> Found:
-        school = self._wrap(env)
+        school = self.wrap(env)
         agent, curve = flat_ppo.train(school, settings, school.params, splits.split(id, "train").key(seed))
         return curve, agent
 
     def enter(self, id: str, env: Env[Any, Any], settings: Any, weights: Any) -> tuple[Env[Any, Any], Policy]:
-        return self._wrap(env), flat_ppo.policy_of(self._wrap(env), settings, weights)
+        return self.wrap(env), flat_ppo.policy_of(self.wrap(env), settings, weights)
 
-    def _wrap(self, env: Env[Any, Any]) -> Env[Any, Any]:
+    def _choose(self, id: str, env: Env[Any, Any]) -> dict[str, Any]:
+        """Return the settings that depend on the id; few environments, so that long episodes end during training."""
+        size = {"num_envs": 32, "num_steps": 128} if is_endless(env) else {"num_envs": 128, "num_steps": 64}
+        return size | {"gamma": 1.0 if is_farm(id) else 0.99, "idle": 0.0 if is_endless(env) else board.find_idle(env)}
+
+    def wrap(self, env: Env[Any, Any]) -> Env[Any, Any]:
+        """Return the environment as the agent sees it."""
         return end(flat_ppo.task(env))
 
 
 class RecurrentPpo(FlatPpo):
-    """PPO with a memory on the flat interface; it has no discount, and so trains only where seasons end."""
+    """PPO with a memory on the flat interface."""
 
     modules = "recurrent_ppo", "ppo", "flat_actions"
 
     def fits(self, id: str, env: Env[Any, Any]) -> bool:
-        return super().fits(id, env) and not is_endless(env) and not has_many_plots(env)
+        return super().fits(id, env) and not has_many_plots(env)
 
     def settings(self, id: str, env: Env[Any, Any]) -> Any:
-        return recurrent_ppo.Settings(idle=board.find_idle(env))
+        return recurrent_ppo.Settings(**self._choose(id, env))
 
     def train(self, id: str, env: Env[Any, Any], settings: Any, seed: int) -> Found:
-        school = self._wrap(env)
+        school = self.wrap(env)
         agent, curve = recurrent_ppo.train(school, settings, school.params, splits.split(id, "train").key(seed))
         return curve, agent
 
     def enter(self, id: str, env: Env[Any, Any], settings: Any, weights: Any) -> tuple[Env[Any, Any], Policy]:
-        return self._wrap(env), recurrent_ppo.policy_of(self._wrap(env), settings, weights)
+        return self.wrap(env), recurrent_ppo.policy_of(self.wrap(env), settings, weights)
 
 
 class MapPpo(Agent):
