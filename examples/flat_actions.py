@@ -63,8 +63,11 @@ class Choices:
         """The number of outputs of the network."""
         return sum(self.sizes)
 
-    def bias(self, idle: float) -> jax.Array:
-        """Return the initial outputs, for which the first choice has log odds of `idle` against each other choice."""
+    def bias(self, idle: float, spread: float) -> jax.Array:
+        """Return the initial outputs, for which the first choice has log odds of `idle` against each other choice.
+
+        `spread` is for amounts.
+        """
         return jnp.asarray(np.concatenate([idle * (np.arange(n) == 0) for n in self.sizes]), jnp.float32)
 
     def draw(self, key: jax.Array, outputs: jax.Array) -> jax.Array:
@@ -91,8 +94,8 @@ class Choices:
         return [jax.nn.log_softmax(part) for part in jnp.split(outputs, np.cumsum(self.sizes)[:-1], axis=-1)]
 
 
-SPREAD, LIMITS = 0.15, (-4.0, 1.5)
-"""Initial standard deviation of an amount, as a share of its range, and the limits of its logarithm relative to it."""
+LEAST_SPREAD, MOST_SPREAD = 0.003, 0.6
+"""Limits of the standard deviation of an amount, as a share of its range."""
 
 
 @dataclass(frozen=True)
@@ -109,9 +112,9 @@ class Amounts:
         """The number of outputs of the network."""
         return 2 * int(np.prod(self.space.shape))
 
-    def bias(self, idle: float) -> jax.Array:
-        """Return the initial outputs, for which the mean share has log odds of -`idle`."""
-        return jnp.repeat(jnp.asarray([-idle, 0.0]), self.outputs // 2)
+    def bias(self, idle: float, spread: float) -> jax.Array:
+        """Return the initial outputs, for which a share has a mean with log odds of -`idle` and deviation `spread`."""
+        return jnp.repeat(jnp.asarray([-idle, np.log(spread)]), self.outputs // 2)
 
     def draw(self, key: jax.Array, outputs: jax.Array) -> jax.Array:
         """Sample the shares, (..., entries)."""
@@ -138,7 +141,7 @@ class Amounts:
 
     def _moments(self, outputs: jax.Array) -> tuple[jax.Array, jax.Array]:
         mean, log = jnp.split(outputs, 2, axis=-1)
-        return jax.nn.sigmoid(mean), np.log(SPREAD) + jnp.clip(log, *LIMITS)
+        return jax.nn.sigmoid(mean), jnp.clip(log, np.log(LEAST_SPREAD), np.log(MOST_SPREAD))
 
 
 def make_head(space: gymnasium.Space[Any]) -> Choices | Amounts:

@@ -65,6 +65,7 @@ class Settings:
     hidden: int = 64
     stack: int = 1
     idle: float = 2.0
+    spread: float = 0.15
 
 
 @dataclass(frozen=True)
@@ -239,7 +240,7 @@ class Learner:
         actor = perceptron(actor_key, [width, s.hidden, s.hidden, head.outputs], 0.01)
         critic = perceptron(critic_key, [width, s.hidden, s.hidden, 1], 1.0)
         moments = Moments(jnp.zeros(width), jnp.ones(width), jnp.float32(1e-3)).with_batch(features)
-        nets = [*actor[:-1], (actor[-1][0], head.bias(s.idle))], critic
+        nets = [*actor[:-1], (actor[-1][0], head.bias(s.idle, s.spread))], critic
         return Loop(nets, self.optimiser.init(nets), moments, states, memory, features, later)
 
     def update(self, loop: Loop, left: jax.Array) -> tuple[Loop, jax.Array]:

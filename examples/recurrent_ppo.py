@@ -47,7 +47,8 @@ class Settings:
         gamma: discount per step; below 1 for episodes that are cut off instead of ending.
         trace: weight of later temporal-difference errors in an advantage, lambda (Schulman et al. 2016).
         hidden: width of the layers and of the memory.
-        idle: initial log odds in favour of the first choice, which does nothing.
+        idle: initial log odds in favour of the first choice, which does nothing, or of the lowest amount.
+        spread: initial standard deviation of an amount, as a share of its range.
     """
 
     num_envs: int = 128
@@ -62,6 +63,7 @@ class Settings:
     entropy: float = 0.003
     hidden: int = 64
     idle: float = 2.0
+    spread: float = 0.15
 
 
 class Nets(NamedTuple):
@@ -87,7 +89,7 @@ def make_nets(key: jax.Array, width: int, head: Choices | Amounts, settings: Set
     return Nets(
         perceptron(eye, [width, n], float(np.sqrt(2))),
         gates,
-        [*layers, (weights, head.bias(settings.idle))],
+        [*layers, (weights, head.bias(settings.idle, settings.spread))],
         perceptron(critic, [2 * n, n, 1], 1.0),
     )
 

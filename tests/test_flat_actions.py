@@ -29,7 +29,7 @@ def test_flat_integers_are_the_parts_of_an_action_in_the_order_of_their_names() 
 
 def test_choices_are_drawn_with_their_probabilities() -> None:
     head = make_head(spaces.MultiDiscrete([3, 2]))
-    outputs = head.bias(1.0) + jnp.asarray([0.0, 0.5, -0.5, 0.0, 1.0])
+    outputs = head.bias(1.0, 0.1) + jnp.asarray([0.0, 0.5, -0.5, 0.0, 1.0])
     drawn = jax.vmap(lambda key: head.draw(key, outputs))(jax.random.split(jax.random.key(0), 20_000))
     every = jnp.asarray([[i, j] for i in range(3) for j in range(2)])
     chances = np.exp(head.log_chance(jnp.broadcast_to(outputs, (6, 5)), every))
@@ -41,10 +41,10 @@ def test_choices_are_drawn_with_their_probabilities() -> None:
 def test_amounts_are_shares_of_the_range() -> None:
     space = spaces.Box(*np.asarray([[-1.0, 10.0], [1.0, 30.0]], np.float32))
     head = make_head(space)
-    outputs = head.bias(0.0) + jnp.asarray([0.0, np.log(3.0), 0.0, 0.5])
+    outputs = head.bias(0.0, 0.15) + jnp.asarray([0.0, np.log(3.0), 0.0, 0.5])
     np.testing.assert_allclose(head.unflatten(head.act(jax.random.key(0), outputs)), [0.0, 25.0], rtol=1e-6)
     drawn = jax.vmap(lambda key: head.draw(key, outputs))(jax.random.split(jax.random.key(0), 20_000))
-    deviations = EXAMPLE.SPREAD * np.exp(np.asarray([0.0, 0.5], np.float32))
+    deviations = 0.15 * np.exp(np.asarray([0.0, 0.5], np.float32))
     np.testing.assert_allclose(drawn.mean(0), [0.5, 0.75], atol=0.01)
     np.testing.assert_allclose(drawn.std(0), deviations, rtol=0.02)
     scaled = (drawn - np.asarray([0.5, 0.75], np.float32)) / deviations
@@ -53,6 +53,6 @@ def test_amounts_are_shares_of_the_range() -> None:
     assert head.entropy(outputs) == pytest.approx(-float(expected.mean()), abs=0.03)
     actions = np.asarray(head.unflatten(drawn))
     assert (actions >= space.low).all() and (actions <= space.high).all() and actions.dtype == np.float32
-    assert head.unflatten(head.act(jax.random.key(0), head.bias(3.0)))[0] < -0.9, "little at first"
+    assert head.unflatten(head.act(jax.random.key(0), head.bias(3.0, 0.15)))[0] < -0.9, "little at first"
     with pytest.raises(ConfigError, match="expected integer actions that start at 0"):
         make_head(spaces.Box(0, np.inf))
