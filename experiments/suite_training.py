@@ -102,7 +102,7 @@ TRAINS = ("train", "enter", "wrap")
 
 
 class Agent:
-    """How an agent is trained; a subclass is a learner in `examples/`.
+    """A kind of agent and its training; a subclass is a learner in `examples/`.
 
     Attributes:
         modules: the examples that contain the learner.

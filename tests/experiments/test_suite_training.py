@@ -101,7 +101,7 @@ def test_a_changed_environment_has_other_keys(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_all_agents_of_an_id_have_the_same_budget(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A million steps, of which an update or two may remain."""
+    """A million steps, except for the last few, which are not enough for an update."""
     monkeypatch.setattr(suite_training, "describe_world", lambda id: "the same")
     for id in ("farm/pests-weeds-1x1-v0", "fishing/driver-v0", "forager/two-biome-v0"):
         cases = suite_training.list_cases([id], list(suite_training.AGENTS), 1, suite_training.STEP_BUDGET, {})
