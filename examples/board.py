@@ -40,15 +40,18 @@ SEEDS = 5
 FEW_ORDERS = 0.4
 """Number of orders per day that PPO initially gives if several are possible."""
 
+LEARNED = spaces.Discrete | spaces.MultiDiscrete | spaces.Dict | spaces.Box
+"""Action spaces of PPO."""
+
 EPISODES = 500
 """Number of recorded episodes for agents of the "offline" track."""
 
 
 def ppo(id: str, env: Env[Any, Any]) -> Trained | None:
     """Train PPO on the flat interface for a million days; with several orders per day, it initially gives few."""
-    if not isinstance(env.action_space, spaces.Discrete | spaces.MultiDiscrete | spaces.Dict):
+    if not isinstance(env.action_space, LEARNED):
         return None
-    settings, side = flat_ppo.Settings(num_envs=128, updates=122, idle=_find_idle(env)), splits.split(id, "train")
+    settings, side = flat_ppo.Settings(num_envs=128, updates=122, idle=find_idle(env)), splits.split(id, "train")
     own, school = flat_ppo.task(env), flat_ppo.task(side.make())
 
     def train(seed: int) -> Policy:
@@ -60,14 +63,14 @@ def ppo(id: str, env: Env[Any, Any]) -> Trained | None:
 
 def recurrent(id: str, env: Env[Any, Any]) -> Trained | None:
     """Train PPO with memory on the flat interface for a million days; with several orders a day, it first gives few."""
-    if not isinstance(env.action_space, spaces.Discrete | spaces.MultiDiscrete | spaces.Dict):
+    if not isinstance(env.action_space, LEARNED):
         return None
-    settings = recurrent_ppo.Settings(updates=122, idle=_find_idle(env))
+    settings = recurrent_ppo.Settings(updates=122, idle=find_idle(env))
     steps = settings.num_envs * settings.num_steps * settings.updates
     return _train_task(recurrent_ppo.make_task(id, settings), "agent", "steps", steps)
 
 
-def _find_idle(env: Env[Any, Any]) -> float:
+def find_idle(env: Env[Any, Any]) -> float:
     """Return the initial log odds of giving no order."""
     if not isinstance(env.action_space, spaces.MultiDiscrete):
         return flat_ppo.Settings().idle

@@ -126,6 +126,11 @@ def _take_best(layers: Layers, memory: Any, obs: Any, key: jax.Array) -> tuple[A
     return memory, jnp.argmax(find_values(layers, obs)).astype(jnp.int32)
 
 
+def make_policy(layers: Layers) -> Policy:
+    """Make a policy for a `Masked` farm that takes the best action."""
+    return Policy((), Partial(_take_best, layers))
+
+
 def act_on_seen(act: Any, memory: Any, obs: Any, key: jax.Array) -> tuple[Any, Any]:
     """Call the policy of the unwrapped farm with the plain observation, `obs["seen"]`."""
     return act(memory, obs["seen"], key)
@@ -247,7 +252,7 @@ def make_task(id: str, settings: Settings) -> Task:
 
     def train_seed(seed: int) -> Found:
         layers, curve = train(env, settings, splits.split(id, "train").key(seed))
-        return np.asarray(curve, float).round(4).tolist(), {"agent": Policy((), Partial(_take_best, layers))}
+        return np.asarray(curve, float).round(4).tolist(), {"agent": make_policy(layers)}
 
     return Task(test, known, train_seed, count_parameters(sizes))
 

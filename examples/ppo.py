@@ -25,7 +25,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-from flat_actions import count_choices, unflatten_actions
+from flat_actions import make_head
 from gymnasium.vector import AutoresetMode
 from jax.sharding import PartitionSpec
 from jax.tree_util import Partial
@@ -65,6 +65,7 @@ class Settings:
     hidden: int = 64
     stack: int = 1
     idle: float = 2.0
+    spread: float = 0.15
 
 
 @dataclass(frozen=True)
@@ -142,29 +143,9 @@ def apply(layers: list[Any], x: jax.Array) -> jax.Array:
     return x @ layers[-1][0] + layers[-1][1]
 
 
-def parts(env: Env[Any, Any]) -> list[int]:
-    """Return the number of choices of each part of an action; raises ConfigError for continuous amounts."""
-    return sum(count_choices(env.action_space), [])
-
-
-def chances(sizes: list[int], logits: jax.Array) -> list[jax.Array]:
-    """Return the log probabilities of each choice."""
-    return [jax.nn.log_softmax(part) for part in jnp.split(logits, np.cumsum(sizes)[:-1], axis=-1)]
-
-
-def drawn(key: jax.Array, logs: list[jax.Array]) -> jax.Array:
-    """Sample each choice, (..., choices)."""
-    return jnp.stack([*map(jax.random.categorical, jax.random.split(key, len(logs)), logs)], -1)
-
-
-def log_chance(logs: list[jax.Array], chosen: jax.Array) -> jax.Array:
-    """Return the log probability of an action, (...); `chosen` is (..., choices)."""
-    return sum(jnp.take_along_axis(p, chosen[..., i, None], -1)[..., 0] for i, p in enumerate(logs))  # pyright: ignore
-
-
 @dataclass(frozen=True)
 class Trained:
-    """Samples from the stochastic policy, as in training; `agent` is the first argument, as weights are."""
+    """Samples choices, as in training, and takes mean amounts; `agent` is the first argument, as weights are."""
 
     env: Env[Any, Any]
     stack: int
@@ -172,8 +153,8 @@ class Trained:
     def __call__(self, agent: Any, memory: Any, obs: Any, key: jax.Array) -> tuple[Any, Any]:
         actor, moments = agent
         memory, features = memory_of(self.env.observation_space, self.stack)[1](memory, obs)
-        chosen = drawn(key, chances(parts(self.env), apply(actor, moments.scaled(features))))
-        return memory, unflatten_actions(self.env.action_space, chosen)
+        head = make_head(self.env.action_space)
+        return memory, head.unflatten(head.act(key, apply(actor, moments.scaled(features))))
 
 
 def policy_of(env: Env[Any, Any], settings: Settings, agent: Any) -> Policy:
@@ -255,11 +236,11 @@ class Learner:
         states, first = start_episode(self.env, jax.random.split(reset_key, s.num_envs), self.params)
         memory, features = self._seen(self._blank(), first.obs)
         width = features.shape[-1]
-        actor = perceptron(actor_key, [width, s.hidden, s.hidden, sum(parts(self.env))], 0.01)
+        head = make_head(self.env.action_space)
+        actor = perceptron(actor_key, [width, s.hidden, s.hidden, head.outputs], 0.01)
         critic = perceptron(critic_key, [width, s.hidden, s.hidden, 1], 1.0)
         moments = Moments(jnp.zeros(width), jnp.ones(width), jnp.float32(1e-3)).with_batch(features)
-        lazy = np.concatenate([s.idle * (np.arange(n) == 0) for n in parts(self.env)])
-        nets = [*actor[:-1], (actor[-1][0], jnp.asarray(lazy, jnp.float32))], critic
+        nets = [*actor[:-1], (actor[-1][0], head.bias(s.idle, s.spread))], critic
         return Loop(nets, self.optimiser.init(nets), moments, states, memory, features, later)
 
     def update(self, loop: Loop, left: jax.Array) -> tuple[Loop, jax.Array]:
@@ -272,13 +253,14 @@ class Learner:
         return loop._replace(nets=nets, optimiser=optimiser, moments=moments, key=key), total / jnp.maximum(ended, 1e-9)
 
     def _day(self, loop: Loop, key: jax.Array) -> tuple[Loop, Batch]:
-        logs = chances(parts(self.env), apply(loop.nets[0], loop.moments.scaled(loop.features)))
-        chosen = drawn(key, logs)
-        action = unflatten_actions(self.env.action_space, chosen)
+        head = make_head(self.env.action_space)
+        outputs = apply(loop.nets[0], loop.moments.scaled(loop.features))
+        chosen = head.draw(key, outputs)
+        action = head.unflatten(chosen)
         states, shown, last = advance(self.env, loop.states, action, self.params, AutoresetMode.SAME_STEP)
         memory, after = self._seen(loop.memory, last.obs)
         memory, features = select(is_done(last), self._seen(self._blank(), shown.obs), (memory, after))
-        did = loop.features, chosen, log_chance(logs, chosen)
+        did = loop.features, chosen, head.log_chance(outputs, chosen)
         done = Batch(*did, last.reward, after, last.terminated, is_done(last), last.info["episode_return"])
         return loop._replace(states=states, memory=memory, features=features), done
 
@@ -320,15 +302,14 @@ class Learner:
 
     def _loss(self, nets: Any, rows: Any, bonus: jax.Array) -> jax.Array:
         features, chosen, before, worth, advantage = rows
-        logs = chances(parts(self.env), apply(nets[0], features))
-        ratio = jnp.exp(log_chance(logs, chosen) - before)
+        head, outputs = make_head(self.env.action_space), apply(nets[0], features)
+        ratio = jnp.exp(head.log_chance(outputs, chosen) - before)
         advantage = advantage - average(advantage.mean())
         advantage = advantage / (jnp.sqrt(average(jnp.square(advantage).mean())) + 1e-8)
         kept = jnp.clip(ratio, 1 - self.settings.clip, 1 + self.settings.clip)
         gain = jnp.minimum(ratio * advantage, kept * advantage).mean()
         error = jnp.square(apply(nets[1], features)[..., 0] - worth).mean()
-        entropy = -sum((jnp.exp(p) * p).sum(-1).mean() for p in logs)
-        return 0.5 * error - gain - bonus * entropy
+        return 0.5 * error - gain - bonus * head.entropy(outputs)
 
 
 def task(env: Env[Any, Any]) -> Env[Any, Any]:

@@ -20,12 +20,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-from flat_actions import unflatten_actions
+from flat_actions import Amounts, Choices, make_head
 from gymnasium import spaces
 from gymnasium.vector import AutoresetMode
 from jax.tree_util import Partial
 from map_results import Found, Task, make_parser, read_settings, run
-from ppo import Moments, apply, average, chances, drawn, log_chance, parts, perceptron, task, train_on_devices
+from ppo import Moments, apply, average, perceptron, task, train_on_devices
 
 from harvestgym.core.autoreset import advance, is_done, start_episode
 from harvestgym.core.env import Env
@@ -44,9 +44,11 @@ class Settings:
         num_envs, num_steps: number of environments, and of steps per update, through which gradients go back.
         updates: number of updates, over which the step size and the entropy bonus fall to 0.
         epochs, minibatches: number of passes over the data of an update, and of groups of environments per pass.
+        gamma: discount per step; below 1 for episodes that are cut off instead of ending.
         trace: weight of later temporal-difference errors in an advantage, lambda (Schulman et al. 2016).
         hidden: width of the layers and of the memory.
-        idle: initial log odds in favour of the first choice, which does nothing.
+        idle: initial log odds in favour of the first choice, which does nothing, or of the lowest amount.
+        spread: initial standard deviation of an amount, as a share of its range.
     """
 
     num_envs: int = 128
@@ -55,11 +57,13 @@ class Settings:
     epochs: int = 3
     minibatches: int = 4
     rate: float = 1.5e-3
+    gamma: float = 1.0
     trace: float = 0.98
     clip: float = 0.2
     entropy: float = 0.003
     hidden: int = 64
     idle: float = 2.0
+    spread: float = 0.15
 
 
 class Nets(NamedTuple):
@@ -75,18 +79,17 @@ class Nets(NamedTuple):
     critic: list[Any]
 
 
-def make_nets(key: jax.Array, width: int, sizes: list[int], settings: Settings) -> Nets:
+def make_nets(key: jax.Array, width: int, head: Choices | Amounts, settings: Settings) -> Nets:
     """Return new networks."""
     eye, inner, own, actor, critic = jax.random.split(key, 5)
     n = settings.hidden
     orthogonal = jax.nn.initializers.orthogonal(1.0)
     gates = orthogonal(inner, (n, 3 * n)), orthogonal(own, (n, 3 * n)), jnp.zeros(3 * n)
-    first = np.concatenate([settings.idle * (np.arange(choices) == 0) for choices in sizes])
-    *layers, (weights, _) = perceptron(actor, [2 * n, n, sum(sizes)], 0.01)
+    *layers, (weights, _) = perceptron(actor, [2 * n, n, head.outputs], 0.01)
     return Nets(
         perceptron(eye, [width, n], float(np.sqrt(2))),
         gates,
-        [*layers, (weights, jnp.asarray(first, jnp.float32))],
+        [*layers, (weights, head.bias(settings.idle, settings.spread))],
         perceptron(critic, [2 * n, n, 1], 1.0),
     )
 
@@ -114,15 +117,15 @@ def read_steps(nets: Nets, memory: jax.Array, features: jax.Array, begins: jax.A
 
 @dataclass(frozen=True)
 class Trained:
-    """Samples from the stochastic policy, as in training; `agent` is the first argument, as weights are."""
+    """Samples choices, as in training, and takes mean amounts; `agent` is the first argument, as weights are."""
 
     env: Env[Any, Any]
 
     def __call__(self, agent: Any, memory: Any, obs: Any, key: jax.Array) -> tuple[Any, Any]:
         nets, moments = agent
         memory, read = remember(nets, memory, moments.scaled(flatten(self.env.observation_space, obs)))
-        chosen = drawn(key, chances(parts(self.env), apply(nets.actor, read)))
-        return memory, unflatten_actions(self.env.action_space, chosen)
+        head = make_head(self.env.action_space)
+        return memory, head.unflatten(head.act(key, apply(nets.actor, read)))
 
 
 def policy_of(env: Env[Any, Any], settings: Settings, agent: Any) -> Policy:
@@ -179,7 +182,7 @@ class Learner:
         runs, first = start_episode(self.env, jax.random.split(reset_key, s.num_envs), self.params)
         features = self._flatten(first.obs)
         width = features.shape[-1]
-        nets = make_nets(nets_key, width, parts(self.env), s)
+        nets = make_nets(nets_key, width, make_head(self.env.action_space), s)
         moments = Moments(jnp.zeros(width), jnp.ones(width), jnp.float32(1e-3)).with_batch(features)
         memory, begins = jnp.zeros((s.num_envs, s.hidden)), jnp.ones(s.num_envs, bool)
         return Loop(nets, self.optimiser.init(nets), moments, runs, memory, features, begins, later)
@@ -207,13 +210,13 @@ class Learner:
     def _step(self, loop: Loop, key: jax.Array) -> tuple[Loop, Batch]:
         held = jnp.where(loop.begins[:, None], 0.0, loop.memory)
         memory, read = self._read(loop.nets, loop, held, loop.features)
-        logs = chances(parts(self.env), apply(loop.nets.actor, read))
-        chosen = drawn(key, logs)
-        action = unflatten_actions(self.env.action_space, chosen)
+        head, outputs = make_head(self.env.action_space), apply(loop.nets.actor, read)
+        chosen = head.draw(key, outputs)
+        action = head.unflatten(chosen)
         runs, shown, last = advance(self.env, loop.runs, action, self.params, AutoresetMode.SAME_STEP)
         after = apply(loop.nets.critic, self._read(loop.nets, loop, memory, self._flatten(last.obs))[1])[..., 0]
         value, total = apply(loop.nets.critic, read)[..., 0], last.info["episode_return"]
-        did = loop.features, loop.begins, chosen, log_chance(logs, chosen), value
+        did = loop.features, loop.begins, chosen, head.log_chance(outputs, chosen), value
         done = Batch(*did, last.reward, after, last.terminated, is_done(last), total)
         features = self._flatten(shown.obs)
         return loop._replace(runs=runs, memory=memory, features=features, begins=is_done(last)), done
@@ -235,12 +238,13 @@ class Learner:
         return jax.lax.scan(part, (loop.nets, loop.optimiser), shuffled.reshape(s.epochs * s.minibatches, -1))[0]
 
     def _advantages(self, batch: Batch) -> jax.Array:
-        """Return the generalised advantages (Schulman et al. 2016), without a discount."""
-        surprise = batch.reward + jnp.where(batch.terminated, 0.0, batch.after) - batch.value
+        """Return the generalised advantages (Schulman et al. 2016)."""
+        gamma = self.settings.gamma
+        surprise = batch.reward + gamma * jnp.where(batch.terminated, 0.0, batch.after) - batch.value
 
         def back(later: jax.Array, now: Any) -> tuple[jax.Array, jax.Array]:
             surprise, over = now
-            total = surprise + self.settings.trace * jnp.where(over, 0.0, later)
+            total = surprise + gamma * self.settings.trace * jnp.where(over, 0.0, later)
             return total, total
 
         return jax.lax.scan(back, jnp.zeros_like(surprise[0]), (surprise, batch.ended), reverse=True)[1]
@@ -248,15 +252,14 @@ class Learner:
     def _loss(self, nets: Nets, memory: jax.Array, rows: Any, bonus: jax.Array) -> jax.Array:
         features, begins, chosen, before, worth, advantage = rows
         read = read_steps(nets, memory, features, begins)
-        logs = chances(parts(self.env), apply(nets.actor, read))
-        ratio = jnp.exp(log_chance(logs, chosen) - before)
+        head, outputs = make_head(self.env.action_space), apply(nets.actor, read)
+        ratio = jnp.exp(head.log_chance(outputs, chosen) - before)
         advantage = advantage - average(advantage.mean())
         advantage = advantage / (jnp.sqrt(average(jnp.square(advantage).mean())) + 1e-8)
         kept = jnp.clip(ratio, 1 - self.settings.clip, 1 + self.settings.clip)
         gain = jnp.minimum(ratio * advantage, kept * advantage).mean()
         error = jnp.square(apply(nets.critic, read)[..., 0] - worth).mean()
-        entropy = -sum((jnp.exp(p) * p).sum(-1).mean() for p in logs)
-        return 0.5 * error - gain - bonus * entropy
+        return 0.5 * error - gain - bonus * head.entropy(outputs)
 
 
 @partial(jax.jit, static_argnums=(0, 1))
@@ -276,7 +279,7 @@ def make_task(id: str, settings: Settings) -> Task:
         return np.asarray(curve, float).round(4).tolist(), {"agent": policy_of(test, settings, agent)}
 
     width = spaces.flatdim(test.observation_space)
-    nets = jax.eval_shape(lambda key: make_nets(key, width, parts(test), settings), jax.random.key(0))
+    nets = jax.eval_shape(lambda key: make_nets(key, width, make_head(test.action_space), settings), jax.random.key(0))
     return Task(plain, known, train_seed, sum(leaf.size for leaf in jax.tree.leaves(nets)), test)
 
 

@@ -43,8 +43,9 @@ def test_the_chances_of_what_was_done_are_found_again_from_the_observations(recu
     assert batch.begins.sum() > 4 and np.abs(loop.memory).max() > 0
     features = loop.moments.scaled(batch.features)
     read = recurrent.read_steps(loop.nets, loop.memory, features, batch.begins)
-    logs = recurrent.chances(recurrent.parts(Stock()), recurrent.apply(loop.nets.actor, read))
-    np.testing.assert_allclose(recurrent.log_chance(logs, batch.chosen), batch.log_chance, rtol=1e-4, atol=1e-5)
+    head = recurrent.make_head(Stock().action_space)
+    found = head.log_chance(recurrent.apply(loop.nets.actor, read), batch.chosen)
+    np.testing.assert_allclose(found, batch.log_chance, rtol=1e-4, atol=1e-5)
     np.testing.assert_allclose(recurrent.apply(loop.nets.critic, read)[..., 0], batch.value, rtol=1e-4, atol=1e-5)
     forgetful = recurrent.read_steps(loop.nets, loop.memory, features, jnp.ones_like(batch.begins))
     assert np.abs(forgetful - read).max() > 1e-3, "the memory is read"
@@ -52,7 +53,8 @@ def test_the_chances_of_what_was_done_are_found_again_from_the_observations(recu
 
 def test_an_agent_plays_what_it_learned(recurrent: Any) -> None:
     """As a policy it has the memory of the rollout: the same observations give the same chances."""
-    nets = recurrent.make_nets(jax.random.key(0), 3, [4], recurrent.Settings(hidden=8))
+    head = recurrent.make_head(Stock().action_space)
+    nets = recurrent.make_nets(jax.random.key(0), 3, head, recurrent.Settings(hidden=8))
     moments = recurrent.Moments(jnp.zeros(3), jnp.ones(3), jnp.float32(1.0))
     policy = recurrent.policy_of(Stock(), recurrent.Settings(hidden=8), (nets, moments))
     rows = jax.random.uniform(jax.random.key(1), (5, 3))
