@@ -9,7 +9,7 @@ python -m experiments.adversary table                                   # the ta
 `search` tries each form (`experiments/search/forms.py`) in training seasons drawn from the seed, and stores what it
 finds: the numbers in `results/adversary/`, the returns in `results/adversary.json`. Two forms start from the expert and
 are not adversaries, but candidates for the best known policy: `rules` tunes the id's own rules again, and `residual`
-corrects the expert's choices. `choose` compares the expert and the best finds in the same fresh training seasons, and
+corrects the expert's choices. `choose` compares the expert and the best finds of a seed in fresh training seasons, and
 writes the best of each id to `results/best-known.json`. Both are sealed: they cannot make the test side. `confirm`
 compares the best adversary of a seed with the best known policy on the test side, and stores the gain with its standard
 error; the interval is corrected for the number of searches on the id (Bonferroni).
@@ -122,8 +122,11 @@ def _tune_again(id: str, seed: int, effort: Effort) -> Entry:
     return Entry(id, "rules", seed, float(tuned.made["training return"]), budget.candidates, budget.seasons, 0.0, rule)
 
 
-def choose(ids: Sequence[str]) -> None:
-    """Choose the best known policy of each id by its mean in fresh training seasons, and write them to a file."""
+def choose(ids: Sequence[str], seed: int) -> None:
+    """Choose the best known policy of each id by its mean in fresh training seasons, and write them to a file.
+
+    The searches of other seeds are adversaries, which come after the choice.
+    """
     chosen = read_choices()
     for id in ids:
         free_programs_if_full()
@@ -131,9 +134,9 @@ def choose(ids: Sequence[str]) -> None:
             side = splits.split(id, "train")
             env, seasons = side.make(), splits.list_suite()[id].seasons
             candidates = {"expert": policy_named(id, env, "expert")}
-            candidates |= {entry.name: load_entry(entry, env) for entry in _list_finalists(id)}
-            seed = side.seed(CHOICE_SEED)
-            means = {name: _run_within_limits(id, env, policy, seasons, seed) for name, policy in candidates.items()}
+            candidates |= {entry.name: load_entry(entry, env) for entry in _list_finalists(id, seed)}
+            first = side.seed(CHOICE_SEED)
+            means = {name: _run_within_limits(id, env, policy, seasons, first) for name, policy in candidates.items()}
         best = max(means, key=lambda name: means[name])
         chosen[id] = {"form": best, "seasons": seasons, "training_returns": round_numbers(means)}
         print(f"{id}: {best} {means[best]:.4g}, expert {means['expert']:.4g}", flush=True)
@@ -144,9 +147,11 @@ FINALISTS = 4
 """Entries of an id that are compared with its expert."""
 
 
-def _list_finalists(id: str) -> list[Entry]:
-    """Return the entries with the best training returns."""
-    return sorted(read_entries(id), key=lambda entry: -entry.mean)[:FINALISTS]
+def _list_finalists(id: str, seed: int) -> list[Entry]:
+    """Return the entries of a seed with the best training returns."""
+    return sorted((entry for entry in read_entries(id) if entry.seed == seed), key=lambda entry: -entry.mean)[
+        :FINALISTS
+    ]
 
 
 def _run_within_limits(id: str, env: Env[Any, Any], policy: Policy, seasons: int, seed: int) -> float:
@@ -263,7 +268,7 @@ def main() -> None:
             for id in ids:
                 search(id, given.forms, given.seed, given.steps)
         case "choose":
-            choose(ids)
+            choose(ids, given.seed)
         case "confirm":
             for id in ids:
                 confirm(id, given.seed)

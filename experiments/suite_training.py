@@ -4,12 +4,14 @@ python -m experiments.suite_training train                          # all ids an
 python -m experiments.suite_training train --ids farm/rotation-v0 --agents ppo
 python -m experiments.suite_training test                           # the test seasons of all trained agents
 python -m experiments.suite_training table
+python -m experiments.suite_training suite                          # results/suite/AGENT.json, for the leaderboard
 
 All agents of an id get the same number of environment steps. A training run is a case of a sweep (`harvestgym.sweep`):
 its key is the hash of the id's files and overrides, the agent's settings and sources, and the returns of the random
 policy, which change if the environment does. Only runs with a new key are trained when the program starts again.
 The folder of results has a file for each id and agent, with a line per seed. Weights stay in the folder of the sweep
-(`--work`). Training, settings and learning curves use the training split only; `test` is a separate step.
+(`--work`). Training, settings and learning curves use the training split only, in `splits.sealed()`; `test` is a
+separate step, which logs that it opens the test side.
 """
 
 from __future__ import annotations
@@ -39,6 +41,7 @@ from pydantic import JsonValue
 from experiments.aggregates import bootstrap_strata, mean_of_all
 from experiments.leaderboard.run import LONG_EPISODE, count_plot_steps
 from experiments.leaderboard.store import STEP_BUDGET
+from experiments.test_side import LOG, log_opening
 from harvestgym.cli.console import print_table
 from harvestgym.core.env import Env
 from harvestgym.core.loading import import_file
@@ -49,21 +52,19 @@ from harvestgym.core.xla.process_checks import free_programs_if_full
 from harvestgym.evaluate import splits
 from harvestgym.evaluate.run import horizon, policy_named, run_episodes
 from harvestgym.evaluate.score import scale_return
+from harvestgym.evaluate.suite import RETURN, SuiteResult
 from harvestgym.farm import MapFarm
 from harvestgym.registry import locate_file
 from harvestgym.registry import spec as spec_of
-from harvestgym.sweep.cases import SweepCase, hash_file, list_user_files
+from harvestgym.sweep.cases import SweepCase, hash_file, list_user_files, read_package_version
 from harvestgym.sweep.engine import run_cases
 from harvestgym.sweep.result_folder import find_result_path, is_complete, read_result
 
 ROOT = Path(__file__).parents[1]
-EXAMPLES, RESULTS, WORK = ROOT / "examples", ROOT / "experiments" / "results" / "training", ROOT / "out" / "training"
+EXAMPLES, WORK = ROOT / "examples", ROOT / "out" / "training"
+RESULTS, SUITE = ROOT / "experiments" / "results" / "training", ROOT / "experiments" / "results" / "suite"
 
-IDS = (
-    "farm/contexts-1x1-v0", "farm/corn-nitrate-1x1-v0", "farm/pests-weeds-1x1-v0", "farm/full-3x4-v0",
-    "farm/full-10x10-v0", "farm/rotation-v0", "farm/paid-looks-1x1-v0", "fishing/three-species-v0",
-    "fishing/driver-v0", "fishing/us-stocks-v0", "forager/unending-v0", "forager/two-biome-v0",
-)  # fmt: skip
+IDS = tuple(splits.list_suite())
 
 SEEDS, SEASONS, FEW_SEASONS = 5, 400, 100
 """Training runs of an agent, and seasons per evaluation; there are fewer seasons if these are long."""
@@ -592,6 +593,30 @@ def _list_rows(ids: Sequence[str], agents: Sequence[str], store: Store) -> Itera
             yield id, name, str(len(tested)), *ends, _over_seeds(means), _over_seeds(shares), *cost
 
 
+def make_result(name: str, store: Store) -> SuiteResult:
+    """Return the result of an agent on the core suite: the mean return over the seeds in each test season."""
+    seasons, failures = {}, {}
+    for id, item in splits.list_suite().items():
+        tested = [record["test"] for record in store.read(id, name).values() if "test" in record]
+        if item.limits:
+            failures[id] = "the costs of trained agents are not stored"
+        elif not tested:
+            failures[id] = "not trained"
+        else:
+            seasons[id] = {RETURN: np.asarray([round_number(mean) for mean in np.mean(tested, axis=0)])}
+    policy = f"{name}, mean of {SEEDS} seeds"
+    return SuiteResult(policy, read_package_version(), splits.digest(), seasons, failures)
+
+
+def write_results(agents: Sequence[str], store: Store, folder: Path) -> None:
+    """Write the result file of each agent that was tested on an id of the suite."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in agents:
+        result = make_result(name, store)
+        if result.seasons:
+            result.write(folder / f"{name}.json")
+
+
 def _over_seeds(values: list[float]) -> str:
     """Return the mean over the seeds with its interval."""
     return str(bootstrap_strata([values], mean_of_all)) if values else ""
@@ -600,7 +625,7 @@ def _over_seeds(values: list[float]) -> str:
 def main(words: Sequence[str] | None = None) -> None:
     """Train, test, or print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("step", choices=["train", "test", "table"])
+    parser.add_argument("step", choices=["train", "test", "table", "suite"])
     parser.add_argument("--ids", nargs="+", default=IDS)
     parser.add_argument("--agents", nargs="+", choices=list(AGENTS), default=list(AGENTS))
     parser.add_argument("--seeds", type=int, default=SEEDS, help="training runs of an agent")
@@ -613,14 +638,20 @@ def main(words: Sequence[str] | None = None) -> None:
     if args.step == "table":
         print_table(make_table(args.ids, args.agents, store))
         return
+    if args.step == "suite":
+        write_results(args.agents, store, SUITE)
+        return
     changes = {name: json.loads(value) for name, _, value in (word.partition("=") for word in args.set)}
     failures = []
+    if args.step == "test":
+        log_opening(f"trained agents: {', '.join(args.agents)}", args.ids, args.out.parent / LOG.name)
     for id in args.ids:
-        cases = list_cases([id], args.agents, args.seeds, args.steps, changes)
+        with splits.sealed():
+            cases = list_cases([id], args.agents, args.seeds, args.steps, changes)
+            if args.step == "train":
+                failures += train(cases, store, args.work, _name_command(id, args))
         if args.step == "test":
             test(cases, store, args.work)
-        else:
-            failures += train(cases, store, args.work, _name_command(id, args))
     if failures:
         raise SystemExit("\n".join(failures))
 

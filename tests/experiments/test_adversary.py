@@ -86,7 +86,7 @@ def test_searches_cannot_reach_the_test_side(monkeypatch: pytest.MonkeyPatch) ->
         adversary.search(FISHERY, ["tree"], 1, 1000)
     monkeypatch.setattr(adversary, "_list_finalists", reach)
     with pytest.raises(ConfigError, match="test"):
-        adversary.choose(["fishing/driver-v0"])
+        adversary.choose(["fishing/driver-v0"], 1)
 
 
 @pytest.mark.parametrize(
