@@ -11,6 +11,7 @@ import pytest
 
 import harvestgym
 from experiments import adversary
+from experiments.search import found
 from experiments.search.forms import RULES, Linear, Residual, RuleList, Tree, make_forms
 from experiments.search.measure import measure_player
 from experiments.search.optimise import POPULATION, Effort, search_form
@@ -133,8 +134,8 @@ def test_a_search_finds_what_is_known_to_be_optimal(name: str) -> None:
 
 @long
 def test_a_stored_policy_is_the_one_that_was_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(adversary, "FOUND", tmp_path / "found.json")
-    monkeypatch.setattr(adversary, "NUMBERS", tmp_path / "numbers")
+    monkeypatch.setattr(found, "FOUND", tmp_path / "found.json")
+    monkeypatch.setattr(found, "NUMBERS", tmp_path / "numbers")
     monkeypatch.setattr(adversary, "choose_effort", lambda *_: Effort(2, 3, 2, 4))
     for seed in (1, 2):
         adversary.search(FISHERY, ["tree", "residual", "rules"], seed, 1000)
