@@ -1,8 +1,7 @@
-"""Comparisons of policies over several ids, for the leaderboard and the training results.
+"""Comparisons of policies over several ids, for the results of training.
 
-They follow Agarwal et al. (2021), Deep reinforcement learning at the edge of the statistical precipice: stratified
-bootstrap, performance profiles and probability of improvement. The scores of several ids are a sequence of arrays,
-which are the strata and may differ in size.
+The stratified bootstrap follows Agarwal et al. (2021), Deep reinforcement learning at the edge of the statistical
+precipice. The scores of several ids are a sequence of arrays, which are the strata and may differ in size.
 """
 
 from __future__ import annotations
@@ -10,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import ArrayLike
-from scipy.stats import bootstrap, mannwhitneyu
+from scipy.stats import bootstrap
 
 from harvestgym.evaluate.statistics import RESAMPLES, ConfidenceInterval, Strata, interquartile_mean
 
@@ -47,18 +45,3 @@ def bootstrap_strata(
         random_state=np.random.default_rng(seed),  # pyright: ignore[reportCallIssue] (renamed in SciPy 1.15)
     ).confidence_interval  # fmt: skip
     return ConfidenceInterval(value, float(found.low), float(found.high))
-
-
-def performance_profile(strata: Strata, levels: ArrayLike) -> np.ndarray:
-    """Return, for each level, the fraction of runs with a higher score, averaged over strata."""
-    at = np.asarray(levels, np.float64)
-    return np.mean([(np.asarray(values)[:, None] > at).mean(0) for values in strata], axis=0)
-
-
-def probability_of_improvement(mine: Strata, yours: Strata) -> float:
-    """Return the probability that a run of `mine` scores higher than one of `yours`, averaged over strata.
-
-    In each stratum it is the Mann-Whitney U statistic divided by the number of pairs; ties count one half.
-    """
-    pairs = zip(mine, yours, strict=True)
-    return float(np.mean([mannwhitneyu(x, y).statistic / (np.size(x) * np.size(y)) for x, y in pairs]))

@@ -17,6 +17,7 @@ import harvestgym
 from harvestgym.cli.app import app
 from harvestgym.core.policy import random_policy
 from harvestgym.evaluate.score import score
+from harvestgym.evaluate.suite import run_suite
 from harvestgym.farm import BasicFarmer, BasicRule, BasicScore, Farm, Field, FilesWritten, Plant, Soil, Weather
 from tests.long_form import long
 
@@ -84,6 +85,7 @@ COMMANDS = {
     "run": f"run {STOCK} --episodes 2 --out OUT/run",
     "run and show": f"run {STOCK} --episodes 1 --html OUT/page.html --gif OUT/film.gif",
     "score": f"score {STOCK} --episodes 4",
+    "suite": "suite",
     "record": f"record {STOCK} --out OUT/seasons.parquet --episodes 2",
     "tune": f"tune {STOCK} --candidates 32 --seasons 2 --out OUT/tuned.yaml",
     "new farm": "new farm OUT/my-farm.yaml",
@@ -104,3 +106,8 @@ def test_the_command_line_does(command: str, tmp_path: Path) -> None:
 
 def test_a_policy_is_scored_in_one_call() -> None:
     assert score(STOCK, lambda obs: np.float32([-0.9]), episodes=4).value is not None
+
+
+def test_a_policy_is_scored_on_the_core_suite_in_one_call() -> None:
+    found = run_suite("none", ["fishing/us-stocks-v0"], seasons=4)
+    assert found.scores["fishing/us-stocks-v0"].value == 0

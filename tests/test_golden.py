@@ -14,7 +14,7 @@ from .long_form import some
 
 TOOL = "tools/make_golden.py"
 golden = script(TOOL)
-SHORT = some(golden.IDS, "bean-1x1-v0", "corn-1x1-v0", "tomato-1x1-v0", "patches-v0", "two-biome-v0")
+SHORT = some(golden.IDS, "bean-1x1-v0", "corn-1x1-v0", "tomato-1x1-v0", "patches-v0")
 """In the short form, what compiles soon."""
 
 

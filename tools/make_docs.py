@@ -47,8 +47,9 @@ PARTS = {
     "leaderboard": [
         "-m experiments.leaderboard --out docs",
         "-m experiments.leaderboard.reference_returns",
-        "-m experiments.rule_search farm fishing forager --out experiments/results/rule-search.json",
-        "-m experiments.make_scores",
+        "-m experiments.adversary search",
+        "-m experiments.adversary choose",
+        "-m experiments.adversary table",
     ],
     "pictures": [
         "tools/make_pictures.py",

@@ -126,7 +126,7 @@ def scores(id: str) -> list[str]:
         return [*lines, "The [leaderboard](../leaderboard.md) has no rows of this version yet.", ""]
     learned = [f"`{r['policy']}`" for r in rows if r.get("training")]
     meanings = [f"`{r['policy']}` {POLICIES[r['policy']]}" for r in rows if not r.get("training")]
-    meanings += [f"{', '.join(learned)}: [learned](../leaderboard.md#learned-agents)"] if learned else []
+    meanings += [f"{', '.join(learned)}: [learned](../training.md)"] if learned else []
     lines += [f"Returns on the test seasons. {'; '.join(meanings)} ([more](../leaderboard.md#policies)).", ""]
     columns = {
         "policy": [r["policy"] for r in rows],
@@ -136,7 +136,8 @@ def scores(id: str) -> list[str]:
         "episodes": [f"{r['seasons']:,}" for r in rows],
     }
     if any(columns["score"]):
-        lines[-2] += " The score is 0 for doing nothing and 1 for the expert."
+        best = "best known policy" if any(r["policy"] == "best" for r in rows) else "expert"
+        lines[-2] += f" The score is 0 for doing nothing and 1 for the {best}."
     else:
         del columns["score"]  # foragers have no score, because a forager cannot do nothing
     return lines + markdown(Table("", tuple(columns), list(zip(*columns.values(), strict=True))))[2:]

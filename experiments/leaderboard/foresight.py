@@ -79,7 +79,7 @@ def plan_with_foresight(
     params: Any = None,
     progress: Progress = ignore_progress,
     habit_keys: jax.Array | None = None,
-    rules: Sequence[Batched] = (),
+    rules: Sequence[Policy | Batched] = (),
 ) -> Plans:
     """Search for the best schedule for each key's season; all seasons are planned at once on the device.
 
@@ -93,7 +93,7 @@ def plan_with_foresight(
         params: parameters; by default, the environment's own.
         progress: receives 1 after each generation.
         habit_keys: keys of the seasons in which the expert shows its habitual actions; by default `keys`.
-        rules: other traced policies from which the search starts, each with one policy per season.
+        rules: other policies from which the search starts, each either one policy or one per season.
 
     Raises:
         ConfigError: if actions are not integers that start at 0.
@@ -107,7 +107,8 @@ def plan_with_foresight(
     def measure(trials: jax.Array) -> jax.Array:
         return _run_schedules(env, steps, trials, keys, params)
 
-    others = [_run_policy(env, steps, rule, keys, params)[1] for rule in rules]
+    traced = [rule.traced() if isinstance(rule, Policy) else rule for rule in rules]
+    others = [_run_policy(env, steps, rule, keys, params)[1] for rule in traced]
     trials = _make_first_trials(done, others, sizes, search.trials)
     first, own = measure(trials), jax.vmap(lambda key: key_for(key, "search"))(keys)
     found, values = _improve_schedules(measure, trials, first, sizes, habits, room, own, search, progress)

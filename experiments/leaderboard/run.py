@@ -16,6 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from experiments.observation_costs import OBSERVATION_COST, TOTAL_COST, CostLog
+from experiments.search.found import best_known, is_beaten
 from harvestgym.core.autoreset import Batched
 from harvestgym.core.env import Env
 from harvestgym.core.errors import ConfigError, check_name
@@ -35,6 +36,7 @@ from .foresight import Plans, Search, plan_blind, plan_with_foresight
 from .gradient import plan_by_gradient
 from .oracle import make_oracle
 from .store import (
+    BEST,
     BLIND,
     FORESIGHT,
     HIGH_BY_YEAR,
@@ -165,7 +167,7 @@ def make_policy_rows(
     groups = _group_trainings(results)
     rows = [replace(_make_row(id, name, group), training=about.get(name, {})) for name, group in groups.items()]
     if planned and "expert" in here and not can_plan(id, env):
-        known = {name: results[name].returns for name in ("expert", OPTIMUM, ORACLE) if name in results}
+        known = {name: results[name].returns for name in ("expert", OPTIMUM, ORACLE, BEST) if name in results}
         row, keys = rows[[*groups].index("expert")], evaluation_keys(seed, range(number))
         if isinstance(env.action_space, gymnasium.spaces.Box):
             rows += _correct_rules(id, env, row, [here[name] for name in known], known["expert"], keys)
@@ -193,17 +195,18 @@ def choose_search(env: Env[Any, Any]) -> Search:
 def plan_seasons(id: str, numbers: Sequence[int], search: Search | None = None, split: str = "test") -> Plans:
     """Plan some seasons of a split with foresight; the plan of a season does not depend on the other seasons.
 
-    Habitual actions are the expert's actions in the first seasons of the split. The search starts from the expert and
-    from the best of some random rules in each season. All calls have the same size.
+    Habitual actions are the expert's actions in the first seasons of the split. The search starts from the expert,
+    the best known policy, and the best of some random rules in each season. All calls have the same size.
     """
     chosen = splits.split(id, split)
     env, seed = chosen.make(), chosen.seed(0)
-    expert, length, parts = _make_baselines(id, env)["expert"], search or choose_search(env), []
+    known, length, parts = _make_baselines(id, env), search or choose_search(env), []
+    expert, others = known["expert"], [known[BEST]] if BEST in known else []
     for start in range(0, len(numbers), PLANNED_TOGETHER):
         rows = (list(numbers[start : start + PLANNED_TOGETHER]) * PLANNED_TOGETHER)[:PLANNED_TOGETHER]
         keys, first = (evaluation_keys(seed, each) for each in (rows, range(PLANNED_SEASONS)))
         tried = _try_rules(id, env, keys, RULES_OF_TRIAL * length.trials)
-        rules = [rule for each in tried for rule in _choose_rules(*each)]
+        rules = [*others, *(rule for each in tried for rule in _choose_rules(*each))]
         plans = plan_with_foresight(env, keys, expert, length, habit_keys=first, rules=rules)
         parts.append(plans._replace(tried=plans.tried + sum(len(each) for _, each, _ in tried)))
     whole: Any = jax.tree.map(lambda *leaves: jnp.concatenate(leaves)[: len(numbers)], *parts)
@@ -230,12 +233,13 @@ def count_plot_steps(env: Env[Any, Any]) -> int:
 
 
 def _make_baselines(id: str, env: Env[Any, Any]) -> dict[str, Policy]:
-    """Make the available baselines of an id: none, random, expert and the optimum over the horizon."""
+    """Make the available baselines of an id: none, random, expert, optimum and the best known policy."""
     found = {} if (idle := _find_noop(id, env)) is None else {"none": constant_policy(idle)}
     found["random"] = random_policy(env)
     own = family_function(id, "policies")(env)
     names = {"expert": "expert", OPTIMUM: "sdp-finite"}
-    return found | {name: own[policy] for name, policy in names.items() if policy in own}
+    found |= {name: own[policy] for name, policy in names.items() if policy in own}
+    return found | ({BEST: best_known(id, env)} if is_beaten(id) else {})
 
 
 def _plan_blind(id: str, expert: Policy, planned: int, search: Search) -> Policy:

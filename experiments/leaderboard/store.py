@@ -19,7 +19,10 @@ FILE, TABLE = "leaderboard.json", "leaderboard.parquet"
 BLIND, OPTIMUM, ORACLE, FORESIGHT = "blind", "optimum", "oracle", "foresight"
 """References that know less or more than an agent: nothing, the horizon, current rewards, the random events."""
 
-ORDER = ("none", "random", "expert")
+BEST = "best"
+"""The best known policy of an id, if it is not the expert."""
+
+ORDER = ("none", "random", "expert", BEST)
 LAST = (BLIND, OPTIMUM, ORACLE, FORESIGHT)
 TRIED = "schedules tried"
 """The column with the number of schedules tried by the foresight planner in each season."""

@@ -4,7 +4,8 @@
     python -m experiments.reality.held_out_stocks open     # once: the same policies on the held-out stocks
 
 Both policies are trained on `fishing/us-stocks-v0`; they see the biomass as a share of K and choose the share to catch.
-The returns are measured in the fitted dynamics of each stock.
+The returns are measured in the fitted dynamics of each stock. They count catches only, without a price for the stock at
+the end, as they did when the held-out stocks were opened.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ def tune(env: FishingModel, budget: Budget) -> dict[str, float]:
 
 def make_stock(name: str, **more: Any) -> Any:
     """Make the fishery of one stock, in shares of K, from the last biomass of its record."""
-    return harvestgym.make(ID, stocks=[name], **more)
+    return harvestgym.make(ID, stocks=[name], final_price=0.0, **more)
 
 
 def make_settings(stack: int) -> Any:
@@ -76,14 +77,14 @@ def make_settings(stack: int) -> Any:
 
 def train_agent(stack: int) -> tuple[int, Any]:
     """Train PPO on the training stocks; return the number of observations that it remembers, and the agent."""
-    env, train = splits.make(ID, "train", levels=LEVELS), load_object("examples/ppo.py:train")
+    env, train = splits.make(ID, "train", levels=LEVELS, final_price=0.0), load_object("examples/ppo.py:train")
     agent, _ = train(env, make_settings(stack), env.params, splits.split(ID, "train").key(0))
     return stack, jax.tree.map(np.asarray, agent)
 
 
 def train() -> dict[str, Any]:
     """Train the policies, and measure them on the training stocks."""
-    env: Any = splits.make(ID, "train")
+    env: Any = splits.make(ID, "train", final_price=0.0)
     rule = tune(env, SHARED)
     print("rule:", rule, flush=True)
     names = us_stocks.list_stocks("train")

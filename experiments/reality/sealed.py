@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-import subprocess
-from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
+
+from experiments.test_side import RESULTS, append_entry, describe_commit
 
 PROTOCOL = Path(__file__).with_name("protocol.md")
 VERSIONS = (
@@ -16,18 +15,12 @@ VERSIONS = (
 )
 """The SHA-256 of the frozen protocol, and of each version with another entry under Changes."""
 
-LOG = Path(__file__).parents[1] / "results/reality-opened.jsonl"
+LOG = RESULTS / "reality-opened.jsonl"
 
 
 def describe_run() -> dict[str, str]:
-    """Return what every result cites: the SHA-256 of the protocol, and the commit.
-
-    The commit has a `+` if a tracked file differs from it, except for stored results.
-    """
-    run = partial(subprocess.run, cwd=PROTOCOL.parents[2], check=True, capture_output=True, text=True)
-    changed = run(["git", "status", "--porcelain", "--untracked-files=no", "--", ".", ":!experiments/results"]).stdout
-    commit = run(["git", "rev-parse", "HEAD"]).stdout.strip() + "+" * bool(changed.strip())
-    return {"protocol": hashlib.sha256(PROTOCOL.read_bytes()).hexdigest(), "commit": commit}
+    """Return what every result cites: the SHA-256 of the protocol, and the commit."""
+    return {"protocol": hashlib.sha256(PROTOCOL.read_bytes()).hexdigest(), "commit": describe_commit()}
 
 
 def open_sealed(part: str, log: Path = LOG) -> None:
@@ -41,6 +34,4 @@ def open_sealed(part: str, log: Path = LOG) -> None:
 
 def log_opening(part: str, log: Path = LOG) -> None:
     """Append the time, the protocol and the commit of an opening to the log."""
-    entry = {"part": part, "opened": datetime.now(UTC).isoformat(timespec="seconds")} | describe_run()
-    with log.open("a", encoding="utf-8") as file:
-        file.write(json.dumps(entry) + "\n")
+    append_entry(log, {"part": part} | describe_run())

@@ -113,8 +113,11 @@ def tune_rule(
 
 
 def make_quota_problem(harvests: int = HARVESTS) -> FishingModel:
-    """Make the published quota problem: logistic growth, with additive noise proportional to the escapement."""
-    return make("logistic-v0", noise={"kind": "proportional", "sigma": 0.1}, Tmax=harvests)
+    """Make the published quota problem: logistic growth, with additive noise proportional to the escapement.
+
+    As published, the stock that remains at the end has no price.
+    """
+    return make("logistic-v0", noise={"kind": "proportional", "sigma": 0.1}, Tmax=harvests, final_price=0.0)
 
 
 def make_tipping_problem() -> DriverModel:

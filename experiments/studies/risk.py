@@ -89,7 +89,7 @@ def find_best(tuned: NoiseReturns, name: str) -> int:
 
 def run_escapements(sigma: float, escapements: Sequence[float], seed: int, replicates: int) -> NoiseReturns:
     """Compute the returns of each escapement on the same episodes; the first is the episode of `reset(seed=seed)`."""
-    env = make("tipping-v0", sigma=sigma, Tmax=100)
+    env = make("tipping-v0", sigma=sigma, Tmax=100, final_price=0.0)
     years = int(env.params.horizon)
     policies = [control.escapement(env, left) for left in escapements]
     key = seed_key(seed)

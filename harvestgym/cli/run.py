@@ -10,10 +10,24 @@ from typing import Annotated, Any
 import typer
 
 from harvestgym import registry
-from harvestgym.core.errors import ConfigError, check_extras, check_suffix
+from harvestgym.core.errors import ConfigError, check_extras, check_parent, check_suffix
 from harvestgym.evaluate.export import Exporter, RecordedEpisode, check_folder, check_new
 
-from .console import COMPILING, SEED_LIMITS, Allow, Id, PolicyName, StartBar, make_console, print_table, progress_bars
+from .console import (
+    COMPILING,
+    SEED_LIMITS,
+    Address,
+    Allow,
+    Engine,
+    Id,
+    NumCpus,
+    PolicyName,
+    StartBar,
+    check_engine,
+    make_console,
+    print_table,
+    progress_bars,
+)
 
 group = typer.Typer()
 
@@ -81,12 +95,49 @@ def score(
     ] = None,
     allow: Allow = None,
 ) -> None:
-    """Score a policy on held-out seasons; doing nothing scores 0 and the expert scores 1."""
+    """Score a policy on held-out seasons; doing nothing scores 0 and the best known policy scores 1."""
     from harvestgym.evaluate.score import score as score_policy
 
     with progress_bars() as start_bar:
         found = score_policy(id, policy, episodes, start_bar(f"{policy} on {id}", episodes, COMPILING))
     print_table(found.to_table())
+
+
+@group.command("suite")
+def score_on_suite(
+    policy: Annotated[str | None, typer.Option(help="as for `score`; without it, the ids are listed")] = None,
+    ids: Annotated[list[str] | None, typer.Option(help="an id of the suite; repeat for several; default: all")] = None,
+    out: Annotated[Path | None, typer.Option(help="a new *.json file for the result")] = None,
+    work: Annotated[Path | None, typer.Option(help="folder from which an interrupted run continues")] = None,
+    engine: Engine = "local",
+    address: Address = None,
+    num_cpus: NumCpus = 1,
+    allow: Allow = None,
+) -> None:
+    """List the core suite, or score a policy on its frozen test seasons; the best known policies score 1."""
+    from harvestgym.evaluate.suite import list_anchors, make_cases, run_suite
+    from harvestgym.sweep.batches import EngineOptions
+
+    if policy is None:
+        if ids or out or work:
+            raise ConfigError("--policy: expected a policy, got none; try --policy expert")
+        print_table(list_anchors())
+        return
+    if out is not None:
+        check_new(check_suffix(out, ".json"))
+        check_parent(out)
+    check_engine(engine, work is not None)
+    options = EngineOptions(engine, address, num_cpus=num_cpus, allow=tuple(allow or ()))
+    with progress_bars() as start_bar:
+        bar = start_bar(f"{policy} on the core suite", len(make_cases(policy, ids)), COMPILING)
+        found = run_suite(policy, ids, progress=bar, work=work, options=options)
+    console = make_console()
+    print_table(found.to_table(), console)
+    for line in found.describe():
+        console.print(line, soft_wrap=True, markup=False)
+    if out is not None:
+        found.write(out)
+        typer.echo(f"wrote {out}")
 
 
 @group.command()

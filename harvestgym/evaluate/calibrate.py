@@ -27,6 +27,7 @@ from harvestgym.farm.engine.contexts import LeafUpdate
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.engine.variables import Variable
 
+from . import splits
 from .least_squares import Search, descend_or_evolve, find_standard_errors
 
 
@@ -69,6 +70,7 @@ class Fit(NamedTuple):
     how: str
 
 
+@splits.sealed()
 def fit(
     env: FarmModel,
     free: Mapping[str, tuple[float, float]],

@@ -1,4 +1,6 @@
-"""The score of a policy on the held-out seasons of an id: 0 for doing nothing, 1 for the expert.
+"""The score of a policy on the held-out seasons of an id: 0 for doing nothing, 1 for the best known policy.
+
+The best known policy is that of a search, or the expert where no search has been run.
 
 The reference points (`reference_returns.json`) are the returns of rules, planners and optimal policies on the test
 split, as on the leaderboard in the docs.
@@ -25,7 +27,7 @@ from .statistics import Summary, format_mean, summarise
 REFERENCE_RETURNS = Path(__file__).with_name("reference_returns.json")
 
 LEAST_GAP = 1e-3
-"""Smallest difference between the returns of the expert and of doing nothing for which a score is defined."""
+"""Smallest difference between the returns for scores of 1 and 0 for which a score is defined."""
 
 
 class ReferenceReturn(NamedTuple):
@@ -62,7 +64,7 @@ class PolicyScore:
 
     @property
     def value(self) -> float | None:
-        """The score: 0 for doing nothing, 1 for the expert; None if the two have nearly the same return."""
+        """The score: 0 for doing nothing, 1 for the best known policy; None if the two have nearly the same return."""
         return self._scale(self.summary.mean)
 
     def _scale(self, mean: float) -> float | None:
@@ -95,10 +97,13 @@ def _format(number: float | None, digits: int) -> str:
 
 
 def scale_return(mean: float, means: Mapping[str, float]) -> float | None:
-    """Scale a mean return so that doing nothing gives 0 and the expert 1; None if their returns are too close."""
+    """Scale a mean return so that doing nothing gives 0 and `best`, or else `expert`, gives 1.
+
+    Returns None if the two returns are too close, or if both `best` and `expert` are missing.
+    """
     # a forager has no action that does nothing, but a return of 0 means the same
-    none, expert = means.get("none", 0.0), means.get("expert")
-    return None if expert is None or expert - none < LEAST_GAP else (mean - none) / (expert - none)
+    none, best = means.get("none", 0.0), means.get("best", means.get("expert"))
+    return None if best is None or best - none < LEAST_GAP else (mean - none) / (best - none)
 
 
 @cache

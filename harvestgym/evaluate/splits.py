@@ -3,12 +3,18 @@
 Three things are held out: seeds of every id, blocks of years (up to whole decades) where weather is replayed from a
 table, and the sites and soils that an id draws at random. Weather generators, fisheries and foraging worlds have no
 years; for these, a different seed gives a different season.
+
+The file also lists the core suite (`suite`). It is frozen: `digest` is its SHA-256, which results cite, and code in
+`sealed` cannot reach the test split.
 """
 
 from __future__ import annotations
 
+import hashlib
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -28,6 +34,20 @@ BLOCKS = 3
 """Number of different block numbers (0, 1, 2), which repeat over the years; the file lists those of each split."""
 
 
+_SEALED: ContextVar[bool] = ContextVar("sealed", default=False)
+
+
+class SuiteItem(Strict):
+    """The entry of an id of the core suite: the number of its test seasons, what it tests, and limits.
+
+    A limit is the largest mean over seasons of a column of costs, such as `cost_nitrate`.
+    """
+
+    seasons: int
+    tests: str
+    limits: dict[str, float] = {}
+
+
 class SplitFile(Strict):
     """The entry of a split in the file."""
 
@@ -37,6 +57,7 @@ class SplitFile(Strict):
     blocks: list[int] = []
     sites: list[str] = []
     ids: dict[str, dict[str, Any]] = {}
+    suite: dict[str, SuiteItem] = {}
 
 
 @dataclass(frozen=True)
@@ -56,10 +77,12 @@ class Split:
 
     def make(self, **more: Any) -> Env[Any, Any]:
         """Make the environment of this split, with additional overrides."""
+        check_open(self.name)
         return spec_of(self.id).make(**merge(dict(self.overrides), more))
 
     def seed(self, number: int) -> int:
         """Return seed `number` of this split, counted from 0; raise ConfigError beyond the last one."""
+        check_open(self.name)
         if not 0 <= number < len(self.seeds):
             raise ConfigError(f"{self.name}: expected a seed from 0 to {len(self.seeds) - 1}, got {number}")
         return self.seeds[number]
@@ -72,6 +95,36 @@ class Split:
 def list_splits() -> list[str]:
     """List the names of the splits."""
     return list(_read_splits())
+
+
+def list_suite() -> dict[str, SuiteItem]:
+    """Return the ids of the core suite with their entries."""
+    return _read_splits()["test"].suite
+
+
+def digest() -> str:
+    """Return the SHA-256 of `splits.yaml`, with line ends as in Unix."""
+    return hashlib.sha256(FILE.read_bytes().replace(b"\r\n", b"\n")).hexdigest()
+
+
+@contextmanager
+def sealed() -> Iterator[None]:
+    """Raise ConfigError where the block, such as a search or a training run, uses the test split.
+
+    Also a decorator. It prevents mistakes, not intent: it does not apply to other threads and processes that the block
+    starts, and plain seeds are not checked.
+    """
+    before = _SEALED.set(True)
+    try:
+        yield
+    finally:
+        _SEALED.reset(before)
+
+
+def check_open(name: str) -> None:
+    """Raise ConfigError if `name` is the test split and the caller is in `sealed`."""
+    if name == "test" and _SEALED.get():
+        raise ConfigError("split: expected 'train' within a search or training, got 'test', which is for reporting")
 
 
 def split(id: str, name: str) -> Split:
@@ -114,6 +167,7 @@ def _read_splits() -> dict[str, SplitFile]:
 def _read_split(name: str) -> tuple[SplitFile, range]:
     """Return the entry of a split and its seeds; raise ConfigError for an unknown name."""
     check_name("split", name, _read_splits())
+    check_open(name)
     file = _read_splits()[name]
     return file, range(file.seeds[0], file.seeds[1] + 1)
 

@@ -98,3 +98,25 @@ def estimate_mean(values: ArrayLike, clusters: ArrayLike | None = None) -> Confi
 def interquartile_mean(strata: Strata) -> float:
     """Return the mean of the middle half of all values of all strata."""
     return float(trim_mean(np.concatenate([np.asarray(values, np.float64) for values in strata]), 0.25))
+
+
+def resample_means(rows: ArrayLike, blocks: ArrayLike, seed: int, resamples: int = RESAMPLES) -> np.ndarray:
+    """Return the means of paired rows in bootstrap samples, (rows, resamples).
+
+    With several blocks, such as weather years, a sample draws as many blocks as there are, and from each drawn block as
+    many seasons as it has, with replacement. With one block, it draws seasons. All rows get the same draws.
+
+    Args:
+        rows: numbers of the same seasons, such as the returns of several policies, (rows, seasons).
+        blocks: the block of each season, (seasons,).
+        seed: seed of the draws.
+        resamples: number of samples.
+    """
+    values, rng = np.asarray(rows, np.float64), np.random.default_rng(seed)
+    labels = np.unique(np.asarray(blocks), return_inverse=True)[1]
+    sizes, order = np.bincount(labels), np.argsort(labels, kind="stable")
+    drawn = rng.integers(len(sizes), size=(resamples, len(sizes)))
+    counts, block = sizes[drawn].sum(1), np.repeat(drawn.ravel(), sizes[drawn].ravel())
+    season = order[(np.cumsum(sizes) - sizes)[block] + rng.integers(sizes[block])]
+    owner = np.repeat(np.arange(resamples), counts)
+    return np.stack([np.bincount(owner, row[season], resamples) / counts for row in values])

@@ -2,7 +2,7 @@
 
 The search is differential evolution. All candidates of a generation run in the same seasons in one batch on the device.
 The best candidates then run in fresh seasons of the training split, and these results determine the winner, because the
-best of many candidates partly owes its first result to luck.
+best of many candidates partly owes its first result to luck. A search cannot reach the test split (`splits.sealed`).
 """
 
 from __future__ import annotations
@@ -90,6 +90,7 @@ def make_benches(id: str, seed: int, seasons: int, split: str = "train") -> tupl
     return Bench(env, episode_keys(first, seasons)), Bench(env, episode_keys(second, seasons * FRESH))
 
 
+@splits.sealed()
 def tune_rules(id: str, seed: int = 0, budget: Budget = Budget(), progress: Progress = ignore_progress) -> TunedRule:  # noqa: B008 (a tuple)
     """Tune the rules of an id and return the best of all rules; raise ConfigError for an id without rules.
 
@@ -125,6 +126,7 @@ def find_rules(id: str, env: Env[Any, Any]) -> tuple[dict[str, RuleFamily], Mapp
     return families, fixed
 
 
+@splits.sealed()
 def search_numbers(
     name: str, family: RuleFamily, bench: Bench, fresh: Bench, budget: Budget, seed: int, progress: Progress
 ) -> Candidate:

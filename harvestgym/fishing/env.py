@@ -26,8 +26,8 @@ from .spec import GROWTH_LAWS, NO_NOISE, FishingSpec, StockStart, build_fishery
 OVERRIDABLE = ("initial", "transition", "observation", "reward", "terminal")
 
 SETTINGS = (
-    "order", "scale", "control", "levels", "shows_year", "price", "cost", "discount", "correlation",
-    "assessment_interval", "catch_constraint",
+    "order", "scale", "control", "levels", "shows_year", "price", "final_price", "cost", "discount",
+    "correlation", "assessment_interval", "catch_constraint",
 )  # fmt: skip
 """The entries of a fishery file that are arguments of `FishingEnv`."""
 
@@ -82,6 +82,7 @@ class FishingEnv(FixedAttributes, Savable, gymnasium.Env[Any, Any]):
         levels: number of discrete quotas; 0 for a continuous quota.
         shows_year: whether the year is observed after the stock, as a fraction of `Tmax`.
         price, cost, discount: price of catch, cost of effort, discount per year; see `info["discounted_return"]`.
+        final_price: price of the stock that remains when an episode is truncated; None for `price`.
         correlation: correlation of the growth noise with last year's.
         assessment_interval: number of years for which an action sets the quota; actions in between have no effect.
         catch_constraint: the largest change of a quota, as a fraction of the last quota; None for no limit.
@@ -154,8 +155,8 @@ class FishingEnv(FixedAttributes, Savable, gymnasium.Env[Any, Any]):
         return self.model.observation(key, state, action, params)
 
     def reward(self, key: Array, state: FishingState, action: Any, after: FishingState, params: FishingParams) -> Array:
-        """Return the reward for the actual catch between `state` and `after`, U(s, a)."""
-        return self.model.reward(key, state, action, after, params)
+        """Return the reward for the catch between `state` and `after`, and for the stock at truncation, U(s, a)."""
+        return type(self.model).reward(self.core, key, state, action, after, params)  # uses an overridden `terminal`
 
     def terminal(self, state: FishingState, params: FishingParams) -> Array:
         """Return whether the stock is extinct."""

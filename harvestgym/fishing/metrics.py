@@ -18,8 +18,8 @@ def summary(env: FishingModel, episodes: Episodes) -> dict[str, np.ndarray]:
 
     AAV is the sum of `abs(C_t - C_t-1)` divided by the sum of `C_t`, and each "time below" is a fraction of the years.
     `regret` (for fisheries that dynamic programming can solve) is the expected discounted return of the optimum, which
-    knows the stock and the law, minus this episode's discounted return. This optimum fishes down the stock in the last
-    years; `stationary regret` is relative to the best rule that ignores the year.
+    knows the stock, the law and the year, minus this episode's discounted return; `stationary regret` is relative to
+    the best rule that ignores the year.
     """
     info = {name: np.asarray(value) for name, value in episodes.info.items()}
     years = np.maximum(np.asarray(episodes.length), 1)

@@ -63,6 +63,13 @@ class FishingParams(Checked):
     correlation: Any = par(
         "correlation", "correlation of yearly growth noise", low=-MAX_CORRELATION, high=MAX_CORRELATION, default=0.0
     )
+    final_price: Any = par(
+        "final_price",
+        "price of a unit of stock that remains when an episode is truncated",
+        low=0.0,
+        high=MAX_BIOMASS,
+        default=0.0,
+    )
 
 
 @pytree
@@ -211,7 +218,10 @@ class FishingModel(Checked, Env[FishingState, FishingParams]):
         return self.units.observation(jnp.concatenate([survey, *self.extras(state, params)]))
 
     def reward(self, key: Array, state: FishingState, action: Any, after: FishingState, params: FishingParams) -> Array:
-        """Return price times the actual catch, minus the cost of effort (U), summed over targets."""
+        """Return price times the actual catch, minus the cost of effort (U), summed over targets.
+
+        A year that truncates the episode also pays `final_price` times the remaining stock that could be caught.
+        """
         return add_up(self.worth(after, params))
 
     def terminal(self, state: FishingState, params: FishingParams) -> Array:
@@ -228,8 +238,16 @@ class FishingModel(Checked, Env[FishingState, FishingParams]):
         return state.year >= params.horizon
 
     def worth(self, after: FishingState, params: FishingParams) -> Array:
-        """Return price times catch, minus the cost of effort, by target."""
-        return params.price * after.catch - params.cost * find_effort(after.rate)
+        """Return price times catch, minus the cost of effort, by target, plus the value of the stock at truncation.
+
+        With `final_price` equal to `price`, selling off a stock in the last years does not pay: constant escapement
+        remains optimal until the end (Reed 1979).
+        """
+        truncated = self.truncation(after, params) & ~self.terminal(after, params)
+        left = self.law(after, params).available(after.stock)
+        final = params.final_price * left * (left.shape[-1] / self.units.targets)  # fleets share one stock equally
+        earned = params.price * after.catch - params.cost * find_effort(after.rate)
+        return earned + jnp.where(truncated, final, 0.0)
 
     def law(self, state: FishingState, params: FishingParams) -> GrowthLaw:
         """Return the law that applies in the year of `state`."""

@@ -23,7 +23,8 @@ FleetCount = Annotated[int, Field(ge=1, le=10_000)]
 class CommonsModel(FishingModel):
     """A single stock fished by `units.targets` fleets, each with its own quota and paid for its own catch.
 
-    If the total quota exceeds the stock, every fleet catches the same fraction of its quota.
+    If the total quota exceeds the stock, every fleet catches the same fraction of its quota. The value of the stock at
+    truncation is shared equally.
     """
 
     @property

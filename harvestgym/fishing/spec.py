@@ -57,7 +57,7 @@ StockStart = Stock | tuple[Stock, Stock]
 """The initial stock, or two stocks between which it is drawn for each episode."""
 
 ENTRIES: dict[tuple[ProblemKind, ...], str] = {
-    ("harvest",): "price cost quota_error order control assessment_interval catch_constraint",
+    ("harvest",): "price final_price cost quota_error order control assessment_interval catch_constraint",
     ("recovery", "driver"): "benefit satiation exponent loss",
     ("harvest", "recovery"): "vary drift stock stocks",
     ("driver",): "effect rise shows_driver",
@@ -100,6 +100,9 @@ class FishingSpec(Exact):
     control: Control = "quota"
     levels: LevelCount = 0
     price: float = Field(1.0, ge=0, le=MAX_BIOMASS)
+    final_price: float | None = Field(
+        None, ge=0, le=MAX_BIOMASS, description="price of the stock at truncation; by default, `price`"
+    )
     cost: float = Field(0.0, ge=0, le=MAX_BIOMASS)
     discount: float = Field(0.99, ge=0, le=1)
     collapse: float = Field(0.0, ge=0, le=MAX_BIOMASS)
@@ -206,11 +209,14 @@ def _build_params(spec: FishingSpec, law: GrowthLaw, where: str, parts: Mapping[
     values: dict[str, Any] = {field.name: getattr(spec, field.name, None) for field in dataclasses.fields(cls)}
     values |= {name: _build_noise(values[name], f"{where} > {name}") for name in NOISY}
     values |= {"drift": _build_drift(spec.drift), "vary": _build_vary(spec.vary, law, where), "horizon": spec.Tmax}
+    values["final_price"] = spec.price if spec.final_price is None else spec.final_price
     values |= {"start": np.asarray(spec.start), "b_low": LOW_SHARE * float(law.capacity), **parts, "law": law}
     if spec.stocks:
         entries, sets = make_context_entries(), stack_parameters(list_stocks(spec.stocks))
         given = [name for name in spec.model_fields_set if getattr(spec, name) != entries.get(name)]
-        values["vary"] = AnyStock(sets={name: numbers for name, numbers in sets.items() if name not in given})
+        drawn = {name: numbers for name, numbers in sets.items() if name not in given}
+        final = {"final_price": drawn["price"]} if spec.final_price is None and "price" in drawn else {}
+        values["vary"] = AnyStock(sets=drawn | final)
     if values["drift"] is not None:
         _check_drift(values["drift"], law, f"{where} > drift")
     if spec.correlation and (not values["noise"].random or type(values["noise"]).draw is not Noise.draw):

@@ -68,6 +68,7 @@ def largest_order(env: ParallelEnv) -> int:
     return int(np.argmax(table.parameter("amount#L", table.orders(np.arange(table.size)))))
 
 
+@long
 def test_the_quota_is_shared_and_the_queue_moves(farms: ParallelEnv) -> None:
     """Four orders of 20 L empty 80 L: the first day gets all of it, or half of the farms on two days."""
     obs, _ = farms.reset(seed=0)

@@ -24,6 +24,8 @@ from harvestgym.cli.console import print_table, progress_bars
 from harvestgym.cli.environments import print_ids
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.view.tables import Table
+from harvestgym.evaluate.statistics import format_mean
+from harvestgym.evaluate.suite import read_suite_result
 from tests.long_form import long
 
 ID = "farm/bean-1x1-v0"
@@ -140,6 +142,18 @@ def test_score_prints_the_policy_next_to_its_references() -> None:
     assert "reference: expert" in table and "reference: optimum" in table
 
 
+def test_suite_lists_the_ids_or_scores_a_policy_and_writes_its_result(tmp_path: Path) -> None:
+    listed = run_command("suite")
+    assert "fishing/driver-v0" in listed and "a hidden driver of growth" in listed and "best known" in listed
+    ids, out = ("fishing/driver-v0", "fishing/us-stocks-v0"), tmp_path / "mine.json"
+    text = run_command("suite", "--policy", "none", "--ids", ids[0], "--ids", ids[1], "--out", str(out))
+    assert f"wrote {out}" in text and "total" not in text
+    found = read_suite_result(out)
+    for id in ids:
+        (line,) = (line for line in text.splitlines() if id in line)
+        assert format_mean(*found.scores[id]) in line and " 400 " in line
+
+
 @long  # tests/test_capabilities.py runs the command
 def test_run_prints_a_table_and_the_same_numbers_as_json() -> None:
     table = run_command("run", ID, "--episodes", "50", "--seed", "3")
@@ -175,6 +189,10 @@ def test_run_writes_the_first_episode(tmp_path: Path) -> None:
      (("show", "/tmp"), "try `harvestgym list`"),
      (("run", ID, "--out", "pyproject.toml/season"), "--out: expected a folder, got the file"),
      (("run", ID, "--html", "nowhere/season.html"), "nowhere/season.html: expected an existing folder"),
+     (("suite", "--policy", "expert", "--ids", "fishing/drivr-v0"), "try 'fishing/driver-v0'"),
+     (("suite", "--out", "mine.json"), "--policy: expected a policy, got none"),
+     (("suite", "--policy", "expert", "--out", "mine.yaml"), "try mine.json"),
+     (("suite", "--policy", "nomodule:f"), "got the unknown module 'nomodule'"),
      (("score", ID, "--policy", "expurt"), "expected a known policy, got 'expurt'; try 'expert'"),
      (("score", ID, "--policy", "nomodule:f"), "got the unknown module 'nomodule'")],
 )  # fmt: skip

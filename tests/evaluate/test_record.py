@@ -70,7 +70,7 @@ def test_one_seed_gives_one_record_and_another_seed_another() -> None:
 
 def test_a_recording_says_what_run_says() -> None:
     """The notes of its page are the rows and the sentences of the evaluation of the same episode."""
-    env = harvestgym.make(LEVELS, Tmax=6)
+    env = harvestgym.make(LEVELS, Tmax=6, final_price=0.0)
     notes = record_named(LEVELS, "none", 0, env).timeline.notes
     assert notes[0] == "return: 0.000" and notes[-1] == "the quota was 0 in every year"
     assert {note.partition(":")[0] for note in notes} > set(evaluate_id(LEVELS, "none", 1, env=env).columns)

@@ -109,7 +109,7 @@ def test_the_horizon_is_that_of_the_parameters_or_a_limit() -> None:
 
 def test_a_constant_harvest_earns_what_arithmetic_says() -> None:
     """Without noise, the stock that the logistic law replaces every year yields the same catch in each."""
-    env = harvestgym.make(LOGISTIC, sigma=0.0, Tmax=30)
+    env = harvestgym.make(LOGISTIC, sigma=0.0, Tmax=30, final_price=0.0)
     catch = 0.05
     policy = constant_policy(env.units.action(np.float32([catch])))
     found = run_episodes(env, policy, 3, 0, horizon(env))

@@ -67,6 +67,10 @@ def test_a_forager_that_earns_nothing_scores_0() -> None:
     assert scale_return(2.0, {"expert": 8.0}) == 0.25
 
 
+def test_the_best_known_policy_replaces_the_expert_as_1() -> None:
+    assert scale_return(3.0, {"none": 1.0, "expert": 5.0, "best": 9.0}) == 0.25
+
+
 @pytest.mark.parametrize("means", [{"none": 1.0}, {"none": 1.0, "expert": 1.0005}])
 def test_there_is_no_scale_without_an_expert_that_beats_nothing(means: dict[str, float]) -> None:
     assert scale_return(2.0, means) is None

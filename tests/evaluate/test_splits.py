@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import datetime
+import hashlib
+from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,7 @@ import harvestgym
 from harvestgym.core.errors import ConfigError
 from harvestgym.evaluate import splits
 from harvestgym.evaluate.run import evaluate_id, evaluate_together
+from harvestgym.fishing.us_stocks import list_stocks, read_stocks
 from tests.long_form import long, some
 
 IDS = ("farm/bean-1x1-v0", "fishing/ricker-v0", "forager/flowers-v0")
@@ -163,6 +166,50 @@ def test_an_evaluation_takes_the_split_by_name() -> None:
     assert both.seed == alone.seed == 2**31 + 3
     np.testing.assert_allclose(both.returns, alone.returns, rtol=1e-3)
     assert not np.allclose(evaluate_id(id, "expert", episodes=20, seed=3).returns, alone.returns)
+
+
+def test_the_test_side_is_frozen() -> None:
+    """A change of the file changes published scores: make the anchors again, and say so in the change log."""
+    assert splits.digest() == "0037fc390146e91d148ab90843fbd9c2e5e6da2d2cee64dacd94257859e4da94"
+
+
+def test_the_digest_does_not_depend_on_line_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before, windows = splits.digest(), tmp_path / "splits.yaml"
+    windows.write_bytes(splits.FILE.read_bytes().replace(b"\n", b"\r\n"))
+    monkeypatch.setattr(splits, "FILE", windows)
+    assert splits.digest() == before
+    windows.write_bytes(windows.read_bytes().replace(b"400", b"300", 1))
+    assert splits.digest() != before
+
+
+@pytest.mark.parametrize("name", ["train", "test"])
+def test_a_third_of_the_stocks_is_drawn_for_the_test_by_sha_256(name: str) -> None:
+    numbers = {stock.name: str(stock.stock_id).encode() for stock in read_stocks().values()}
+    held_out = {stock: int(hashlib.sha256(number).hexdigest(), 16) % 3 == 0 for stock, number in numbers.items()}
+    names = splits.split("fishing/us-stocks-v0", name).overrides["stocks"]
+    assert names == [stock for stock, held in held_out.items() if held == (name == "test")] == list_stocks(name)
+
+
+def test_code_in_a_search_does_not_reach_the_test_split() -> None:
+    before = splits.split(IDS[1], "test")
+    uses: list[Callable[[], Any]] = [
+        lambda: splits.split(IDS[1], "test"),
+        lambda: splits.make(IDS[1], "test"),
+        lambda: splits.split_sites(IDS[0], "test"),
+        lambda: before.make(),
+        lambda: before.key(0),
+        lambda: evaluate_id(IDS[1], "expert", 2, split="test"),
+    ]
+    with splits.sealed():
+        for use in uses:
+            with pytest.raises(ConfigError, match="split: expected 'train' within a search.*for reporting"):
+                use()
+        splits.make(IDS[1], "train")
+        with splits.sealed():
+            pass
+        with pytest.raises(ConfigError):
+            before.make()
+    before.make()
 
 
 def test_mistakes_are_refused() -> None:

@@ -18,6 +18,7 @@ from harvestgym.evaluate.statistics import (
     estimate_mean,
     format_mean,
     interquartile_mean,
+    resample_means,
     summarise,
 )
 from harvestgym.farm.family import from_yaml
@@ -54,6 +55,28 @@ def test_the_interval_covers_the_mean_about_95_times_in_100() -> None:
     reported = [summarise(sample) for sample in draws]
     missed = np.mean([not s.low <= 2.0 <= s.high for s in reported])
     assert abs(missed - 0.05) < 0.015
+
+
+def test_a_bootstrap_sample_draws_blocks_then_seasons() -> None:
+    """Blocks of one season (0) and of three (1): the draws AA, AB or BA, and BB have the means 0, 3/4 and 1.
+
+    In one block of two seasons, 0 and 1, the means are 0, 1/2 and 1. The chances are 1/4, 1/2 and 1/4.
+    """
+    for row, blocks, expected in (([1.0, 0, 1, 1], [7, 3, 7, 7], 0.75), ([0.0, 1], [5, 5], 0.5)):
+        own, twin = resample_means([row, [3 * value + 1 for value in row]], blocks, seed=0, resamples=40_000)
+        means, counts = np.unique(own, return_counts=True)
+        assert means.tolist() == [0, expected, 1]
+        np.testing.assert_allclose(counts / 40_000, [0.25, 0.5, 0.25], atol=0.01)
+        np.testing.assert_allclose(twin, 3 * own + 1)
+
+
+def test_bootstrap_samples_vary_between_and_within_blocks() -> None:
+    """The variance of the mean is that of G block means over G, plus that of the seasons within a block over n."""
+    rng = np.random.default_rng(1)
+    rows, blocks = rng.normal(size=200) + np.repeat(rng.normal(size=10), 20), np.repeat(np.arange(10), 20)
+    of_block = rows.reshape(10, 20)
+    variance = of_block.mean(1).var() / 10 + of_block.var(1).mean() / 200
+    assert resample_means([rows], blocks, 0, 20_000).var() == pytest.approx(variance, rel=0.05)
 
 
 @long

@@ -13,6 +13,7 @@ import pytest
 from gymnasium.utils.env_checker import check_env as gymnasium_check
 
 import harvestgym
+from experiments.leaderboard.page import IDLE_SHARE
 from harvestgym.core.rollout import evaluate
 from harvestgym.fishing import control
 from harvestgym.fishing.family import CATALOGUE
@@ -116,12 +117,12 @@ def test_the_published_games_are_arguments_of_make(
 
 
 def test_doing_nothing_earns_little_and_chance_less_than_the_expert() -> None:
-    """On every fishery of the leaderboard the one is at most 20 % of the expert; no random policy comes close to it."""
+    """On every fishery of the leaderboard the one is at most 25 % of the expert; no random policy comes close to it."""
     found: dict[str, dict[str, float]] = {}
     for row in json.loads(LEADERBOARD.read_text(encoding="utf-8"))["rows"]:
         if row["id"].startswith("fishing/"):
             found.setdefault(row["id"], {})[row["policy"]] = row["mean"]
     assert set(found) == set(IDS)
     for id, mean in found.items():
-        assert mean["none"] <= 0.2 * mean["expert"], id
+        assert mean["none"] <= IDLE_SHARE * mean["expert"], id
         assert mean["random"] <= 0.7 * mean["expert"], id

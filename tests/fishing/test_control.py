@@ -26,7 +26,7 @@ EPISODES = 4000
 
 @pytest.fixture(scope="module")
 def fishery() -> FishingModel:
-    return make("logistic-v0", noise=PUBLISHED, Tmax=101)
+    return make("logistic-v0", noise=PUBLISHED, Tmax=101, final_price=0.0)
 
 
 @pytest.mark.parametrize(

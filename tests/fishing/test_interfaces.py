@@ -204,7 +204,7 @@ def test_fleets_share_what_one_fleet_would_take() -> None:
 @long
 def test_metrics_of_a_constant_catch() -> None:
     """A quota of K/20 from 0.75 for 12 calm years: no variation, no closed year, the catch as its mean."""
-    env = make("logistic-v0", sigma=0.0, Tmax=YEARS)
+    env = make("logistic-v0", sigma=0.0, Tmax=YEARS, final_price=0.0)
     rules = {"quota": control.quota(env, 0.05), "closed": policies(env)["closed"]}
     found = evaluate_together(LOGISTIC, rules, 2, env=env)
     quota, closed = ({name: values[0] for name, values in found[rule].columns.items()} for rule in rules)

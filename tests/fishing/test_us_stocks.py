@@ -44,16 +44,28 @@ def test_a_drawn_stock_is_the_stock_in_shares_of_its_capacity() -> None:
     """Seeds with the same draws give the same years in tonnes and, with one stock to draw, in shares of K."""
     for name in us_stocks.list_stocks("all")[:3]:
         stock = us_stocks.read_stocks()[name]
-        one = harvestgym.make(STOCK, stock=name, control="rate", noise={"kind": "none"}, correlation=0)
-        drawn = harvestgym.make(CONTEXT, stocks=[name], noise={"kind": "none"}, correlation=0)
+        more: Any = {"noise": {"kind": "none"}, "correlation": 0, "Tmax": 10}
+        one = harvestgym.make(STOCK, stock=name, control="rate", **more)
+        drawn = harvestgym.make(CONTEXT, stocks=[name], **more)
         state, _ = one.reset(jax.random.key(0))
         share, _ = drawn.reset(jax.random.key(0))
-        for _ in range(10):
+        for year in range(10):
             action = jnp.full(1, -0.8)
             state, timestep = one.step(jax.random.key(1), state, action)
             share, other = drawn.step(jax.random.key(1), share, action)
             assert float(share.stock[0] * stock.K) == pytest.approx(float(state.stock[0]), rel=1e-4)
             assert float(other.reward) == pytest.approx(float(timestep.reward), rel=1e-4)
+            assert bool(other.truncated) == (year == 9), "the last year also pays for the stock"
+
+
+@pytest.mark.parametrize(
+    ("given", "final"), [({}, "price"), ({"price": 2.0}, 2.0), ({"final_price": 0.0}, 0.0), ({"final_price": 3.0}, 3.0)]
+)
+def test_the_final_price_of_a_drawn_stock_is_its_price_unless_it_is_given(given: Any, final: Any) -> None:
+    env = harvestgym.make(CONTEXT, **given)
+    state = env.initial(jax.random.key(0), env.params)
+    found = state.drawn.get("final_price", env.params.final_price)
+    assert float(found) == float(state.drawn["price"] if final == "price" else final)
 
 
 def test_growth_noise_is_drawn_with_the_stock() -> None:

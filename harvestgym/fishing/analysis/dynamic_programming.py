@@ -116,7 +116,7 @@ def solve(
 
 
 def solve_ahead(env: FishingModel) -> Solution:
-    """Find the optimum for a fishery that continues after its horizon, so that the stock is not fished down at the end.
+    """Find the optimum for a fishery that continues after its horizon, even if the stock at the end has no price.
 
     If the law drifts, there is a target for each year of the horizon, computed with the laws of that year and all later
     years; otherwise there is one target for all years.
@@ -187,7 +187,7 @@ def _value_at_start(params: FishingParams, grid: Any, value: Any) -> float:
 def stationary_return(env: FishingModel) -> float | None:
     """Return the expected discounted return of the best rule that ignores the year; None if it cannot be computed.
 
-    This is the infinite-horizon optimum, followed until the horizon, so the stock is not fished down at the end.
+    This is the infinite-horizon optimum, followed until the horizon, even if the stock at the end has no price.
     """
     params = env.params
     if find_obstacle(env, params) or params.drift is not None:
@@ -205,7 +205,13 @@ def _value_stationary(env: FishingModel, params: FishingParams, grid: Array, dis
     problem = build(discount, jnp.int32(0)).problem
     gain, matrix = problem.follow(choice)
     follow = lambda _, value: jnp.where(problem.ended, 0.0, gain + discount * (matrix @ value))  # noqa: E731
-    return lax.fori_loop(0, years, follow, jnp.zeros(len(grid), jnp.float32))
+    return lax.fori_loop(0, years, follow, _value_at_end(params, grid, discount))
+
+
+def _value_at_end(params: FishingParams, grid: Array, discount: Array) -> Array:
+    """Return the value of the stock at truncation; it is paid with the last catch, so discounting is undone once."""
+    value = params.final_price * grid / jnp.maximum(discount, 1e-6)
+    return jnp.where(grid <= params.collapse, 0.0, value)
 
 
 class _Year(NamedTuple):
@@ -230,7 +236,7 @@ def _solve(env: FishingModel, params: FishingParams, grid: Array, discount: Arra
         best = year.problem.improve(value)
         return best.value, (year.there, year.left(best.choice), best.value, year.overflow)
 
-    _, (there, target, value, overflow) = solve_backwards(decide, jnp.zeros(len(grid), jnp.float32), years)
+    _, (there, target, value, overflow) = solve_backwards(decide, _value_at_end(params, grid, discount), years)
     return Solution(grid, there, target, value, jnp.max(overflow), jnp.float32(0.0), False)
 
 

@@ -72,7 +72,7 @@ class StandIn(FishingEnv):
     def make_model(self, numbers: Numbers) -> FishingModel:
         """Make the model for the arguments."""
         common = {"noise": {"kind": self.noise_kind, "sigma": numbers["sigma"]}, "start": numbers["init_state"]}
-        common |= {"bound": 2 * numbers["K"], "Tmax": numbers["Tmax"]}
+        common |= {"bound": 2 * numbers["K"], "Tmax": numbers["Tmax"], "final_price": 0.0}
         name = type(self).__name__
         return build_fishery(validate(FishingSpec, make_plain(common | self.entries(numbers)), name), name)
 

@@ -33,7 +33,9 @@ def say_goal(env: FishingModel) -> tuple[str, ...]:
     if not isinstance(env, RecoveryModel):
         price, cost = float(np.mean(params.price)), float(np.mean(params.cost))
         effort = f", minus {cost:g} per unit of effort" if cost else ""
-        worth = f"The score is the sum of the catches of all years, at {price:g} per unit{effort}."
+        final = float(np.mean(params.final_price))
+        left = f" The stock that remains at the end is paid at {final:g} per unit." if final else ""
+        worth = f"The score is the sum of the catches of all years, at {price:g} per unit{effort}.{left}"
     floor = float(np.min(params.collapse))
     early = f", and ends early if the stock falls to {floor:g}" if floor > 0 else ""
     ends = f"The fishery has {int(params.horizon)} years{early}."

@@ -84,7 +84,7 @@ def _catch_charts(env: FishingModel, past: Record) -> list[Chart]:
     high = _find_top(caught, levels.catch)
     if (best := _optimal_catch(env, past)) is not None:
         caught.append(Line("share that the optimum would take", best, BEST, style="dots"))
-        # Ignore the last years, in which the optimal policy takes the whole stock.
+        # Ignore the last years, in which the optimal policy takes the whole stock if the end pays nothing for it.
         high = max(high, 1.1 * float(np.nanquantile(best[1:], 0.95)) if len(best) > 1 else 0.0)
     catches = _chart(env, "Catch of the year", _unit(env), caught, levels.catch)
     rates = _chart(env, "Harvest rate", "share", taken, levels.rate)

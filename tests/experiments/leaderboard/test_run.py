@@ -69,7 +69,8 @@ def test_a_row_is_the_evaluation_on_the_test_split(rows: dict[str, Any]) -> None
 
 
 def test_doing_nothing_catches_nothing(rows: dict[str, Any]) -> None:
-    assert rows["none"].mean == 0 == rows["none"].columns["mean catch per year"]
+    """It earns the price of the unfished stock, about K, in the last year."""
+    assert rows["none"].columns["mean catch per year"] == 0 and rows["none"].mean == pytest.approx(1.0, abs=0.1)
 
 
 def test_foresight_gains_over_the_expert(rows: dict[str, Any]) -> None:
@@ -92,7 +93,7 @@ def test_a_continuous_quota_has_no_blind_schedule(quotas: dict[str, Any]) -> Non
 def test_plans_with_continuous_actions_correct_the_expert_and_the_optimum(quotas: dict[str, Any]) -> None:
     chosen, expert = quotas[FORESIGHT], quotas["expert"]
     assert chosen.mean == pytest.approx(expert.mean + chosen.columns["gain"]) and chosen.seasons == SEASONS
-    assert chosen.mean > quotas[OPTIMUM].mean > expert.mean and chosen.columns[TRIED] > MOST_RULES
+    assert chosen.mean > max(quotas[OPTIMUM].mean, expert.mean) and chosen.columns[TRIED] > MOST_RULES
 
 
 def test_no_planned_seasons_no_foresight() -> None:
@@ -119,8 +120,10 @@ def test_one_planned_season_has_no_interval_and_is_refused() -> None:
         make_policy_rows(LEVELS, SEASONS, planned=1)
 
 
-def test_the_optimum_that_knows_the_horizon_earns_more_than_the_expert(rows: dict[str, Any]) -> None:
-    assert rows[OPTIMUM].mean > rows["expert"].mean
+def test_the_optimum_that_knows_the_horizon_has_less_regret_than_the_expert(rows: dict[str, Any]) -> None:
+    """It maximises the discounted return; the sums of rewards are nearly equal, because the final stock is paid."""
+    assert rows[OPTIMUM].columns["regret"] < rows["expert"].columns["regret"]
+    assert rows[OPTIMUM].mean == pytest.approx(rows["expert"].mean, rel=2e-3)
 
 
 def test_a_blind_schedule_is_the_same_in_all_seasons_and_no_better_than_the_optimum(rows: dict[str, Any]) -> None:

@@ -53,7 +53,7 @@ def test_fisheries() -> None:
     env, problem = make_fishery("logistic-random-v0"), fishing.make_tipping_problem()
     policy = control.escapement(env, 0.4)
     assert memory.run_policy(env, policy, 2, SEED)[0] == pytest.approx(play(env, policy, SEED), rel=1e-4)
-    noisy = make_fishery("tipping-v0", sigma=0.2, Tmax=100)
+    noisy = make_fishery("tipping-v0", sigma=0.2, Tmax=100, final_price=0.0)
     returns = risk.run_escapements(0.2, (0.4, 0.6), SEED, 2).returns[:, 0]
     assert returns == pytest.approx([play(noisy, control.escapement(noisy, left), SEED) for left in (0.4, 0.6)], 1e-4)
     idle = fishing.tipping.steady_push(problem, 0.0)

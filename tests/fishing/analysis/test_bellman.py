@@ -113,11 +113,14 @@ def test_a_transition_matrix_conserves_probability_and_the_mean() -> None:
 # -- fisheries ---------------------------------------------------------------------------------------------
 
 
-def solve_by_search(years: int, n: int, cost: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return the logistic fishery without noise, every escapement of a grid tried at every stock, in float64."""
+def solve_by_search(years: int, n: int, cost: float, final_price: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return the logistic fishery without noise, every escapement of a grid tried at every stock, in float64.
+
+    The final stock is paid in the last year, so it is not discounted once more.
+    """
     grid = np.linspace(0.0, 2.0, n)
     price = grid - cost * np.log(np.maximum(grid, 2e-3))
-    value = np.zeros(n)
+    value = final_price * grid / 0.95
     for _ in range(years):
         future = 0.95 * np.interp(np.maximum(grid + 0.3 * grid * (1 - grid), 0), grid, value) - price
         total = np.where(grid[None, :] <= grid[:, None], price[:, None] + future[None, :], -np.inf)
@@ -125,12 +128,12 @@ def solve_by_search(years: int, n: int, cost: float) -> tuple[np.ndarray, np.nda
     return value, grid[total.argmax(1)]
 
 
-@pytest.mark.parametrize("cost", [0.0, 0.05])
-def test_escapement_form_equals_a_search(cost: float) -> None:
+@pytest.mark.parametrize(("cost", "final_price"), [(0.0, 0.0), (0.05, 0.0), (0.05, 0.7)])
+def test_escapement_form_equals_a_search(cost: float, final_price: float) -> None:
     """The running maximum over escapements finds what trying all of them finds."""
-    env = make("logistic-v0", noise={"kind": "none"}, cost=cost)
+    env = make("logistic-v0", noise={"kind": "none"}, cost=cost, final_price=final_price)
     found = solve(env, n=101, years=12, discount=0.95)
-    value, target = solve_by_search(12, 101, cost)
+    value, target = solve_by_search(12, 101, cost, final_price)
     np.testing.assert_allclose(found.value[0], value, atol=2e-5)
     assert (np.abs(np.asarray(found.target[0]) - target) < 1e-6).mean() > 0.97
 

@@ -57,11 +57,33 @@ def test_value_of_the_deterministic_optimum() -> None:
 
 
 def test_finite_horizon_liquidates() -> None:
-    """Over 101 undiscounted years: 0.25 first, MSY every year, and all that is left at the end; 8.25 in sum."""
-    env = make("logistic-v0", noise={"kind": "none"}, Tmax=101)
+    """Over 101 undiscounted years, if the end pays nothing: 0.25 first, MSY every year, and then the rest; 8.25."""
+    env = make("logistic-v0", noise={"kind": "none"}, Tmax=101, final_price=0.0)
     found = solve(env, n=801, discount=1.0, years=101)
     assert np.interp(0.75, found.grid, found.value[0]) == pytest.approx(8.25, abs=2e-3)
     assert float(found.target[-1].max()) == 0.0
+
+
+@pytest.mark.parametrize("sigma", [0.0, 0.1])
+def test_a_priced_final_stock_leaves_no_end_effect(sigma: float) -> None:
+    """Reed 1979: with V_T(x) = price x, constant escapement is optimal in every year of a finite horizon."""
+    env = make("logistic-v0", sigma=sigma, Tmax=12)
+    found = solve(env, years=12, discount=1.0, n=801)
+    target, there = np.asarray(found.target), np.asarray(found.grid)
+    best = find_best_escapement(env.params.law, 1.0)
+    assert np.abs(target - np.minimum(there, best)).max() <= CELL / 2 + 1e-6
+    value = 0.75 - best + 12 * 0.075 + best  # sold down to S*, MSY every year but the last, and the final stock
+    if sigma == 0.0:
+        assert np.interp(0.75, found.grid, found.value[0]) == pytest.approx(value, abs=2e-4)
+
+
+@pytest.mark.parametrize("order", ["harvest first", "growth first"])
+def test_the_year_is_worth_nothing_to_know(order: str) -> None:
+    """The optimum that knows the horizon earns what the stationary rule earns, to a grid cell."""
+    env = make("logistic-v0", Tmax=30, order=order)
+    stationary, best = stationary_return(env), best_return(env)
+    assert stationary is not None and best is not None
+    assert 0 <= best - stationary + 1e-5 < CELL
 
 
 @long
@@ -143,8 +165,8 @@ def test_growth_first_earns_what_it_promises(control: str) -> None:
 
 
 def test_growth_first_drifts_and_ends() -> None:
-    """As growth falls off, less is taken; in the last year a quota as large as the stock may be leaves nothing."""
-    found = solve(make("drifting-v0", order="growth first"), years=60, n=201)
+    """As growth falls off, less is taken; in the last year, an unpriced stock is taken as a whole."""
+    found = solve(make("drifting-v0", order="growth first", final_price=0.0), years=60, n=201)
     there = np.asarray(found.there)
     assert there[0, 50] > there[59, 50] + 0.05
     assert np.asarray(found.target[-1]).max() < 1e-3 and np.asarray(found.target[0]).max() > 0.1
@@ -183,7 +205,7 @@ def test_levels_are_honoured(change: dict[str, Any]) -> None:
 @pytest.mark.parametrize("order", ["harvest first", "growth first"])
 def test_the_stationary_return_is_that_of_the_endless_optimum(order: str) -> None:
     years, episodes = 30, 3000
-    env = make("logistic-v0", Tmax=years, order=order)
+    env = make("logistic-v0", Tmax=years, order=order, final_price=0.0)
     claimed, best = stationary_return(env), best_return(env)
     assert claimed is not None and best is not None and claimed < best - 0.2
     earned = evaluate(env, follow_solution(env, solve(env)), jax.random.key(0), episodes, years).info

@@ -1,0 +1,275 @@
+"""Try to beat the best known policy of an id, with forms of policy that know nothing of its expert.
+
+python -m experiments.adversary search farm/contexts-1x1-v0             # search on the training side
+python -m experiments.adversary search ID --forms tree network --seed 7 --steps 50_000_000
+python -m experiments.adversary choose                                  # the best known policy of each id
+python -m experiments.adversary confirm ID --seed 7                     # one run on the frozen test side, logged
+python -m experiments.adversary table                                   # the table in docs/heldout.md
+
+`search` tries each form (`experiments/search/forms.py`) in training seasons drawn from the seed, and stores what it
+finds: the numbers in `results/adversary/`, the returns in `results/adversary.json`. Two forms start from the expert and
+are not adversaries, but candidates for the best known policy: `rules` tunes the id's own rules again, and `residual`
+corrects the expert's choices. `choose` compares the expert and the best finds in the same fresh training seasons, and
+writes the best of each id to `results/best-known.json`. Both are sealed: they cannot make the test side. `confirm`
+compares the best adversary of a seed with the best known policy on the test side, and stores the gain with its standard
+error; the interval is corrected for the number of searches on the id (Bonferroni).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+from scipy.stats import norm
+
+from experiments.leaderboard.run import count_plot_steps
+from experiments.search.forms import make_forms
+from experiments.search.found import (
+    BEST_KNOWN,
+    INFORMED_FORMS,
+    Entry,
+    best_known,
+    load_entry,
+    read_choices,
+    read_entries,
+    read_rows,
+    round_numbers,
+    store_entry,
+    write_numbers,
+    write_rows,
+)
+from experiments.search.measure import measure_player
+from experiments.search.optimise import POPULATION, Effort, read_costs, search_form
+from experiments.search.players import make_player
+from experiments.test_side import RESULTS, log_opening
+from harvestgym.core.env import Env
+from harvestgym.core.policy import Policy
+from harvestgym.core.view.tables import Table
+from harvestgym.core.xla.process_checks import free_programs_if_full
+from harvestgym.evaluate import splits
+from harvestgym.evaluate.run import horizon, policy_named, run_episodes
+from harvestgym.evaluate.tune import Budget, tune_rules
+from tools.docs_blocks import body, put
+
+CONFIRMED = RESULTS / "adversary-confirmed.json"
+
+BLIND_FORMS = ("thresholds", "relative", "tree", "linear", "network")
+"""Forms that know nothing of the expert."""
+
+STEPS = 8_000_000
+"""Days on a plot, years or steps per form, in which candidates run."""
+
+LONG_SEASON = 2_000
+"""Plot-steps per season above which a candidate runs in fewer seasons."""
+
+TOLERANCE = 0.02
+"""Largest gain over a best known policy that survives."""
+
+CHOICE_SEED = 2**31 - 2
+"""Number of the training seed whose seasons choose among candidates."""
+
+
+def search(id: str, forms: Sequence[str], seed: int, steps: int) -> None:
+    """Search each form on an id's training side; store the entries."""
+    with splits.sealed():
+        side = splits.split(id, "train")
+        env = side.make()
+        effort = choose_effort(env, steps)
+        for name in forms:
+            start = time.perf_counter()
+            free_programs_if_full()
+            if name == "rules":
+                entry = _tune_again(id, seed, effort)
+            else:
+                entry = _search_form(id, env, name, side.key(seed), seed, effort)
+            entry = entry._replace(seconds=round(time.perf_counter() - start, 1))
+            store_entry(entry)
+            print(f"{id} {name}: {entry.mean:.4g}, {entry.tried} tried, {entry.seconds} s", flush=True)
+
+
+def choose_effort(env: Env[Any, Any], steps: int) -> Effort:
+    """Return the size of a search that runs about `steps` plot-steps per form."""
+    length = count_plot_steps(env)
+    seasons, fresh = (16, 192) if length <= LONG_SEASON else (4, 48)
+    return Effort(seasons, int(np.clip(steps / (POPULATION * seasons * length), 3, 200)), 8, fresh)
+
+
+def _search_form(id: str, env: Env[Any, Any], name: str, key: jax.Array, seed: int, effort: Effort) -> Entry:
+    player = make_player(env)
+    if name in INFORMED_FORMS:
+        player = player.advised_by(policy_named(id, env, "expert"))
+    player, varying = measure_player(player, jax.random.fold_in(key, 1))
+    form = make_forms(player, varying)[name]
+    limits = splits.list_suite()[id].limits if id in splits.list_suite() else {}
+    say = partial(print, f"  {name}", flush=True)
+    found = search_form(form, jax.random.fold_in(key, 2), effort, limits, say)
+    entry = Entry(id, name, seed, found.mean, found.tried, effort.seasons, 0.0)
+    arrays = {"numbers": found.numbers, "scale": np.asarray(player.scale), "varying": np.asarray(varying, np.int32)}
+    write_numbers(entry, arrays)
+    return entry
+
+
+def _tune_again(id: str, seed: int, effort: Effort) -> Entry:
+    budget = Budget(POPULATION * max(effort.generations // 3, 4), 3 * effort.seasons)
+    tuned = tune_rules(id, seed, budget)
+    rule = {"rule": tuned.rule, "numbers": tuned.numbers}
+    return Entry(id, "rules", seed, float(tuned.made["training return"]), budget.candidates, budget.seasons, 0.0, rule)
+
+
+def choose(ids: Sequence[str]) -> None:
+    """Choose the best known policy of each id by its mean in fresh training seasons, and write them to a file."""
+    chosen = read_choices()
+    for id in ids:
+        free_programs_if_full()
+        with splits.sealed():
+            side = splits.split(id, "train")
+            env, seasons = side.make(), splits.list_suite()[id].seasons
+            candidates = {"expert": policy_named(id, env, "expert")}
+            candidates |= {entry.name: load_entry(entry, env) for entry in _list_finalists(id)}
+            seed = side.seed(CHOICE_SEED)
+            means = {name: _run_within_limits(id, env, policy, seasons, seed) for name, policy in candidates.items()}
+        best = max(means, key=lambda name: means[name])
+        chosen[id] = {"form": best, "seasons": seasons, "training_returns": round_numbers(means)}
+        print(f"{id}: {best} {means[best]:.4g}, expert {means['expert']:.4g}", flush=True)
+        BEST_KNOWN.write_text(json.dumps(dict(sorted(chosen.items())), indent=1) + "\n", encoding="utf-8")
+
+
+FINALISTS = 4
+"""Entries of an id that are compared with its expert."""
+
+
+def _list_finalists(id: str) -> list[Entry]:
+    """Return the entries with the best training returns."""
+    return sorted(read_entries(id), key=lambda entry: -entry.mean)[:FINALISTS]
+
+
+def _run_within_limits(id: str, env: Env[Any, Any], policy: Policy, seasons: int, seed: int) -> float:
+    """Return the mean return of a policy, or -inf if it breaks a limit of the id on average."""
+    whole = run_episodes(env, policy, seasons, seed, horizon(env))
+    for name, limit in splits.list_suite()[id].limits.items():
+        if read_costs(env, whole)[name].mean() > limit:
+            return float("-inf")
+    return float(np.mean(whole.returns))
+
+
+def _run(env: Env[Any, Any], policy: Policy, seasons: int, seed: int) -> np.ndarray:
+    return np.asarray(run_episodes(env, policy, seasons, seed, horizon(env)).returns, float)
+
+
+class Confirmation(NamedTuple):
+    """The best adversary of a seed against the best known policy, in the same test seasons.
+
+    Attributes:
+        gain: the adversary's mean return minus that of the best known policy, as a fraction of the latter.
+        error: standard error of the gain.
+        searches: number of seeds that were searched on the id.
+    """
+
+    id: str
+    form: str
+    seed: int
+    mean: float
+    best_known: float
+    gain: float
+    error: float
+    searches: int
+
+    @property
+    def half(self) -> float:
+        """Half of the 95 % interval of the gain, corrected for the number of searches."""
+        return float(norm.isf(0.025 / self.searches)) * self.error
+
+    @property
+    def holds(self) -> bool:
+        """True if the best known policy holds."""
+        return self.gain <= TOLERANCE or self.gain - self.half <= 0
+
+
+def compare(id: str, entry: Entry, mine: np.ndarray, best: np.ndarray, searches: int) -> Confirmation:
+    """Compare the returns of an adversary and of the best known policy in the same seasons."""
+    gain = (mine - best) / max(abs(best.mean()), 1e-9)
+    error = float(gain.std(ddof=1) / np.sqrt(len(gain)))
+    means = (float(mine.mean()), float(best.mean()), float(gain.mean()))
+    return Confirmation(id, entry.form, entry.seed, *means, error, searches)
+
+
+def confirm(id: str, seed: int) -> None:
+    """Compare the best adversary of a seed with the best known policy on the test side; store and print the result."""
+    entries = [entry for entry in read_entries(id) if entry.form in BLIND_FORMS and entry.seed == seed]
+    best = max(entries, key=lambda entry: entry.mean)
+    log_opening(f"adversary {best.name}", [id])
+    side = splits.split(id, "test")
+    env, seasons = side.make(), splits.list_suite()[id].seasons
+    mine, anchor = (_run(env, policy, seasons, side.seed(0)) for policy in (load_entry(best, env), best_known(id, env)))
+    found = compare(id, best, mine, anchor, len({entry.seed for entry in read_entries(id)}))
+    rest = [one for one in read_confirmations() if (one.id, one.seed) != (id, seed)]
+    write_rows(CONFIRMED, sorted([*rest, found]))
+    verdict = "holds" if found.holds else "BEATEN"
+    returns = f"{found.form} {found.mean:.4g}, best known {found.best_known:.4g}"
+    print(f"{id}: {returns}, {found.gain:+.1%} ± {found.half:.1%}, {verdict}", flush=True)
+
+
+def read_confirmations() -> list[Confirmation]:
+    """Return the stored confirmations."""
+    return [Confirmation(**row) for row in read_rows(CONFIRMED)]
+
+
+def make_table() -> Table:
+    """Return the table of the best known policies and of the adversaries against them."""
+    chosen = read_choices()
+    confirmed = {one.id: one for one in read_confirmations()}
+    rows = []
+    for id in splits.list_suite():
+        if id not in chosen:
+            continue
+        returns, form = chosen[id]["training_returns"], chosen[id]["form"]
+        blind = [entry for entry in read_entries(id) if entry.form in BLIND_FORMS]
+        best = max(blind, key=lambda entry: entry.mean) if blind else None
+        shown = ("", "") if best is None else (best.form, f"{best.mean:.4g}")
+        gain = f"{confirmed[id].gain:+.1%} ± {confirmed[id].half:.1%}" if id in confirmed else ""
+        rows.append((id, f"{returns['expert']:.4g}", form, f"{returns[form]:.4g}", *shown,
+                     f"{sum(entry.tried for entry in blind):,}", gain))  # fmt: skip
+    columns = (
+        "id",
+        "expert",
+        "best known policy",
+        "its return",
+        "best adversary",
+        "its return",
+        "tried",
+        "gain (test)",
+    )
+    return Table("Adversary", columns, rows)
+
+
+def main() -> None:
+    """Run one of the commands."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("command", choices=("search", "choose", "confirm", "table"))
+    parser.add_argument("ids", nargs="*", help="ids; default: the suite")
+    parser.add_argument("--forms", nargs="+", choices=(*BLIND_FORMS, *INFORMED_FORMS), default=BLIND_FORMS)
+    parser.add_argument("--seed", type=int, default=1, help="number of the training seed of a search")
+    parser.add_argument("--steps", type=int, default=STEPS, help="plot-steps per form")
+    given = parser.parse_args()
+    ids = given.ids or list(splits.list_suite())
+    match given.command:
+        case "search":
+            for id in ids:
+                search(id, given.forms, given.seed, given.steps)
+        case "choose":
+            choose(ids)
+        case "confirm":
+            for id in ids:
+                confirm(id, given.seed)
+        case "table":
+            put("heldout.md", "adversary", body(make_table())[2:])
+
+
+if __name__ == "__main__":
+    main()

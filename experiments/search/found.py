@@ -1,0 +1,120 @@
+"""Results of the adversary: entries in `results/adversary.json`, their numbers, and the best known policies."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from experiments.test_side import RESULTS
+from harvestgym.core.env import Env
+from harvestgym.core.policy import Policy
+from harvestgym.core.tuning.rule_family import TunedRule, build_rule
+from harvestgym.evaluate.run import policy_named
+from harvestgym.evaluate.tune import find_rules
+
+from .forms import make_forms
+from .players import make_player
+
+FOUND, NUMBERS, BEST_KNOWN = RESULTS / "adversary.json", RESULTS / "adversary", RESULTS / "best-known.json"
+
+INFORMED_FORMS = ("rules", "residual")
+"""Forms that start from the expert."""
+
+
+class Entry(NamedTuple):
+    """The best policy of one form in a search.
+
+    Attributes:
+        mean: mean return in fresh training seasons.
+        tried: number of candidates.
+        rule: for `rules`, the tuned rule and its numbers.
+    """
+
+    id: str
+    form: str
+    seed: int
+    mean: float
+    tried: int
+    seasons: int
+    seconds: float
+    rule: dict[str, Any] | None = None
+
+    @property
+    def name(self) -> str:
+        """The name of the entry's numbers in the id's file."""
+        return f"{self.form}-{self.seed}"
+
+
+def _numbers_file(id: str) -> Path:
+    return NUMBERS / f"{id.replace('/', '-')}.npz"
+
+
+def write_numbers(entry: Entry, arrays: dict[str, np.ndarray]) -> None:
+    """Store the arrays of an entry with those of the id's other entries."""
+    path = _numbers_file(entry.id)
+    kept = dict(np.load(path)) if path.is_file() else {}
+    path.parent.mkdir(exist_ok=True)
+    np.savez_compressed(path, **kept | {f"{entry.name}/{name}": array for name, array in arrays.items()})
+
+
+def read_entries(id: str | None = None) -> list[Entry]:
+    """Return the stored entries, of one id or of all."""
+    return [entry for entry in (Entry(**row) for row in read_rows(FOUND)) if id in (None, entry.id)]
+
+
+def read_rows(path: Path) -> list[dict[str, Any]]:
+    """Return the rows of a file of `write_rows`; none if there is no file."""
+    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else []
+
+
+def write_rows(path: Path, rows: Sequence[Any]) -> None:
+    """Write named tuples as JSON, with a line for each and numbers of six digits."""
+    text = ",\n".join(" " + json.dumps(round_numbers(row._asdict())) for row in rows)
+    path.write_text(f"[\n{text}\n]\n", encoding="utf-8")
+
+
+def store_entry(entry: Entry) -> None:
+    """Add an entry to the file, in place of an older one with the same form and seed."""
+    rest = [one for one in read_entries() if (one.id, one.name) != (entry.id, entry.name)]
+    write_rows(FOUND, sorted([*rest, entry], key=lambda one: (one.id, one.seed, one.form)))
+
+
+def round_numbers(row: dict[str, Any]) -> dict[str, Any]:
+    """Return a row with numbers of six digits."""
+    return {name: float(f"{value:.6g}") if isinstance(value, float) else value for name, value in row.items()}
+
+
+def load_entry(entry: Entry, env: Env[Any, Any]) -> Policy:
+    """Return the policy of an entry for an environment of its id."""
+    if entry.rule is not None:
+        named = {} if entry.rule["numbers"] else {entry.rule["rule"]: policy_named(entry.id, env, entry.rule["rule"])}
+        return build_rule(TunedRule(**entry.rule), find_rules(entry.id, env)[0], named)
+    with np.load(_numbers_file(entry.id)) as file:
+        numbers, scale, varying = (file[f"{entry.name}/{part}"] for part in ("numbers", "scale", "varying"))
+    player = make_player(env)
+    if entry.form in INFORMED_FORMS:
+        player = player.advised_by(policy_named(entry.id, env, "expert"))
+    form = make_forms(player.scaled_by(scale), varying.tolist())[entry.form]
+    return form.player.policy(form, numbers)
+
+
+def read_choices() -> dict[str, dict[str, Any]]:
+    """Return the choice of the best known policy of each id: its `form`, and the training returns of the candidates."""
+    return json.loads(BEST_KNOWN.read_text(encoding="utf-8")) if BEST_KNOWN.is_file() else {}
+
+
+def is_beaten(id: str) -> bool:
+    """Return whether a search found a better policy than the expert of an id."""
+    return read_choices().get(id, {"form": "expert"})["form"] != "expert"
+
+
+def best_known(id: str, env: Env[Any, Any]) -> Policy:
+    """Return the best known policy of an id: the expert, unless a search found a better one."""
+    if not is_beaten(id):
+        return policy_named(id, env, "expert")
+    form = read_choices()[id]["form"]
+    return load_entry(next(entry for entry in read_entries(id) if entry.name == form), env)

@@ -1,0 +1,198 @@
+"""Search for the numbers of a form: an evolutionary algorithm for rules and trees, CMA-ES for linear ones and networks.
+
+A candidate runs in a few training seasons, other ones in each generation, so that no season decides. The best by their
+mean over all seasons so far run in many fresh seasons, and only these returns choose.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import cma
+import jax
+import numpy as np
+
+from harvestgym.core.env import Env
+from harvestgym.core.episode import episode_keys
+from harvestgym.core.policy import Policy
+from harvestgym.core.rollout import Episodes
+from harvestgym.evaluate.run import horizon, run_rows
+from harvestgym.evaluate.tune import ROWS
+
+from .forms import Form
+
+POPULATION, PARENTS = 48, 12
+"""Candidates per generation of the evolutionary algorithm, and those that have children."""
+
+CROSSED, RESET = 0.5, 0.4
+"""Probability that a child has two parents, and that a changed number is drawn again instead of shifted."""
+
+FIRST = 384
+"""Random candidates in the first generation of the evolutionary algorithm."""
+
+DIAGONAL = 150
+"""Numbers above which CMA-ES adapts only variances."""
+
+
+PENALTY, MARGIN = 5.0, 0.97
+"""Points lost per unit of a cost above its limit, and the share of a limit that a candidate may use."""
+
+TOTAL = "total/"
+"""Prefix of the totals of an episode in its info."""
+
+
+class Effort(NamedTuple):
+    """The size of a search.
+
+    Attributes:
+        seasons: training seasons per candidate and generation.
+        generations: generations of `POPULATION` candidates.
+        finalists: candidates that run in `fresh` other seasons.
+    """
+
+    seasons: int = 16
+    generations: int = 40
+    finalists: int = 12
+    fresh: int = 256
+
+
+class Found(NamedTuple):
+    """The best numbers of a form, their mean return in fresh training seasons, and the candidates tried."""
+
+    numbers: np.ndarray
+    mean: float
+    tried: int
+
+
+class Archive:
+    """The means of candidates over all seasons in which they ran."""
+
+    def __init__(self) -> None:
+        self._rows: dict[bytes, np.ndarray] = {}
+        self._sums: dict[bytes, tuple[float, int]] = {}
+
+    def add(self, rows: np.ndarray, means: np.ndarray) -> None:
+        """Add one more mean for each candidate."""
+        for row, mean in zip(rows, means, strict=True):
+            name = row.tobytes()
+            total, count = self._sums.get(name, (0.0, 0))
+            self._rows[name], self._sums[name] = row, (total + float(mean), count + 1)
+
+    def best(self, count: int, least: int = 1) -> np.ndarray:
+        """Return the candidates with the best means, best first; those with fewer than `least` runs come last."""
+        names = sorted(self._sums, key=lambda name: (self._sums[name][1] >= least, self._mean(name)), reverse=True)
+        return np.stack([self._rows[name] for name in names[:count]])
+
+    def _mean(self, name: bytes) -> float:
+        total, count = self._sums[name]
+        return total / count
+
+    def __len__(self) -> int:
+        return len(self._sums)
+
+
+Limits = Mapping[str, float]
+"""The largest mean of some costs over seasons."""
+
+
+def search_form(
+    form: Form, key: jax.Array, effort: Effort, limits: Limits, say: Callable[[str], None] = lambda text: None
+) -> Found:
+    """Search for the best numbers of a form on the environment of its player, with seasons drawn from `key`."""
+    rng = np.random.default_rng(np.asarray(jax.random.key_data(key)))
+
+    def run(rows: np.ndarray, number: int, seasons: int) -> np.ndarray:
+        keys = episode_keys(jax.random.fold_in(key, number), seasons)
+        return run_policies(form.player.env, [make_policy(form, row) for row in rows], keys, limits)
+
+    archive = Archive()
+    proposer = Evolution(form, rng, archive) if form.bounded else Adaptation(form, rng)
+    for generation in range(effort.generations):
+        rows = proposer.propose()
+        means = run(rows, 1 + generation, effort.seasons)
+        archive.add(rows, means)
+        proposer.accept(means)
+        if generation % 10 == 9:
+            say(f"generation {generation + 1}: best {means.max():.4g}, median {np.median(means):.4g}")
+    rows = np.concatenate([archive.best(effort.finalists, 2 if form.bounded else 1), proposer.favourites()])
+    means = run(rows, 0, effort.fresh)
+    best = int(np.argmax(means))
+    return Found(rows[best], float(means[best]), len(archive))
+
+
+def run_policies(env: Env[Any, Any], policies: Sequence[Policy], keys: jax.Array, limits: Limits) -> np.ndarray:
+    """Return the mean return of each policy in the seasons of the keys, minus a penalty for each broken limit."""
+    stacked = jax.tree.map(lambda *leaves: np.stack(leaves), *(policy.traced() for policy in policies))
+    owner, season = np.divmod(np.arange(len(policies) * len(keys)), len(keys))
+    whole = run_rows(env, stacked, owner, lambda rows: keys[season[rows]], horizon(env), min(ROWS, len(owner)))
+    means = np.nan_to_num(np.asarray(whole.returns, float).reshape(len(policies), -1).mean(1), nan=-1e9)
+    for name, limit in limits.items():
+        costs = read_costs(env, whole)[name].reshape(len(policies), -1).mean(1)
+        means -= PENALTY * np.maximum(costs - MARGIN * limit, 0)
+    return means
+
+
+def read_costs(env: Env[Any, Any], whole: Episodes) -> dict[str, np.ndarray]:
+    """Return the costs of each episode that a farm's constraints limit, by name."""
+    totals = {name.removeprefix(TOTAL): value for name, value in whole.info.items() if name.startswith(TOTAL)}
+    return {name: np.asarray(cost) for name, cost in env.params.score.constrain(totals).items()}
+
+
+def make_policy(form: Form, row: np.ndarray) -> Policy:
+    """Return the policy of a form for a row of numbers."""
+    return form.player.policy(form, row)
+
+
+class Evolution:
+    """An evolutionary algorithm on numbers between 0 and 1; the best parents run again with their children."""
+
+    def __init__(self, form: Form, rng: np.random.Generator, archive: Archive) -> None:
+        self._size, self._rng, self._archive = form.size, rng, archive
+
+    def propose(self) -> np.ndarray:
+        """Return the candidates of a generation, (candidates, numbers)."""
+        rng = self._rng
+        if not len(self._archive):
+            return rng.random((FIRST, self._size)).astype(np.float32)
+        parents = self._archive.best(PARENTS)
+        pairs = parents[rng.integers(len(parents), size=(POPULATION - PARENTS // 2, 2))]
+        crossed = rng.random((len(pairs), 1)) < CROSSED
+        second = crossed & (rng.random((len(pairs), self._size)) < 0.5)
+        children = np.where(second, pairs[:, 1], pairs[:, 0])
+        rate = rng.choice([1.0, 3.0, 8.0], (len(pairs), 1)) / self._size
+        shifted = np.clip(children + rng.normal(0, 0.1, children.shape), 0, 1)
+        fresh = np.where(rng.random(children.shape) < RESET, rng.random(children.shape), shifted)
+        changed = np.where(rng.random(children.shape) < rate, fresh, children)
+        return np.concatenate([changed, parents[: PARENTS // 2]]).astype(np.float32)
+
+    def accept(self, means: np.ndarray) -> None:
+        """Take note of the means of the last candidates; the archive has them already."""
+
+    def favourites(self) -> np.ndarray:
+        """Return candidates that should be finalists in addition to the best, (candidates, numbers)."""
+        return np.zeros((0, self._size), np.float32)
+
+
+class Adaptation:
+    """CMA-ES, whose first and last mean are finalists, too (Hansen 2016, https://arxiv.org/abs/1604.00772)."""
+
+    def __init__(self, form: Form, rng: np.random.Generator) -> None:
+        options = {"seed": int(rng.integers(1, 2**31)), "popsize": POPULATION, "verbose": -9}
+        options |= {"CMA_diagonal": form.size > DIAGONAL}
+        self._strategy = cma.CMAEvolutionStrategy(np.zeros(form.size), form.step, options)
+        self._asked: list[np.ndarray] = []
+
+    def propose(self) -> np.ndarray:
+        """Return the candidates of a generation, (candidates, numbers)."""
+        self._asked = self._strategy.ask()
+        return np.asarray(self._asked, np.float32)
+
+    def accept(self, means: np.ndarray) -> None:
+        """Take note of the means of the last candidates."""
+        self._strategy.tell(self._asked, list(-means))
+
+    def favourites(self) -> np.ndarray:
+        """Return candidates that should be finalists in addition to the best, (candidates, numbers)."""
+        mean = np.asarray(self._strategy.result.xfavorite, np.float32)
+        return np.stack([mean, np.zeros_like(mean)])

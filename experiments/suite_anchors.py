@@ -1,0 +1,93 @@
+"""Make the anchors of the core suite: the test seasons of doing nothing, the expert and the best known policy.
+
+python -m experiments.suite_anchors                          # all ids
+python -m experiments.suite_anchors --ids farm/rotation-v0   # some; the others keep their anchors
+
+The best known policy of an id is that of `results/best-known.json`, which was chosen on the training split; it is the
+expert where that file lacks the id. Each call opens the test side, and adds a line to `results/test-side-opened.jsonl`.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from functools import partial
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from experiments.leaderboard.weather_years import find_weather_years
+from experiments.search.found import read_choices
+from experiments.test_side import log_opening
+from harvestgym.core.env import Env
+from harvestgym.core.errors import ConfigError
+from harvestgym.core.wrappers import unwrapped
+from harvestgym.evaluate import splits
+from harvestgym.evaluate.run import evaluation_keys, find_idle_action
+from harvestgym.evaluate.suite import RETURN, SUITE_ANCHORS, Seasons, format_lines, make_cases, round_number
+from harvestgym.sweep.engine import collect
+
+BEST_KNOWN = "experiments.search.found:best_known"
+"""The best known policies, as for `harvestgym suite`."""
+
+
+def find_form(id: str) -> str:
+    """Return the form of the best known policy of an id, such as `network`; `expert` where no search found a better."""
+    return read_choices().get(id, {"form": "expert"})["form"].partition("-")[0]
+
+
+def make_anchor(id: str, seasons: int | None = None) -> dict[str, Any]:
+    """Run the policies on the test seasons of an id and return its entry in the file."""
+    best, side, play = find_form(id), splits.split(id, "test"), partial(play_seasons, id, seasons)
+    env = side.make()
+    played = play(best if best == "expert" else BEST_KNOWN)
+    check_limits(id, best, played)
+    count = len(played[RETURN])
+    idle = play("none")[RETURN] if find_idle_action(id, env) is not None else np.zeros(count)
+    expert = played if best == "expert" else play("expert")
+    returns = {"nothing": idle.tolist(), "best": played[RETURN].tolist()}
+    means = {"expert": round_number(expert[RETURN].mean())}
+    blocks = _find_blocks(env, side.seed(0), count)
+    return {"policy": best, "digest": splits.digest()} | means | returns | {"blocks": blocks}
+
+
+def play_seasons(id: str, seasons: int | None, policy: str) -> Seasons:
+    """Return the test seasons of a policy on an id, as in the suite."""
+    return collect([make_cases(policy, [id], seasons)[id]])[0]
+
+
+def check_limits(id: str, policy: str, played: Seasons) -> None:
+    """Raise ConfigError for a policy that breaks a limit of an id on average, as its score would be at most 0."""
+    for name, limit in splits.list_suite()[id].limits.items():
+        if (mean := played[name].mean()) > limit:
+            raise ConfigError(
+                f"{id}: expected a policy with a mean {name} of at most {limit:g}, got {policy}: {mean:.3g}"
+            )
+
+
+def _find_blocks(env: Env[Any, Any], seed: int, count: int) -> list[int]:
+    """Return the weather year of each season; 0 if its weather is generated."""
+    years = find_weather_years(unwrapped(env), evaluation_keys(seed, range(count)))
+    return [0] * count if years is None else years.tolist()
+
+
+def make_anchors(ids: Annotated[list[str] | None, typer.Option(help="ids of the suite; default: all")] = None) -> None:
+    """Make the anchors of ids, and write each when it is finished."""
+    chosen: Sequence[str] = list(make_cases("none", ids))
+    log_opening("anchors of the core suite", chosen)
+    for id in chosen:
+        anchors = json.loads(SUITE_ANCHORS.read_text(encoding="utf-8")) if SUITE_ANCHORS.exists() else {}
+        anchors[id] = make_anchor(id)
+        ordered = {id: anchors[id] for id in splits.list_suite() if id in anchors}
+        SUITE_ANCHORS.write_text(format_lines(ordered), encoding="utf-8")
+        means = ", ".join(f"{name} {np.mean(anchors[id][name]):.4g}" for name in ("nothing", "expert", "best"))
+        print(f"{id}: {anchors[id]['policy']}: {means}; {len(set(anchors[id]['blocks']))} blocks", flush=True)
+
+
+if __name__ == "__main__":
+    try:
+        typer.run(make_anchors)
+    except ConfigError as error:
+        sys.exit(f"suite_anchors: {error}")

@@ -1,0 +1,148 @@
+"""The open adversary: forms do what their numbers say, searches stay on the training side, and verdicts are correct."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import harvestgym
+from experiments import adversary
+from experiments.search.forms import RULES, Linear, Residual, RuleList, Tree, make_forms
+from experiments.search.measure import measure_player
+from experiments.search.optimise import POPULATION, Effort, search_form
+from experiments.search.players import QUANTILES, FarmPlayer, FleetPlayer, Player, make_player
+from harvestgym.core.errors import ConfigError
+from harvestgym.evaluate import splits
+from harvestgym.evaluate.run import horizon, policy_named, run_episodes
+from tests.long_form import long
+
+FISHERY, FARM, FORAGER = "fishing/logistic-v0", "farm/bean-1x1-v0", "forager/two-biome-v0"
+YEARS = 20
+
+
+def make_fleet(**more: int) -> FleetPlayer:
+    """Return the player of a fishery whose inputs all range from 0 to 2."""
+    player = make_player(harvestgym.make(FISHERY, **more))
+    assert isinstance(player, FleetPlayer)
+    scale = np.tile(np.linspace(0, 2, QUANTILES, dtype=np.float32), (player.inputs, 1))
+    return player.scaled_by(scale)  # pyright: ignore[reportReturnType]
+
+
+def decide(player: Player, form: object, numbers: np.ndarray, obs: object) -> object:
+    """Return the first action for an observation."""
+    policy = player.policy(form, numbers)
+    return np.asarray(policy.act(policy.init, obs, jax.random.key(0))[1])
+
+
+def test_a_ramp_is_a_constant_escapement() -> None:
+    """A tree with the same leaf everywhere: catch what is above level 1 (in the unit of actions, which start at 0)."""
+    player = make_fleet()
+    form = Tree(player, [0])
+    leaf = [0.0, 0.5, 1 / 3, 0.0]  # input 0, level at half of its quantiles, slope 1, base 0
+    numbers = np.concatenate([np.zeros(14), np.tile(leaf, 8)])
+    for stock in (0.5, 1.0, 1.5):
+        action = decide(player, form, numbers, jnp.float32([stock - 1]))
+        assert action == pytest.approx(max(stock - 1.0, 0.0) - 1, abs=1e-5)
+
+
+def test_the_first_rule_that_holds_decides() -> None:
+    """Rule 0: input above 1.5, catch 0.2; rule 1: always, catch 0.6. A base b of a ramp is 2 (b - 0.5)."""
+    player = make_fleet()
+    form = RuleList(player, [0])
+    rows = np.zeros((RULES, 6 + 4))
+    rows[:, 4:6] = 0.9  # always
+    rows[0, 2], rows[0, 4] = 0.75, 0.6  # above the level at three quarters of the quantiles
+    rows[:, -1] = 0.5 + 0.3
+    rows[0, -1] = 0.5 + 0.1
+    actions = [decide(player, form, rows.ravel(), jnp.float32([stock - 1])) for stock in (1.4, 1.6)]
+    assert np.ravel(actions) == pytest.approx([0.6 - 1, 0.2 - 1], abs=1e-5)
+
+
+def test_a_linear_policy_of_a_fleet_is_in_the_unit_of_its_actions() -> None:
+    player = make_fleet()
+    numbers = np.asarray([0.5, 0.1], np.float32)  # half of the stock, and 0.1
+    assert decide(player, Linear(player, [0]), numbers, jnp.float32([0.2])) == pytest.approx(0.5 * 1.2 + 0.1 - 1)
+
+
+def test_labels_of_a_farm_are_its_orders_on_every_plot() -> None:
+    farm = harvestgym.make("farm/full-3x4-v0")
+    player = make_player(farm)
+    assert isinstance(player, FarmPlayer) and player.places == 13
+    orders = player.numbers[player.numbers > 0]
+    assert sorted(orders) == list(range(1, farm.action_space.nvec[0])), "each order once"
+    assert (player.numbers[0] > 0).any(), "place 0 is the whole farm"
+
+
+def test_searches_cannot_reach_the_test_side(monkeypatch: pytest.MonkeyPatch) -> None:
+    def reach(*_: object) -> None:
+        splits.make(FISHERY, "test")
+
+    monkeypatch.setattr(adversary, "_search_form", reach)
+    with pytest.raises(ConfigError, match="test"):
+        adversary.search(FISHERY, ["tree"], 1, 1000)
+    monkeypatch.setattr(adversary, "_list_finalists", reach)
+    with pytest.raises(ConfigError, match="test"):
+        adversary.choose(["fishing/driver-v0"])
+
+
+@pytest.mark.parametrize(
+    ("gain", "spread", "searches", "holds"),
+    [(0.0, 1.0, 1, True), (0.01, 0.001, 1, True), (0.03, 0.001, 1, False), (0.03, 1.0, 1, True), (0.03, 0.14, 1, False),
+     (0.03, 0.14, 10, True)],
+)  # fmt: skip
+def test_a_policy_is_beaten_by_more_than_the_tolerance_and_beyond_chance(
+    gain: float, spread: float, searches: int, holds: bool
+) -> None:
+    """Of 100 seasons; with a spread of .14 the gain of .03 is 2.14 standard errors, 10 searches require 2.81."""
+    best, signs = np.full(100, 10.0), np.tile([1.0, -1.0], 50)
+    entry = adversary.Entry("id", "tree", 1, 10.0, 5, 4, 1.0)
+    found = adversary.compare("id", entry, best * (1 + gain + spread * signs), best, searches)
+    assert found.gain == pytest.approx(gain, abs=1e-9) and found.holds == holds
+    assert found.error == pytest.approx(spread * np.sqrt(100 / 99) / 10)
+
+
+@long
+@pytest.mark.parametrize("id", [FISHERY, FARM, FORAGER])
+def test_a_residual_of_zeros_is_its_adviser(id: str) -> None:
+    """For foragers, the adviser breaks ties at random, so a navigator is compared in a few steps."""
+    env = splits.make(id, "train")
+    expert, steps = policy_named(id, env, "expert"), min(horizon(env), 200)
+    player, varying = measure_player(make_player(env).advised_by(expert), jax.random.key(0))
+    form = make_forms(player, varying)["residual"]
+    assert isinstance(form, Residual)
+    policies = expert, player.policy(form, np.zeros(form.size, np.float32))
+    mine, theirs = (run_episodes(env, policy, 4, 0, steps).returns for policy in policies)
+    np.testing.assert_allclose(mine, theirs, rtol=1e-5)
+
+
+@long
+@pytest.mark.parametrize("name", ["thresholds", "tree", "linear"])
+def test_a_search_finds_what_is_known_to_be_optimal(name: str) -> None:
+    """Constant escapement is optimal for a stock whose remainder counts (Reed 1979)."""
+    env = splits.make(FISHERY, "train", Tmax=YEARS)
+    player, varying = measure_player(make_player(env), jax.random.key(0))
+    form = make_forms(player, varying)[name]
+    found = search_form(form, jax.random.key(1), Effort(8, 30, 4, 64), {})
+    expert = run_episodes(env, policy_named(FISHERY, env, "expert"), 64, 0, YEARS).returns.mean()
+    assert found.tried >= 20 * POPULATION and 0.95 * expert < found.mean < 1.05 * expert
+
+
+@long
+def test_a_stored_policy_is_the_one_that_was_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(adversary, "FOUND", tmp_path / "found.json")
+    monkeypatch.setattr(adversary, "NUMBERS", tmp_path / "numbers")
+    monkeypatch.setattr(adversary, "choose_effort", lambda *_: Effort(2, 3, 2, 4))
+    for seed in (1, 2):
+        adversary.search(FISHERY, ["tree", "residual", "rules"], seed, 1000)
+    entries = adversary.read_entries(FISHERY)
+    assert [entry.name for entry in entries] == ["residual-1", "rules-1", "tree-1", "residual-2", "rules-2", "tree-2"]
+    env = splits.make(FISHERY, "train")
+    for entry in entries:
+        policy = adversary.load_entry(entry, env)
+        assert run_episodes(env, policy, 4, 0, 100).returns.mean() > 0
+    adversary.search(FISHERY, ["tree"], 1, 1000)
+    assert adversary.read_entries(FISHERY) != entries and len(adversary.read_entries(FISHERY)) == 6
