@@ -11,8 +11,8 @@ finds: the numbers in `results/adversary/`, the returns in `results/adversary.js
 are not adversaries, but candidates for the best known policy: `rules` tunes the id's own rules again, and `residual`
 corrects the expert's choices. `choose` compares the expert and the best finds of a seed in fresh training seasons, and
 writes the best of each id to `results/best-known.json`. Both are sealed: they cannot make the test side. `confirm`
-compares the best adversary of a seed with the best known policy on the test side, and stores the gain with its standard
-error; the interval is corrected for the number of searches on the id (Bonferroni).
+compares the best adversary of another seed with the best known policy on the test side, and stores the gain with its
+interval, which is over weather years if there are several, and corrected for the number of searches (Bonferroni).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 
 import jax
 import numpy as np
-from scipy.stats import norm
+from scipy.stats import t
 
 from experiments.leaderboard.run import count_plot_steps
 from experiments.search.forms import make_forms
@@ -50,10 +50,13 @@ from experiments.search.players import make_player
 from experiments.test_side import RESULTS, log_opening
 from harvestgym.core.env import Env
 from harvestgym.core.policy import Policy
+from harvestgym.core.rollout import Episodes
 from harvestgym.core.view.tables import Table
 from harvestgym.core.xla.process_checks import free_programs_if_full
 from harvestgym.evaluate import splits
 from harvestgym.evaluate.run import horizon, policy_named, run_episodes
+from harvestgym.evaluate.statistics import estimate_mean
+from harvestgym.evaluate.suite import read_anchors
 from harvestgym.evaluate.tune import Budget, tune_rules
 from tools.docs_blocks import body, put
 
@@ -94,7 +97,7 @@ def search(id: str, forms: Sequence[str], seed: int, steps: int) -> None:
 
 
 def choose_effort(env: Env[Any, Any], steps: int) -> Effort:
-    """Return the size of a search that runs about `steps` plot-steps per form."""
+    """Return the size of a search that runs about `steps` plot-steps per form, without its first and last seasons."""
     length = count_plot_steps(env)
     seasons, fresh = (16, 192) if length <= LONG_SEASON else (4, 48)
     return Effort(seasons, int(np.clip(steps / (POPULATION * seasons * length), 3, 200)), 8, fresh)
@@ -125,20 +128,25 @@ def _tune_again(id: str, seed: int, effort: Effort) -> Entry:
 def choose(ids: Sequence[str], seed: int) -> None:
     """Choose the best known policy of each id by its mean in fresh training seasons, and write them to a file.
 
-    The searches of other seeds are adversaries, which come after the choice.
+    A find takes the place of the expert if its gain is more than two standard errors. The searches of other seeds are
+    adversaries, which come after the choice.
     """
     chosen = read_choices()
     for id in ids:
         free_programs_if_full()
         with splits.sealed():
-            side = splits.split(id, "train")
-            env, seasons = side.make(), splits.list_suite()[id].seasons
+            side, seasons = splits.split(id, "train"), splits.list_suite()[id].seasons
+            env, first = side.make(), side.seed(CHOICE_SEED)
             candidates = {"expert": policy_named(id, env, "expert")}
             candidates |= {entry.name: load_entry(entry, env) for entry in _list_finalists(id, seed)}
-            first = side.seed(CHOICE_SEED)
-            means = {name: _run_within_limits(id, env, policy, seasons, first) for name, policy in candidates.items()}
+            played = {name: _run(env, policy, seasons, first) for name, policy in candidates.items()}
+        returns = {name: whole.returns for name, whole in played.items() if _meets_limits(id, env, whole)}
+        means = {name: float(values.mean()) for name, values in returns.items()}
         best = max(means, key=lambda name: means[name])
-        chosen[id] = {"form": best, "seasons": seasons, "training_returns": round_numbers(means)}
+        gain = returns[best] - returns["expert"]
+        if gain.mean() <= 2 * gain.std(ddof=1) / np.sqrt(seasons):
+            best = "expert"
+        chosen[id] = {"form": best, "seed": seed, "seasons": seasons, "training_returns": round_numbers(means)}
         print(f"{id}: {best} {means[best]:.4g}, expert {means['expert']:.4g}", flush=True)
         BEST_KNOWN.write_text(json.dumps(dict(sorted(chosen.items())), indent=1) + "\n", encoding="utf-8")
 
@@ -154,17 +162,14 @@ def _list_finalists(id: str, seed: int) -> list[Entry]:
     ]
 
 
-def _run_within_limits(id: str, env: Env[Any, Any], policy: Policy, seasons: int, seed: int) -> float:
-    """Return the mean return of a policy, or -inf if it breaks a limit of the id on average."""
+def _run(env: Env[Any, Any], policy: Policy, seasons: int, seed: int) -> Episodes:
     whole = run_episodes(env, policy, seasons, seed, horizon(env))
-    for name, limit in splits.list_suite()[id].limits.items():
-        if read_costs(env, whole)[name].mean() > limit:
-            return float("-inf")
-    return float(np.mean(whole.returns))
+    return whole._replace(returns=np.asarray(whole.returns, float))
 
 
-def _run(env: Env[Any, Any], policy: Policy, seasons: int, seed: int) -> np.ndarray:
-    return np.asarray(run_episodes(env, policy, seasons, seed, horizon(env)).returns, float)
+def _meets_limits(id: str, env: Env[Any, Any], whole: Episodes) -> bool:
+    """Return whether some episodes meet the limits of a suite id on average."""
+    return all(read_costs(env, whole)[name].mean() <= most for name, most in splits.list_suite()[id].limits.items())
 
 
 class Confirmation(NamedTuple):
@@ -172,8 +177,9 @@ class Confirmation(NamedTuple):
 
     Attributes:
         gain: the adversary's mean return minus that of the best known policy, as a fraction of the latter.
-        error: standard error of the gain.
+        half: half of the 95 % interval of the gain, corrected for the number of searches.
         searches: number of seeds that were searched on the id.
+        allowed: whether the adversary meets the limits of the id.
     """
 
     id: str
@@ -182,42 +188,49 @@ class Confirmation(NamedTuple):
     mean: float
     best_known: float
     gain: float
-    error: float
+    half: float
     searches: int
+    allowed: bool
 
     @property
-    def half(self) -> float:
-        """Half of the 95 % interval of the gain, corrected for the number of searches."""
-        return float(norm.isf(0.025 / self.searches)) * self.error
-
-    @property
-    def holds(self) -> bool:
-        """True if the best known policy holds."""
-        return self.gain <= TOLERANCE or self.gain - self.half <= 0
+    def verdict(self) -> str:
+        """Either "beaten", "holds", or "undecided" if the interval includes gains below and above the tolerance."""
+        if not self.allowed or self.gain + self.half <= TOLERANCE:
+            return "holds"
+        return "beaten" if self.gain > TOLERANCE and self.gain - self.half > 0 else "undecided"
 
 
-def compare(id: str, entry: Entry, mine: np.ndarray, best: np.ndarray, searches: int) -> Confirmation:
-    """Compare the returns of an adversary and of the best known policy in the same seasons."""
-    gain = (mine - best) / max(abs(best.mean()), 1e-9)
-    error = float(gain.std(ddof=1) / np.sqrt(len(gain)))
-    means = (float(mine.mean()), float(best.mean()), float(gain.mean()))
-    return Confirmation(id, entry.form, entry.seed, *means, error, searches)
+def compare(
+    id: str, entry: Entry, mine: np.ndarray, best: np.ndarray, blocks: np.ndarray, searches: int, allowed: bool = True
+) -> Confirmation:
+    """Compare the returns of an adversary and of the best known policy in the same seasons.
+
+    With several `blocks` (weather years), seasons in a block count as dependent.
+    """
+    several = len(np.unique(blocks)) > 1
+    found = estimate_mean((mine - best) / max(abs(best.mean()), 1e-9), blocks if several else None)
+    free = (len(np.unique(blocks)) if several else len(mine)) - 1
+    half = (found.high - found.value) * t.isf(0.025 / searches, free) / t.isf(0.025, free)
+    means = float(mine.mean()), float(best.mean()), found.value, float(half)
+    return Confirmation(id, entry.form, entry.seed, *means, searches, allowed)
 
 
 def confirm(id: str, seed: int) -> None:
     """Compare the best adversary of a seed with the best known policy on the test side; store and print the result."""
+    if seed == read_choices().get(id, {}).get("seed"):
+        raise SystemExit(f"{id}: expected another seed than that of the best known policy, got {seed}; search it first")
     entries = [entry for entry in read_entries(id) if entry.form in BLIND_FORMS and entry.seed == seed]
     best = max(entries, key=lambda entry: entry.mean)
     log_opening(f"adversary {best.name}", [id])
     side = splits.split(id, "test")
-    env, seasons = side.make(), splits.list_suite()[id].seasons
-    mine, anchor = (_run(env, policy, seasons, side.seed(0)) for policy in (load_entry(best, env), best_known(id, env)))
-    found = compare(id, best, mine, anchor, len({entry.seed for entry in read_entries(id)}))
+    env, seasons, first = side.make(), splits.list_suite()[id].seasons, side.seed(0)
+    mine, anchor = (_run(env, policy, seasons, first) for policy in (load_entry(best, env), best_known(id, env)))
+    searches, allowed = len({entry.seed for entry in read_entries(id)}), _meets_limits(id, env, mine)
+    found = compare(id, best, mine.returns, anchor.returns, read_anchors()[id].blocks, searches, allowed)
     rest = [one for one in read_confirmations() if (one.id, one.seed) != (id, seed)]
     write_rows(CONFIRMED, sorted([*rest, found]))
-    verdict = "holds" if found.holds else "BEATEN"
     returns = f"{found.form} {found.mean:.4g}, best known {found.best_known:.4g}"
-    print(f"{id}: {returns}, {found.gain:+.1%} ± {found.half:.1%}, {verdict}", flush=True)
+    print(f"{id}: {returns}, {found.gain:+.1%} ± {found.half:.1%}, {found.verdict}", flush=True)
 
 
 def read_confirmations() -> list[Confirmation]:
@@ -226,31 +239,22 @@ def read_confirmations() -> list[Confirmation]:
 
 
 def make_table() -> Table:
-    """Return the table of the best known policies and of the adversaries against them."""
-    chosen = read_choices()
-    confirmed = {one.id: one for one in read_confirmations()}
+    """Return the table of the best known policies, each with its strongest adversary on the test side, if any."""
+    chosen, confirmed = read_choices(), read_confirmations()
     rows = []
     for id in splits.list_suite():
         if id not in chosen:
             continue
         returns, form = chosen[id]["training_returns"], chosen[id]["form"]
-        blind = [entry for entry in read_entries(id) if entry.form in BLIND_FORMS]
-        best = max(blind, key=lambda entry: entry.mean) if blind else None
-        shown = ("", "") if best is None else (best.form, f"{best.mean:.4g}")
-        gain = f"{confirmed[id].gain:+.1%} ± {confirmed[id].half:.1%}" if id in confirmed else ""
-        rows.append((id, f"{returns['expert']:.4g}", form, f"{returns[form]:.4g}", *shown,
-                     f"{sum(entry.tried for entry in blind):,}", gain))  # fmt: skip
-    columns = (
-        "id",
-        "expert",
-        "best known policy",
-        "its return",
-        "best adversary",
-        "its return",
-        "tried",
-        "gain (test)",
-    )
-    return Table("Adversary", columns, rows)
+        tried = sum(entry.tried for entry in read_entries(id) if entry.form in BLIND_FORMS)
+        mine = [one for one in confirmed if one.id == id]
+        worst = max(mine, key=lambda one: one.gain - one.half) if mine else None
+        shown = (worst.form, f"{worst.gain:+.1%} ± {worst.half:.1%}", worst.verdict) if worst else ("", "", "")
+        rows.append(
+            (id, f"{returns['expert']:.4g}", form.partition("-")[0], f"{returns[form]:.4g}", f"{tried:,}", *shown)
+        )
+    names = ("expert", "best known policy", "its return", "tried", "adversary", "gain (test)", "verdict")
+    return Table("Adversary", ("id", *names), rows)
 
 
 def main() -> None:

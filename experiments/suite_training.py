@@ -536,14 +536,19 @@ def train(cases: Sequence[TrainingCase], store: Store, work: Path, command: str)
 
 def _is_finished(case: TrainingCase, store: Store, work: Path) -> bool:
     record = store.find(case)
-    return record is not None and ("test" in record or is_complete(find_result_path(work, case)))
+    return record is not None and (is_tested(record) or is_complete(find_result_path(work, case)))
+
+
+def is_tested(record: Mapping[str, Any]) -> bool:
+    """Return whether a training run has returns on this version of the test side."""
+    return record.get("digest") == splits.digest()
 
 
 def test(cases: Sequence[TrainingCase], store: Store, work: Path) -> None:
     """Evaluate the finished runs, and the references of their ids, on the first seasons of the test split."""
     for case in cases:
         record, path = store.find(case), find_result_path(work, case)
-        if record is None or "test" in record or not is_complete(path):
+        if record is None or is_tested(record) or not is_complete(path):
             continue
         free_programs_if_full()
         side = splits.split(case.id, "test")
@@ -557,7 +562,7 @@ def test(cases: Sequence[TrainingCase], store: Store, work: Path) -> None:
             store.write_references(references | {case.id: known | means})
         weights = pickle.loads(base64.b64decode(read_result(work, case)[WEIGHTS][0]))
         returns = play(*case.learner.enter(case.id, env, case.options, weights))
-        store.write(record | {"test": [round_number(value) for value in returns]})
+        store.write(record | {"digest": splits.digest(), "test": [round_number(value) for value in returns]})
         print(f"{case}: test {np.mean(returns):.4g}", flush=True)
 
 
@@ -582,7 +587,7 @@ def _list_rows(ids: Sequence[str], agents: Sequence[str], store: Store) -> Itera
     references = store.read_references()
     for id in ids:
         for name in agents:
-            tested = [record for record in store.read(id, name).values() if "test" in record]
+            tested = [record for record in store.read(id, name).values() if is_tested(record)]
             if not tested:
                 continue
             known = {key: references[id][key] for key in ("expert", "none") if key in references[id]}
@@ -597,11 +602,11 @@ def make_result(name: str, store: Store) -> SuiteResult:
     """Return the result of an agent on the core suite: the mean return over the seeds in each test season."""
     seasons, failures = {}, {}
     for id, item in splits.list_suite().items():
-        tested = [record["test"] for record in store.read(id, name).values() if "test" in record]
+        tested = [record["test"] for record in store.read(id, name).values() if is_tested(record)]
         if item.limits:
             failures[id] = "the costs of trained agents are not stored"
-        elif not tested:
-            failures[id] = "not trained"
+        elif len(tested) < SEEDS:
+            failures[id] = f"trained with {len(tested)} of {SEEDS} seeds"
         else:
             seasons[id] = {RETURN: np.asarray([round_number(mean) for mean in np.mean(tested, axis=0)])}
     policy = f"{name}, mean of {SEEDS} seeds"

@@ -99,6 +99,11 @@ class _Conditions(Form):
         items = self.player.items if isinstance(self.player, FarmPlayer) else np.full((1, 1), -1)
         return np.flatnonzero((items >= 0).any(0))
 
+    @cached_property
+    def _orders(self) -> np.ndarray:
+        """The labels that are not requests, and last a number that stands for no label."""
+        return np.append(np.setdiff1d(np.arange(self.player.labels), self._asks), self.player.labels)
+
     @property
     def _outcome(self) -> int:
         """The number of numbers of an outcome: a label and its priority, or a ramp for each target."""
@@ -109,7 +114,7 @@ class _Conditions(Form):
         return {"input": inputs, "level": np.float32(self.player.find_levels(inputs, level))}
 
     def _decode_outcomes(self, numbers: np.ndarray) -> dict[str, Any]:
-        """Return the outcomes; the last one does nothing."""
+        """Return the outcomes, and one more: to do nothing, or, for continuous actions, the last one again."""
         player = self.player
         if player.targets:
             ramps = np.concatenate([numbers, numbers[-1:]]).reshape(-1, player.targets, 4)
@@ -117,7 +122,7 @@ class _Conditions(Form):
             level = np.float32(player.find_levels(at, ramps[..., 1]))
             base = np.float32(2 * np.maximum(ramps[..., 3] - 0.5, 0.0))
             return {"at": at, "level": level, "gain": np.float32(GAIN * ramps[..., 2]), "base": base}
-        label = np.append(_pick(numbers[:, 0], player.labels), player.labels)
+        label = self._orders[np.append(_pick(numbers[:, 0], len(self._orders) - 1), -1)]
         return {"label": label.astype(np.int32), "priority": np.append(numbers[:, 1], 0.0).astype(np.float32)}
 
     def _conclude(self, which: jax.Array, outcomes: dict[str, Any], inputs: jax.Array, rank: jax.Array) -> jax.Array:

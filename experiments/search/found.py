@@ -56,9 +56,10 @@ def _numbers_file(id: str) -> Path:
 def write_numbers(entry: Entry, arrays: dict[str, np.ndarray]) -> None:
     """Store the arrays of an entry with those of the id's other entries."""
     path = _numbers_file(entry.id)
-    kept = dict(np.load(path)) if path.is_file() else {}
+    whole: dict[str, Any] = dict(np.load(path)) if path.is_file() else {}
+    whole |= {f"{entry.name}/{name}": array for name, array in arrays.items()}
     path.parent.mkdir(exist_ok=True)
-    np.savez_compressed(path, **kept | {f"{entry.name}/{name}": array for name, array in arrays.items()})
+    np.savez_compressed(path, **whole)
 
 
 def read_entries(id: str | None = None) -> list[Entry]:

@@ -19,7 +19,7 @@ from harvestgym.core.rollout import evaluate
 from .players import QUANTILES, Memory, Player
 
 ROWS, STEPS = 48, 400
-"""Seasons in which inputs are measured, and the steps that are kept of each."""
+"""Seasons in which inputs are measured, and the most steps that are kept of each, evenly over the season."""
 
 RATES = (0.02, 0.6)
 """Range of the probability with which a random player acts."""
@@ -50,7 +50,9 @@ class _Logged:
         """Return the memory with one more row of inputs, and an action."""
         memory, log = carry
         memory, inputs = self.player.read(memory, obs, key)
-        log = Log(log.rows.at[log.at].set(inputs, mode="drop"), log.at + 1)
+        every = find_stride(self.player)
+        kept = jnp.where(log.at % every == 0, log.at // every, len(log.rows))
+        log = Log(log.rows.at[kept].set(inputs, mode="drop"), log.at + 1)
         output = self._wander(rate, inputs, key)
         if self.player.adviser is not None:
             output = jnp.where(rate == FOLLOW, memory.advice, output)
@@ -67,10 +69,16 @@ class _Logged:
         if player.targets:
             share = rate + 0.1 * jax.random.normal(which, (player.targets,))
             return share * jnp.resize(inputs[0], (player.targets,))
-        shape = (player.places, player.labels)
-        scores = jax.random.uniform(which, shape)
-        acts = player.must_choose | (jax.random.uniform(whether, ()) < rate)
-        return jnp.where(acts & (scores == scores.max()), 1.0, -1.0)
+        scores = jnp.where(player.offered, jax.random.uniform(which, player.offered.shape), 0.0)
+        acts, many = jax.random.uniform(whether, (2,))
+        number = 1 + (many * player.orders).astype(jnp.int32)
+        least = jnp.sort(scores.ravel())[-number]
+        return jnp.where((player.must_choose | (acts < rate)) & (scores >= least), 1.0, -1.0)
+
+
+def find_stride(player: Player) -> int:
+    """Return the number of steps between two that are kept."""
+    return -(-player.steps // STEPS)
 
 
 def measure_player(player: Player, key: jax.Array) -> tuple[Player, list[int]]:
@@ -90,11 +98,12 @@ def measure_player(player: Player, key: jax.Array) -> tuple[Player, list[int]]:
 
 def _collect(player: Player, rates: jax.Array, key: jax.Array) -> np.ndarray:
     """Return the inputs of all steps and places of some seasons, (rows, inputs)."""
-    acting, steps = _Logged(player), min(player.steps, STEPS)
+    acting, every = _Logged(player), find_stride(player)
+    steps = -(-player.steps // every)
     log = Log(jnp.zeros((steps, player.places, player.inputs)), jnp.int32(0))
     memory = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (ROWS, *jnp.shape(leaf))), (player.first, log))
     policy = Policy(memory, Partial(acting.act, rates), Partial(acting.learn))
     whole = evaluate(player.env, Batched(policy), episode_keys(key, ROWS), ROWS, player.steps, counts=True)
     rows, length = np.asarray(whole.counts["inputs"]), np.asarray(whole.length)
-    played = np.arange(steps) < length[:, None]
+    played = every * np.arange(steps) < length[:, None]
     return rows[played].reshape(-1, player.inputs)

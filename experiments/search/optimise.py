@@ -1,7 +1,7 @@
 """Search for the numbers of a form: an evolutionary algorithm for rules and trees, CMA-ES for linear ones and networks.
 
-A candidate runs in a few training seasons, other ones in each generation, so that no season decides. The best by their
-mean over all seasons so far run in many fresh seasons, and only these returns choose.
+A candidate runs in a few training seasons, other ones in each generation, so that no season decides. The finalists run
+in many fresh seasons, and only these returns choose.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def search_form(
         proposer.accept(means)
         if generation % 10 == 9:
             say(f"generation {generation + 1}: best {means.max():.4g}, median {np.median(means):.4g}")
-    rows = np.concatenate([archive.best(effort.finalists, 2 if form.bounded else 1), proposer.favourites()])
+    rows = proposer.choose_finalists(effort.finalists)
     means = run(rows, 0, effort.fresh)
     best = int(np.argmax(means))
     return Found(rows[best], float(means[best]), len(archive))
@@ -163,25 +163,27 @@ class Evolution:
         rate = rng.choice([1.0, 3.0, 8.0], (len(pairs), 1)) / self._size
         shifted = np.clip(children + rng.normal(0, 0.1, children.shape), 0, 1)
         fresh = np.where(rng.random(children.shape) < RESET, rng.random(children.shape), shifted)
-        changed = np.where(rng.random(children.shape) < rate, fresh, children)
+        changes = rng.random(children.shape) < rate
+        changes[np.arange(len(changes)), rng.integers(self._size, size=len(changes))] = True
+        changed = np.where(changes, fresh, children)
         return np.concatenate([changed, parents[: PARENTS // 2]]).astype(np.float32)
 
     def accept(self, means: np.ndarray) -> None:
         """Take note of the means of the last candidates; the archive has them already."""
 
-    def favourites(self) -> np.ndarray:
-        """Return candidates that should be finalists in addition to the best, (candidates, numbers)."""
-        return np.zeros((0, self._size), np.float32)
+    def choose_finalists(self, count: int) -> np.ndarray:
+        """Return the candidates with the best means over at least two generations, (candidates, numbers)."""
+        return self._archive.best(count, 2)
 
 
 class Adaptation:
-    """CMA-ES, whose first and last mean are finalists, too (Hansen 2016, https://arxiv.org/abs/1604.00772)."""
+    """CMA-ES (Hansen 2016, https://arxiv.org/abs/1604.00772)."""
 
     def __init__(self, form: Form, rng: np.random.Generator) -> None:
         options = {"seed": int(rng.integers(1, 2**31)), "popsize": POPULATION, "verbose": -9}
         options |= {"CMA_diagonal": form.size > DIAGONAL}
         self._strategy = cma.CMAEvolutionStrategy(np.zeros(form.size), form.step, options)
-        self._asked: list[np.ndarray] = []
+        self._asked, self._means = list[np.ndarray](), np.zeros(0)
 
     def propose(self) -> np.ndarray:
         """Return the candidates of a generation, (candidates, numbers)."""
@@ -190,9 +192,11 @@ class Adaptation:
 
     def accept(self, means: np.ndarray) -> None:
         """Take note of the means of the last candidates."""
+        self._means = means
         self._strategy.tell(self._asked, list(-means))
 
-    def favourites(self) -> np.ndarray:
-        """Return candidates that should be finalists in addition to the best, (candidates, numbers)."""
+    def choose_finalists(self, count: int) -> np.ndarray:
+        """Return the first and last mean and the best of the last generation, (candidates, numbers)."""
+        last = np.asarray(self._asked, np.float32)[np.argsort(-self._means)[:count]]
         mean = np.asarray(self._strategy.result.xfavorite, np.float32)
-        return np.stack([mean, np.zeros_like(mean)])
+        return np.concatenate([mean[None], np.zeros_like(mean)[None], last])

@@ -2,7 +2,7 @@
 
 A *place* is a plot, the whole farm (place 0), a forager, or a fleet; a *label* is what can be done there, such as 40 L
 of water, or a direction. A form (`forms.py`) turns the inputs of each place into a score for each label, or, for
-fisheries, into a number for each target. None of this uses the expert of an id.
+fisheries, into a number for each target. The expert of an id is used only as an adviser, by the form `residual`.
 """
 
 from __future__ import annotations
@@ -90,6 +90,16 @@ class Player:
         return False
 
     @property
+    def offered(self) -> np.ndarray:
+        """The labels that exist at each place, bool (places, labels)."""
+        return np.ones((self.places, self.labels), bool)
+
+    @property
+    def orders(self) -> int:
+        """The most labels that can be chosen in a step."""
+        return 1
+
+    @property
     def targets(self) -> int:
         """The number of continuous actions; 0 if actions are labels."""
         return 0
@@ -126,7 +136,7 @@ class Player:
         blank = Memory(jnp.int32(0), seen, empty, empty, empty, own, adviser, jnp.zeros(size))
         plain = jax.eval_shape(lambda: self.look(blank, self._obs)[2])
         zeros = jnp.zeros(plain.shape)
-        return blank._replace(last=zeros, highest=zeros, since=jnp.full((self.places, self.labels), LONG_AGO))
+        return blank._replace(last=zeros, highest=zeros - jnp.inf, since=jnp.full((self.places, self.labels), LONG_AGO))
 
     @property
     def _obs(self) -> Any:
@@ -152,7 +162,7 @@ class Player:
         seen, own, plain = self.look(memory, obs)
         highest = jnp.maximum(memory.highest, plain)
         fresh = memory.now == 0
-        share = plain / jnp.maximum(highest, 1e-6)
+        share = plain / jnp.maximum(jnp.abs(highest), 1e-6)
         change = jnp.where(fresh, 0.0, plain - memory.last)
         time = jnp.full((self.places, 1), memory.now / self.steps, jnp.float32)
         ranks = [(plain[1:, None] > plain[None, 1:]).mean(1)] if self.places > 2 else []
@@ -254,6 +264,14 @@ class FarmPlayer(Player):
         return len(self._used)
 
     @property
+    def offered(self) -> np.ndarray:
+        return (self.numbers > 0) | (self.items >= 0)
+
+    @property
+    def orders(self) -> int:
+        return self.map.env.schedule
+
+    @property
     def places(self) -> int:
         return self.map.table.shape[1]
 
@@ -305,7 +323,7 @@ class FarmPlayer(Player):
 
 @dataclass(frozen=True, eq=False)
 class FleetPlayer(Player):
-    """A fleet that sees the observation, its slow average, its largest value and its changes, and knows the year."""
+    """A fleet that sees the observation, its slow average and its own last action, and knows the year."""
 
     @property
     def labels(self) -> int:
@@ -348,7 +366,7 @@ class ForagerPlayer(Player):
     """A forager that sees, for each direction, how much of each kind lies there, and estimates the reward of each kind.
 
     Directions are the places: the same weights score each of the four steps. The estimate is a moving average of the
-    rewards after steps onto a kind.
+    rewards, except 0, after steps onto a kind.
     """
 
     @cached_property

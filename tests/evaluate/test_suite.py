@@ -55,7 +55,8 @@ def test_the_best_known_policies_score_exactly_1_and_nothing_0() -> None:
 def test_a_score_is_the_scaled_return_and_its_interval_has_the_error_of_the_anchors() -> None:
     """The same mean without the best known policy's ups and downs has a wider interval than with them."""
     anchor = read_anchors()[STOCKS]
-    own, flat = 0.9 * anchor.best, np.full(len(anchor.best), 0.9 * anchor.best.mean())
+    own = 0.1 * anchor.nothing + 0.9 * anchor.best
+    flat = np.full(len(own), own.mean())
     paired, alone = (make_result({STOCKS: {"return": returns}}).scores[STOCKS] for returns in (own, flat))
     assert paired.value == pytest.approx(0.9) and alone.value == pytest.approx(0.9)
     assert paired.high - paired.low < 1e-9 < 0.02 < alone.high - alone.low

@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from scipy import stats
 
 import harvestgym
 from experiments import adversary
@@ -23,6 +24,7 @@ from tests.long_form import long
 
 FISHERY, FARM, FORAGER = "fishing/logistic-v0", "farm/bean-1x1-v0", "forager/two-biome-v0"
 YEARS = 20
+ENTRY = adversary.Entry("id", "tree", 1, 10.0, 5, 4, 1.0)
 
 
 def make_fleet(**more: int) -> FleetPlayer:
@@ -91,19 +93,35 @@ def test_searches_cannot_reach_the_test_side(monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.parametrize(
-    ("gain", "spread", "searches", "holds"),
-    [(0.0, 1.0, 1, True), (0.01, 0.001, 1, True), (0.03, 0.001, 1, False), (0.03, 1.0, 1, True), (0.03, 0.14, 1, False),
-     (0.03, 0.14, 10, True)],
-)  # fmt: skip
+    ("gain", "spread", "searches", "verdict"),
+    [
+        (0.0, 0.01, 1, "holds"),
+        (0.01, 0.001, 1, "holds"),
+        (0.03, 0.001, 1, "beaten"),
+        (0.03, 1.0, 1, "undecided"),
+        (0.03, 0.14, 1, "beaten"),
+        (0.03, 0.14, 10, "undecided"),
+    ],
+)
 def test_a_policy_is_beaten_by_more_than_the_tolerance_and_beyond_chance(
-    gain: float, spread: float, searches: int, holds: bool
+    gain: float, spread: float, searches: int, verdict: str
 ) -> None:
-    """Of 100 seasons; with a spread of .14 the gain of .03 is 2.14 standard errors, 10 searches require 2.81."""
+    """Of 100 seasons; with a spread of .14 the gain of .03 is 2.13 standard errors, 10 searches require 2.87."""
     best, signs = np.full(100, 10.0), np.tile([1.0, -1.0], 50)
-    entry = adversary.Entry("id", "tree", 1, 10.0, 5, 4, 1.0)
-    found = adversary.compare("id", entry, best * (1 + gain + spread * signs), best, searches)
-    assert found.gain == pytest.approx(gain, abs=1e-9) and found.holds == holds
-    assert found.error == pytest.approx(spread * np.sqrt(100 / 99) / 10)
+    mine = best * (1 + gain + spread * signs)
+    compared = adversary.compare("id", ENTRY, mine, best, np.zeros(100), searches)
+    assert compared.gain == pytest.approx(gain, abs=1e-9) and compared.verdict == verdict
+    if searches == 1:
+        error = spread * np.sqrt(100 / 99) / 10
+        assert compared.half == pytest.approx(stats.t.isf(0.025, 99) * error)
+    assert compared._replace(allowed=False).verdict == "holds"
+
+
+def test_seasons_of_a_weather_year_are_one_observation() -> None:
+    """A gain of .1 in one of two years and of .2 in the other: a standard error of .05 with one degree of freedom."""
+    best, blocks = np.full(100, 10.0), np.repeat([0, 1], 50)
+    compared = adversary.compare("id", ENTRY, best * np.where(blocks == 0, 1.1, 1.2), best, blocks, 1)
+    assert compared.half == pytest.approx(12.706 * 0.05, rel=1e-3) and compared.verdict == "undecided"
 
 
 @long

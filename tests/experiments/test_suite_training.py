@@ -113,7 +113,7 @@ def test_the_table_has_the_share_of_the_experts_gain(tmp_path: Path) -> None:
     store = Store(tmp_path)
     for seed, mean in enumerate((2.0, 3.0, 4.0)):
         about = {"id": FARM, "agent": "ppo", "seed": seed, "steps": 1000, "cpu": 5.0 + seed}
-        store.write(about | {"test": [mean - 1, mean + 1]})
+        store.write(about | {"digest": splits.digest(), "test": [mean - 1, mean + 1]})
     store.write_references({FARM: {"none": 1.0, "expert": 5.0}})
     store.write({"id": FARM, "agent": "dqn", "seed": 0, "steps": 1000, "cpu": 5.0})
     (row,) = suite_training.make_table([FARM], ["ppo", "dqn"], store).rows

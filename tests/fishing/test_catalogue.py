@@ -13,12 +13,12 @@ import pytest
 from gymnasium.utils.env_checker import check_env as gymnasium_check
 
 import harvestgym
-from experiments.leaderboard.page import IDLE_SHARE
 from harvestgym.core.rollout import evaluate
 from harvestgym.fishing import control
 from harvestgym.fishing.family import CATALOGUE
 from harvestgym.fishing.spec import read_spec
 from harvestgym.testing import check_env
+from tests.evaluate.test_reference_returns import IDLE_SHARE
 from tests.fishing.recovery import PUBLISHED_RECOVERY
 from tests.load_script import ROOT
 from tests.long_form import long, some

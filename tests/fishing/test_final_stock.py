@@ -18,6 +18,7 @@ from harvestgym.fishing.analysis.reference_points import find_best_escapement
 from harvestgym.fishing.family import from_yaml, make
 from harvestgym.fishing.model import FishingModel
 from harvestgym.fishing.shared_stock import share_stock
+from tests.long_form import long
 
 YEARS = 20
 SELL_ALL = 1e-6
@@ -42,7 +43,7 @@ def earn(env: FishingModel, policy: Policy, episodes: int = 1) -> float:
     return float(run(env, policy, YEARS, episodes).reward.sum(0, dtype=np.float64).mean())
 
 
-@pytest.mark.parametrize("years", [1, 2, 5])
+@pytest.mark.parametrize("years", [pytest.param(1, marks=long), 2, pytest.param(5, marks=long)])
 def test_selling_off_earns_no_more_than_constant_escapement(years: int) -> None:
     """Without noise, exactly: at S*, the last unit grows by nothing, so any other last target loses."""
     env = make("logistic-v0", sigma=0.0, Tmax=YEARS)

@@ -15,10 +15,10 @@ from harvestgym.gym.pettingzoo_env import ParallelEnv
 from tests.forager.worlds import RENEWED, SMALL, VARIED, same
 from tests.long_form import long
 
-SLOW = [pytest.param(mode, marks=long) for mode in ("objects", "colors", "compass")]
+SLOW = [pytest.param(mode, marks=long) for mode in ("objects", "colors", "compass", "scalar")]
 
 
-@pytest.mark.parametrize("mode", [*SLOW, "scalar"])
+@pytest.mark.parametrize("mode", SLOW)
 def test_a_single_forager_has_the_episode_of_a_forager_env(mode):
     """Rewards that change, are noisy or come late, and every view, are those of the `ForagerEnv`."""
     model = build_forager(VARIED | {"observation_mode": mode, "horizon": 0})

@@ -143,7 +143,8 @@ def test_years_of_a_fishery() -> None:
     assert isinstance(session, FishingSession) and session.rivals == ["expert", "sdp-finite"]
     while not session.over:
         session.fish([0.05])
-    assert session.time == 5 and session.total == pytest.approx(0.25)
+    left = float(session.last["biomass"])
+    assert session.time == 5 and session.total == pytest.approx(0.25 + left), "the last year pays for the stock"
     assert session.rival("sdp-finite").total > session.total
     for wrong in ([], [-1.0], [float("nan")], [0.1, 0.1]):
         with pytest.raises(ConfigError, match="expected 1 numbers"):

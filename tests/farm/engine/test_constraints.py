@@ -58,6 +58,7 @@ def test_a_farm_without_constraints_has_no_cost_and_the_same_reward() -> None:
     np.testing.assert_array_equal(season(False).reward, season(True).reward)
 
 
+@long
 def test_costs_are_the_same_in_every_interface() -> None:
     env, functional = farm(LIMITS), np.asarray(season(True).info["cost"])[:, 0]
     order, single, batch = find_watering(env), GymEnv(env), VecEnv(env, 2)
