@@ -226,7 +226,9 @@ def confirm(id: str, seed: int) -> None:
     env, seasons, first = side.make(), splits.list_suite()[id].seasons, side.seed(0)
     mine, anchor = (_run(env, policy, seasons, first) for policy in (load_entry(best, env), best_known(id, env)))
     searches, allowed = len({entry.seed for entry in read_entries(id)}), _meets_limits(id, env, mine)
-    found = compare(id, best, mine.returns, anchor.returns, read_anchors()[id].blocks, searches, allowed)
+    found = compare(
+        id, best, np.asarray(mine.returns), np.asarray(anchor.returns), read_anchors()[id].blocks, searches, allowed
+    )
     rest = [one for one in read_confirmations() if (one.id, one.seed) != (id, seed)]
     write_rows(CONFIRMED, sorted([*rest, found]))
     returns = f"{found.form} {found.mean:.4g}, best known {found.best_known:.4g}"
