@@ -157,9 +157,8 @@ FINALISTS = 4
 
 def _list_finalists(id: str, seed: int) -> list[Entry]:
     """Return the entries of a seed with the best training returns."""
-    return sorted((entry for entry in read_entries(id) if entry.seed == seed), key=lambda entry: -entry.mean)[
-        :FINALISTS
-    ]
+    entries = [entry for entry in read_entries(id) if entry.seed == seed]
+    return sorted(entries, key=lambda entry: -entry.mean)[:FINALISTS]
 
 
 def _run(env: Env[Any, Any], policy: Policy, seasons: int, seed: int) -> Episodes:

@@ -43,6 +43,7 @@ from experiments.leaderboard.run import LONG_EPISODE, count_plot_steps
 from experiments.leaderboard.store import STEP_BUDGET
 from experiments.test_side import LOG, log_opening
 from harvestgym.cli.console import print_table
+from harvestgym.core.config import TUNED_FOLDER
 from harvestgym.core.env import Env
 from harvestgym.core.loading import import_file
 from harvestgym.core.policy import Policy, together
@@ -52,7 +53,7 @@ from harvestgym.core.xla.process_checks import free_programs_if_full
 from harvestgym.evaluate import splits
 from harvestgym.evaluate.run import horizon, policy_named, run_episodes
 from harvestgym.evaluate.score import scale_return
-from harvestgym.evaluate.suite import RETURN, SuiteResult
+from harvestgym.evaluate.suite import RETURN, SuiteResult, round_number
 from harvestgym.farm import MapFarm
 from harvestgym.registry import locate_file
 from harvestgym.registry import spec as spec_of
@@ -74,12 +75,6 @@ CHOOSING = 70_001
 
 POINTS = 20
 """Number of points of a stored learning curve."""
-
-TUNED = "tuned"
-"""The folder, next to an id's file, with the tuned numbers of its expert."""
-
-DIGITS = 6
-"""Significant digits of stored returns: the precision of float32."""
 
 board: Any = import_file(EXAMPLES / "board.py")
 flat_ppo, recurrent_ppo, dqn = board.flat_ppo, board.recurrent_ppo, board.q_learning
@@ -409,7 +404,7 @@ class TrainingCase(SweepCase):
         own = list_user_files(str(locate_file(self.id)))
         expert = self.learner.uses_expert
         return [
-            *(path for path in own if expert or path.parent.name != TUNED),
+            *(path for path in own if expert or path.parent.name != TUNED_FOLDER),
             *(EXAMPLES / f"{module}.py" for module in self.learner.modules),
         ]
 
@@ -458,7 +453,7 @@ def _run_training(case: TrainingCase) -> dict[str, np.ndarray]:
         "id": case.id, "agent": case.agent, "seed": case.seed, "key": case.digest, "world": case.world,
         "steps": learner.count_steps(env, settings), "cpu": round(seconds, 1),
         "parameters": sum(np.size(leaf) for leaf in jax.tree.leaves(weights)), "settings": case.settings,
-        "curve": shorten(curve), "train": round_number(np.mean(returns)),
+        "curve": shorten(curve), "train": round_number(float(np.mean(returns))),
     }  # fmt: skip
     packed = base64.b64encode(pickle.dumps(weights)).decode()
     return {RECORD: np.asarray([json.dumps(record)]), WEIGHTS: np.asarray([packed])}
@@ -468,11 +463,6 @@ def shorten(curve: Sequence[float]) -> list[float | None]:
     """Return the means of equal parts of a learning curve, without updates in which no season ended (0)."""
     parts = [np.asarray(part) for part in np.array_split(np.asarray(curve, float), min(POINTS, len(curve)))]
     return [round_number(part[part != 0].mean()) if part.any() else None for part in parts]
-
-
-def round_number(value: Any) -> float:
-    """Round a number to the stored digits."""
-    return float(f"{float(value):.{DIGITS}g}")
 
 
 class Store(NamedTuple):
@@ -558,7 +548,7 @@ def test(cases: Sequence[TrainingCase], store: Store, work: Path) -> None:
         if {**references.get(case.id, {}), **known} != references.get(case.id):
             names = ("expert",) if spec_of(case.id).family == "forager" else ("expert", "none")
             acting = zip(names, together([policy_named(case.id, env, name) for name in names]), strict=True)
-            means = {name: round_number(np.mean(play(env, policy))) for name, policy in acting}
+            means = {name: round_number(float(np.mean(play(env, policy)))) for name, policy in acting}
             store.write_references(references | {case.id: known | means})
         weights = pickle.loads(base64.b64decode(read_result(work, case)[WEIGHTS][0]))
         returns = play(*case.learner.enter(case.id, env, case.options, weights))

@@ -14,6 +14,7 @@ from harvestgym.core.env import Env
 from harvestgym.core.policy import Policy
 from harvestgym.core.tuning.rule_family import TunedRule, build_rule
 from harvestgym.evaluate.run import policy_named
+from harvestgym.evaluate.suite import round_number
 from harvestgym.evaluate.tune import find_rules
 
 from .forms import make_forms
@@ -86,7 +87,7 @@ def store_entry(entry: Entry) -> None:
 
 def round_numbers(row: dict[str, Any]) -> dict[str, Any]:
     """Return a row with numbers of six digits."""
-    return {name: float(f"{value:.6g}") if isinstance(value, float) else value for name, value in row.items()}
+    return {name: round_number(value) if isinstance(value, float) else value for name, value in row.items()}
 
 
 def load_entry(entry: Entry, env: Env[Any, Any]) -> Policy:

@@ -17,8 +17,7 @@ from harvestgym.core.env import Env
 from harvestgym.core.episode import episode_keys
 from harvestgym.core.policy import Policy
 from harvestgym.core.rollout import Episodes
-from harvestgym.evaluate.run import horizon, run_rows
-from harvestgym.evaluate.tune import ROWS
+from harvestgym.evaluate.tune import Bench
 
 from .forms import Form
 
@@ -104,7 +103,7 @@ def search_form(
 
     def run(rows: np.ndarray, number: int, seasons: int) -> np.ndarray:
         keys = episode_keys(jax.random.fold_in(key, number), seasons)
-        return run_policies(form.player.env, [make_policy(form, row) for row in rows], keys, limits)
+        return run_policies(form.player.env, [form.player.policy(form, row) for row in rows], keys, limits)
 
     archive = Archive()
     proposer = Evolution(form, rng, archive) if form.bounded else Adaptation(form, rng)
@@ -123,9 +122,7 @@ def search_form(
 
 def run_policies(env: Env[Any, Any], policies: Sequence[Policy], keys: jax.Array, limits: Limits) -> np.ndarray:
     """Return the mean return of each policy in the seasons of the keys, minus a penalty for each broken limit."""
-    stacked = jax.tree.map(lambda *leaves: np.stack(leaves), *(policy.traced() for policy in policies))
-    owner, season = np.divmod(np.arange(len(policies) * len(keys)), len(keys))
-    whole = run_rows(env, stacked, owner, lambda rows: keys[season[rows]], horizon(env), min(ROWS, len(owner)))
+    whole = Bench(env, keys).play(policies)
     means = np.nan_to_num(np.asarray(whole.returns, float).reshape(len(policies), -1).mean(1), nan=-1e9)
     for name, limit in limits.items():
         costs = read_costs(env, whole)[name].reshape(len(policies), -1).mean(1)
@@ -137,11 +134,6 @@ def read_costs(env: Env[Any, Any], whole: Episodes) -> dict[str, np.ndarray]:
     """Return the costs of each episode that a farm's constraints limit, by name."""
     totals = {name.removeprefix(TOTAL): value for name, value in whole.info.items() if name.startswith(TOTAL)}
     return {name: np.asarray(cost) for name, cost in env.params.score.constrain(totals).items()}
-
-
-def make_policy(form: Form, row: np.ndarray) -> Policy:
-    """Return the policy of a form for a row of numbers."""
-    return form.player.policy(form, row)
 
 
 class Evolution:

@@ -7,7 +7,7 @@ best of many candidates partly owes its first result to luck. A search cannot re
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
@@ -20,6 +20,7 @@ from harvestgym.core.env import Env
 from harvestgym.core.episode import episode_keys
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.policy import Policy
+from harvestgym.core.rollout import Episodes
 from harvestgym.core.tuning.rule_family import RuleFamily, TunedRule
 from harvestgym.core.view.timeline import Progress, ignore_progress
 from harvestgym.registry import family_function
@@ -75,11 +76,14 @@ class Bench(NamedTuple):
 
     def run(self, policies: list[Policy]) -> np.ndarray:
         """Return the return of each policy in each season; all policies have the same structure."""
+        return np.asarray(self.play(policies).returns).reshape(len(policies), -1)
+
+    def play(self, policies: Sequence[Policy]) -> Episodes:
+        """Return an episode for each policy and season, the seasons of a policy one after another."""
         stacked = jax.tree.map(lambda *leaves: np.stack(leaves), *(policy.traced() for policy in policies))
         owner, season = np.divmod(np.arange(len(policies) * len(self.keys)), len(self.keys))
         steps, size = horizon(self.env), min(ROWS, len(owner))
-        whole = run_rows(self.env, stacked, owner, lambda rows: self.keys[season[rows]], steps, size)
-        return np.asarray(whole.returns).reshape(len(policies), -1)
+        return run_rows(self.env, stacked, owner, lambda rows: self.keys[season[rows]], steps, size)
 
 
 def make_benches(id: str, seed: int, seasons: int, split: str = "train") -> tuple[Bench, Bench]:
