@@ -27,8 +27,11 @@ POPULATION, PARENTS = 48, 12
 CROSSED, RESET = 0.5, 0.4
 """Probability that a child has two parents, and that a changed number is drawn again instead of shifted."""
 
-FIRST = 384
-"""Random candidates in the first generation of the evolutionary algorithm."""
+FIRST, FEW = 1536, 4
+"""Random candidates in the first generation of the evolutionary algorithm, and the seasons in which they run."""
+
+LONG = 50
+"""Generations after which the evolutionary algorithm starts again; by then, its candidates are nearly the same."""
 
 DIAGONAL = 150
 """Numbers above which CMA-ES adapts only variances."""
@@ -105,19 +108,23 @@ def search_form(
         keys = episode_keys(jax.random.fold_in(key, number), seasons)
         return run_policies(form.player.env, [form.player.policy(form, row) for row in rows], keys, limits)
 
-    archive = Archive()
-    proposer = Evolution(form, rng, archive) if form.bounded else Adaptation(form, rng)
-    for generation in range(effort.generations):
-        rows = proposer.propose()
-        means = run(rows, 1 + generation, effort.seasons)
-        archive.add(rows, means)
-        proposer.accept(means)
-        if generation % 10 == 9:
-            say(f"generation {generation + 1}: best {means.max():.4g}, median {np.median(means):.4g}")
-    rows = proposer.choose_finalists(effort.finalists)
+    finalists, tried = list[np.ndarray](), 0
+    starts = max(effort.generations // LONG, 1) if form.bounded else 1
+    for start in range(starts):
+        archive = Archive()
+        proposer = Evolution(form, rng, archive) if form.bounded else Adaptation(form, rng)
+        for generation in range(start, effort.generations, starts):
+            rows = proposer.propose()
+            means = run(rows, 1 + generation, effort.seasons if len(rows) < FIRST else FEW)
+            archive.add(rows, means)
+            proposer.accept(means)
+        say(f"start {start + 1}: best {means.max():.4g}, median {np.median(means):.4g}")
+        finalists.append(proposer.choose_finalists(effort.finalists))
+        tried += len(archive)
+    rows = np.concatenate(finalists)
     means = run(rows, 0, effort.fresh)
     best = int(np.argmax(means))
-    return Found(rows[best], float(means[best]), len(archive))
+    return Found(rows[best], float(means[best]), tried)
 
 
 def run_policies(env: Env[Any, Any], policies: Sequence[Policy], keys: jax.Array, limits: Limits) -> np.ndarray:
