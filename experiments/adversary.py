@@ -9,7 +9,7 @@ python -m experiments.adversary table                                   # the ta
 `search` tries each form (`experiments/search/forms.py`) in training seasons drawn from the seed, and stores what it
 finds: the numbers in `results/adversary/`, the returns in `results/adversary.json`. Two forms start from the expert and
 are not adversaries, but candidates for the best known policy: `rules` tunes the id's own rules again, and `residual`
-corrects the expert's choices. `choose` compares the expert and the best finds of a seed in fresh training seasons, and
+corrects the expert's choices. `choose` compares the expert and the finds of a seed in fresh training seasons, and
 writes the best of each id to `results/best-known.json`. Both are sealed: they cannot make the test side. `confirm`
 compares the best adversary of another seed with the best known policy on the test side, and stores the gain with its
 interval, which is over weather years if there are several, and corrected for the number of searches (Bonferroni).
@@ -54,15 +54,15 @@ from harvestgym.core.rollout import Episodes
 from harvestgym.core.view.tables import Table
 from harvestgym.core.xla.process_checks import free_programs_if_full
 from harvestgym.evaluate import splits
-from harvestgym.evaluate.run import horizon, policy_named, run_episodes
-from harvestgym.evaluate.statistics import estimate_mean
+from harvestgym.evaluate.run import find_idle_action, horizon, policy_named, run_episodes
+from harvestgym.evaluate.statistics import estimate_mean, summarise
 from harvestgym.evaluate.suite import read_anchors
 from harvestgym.evaluate.tune import Budget, tune_rules
 from tools.docs_blocks import body, put
 
 CONFIRMED = RESULTS / "adversary-confirmed.json"
 
-BLIND_FORMS = ("thresholds", "relative", "tree", "linear", "network")
+BLIND_FORMS = ("thresholds", "relative", "tree", "calendar", "linear", "network")
 """Forms that know nothing of the expert."""
 
 STEPS = 8_000_000
@@ -129,36 +129,33 @@ def choose(ids: Sequence[str], seed: int) -> None:
     """Choose the best known policy of each id by its mean in fresh training seasons, and write them to a file.
 
     A find takes the place of the expert if its gain is more than two standard errors. The searches of other seeds are
-    adversaries, which come after the choice.
+    adversaries, which come after the choice. The file has the mean and the worst tenth of every find, and of nothing.
     """
     chosen = read_choices()
     for id in ids:
-        free_programs_if_full()
         with splits.sealed():
             side, seasons = splits.split(id, "train"), splits.list_suite()[id].seasons
             env, first = side.make(), side.seed(CHOICE_SEED)
-            candidates = {"expert": policy_named(id, env, "expert")}
-            candidates |= {entry.name: load_entry(entry, env) for entry in _list_finalists(id, seed)}
-            played = {name: _run(env, policy, seasons, first) for name, policy in candidates.items()}
+            names = ["expert", *["none"] * (find_idle_action(id, env) is not None)]
+            candidates = {name: policy_named(id, env, name) for name in names}
+            candidates |= {entry.name: load_entry(entry, env) for entry in read_entries(id) if entry.seed == seed}
+            played = {}
+            for name, policy in candidates.items():
+                free_programs_if_full()
+                played[name] = _run(env, policy, seasons, first)
         returns = {name: whole.returns for name, whole in played.items() if _meets_limits(id, env, whole)}
         means = {name: float(values.mean()) for name, values in returns.items()}
         best = max(means, key=lambda name: means[name])
         gain = returns[best] - returns["expert"]
         if gain.mean() <= 2 * gain.std(ddof=1) / np.sqrt(seasons):
             best = "expert"
-        chosen[id] = {"form": best, "seed": seed, "seasons": seasons, "training_returns": round_numbers(means)}
+        worst = {name: summarise(values).cvar10 for name, values in returns.items()}
+        chosen[id] = {
+            "form": best, "seed": seed, "seasons": seasons,
+            "training_returns": round_numbers(means), "worst_tenth": round_numbers(worst),
+        }  # fmt: skip
         print(f"{id}: {best} {means[best]:.4g}, expert {means['expert']:.4g}", flush=True)
         BEST_KNOWN.write_text(json.dumps(dict(sorted(chosen.items())), indent=1) + "\n", encoding="utf-8")
-
-
-FINALISTS = 4
-"""Entries of an id that are compared with its expert."""
-
-
-def _list_finalists(id: str, seed: int) -> list[Entry]:
-    """Return the entries of a seed with the best training returns."""
-    entries = [entry for entry in read_entries(id) if entry.seed == seed]
-    return sorted(entries, key=lambda entry: -entry.mean)[:FINALISTS]
 
 
 def _run(env: Env[Any, Any], policy: Policy, seasons: int, seed: int) -> Episodes:

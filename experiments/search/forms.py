@@ -3,11 +3,12 @@
 thresholds   rules in order, each with two conditions on observed variables; the first that holds decides
 relative     the same on changes, shares of the highest value so far, ranks among plots, and days since each order
 tree         a decision tree of depth three on all inputs
+calendar     rules on the time and on the days since each order, for the value of observing
 linear       one linear function of the plain inputs for each label
 network      a network with one hidden layer
 residual     a linear correction of the choices of the player's adviser
 
-The numbers of the first three lie between 0 and 1 and are searched by evolution; those of the others by CMA-ES.
+The numbers of the first four lie between 0 and 1 and are searched by evolution; those of the others by CMA-ES.
 """
 
 from __future__ import annotations
@@ -282,10 +283,12 @@ def make_forms(player: Player, varying: Sequence[int]) -> dict[str, Form]:
     """Return the forms by name; `varying` are the inputs that vary between steps."""
     plain = [i for i in varying if i < player.plain]
     relative = [i for i in varying if i >= player.plain - 1] or plain
+    clock = [i for i in varying if i == player.plain - 1 or i >= player.inputs - player.labels]
     forms: dict[str, Form] = {
         "thresholds": RuleList(player, plain),
         "relative": RuleList(player, relative),
         "tree": Tree(player, list(varying)),
+        "calendar": RuleList(player, clock),
         "linear": Linear(player, plain),
         "network": Network(player, plain),
     }

@@ -87,7 +87,7 @@ def test_searches_cannot_reach_the_test_side(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(adversary, "_search_form", reach)
     with pytest.raises(ConfigError, match="test"):
         adversary.search(FISHERY, ["tree"], 1, 1000)
-    monkeypatch.setattr(adversary, "_list_finalists", reach)
+    monkeypatch.setattr(adversary, "read_entries", reach)
     with pytest.raises(ConfigError, match="test"):
         adversary.choose(["fishing/driver-v0"], 1)
 
