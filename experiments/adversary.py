@@ -45,7 +45,7 @@ from experiments.search.found import (
     write_rows,
 )
 from experiments.search.measure import measure_player
-from experiments.search.optimise import POPULATION, Effort, read_costs, search_form
+from experiments.search.optimise import POPULATION, Effort, search_form
 from experiments.search.players import make_player
 from experiments.test_side import RESULTS, log_opening
 from harvestgym.core.env import Env
@@ -57,7 +57,7 @@ from harvestgym.evaluate import splits
 from harvestgym.evaluate.run import find_idle_action, horizon, policy_named, run_episodes
 from harvestgym.evaluate.statistics import estimate_mean, summarise
 from harvestgym.evaluate.suite import read_anchors
-from harvestgym.evaluate.tune import Budget, tune_rules
+from harvestgym.evaluate.tune import Budget, find_costs, tune_rules
 from tools.docs_blocks import body, put
 
 CONFIRMED = RESULTS / "adversary-confirmed.json"
@@ -109,9 +109,8 @@ def _search_form(id: str, env: Env[Any, Any], name: str, key: jax.Array, seed: i
         player = player.advised_by(policy_named(id, env, "expert"))
     player, varying = measure_player(player, jax.random.fold_in(key, 1))
     form = make_forms(player, varying)[name]
-    limits = splits.list_suite()[id].limits if id in splits.list_suite() else {}
     say = partial(print, f"  {name}", flush=True)
-    found = search_form(form, jax.random.fold_in(key, 2), effort, limits, say)
+    found = search_form(form, jax.random.fold_in(key, 2), effort, find_costs(id, env), say)
     entry = Entry(id, name, seed, found.mean, found.tried, effort.seasons, 0.0)
     arrays = {"numbers": found.numbers, "scale": np.asarray(player.scale), "varying": np.asarray(varying, np.int32)}
     write_numbers(entry, arrays)
@@ -165,7 +164,8 @@ def _run(env: Env[Any, Any], policy: Policy, seasons: int, seed: int) -> Episode
 
 def _meets_limits(id: str, env: Env[Any, Any], whole: Episodes) -> bool:
     """Return whether some episodes meet the limits of a suite id on average."""
-    return all(read_costs(env, whole)[name].mean() <= most for name, most in splits.list_suite()[id].limits.items())
+    costs, limits = find_costs(id, env)(whole), splits.list_suite()[id].limits
+    return all(np.mean(costs[name]) <= most for name, most in limits.items())
 
 
 class Confirmation(NamedTuple):

@@ -291,7 +291,7 @@ def _try_rules(
     for family in families.values():
         shares = draws.random((-(-number // len(families)), len(family.numbers)))
         rules = [family.decode(row) for row in shares]
-        tried.append((family, rules, bench.run_rules(family, rules)))
+        tried.append((family, rules, bench.run([family.build(numbers) for numbers in rules])))
     return tried
 
 

@@ -6,18 +6,15 @@ in many fresh seasons, and only these returns choose.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple
 
 import cma
 import jax
 import numpy as np
 
-from harvestgym.core.env import Env
 from harvestgym.core.episode import episode_keys
-from harvestgym.core.policy import Policy
-from harvestgym.core.rollout import Episodes
-from harvestgym.evaluate.tune import Bench
+from harvestgym.evaluate.tune import Bench, Costs
 
 from .forms import Form
 
@@ -35,13 +32,6 @@ LONG = 50
 
 DIAGONAL = 150
 """Numbers above which CMA-ES adapts only variances."""
-
-
-PENALTY, MARGIN = 5.0, 0.97
-"""Points lost per unit of a cost above its limit, and the share of a limit that a candidate may use."""
-
-TOTAL = "total/"
-"""Prefix of the totals of an episode in its info."""
 
 
 class Effort(NamedTuple):
@@ -94,19 +84,18 @@ class Archive:
         return len(self._sums)
 
 
-Limits = Mapping[str, float]
-"""The largest mean of some costs over seasons."""
-
-
 def search_form(
-    form: Form, key: jax.Array, effort: Effort, limits: Limits, say: Callable[[str], None] = lambda text: None
+    form: Form, key: jax.Array, effort: Effort, costs: Costs, say: Callable[[str], None] = lambda text: None
 ) -> Found:
-    """Search for the best numbers of a form on the environment of its player, with seasons drawn from `key`."""
+    """Search for the best numbers of a form on the environment of its player, with seasons drawn from `key`.
+
+    Candidates that break a limit of `costs` lose return (`tune.Bench.rate`).
+    """
     rng = np.random.default_rng(np.asarray(jax.random.key_data(key)))
 
     def run(rows: np.ndarray, number: int, seasons: int) -> np.ndarray:
-        keys = episode_keys(jax.random.fold_in(key, number), seasons)
-        return run_policies(form.player.env, [form.player.policy(form, row) for row in rows], keys, limits)
+        bench = Bench(form.player.env, episode_keys(jax.random.fold_in(key, number), seasons), costs)
+        return np.nan_to_num(bench.rate([form.player.policy(form, row) for row in rows]), nan=-1e9)
 
     finalists, tried = list[np.ndarray](), 0
     starts = max(effort.generations // LONG, 1) if form.bounded else 1
@@ -118,29 +107,13 @@ def search_form(
             means = run(rows, 1 + generation, effort.seasons if len(rows) < FIRST else FEW)
             archive.add(rows, means)
             proposer.accept(means)
-        say(f"start {start + 1}: best {means.max():.4g}, median {np.median(means):.4g}")
         finalists.append(proposer.choose_finalists(effort.finalists))
+        say(f"start {start + 1} of {starts}")
         tried += len(archive)
     rows = np.concatenate(finalists)
     means = run(rows, 0, effort.fresh)
     best = int(np.argmax(means))
     return Found(rows[best], float(means[best]), tried)
-
-
-def run_policies(env: Env[Any, Any], policies: Sequence[Policy], keys: jax.Array, limits: Limits) -> np.ndarray:
-    """Return the mean return of each policy in the seasons of the keys, minus a penalty for each broken limit."""
-    whole = Bench(env, keys).play(policies)
-    means = np.nan_to_num(np.asarray(whole.returns, float).reshape(len(policies), -1).mean(1), nan=-1e9)
-    for name, limit in limits.items():
-        costs = read_costs(env, whole)[name].reshape(len(policies), -1).mean(1)
-        means -= PENALTY * np.maximum(costs - MARGIN * limit, 0)
-    return means
-
-
-def read_costs(env: Env[Any, Any], whole: Episodes) -> dict[str, np.ndarray]:
-    """Return the costs of each episode that a farm's constraints limit, by name."""
-    totals = {name.removeprefix(TOTAL): value for name, value in whole.info.items() if name.startswith(TOTAL)}
-    return {name: np.asarray(cost) for name, cost in env.params.score.constrain(totals).items()}
 
 
 class Evolution:

@@ -7,8 +7,9 @@ best of many candidates partly owes its first result to luck. A search cannot re
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -40,8 +41,15 @@ CANDIDATE_BATCH = 16
 ROWS = 768
 """Maximum number of seasons per call on the device, to limit the memory for large farms."""
 
+PENALTY, MARGIN = 5.0, 0.97
+"""Return lost per unit of a mean cost above its limit of 1, and the share of the limit that a candidate may use."""
+
 UNTUNED = ("random", "none", "expert", "sdp-finite")
 """Policies that cannot become the expert: the expert itself, and policies that exploit the end of the horizon."""
+
+
+Costs = Callable[[Episodes], Mapping[str, Any]]
+"""A function of episodes that returns, by name, the costs of each that must be at most 1 on average."""
 
 
 class Budget(NamedTuple):
@@ -65,14 +73,19 @@ class Bench(NamedTuple):
     Attributes:
         env: the environment of the training split.
         keys: a key for each season.
+        costs: the costs with limits, such as leached nitrogen.
     """
 
     env: Env[Any, Any]
     keys: Array
+    costs: Costs = lambda episodes: {}
 
-    def run_rules(self, family: RuleFamily, candidates: list[dict[str, float]]) -> np.ndarray:
-        """Return the return of each candidate in each season, (candidates, seasons)."""
-        return self.run([family.build(numbers) for numbers in candidates])
+    def rate(self, policies: Sequence[Policy]) -> np.ndarray:
+        """Return the mean return of each policy, minus a penalty for each mean cost above its limit."""
+        whole = self.play(policies)
+        values = np.stack([whole.returns, *self.costs(whole).values()])
+        means, *costs = values.reshape(len(values), len(policies), -1).mean(2)
+        return means - PENALTY * sum(np.maximum(cost - MARGIN, 0) for cost in costs)
 
     def run(self, policies: list[Policy]) -> np.ndarray:
         """Return the return of each policy in each season; all policies have the same structure."""
@@ -91,7 +104,13 @@ def make_benches(id: str, seed: int, seasons: int, split: str = "train") -> tupl
     chosen = splits.split(id, split)
     env, key = chosen.make(), jax.random.key(chosen.seed(seed))
     first, second = (jax.random.fold_in(key, i) for i in (1, 2))
-    return Bench(env, episode_keys(first, seasons)), Bench(env, episode_keys(second, seasons * FRESH))
+    costs = find_costs(id, env)
+    return Bench(env, episode_keys(first, seasons), costs), Bench(env, episode_keys(second, seasons * FRESH), costs)
+
+
+def find_costs(id: str, env: Env[Any, Any]) -> Costs:
+    """Return the costs of an id that have limits."""
+    return partial(family_function(id, "costs", lambda env, episodes: {}), env)
 
 
 @splits.sealed()
@@ -108,7 +127,7 @@ def tune_rules(id: str, seed: int = 0, budget: Budget = Budget(), progress: Prog
     families, fixed = find_rules(id, bench.env)
     if not families:
         raise ConfigError(f"{id}: expected an environment with rules to tune, got none")
-    found = [Candidate(name, {}, float(fresh.run([policy]).mean())) for name, policy in fixed.items()]
+    found = [Candidate(name, {}, float(fresh.rate([policy])[0])) for name, policy in fixed.items()]
     found += [search_numbers(name, family, bench, fresh, budget, seed, progress) for name, family in families.items()]
     best = max(found, key=lambda candidate: candidate.mean)
     made: dict[str, str | float] = {
@@ -140,7 +159,7 @@ def search_numbers(
     def evaluate(shares: np.ndarray) -> np.ndarray:
         """Return each candidate's loss; `shares` (numbers, candidates) are its numbers scaled to 0 to 1."""
         rows = [family.decode(row) for row in np.atleast_2d(shares.T)]
-        means = bench.run_rules(family, rows).mean(1)
+        means = bench.rate([family.build(row) for row in rows])
         tried.update((tuple(row.values()), float(mean)) for row, mean in zip(rows, means, strict=True))
         progress(len(rows))
         return -means
@@ -156,5 +175,5 @@ def search_numbers(
     )  # fmt: skip
     best = sorted(tried, key=lambda row: -tried[row])[: FINALISTS - 1]
     rows = [dict(zip(family.numbers, row, strict=True)) for row in (*best, tuple(family.start.values()))]
-    means = fresh.run_rules(family, rows).mean(1)
+    means = fresh.rate([family.build(row) for row in rows])
     return Candidate(name, rows[int(np.argmax(means))], float(np.max(means)))

@@ -177,13 +177,20 @@ def find_variable(
     return partial(env.value, found), found.meta
 
 
+def costs(env: FarmModel, episodes: Episodes) -> dict[str, Any]:
+    """Return the cost of each constraint in each season, as a share of its limit."""
+    totals = {
+        name.removeprefix("total/"): amount for name, amount in episodes.info.items() if name.startswith("total/")
+    }
+    return env.params.score.constrain(totals)
+
+
 def summary(env: FarmModel, episodes: Episodes) -> dict[str, np.ndarray]:
     """Return, for each season, the yield, the water used, the number of orders, and the cause of death on each plot."""
     info, unsown = episodes.info, find_unsown(env)
     out = {"yield kg": info["total/harvest#kg"]} if "total/harvest#kg" in info else {}
     out |= {"water used L": info["total/water#L"]} if "total/water#L" in info else {}
-    out |= env.params.score.constrain({n.removeprefix("total/"): v for n, v in info.items() if n.startswith("total/")})
-    out |= count_orders(episodes)
+    out |= costs(env, episodes) | count_orders(episodes)
     for variable in env.variables:
         name = f"{'/'.join(variable.where)}/{variable.attr}"
         if variable.attr == "cause_of_death" and name in info:

@@ -19,7 +19,7 @@ from harvestgym.core.rollout import evaluate
 from harvestgym.core.tuning.rule_family import read_tuned
 from harvestgym.evaluate import splits
 from harvestgym.evaluate.run import evaluate_together, horizon, policy_named
-from harvestgym.evaluate.tune import CANDIDATE_BATCH, Budget, make_benches, search_numbers, tune_rules
+from harvestgym.evaluate.tune import CANDIDATE_BATCH, PENALTY, Budget, make_benches, search_numbers, tune_rules
 from harvestgym.fishing import control, family
 from harvestgym.fishing.control import make_rule_families
 from tests.long_form import long
@@ -36,6 +36,14 @@ def test_the_search_finds_the_escapement_of_a_logistic_fishery() -> None:
     found = search_numbers("escapement", family, bench, fresh, Budget(64, 16), 0, tried.append)
     assert 0.47 < found.numbers["target"] < 0.53 and 7.8 < found.mean < 8.5
     assert sum(tried) == 64 and set(tried) <= {CANDIDATE_BATCH}
+
+
+def test_a_candidate_above_a_limit_loses_return() -> None:
+    """The limit is 1, of which candidates may use 0.97."""
+    bench, _ = make_benches("fishing/logistic-v0", 0, 4)
+    policies = [control.escapement(bench.env, target) for target in (0.3, 0.5)]
+    limited = bench._replace(costs=lambda whole: {"cost_catch": np.repeat([1.17, 0.9], 4)})
+    np.testing.assert_allclose(limited.rate(policies), bench.rate(policies) - [PENALTY * 0.2, 0], rtol=1e-6)
 
 
 @long

@@ -145,7 +145,7 @@ def test_a_search_finds_what_is_known_to_be_optimal(name: str) -> None:
     env = splits.make(FISHERY, "train", Tmax=YEARS)
     player, varying = measure_player(make_player(env), jax.random.key(0))
     form = make_forms(player, varying)[name]
-    found = search_form(form, jax.random.key(1), Effort(8, 30, 4, 64), {})
+    found = search_form(form, jax.random.key(1), Effort(8, 30, 4, 64), lambda whole: {})
     expert = run_episodes(env, policy_named(FISHERY, env, "expert"), 64, 0, YEARS).returns.mean()
     assert found.tried >= 20 * POPULATION and 0.95 * expert < found.mean < 1.05 * expert
 
