@@ -24,6 +24,7 @@ import inspect
 import json
 import pickle
 import shlex
+import sys
 import time
 from argparse import Namespace
 from collections.abc import Iterator, Mapping, Sequence
@@ -40,12 +41,10 @@ from pydantic import JsonValue
 
 from experiments.aggregates import bootstrap_strata, mean_of_all
 from experiments.leaderboard.run import LONG_EPISODE, count_plot_steps
-from experiments.leaderboard.store import STEP_BUDGET
 from experiments.test_side import LOG, log_opening
 from harvestgym.cli.console import print_table
 from harvestgym.core.config import TUNED_FOLDER
 from harvestgym.core.env import Env
-from harvestgym.core.loading import import_file
 from harvestgym.core.policy import Policy, together
 from harvestgym.core.view.tables import Table
 from harvestgym.core.wrappers import TimeLimit
@@ -70,16 +69,27 @@ IDS = tuple(splits.list_suite())
 SEEDS, SEASONS, FEW_SEASONS = 5, 400, 100
 """Training runs of an agent, and seasons per evaluation; there are fewer seasons if these are long."""
 
+STEP_BUDGET = 1_000_000
+"""Environment steps of a training run."""
+
 CHOOSING = 70_001
 """The index, within the training split, of the seed for the seasons on which settings may be compared."""
 
 POINTS = 20
 """Number of points of a stored learning curve."""
 
-board: Any = import_file(EXAMPLES / "board.py")
-flat_ppo, recurrent_ppo, dqn = board.flat_ppo, board.recurrent_ppo, board.q_learning
-map_ppo, map_evolution, map_residual, map_imitation = map(
-    importlib.import_module, ("map_ppo", "map_evolution", "map_residual", "map_imitation")
+
+def import_learners(*names: str) -> list[Any]:
+    """Import modules of `examples/`, which import each other."""
+    sys.path.append(str(EXAMPLES))
+    try:
+        return [importlib.import_module(name) for name in names]
+    finally:
+        sys.path.pop()
+
+
+flat_ppo, recurrent_ppo, dqn, map_ppo, map_evolution, map_residual, map_imitation = import_learners(
+    "ppo", "recurrent_ppo", "dqn", "map_ppo", "map_evolution", "map_residual", "map_imitation"
 )
 
 SPREADS = {"fishing/driver-v0": 0.03}
@@ -140,7 +150,7 @@ class FlatPpo(Agent):
     modules = "ppo", "flat_actions"
 
     def fits(self, id: str, env: Env[Any, Any]) -> bool:
-        return isinstance(env.action_space, board.LEARNED)
+        return not has_many_plots(env)
 
     def settings(self, id: str, env: Env[Any, Any]) -> Any:
         return flat_ppo.Settings(**self._choose(id, env))
@@ -156,8 +166,9 @@ class FlatPpo(Agent):
     def _choose(self, id: str, env: Env[Any, Any]) -> dict[str, Any]:
         """Return the settings that depend on the id; few environments, so that long episodes end during training."""
         size = {"num_envs": 32, "num_steps": 128} if is_endless(env) else {"num_envs": 128, "num_steps": 64}
-        idle, gamma = 0.0 if is_endless(env) else board.find_idle(env), 1.0 if is_farm(id) else 0.99
-        return size | {"gamma": gamma, "idle": idle, "spread": SPREADS.get(id, flat_ppo.Settings().spread)}
+        default, gamma = flat_ppo.Settings(), 1.0 if is_farm(id) else 0.99
+        idle, spread = 0.0 if is_endless(env) else default.idle, SPREADS.get(id, default.spread)
+        return size | {"gamma": gamma, "idle": idle, "spread": spread}
 
     def wrap(self, env: Env[Any, Any]) -> Env[Any, Any]:
         """Return the environment as the agent sees it."""
@@ -168,9 +179,6 @@ class RecurrentPpo(FlatPpo):
     """PPO with a memory on the flat interface."""
 
     modules = "recurrent_ppo", "ppo", "flat_actions"
-
-    def fits(self, id: str, env: Env[Any, Any]) -> bool:
-        return super().fits(id, env) and not has_many_plots(env)
 
     def settings(self, id: str, env: Env[Any, Any]) -> Any:
         return recurrent_ppo.Settings(**self._choose(id, env))
