@@ -28,8 +28,6 @@ import jax
 import numpy as np
 from scipy.stats import t
 
-from experiments.leaderboard.run import count_plot_steps
-from experiments.search.forms import make_forms
 from experiments.search.found import (
     BEST_KNOWN,
     INFORMED_FORMS,
@@ -44,8 +42,7 @@ from experiments.search.found import (
     write_numbers,
     write_rows,
 )
-from experiments.search.measure import measure_player
-from experiments.search.optimise import POPULATION, Effort, read_costs, search_form
+from experiments.search.optimise import POPULATION, Effort, choose_effort, read_costs, search_player
 from experiments.search.players import make_player
 from experiments.test_side import RESULTS, log_opening
 from harvestgym.core.env import Env
@@ -67,9 +64,6 @@ BLIND_FORMS = ("thresholds", "relative", "tree", "linear", "network")
 
 STEPS = 8_000_000
 """Days on a plot, years or steps per form, in which candidates run."""
-
-LONG_SEASON = 2_000
-"""Plot-steps per season above which a candidate runs in fewer seasons."""
 
 TOLERANCE = 0.02
 """Largest gain over a best known policy that survives."""
@@ -96,24 +90,14 @@ def search(id: str, forms: Sequence[str], seed: int, steps: int) -> None:
             print(f"{id} {name}: {entry.mean:.4g}, {entry.tried} tried, {entry.seconds} s", flush=True)
 
 
-def choose_effort(env: Env[Any, Any], steps: int) -> Effort:
-    """Return the size of a search that runs about `steps` plot-steps per form, without its first and last seasons."""
-    length = count_plot_steps(env)
-    seasons, fresh = (16, 192) if length <= LONG_SEASON else (4, 48)
-    return Effort(seasons, int(np.clip(steps / (POPULATION * seasons * length), 3, 200)), 8, fresh)
-
-
 def _search_form(id: str, env: Env[Any, Any], name: str, key: jax.Array, seed: int, effort: Effort) -> Entry:
     player = make_player(env)
     if name in INFORMED_FORMS:
         player = player.advised_by(policy_named(id, env, "expert"))
-    player, varying = measure_player(player, jax.random.fold_in(key, 1))
-    form = make_forms(player, varying)[name]
     limits = splits.list_suite()[id].limits if id in splits.list_suite() else {}
     say = partial(print, f"  {name}", flush=True)
-    found = search_form(form, jax.random.fold_in(key, 2), effort, limits, say)
+    found, arrays = search_player(player, name, key, effort, limits, say)
     entry = Entry(id, name, seed, found.mean, found.tried, effort.seasons, 0.0)
-    arrays = {"numbers": found.numbers, "scale": np.asarray(player.scale), "varying": np.asarray(varying, np.int32)}
     write_numbers(entry, arrays)
     return entry
 

@@ -13,13 +13,16 @@ import cma
 import jax
 import numpy as np
 
+from experiments.leaderboard.run import count_plot_steps
 from harvestgym.core.env import Env
 from harvestgym.core.episode import episode_keys
 from harvestgym.core.policy import Policy
 from harvestgym.core.rollout import Episodes
 from harvestgym.evaluate.tune import Bench
 
-from .forms import Form
+from .forms import Form, make_forms
+from .measure import measure_player
+from .players import Player
 
 POPULATION, PARENTS = 48, 12
 """Candidates per generation of the evolutionary algorithm, and those that have children."""
@@ -56,12 +59,31 @@ class Effort(NamedTuple):
     fresh: int = 256
 
 
+LONG_SEASON = 2_000
+"""Plot-steps per season above which a candidate runs in fewer seasons."""
+
+
+def choose_effort(env: Env[Any, Any], steps: int) -> Effort:
+    """Return the size of a search that runs about `steps` plot-steps per form, without its first and last seasons."""
+    length = count_plot_steps(env)
+    seasons, fresh = (16, 192) if length <= LONG_SEASON else (4, 48)
+    return Effort(seasons, int(np.clip(steps / (POPULATION * seasons * length), 3, 200)), 8, fresh)
+
+
 class Found(NamedTuple):
-    """The best numbers of a form, their mean return in fresh training seasons, and the candidates tried."""
+    """What a search of a form found.
+
+    Attributes:
+        numbers: the best numbers.
+        mean: their mean return in fresh training seasons.
+        tried: the number of candidates.
+        curve: the mean return of the best candidate of each generation.
+    """
 
     numbers: np.ndarray
     mean: float
     tried: int
+    curve: list[float]
 
 
 class Archive:
@@ -95,6 +117,21 @@ Limits = Mapping[str, float]
 """The largest mean of some costs over seasons."""
 
 
+def search_player(
+    player: Player,
+    name: str,
+    key: jax.Array,
+    effort: Effort,
+    limits: Limits,
+    say: Callable[[str], None] = lambda text: None,
+) -> tuple[Found, dict[str, np.ndarray]]:
+    """Measure the inputs of a player, and search one of its forms; return also the arrays for `restore_policy`."""
+    player, varying = measure_player(player, jax.random.fold_in(key, 1))
+    found = search_form(make_forms(player, varying)[name], jax.random.fold_in(key, 2), effort, limits, say)
+    scale, which = np.asarray(player.scale), np.asarray(varying, np.int32)
+    return found, {"numbers": found.numbers, "scale": scale, "varying": which}
+
+
 def search_form(
     form: Form, key: jax.Array, effort: Effort, limits: Limits, say: Callable[[str], None] = lambda text: None
 ) -> Found:
@@ -105,19 +142,20 @@ def search_form(
         keys = episode_keys(jax.random.fold_in(key, number), seasons)
         return run_policies(form.player.env, [form.player.policy(form, row) for row in rows], keys, limits)
 
-    archive = Archive()
+    archive, curve = Archive(), list[float]()
     proposer = Evolution(form, rng, archive) if form.bounded else Adaptation(form, rng)
     for generation in range(effort.generations):
         rows = proposer.propose()
         means = run(rows, 1 + generation, effort.seasons)
         archive.add(rows, means)
         proposer.accept(means)
+        curve.append(float(means.max()))
         if generation % 10 == 9:
             say(f"generation {generation + 1}: best {means.max():.4g}, median {np.median(means):.4g}")
     rows = proposer.choose_finalists(effort.finalists)
     means = run(rows, 0, effort.fresh)
     best = int(np.argmax(means))
-    return Found(rows[best], float(means[best]), len(archive))
+    return Found(rows[best], float(means[best]), len(archive), curve)
 
 
 def run_policies(env: Env[Any, Any], policies: Sequence[Policy], keys: jax.Array, limits: Limits) -> np.ndarray:
