@@ -28,6 +28,7 @@ import jax
 import numpy as np
 from scipy.stats import t
 
+from experiments.leaderboard.run import count_plot_steps
 from experiments.search.found import (
     BEST_KNOWN,
     INFORMED_FORMS,
@@ -42,7 +43,7 @@ from experiments.search.found import (
     write_numbers,
     write_rows,
 )
-from experiments.search.optimise import POPULATION, Effort, choose_effort, read_costs, search_player
+from experiments.search.optimise import POPULATION, Effort, read_costs, search_player
 from experiments.search.players import make_player
 from experiments.test_side import RESULTS, log_opening
 from harvestgym.core.env import Env
@@ -64,6 +65,9 @@ BLIND_FORMS = ("thresholds", "relative", "tree", "linear", "network")
 
 STEPS = 8_000_000
 """Days on a plot, years or steps per form, in which candidates run."""
+
+LONG_SEASON = 2_000
+"""Plot-steps per season above which a candidate runs in fewer seasons."""
 
 TOLERANCE = 0.02
 """Largest gain over a best known policy that survives."""
@@ -88,6 +92,13 @@ def search(id: str, forms: Sequence[str], seed: int, steps: int) -> None:
             entry = entry._replace(seconds=round(time.perf_counter() - start, 1))
             store_entry(entry)
             print(f"{id} {name}: {entry.mean:.4g}, {entry.tried} tried, {entry.seconds} s", flush=True)
+
+
+def choose_effort(env: Env[Any, Any], steps: int) -> Effort:
+    """Return the size of a search that runs about `steps` plot-steps per form, without its first and last seasons."""
+    length = count_plot_steps(env)
+    seasons, fresh = (16, 192) if length <= LONG_SEASON else (4, 48)
+    return Effort(seasons, int(np.clip(steps / (POPULATION * seasons * length), 3, 200)), 8, fresh)
 
 
 def _search_form(id: str, env: Env[Any, Any], name: str, key: jax.Array, seed: int, effort: Effort) -> Entry:

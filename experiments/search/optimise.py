@@ -13,7 +13,6 @@ import cma
 import jax
 import numpy as np
 
-from experiments.leaderboard.run import count_plot_steps
 from harvestgym.core.env import Env
 from harvestgym.core.episode import episode_keys
 from harvestgym.core.policy import Policy
@@ -59,19 +58,8 @@ class Effort(NamedTuple):
     fresh: int = 256
 
 
-LONG_SEASON = 2_000
-"""Plot-steps per season above which a candidate runs in fewer seasons."""
-
-
-def choose_effort(env: Env[Any, Any], steps: int) -> Effort:
-    """Return the size of a search that runs about `steps` plot-steps per form, without its first and last seasons."""
-    length = count_plot_steps(env)
-    seasons, fresh = (16, 192) if length <= LONG_SEASON else (4, 48)
-    return Effort(seasons, int(np.clip(steps / (POPULATION * seasons * length), 3, 200)), 8, fresh)
-
-
 class Found(NamedTuple):
-    """What a search of a form found.
+    """The result of a search of a form.
 
     Attributes:
         numbers: the best numbers.

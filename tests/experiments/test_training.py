@@ -105,12 +105,13 @@ def test_a_changed_environment_has_other_keys(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_all_agents_of_an_id_have_the_same_budget(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A million steps, except for the last few, which are not enough for an update."""
+    """A million steps, except for those that are not enough for an update; one of evolution has 48 seasons."""
     monkeypatch.setattr(cases, "describe_world", lambda id: "the same")
     for id in ("farm/pests-weeds-1x1-v0", "fishing/driver-v0", "forager/two-biome-v0"):
         listed = cases.list_cases([id], list(agents.AGENTS), 1, STEP_BUDGET, {})
         steps = [case.learner.count_steps(agents.make_school(id), case.options) for case in listed]
-        assert len(steps) > 1 and all(0.97e6 < number <= 1e6 for number in steps), (id, steps)
+        least = [1e6 - (240_000 if case.agent == "evolution" else 30_000) for case in listed]
+        assert all(low < number <= 1e6 for low, number in zip(least, steps, strict=True)), (id, steps)
 
 
 @pytest.mark.parametrize("id", [FISHERY, *([FARM, "forager/two-biome-v0"] if ALL else [])])
