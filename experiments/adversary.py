@@ -29,7 +29,6 @@ import numpy as np
 from scipy.stats import t
 
 from experiments.leaderboard.run import count_plot_steps
-from experiments.search.forms import make_forms
 from experiments.search.found import (
     BEST_KNOWN,
     INFORMED_FORMS,
@@ -44,8 +43,7 @@ from experiments.search.found import (
     write_numbers,
     write_rows,
 )
-from experiments.search.measure import measure_player
-from experiments.search.optimise import POPULATION, Effort, search_form
+from experiments.search.optimise import POPULATION, Effort, search_player
 from experiments.search.players import make_player
 from experiments.test_side import RESULTS, log_opening
 from harvestgym.core.env import Env
@@ -107,12 +105,9 @@ def _search_form(id: str, env: Env[Any, Any], name: str, key: jax.Array, seed: i
     player = make_player(env)
     if name in INFORMED_FORMS:
         player = player.advised_by(policy_named(id, env, "expert"))
-    player, varying = measure_player(player, jax.random.fold_in(key, 1))
-    form = make_forms(player, varying)[name]
     say = partial(print, f"  {name}", flush=True)
-    found = search_form(form, jax.random.fold_in(key, 2), effort, find_costs(id, env), say)
+    found, arrays = search_player(player, name, key, effort, find_costs(id, env), say)
     entry = Entry(id, name, seed, found.mean, found.tried, effort.seasons, 0.0)
-    arrays = {"numbers": found.numbers, "scale": np.asarray(player.scale), "varying": np.asarray(varying, np.int32)}
     write_numbers(entry, arrays)
     return entry
 

@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 
 import harvestgym
-from experiments.leaderboard.run import count_plot_steps, expand_ids, has_limits
+from experiments.leaderboard.run import count_plot_steps, expand_ids
 from harvestgym import registry
 from harvestgym.core.tuning.rule_family import read_tuned
 from harvestgym.evaluate.tune import find_rules
@@ -30,9 +30,9 @@ FEWEST, MOST = 64, 480
 
 
 def choose_options(id: str) -> list[str]:
-    """Return the `harvestgym` arguments that tune an id; empty if it has no rules, or a limit that tuning ignores."""
+    """Return the `harvestgym` arguments that tune an id; empty if it has no rules."""
     env = harvestgym.make(id)
-    if has_limits(env) or not find_rules(id, env)[0]:
+    if not find_rules(id, env)[0]:
         return []
     before = read_tuned(registry.locate_file(id))
     if before is not None and "command" in before.made:

@@ -15,12 +15,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from experiments.leaderboard.run import make_policy_rows
 from harvestgym import make
 from harvestgym.core.loading import import_file
 from harvestgym.core.random import keys_for
 
-from .long_form import ALL, long, some
+from .long_form import ALL, long
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 
@@ -88,57 +87,12 @@ def test_ppo_trains_data_parallel_over_devices(ppo: ModuleType) -> None:
     assert last == "num_envs: expected a multiple of 8 devices, got 60"
 
 
-@pytest.fixture
-def board(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    """Return the agents of the leaderboard, which learn from little."""
-    pytest.importorskip("optax")
-    found: Any = import_file(EXAMPLES / "board.py")
-    small = {"flat_ppo": {"num_envs": 16, "num_steps": 50, "minibatches": 4, "updates": 60},
-             "q_learning": {"num_envs": 8}, "recurrent_ppo": {"num_envs": 8, "updates": 4},
-             "map_evolution": {"updates": 2, "pairs": 2, "train_seasons": 2}, "offline": {"steps": 50}}  # fmt: skip
-    for module, settings in small.items():
-        of = getattr(found, module)
-        few = lambda Settings=of.Settings, settings=settings, **given: Settings(**given | settings)  # noqa: E731
-        monkeypatch.setattr(of, "Settings", few)
-    monkeypatch.setattr(found, "EPISODES", 10)
-    return found
-
-
-def test_ppo_enters_the_leaderboard(board: ModuleType) -> None:
-    found = {row.policy: row for row in make_policy_rows("fishing/logistic-levels-v0", 50, {"ppo": board.ppo}, 0)}
-    row = found["ppo"]
-    assert row.mean > 3 * found["random"].mean and len(row.runs) == 5
-    assert row.training["track"] == "steps" and row.training["parameters"] > board.flat_ppo.Settings().hidden ** 2
-
-
 @long
 def test_ppo_learns_amounts(ppo: ModuleType) -> None:
     settings = ppo.Settings(num_envs=64, num_steps=100, updates=35, minibatches=8)
     (found,) = ppo.compare("fishing/logistic-v0", settings, seeds=1, seasons=200, split="test")
     mean = {name: each["mean"] for name, each in found["scores"].items()}
     assert mean["agent 0"] > 0.8 * mean["expert"] > 3 * mean["random"]
-
-
-@pytest.mark.parametrize("name", some(["dqn", "evolution", "recurrent", "iql_mixed"], "iql_mixed"))
-def test_other_agents_enter_the_leaderboard(board: ModuleType, name: str) -> None:
-    enter = getattr(board, name)
-    id = "farm/bean-1x1-v0" if name == "evolution" else "fishing/logistic-levels-v0"
-    found = {row.policy: row for row in make_policy_rows(id, 10, {name: enter}, 0)}
-    assert len(found[name].runs) == 5 and found[name].training["steps"] > 0
-    amounts = "fishing/logistic-v0"
-    assert name == "recurrent" or enter(amounts, make(amounts)) is None
-
-
-def test_where_many_orders_are_possible_few_are_given_at_first(board: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Four times a day one of many choices, with nothing but e² more likely than each, would leave no day alone."""
-    begun: list[Any] = []
-    agent = [(np.zeros((1, 1)), np.zeros(1))], None
-    monkeypatch.setattr(board.flat_ppo, "train", lambda env, settings, *_: (begun.append(settings) or agent, None))
-    farm = make("farm/pollination-3x4-v0")
-    board.ppo("farm/pollination-3x4-v0", farm)
-    ahead = np.exp(begun[0].idle)
-    others = np.asarray(board.flat_ppo.make_head(farm.action_space).sizes) - 1
-    assert len(others) == 4 and (others / (others + ahead)).sum() == pytest.approx(0.4)
 
 
 def test_no_seed_trains_nobody(

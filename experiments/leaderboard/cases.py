@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -124,20 +123,10 @@ def run_policy_rows_cases(cases: Sequence[PolicyRowsCase]) -> list[dict[str, np.
 def _run_policy_rows(case: PolicyRowsCase) -> dict[str, np.ndarray]:
     entrants = {name: load_object(target) for name, target in case.entrants.items()}
     rows = make_policy_rows(case.id, case.seasons, entrants, case.planned, _find_search(case), case.split)
-    texts = [json.dumps(_name_command(case, asdict(row))) for row in rows]
     return {
         POLICY: np.asarray([row.policy for row in rows]), MEAN: np.asarray([row.mean for row in rows]),
-        ROW: np.asarray(texts),
+        ROW: np.asarray([json.dumps(asdict(row)) for row in rows]),
     }  # fmt: skip
-
-
-def _name_command(case: PolicyRowsCase, row: dict[str, Any]) -> dict[str, Any]:
-    """Return a row; for a learned agent, add the command that trains it again."""
-    if not row["training"]:
-        return row
-    words = ["python", "-m", "experiments.leaderboard", "--ids", case.id, "--planned", "0"]
-    words += ["--policy", f"{row['policy']}={case.entrants[row['policy']]}"]
-    return row | {"training": row["training"] | {"command": shlex.join(words)}}
 
 
 def run_foresight_cases(cases: Sequence[ForesightCase]) -> list[dict[str, np.ndarray]]:

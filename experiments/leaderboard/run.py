@@ -7,7 +7,6 @@ reference. Other policies are added as an `Entrant`, a function of the id and it
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import gymnasium
@@ -19,7 +18,7 @@ from experiments.observation_costs import OBSERVATION_COST, TOTAL_COST, CostLog
 from experiments.search.found import best_known, is_beaten
 from harvestgym.core.autoreset import Batched
 from harvestgym.core.env import Env
-from harvestgym.core.errors import ConfigError, check_name
+from harvestgym.core.errors import ConfigError
 from harvestgym.core.policy import Policy, constant_policy, random_policy, together
 from harvestgym.core.rollout import Episodes
 from harvestgym.core.spaces import noop_action
@@ -44,8 +43,6 @@ from .store import (
     LOW_BY_YEAR,
     OPTIMUM,
     ORACLE,
-    STEP_BUDGET,
-    TRACKS,
     TRIED,
     YEARS,
     LeaderboardRow,
@@ -74,42 +71,9 @@ FIRST_RULES, RULES_OF_TRIAL = 8, 8
 SEARCH_BUDGET = 80_000
 """Budget of the default search: generations times plots times steps of an episode."""
 
-LEAST_TRAININGS = 5
-"""Minimum number of training runs, with different seeds, for the row of a learned agent."""
-
-
-class Trained(NamedTuple):
-    """Agents that were trained on the training split with the same settings, one for each seed.
-
-    Attributes:
-        env: the environment of the reported split as the agents see it, for example with wrappers.
-        policies: one agent per seed, at least `LEAST_TRAININGS`.
-        track: one of `TRACKS`.
-        steps: environment steps of one training run; on the track "offline", of the dataset.
-        seconds: mean wall time of a training run.
-        parameters: number of learned parameters of an agent.
-    """
-
-    env: Env[Any, Any]
-    policies: Sequence[Policy]
-    track: str
-    steps: int
-    seconds: float
-    parameters: int
-
-    def describe(self, name: str) -> dict[str, Any]:
-        """Return the training entries of a row; ConfigError for too few agents, an unknown track or too many steps."""
-        check_name("track", self.track, TRACKS, name)
-        if len(self.policies) < LEAST_TRAININGS:
-            raise ConfigError(f"{name}: expected at least {LEAST_TRAININGS} training runs, got {len(self.policies)}")
-        if self.track == "steps" and self.steps > STEP_BUDGET:
-            raise ConfigError(f"{name}: expected at most {STEP_BUDGET:,} steps, got {self.steps:,}; try track 'free'")
-        return {part: getattr(self, part) for part in ("track", "steps", "seconds", "parameters")}
-
-
-Entrant = Callable[[str, Env[Any, Any]], "Policy | tuple[Env[Any, Any], Policy] | Trained | None"]
+Entrant = Callable[[str, Env[Any, Any]], "Policy | tuple[Env[Any, Any], Policy] | None"]
 """Function of an id and the environment of its reported split, which returns a policy, a pair of a wrapped environment
-and its policy, trained agents, or None. Agents train on the training split (`splits.make(id, "train")`)."""
+and its policy, or None."""
 
 
 def expand_ids(names: Iterable[str]) -> list[str]:
@@ -147,7 +111,7 @@ def make_policy_rows(
     env, seed = chosen.make(), chosen.seed(0)
     planned = 0 if has_limits(env) else planned
     number = seasons or (FEW_SEASONS if count_plot_steps(env) > LONG_EPISODE else SEASONS)
-    here, apart, about = _make_baselines(id, env), {}, {}
+    here, apart = _make_baselines(id, env), {}
     if (oracle := make_oracle(env)) is not None:
         apart[ORACLE] = oracle
     if planned and can_plan(id, env):
@@ -158,17 +122,13 @@ def make_policy_rows(
                 here[name] = policy
             case (Env() as own, Policy() as policy):
                 apart[name] = own, policy
-            case Trained() as trained:
-                about[name] = trained.describe(name)
-                apart |= {f"{name}{TRAINING}{i}": (trained.env, one) for i, one in enumerate(trained.policies)}
     acting = dict(zip(here, together(list(here.values())), strict=True))
     games = {name: (env, policy) for name, policy in acting.items()} | apart
     results = {name: _run_policy(id, own, policy, number, seed) for name, (own, policy) in games.items()}
-    groups = _group_trainings(results)
-    rows = [replace(_make_row(id, name, group), training=about.get(name, {})) for name, group in groups.items()]
+    rows = [_make_row(id, name, result) for name, result in results.items()]
     if planned and "expert" in here and not can_plan(id, env):
         known = {name: results[name].returns for name in ("expert", OPTIMUM, ORACLE, BEST) if name in results}
-        row, keys = rows[[*groups].index("expert")], evaluation_keys(seed, range(number))
+        row, keys = rows[[*results].index("expert")], evaluation_keys(seed, range(number))
         if isinstance(env.action_space, gymnasium.spaces.Box):
             rows += _correct_rules(id, env, row, [here[name] for name in known], known["expert"], keys)
         else:
@@ -183,7 +143,7 @@ def can_plan(id: str, env: Env[Any, Any]) -> bool:
 
 
 def has_limits(env: Env[Any, Any]) -> bool:
-    """Return whether a farm has constraints, which tuning and planning would ignore."""
+    """Return whether a farm has constraints, which planning would ignore."""
     return bool(getattr(getattr(env.params, "score", None), "constraints", None))
 
 
@@ -322,33 +282,15 @@ def _run_policy(id: str, env: Env[Any, Any], policy: Policy, seasons: int, seed:
     return PolicyResult(np.asarray(whole.returns), means, years)
 
 
-TRAINING = " training "
-"""Separator between an agent's name and the number of its training run."""
-
-
-def _group_trainings(results: Mapping[str, PolicyResult]) -> dict[str, list[PolicyResult]]:
-    """Group the results of each agent's training runs."""
-    found: dict[str, list[PolicyResult]] = {}
-    for name, result in results.items():
-        found.setdefault(name.partition(TRAINING)[0], []).append(result)
-    return found
-
-
-def _make_row(id: str, policy: str, trainings: list[PolicyResult]) -> LeaderboardRow:
-    """Make the row of a policy; if it has several training runs, its interval is over these."""
-    returns = np.concatenate([each.returns for each in trainings])
-    labels = np.repeat(np.arange(len(trainings)), [len(each.returns) for each in trainings])
-    several = len(trainings) > 1
-    s = summarise(returns, labels if several else None)
-    columns = {name: float(np.mean([each.columns[name] for each in trainings])) for name in trainings[0].columns}
+def _make_row(id: str, policy: str, result: PolicyResult) -> LeaderboardRow:
+    """Make the row of a policy."""
+    s, columns = summarise(result.returns), dict(result.columns)
     columns[IQM] = s.iqm
-    if trainings[0].years is not None and len(np.unique(trainings[0].years)) > 1:
-        years = np.concatenate([each.years for each in trainings if each.years is not None])
-        found = estimate_mean(returns, years)
-        columns |= {YEARS: float(len(np.unique(years))), LOW_BY_YEAR: found.low, HIGH_BY_YEAR: found.high}
-    runs = [float(each.returns.mean()) for each in trainings] if several else []
-    seasons = len(trainings[0].returns)
-    return LeaderboardRow(id, policy, seasons, s.mean, float(s.low), float(s.high), s.cvar10, None, columns, runs)
+    if result.years is not None and (number := len(np.unique(result.years))) > 1:
+        found = estimate_mean(result.returns, result.years)
+        columns |= {YEARS: float(number), LOW_BY_YEAR: found.low, HIGH_BY_YEAR: found.high}
+    seasons = len(result.returns)
+    return LeaderboardRow(id, policy, seasons, s.mean, float(s.low), float(s.high), s.cvar10, None, columns)
 
 
 def make_planned_row(expert: LeaderboardRow, gain: np.ndarray, tried: int) -> LeaderboardRow:

@@ -31,17 +31,6 @@ IQM, YEARS, LOW_BY_YEAR, HIGH_BY_YEAR = "interquartile mean", "weather years", "
 """Columns for the interquartile mean and for the interval of the mean, clustered by weather year."""
 
 
-STEP_BUDGET = 1_000_000
-"""Maximum number of environment steps of a training run on the track "steps"."""
-
-TRACKS = {
-    "free": "any number of steps",
-    "steps": f"at most {STEP_BUDGET:,} steps",
-    "offline": "only recorded episodes",
-}
-"""The tracks, each with the data that learned agents may use."""
-
-
 @dataclass(frozen=True)
 class LeaderboardRow:
     """The result of a policy on an id.
@@ -52,8 +41,6 @@ class LeaderboardRow:
         score: 0 for no action, 1 for the expert; None if either is missing.
         columns: means of the family's columns, observation costs, the interquartile mean, and the interval by weather
             year.
-        runs: mean return of each training run of a learned agent; empty for a rule.
-        training: for a learned agent, the track, the command, and the steps, seconds and parameters of a training run.
     """
 
     id: str
@@ -65,8 +52,6 @@ class LeaderboardRow:
     cvar10: float | None
     score: float | None = None
     columns: dict[str, float] = field(default_factory=dict)
-    runs: list[float] = field(default_factory=list)
-    training: dict[str, Any] = field(default_factory=dict)
 
 
 def merge_rows(old: Sequence[LeaderboardRow], new: Sequence[LeaderboardRow]) -> list[LeaderboardRow]:
@@ -125,7 +110,7 @@ def write_rows(folder: Path, whole: Sequence[LeaderboardRow]) -> list[Path]:
     """Write the rows as JSON and, with the extra `data`, as Parquet; return the paths."""
     folder.mkdir(parents=True, exist_ok=True)
     kept, table = folder / FILE, folder / TABLE
-    values = [_round_numbers(_leave_out_empty(asdict(row))) for row in whole]
+    values = [_round_numbers(asdict(row)) for row in whole]
     kept.write_text(json.dumps({"rows": values}, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     if find_spec("pyarrow") is None:
         return [kept]
@@ -133,21 +118,12 @@ def write_rows(folder: Path, whole: Sequence[LeaderboardRow]) -> list[Path]:
     return [kept, table]
 
 
-def _leave_out_empty(row: dict[str, Any]) -> dict[str, Any]:
-    """Return a row without the entries for learned agents if they are empty."""
-    return {name: value for name, value in row.items() if value or name not in ("runs", "training")}
-
-
 def _write_parquet(rows: Sequence[dict[str, Any]], path: Path) -> None:
     """Write a row for each id and policy, with a column for each number; null where it does not apply."""
     import pyarrow
     import pyarrow.parquet
 
-    own = ("columns", "runs", "training")
-    flat = [
-        {name: value for name, value in row.items() if name not in own} | row["columns"] | row.get("training", {})
-        for row in rows
-    ]
+    flat = [{name: value for name, value in row.items() if name != "columns"} | row["columns"] for row in rows]
     names = dict.fromkeys(name for row in flat for name in row)
     pyarrow.parquet.write_table(pyarrow.table({name: [row.get(name) for row in flat] for name in names}), path)
 

@@ -13,7 +13,7 @@ The numbers of the first four lie between 0 and 1 and are searched by evolution;
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -21,6 +21,8 @@ from typing import Any, ClassVar
 import jax
 import jax.numpy as jnp
 import numpy as np
+
+from harvestgym.core.policy import Policy
 
 from .players import FarmPlayer, Memory, Player
 
@@ -293,3 +295,9 @@ def make_forms(player: Player, varying: Sequence[int]) -> dict[str, Form]:
         "network": Network(player, plain),
     }
     return forms if player.adviser is None else {"residual": Residual(player, plain)}
+
+
+def restore_policy(player: Player, name: str, arrays: Mapping[str, np.ndarray]) -> Policy:
+    """Return the policy of a form from the arrays of a search: its numbers, the player's scale, the varying inputs."""
+    form = make_forms(player.scaled_by(arrays["scale"]), arrays["varying"].tolist())[name]
+    return form.player.policy(form, arrays["numbers"])

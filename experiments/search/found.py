@@ -17,7 +17,7 @@ from harvestgym.evaluate.run import policy_named
 from harvestgym.evaluate.suite import round_number
 from harvestgym.evaluate.tune import find_rules
 
-from .forms import make_forms
+from .forms import restore_policy
 from .players import make_player
 
 FOUND, NUMBERS, BEST_KNOWN = RESULTS / "adversary.json", RESULTS / "adversary", RESULTS / "best-known.json"
@@ -96,12 +96,11 @@ def load_entry(entry: Entry, env: Env[Any, Any]) -> Policy:
         named = {} if entry.rule["numbers"] else {entry.rule["rule"]: policy_named(entry.id, env, entry.rule["rule"])}
         return build_rule(TunedRule(**entry.rule), find_rules(entry.id, env)[0], named)
     with np.load(_numbers_file(entry.id)) as file:
-        numbers, scale, varying = (file[f"{entry.name}/{part}"] for part in ("numbers", "scale", "varying"))
+        arrays = {part: file[f"{entry.name}/{part}"] for part in ("numbers", "scale", "varying")}
     player = make_player(env)
     if entry.form in INFORMED_FORMS:
         player = player.advised_by(policy_named(entry.id, env, "expert"))
-    form = make_forms(player.scaled_by(scale), varying.tolist())[entry.form]
-    return form.player.policy(form, numbers)
+    return restore_policy(player, entry.form, arrays)
 
 
 def read_choices() -> dict[str, dict[str, Any]]:

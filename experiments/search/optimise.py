@@ -16,7 +16,9 @@ import numpy as np
 from harvestgym.core.episode import episode_keys
 from harvestgym.evaluate.tune import Bench, Costs
 
-from .forms import Form
+from .forms import Form, make_forms
+from .measure import measure_player
+from .players import Player
 
 POPULATION, PARENTS = 48, 12
 """Candidates per generation of the evolutionary algorithm, and those that have children."""
@@ -50,11 +52,19 @@ class Effort(NamedTuple):
 
 
 class Found(NamedTuple):
-    """The best numbers of a form, their mean return in fresh training seasons, and the candidates tried."""
+    """The result of a search of a form.
+
+    Attributes:
+        numbers: the best numbers.
+        mean: their mean return in fresh training seasons.
+        tried: the number of candidates.
+        curve: the mean return of the best candidate of each generation.
+    """
 
     numbers: np.ndarray
     mean: float
     tried: int
+    curve: list[float]
 
 
 class Archive:
@@ -84,6 +94,21 @@ class Archive:
         return len(self._sums)
 
 
+def search_player(
+    player: Player,
+    name: str,
+    key: jax.Array,
+    effort: Effort,
+    costs: Costs,
+    say: Callable[[str], None] = lambda text: None,
+) -> tuple[Found, dict[str, np.ndarray]]:
+    """Measure the inputs of a player, and search one of its forms; return also the arrays for `restore_policy`."""
+    player, varying = measure_player(player, jax.random.fold_in(key, 1))
+    found = search_form(make_forms(player, varying)[name], jax.random.fold_in(key, 2), effort, costs, say)
+    scale, which = np.asarray(player.scale), np.asarray(varying, np.int32)
+    return found, {"numbers": found.numbers, "scale": scale, "varying": which}
+
+
 def search_form(
     form: Form, key: jax.Array, effort: Effort, costs: Costs, say: Callable[[str], None] = lambda text: None
 ) -> Found:
@@ -97,7 +122,7 @@ def search_form(
         bench = Bench(form.player.env, episode_keys(jax.random.fold_in(key, number), seasons), costs)
         return np.nan_to_num(bench.rate([form.player.policy(form, row) for row in rows]), nan=-1e9)
 
-    finalists, tried = list[np.ndarray](), 0
+    finalists, curve, tried = list[np.ndarray](), list[float](), 0
     starts = max(effort.generations // LONG, 1) if form.bounded else 1
     for start in range(starts):
         archive = Archive()
@@ -107,13 +132,14 @@ def search_form(
             means = run(rows, 1 + generation, effort.seasons if len(rows) < FIRST else FEW)
             archive.add(rows, means)
             proposer.accept(means)
+            curve.append(float(means.max()))
         finalists.append(proposer.choose_finalists(effort.finalists))
         say(f"start {start + 1} of {starts}")
         tried += len(archive)
     rows = np.concatenate(finalists)
     means = run(rows, 0, effort.fresh)
     best = int(np.argmax(means))
-    return Found(rows[best], float(means[best]), tried)
+    return Found(rows[best], float(means[best]), tried, curve)
 
 
 class Evolution:

@@ -3,7 +3,8 @@
 A score of 0 is the return of doing nothing, and 1 that of the best known policy, in the same seasons
 (`suite_anchors.json`). A policy that breaks a limit of an id, on average over the seasons, scores at most 0 on it. The
 total is the interquartile mean over the ids. Intervals are of paired bootstrap samples (`resample_means`), so they
-include the sampling error of both anchors.
+include the sampling error of both anchors. The score of an agent that was trained several times is the mean of its
+trainings' scores, and its interval resamples trainings, too.
 """
 
 from __future__ import annotations
@@ -18,8 +19,10 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from scipy.stats import trim_mean
 
+from harvestgym.core.env import Env
 from harvestgym.core.errors import ConfigError, check_count, check_name
 from harvestgym.core.loading import load_object
+from harvestgym.core.policy import Policy
 from harvestgym.core.view.tables import Table
 from harvestgym.core.view.timeline import Progress, ignore_progress
 from harvestgym.core.wrappers import unwrapped
@@ -37,7 +40,10 @@ SUITE_ANCHORS = Path(__file__).with_name("suite_anchors.json")
 RETURN = "return"
 
 Seasons = Mapping[str, np.ndarray]
-"""The return of each test season of an id, and its costs that have a limit, each with six significant digits."""
+"""The return of each test season of an id, and its costs that have a limit, each with six significant digits.
+
+Of an agent that was trained several times, the arrays are (trainings, seasons).
+"""
 
 
 class SuiteCase(EpisodeCase):
@@ -103,7 +109,7 @@ class SuiteResult:
     def to_table(self) -> Table:
         """Make a table with a row for each id that the policy played, and the total."""
         means = {id: f"{seasons[RETURN].mean():.4g}" for id, seasons in self.seasons.items()}
-        counts = {id: str(len(seasons[RETURN])) for id, seasons in self.seasons.items()}
+        counts = {id: str(seasons[RETURN].shape[-1]) for id, seasons in self.seasons.items()}
         rows = [(id, means[id], format_mean(*score), counts[id]) for id, score in self.scores.items()]
         rows += [] if self.total is None else [("total", "", format_mean(*self.total), "")]
         return Table(f"{self.policy} on the core suite", ("id", "return", "score (95 % interval)", "seasons"), rows)
@@ -112,10 +118,11 @@ class SuiteResult:
         """Return the lines below the table: the ids that were not played, broken limits, and omitted seasons."""
         lines = [f"{id}: no score: {message}" for id, message in self.failures.items()]
         for id, seasons in self.seasons.items():
-            item, count = splits.list_suite()[id], len(seasons[RETURN])
+            item, count = splits.list_suite()[id], seasons[RETURN].shape[-1]
             for name, limit in item.limits.items():
-                if (mean := seasons[name].mean()) > limit:
-                    lines.append(f"{id}: mean {name} {mean:.3g} is over the limit; the score is at most 0")
+                for mean in np.atleast_1d(seasons[name].mean(-1)):
+                    if mean > limit:
+                        lines.append(f"{id}: mean {name} {mean:.3g} is over the limit; the score is at most 0")
             if count < item.seasons:
                 lines.append(f"{id}: {count} of {item.seasons} seasons; not the score on the frozen test")
         return lines
@@ -130,8 +137,8 @@ class SuiteResult:
         data["total"] = self.total and [round_number(number) for number in self.total]
         for id, score in self.scores.items():
             value, *interval = map(round_number, score)
-            mean = round_number(self.seasons[id][RETURN].mean())
-            data[id] = {"mean": mean, "score": value, "interval": interval, "seasons": len(self.seasons[id][RETURN])}
+            mean, count = round_number(self.seasons[id][RETURN].mean()), self.seasons[id][RETURN].shape[-1]
+            data[id] = {"mean": mean, "score": value, "interval": interval, "seasons": count}
             data[id] |= {name: values.tolist() for name, values in self.seasons[id].items()}
         path.write_text(format_lines(data), encoding="utf-8")
 
@@ -189,11 +196,14 @@ def run_suite_cases(cases: Sequence[SuiteCase]) -> list[Seasons]:
 
 
 def _run_seasons(case: SuiteCase) -> Seasons:
-    side = splits.split(case.id, "test")
-    env, policy = find_policy(case.id, side.make(), case.policy)
-    whole = run_episodes(env, policy, case.episodes, side.seed(0), horizon(env))
-    columns = {RETURN: whole.returns} | family_function(case.id, "summary")(unwrapped(env), whole)
-    names = RETURN, *splits.list_suite()[case.id].limits
+    return play_seasons(case.id, *find_policy(case.id, splits.make(case.id, "test"), case.policy), case.episodes)
+
+
+def play_seasons(id: str, env: Env[Any, Any], policy: Policy, seasons: int) -> Seasons:
+    """Run a policy on the first test seasons of an id, in its test environment or one that wraps it."""
+    whole = run_episodes(env, policy, seasons, splits.split(id, "test").seed(0), horizon(env))
+    columns = {RETURN: whole.returns} | family_function(id, "summary")(unwrapped(env), whole)
+    names = RETURN, *splits.list_suite()[id].limits
     return {name: np.asarray([round_number(value) for value in columns[name]]) for name in names}
 
 
@@ -228,14 +238,18 @@ def read_anchors() -> dict[str, Anchor]:
 
 def _find_scores(id: str, seasons: Seasons) -> np.ndarray:
     """Return the score on an id, followed by its scores in bootstrap samples, (1 + samples,)."""
-    limits, anchor, count = splits.list_suite()[id].limits, read_anchors()[id], len(seasons[RETURN])
-    rows = np.stack([anchor.nothing[:count], anchor.best[:count], *(seasons[name] for name in (RETURN, *limits))])
-    samples = resample_means(rows, anchor.blocks[:count], [*splits.list_suite()].index(id))
-    nothing, best, mine, *costs = np.column_stack([rows.mean(1), samples])
+    limits, anchor, number = splits.list_suite()[id].limits, read_anchors()[id], [*splits.list_suite()].index(id)
+    played = np.stack([np.atleast_2d(seasons[name]) for name in (RETURN, *limits)])  # (names, trainings, seasons)
+    trainings, count = played.shape[1:]
+    rows = np.stack([anchor.nothing[:count], anchor.best[:count], *played.reshape(-1, count)])
+    samples = np.column_stack([rows.mean(1), resample_means(rows, anchor.blocks[:count], number)])
+    (nothing, best), (mine, *costs) = samples[:2], samples[2:].reshape(len(played), trainings, -1)
     scores = (mine - nothing) / np.maximum(best - nothing, LEAST_GAP)
     for cost, limit in zip(costs, limits.values(), strict=True):
         scores = np.where(cost > limit, np.minimum(scores, 0), scores)
-    return scores
+    drawn = np.random.default_rng([number, trainings]).integers(trainings, size=scores.shape)
+    drawn[:, 0] = np.arange(trainings)  # the score itself is of all trainings
+    return np.take_along_axis(scores, drawn, 0).mean(0)
 
 
 def _find_interval(samples: np.ndarray) -> ConfidenceInterval:

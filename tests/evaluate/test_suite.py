@@ -76,6 +76,24 @@ def test_a_policy_over_a_limit_scores_at_most_nothing() -> None:
     assert over.describe() == [f"{NITRATE}: mean cost_nitrate 1.01 is over the limit; the score is at most 0"]
 
 
+def test_the_score_of_several_trainings_is_their_mean_and_its_interval_has_their_spread() -> None:
+    """Of five trainings that play like the anchors, two score 1: the share of 1 in five draws has a known spread."""
+    anchor = read_anchors()[STOCKS]
+    returns = np.stack([anchor.best, anchor.nothing, anchor.best, anchor.nothing, anchor.nothing])
+    found = make_result({STOCKS: {"return": returns}})
+    assert found.scores[STOCKS] == pytest.approx((0.4, 0.0, 0.8))
+    alike = make_result({STOCKS: {"return": np.stack([anchor.best] * 5)}})
+    assert alike.scores[STOCKS] == ConfidenceInterval(1, 1, 1)
+    assert [row[-1] for row in found.to_table().rows] == [str(SUITE[STOCKS].seasons)]
+
+
+def test_each_training_over_a_limit_scores_at_most_nothing() -> None:
+    best = read_anchors()[NITRATE].best
+    costs = np.stack([np.full(len(best), cost) for cost in (0.0, 1.9)])
+    found = make_result({NITRATE: {"return": np.stack([best, best]), "cost_nitrate": costs}})
+    assert found.scores[NITRATE].value == 0.5 and len(found.describe()) == 1
+
+
 def test_a_run_is_that_of_the_test_split_and_a_file(tmp_path: Path) -> None:
     """The whole test side of one id gives the seasons that are stored as its anchor."""
     done: list[int] = []

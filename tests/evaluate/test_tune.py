@@ -39,7 +39,7 @@ def test_the_search_finds_the_escapement_of_a_logistic_fishery() -> None:
 
 
 def test_a_candidate_above_a_limit_loses_return() -> None:
-    """The limit is 1, of which candidates may use 0.97."""
+    """Candidates may use 0.97 of the limit of 1."""
     bench, _ = make_benches("fishing/logistic-v0", 0, 4)
     policies = [control.escapement(bench.env, target) for target in (0.3, 0.5)]
     limited = bench._replace(costs=lambda whole: {"cost_catch": np.repeat([1.17, 0.9], 4)})

@@ -14,7 +14,6 @@ from experiments.leaderboard.run import (
     LONG_EPISODE,
     MOST_RULES,
     RULES_OF_TRIAL,
-    Trained,
     count_plot_steps,
     expand_ids,
     make_policy_rows,
@@ -130,47 +129,14 @@ def test_a_blind_schedule_is_the_same_in_all_seasons_and_no_better_than_the_opti
     assert rows["none"].mean < rows[BLIND].mean < rows[OPTIMUM].mean
 
 
-def train(*levels: int, **changed: Any) -> Trained:
-    """Return constant quotas, which stand for the training runs of an agent."""
-    agents = [constant_policy(np.int32(level)) for level in levels]
-    return Trained(splits.make(LEVELS, "test"), agents, "steps", 1000, 2.5, 7)._replace(**changed)
-
-
-def test_several_training_runs_are_one_row_with_the_interval_over_runs() -> None:
-    entrants = {"agent": lambda id, env: train(2, 2, 3, 4, 4)}
-    found = {row.policy: row for row in make_policy_rows(LEVELS, SEASONS, entrants, planned=0)}
-    row = found["agent"]
-    assert len(row.runs) == 5 and row.mean == pytest.approx(np.mean(row.runs), rel=1e-5)
-    half = 2.77645 * np.std(row.runs, ddof=1) / np.sqrt(5)  # Student's t with four degrees of freedom
-    assert (row.low, row.high) == pytest.approx((row.mean - half, row.mean + half), rel=1e-3)
-    assert row.training == {"track": "steps", "steps": 1000, "seconds": 2.5, "parameters": 7}
-    assert found["expert"].runs == [] and found["expert"].training == {}
-
-
-@pytest.mark.parametrize(
-    ("trained", "says"),
-    [
-        (train(1, 2, 3, 4), "agent: expected at least 5 training runs, got 4"),
-        (train(1, 2, 3, 4, 5, track="step"), "agent: .*'step'.*'steps'"),
-        (train(1, 2, 3, 4, 5, steps=1_000_001), "expected at most 1,000,000 steps, got 1,000,001; try track 'free'"),
-    ],
-    ids=["few", "track", "budget"],
-)
-def test_an_agent_that_does_not_keep_the_rules_of_its_track_is_refused(trained: Trained, says: str) -> None:
-    with pytest.raises(ConfigError, match=says):
-        make_policy_rows(LEVELS, SEASONS, {"agent": lambda id, env: trained}, planned=0)
-
-
 @long
-def test_agents_of_a_wrapped_farm_play_whole_seasons() -> None:
-    """A step of maps is an order, and "stop" ends the day: an agent that always stops does nothing."""
+def test_an_entrant_on_a_wrapped_farm_plays_whole_seasons() -> None:
+    """A step of maps is an order, and "stop" ends the day: a policy that always stops does nothing."""
     id = "farm/bean-clay-weeds-3x4-v0"
     stop = constant_policy(np.zeros(3, np.int32))
 
-    def enter(id: str, env: Any) -> Trained:
-        return train(track="free", env=MapFarm(env), policies=[stop] * 5)
-
-    found = {row.policy: row for row in make_policy_rows(id, 4, {"agent": enter}, planned=0)}
+    entrants = {"agent": lambda id, env: (MapFarm(env), stop)}
+    found = {row.policy: row for row in make_policy_rows(id, 4, entrants, planned=0)}
     assert found["agent"].mean == pytest.approx(found["none"].mean) and found["agent"].columns["water used L"] == 0
 
 

@@ -11,21 +11,25 @@ import pytest
 
 pytest.importorskip("optax")
 
-from experiments import suite_training
-from experiments.suite_training import Store
+from experiments.training import agents, cases, results
+from experiments.training.__main__ import RESULTS, STEP_BUDGET, main
+from experiments.training.results import Store
 from harvestgym.evaluate import splits
-from tests.long_form import long
+from harvestgym.evaluate.suite import read_anchors
+from tests.long_form import ALL, long
 
-FISHERY, FARM = "fishing/logistic-v0", "farm/bean-1x1-v0"
+FISHERY, FARM = "fishing/us-stocks-v0", "farm/corn-nitrate-1x1-v0"
+SEARCH = ("seasons=1", "finalists=1", "fresh=1")
 SMALL = ("--steps", "2048", "--set", "num_envs=4", "num_steps=32", "minibatches=4")
 
 
 @pytest.fixture
 def trainings(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Return a list to which each training run adds its number of updates; evaluations are short."""
-    monkeypatch.setattr(suite_training, "SEASONS", 4)
+    short = {id: item.model_copy(update={"seasons": 4}) for id, item in splits.list_suite().items()}
+    monkeypatch.setattr(splits, "list_suite", lambda: short)
     found: list[int] = []
-    for module in (suite_training.flat_ppo, suite_training.recurrent_ppo):
+    for module in (agents.flat_ppo, agents.recurrent_ppo):
         plain = module.train
 
         def train(env: Any, settings: Any, *rest: Any, plain: Any = plain) -> Any:
@@ -53,7 +57,7 @@ def no_test_split(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
 def run(step: str, folder: Path, *words: str) -> None:
     """Run the program with small settings on a folder."""
     folders = ("--out", str(folder / "out"), "--work", str(folder / "work"))
-    suite_training.main([step, "--seeds", "2", *folders, *words])
+    main([step, "--seeds", "2", *folders, *words])
 
 
 @long
@@ -94,44 +98,73 @@ def test_a_finished_training_is_not_repeated_unless_its_key_changes(
 
 def test_a_changed_environment_has_other_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also if only its code changes, as its random policy then has other returns."""
-    (before,) = suite_training.list_cases([FISHERY], ["ppo"], 1, 2048, {})
-    monkeypatch.setattr(suite_training, "describe_world", lambda id: "another")
-    (after,) = suite_training.list_cases([FISHERY], ["ppo"], 1, 2048, {})
+    (before,) = cases.list_cases([FISHERY], ["ppo"], 1, 2048, {})
+    monkeypatch.setattr(cases, "describe_world", lambda id: "another")
+    (after,) = cases.list_cases([FISHERY], ["ppo"], 1, 2048, {})
     assert before.settings == after.settings and before.digest != after.digest
 
 
 def test_all_agents_of_an_id_have_the_same_budget(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A million steps, except for the last few, which are not enough for an update."""
-    monkeypatch.setattr(suite_training, "describe_world", lambda id: "the same")
+    """Five million steps, except for those that are not enough for an update; one of evolution has 48 seasons."""
+    monkeypatch.setattr(cases, "describe_world", lambda id: "the same")
     for id in ("farm/pests-weeds-1x1-v0", "fishing/driver-v0", "forager/two-biome-v0"):
-        cases = suite_training.list_cases([id], list(suite_training.AGENTS), 1, suite_training.STEP_BUDGET, {})
-        steps = [case.learner.count_steps(suite_training.make_school(id), case.options) for case in cases]
-        assert steps and all(0.97e6 < number <= 1e6 for number in steps), (id, steps)
+        listed = cases.list_cases([id], list(agents.AGENTS), 1, STEP_BUDGET, {})
+        steps = [case.learner.count_steps(agents.make_school(id), case.options) for case in listed]
+        least = [5e6 - (240_000 if case.agent == "evolution" else 30_000) for case in listed]
+        assert all(low < number <= 5e6 for low, number in zip(least, steps, strict=True)), (id, steps)
+
+
+@pytest.mark.parametrize("id", [FISHERY, *([FARM, "forager/two-biome-v0"] if ALL else [])])
+def test_evolution_plays_every_family_from_nothing(id: str, trainings: list[int], tmp_path: Path) -> None:
+    steps = "60000" if id == FISHERY else "300000"
+    run("train", tmp_path, "--ids", id, "--agents", "evolution", "--steps", steps, "--set", *SEARCH)
+    run("test", tmp_path, "--ids", id, "--agents", "evolution", "--steps", steps, "--set", *SEARCH)
+    first, second = Store(tmp_path / "out").read(id, "evolution").values()
+    assert first["steps"] > 0 and first["curve"] and first["train"] != second["train"] and not trainings
+    assert len(first["test"]) == 4 and set(first["costs"]) == set(splits.list_suite()[id].limits)
+    assert all(len(costs) == 4 for costs in first["costs"].values())
+
+
+def test_a_result_has_a_row_for_each_seed_and_needs_costs_where_there_are_limits(tmp_path: Path) -> None:
+    store, count = Store(tmp_path), splits.list_suite()[FARM].seasons
+    best = read_anchors()[FARM].best
+    about = {"id": FARM, "agent": "ppo", "digest": splits.digest(), "test": best.tolist()}
+    for seed in range(4):
+        store.write(about | {"seed": seed})
+    assert results.make_result("ppo", store).failures[FARM] == "trained with 4 of 5 seeds"
+    store.write(about | {"seed": 4})
+    assert results.make_result("ppo", store).failures[FARM] == "tested without costs; test again"
+    for seed in range(5):
+        store.write(about | {"seed": seed, "costs": {"cost_nitrate": [2.0 if seed == 0 else 0.5] * count}})
+    found = results.make_result("ppo", store)
+    assert found.seasons[FARM]["return"].shape == (5, count)
+    score = found.scores[FARM]
+    assert score.value == pytest.approx(0.8) and score.low < 0.5 < 0.9 < score.high, "one of five breaks the limit"
 
 
 def test_the_table_has_the_share_of_the_experts_gain(tmp_path: Path) -> None:
-    store = Store(tmp_path)
-    for seed, mean in enumerate((2.0, 3.0, 4.0)):
+    store, anchor = Store(tmp_path), read_anchors()[FARM]
+    nothing, gain = anchor.nothing.mean(), anchor.expert - anchor.nothing.mean()
+    for seed, mean in enumerate((nothing + 0.25 * gain, nothing + 0.5 * gain, nothing + 0.75 * gain)):
         about = {"id": FARM, "agent": "ppo", "seed": seed, "steps": 1000, "cpu": 5.0 + seed}
         store.write(about | {"digest": splits.digest(), "test": [mean - 1, mean + 1]})
-    store.write_references({FARM: {"none": 1.0, "expert": 5.0}})
     store.write({"id": FARM, "agent": "dqn", "seed": 0, "steps": 1000, "cpu": 5.0})
-    (row,) = suite_training.make_table([FARM], ["ppo", "dqn"], store).rows
-    assert row[:5] == (FARM, "ppo", "3", "1", "5") and row[-2:] == ("1,000", "6")
+    (row,) = results.make_table([FARM], ["ppo", "dqn"], store).rows
+    assert row[:3] == (FARM, "ppo", "3") and row[-2:] == ("1,000", "6")
     mean, share = (float(cell.split()[0]) for cell in row[5:7])
-    assert mean == pytest.approx(3.0) and share == pytest.approx(0.5)
+    assert mean == pytest.approx(nothing + 0.5 * gain, rel=0.01) and share == pytest.approx(0.5)
 
 
 def test_a_learning_curve_keeps_the_means_of_finished_seasons() -> None:
     curve = [0.0, 0.0, 3.0, 0.0, 5.0, 1.0] * 20
-    found = suite_training.shorten(curve)
-    assert len(found) == suite_training.POINTS and set(found) == {3.0}
-    assert suite_training.shorten([0.0] * 20 + [2.0] * 20)[:11] == [None] * 10 + [2.0]
+    found = cases.shorten(curve)
+    assert len(found) == cases.POINTS and set(found) == {3.0}
+    assert cases.shorten([0.0] * 20 + [2.0] * 20)[:11] == [None] * 10 + [2.0]
 
 
 def test_the_kept_results_are_complete() -> None:
     """Each file has the runs of one agent on one id, with the same settings and steps."""
-    store = Store(suite_training.RESULTS)
+    store = Store(RESULTS)
     paths = sorted(store.folder.glob("*.jsonl"))
     assert paths
     for path in paths:
@@ -140,6 +173,6 @@ def test_the_kept_results_are_complete() -> None:
         alike = {(r["id"], r["agent"], r["steps"], json.dumps(r["settings"]), r["world"]) for r in records}
         assert len(alike) == 1
         id, agent, steps, *_ = next(iter(alike))
-        assert store.find_path(id, agent) == path and steps <= suite_training.STEP_BUDGET
+        assert store.find_path(id, agent) == path and steps <= STEP_BUDGET
         for record in records:
-            assert len(record.get("test", ())) in (0, suite_training.count_seasons(id))
+            assert len(record.get("test", ())) in (0, splits.list_suite()[id].seasons)

@@ -1,0 +1,81 @@
+"""Train agents on the training split of each suite id, and evaluate their final weights on the test split.
+
+python -m experiments.training train                          # all ids and agents, five seeds each
+python -m experiments.training train --ids farm/rotation-v0 --agents ppo
+python -m experiments.training test                           # the test seasons of all trained agents
+python -m experiments.training table
+python -m experiments.training suite                          # results/suite/AGENT.json, for the leaderboard
+
+All agents of an id get the same number of environment steps. A training run is a case of a sweep (`harvestgym.sweep`),
+and only runs with a new key (`cases.py`) are trained when the program starts again. The folder of results has a file
+for each id and agent, with a line per seed. Weights stay in the folder of the sweep (`--work`). Training runs in
+`splits.sealed()`; `test` is a separate step, which logs that it opens the test side.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+
+from experiments.test_side import LOG, log_opening
+from experiments.test_side import RESULTS as ALL_RESULTS
+from harvestgym.cli.console import print_table
+from harvestgym.evaluate import splits
+
+from .agents import AGENTS, ROOT
+from .cases import list_cases
+from .results import SEEDS, Store, make_table, test, train, write_results
+
+WORK, RESULTS, SUITE = ROOT / "out" / "training", ALL_RESULTS / "training", ALL_RESULTS / "suite"
+
+STEP_BUDGET = 5_000_000
+"""Environment steps of a training run."""
+
+
+def main(words: Sequence[str] | None = None) -> None:
+    """Train, test, or print the table."""
+    ids = list(splits.list_suite())
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("step", choices=["train", "test", "table", "suite"])
+    parser.add_argument("--ids", nargs="+", choices=ids, default=ids, metavar="ID")
+    parser.add_argument("--agents", nargs="+", choices=list(AGENTS), default=list(AGENTS))
+    parser.add_argument("--seeds", type=int, default=SEEDS, help="training runs of an agent")
+    parser.add_argument("--steps", type=int, default=STEP_BUDGET, help="environment steps of a training run")
+    parser.add_argument("--set", nargs="+", default=[], metavar="NAME=VALUE", help="settings of the agents, as JSON")
+    parser.add_argument("--out", type=Path, default=RESULTS, help="folder of results")
+    parser.add_argument("--work", type=Path, default=WORK, help="folder of the sweep, with the weights")
+    args = parser.parse_args(words)
+    store = Store(args.out)
+    if args.step == "table":
+        print_table(make_table(args.ids, args.agents, store))
+        return
+    if args.step == "suite":
+        write_results(args.agents, store, SUITE)
+        return
+    changes = {name: json.loads(value) for name, _, value in (word.partition("=") for word in args.set)}
+    failures = []
+    if args.step == "test":
+        log_opening(f"trained agents: {', '.join(args.agents)}", args.ids, args.out.parent / LOG.name)
+    for id in args.ids:
+        with splits.sealed():
+            cases = list_cases([id], args.agents, args.seeds, args.steps, changes)
+            if args.step == "train":
+                failures += train(cases, store, args.work, _name_command(id, args))
+        if args.step == "test":
+            test(cases, store, args.work)
+    if failures:
+        raise SystemExit("\n".join(failures))
+
+
+def _name_command(id: str, args: argparse.Namespace) -> str:
+    """Return the command that trains on an id again."""
+    words = ["python", "-m", "experiments.training", "train", "--ids", id, "--agents", *args.agents]
+    more = ["--steps", str(args.steps)] * (args.steps != STEP_BUDGET) + ["--set", *args.set] * bool(args.set)
+    return shlex.join([*words, *more])
+
+
+if __name__ == "__main__":
+    main()
