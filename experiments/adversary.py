@@ -28,7 +28,7 @@ import jax
 import numpy as np
 from scipy.stats import t
 
-from experiments.leaderboard.run import count_plot_steps
+from experiments.plot_steps import count_plot_steps
 from experiments.search.found import (
     BEST_KNOWN,
     INFORMED_FORMS,

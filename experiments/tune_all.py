@@ -15,7 +15,8 @@ import sys
 from pathlib import Path
 
 import harvestgym
-from experiments.leaderboard.run import count_plot_steps, expand_ids
+from experiments.leaderboard.run import expand_ids
+from experiments.plot_steps import count_plot_steps
 from harvestgym import registry
 from harvestgym.core.tuning.rule_family import read_tuned
 from harvestgym.evaluate.tune import find_rules

@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from experiments.observation_costs import OBSERVATION_COST, TOTAL_COST, CostLog
+from experiments.plot_steps import count_plot_steps
 from experiments.search.found import best_known, is_beaten
 from harvestgym.core.autoreset import Batched
 from harvestgym.core.env import Env
@@ -184,12 +185,6 @@ def check_planned(planned: int) -> int:
     if planned == 1:
         raise ConfigError("planned: expected two or more seasons for a foresight reference, or 0 for none, got 1")
     return planned
-
-
-def count_plot_steps(env: Env[Any, Any]) -> int:
-    """Return the number of steps in an episode times the number of plots."""
-    plots = sum(int(np.prod(f.shape)) for f in getattr(env, "fields", ()))
-    return horizon(env) * max(plots, 1)
 
 
 def _make_baselines(id: str, env: Env[Any, Any]) -> dict[str, Policy]:

@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from experiments.test_side import RESULTS
+from experiments.training.agents import change, find_agent
+from experiments.training.cases import unpack_weights
 from harvestgym.core.env import Env
 from harvestgym.core.policy import Policy
 from harvestgym.core.tuning.rule_family import TunedRule, build_rule
@@ -25,6 +27,9 @@ FOUND, NUMBERS, BEST_KNOWN = RESULTS / "adversary.json", RESULTS / "adversary", 
 INFORMED_FORMS = ("rules", "residual")
 """Forms that start from the expert."""
 
+LEARNERS = ("ppo", "recurrent", "dqn")
+"""Agents of `experiments.training` whose weights may be entries."""
+
 
 class Entry(NamedTuple):
     """The best policy of one form in a search.
@@ -32,7 +37,7 @@ class Entry(NamedTuple):
     Attributes:
         mean: mean return in fresh training seasons.
         tried: number of candidates.
-        rule: for `rules`, the tuned rule and its numbers.
+        rule: for `rules`, the tuned rule and its numbers; for an agent, its settings.
     """
 
     id: str
@@ -92,6 +97,8 @@ def round_numbers(row: dict[str, Any]) -> dict[str, Any]:
 
 def load_entry(entry: Entry, env: Env[Any, Any]) -> Policy:
     """Return the policy of an entry for an environment of its id."""
+    if entry.form in LEARNERS:
+        return _load_agent(entry, env)
     if entry.rule is not None:
         named = {} if entry.rule["numbers"] else {entry.rule["rule"]: policy_named(entry.id, env, entry.rule["rule"])}
         return build_rule(TunedRule(**entry.rule), find_rules(entry.id, env)[0], named)
@@ -101,6 +108,14 @@ def load_entry(entry: Entry, env: Env[Any, Any]) -> Policy:
     if entry.form in INFORMED_FORMS:
         player = player.advised_by(policy_named(entry.id, env, "expert"))
     return restore_policy(player, entry.form, arrays)
+
+
+def _load_agent(entry: Entry, env: Env[Any, Any]) -> Policy:
+    learner = find_agent(entry.form, entry.id)
+    assert learner is not None
+    with np.load(_numbers_file(entry.id)) as file:
+        weights = unpack_weights(file[f"{entry.name}/weights"])
+    return learner.enter(entry.id, env, change(learner.settings(entry.id, env), entry.rule or {}), weights)[1]
 
 
 def read_choices() -> dict[str, dict[str, Any]]:

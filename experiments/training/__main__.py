@@ -2,6 +2,7 @@
 
 python -m experiments.training train                          # all ids and agents, five seeds each
 python -m experiments.training train --ids farm/rotation-v0 --agents ppo
+python -m experiments.training adopt --ids fishing/driver-v0  # candidates for the best known policy
 python -m experiments.training test                           # the test seasons of all trained agents
 python -m experiments.training table
 python -m experiments.training suite                          # results/suite/AGENT.json, for the leaderboard
@@ -20,6 +21,7 @@ import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
+from experiments.search.found import LEARNERS
 from experiments.test_side import LOG, log_opening
 from experiments.test_side import RESULTS as ALL_RESULTS
 from harvestgym.cli.console import print_table
@@ -27,7 +29,7 @@ from harvestgym.evaluate import splits
 
 from .agents import AGENTS, ROOT
 from .cases import list_cases
-from .results import SEEDS, Store, make_table, test, train, write_results
+from .results import SEEDS, Store, adopt, make_table, test, train, write_results
 
 WORK, RESULTS, SUITE = ROOT / "out" / "training", ALL_RESULTS / "training", ALL_RESULTS / "suite"
 
@@ -35,11 +37,15 @@ STEP_BUDGET = 5_000_000
 """Environment steps of a training run."""
 
 
+CHOSEN = 1
+"""The seed of the adversary's searches from which the best known policies are chosen."""
+
+
 def main(words: Sequence[str] | None = None) -> None:
-    """Train, test, or print the table."""
+    """Run one of the steps."""
     ids = list(splits.list_suite())
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("step", choices=["train", "test", "table", "suite"])
+    parser.add_argument("step", choices=["train", "adopt", "test", "table", "suite"])
     parser.add_argument("--ids", nargs="+", choices=ids, default=ids, metavar="ID")
     parser.add_argument("--agents", nargs="+", choices=list(AGENTS), default=list(AGENTS))
     parser.add_argument("--seeds", type=int, default=SEEDS, help="training runs of an agent")
@@ -64,6 +70,8 @@ def main(words: Sequence[str] | None = None) -> None:
             cases = list_cases([id], args.agents, args.seeds, args.steps, changes)
             if args.step == "train":
                 failures += train(cases, store, args.work, _name_command(id, args))
+            for name in LEARNERS if args.step == "adopt" else ():
+                adopt([case for case in cases if case.agent == name], store, args.work, CHOSEN)
         if args.step == "test":
             test(cases, store, args.work)
     if failures:

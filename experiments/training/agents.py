@@ -16,7 +16,7 @@ import jax
 from gymnasium import spaces
 from jax.tree_util import Partial
 
-from experiments.leaderboard.run import count_plot_steps
+from experiments.plot_steps import count_plot_steps
 from experiments.search.forms import restore_policy
 from experiments.search.measure import ROWS
 from experiments.search.optimise import POPULATION, Effort, search_player

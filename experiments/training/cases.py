@@ -27,7 +27,6 @@ from harvestgym.evaluate.run import horizon, policy_named, run_episodes
 from harvestgym.evaluate.suite import round_number
 from harvestgym.registry import locate_file
 from harvestgym.sweep.cases import SweepCase, hash_file, list_user_files
-from harvestgym.sweep.result_folder import Columns
 
 from .agents import ROOT, Agent, change, choose_settings, find_agent, make_school
 
@@ -148,9 +147,9 @@ def _run_training(case: TrainingCase) -> dict[str, np.ndarray]:
     return {RECORD: np.asarray([json.dumps(record)]), WEIGHTS: np.asarray([packed])}
 
 
-def unpack(columns: Columns) -> tuple[dict[str, Any], Any]:
-    """Return the record and the weights of a result."""
-    return json.loads(columns[RECORD][0]), pickle.loads(base64.b64decode(columns[WEIGHTS][0]))
+def unpack_weights(packed: np.ndarray) -> Any:
+    """Return the weights of a result's column."""
+    return pickle.loads(base64.b64decode(packed[0]))
 
 
 def shorten(curve: Sequence[float]) -> list[float | None]:

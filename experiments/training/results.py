@@ -11,8 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from experiments.aggregates import bootstrap_strata, mean_of_all
+from experiments.search.found import Entry, store_entry, write_numbers
 from harvestgym.core.env import Env
 from harvestgym.core.view.tables import Table
+from harvestgym.core.wrappers import TimeLimit
 from harvestgym.core.xla.process_checks import free_programs_if_full
 from harvestgym.evaluate import splits
 from harvestgym.evaluate.score import scale_return
@@ -21,7 +23,8 @@ from harvestgym.sweep.cases import read_package_version
 from harvestgym.sweep.engine import run_cases
 from harvestgym.sweep.result_folder import find_result_path, is_complete, read_result
 
-from .cases import TrainingCase, unpack
+from .agents import make_school
+from .cases import RECORD, WEIGHTS, TrainingCase, unpack_weights
 
 SEEDS = 5
 """Training runs of an agent."""
@@ -70,7 +73,7 @@ def train(cases: Sequence[TrainingCase], store: Store, work: Path, command: str)
         if outcome.columns is None:
             failures.append(f"{case}: {outcome.error}")
             continue
-        record = unpack(outcome.columns)[0] | {"command": command}
+        record = json.loads(outcome.columns[RECORD][0]) | {"command": command}
         store.write(record)
         print(f"{case}: train {record['train']:.4g}, {record['cpu']:.0f} CPU s", flush=True)
     return failures
@@ -98,12 +101,32 @@ def test(cases: Sequence[TrainingCase], store: Store, work: Path) -> None:
         if record is None or is_tested(record) or not is_complete(path):
             continue
         free_programs_if_full()
-        _, weights = unpack(read_result(work, case))
+        weights = unpack_weights(read_result(work, case)[WEIGHTS])
         own, policy = case.learner.enter(case.id, make_test(case.id), case.options, weights)
         seasons = {name: row.tolist() for name, row in play_seasons(case.id, own, policy, case.seasons).items()}
         returns = seasons.pop(RETURN)
         store.write(record | {"digest": splits.digest(), "test": returns, "costs": seasons})
         print(f"{case}: test {np.mean(returns):.4g}", flush=True)
+
+
+def adopt(cases: Sequence[TrainingCase], store: Store, work: Path, seed: int) -> None:
+    """Make the best training run a find of the adversary's seed, a candidate for the best known policy.
+
+    The best run is that with the highest return in training seasons. An agent on another interface cannot be a find.
+    """
+    runs = [(case, store.find(case)) for case in cases if is_complete(find_result_path(work, case))]
+    finished = [(record["train"], case, record) for case, record in runs if record is not None]
+    if not finished:
+        return
+    mean, case, record = max(finished, key=lambda run: run[0])
+    columns, env = read_result(work, case), make_school(case.id)
+    own, _ = case.learner.enter(case.id, env, case.options, unpack_weights(columns[WEIGHTS]))
+    if own is not env and not isinstance(own, TimeLimit):
+        return
+    entry = Entry(case.id, case.agent, seed, mean, len(finished), case.seasons, record["cpu"], record["settings"])
+    write_numbers(entry, {WEIGHTS: columns[WEIGHTS]})
+    store_entry(entry)
+    print(f"{entry.id} {entry.name}: {entry.mean:.4g}", flush=True)
 
 
 @cache

@@ -14,11 +14,11 @@ from experiments.leaderboard.run import (
     LONG_EPISODE,
     MOST_RULES,
     RULES_OF_TRIAL,
-    count_plot_steps,
     expand_ids,
     make_policy_rows,
 )
 from experiments.leaderboard.store import BLIND, FORESIGHT, IQM, OPTIMUM, ORACLE, TRIED
+from experiments.plot_steps import count_plot_steps
 from harvestgym import registry
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.policy import constant_policy
