@@ -124,7 +124,7 @@ def adopt(cases: Sequence[TrainingCase], store: Store, work: Path, seed: int) ->
     if own is not env and not isinstance(own, TimeLimit):
         return
     entry = Entry(case.id, case.agent, seed, mean, len(finished), case.seasons, record["cpu"], record["settings"])
-    write_numbers(entry, {WEIGHTS: columns[WEIGHTS]})
+    write_numbers(entry, {WEIGHTS: np.asarray([str(columns[WEIGHTS][0])])})
     store_entry(entry)
     print(f"{entry.id} {entry.name}: {entry.mean:.4g}", flush=True)
 
