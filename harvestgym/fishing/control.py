@@ -37,17 +37,22 @@ CatchRule = Callable[[Any, Array], Array]
 
 @dataclass(frozen=True)
 class _ByRule:
-    """A rule as the `act` function of a policy; `numbers` and the law are its weights."""
+    """A rule as the `act` function of a policy; `numbers` and the law are its weights.
+
+    Attributes:
+        stocks: number of observed stocks that the rule is given, starting with those that are fished.
+    """
 
     env: FishingModel
     rule: CatchRule
+    stocks: int
 
     def __call__(self, numbers: Any, law: GrowthLaw, carry: Any, obs: Array, key: Array) -> tuple[Any, Any]:
         units, survey = self.env.units, self.env.units.survey(obs)
         survey = survey[:-1] if self.env.shows_year else survey
-        there = (survey if self.env.order == "harvest first" else law(survey))[: units.targets]
-        catch = self.rule(numbers, there)
-        return carry, units.action(catch / jnp.maximum(there, 1e-12) if units.control == "rate" else catch)
+        there = (survey if self.env.order == "harvest first" else law(survey))[: self.stocks]
+        catch, fished = self.rule(numbers, there), there[: units.targets]
+        return carry, units.action(catch / jnp.maximum(fished, 1e-12) if units.control == "rate" else catch)
 
 
 @dataclass(frozen=True)
@@ -64,15 +69,19 @@ class _ByRuleAndYear:
 
 def policy(env: FishingModel, rule: CatchRule, *numbers: Any) -> Policy:
     """Make a policy that follows `rule`; other `numbers` of the same shapes reuse the compiled program."""
+    return _follow(env, rule, numbers, env.units.targets)
+
+
+def _follow(env: FishingModel, rule: CatchRule, numbers: Sequence[Any], stocks: int) -> Policy:
     check_core(env, "control", FishingModel)
-    return Policy((), Partial(_ByRule(env, rule), tuple(map(_to_weight, numbers)), _law_of(env)))
+    return Policy((), Partial(_ByRule(env, rule, stocks), tuple(map(_to_weight, numbers)), _law_of(env)))
 
 
 def policy_over_years(env: FishingModel, rule: CatchRule, first: Sequence[Any], last: Sequence[Any]) -> Policy:
     """Make a policy that follows `rule`, with numbers that change from `first` to `last` over the horizon."""
     check_core(env, "control", FishingModel)
     ends = tuple(map(_to_weight, first)), tuple(map(_to_weight, last))
-    return Policy(jnp.int32(0), Partial(_ByRuleAndYear(_ByRule(env, rule)), ends, _law_of(env)))
+    return Policy(jnp.int32(0), Partial(_ByRuleAndYear(_ByRule(env, rule, env.units.targets)), ends, _law_of(env)))
 
 
 def _to_weight(number: Any) -> Array:
@@ -110,6 +119,12 @@ def take_share_above(numbers: Any, there: Array) -> Array:
     """Catch part of the excess over a threshold (proportional threshold harvesting; Engen, Lande, Saether 1997)."""
     share, threshold = numbers
     return share * jnp.maximum(there - threshold, 0.0)
+
+
+def take_share_unless_scarce(numbers: Any, there: Array) -> Array:
+    """Catch part of the excess over a threshold, but nothing while the last stock, which is not fished, is scarce."""
+    share, threshold, least = numbers
+    return take_share_above((share, threshold), there[:-1]) * (there[-1] > least)
 
 
 def _ramp_rate(numbers: Any, there: Array) -> Array:
@@ -228,7 +243,7 @@ def make_rule_families(env: FishingModel) -> dict[str, RuleFamily]:
     """Make a fishery's rule families, by name.
 
     If its law drifts, the numbers may change over the years. If only a few stocks are fished, each may have its own
-    numbers.
+    numbers. If one more species is observed, a rule protects it.
     """
     if isinstance(env, DriverModel):
         push = NumberRange(0.0, env.units.bound, 0.3)
@@ -240,7 +255,19 @@ def make_rule_families(env: FishingModel) -> dict[str, RuleFamily]:
     if 1 < env.units.targets <= FEW_TARGETS:
         stocks = tuple(f" {i}" for i in range(env.units.targets))
         found |= {f"{name}, by stock": _make_family(env, *form, *stocks) for name, form in forms.items()}
+    if env.params.law.seen == env.units.targets + 1:
+        found["share unless the predator is scarce"] = _make_predator_family(env)
     return found
+
+
+def _make_predator_family(env: FishingModel) -> RuleFamily:
+    """Make the family of `take_share_unless_scarce`, which is given all observed stocks."""
+    ranges = {name: _make_range(env, name) for name in ("share", "threshold", "least")}
+
+    def build(numbers: Mapping[str, float]) -> Policy:
+        return _follow(env, take_share_unless_scarce, [numbers[name] for name in ranges], env.params.law.seen)
+
+    return RuleFamily(ranges, build)
 
 
 def _make_range(env: FishingModel, name: str) -> NumberRange:

@@ -41,6 +41,14 @@ def test_a_rule_catches_what_it_says(rule: str, numbers: dict[str, float], wante
     assert catch(env, make_rule_families(env)[rule].build(numbers), 0.8) == pytest.approx(wanted, abs=1e-6)
 
 
+@pytest.mark.parametrize(("predator", "wanted"), [(0.2, [0.3, 0.05]), (0.1, [0, 0])])
+def test_a_rule_spares_the_prey_of_a_scarce_predator(predator: float, wanted: list[float]) -> None:
+    env = make("three-species-v0")
+    rule = make_rule_families(env)["share unless the predator is scarce"]
+    policy = rule.build({"share": 0.5, "threshold": 0.2, "least": 0.15})
+    assert catch(env, policy, 0.8, 0.3, predator) == pytest.approx(wanted, abs=1e-6)
+
+
 def test_a_share_above_a_threshold_includes_escapement_and_a_constant_rate() -> None:
     env = make("logistic-v0")
     families = make_rule_families(env)
