@@ -51,7 +51,7 @@ def record_first(id: str, env: Env[Any, Any], policy: Policy, seed: int) -> tupl
     if layer is not None and layer is not unwrapped(env) and layer.steps_per_day > 1:
         raise ConfigError(f"record: expected steps of half a day or more, got up to {layer.steps_per_day} "
                           f"{layer.step_unit} a day; try interface='multidiscrete'")  # fmt: skip
-    frames, terminated, truncated, infos, reported = jax.device_get(
+    frames, terminated, truncated, infos, reported, actions = jax.device_get(
         _record_steps(env, family_function(id, "record"), horizon(env), policy.traced(), seed_key(seed), env.params)
     )
     over = terminated | truncated
@@ -59,13 +59,13 @@ def record_first(id: str, env: Env[Any, Any], policy: Policy, seed: int) -> tupl
     record = {name: values[: last + 2] for name, values in frames.items()}
     returned = jnp.asarray(np.cumsum(record["reward"][1:])[-1:])  # summed one by one, as in an evaluation
     *ends, memory = jax.tree.map(lambda rows: rows[last : last + 1], (terminated, truncated | ~over, infos, reported))
-    counts = add_counts(env, jax.tree.map(lambda values: values[: last + 1], infos)) | memory
+    counts = add_counts(env, *jax.tree.map(lambda values: values[: last + 1], (infos, actions))) | memory
     return record, Episodes(returned, jnp.asarray([last + 1], jnp.int32), *ends, counts=counts)
 
 
 @partial(jit_quickly, what="the record of an episode", static_argnums=(0, 1, 2))
 def _record_steps(env: Env[Any, Any], keep: Any, steps: int, policy: Policy, key: Array, params: Any) -> Any:
-    """Return the frames, including the start, and for each step the end flags, the info and the policy's counts."""
+    """Return the frames, including the start, and by step the end flags, info, policy's counts and action."""
     run, first = start_episode(env, key, params)
     mind = key_for(key, "policy")
 
@@ -74,7 +74,7 @@ def _record_steps(env: Env[Any, Any], keep: Any, steps: int, policy: Policy, key
 
     def kept(loop: Loop, action: Any, last: Timestep) -> Any:
         frame = make_frame(keep, env, loop.world.state, unwrapped_action(env, action), last, params)
-        return frame, last.terminated, last.truncated, last.info, read_memory(loop.carry)
+        return frame, last.terminated, last.truncated, last.info, read_memory(loop.carry), action
 
     player, times = Policy(policy.init, act, policy.learn), jnp.arange(steps, dtype=jnp.int32)
     later, *ends = scan_steps(player, step_with_advance(env, params), Loop(run, first.obs, policy.init), times, kept)
