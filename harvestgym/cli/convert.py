@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from copy import deepcopy
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -43,7 +42,7 @@ def write_converted(source: Path, out: Path) -> Report:
     data, report = read_farm_gym(path)
     moved = deepcopy(data)
     anchor(data, path.resolve().parent)
-    anchor(moved, Path(os.path.relpath(path.resolve().parent, out.resolve().parent)))
+    anchor(moved, path.resolve().parent, out.resolve().parent)
     spec = build(farm_spec(data, path.name)).spec
     fields = farm_spec(moved, path.name).fields
     out.write_text(write_farm(spec.model_copy(update={"fields": fields})), encoding="utf-8")

@@ -182,11 +182,12 @@ def tune_expert(
     from harvestgym.core.config import locate_tuned
     from harvestgym.evaluate.tune import Budget, find_rules, tune_rules
 
+    path = locate_tuned(registry.locate_file(id)) if out is None else check_suffix(out, *registry.FARM_SUFFIXES)
+    check_folder("--out", path.parent) if out is None else check_parent(path)
     families, _ = find_rules(id, registry.make(id))
     with progress_bars() as start_bar:
         advance = start_bar(f"tuning {id}", candidates * max(len(families), 1), COMPILING)
         best = tune_rules(id, seed, Budget(candidates, seasons), advance)
-    path = locate_tuned(registry.locate_file(id)) if out is None else out
     best.write(path)
     numbers = ", ".join(f"{name} = {value:g}" for name, value in best.numbers.items()) or "no numbers"
     typer.echo(f"{best.rule}: {numbers}")

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from harvestgym.core.errors import ConfigError, check_extras, check_suffix
+from harvestgym.core.errors import ConfigError, check_extras, check_parent, check_suffix
 
 from .console import print_table
 
@@ -33,7 +33,7 @@ def show_weather(
         raise ConfigError(f"--column: expected NAME=MEANING, got {wrong[0]!r}; try wind='U km/h at 10 m'")
     if picture is not None:
         check_extras("--picture", plot="matplotlib")
-        check_suffix(picture, ".png")
+        check_parent(check_suffix(picture, ".png"))
     record = table.read_record(file, rain, columns=dict(each.split("=", 1) for each in column))  # pyright: ignore
     notes = list(report.list_findings(record))
     if fill is not None:

@@ -132,8 +132,11 @@ class Env(Generic[State, Params]):
         """Return named arrays that describe `state`, for analysis; the names are the same after `reset` and `step`."""
         return {}
 
-    def count(self, info: Mapping[str, Any]) -> dict[str, Array]:
-        """Return named counts of the events in a step, from its info; an evaluation adds them up."""
+    def count(self, info: Mapping[str, Any], action: Any = None) -> dict[str, Array]:
+        """Return named counts of the events in a step, from its info and action; an evaluation adds them up.
+
+        The start of an episode has no action, and the same names.
+        """
         return {}
 
     def given(self, params: Params | None) -> Params:

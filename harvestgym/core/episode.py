@@ -18,6 +18,7 @@ from .autoreset import Batched, RunState, advance, select, start_episode
 from .env import Env, Timestep
 from .policy import Policy
 from .random import key_for
+from .wrappers import unwrapped, unwrapped_state
 
 StepFunction = Callable[[Any, Any, Any], tuple[Any, Any, Any]]
 """`step(world, action, now) -> (world, obs, result)`; `obs` is the next observation, `result` usually a `Timestep`."""
@@ -141,7 +142,11 @@ def step_with_advance(env: Env[Any, Any], params: Any) -> StepFunction:
 
 
 def make_frame(keep: Any, env: Any, state: Any, action: Any, timestep: Any, params: Any) -> dict[str, Any]:
-    """Make one step of a record: the arrays in the action, the reward, and the arrays from the family's `keep`."""
+    """Make one step of a record: the arrays in the action, the reward, and the arrays from the family's `keep`.
+
+    Wrappers leave no trace: `state` is the state of `env`, but `action` is one of the environment inside its wrappers.
+    """
     named = {f"action/{key}": part for key, part in action.items()} if isinstance(action, dict) else {"action": action}
     parts = {name: part for name, part in named.items() if hasattr(part, "shape")}
-    return parts | {"reward": timestep.reward} | keep(env, state, action, timestep, params)
+    kept = keep(unwrapped(env), unwrapped_state(env, state), action, timestep, params)
+    return parts | {"reward": timestep.reward} | kept

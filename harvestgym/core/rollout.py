@@ -35,9 +35,9 @@ Devices = Sequence[Any]
 """Some of `jax.devices()`."""
 
 
-def add_counts(env: Env[Any, Any], infos: Any) -> dict[str, Any]:
-    """Return the counts of one episode, as in a row of `Episodes`, from its infos, which have a leading time axis."""
-    return jax.tree.map(lambda counts: np.asarray(counts).sum(0)[None], jax.vmap(env.count)(infos))
+def add_counts(env: Env[Any, Any], infos: Any, actions: Any) -> dict[str, Any]:
+    """Return the counts of one episode, as in a row of `Episodes`, from infos and actions with a leading time axis."""
+    return jax.tree.map(lambda counts: np.asarray(counts).sum(0)[None], jax.vmap(env.count)(infos, actions))
 
 
 def read_memory(memory: Any) -> dict[str, Array]:
@@ -228,11 +228,11 @@ def _episodes(
 ) -> Episodes:
     player, step, start, first = begin_batch(env, policy, keys, params)
     max_steps, counts = limit
-    count = jax.vmap(env.count) if counts else lambda info: {}
+    count = jax.vmap(env.count) if counts else lambda *_: {}
 
     def add(sofar: Episodes, action: Any, last: Timestep, now: Array) -> Episodes:
         returns, length = sofar.returns + last.reward, sofar.length + 1
-        sums = jax.tree.map(jnp.add, sofar.counts, count(last.info))
+        sums = jax.tree.map(jnp.add, sofar.counts, count(last.info, action))
         return Episodes(returns, length, last.terminated, last.truncated, last.info, sums)
 
     none, no_counts = jnp.zeros(keys.shape, bool), jax.tree.map(jnp.zeros_like, count(first.info))

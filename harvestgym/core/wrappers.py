@@ -48,8 +48,8 @@ class Wrapper(Env[Any, Params], Generic[Params]):
     def action_space(self) -> gymnasium.Space[Any]:
         return self.env.action_space
 
-    def count(self, info: Mapping[str, Any]) -> dict[str, Array]:
-        return self.env.count(info)
+    def count(self, info: Mapping[str, Any], action: Any = None) -> dict[str, Array]:
+        return self.env.count(info, None if action is None else self.read(action))
 
     def inner(self, state: Any) -> Any:
         """Return the state of the wrapped environment."""

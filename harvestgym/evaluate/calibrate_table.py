@@ -23,6 +23,7 @@ from harvestgym.core.view.tables import Table, format_value
 from harvestgym.core.yaml_io import parse
 from harvestgym.farm.build.farm_writer import to_yaml, write_farm
 from harvestgym.farm.engine.model import FarmModel
+from harvestgym.farm.farm_file import anchor
 from harvestgym.fishing.fit import fit_stock
 from harvestgym.fishing.spec import FishingSpec, build_fishery, override_entries
 from harvestgym.render.figure import draw_figure
@@ -73,11 +74,16 @@ class Calibration(NamedTuple):
         )
 
     def write(self, files: Mapping[str, Path]) -> None:
-        """Write the environment, a picture (needs the extra `plot`) and the numbers to files, by suffix."""
+        """Write the environment, a picture (needs the extra `plot`) and the numbers to files, by suffix.
+
+        Weather tables are named relative to the folder of the environment's file.
+        """
         known = {name: {k: v for k, v in zip(COLUMNS_OF_FIT, rest, strict=True) if v == v} for name, *rest in self.rows}
         numbers = json.dumps({"parameters": known, "notes": self.notes}, indent=1, ensure_ascii=False)
         draw_figure(self.charts, self.across, 1).savefig(files[".png"], dpi=110)
-        files[".yaml"].write_text(self.file, encoding="utf-8")
+        data = parse(self.file)
+        anchor(data, Path(), files[".yaml"].resolve().parent)
+        files[".yaml"].write_text(to_yaml(data), encoding="utf-8")
         files[".json"].write_text(numbers + "\n", encoding="utf-8")
 
 

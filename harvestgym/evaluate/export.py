@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from harvestgym import registry
-from harvestgym.core.errors import ConfigError, check_extras, check_parent
+from harvestgym.core.errors import ConfigError, check_extras, check_parent, check_suffix
 from harvestgym.core.saving.parquet import write_parquet
 from harvestgym.core.view.timeline import Progress, Record, ignore_progress
 
@@ -154,7 +154,7 @@ class Exporter:
             check_folder("--out", self.out)
         if self.html is not None:
             check_extras("--html", plot="plotly")
-            check_parent(self.html)
+            check_parent(check_suffix(self.html, ".html", ".htm"))
         for path, suffix in ((self.gif, ".gif"), (self.mp4, ".mp4")):
             if path is not None:
                 check_video_path(path, suffix)

@@ -11,7 +11,6 @@ The file also lists the core suite (`suite`). It is frozen: `digest` is its SHA-
 from __future__ import annotations
 
 import hashlib
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -26,7 +25,7 @@ from jax import Array
 from harvestgym.core import yaml_io
 from harvestgym.core.config import Strict, merge, validate
 from harvestgym.core.env import Env
-from harvestgym.core.errors import ConfigError, check_name
+from harvestgym.core.errors import ConfigError, check_name, warn_user
 from harvestgym.registry import spec as spec_of
 
 FILE = Path(__file__).with_name("splits.yaml")
@@ -236,4 +235,4 @@ def _years_of_set(which: Any, file: SplitFile, where: str) -> list[int]:
 
 def _warn_of_shared_days(where: str, expected: str) -> None:
     said = f"{where}: expected {expected}; training and test replay the same days"
-    warnings.warn(f"{said}; try a table with more years, or `generate: true`", stacklevel=6)
+    warn_user(f"{said}; try a table with more years, or `generate: true`")

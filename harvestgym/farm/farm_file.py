@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -46,10 +47,14 @@ def nested_keys() -> dict[str, tuple[str, str]]:
     return {spelling: (part, key) for part, name, key in found for spelling in (name, key)}
 
 
-def anchor(data: Any, folder: Path) -> None:
-    """Resolve every file path in the parameter sets of `data` relative to `folder`: a table, or a site's file."""
+def anchor(data: Any, folder: Path, reader: Path | None = None) -> None:
+    """Resolve every file path in the parameter sets of `data` relative to `folder`: a table, or a site's file.
+
+    With `reader`, the folder of a new file, the paths are written relative to it, so that the files can move together.
+    """
     for key, value in data.items() if isinstance(data, dict) else enumerate(data):
         if isinstance(value, (dict, list)):
-            anchor(value, folder)
+            anchor(value, folder, reader)
         elif isinstance(value, str) and (key == "table" or (key == "site" and value.endswith(".yaml"))):
-            data[key] = str(folder / value)
+            path = folder / value
+            data[key] = str(path) if reader is None else Path(os.path.relpath(path, reader)).as_posix()

@@ -343,11 +343,17 @@ class FishingModel(Checked, Env[FishingState, FishingParams]):
         }
         return year | {meta.keys[0]: getattr(state.tally, name) for name, meta in iterate_metas(EpisodeTally)}
 
-    def count(self, info: Mapping[str, Any]) -> dict[str, Array]:
-        """Count a year without an action, a year with the largest possible, and one with a catch below the quota."""
+    def count(self, info: Mapping[str, Any], action: Any = None) -> dict[str, Array]:
+        """Count a year without an action, a year with the largest possible, and one with a catch below the quota.
+
+        If a rule may change quotas, also count a year in which it did.
+        """
         quota, units = info["quota"], self.units
         most = info["rate"] >= 0.999 if units.control == "rate" else quota >= 0.999 * units.highest * units.targets
         found = {"years without action": quota <= 0, "years of most": most, "years cut": info["catch"] < 0.999 * quota}
+        if units.control == "quota" and (self.assessment_interval > 1 or self.catch_constraint is not None):
+            asked = quota if action is None else add_up(units.wanted(action))
+            found["years changed"] = jnp.abs(quota - asked) > 1e-3 * asked
         return {name: (held & (info["year"] > 0)).astype(jnp.int32) for name, held in found.items()}
 
     def set_options(self, params: FishingParams, options: Mapping[str, Any]) -> tuple[FishingModel, FishingParams]:

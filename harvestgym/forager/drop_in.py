@@ -9,7 +9,6 @@ from __future__ import annotations
 import colorsys
 import dataclasses
 import json
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -20,7 +19,7 @@ import numpy as np
 from pydantic import Field
 
 from harvestgym.core.checks import check_arguments
-from harvestgym.core.errors import ConfigError, check_name
+from harvestgym.core.errors import ConfigError, check_name, warn_user
 from harvestgym.core.loading import load_class_of_file
 from harvestgym.forager.host_engine import env as host
 
@@ -146,8 +145,8 @@ def _find_class(target: Any, name: str, path: str | Path) -> Any:
 
 @cache
 def warn_of_difference(words: str) -> None:
-    """Warn once per process about a difference from the Forager package, at the user's call of the constructor."""
-    warnings.warn(f"forager: {words}; see docs/forager.md, Differences from the Forager package", stacklevel=5)
+    """Warn once per process about a difference from the Forager package."""
+    warn_user(f"forager: {words}; see docs/forager.md, Differences from the Forager package")
 
 
 class ForagerEnv(host.ForagerEnv):

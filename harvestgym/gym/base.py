@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from typing import Any, Self
@@ -13,7 +12,7 @@ from gymnasium.error import ResetNeeded
 
 from harvestgym.core.autoreset import RunState
 from harvestgym.core.env import Env, check_core, make_env_table
-from harvestgym.core.errors import ConfigError, check_keywords, check_name, unknown
+from harvestgym.core.errors import ConfigError, check_keywords, check_name, unknown, warn_user
 from harvestgym.core.packed_tree import PackedTree, layout_of
 from harvestgym.core.saving.state import Savable, from_arrays, to_arrays
 from harvestgym.core.wrappers import find_layer, rewrap, unwrapped, unwrapped_state
@@ -302,7 +301,7 @@ class GymBase(Savable):
         """Render the environment, or each one in a batch, in its `render_mode`; without one, warn and return None."""
         if self.render_mode is None:
             hint = "try render_mode='rgb_array' when it is made"
-            warnings.warn(f"render: expected a render_mode, got none, so nothing is drawn; {hint}", stacklevel=2)
+            warn_user(f"render: expected a render_mode, got none, so nothing is drawn; {hint}")
             return None
         if not self._begun:
             raise ResetNeeded("render: expected an episode, got none; try reset() first")

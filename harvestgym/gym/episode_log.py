@@ -149,6 +149,6 @@ def _make_frames(env: Any, in_batch: bool, state: Any, action: Any, timestep: An
 
     def one(state: Any, action: Any, timestep: Any) -> dict[str, Any]:
         done = _make_start_action(inside.action_space) if action is None else unwrapped_action(env, action)
-        return make_frame(keep, inside, unwrapped_state(env, state), done, timestep, params)
+        return make_frame(keep, env, state, done, timestep, params)
 
     return (jax.vmap(one) if in_batch else one)(state, action, timestep)

@@ -163,7 +163,8 @@ class Session:
     def result(self) -> Evaluation:
         """The evaluation of the episode so far."""
         row = self.total, self.steps, self.terminated, self.over and not self.terminated, self.info
-        counts = add_counts(self.env, jax.tree.map(lambda *infos: np.stack(infos), *self._infos))
+        steps = zip(self._infos[1:], [action for action, *_ in self._transitions], strict=True)
+        counts = add_counts(self.env, *jax.tree.map(lambda *parts: np.stack(parts), *steps)) if self.steps else {}
         whole = Episodes(*jax.tree.map(lambda value: np.asarray(value)[None], row), counts=counts)
         return summarise_episodes(self.id, self.env, "human", self.seed, whole)
 

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import csv
 import time
-import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from harvestgym.core.errors import check_extras, check_name, check_suffix
+from harvestgym.core.errors import check_extras, check_name, check_suffix, warn_user
 from harvestgym.core.view.scene import Chart, Line
 
 from .figure import make_panels, plot_chart
@@ -65,7 +64,7 @@ class PlotSink(Sink):
         if backend.casefold() in FILE_BACKENDS:
             hint = "try a path, or monitor.sinks[0].figure.savefig('monitor.png')"
             expected = f"expected a backend that opens windows, got {backend!r}"
-            warnings.warn(f"monitoring: {expected}; the plot is kept in memory: {hint}", stacklevel=5)
+            warn_user(f"monitoring: {expected}; the plot is kept in memory: {hint}")
             return
         self.figure = matplotlib.pyplot.figure(layout="constrained")
         self.figure.show()

@@ -14,8 +14,9 @@ from typer.testing import CliRunner
 import harvestgym
 from harvestgym.cli import app
 from harvestgym.core.errors import ConfigError
+from harvestgym.core.view.scene import Chart, Line
 from harvestgym.evaluate.calibrate import curves, fitted
-from harvestgym.evaluate.calibrate_table import calibrate_table, read_columns
+from harvestgym.evaluate.calibrate_table import Calibration, calibrate_table, read_columns
 from harvestgym.farm.build.farm_writer import to_yaml
 from tests.fishing.test_fit import TRUTHS, fish
 from tests.long_form import long
@@ -80,6 +81,15 @@ def test_a_command_writes_a_farm_with_the_fitted_values(farm: str, season: dict[
     assert "bean.csv" in (out / "bean.yaml").read_text(encoding="utf-8")
     again = CliRunner().invoke(app, [*args, "--out", str(out)])
     assert again.exit_code == 2 and "expected a new file" in again.output
+
+
+def test_weather_tables_are_named_relative_to_the_written_file(tmp_path: Path) -> None:
+    weather = ["Weather", {"extends": "base", "table": str(tmp_path / "days.csv")}]
+    files = {suffix: tmp_path / "out" / f"fitted{suffix}" for suffix in (".yaml", ".json", ".png")}
+    (tmp_path / "out").mkdir()
+    days = Chart("", "", 0, (Line("", np.zeros(2), "#000000"),), {})
+    Calibration(to_yaml({"entities": [weather]}), [], [], [days], "day").write(files)
+    assert "table: ../days.csv" in files[".yaml"].read_text(encoding="utf-8")
 
 
 FARM_CASES: dict[str, tuple[dict[str, Any], str]] = {

@@ -12,7 +12,9 @@ import pytest
 from PIL import Image
 
 import harvestgym
+from harvestgym.core.errors import ConfigError
 from harvestgym.core.policy import constant_policy
+from harvestgym.core.wrappers import TimeLimit
 from harvestgym.evaluate.record import record_episode, record_first, record_named
 from harvestgym.evaluate.run import evaluate_id, horizon, policy_named, run_episodes, summarise_episodes
 from tests.long_form import long
@@ -80,6 +82,31 @@ def test_an_endless_episode_is_truncated_at_the_horizon() -> None:
     env = harvestgym.make(FORAGER, horizon=25)
     record, row = record_first(FORAGER, env, policy_named(FORAGER, env, "random"), 0)
     assert len(record["reward"]) == 26 and row.truncated[0] and not row.terminated[0]
+
+
+def test_a_wrapped_environment_is_recorded_like_the_one_inside() -> None:
+    env = harvestgym.make(SURVEY, Tmax=12)
+    rule = policy_named(SURVEY, env, "expert")
+    whole, limited = (record_named(SURVEY, rule, 3, each) for each in (env, TimeLimit(env, 5)))
+    assert limited.env is env and len(limited.record["stock"]) == 6
+    for name, values in limited.record.items():
+        np.testing.assert_array_equal(values, whole.record[name][:6])
+
+
+def test_an_interface_that_divides_a_day_into_turns_is_refused() -> None:
+    id = "farm/paid-looks-1x1-v0"
+    with pytest.raises(ConfigError, match="got up to 7 turns a day; try interface='multidiscrete'"):
+        record_named(id, "random", env=harvestgym.make(id, interface="discrete"))
+
+
+@long
+def test_a_farm_is_recorded_through_an_interface() -> None:
+    """The actions of the farm are recorded, whose orders are drawn, and not the numbers of the interface."""
+    id = "farm/bean-1x1-v0"
+    season = record_named(id, "random", env=harvestgym.make(id, interface="box"))
+    assert (season.record["orders/kind"] > 0).any() and len(season.actions.rows) > 0
+    assert season.result is not None
+    assert season.record["reward"].sum() == pytest.approx(float(season.result.returns[0]), rel=1e-5)
 
 
 @long

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import pickle
 import warnings
-from collections.abc import Callable
+from types import FunctionType
 
 import numpy as np
 import pytest
@@ -176,13 +176,14 @@ def test_a_configuration_is_read_from_a_file(tmp_path):
         ForagerEnv()
 
 
-def count_warnings(build: Callable[[], object]) -> list[str]:
+def count_warnings(build: FunctionType) -> list[str]:
     """Return the warnings of two calls; the second must add none."""
     warn_of_difference.cache_clear()
     with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("always")
         build(), build()
-    assert {warning.filename for warning in found} <= {__file__}, "it points at the line of the user"
+    users = __file__, build.__code__.co_firstlineno
+    assert {(warning.filename, warning.lineno) for warning in found} <= {users}, "it points at the line of the user"
     return [str(warning.message).partition(";")[0] for warning in found]
 
 

@@ -50,6 +50,7 @@ def test_a_figure_is_drawn_from_a_record():
         ({"kinds": {"fig": {"reward": {"sin": {}}}}}, "try 'sine'"),
         ({"kinds": {"fig": {"reward": {"sine": {"periods": 3}}}}}, "periods"),
         ({"teleport_every": 5, "teleport_to": ["worlds"]}, "try 'world'"),
+        ({"teleport_to": ["world"]}, "teleport_every: expected a number of steps, because teleport_to is given"),
     ],
 )
 def test_a_bad_catalogue_file_is_refused_with_what_to_do(change, says):

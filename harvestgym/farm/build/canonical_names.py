@@ -5,12 +5,11 @@ It runs once, as soon as a farm's entities are known; all later code compares ca
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
-from harvestgym.core.errors import ConfigError, locate_errors
+from harvestgym.core.errors import ConfigError, locate_errors, warn_user
 from harvestgym.farm.build.components import load_kind
 from harvestgym.farm.engine.name_table import FARMER, WHOLE, EntityKey, NameTable, list_leaves, put_once
 from harvestgym.farm.formula_parser import split_plots
@@ -74,7 +73,7 @@ def resolve_starts(names: NameTable, init: Mapping[str, Any], where: str) -> dic
     resolved = _resolve_tree(names, init, resolve, where)
     if computed:
         ignored = f"{', '.join(computed)}: expected no value, got one"
-        warnings.warn(f"{ignored}; it is ignored, because the entity computes it when an episode starts", stacklevel=2)
+        warn_user(f"{ignored}; it is ignored, because the entity computes it when an episode starts")
     return resolved
 
 

@@ -204,7 +204,7 @@ class FarmModel(FarmStructure):
             for reason in one.reasons
         ]
 
-    def count(self, info: Mapping[str, Any]) -> dict[str, Array]:
+    def count(self, info: Mapping[str, Any], action: Any = None) -> dict[str, Array]:
         """Count a step's orders by outcome, and the plots of each crop by the factor that limits growth.
 
         The outcomes are: no order, carried out with an effect, carried out without an effect, and refused, by reason.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import textwrap
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -14,7 +13,7 @@ import numpy as np
 
 from harvestgym.core.autoreset import RunState
 from harvestgym.core.checks import check_arguments
-from harvestgym.core.errors import ConfigError, name_file
+from harvestgym.core.errors import ConfigError, name_file, warn_user
 from harvestgym.core.xla.setup import set_up_jax
 from harvestgym.farm.build.compile import build
 from harvestgym.farm.build.farm_writer import write_farm
@@ -90,7 +89,7 @@ class Farm(GymEnv):
             path.write_text(text, encoding="utf-8")
         if written:
             files = ", ".join(map(str, written))
-            warnings.warn(f"generated {files} with every entry at its default", FilesWritten, stacklevel=2)
+            warn_user(f"generated {files} with every entry at its default", FilesWritten)
 
     @classmethod
     def from_yaml(

@@ -1,4 +1,4 @@
-"""Sentences about problems of a policy: decisions that were never or always the same, quotas not caught."""
+"""Sentences about problems of a policy: decisions that were never or always the same, quotas changed or not caught."""
 
 from __future__ import annotations
 
@@ -20,4 +20,6 @@ def explain(env: FishingModel, episodes: Episodes) -> list[str]:
     always = {"0": found["years without action"], "the largest possible": found["years of most"]}
     notes = [f"the {what} was {value} in every year" for value, number in always.items() if number == years]
     cut = found["years cut"] if is_cut_by_stock(env) else 0
+    if changed := found.get("years changed"):
+        notes.append(f"in {changed} of {years} years, assessment_interval or catch_constraint changed the quota")
     return notes + [f"in {cut} of {years} years, the catch was below the quota: there was no more"] * (cut > 0)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import copy
 import reprlib
-import warnings
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -18,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from harvestgym.core.checks import check_arguments
-from harvestgym.core.errors import ConfigError
+from harvestgym.core.errors import ConfigError, warn_user
 from harvestgym.forager.config import ForagerConfig, Observation, TranslatedConfig
 from harvestgym.forager.hashing import seed_words
 from harvestgym.forager.host_engine import arrays as col
@@ -144,11 +143,10 @@ class ForagerEnv(EditableEpisode):
         memory = self.memory
         if memory["changed"] < WARNED_OBJECTS or not 1 <= 2 * memory["changed"] / memory["capacity"] < 2:
             return
-        warnings.warn(
+        warn_user(
             f"forager: {memory['changed']} objects have changed and use {memory['bytes'] / 1e6:.0f} MB of at "
             f"most {memory['most_bytes'] / 1e6:.0f} MB; once {memory['capacity']} have changed, the "
-            "others cannot be collected; try a higher `capacity`, or objects that return to their own cells",
-            stacklevel=4,
+            "others cannot be collected; try a higher `capacity`, or objects that return to their own cells"
         )
 
     def _find_reward(self, kind: int, clock: int | None = None) -> float:

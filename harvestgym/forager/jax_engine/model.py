@@ -188,6 +188,7 @@ class Forager(Env[ForagerState, ForagerParams]):
             "refused": state.refused.astype(jnp.int32),
         }
 
-    def count(self, info: Mapping[str, Any]) -> dict[str, Array]:
-        """Count the collisions with each kind of object."""
-        return {"met": (info["collided"] == jnp.arange(len(self.world.kinds), dtype=jnp.int32)).astype(jnp.int32)}
+    def count(self, info: Mapping[str, Any], action: Any = None) -> dict[str, Array]:
+        """Count the collisions with each kind of object, and the moves in each direction."""
+        codes = {"met": (info["collided"], len(self.world.kinds)), "moves": (-1 if action is None else action, 4)}
+        return {name: (jnp.arange(n, dtype=jnp.int32) == at).astype(jnp.int32) for name, (at, n) in codes.items()}

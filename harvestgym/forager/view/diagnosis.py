@@ -1,4 +1,4 @@
-"""Sentences about problems of a policy: blocked moves, kinds of object that were never met, a full memory."""
+"""Sentences about problems of a policy: a single direction, blocked moves, kinds never met, a full memory."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import numpy as np
 
 from harvestgym.core.rollout import Episodes
 from harvestgym.forager.jax_engine.model import Forager
+from harvestgym.forager.world import ACTION_NAMES
 
 
 def explain(env: Forager, episodes: Episodes) -> list[str]:
@@ -14,7 +15,9 @@ def explain(env: Forager, episodes: Episodes) -> list[str]:
         return []
     moves, met = int(np.sum(episodes.length)), np.asarray(episodes.counts["met"]).sum(0)
     kinds = list(zip(env.world.kinds, met.tolist(), strict=True))
-    notes = [
+    ways = np.asarray(episodes.counts["moves"]).sum(0)
+    notes = [f"every move was to the {way}" for way, n in zip(ACTION_NAMES, ways, strict=True) if 0 < n == moves]
+    notes += [
         f"{'every move was' if number == moves else f'{number} of {moves} moves were'} blocked by {kind.name}"
         for kind, number in kinds
         if kind.blocking and number

@@ -62,8 +62,9 @@ def test_a_picture_is_drawn_and_gaps_are_filled(gappy: Path, tmp_path: Path) -> 
     assert "│ 0 │" in said and "filled: the table above" in said
     with Image.open(picture) as drawn:
         assert drawn.size == (1100, 1254)
-    refused = run_command("show", str(gappy), "--picture", str(tmp_path / "days.jpg"), code=2)
-    assert "expected a file name ending in .png" in refused
+    for name, words in (("days.jpg", "a file name ending in .png"), ("none/days.png", "an existing folder")):
+        refused = run_command("show", str(gappy), "--picture", str(tmp_path / name), code=2)
+        assert f"expected {words}" in refused and "│" not in refused, "found before the file is read"
 
 
 def test_mistakes_are_one_line(gappy: Path, tmp_path: Path) -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import harvestgym
-from harvestgym.core.policy import constant_policy
+from harvestgym.core.policy import Policy, constant_policy
 from harvestgym.core.rollout import Episodes
+from harvestgym.evaluate.record import record_named
 from harvestgym.evaluate.run import Evaluation, evaluate_together
 from harvestgym.fishing.family import explain
 
@@ -37,6 +39,14 @@ def test_a_quota_that_is_not_caught_is_counted() -> None:
     slip = {"kind": "lognormal", "sigma": 0.1}
     (slips,) = evaluate(QUOTAS, np.ones(1, np.float32), quota_error=slip)
     assert not any("below the quota" in note for note in slips.notes), "an error could also explain it"
+
+
+def test_quotas_that_a_rule_changed_are_counted() -> None:
+    """A quota in the first year applies for three; none is asked for in the second year and later."""
+    env: Any = harvestgym.make(QUOTAS, Tmax=6, assessment_interval=3)
+    policy = Policy(jnp.int32(0), lambda year, obs, key: (year + 1, jnp.where(year == 0, -0.8, -1.0)[None]))
+    notes = record_named(QUOTAS, policy, env=env).timeline.notes
+    assert "in 2 of 6 years, assessment_interval or catch_constraint changed the quota" in notes
 
 
 def test_years_that_were_not_counted_have_no_notes() -> None:

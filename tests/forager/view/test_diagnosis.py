@@ -29,15 +29,17 @@ def blocked() -> Any:
 
 def test_blocked_moves_and_unmet_kinds_are_named(blocked: Any) -> None:
     found = run_episodes(blocked, constant_policy(NORTH), 2, 0, horizon(blocked))
-    assert explain(blocked, found) == ["every move was blocked by wall", "never met: food"]
-    some = found._replace(counts={"met": np.asarray([[1, 3], [0, 4]])})  # of food and walls, in the order of names
+    ways = ["every move was to the north", "every move was blocked by wall"]
+    assert explain(blocked, found) == [*ways, "never met: food"]
+    met = np.asarray([[1, 3], [0, 4]])  # of food and walls, in the order of names
+    some = found._replace(counts={"met": met, "moves": np.full((2, 4), 5)})
     assert explain(blocked, some) == ["7 of 40 moves were blocked by wall"]
 
 
 def test_objects_that_stay_because_of_the_limit_are_counted() -> None:
     env = world(food=1.0)
     found = run_episodes(env, constant_policy(NORTH), 1, 0, horizon(env))
-    (unmet, full) = explain(env, found)
+    (_, unmet, full) = explain(env, found)
     assert (unmet, full) == ("never met: wall", "19 objects stayed, because 1 objects were already changed (capacity)")
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
 from pathlib import Path
 from typing import Any, TypeVar
 
 from harvestgym.core.config import validate
+from harvestgym.core.errors import warn_user
 from harvestgym.farm.paper.farm_gym.file_models import Part
 
 PartT = TypeVar("PartT", bound=Part)
@@ -58,4 +58,4 @@ class Report:
     def warn(self, folder: Path) -> None:
         """Warn about each entry that was not converted."""
         for loss in self.lost:
-            warnings.warn(f"{folder / loss}", NotConverted, stacklevel=4)
+            warn_user(f"{folder / loss}", NotConverted)
