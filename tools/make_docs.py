@@ -1,14 +1,13 @@
 """Make every table and figure in the docs, or only those of the named parts.
 
 python tools/make_docs.py                   # everything; takes hours on two cores, mostly for agents and leaderboard
-python tools/make_docs.py studies training  # some parts: a key of `PARTS`, agents or screens
+python tools/make_docs.py studies training  # some parts: a key of `PARTS`, or screens
 
 It needs all extras and the additional packages that .ci/run installs; `screens` also needs Chromium.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import shlex
 import shutil
@@ -44,12 +43,20 @@ PARTS = {
         "-m experiments.make_training contexts",
     ],
     "studies": ["-m experiments.make_studies"],
+    "agents": [
+        "-m experiments.training train",
+        "-m experiments.training adopt",
+        "-m experiments.training test",
+    ],
     "leaderboard": [
-        "-m experiments.leaderboard --out docs",
-        "-m experiments.leaderboard.reference_returns",
-        "-m experiments.adversary search",
+        "-m experiments.adversary search --forms thresholds relative tree calendar linear network residual rules",
         "-m experiments.adversary choose",
         "-m experiments.adversary table",
+        "-m experiments.suite_anchors",
+        "-m experiments.training suite",
+        "-m experiments.leaderboard --out docs",
+        "-m experiments.leaderboard.reference_returns",
+        "-m experiments.difficulty",
     ],
     "pictures": [
         "tools/make_pictures.py",
@@ -73,13 +80,6 @@ def screens() -> None:
                 shutil.copy(shot, PICTURES / name)
 
 
-def agents() -> None:
-    """Train the agents of the leaderboard with the commands stored in it."""
-    rows = json.loads((ROOT / "docs" / "leaderboard.json").read_text(encoding="utf-8"))["rows"]
-    for command in dict.fromkeys(row["training"]["command"] for row in rows if row.get("training")):
-        python(f"{command.removeprefix('python ')} --out docs")
-
-
 def python(arguments: str, **environment: str) -> None:
     """Run Python with a command line from `PARTS`; raises CalledProcessError if it fails."""
     subprocess.run([sys.executable, *shlex.split(arguments)], cwd=ROOT, env=os.environ | environment, check=True)
@@ -87,16 +87,15 @@ def python(arguments: str, **environment: str) -> None:
 
 def main() -> None:
     """Make the parts named on the command line, or all of them."""
-    others = {"agents": agents, "screens": screens}
-    known = [*PARTS, *others]
+    known = [*PARTS, "screens"]
     wanted = sys.argv[1:] or known
     if unknown := set(wanted) - set(known):
         raise SystemExit(f"parts: expected some of {', '.join(known)}, got {', '.join(sorted(unknown))}")
     for part in wanted:
         for line in PARTS.get(part, []):
             python(line)
-        if part in others:
-            others[part]()
+        if part == "screens":
+            screens()
 
 
 if __name__ == "__main__":

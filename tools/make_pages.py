@@ -41,6 +41,7 @@ POLICIES = {
     "random": "draws from the action space",
     "expert": "is the rule provided with the id",
     "blind": "is the best fixed schedule of actions, which observes nothing",
+    "best": "is the best known policy, found by [the adversary](../heldout.md#the-adversary)",
     "foresight": "is the best schedule that a planner found, or the best rule in hindsight; it knows the random events",
     "optimum": "is dynamic programming that knows the year in which the episode ends",
     "oracle": "observes the current reward of every kind",
@@ -124,9 +125,7 @@ def scores(id: str) -> list[str]:
     lines = ["## Scores", ""]
     if not rows:
         return [*lines, "The [leaderboard](../leaderboard.md) has no rows of this version yet.", ""]
-    learned = [f"`{r['policy']}`" for r in rows if r.get("training")]
-    meanings = [f"`{r['policy']}` {POLICIES[r['policy']]}" for r in rows if not r.get("training")]
-    meanings += [f"{', '.join(learned)}: [learned](../training.md)"] if learned else []
+    meanings = [f"`{r['policy']}` {POLICIES[r['policy']]}" for r in rows]
     lines += [f"Returns on the test seasons. {'; '.join(meanings)} ([more](../leaderboard.md#policies)).", ""]
     columns = {
         "policy": [r["policy"] for r in rows],
