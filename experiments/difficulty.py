@@ -17,8 +17,8 @@ from tools.docs_blocks import DOCS, body, put
 
 KINDS = {
     "calendar": ("calendar",),
-    "what is seen now": ("thresholds",),
-    "and memory": ("relative", "tree"),
+    "seen now": ("thresholds",),
+    "memory": ("relative", "tree"),
     "learned": ("linear", "network", "ppo"),
     "expert": ("expert",),
 }
@@ -28,8 +28,11 @@ KINDS = {
 def make_table(folder: Path = DOCS) -> Table:
     """Return the table; scores are 0 for nothing (foragers: a return of 0) and 1 for the best known policy."""
     foresight = {row.id: row.mean for row in read_rows(folder) if row.policy == FORESIGHT}
-    rows = [(id, *_list_scores(choice), _score_foresight(id, foresight)) for id, choice in _list_choices()]
-    return Table("Scores", ("id", *KINDS, "worst tenth", "best known", "foresight (test)"), rows)
+    rows = []
+    for id, choice in _list_choices():
+        *scores, best = _list_scores(choice)
+        rows.append((id.partition("/")[2], *scores, _score_foresight(id, foresight), best))
+    return Table("Scores", ("id", *KINDS, "worst tenth", "foresight", "best known"), rows)
 
 
 def _list_choices() -> list[tuple[str, Mapping[str, Mapping[str, float]]]]:

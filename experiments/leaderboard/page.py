@@ -47,12 +47,10 @@ def make_suite_table(whole: Sequence[LeaderboardRow]) -> Table:
     rows = []
     for id, item in splits.list_suite().items():
         anchor = read_anchors()[id]
-        means = (anchor.nothing.mean(), anchor.expert, anchor.best.mean())
+        nothing, expert, best = (f"{mean:.4g}" for mean in (anchor.nothing.mean(), anchor.expert, anchor.best.mean()))
         above = f"{foresight[id].mean:.4g}" if id in foresight else ""
-        rows.append(
-            (link_id(id), item.tests, str(item.seasons), *(f"{mean:.4g}" for mean in means), anchor.policy, above)
-        )
-    columns = ("id", "tests", "seasons", "nothing", "expert", "best known policy", "found by", "foresight")
+        rows.append((link_id(id), item.tests, nothing, expert, f"{best} ({anchor.policy})", above))
+    columns = ("id", "tests", "nothing", "expert", "best known", "foresight")
     return Table("The suite", columns, rows)
 
 
