@@ -28,6 +28,7 @@ import jax
 import numpy as np
 from scipy.stats import t
 
+from experiments.leaderboard.weather_years import list_blocks
 from experiments.plot_steps import count_plot_steps
 from experiments.search.found import (
     BEST_KNOWN,
@@ -53,7 +54,7 @@ from harvestgym.core.view.tables import Table
 from harvestgym.core.xla.process_checks import free_programs_if_full
 from harvestgym.evaluate import splits
 from harvestgym.evaluate.run import find_idle_action, horizon, policy_named, run_episodes
-from harvestgym.evaluate.statistics import estimate_mean, summarise
+from harvestgym.evaluate.statistics import ConfidenceInterval, estimate_mean, summarise
 from harvestgym.evaluate.suite import read_anchors
 from harvestgym.evaluate.tune import Budget, find_costs, tune_rules
 from harvestgym.registry import spec
@@ -72,6 +73,9 @@ LONG_SEASON = 2_000
 
 TOLERANCE = 0.02
 """Largest gain over a best known policy that survives."""
+
+LEAST_GAIN = 0.01
+"""Smallest gain over the expert, as a fraction of its return, for which a find takes its place."""
 
 CHOICE_SEED = 2**31 - 2
 """Number of the training seed whose seasons choose among candidates."""
@@ -125,8 +129,9 @@ def _tune_again(id: str, seed: int, effort: Effort) -> Entry:
 def choose(ids: Sequence[str], seed: int) -> None:
     """Choose the best known policy of each id by its mean in fresh training seasons, and write them to a file.
 
-    A find takes the place of the expert if its gain is more than two standard errors. The searches of other seeds are
-    adversaries, which come after the choice. The file has the mean and the worst tenth of every find, and of nothing.
+    A find takes the place of the expert if it gains `LEAST_GAIN` or more, and its interval, which is over weather years
+    if there are several, excludes 0. The searches of other seeds are adversaries, which come after the choice. The file
+    has the mean and the worst tenth of every find, and of nothing.
     """
     chosen = read_choices()
     for id in ids:
@@ -141,10 +146,12 @@ def choose(ids: Sequence[str], seed: int) -> None:
                 free_programs_if_full()
                 played[name] = _run(env, policy, seasons, first)
         returns = {name: whole.returns for name, whole in played.items() if _meets_limits(id, env, whole)}
+        if "expert" not in returns:
+            raise SystemExit(f"{id}: expected an expert that meets the limits; try `harvestgym tune {id}`")
         means = {name: float(values.mean()) for name, values in returns.items()}
         best = max(means, key=lambda name: means[name])
-        gain = returns[best] - returns["expert"]
-        if gain.mean() <= 2 * gain.std(ddof=1) / np.sqrt(seasons):
+        gain = estimate_gain(returns[best], returns["expert"], list_blocks(env, first, seasons))
+        if gain.value < LEAST_GAIN or gain.low <= 0:
             best = "expert"
         worst = {name: summarise(values).cvar10 for name, values in returns.items()}
         chosen[id] = {
@@ -188,7 +195,8 @@ class Confirmation(NamedTuple):
 
     @property
     def verdict(self) -> str:
-        """Either "beaten", "holds", or "undecided" if the interval includes gains below and above the tolerance."""
+        """Either "beaten": a gain above the tolerance and beyond chance; "holds": an interval below the tolerance; or
+        "undecided"."""
         if not self.allowed or self.gain + self.half <= TOLERANCE:
             return "holds"
         return "beaten" if self.gain > TOLERANCE and self.gain - self.half > 0 else "undecided"
@@ -201,12 +209,17 @@ def compare(
 
     With several `blocks` (weather years), seasons in a block count as dependent.
     """
-    several = len(np.unique(blocks)) > 1
-    found = estimate_mean((mine - best) / max(abs(best.mean()), 1e-9), blocks if several else None)
-    free = (len(np.unique(blocks)) if several else len(mine)) - 1
+    found, years = estimate_gain(mine, best, blocks), len(np.unique(blocks))
+    free = (years if years > 1 else len(mine)) - 1
     half = (found.high - found.value) * t.isf(0.025 / searches, free) / t.isf(0.025, free)
     means = float(mine.mean()), float(best.mean()), found.value, float(half)
     return Confirmation(id, entry.form, entry.seed, *means, searches, allowed)
+
+
+def estimate_gain(mine: np.ndarray, best: np.ndarray, blocks: np.ndarray) -> ConfidenceInterval:
+    """Return the gain as a fraction of the best mean; with several `blocks`, the interval is over these."""
+    several = len(np.unique(blocks)) > 1
+    return estimate_mean((mine - best) / max(abs(best.mean()), 1e-9), blocks if several else None)
 
 
 def confirm(id: str, seed: int) -> None:
@@ -214,6 +227,8 @@ def confirm(id: str, seed: int) -> None:
     if seed == read_choices().get(id, {}).get("seed"):
         raise SystemExit(f"{id}: expected another seed than that of the best known policy, got {seed}; search it first")
     entries = [entry for entry in read_entries(id) if entry.form in BLIND_FORMS and entry.seed == seed]
+    if not entries:
+        raise SystemExit(f"{id}: expected a search with seed {seed}, got none; search it first")
     best = max(entries, key=lambda entry: entry.mean)
     log_opening(f"adversary {best.name}", [id])
     side = splits.split(id, "test")
@@ -242,12 +257,16 @@ def make_table() -> Table:
         if id not in chosen:
             continue
         returns, form = chosen[id]["training_returns"], chosen[id]["form"]
-        tried = sum(entry.tried for entry in read_entries(id) if entry.form in BLIND_FORMS)
         mine = [one for one in confirmed if one.id == id]
         worst = max(mine, key=lambda one: one.gain - one.half) if mine else None
-        shown = (worst.form, f"{worst.gain:+.1%} ± {worst.half:.1%}", worst.verdict) if worst else ("", "", "")
+        shown = ("", "", "")
+        if worst:
+            rivals = [entry for entry in read_entries(id) if entry.form in BLIND_FORMS and entry.seed == worst.seed]
+            tried = f"{worst.form}, best of {sum(entry.tried for entry in rivals):,}"
+            shown = (tried, f"{worst.gain:+.1%} ± {worst.half:.1%}", worst.verdict)
+        own = sum(entry.tried for entry in read_entries(id) if entry.seed == chosen[id]["seed"])
         rows.append(
-            (id, f"{returns['expert']:.4g}", form.partition("-")[0], f"{returns[form]:.4g}", f"{tried:,}", *shown)
+            (id, f"{returns['expert']:.4g}", form.partition("-")[0], f"{returns[form]:.4g}", f"{own:,}", *shown)
         )
     names = ("expert", "best known policy", "its return", "tried", "adversary", "gain (test)", "verdict")
     return Table("Adversary", ("id", *names), rows)

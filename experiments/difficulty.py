@@ -1,64 +1,65 @@
-"""The table on docs/difficulty.md: what policies that use less information earn on each id of the core suite.
+"""The table on docs/difficulty.md: what policies of several kinds earn on each id of the core suite.
 
-python -m experiments.difficulty     # from the results of the adversary, the suite's anchors and the leaderboard
+python -m experiments.difficulty     # from the results of the adversary, the trainings and the leaderboard
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
-from experiments.leaderboard.store import FORESIGHT, read_rows
+from experiments.leaderboard.store import BLIND, FORESIGHT, read_rows
 from experiments.search.found import read_choices
+from experiments.training.results import Store
 from harvestgym.core.view.tables import Table
 from harvestgym.evaluate import splits
 from harvestgym.evaluate.suite import read_anchors
 from tools.docs_blocks import DOCS, body, put
 
 KINDS = {
-    "calendar": ("calendar",),
-    "seen now": ("thresholds",),
-    "memory": ("relative", "tree"),
+    "not observing": ("calendar",),
+    "rules": ("thresholds", "relative", "tree"),
     "learned": ("linear", "network", "ppo"),
     "expert": ("expert",),
 }
-"""Columns, and the policies whose best return they show."""
+"""Columns, and the finds whose best return they show."""
+
+TRAININGS = Path(__file__).parent / "results" / "training"
 
 
 def make_table(folder: Path = DOCS) -> Table:
     """Return the table; scores are 0 for nothing (foragers: a return of 0) and 1 for the best known policy."""
-    foresight = {row.id: row.mean for row in read_rows(folder) if row.policy == FORESIGHT}
-    rows = []
-    for id, choice in _list_choices():
-        *scores, best = _list_scores(choice)
-        rows.append((id.partition("/")[2], *scores, _score_foresight(id, foresight), best))
-    return Table("Scores", ("id", *KINDS, "worst tenth", "foresight", "best known"), rows)
+    planned = {(row.id, row.policy): row.mean for row in read_rows(folder) if row.policy in (BLIND, FORESIGHT)}
+    chosen, rows = read_choices(), []
+    for id in splits.list_suite():
+        if id not in chosen:
+            continue
+        blind, foresight = (_score_on_test(id, planned.get((id, name))) for name in (BLIND, FORESIGHT))
+        scores = _list_scores(id, chosen[id])
+        scores["not observing"] += blind
+        shown = [f"{max(values):.2f}" if values else "" for values in [*scores.values(), foresight]]
+        best = chosen[id]["form"]
+        means = (f"{chosen[id][name][best]:.4g}" for name in ("training_returns", "worst_tenth"))
+        rows.append((id.partition("/")[2], *shown, *means))
+    return Table("Scores", ("id", *KINDS, "foresight", "best known", "worst tenth"), rows)
 
 
-def _list_choices() -> list[tuple[str, Mapping[str, Mapping[str, float]]]]:
-    chosen = read_choices()
-    return [(id, chosen[id]) for id in splits.list_suite() if id in chosen]
+def _list_scores(id: str, choice: dict[str, Any]) -> dict[str, list[float]]:
+    """Return the scores in training seasons by column."""
+    returns = choice["training_returns"]
+    low, high = returns.get("none", 0.0), returns[choice["form"]]
+    found = {
+        column: [returns[name] for name in returns if name.partition("-")[0] in kind] for column, kind in KINDS.items()
+    }
+    found["learned"] += [run["train"] for run in Store(TRAININGS).read(id, "ppo").values()]
+    return {column: [(value - low) / (high - low) for value in values] for column, values in found.items()}
 
 
-def _list_scores(choice: Mapping[str, Mapping[str, float]]) -> list[str]:
-    returns, best = choice["training_returns"], str(choice["form"])
-    low, high = returns.get("none", 0.0), returns[best]
-    score = lambda value: f"{(value - low) / (high - low):.2f}"  # noqa: E731
-    found = [[returns[name] for name in returns if name.partition("-")[0] in kind] for kind in KINDS.values()]
-    worst = score(choice["worst_tenth"][best])
-    return [
-        *(score(max(values)) if values else "" for values in found),
-        worst,
-        f"{high:.4g} ({best.partition('-')[0]})",
-    ]
-
-
-def _score_foresight(id: str, foresight: Mapping[str, float]) -> str:
-    if id not in foresight:
-        return ""
+def _score_on_test(id: str, mean: float | None) -> list[float]:
+    """Return the score of a mean return in test seasons, in a list; an empty one if there is none."""
     anchor = read_anchors()[id]
     nothing, best = anchor.nothing.mean(), anchor.best.mean()
-    return f"{(foresight[id] - nothing) / (best - nothing):.2f}"
+    return [] if mean is None else [float((mean - nothing) / (best - nothing))]
 
 
 def main() -> None:

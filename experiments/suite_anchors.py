@@ -18,14 +18,12 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from experiments.leaderboard.weather_years import find_weather_years
+from experiments.leaderboard.weather_years import list_blocks
 from experiments.search.found import read_choices
 from experiments.test_side import log_opening
-from harvestgym.core.env import Env
 from harvestgym.core.errors import ConfigError
-from harvestgym.core.wrappers import unwrapped
 from harvestgym.evaluate import splits
-from harvestgym.evaluate.run import evaluation_keys, find_idle_action
+from harvestgym.evaluate.run import find_idle_action
 from harvestgym.evaluate.suite import RETURN, SUITE_ANCHORS, Seasons, format_lines, make_cases, round_number
 from harvestgym.sweep.engine import collect
 
@@ -49,7 +47,7 @@ def make_anchor(id: str, seasons: int | None = None) -> dict[str, Any]:
     expert = played if best == "expert" else play("expert")
     returns = {"nothing": idle.tolist(), "best": played[RETURN].tolist()}
     means = {"expert": round_number(expert[RETURN].mean())}
-    blocks = _find_blocks(env, side.seed(0), count)
+    blocks = list_blocks(env, side.seed(0), count).tolist()
     return {"policy": best, "digest": splits.digest()} | means | returns | {"blocks": blocks}
 
 
@@ -65,12 +63,6 @@ def check_limits(id: str, policy: str, played: Seasons) -> None:
             raise ConfigError(
                 f"{id}: expected a policy with a mean {name} of at most {limit:g}, got {policy}: {mean:.3g}"
             )
-
-
-def _find_blocks(env: Env[Any, Any], seed: int, count: int) -> list[int]:
-    """Return the weather year of each season; 0 if its weather is generated."""
-    years = find_weather_years(unwrapped(env), evaluation_keys(seed, range(count)))
-    return [0] * count if years is None else years.tolist()
 
 
 def make_anchors(ids: Annotated[list[str] | None, typer.Option(help="ids of the suite; default: all")] = None) -> None:

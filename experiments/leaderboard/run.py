@@ -16,7 +16,7 @@ import numpy as np
 
 from experiments.observation_costs import OBSERVATION_COST, TOTAL_COST, CostLog
 from experiments.plot_steps import count_plot_steps
-from experiments.search.found import best_known, is_beaten
+from experiments.search.found import best_known, has_find
 from harvestgym.core.autoreset import Batched
 from harvestgym.core.env import Env
 from harvestgym.core.errors import ConfigError
@@ -194,7 +194,7 @@ def _make_baselines(id: str, env: Env[Any, Any]) -> dict[str, Policy]:
     own = family_function(id, "policies")(env)
     names = {"expert": "expert", OPTIMUM: "sdp-finite"}
     found |= {name: own[policy] for name, policy in names.items() if policy in own}
-    return found | ({BEST: best_known(id, env)} if is_beaten(id) else {})
+    return found | ({BEST: best_known(id, env)} if has_find(id) else {})
 
 
 def _plan_blind(id: str, expert: Policy, planned: int, search: Search) -> Policy:

@@ -9,10 +9,18 @@ import numpy as np
 
 from harvestgym.core.autoreset import split_key
 from harvestgym.core.env import Env
+from harvestgym.core.wrappers import unwrapped
+from harvestgym.evaluate.run import evaluation_keys
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.entities.weather import Weather
 from harvestgym.farm.entities.weather.day_source import Replay
 from harvestgym.farm.weather_data.table import YEAR
+
+
+def list_blocks(env: Env[Any, Any], seed: int, count: int) -> np.ndarray:
+    """Return the weather year of each of the first seasons of a seed; 0 if the weather is generated."""
+    years = find_weather_years(unwrapped(env), evaluation_keys(seed, range(count)))
+    return np.zeros(count, int) if years is None else years
 
 
 def find_weather_years(env: Env[Any, Any], keys: jax.Array) -> np.ndarray | None:

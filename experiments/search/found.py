@@ -35,7 +35,7 @@ class Entry(NamedTuple):
     """The best policy of one form in a search.
 
     Attributes:
-        mean: mean return in fresh training seasons.
+        mean: mean return in fresh training seasons, minus a penalty if it breaks a limit.
         tried: number of candidates.
         rule: for `rules`, the tuned rule and its numbers; for an agent, its settings.
     """
@@ -123,14 +123,14 @@ def read_choices() -> dict[str, dict[str, Any]]:
     return json.loads(BEST_KNOWN.read_text(encoding="utf-8")) if BEST_KNOWN.is_file() else {}
 
 
-def is_beaten(id: str) -> bool:
+def has_find(id: str) -> bool:
     """Return whether a search found a better policy than the expert of an id."""
     return read_choices().get(id, {"form": "expert"})["form"] != "expert"
 
 
 def best_known(id: str, env: Env[Any, Any]) -> Policy:
     """Return the best known policy of an id: the expert, unless a search found a better one."""
-    if not is_beaten(id):
+    if not has_find(id):
         return policy_named(id, env, "expert")
     form = read_choices()[id]["form"]
     return load_entry(next(entry for entry in read_entries(id) if entry.name == form), env)

@@ -122,6 +122,7 @@ def adopt(cases: Sequence[TrainingCase], store: Store, work: Path, seed: int) ->
     columns, env = read_result(work, case), make_school(case.id)
     own, _ = case.learner.enter(case.id, env, case.options, unpack_weights(columns[WEIGHTS]))
     if own is not env and not isinstance(own, TimeLimit):
+        print(f"{case.id} {case.agent}: not a find, because it plays another interface", flush=True)
         return
     entry = Entry(case.id, case.agent, seed, mean, len(finished), case.seasons, record["cpu"], record["settings"])
     write_numbers(entry, {WEIGHTS: np.asarray([str(columns[WEIGHTS][0])])})

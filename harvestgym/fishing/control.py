@@ -69,11 +69,11 @@ class _ByRuleAndYear:
 
 def policy(env: FishingModel, rule: CatchRule, *numbers: Any) -> Policy:
     """Make a policy that follows `rule`; other `numbers` of the same shapes reuse the compiled program."""
+    check_core(env, "control", FishingModel)
     return _follow(env, rule, numbers, env.units.targets)
 
 
 def _follow(env: FishingModel, rule: CatchRule, numbers: Sequence[Any], stocks: int) -> Policy:
-    check_core(env, "control", FishingModel)
     return Policy((), Partial(_ByRule(env, rule, stocks), tuple(map(_to_weight, numbers)), _law_of(env)))
 
 
