@@ -51,7 +51,8 @@ def _list_scores(id: str, choice: dict[str, Any]) -> dict[str, list[float]]:
     found = {
         column: [returns[name] for name in returns if name.partition("-")[0] in kind] for column, kind in KINDS.items()
     }
-    found["learned"] += [run["train"] for run in Store(TRAININGS).read(id, "ppo").values()]
+    if "ppo-1" not in returns:  # agents on other interfaces are no finds; they ran in other training seasons
+        found["learned"] += [run["train"] for run in Store(TRAININGS).read(id, "ppo").values()]
     return {column: [(value - low) / (high - low) for value in values] for column, values in found.items()}
 
 
