@@ -32,6 +32,7 @@ from experiments.leaderboard.weather_years import list_blocks
 from experiments.plot_steps import count_plot_steps
 from experiments.search.found import (
     BEST_KNOWN,
+    CHOSEN_SEED,
     INFORMED_FORMS,
     Entry,
     best_known,
@@ -278,7 +279,7 @@ def main() -> None:
     parser.add_argument("command", choices=("search", "choose", "confirm", "table"))
     parser.add_argument("ids", nargs="*", help="ids; default: the suite")
     parser.add_argument("--forms", nargs="+", choices=(*BLIND_FORMS, *INFORMED_FORMS), default=BLIND_FORMS)
-    parser.add_argument("--seed", type=int, default=1, help="number of the training seed of a search")
+    parser.add_argument("--seed", type=int, default=CHOSEN_SEED, help="number of the training seed of a search")
     parser.add_argument("--steps", type=int, default=STEPS, help="plot-steps per form")
     given = parser.parse_args()
     ids = given.ids or list(splits.list_suite())

@@ -10,7 +10,7 @@ from typing import Any
 
 from experiments.leaderboard.store import BLIND, FORESIGHT, read_rows
 from experiments.search.found import read_choices
-from experiments.training.results import Store
+from experiments.training.results import RESULTS, Store
 from harvestgym.core.view.tables import Table
 from harvestgym.evaluate import splits
 from harvestgym.evaluate.suite import read_anchors
@@ -24,11 +24,9 @@ KINDS = {
 }
 """Columns, and the finds whose best return they show."""
 
-TRAININGS = Path(__file__).parent / "results" / "training"
-
 
 def make_table(folder: Path = DOCS) -> Table:
-    """Return the table; scores are 0 for nothing (foragers: a return of 0) and 1 for the best known policy."""
+    """Return the table; scores are 0 for doing nothing (foragers: a return of 0) and 1 for the best known policy."""
     planned = {(row.id, row.policy): row.mean for row in read_rows(folder) if row.policy in (BLIND, FORESIGHT)}
     chosen, rows = read_choices(), []
     for id in splits.list_suite():
@@ -51,8 +49,10 @@ def _list_scores(id: str, choice: dict[str, Any]) -> dict[str, list[float]]:
     found = {
         column: [returns[name] for name in returns if name.partition("-")[0] in kind] for column, kind in KINDS.items()
     }
-    if "ppo-1" not in returns:  # agents on other interfaces are no finds; they ran in other training seasons
-        found["learned"] += [run["train"] for run in Store(TRAININGS).read(id, "ppo").values()]
+    if (
+        f"ppo-{choice['seed']}" not in returns
+    ):  # agents on other interfaces are no finds; they ran in other training seasons
+        found["learned"] += [run["train"] for run in Store(RESULTS).read(id, "ppo").values()]
     return {column: [(value - low) / (high - low) for value in values] for column, values in found.items()}
 
 

@@ -12,48 +12,47 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
-from functools import partial
 from typing import Annotated, Any
 
 import numpy as np
 import typer
 
 from experiments.leaderboard.weather_years import list_blocks
-from experiments.search.found import read_choices
+from experiments.search.found import find_form
 from experiments.test_side import log_opening
 from harvestgym.core.errors import ConfigError
 from harvestgym.evaluate import splits
-from harvestgym.evaluate.run import find_idle_action
-from harvestgym.evaluate.suite import RETURN, SUITE_ANCHORS, Seasons, format_lines, make_cases, round_number
-from harvestgym.sweep.engine import collect
+from harvestgym.evaluate.run import find_idle_action, find_policy
+from harvestgym.evaluate.suite import (
+    RETURN,
+    SUITE_ANCHORS,
+    Seasons,
+    format_lines,
+    make_cases,
+    play_seasons,
+    round_number,
+)
 
 BEST_KNOWN = "experiments.search.found:best_known"
 """The best known policies, as for `harvestgym suite`."""
 
 
-def find_form(id: str) -> str:
-    """Return the form of the best known policy of an id, such as `network`; `expert` where no search found a better."""
-    return read_choices().get(id, {"form": "expert"})["form"].partition("-")[0]
-
-
 def make_anchor(id: str, seasons: int | None = None) -> dict[str, Any]:
     """Run the policies on the test seasons of an id and return its entry in the file."""
-    best, side, play = find_form(id), splits.split(id, "test"), partial(play_seasons, id, seasons)
+    best, side, count = find_form(id), splits.split(id, "test"), seasons or splits.list_suite()[id].seasons
     env = side.make()
+
+    def play(policy: str) -> Seasons:
+        return play_seasons(id, *find_policy(id, env, policy), count)
+
     played = play(best if best == "expert" else BEST_KNOWN)
     check_limits(id, best, played)
-    count = len(played[RETURN])
     idle = play("none")[RETURN] if find_idle_action(id, env) is not None else np.zeros(count)
     expert = played if best == "expert" else play("expert")
     returns = {"nothing": idle.tolist(), "best": played[RETURN].tolist()}
     means = {"expert": round_number(expert[RETURN].mean())}
     blocks = list_blocks(env, side.seed(0), count).tolist()
     return {"policy": best, "digest": splits.digest()} | means | returns | {"blocks": blocks}
-
-
-def play_seasons(id: str, seasons: int | None, policy: str) -> Seasons:
-    """Return the test seasons of a policy on an id, as in the suite."""
-    return collect([make_cases(policy, [id], seasons)[id]])[0]
 
 
 def check_limits(id: str, policy: str, played: Seasons) -> None:

@@ -27,6 +27,9 @@ FOUND, NUMBERS, BEST_KNOWN = RESULTS / "adversary.json", RESULTS / "adversary", 
 INFORMED_FORMS = ("rules", "residual")
 """Forms that start from the expert."""
 
+CHOSEN_SEED = 1
+"""The seed of the searches from which the best known policies are chosen."""
+
 LEARNERS = ("ppo", "recurrent", "dqn")
 """Agents of `experiments.training` whose weights may be entries."""
 
@@ -123,14 +126,23 @@ def read_choices() -> dict[str, dict[str, Any]]:
     return json.loads(BEST_KNOWN.read_text(encoding="utf-8")) if BEST_KNOWN.is_file() else {}
 
 
+def find_choice(id: str) -> str:
+    """Return the name of the best known policy of an id, such as `network-1`; `expert` without a better find."""
+    return read_choices().get(id, {"form": "expert"})["form"]
+
+
+def find_form(id: str) -> str:
+    """Return the form of the best known policy of an id, such as `network`."""
+    return find_choice(id).partition("-")[0]
+
+
 def has_find(id: str) -> bool:
     """Return whether a search found a better policy than the expert of an id."""
-    return read_choices().get(id, {"form": "expert"})["form"] != "expert"
+    return find_choice(id) != "expert"
 
 
 def best_known(id: str, env: Env[Any, Any]) -> Policy:
     """Return the best known policy of an id: the expert, unless a search found a better one."""
-    if not has_find(id):
-        return policy_named(id, env, "expert")
-    form = read_choices()[id]["form"]
-    return load_entry(next(entry for entry in read_entries(id) if entry.name == form), env)
+    if (name := find_choice(id)) == "expert":
+        return policy_named(id, env, name)
+    return load_entry(next(entry for entry in read_entries(id) if entry.name == name), env)

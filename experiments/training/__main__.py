@@ -21,7 +21,7 @@ import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
-from experiments.search.found import LEARNERS
+from experiments.search.found import CHOSEN_SEED, LEARNERS
 from experiments.test_side import LOG, log_opening
 from experiments.test_side import RESULTS as ALL_RESULTS
 from harvestgym.cli.console import print_table
@@ -29,16 +29,12 @@ from harvestgym.evaluate import splits
 
 from .agents import AGENTS, ROOT
 from .cases import list_cases
-from .results import SEEDS, Store, adopt, make_table, test, train, write_results
+from .results import RESULTS, SEEDS, Store, adopt, make_table, test, train, write_results
 
-WORK, RESULTS, SUITE = ROOT / "out" / "training", ALL_RESULTS / "training", ALL_RESULTS / "suite"
+WORK, SUITE = ROOT / "out" / "training", ALL_RESULTS / "suite"
 
 STEP_BUDGET = 5_000_000
 """Environment steps of a training run."""
-
-
-CHOSEN = 1
-"""The seed of the adversary's searches from which the best known policies are chosen."""
 
 
 def main(words: Sequence[str] | None = None) -> None:
@@ -71,7 +67,7 @@ def main(words: Sequence[str] | None = None) -> None:
             if args.step == "train":
                 failures += train(cases, store, args.work, _name_command(id, args))
             for name in LEARNERS if args.step == "adopt" else ():
-                adopt([case for case in cases if case.agent == name], store, args.work, CHOSEN)
+                adopt([case for case in cases if case.agent == name], store, args.work, CHOSEN_SEED)
         if args.step == "test":
             test(cases, store, args.work)
     if failures:

@@ -106,23 +106,28 @@ class Agent:
 
 
 class FlatPpo(Agent):
-    """PPO on the flat interface; with a discount where an episode does not end but is cut off."""
+    """PPO on the flat interface; with a discount where an episode does not end but is cut off.
+
+    Attributes:
+        learner: the module of the learner.
+    """
 
     files = "examples/ppo.py", "examples/flat_actions.py"
+    learner: ClassVar[Any] = flat_ppo
 
     def fits(self, id: str, env: Env[Any, Any]) -> bool:
         return not has_many_plots(env)
 
     def settings(self, id: str, env: Env[Any, Any]) -> Any:
-        return flat_ppo.Settings(**self._choose(id, env))
+        return self.learner.Settings(**self._choose(id, env))
 
     def train(self, id: str, env: Env[Any, Any], settings: Any, seed: int) -> Found:
         school = self.wrap(env)
-        agent, curve = flat_ppo.train(school, settings, school.params, splits.split(id, "train").key(seed))
+        agent, curve = self.learner.train(school, settings, school.params, splits.split(id, "train").key(seed))
         return curve, agent
 
     def enter(self, id: str, env: Env[Any, Any], settings: Any, weights: Any) -> tuple[Env[Any, Any], Policy]:
-        return self.wrap(env), flat_ppo.policy_of(self.wrap(env), settings, weights)
+        return self.wrap(env), self.learner.policy_of(self.wrap(env), settings, weights)
 
     def _choose(self, id: str, env: Env[Any, Any]) -> dict[str, Any]:
         """Return the settings that depend on the id; few environments, so that long episodes end during training."""
@@ -140,17 +145,7 @@ class RecurrentPpo(FlatPpo):
     """PPO with a memory on the flat interface."""
 
     files = "examples/recurrent_ppo.py", "examples/ppo.py", "examples/flat_actions.py"
-
-    def settings(self, id: str, env: Env[Any, Any]) -> Any:
-        return recurrent_ppo.Settings(**self._choose(id, env))
-
-    def train(self, id: str, env: Env[Any, Any], settings: Any, seed: int) -> Found:
-        school = self.wrap(env)
-        agent, curve = recurrent_ppo.train(school, settings, school.params, splits.split(id, "train").key(seed))
-        return curve, agent
-
-    def enter(self, id: str, env: Env[Any, Any], settings: Any, weights: Any) -> tuple[Env[Any, Any], Policy]:
-        return self.wrap(env), recurrent_ppo.policy_of(self.wrap(env), settings, weights)
+    learner = recurrent_ppo
 
 
 class MapPpo(Agent):

@@ -12,6 +12,7 @@ import numpy as np
 
 from experiments.aggregates import bootstrap_strata, mean_of_all
 from experiments.search.found import Entry, store_entry, write_numbers
+from experiments.test_side import RESULTS as ALL_RESULTS
 from harvestgym.core.env import Env
 from harvestgym.core.view.tables import Table
 from harvestgym.core.wrappers import TimeLimit
@@ -25,6 +26,8 @@ from harvestgym.sweep.result_folder import find_result_path, is_complete, read_r
 
 from .agents import make_school
 from .cases import RECORD, WEIGHTS, TrainingCase, unpack_weights
+
+RESULTS = ALL_RESULTS / "training"
 
 SEEDS = 5
 """Training runs of an agent."""
