@@ -21,7 +21,7 @@ PACKAGE = "harvestgym"
 FAMILIES = ("farm", "fishing", "forager")
 LAYERS = (
     ("core",), ("render",), ("gym",), FAMILIES, ("sweep",), ("adapters", "evaluate", "testing"),
-    ("play", "cli"),
+    ("play",), ("text",), ("cli",),
 )  # fmt: skip
 """The import order: each layer may import the layers before it. Families do not import each other. A sweep
 refers to the code that runs its cases by name only, so that evaluations, in a higher layer, can use cases."""

@@ -12,8 +12,9 @@ from harvestgym.core.view.events import WARNING, say_event
 from harvestgym.core.view.scene import Scene
 from harvestgym.core.view.timeline import Record
 from harvestgym.farm.engine.actions import Order
-from harvestgym.farm.view.action_log import COST_NAMES, find_gains, find_outcomes, say_order
+from harvestgym.farm.view.action_log import COST_NAMES, find_gains, find_outcomes
 from harvestgym.farm.view.events import day_name
+from harvestgym.farm.view.order_words import say_order
 from harvestgym.farm.view.recorder import LastObserved, known, last_observed
 from harvestgym.farm.view.words import code_labels, entity_titles, key_unit, key_words, unit_words, value_text
 
@@ -141,10 +142,6 @@ class FarmSession(Session):
 
     def order(self, row: int, plot: Plot | None = None, values: tuple[int, ...] = ()) -> Order:
         """Add an intervention to the list, given by a row of the action table, a plot and the index of each value."""
-        if self.over:
-            raise ConfigError("order: expected a running season, got one that has ended")
-        if len(self.orders) >= self.env.schedule:
-            raise ConfigError(f"order: expected at most {self.env.schedule} per day, got one more; try removing one")
         rows = self.env.actions.rows
         if not 0 <= row < len(rows):
             raise ConfigError(f"order: expected an action from 0 to {len(rows) - 1}, got {row}")
@@ -154,7 +151,14 @@ class FarmSession(Session):
             expected = f"a plot among {list(plots)} and a choice for each of {sizes}"
             raise ConfigError(f"order: {rows[row].action.name} expected {expected}, got {plot} and {values}")
         chosen = tuple(grid[at] for grid, at in zip(grids, values, strict=True))
-        order = Order(rows[row], rows[row].farmers[0], plot, chosen)
+        return self.add(Order(rows[row], rows[row].farmers[0], plot, chosen))
+
+    def add(self, order: Order) -> Order:
+        """Add an order to the list."""
+        if self.over:
+            raise ConfigError("order: expected a running season, got one that has ended")
+        if len(self.orders) >= self.env.schedule:
+            raise ConfigError(f"order: expected at most {self.env.schedule} per day, got one more; try removing one")
         self.orders.append(order)
         return order
 

@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from harvestgym.core.view.events import NEWS, WARNING, Event, say_plots
+from harvestgym.core.view.events import NEWS, WARNING, Event
 from harvestgym.core.view.scene import Mark, Sprite, load_sprites
 from harvestgym.core.view.timeline import Record
-from harvestgym.farm.engine.actions import DURATION, ActionRow, Order
+from harvestgym.farm.engine.actions import Order
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.engine.observations import ObservedItem
 from harvestgym.farm.engine.variables import Variable
 
-from .words import entity_title, key_unit, key_words, number_text
+from .order_words import say_action, say_amount, say_tool
 
 COST_NAMES = ("intervention cost", "observation cost", "wages")
 TOOL_SIZE = 0.2
 """Size of a tool drawn on a plot, in plots."""
-
-FORMS = {True: ", any amount", False: ", a set amount"}
-"""Words that distinguish two actions with the same name; the key is whether the amount is continuous."""
 
 
 def find_gains(record: Record) -> dict[str, np.ndarray]:
@@ -106,8 +102,8 @@ def action_marks(env: FarmModel, record: Record, step: int, field: int, margin: 
     tools = [
         Mark(
             _tool(env, order), *_corner(plot, n, margin, crowded),
-            text=_say_values(env, order)[0] if plot and len(orders) == 1 and not crowded else "",
-            meaning=f"done: {_entity_and_action(env, order)}",
+            text=say_amount(env, order) if plot and len(orders) == 1 and not crowded else "",
+            meaning=f"done: {say_tool(env, order.row)}",
         )
         for plot, orders in by_plot.items() for n, order in enumerate(orders)
     ]  # fmt: skip
@@ -140,31 +136,14 @@ def _own_sprite(name: str) -> Sprite:
     return load_sprites(Path(__file__).with_name("sprites.yaml"))[name]
 
 
-# Words.
-
-
-def say_order(env: FarmModel, order: Order) -> str:
-    """Return an order in words: `Soil: watering 20 L at (0, 0)`, with the field if there are several."""
-    return _say_action(env, order) + say_plots([order.plot] if order.plot is not None else ())
-
-
-def _say_action(env: FarmModel, order: Order) -> str:
-    """Return the action with its amount and its other values."""
-    amount, others = _say_values(env, order)
-    return f"{_entity_and_action(env, order)} {amount}".strip() + others
-
-
-def _entity_and_action(env: FarmModel, order: Order) -> str:
-    """Return `Soil: watering`, with the field if there are several."""
-    return f"{entity_title(env, order.row.names)}: {action_words(env, order.row)}"
+# Events.
 
 
 def find_outcomes(env: FarmModel, record: Record, step: int) -> Iterator[Event]:
     """Yield an event for each group of similar interventions in a step, with its cost or the reason for its refusal."""
     alike: dict[tuple[str, str, tuple[str, str] | None], list[LoggedOrder]] = {}
     for action in logged_orders(env, record, step):
-        farmer = f"{env.actions.farmers[action.order.farmer]} " * (len(env.actions.farmers) > 1)
-        alike.setdefault((farmer + _say_action(env, action.order), action.kind, action.refused), []).append(action)
+        alike.setdefault((say_action(env, action.order), action.kind, action.refused), []).append(action)
     for (who, kind, refused), actions in alike.items():
         words, severity = ("", NEWS) if kind == "done" else (kind, WARNING)
         cost = None if refused else sum(action.price for action in actions)
@@ -182,25 +161,3 @@ def find_looks(env: FarmModel, record: Record, step: int) -> Iterator[Event]:
         plots = [item.plot for item, _ in items if item.plot is not None]
         cost = sum(price for _, price in items)
         yield Event(step, "looked", f"looked at {' '.join(where)} {variable.key}", "", plots=plots, cost=cost)
-
-
-def _words_of_name(name: str) -> str:
-    return re.sub("_(discrete|continuous|bag)$", "", name).replace("_", " ")
-
-
-def action_words(env: FarmModel, row: ActionRow) -> str:
-    """Return the name of an action in words, such as `watering`, with its form if an entity has two with that name."""
-    words = _words_of_name(row.action.name)
-    alike = [r for r in env.actions.rows if r.names == row.names and _words_of_name(r.action.name) == words]
-    if len(alike) == 1:
-        return words
-    return words + (" bags" if row.action.name.endswith("_bag") else FORMS[row.action.parameters[0].continuous])
-
-
-def _say_values(env: FarmModel, order: Order) -> tuple[str, str]:
-    """Return the amount of an order, `20 L`, and its other values if the rules allow several: `, spacing 5 cm`."""
-    *_, values = env.actions.write(order)
-    texts = {p.key: number_text(values[p.key], key_unit(p.key)) for p in order.row.allowed}
-    first = next((key for key in texts if key != DURATION and not key.startswith("spacing")), "")
-    free = (p.key for p in order.row.allowed if p.key != first and (p.continuous or len(p.choices) > 1))
-    return texts.get(first, ""), "".join(f", {key_words(key)} {texts[key]}" for key in free)

@@ -9,7 +9,7 @@ import numpy as np
 from nicegui import ui
 
 from harvestgym.core.view.scene import Chart, Map
-from harvestgym.farm.view.action_log import action_words
+from harvestgym.farm.view.order_words import say_tool
 from harvestgym.farm.view.words import date_words, key_unit, key_words, number_text, unit_words
 from harvestgym.play.farm_session import Fact, FarmSession
 
@@ -223,7 +223,7 @@ class FarmPage(Page):
         for r in rows:
             row = self.session.env.actions.rows[r]
             with box("div", "order", f"order-{r}", title=row.action.doc):
-                words("b", f"{self.session.titles[row.names]}: {action_words(self.session.env, row)}")
+                words("b", say_tool(self.session.env, row))
                 if len(self.session.env.actions.rows) <= MOST_DESCRIBED:
                     words("span", row.action.doc, "quiet")
                 for k, (parameter, grid) in enumerate(zip(row.allowed, row.grids[1:], strict=True)):

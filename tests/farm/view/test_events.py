@@ -13,8 +13,9 @@ from harvestgym.evaluate.record import record_episode
 from harvestgym.evaluate.run import policy_named
 from harvestgym.farm.entities.plant.stages import Stage
 from harvestgym.farm.entities.plant.state import CAUSES, GROWTH_FACTORS
-from harvestgym.farm.view.action_log import action_words, find_outcomes, say_order
+from harvestgym.farm.view.action_log import find_outcomes
 from harvestgym.farm.view.events import find_events, find_last_event
+from harvestgym.farm.view.order_words import say_order
 from harvestgym.farm.view.recorder import known
 from tests.long_form import long, some
 from tests.render.seasons import blank, farm, full, order
@@ -127,7 +128,7 @@ def test_orders_have_costs_reasons_and_plots() -> None:
     order(env, record, 1, harvests, effective=False)
     (futile,) = find_outcomes(env, record, 1)
     assert (futile.kind, futile.severity) == ("no effect", WARNING)
-    assert say_event(futile) == "Plant: micro harvest at (0, 0), (1, 1): cost 0.02, no effect"
+    assert say_event(futile) == "pick bean at (0, 0), (1, 1): cost 0.02, no effect"
     order(env, record, 1, harvests)
     assert [event.severity for event in find_outcomes(env, record, 1)] == [NEWS]
     record["info/refusal"][1, 1], record["info/accepted"][1, 1] = 1, False
@@ -156,9 +157,3 @@ def test_last_event_is_followed_by_nothing_but_the_final_reward() -> None:
     lives = ~np.isin(stage, (0, 6))
     assert not lives[last + 1 :].any()
     assert lives[last].any() or record["info/effective"][last].any() or record["reward"][last] != 0
-
-
-def test_action_words_differ_within_an_entity() -> None:
-    env: Any = harvestgym.make("farm/full-1x1-v0")
-    words = [(row.names, action_words(env, row)) for row in env.actions.rows]
-    assert len(set(words)) == len(words) and all("_" not in text for _, text in words)

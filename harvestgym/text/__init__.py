@@ -1,0 +1,9 @@
+"""Environments played with text: orders in plain English, for language models and people.
+
+`TextGame(id)` has `reset(seed)`, which returns text, and `step(message)`, which returns a `Reply`: text, reward, done
+and info.
+"""
+
+from .game import Reply, TextGame
+
+__all__ = ["Reply", "TextGame"]

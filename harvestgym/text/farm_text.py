@@ -1,0 +1,233 @@
+"""A farm in text: the weather, the plots in ranges with exceptions, and orders for plots."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from harvestgym.core.errors import ConfigError, check_name
+from harvestgym.core.view.timeline import Record
+from harvestgym.farm.engine.variables import Variable
+from harvestgym.farm.view.order_words import name_things, say_order
+from harvestgym.farm.view.words import code_labels, date_of_step, key_unit, key_words, number_text, unit_words
+from harvestgym.play.farm_session import FarmSession
+
+from .farm_orders import FarmOrders
+from .view import Quantity, TextView
+
+NAMES = {
+    "available_Water#L": "water", "available_N#g": "nitrogen", "available_P#g": "phosphorus",
+    "available_K#g": "potassium", "available_C#g": "carbon", "microlife_health_index#%": "soil life",
+    "air_temperature/min#°C": "lowest temperature", "air_temperature/mean#°C": "temperature",
+    "air_temperature/max#°C": "highest temperature", "humidity_index#%": "humidity", "wind/speed#km.h-1": "wind",
+    "rain/amount#mm": "rain", "consecutive_dry#day": "time without rain", "forecast/rain": "rain forecast",
+    "size#cm": "height", "fruits_per_plant#nb": "fruits", "global_stage": "most advanced stage",
+}  # fmt: skip
+"""Names of quantities where their keys are not those that people use; for any other, its key in words."""
+
+OF_KIND = {
+    "plot_population#nb": "{}", "grow#nb": "{}", "flowers#nb": "flowering {}", "occurrence#bin": "{}",
+    "population#nb": "{}", "onplant_population#nb": "{} on plants",
+}  # fmt: skip
+"""Names of quantities that count an entity, from its noun."""
+
+CALENDAR = "day#int365"
+"""The key of the date, which the first line shows."""
+
+MOST_EXCEPTIONS = 4
+"""Maximum number of plots that are listed one by one."""
+
+
+class FarmText(TextView):
+    """A season in words."""
+
+    unit = "day"
+    session: FarmSession
+
+    def __init__(self, session: FarmSession) -> None:
+        super().__init__(session)
+        self.orders = FarmOrders(session.env)
+        self.first_words = frozenset(self.orders.first_words)
+
+    # Orders.
+
+    def list_orders(self) -> list[tuple[str, str]]:
+        return self.orders.list_templates()
+
+    def list_examples(self) -> list[str]:
+        return self.orders.list_examples()
+
+    def queue(self, line: str) -> list[str]:
+        orders, most = self.orders.parse(line), self.session.env.schedule
+        if len(self.session.orders) + len(orders) > most:
+            count = len(self.session.orders) + len(orders)
+            raise ConfigError(f"{line!r}: expected at most {most} orders a day, got {count}; try: fewer plots, or done")
+        return [say_order(self.session.env, self.session.add(order)) for order in orders]
+
+    def list_queued(self) -> list[str]:
+        return [say_order(self.session.env, order) for order in self.session.orders]
+
+    def clear(self) -> None:
+        self.session.orders.clear()
+
+    def finish(self) -> None:
+        self.session.end_day()
+
+    def observe(self, line: str) -> str:
+        """Pay for all numbers of some quantities: `observe water, stage`."""
+        if not self.session.env.asks:
+            return super().observe(line)
+        items = self.session.env.offered.items
+        names = {self.names[item.variable.name]: item.variable.name for item in items}
+        asked = [name.strip() for name in line.replace(" and ", ",").split(",") if name.strip()]
+        for name in asked:
+            check_name("observe", name, names)
+        wanted = {names[name] for name in asked}
+        chosen = [i for i, item in enumerate(items) if item.variable.name in wanted]
+        if not chosen:
+            raise ConfigError(f"observe: expected some of {', '.join(names)}, got nothing")
+        cost = self.session.look(chosen)
+        return f"Observed for {cost:.3g} points: {', '.join(self._say(name) for name in asked)}."
+
+    def list_prices(self) -> dict[str, float]:
+        """Return the price of observing each quantity everywhere."""
+        prices: Counter[str] = Counter()
+        for item, price in zip(self.session.env.offered.items, self.session.prices.tolist(), strict=True):
+            prices[self.names[item.variable.name]] += price
+        return dict(prices)
+
+    # Observations.
+
+    @cached_property
+    def names(self) -> dict[str, str]:
+        """The name of each variable; with its entity if several have the same, and its field if there are several."""
+        env = self.session.env
+        nouns = name_things(env)
+        plain = {v.name: self._name(v, nouns) for v in env.variables if _is_visible(env, v)}
+        counts = Counter((v.field, plain[v.name]) for v in env.variables if v.name in plain)
+        out = {}
+        for v in env.variables:
+            if v.name in plain:
+                owner = f"{nouns[v.where]} " * (counts[v.field, plain[v.name]] > 1)
+                out[v.name] = owner + plain[v.name] + f" in {v.where[0]}" * (len(env.fields) > 1)
+        return out
+
+    @staticmethod
+    def _name(variable: Variable, nouns: dict[tuple[str, str], str]) -> str:
+        noun = nouns[variable.where]
+        base = variable.key.partition("/Plant")[0].partition("/Weeds")[0]
+        if base in OF_KIND and noun != "plant":
+            return OF_KIND[base].format(noun)
+        return NAMES.get(variable.key, key_words(variable.key))
+
+    @cached_property
+    def _by_name(self) -> dict[str, Variable]:
+        return {self.names[v.name]: v for v in self.session.env.variables if v.name in self.names}
+
+    def list_quantities(self) -> dict[str, Quantity]:
+        return {name: self._read(variable) for name, variable in self._by_name.items() if self._is_known(variable)}
+
+    def _is_known(self, variable: Variable) -> bool:
+        return bool((self.session.known[variable.name].steps >= 0).any())
+
+    def _read(self, variable: Variable) -> Quantity:
+        values, steps = self.session.known[variable.name]
+        days = self.session.env.steps_per_day
+        age = self.session.steps // days - int(np.max(steps)) // days
+        fresh = not self.session.env.asks or self.names[variable.name] not in self.list_prices()
+        return Quantity(values, key_unit(variable.key), code_labels(variable.meta), age, fresh)
+
+    # Words.
+
+    def describe(self) -> str:
+        return "\n".join(self._list_lines(self._say))
+
+    def look(self) -> str:
+        return "\n".join(self._list_lines(self._say_all))
+
+    def _list_lines(self, say: Any) -> Iterator[str]:
+        session = self.session
+        date = date_of_step(session.env, _last_frame(session), -1)
+        yield f"Day {session.time} of {session.days}{f', {date}' if date else ''}. Points {session.total:.4g}."
+        several = len(session.env.fields) > 1
+        for f, field in enumerate(session.env.fields):
+            for per_plot, title in ((False, "Field"), (True, "Plots")):
+                shown = {n: v for n, v in self._by_name.items() if (v.field, v.per_plot) == (f, per_plot)}
+                parts = [say(n) for n, v in shown.items() if v.key != CALENDAR and self._is_known(v)]
+                if parts:
+                    text = ", ".join(parts).replace(f" in {field.name}", "") if several else ", ".join(parts)
+                    yield f"{field.name} {title.lower()}: {text}." if several else f"{title}: {text}."
+
+    def _say(self, name: str) -> str:
+        quantity = self._read(self._by_name[name])
+        values = quantity.values
+        text = say_plots_of(quantity) if self._by_name[name].per_plot else _say_row(np.ravel(values), quantity)
+        return f"{name} {text}{_say_age(quantity)}"
+
+    def _say_all(self, name: str) -> str:
+        quantity = self._read(self._by_name[name])
+        values = [_say_value(value, quantity, 6) for value in np.ravel(quantity.values)]
+        unit = unit_words(quantity.unit, values[-1]) if not quantity.labels else ""
+        return f"{name} {' '.join(values)} {unit}".strip() + _say_age(quantity)
+
+
+def _is_visible(env: Any, variable: Variable) -> bool:
+    """Return whether a variable can be observed at all."""
+    return bool((env.full_plan.positions.get(variable.name, np.asarray(-1)) >= 0).any())
+
+
+def _last_frame(session: FarmSession) -> Record:
+    """Return the last step of what the farmer knows about the calendar."""
+    return {name: part.values[None] for name, part in session.known.items() if name.endswith(CALENDAR)}
+
+
+def _say_age(quantity: Quantity) -> str:
+    return f" ({quantity.age} days ago)" if quantity.age else ""
+
+
+def _say_value(value: float, quantity: Quantity, digits: int = 3) -> str:
+    if not np.isfinite(value):
+        return "?"
+    return quantity.labels[int(value)] if quantity.labels else f"{value:.{digits}g}"
+
+
+def _say_row(values: np.ndarray, quantity: Quantity) -> str:
+    """Return the numbers of a quantity with their unit."""
+    texts = [_say_value(value, quantity) for value in values]
+    unit = unit_words(quantity.unit, texts[-1])
+    return " ".join(texts) + (f" {unit}" if unit and not quantity.labels else "")
+
+
+def say_plots_of(quantity: Quantity) -> str:
+    """Return the values of plots: one if all are equal, else the common one with exceptions, or the range."""
+    values = quantity.values
+    texts = np.asarray([_say_value(v, quantity) for v in np.ravel(values)], object).reshape(values.shape)
+    unit = f" {unit_words(quantity.unit, '2')}" if quantity.unit and not quantity.labels else ""
+    counts = Counter(texts.ravel().tolist())
+    common, number = counts.most_common(1)[0]
+    if len(counts) == 1:
+        return common + unit
+    others = {text: _list_plots(texts == text) for text in counts if text != common}
+    if quantity.labels or 2 * number >= texts.size and texts.size - number <= MOST_EXCEPTIONS:
+        parts = (f"{text} {_say_where(plots)}" for text, plots in others.items())
+        return f"{common}{unit}, {', '.join(parts)}"
+    least = min(np.argwhere(values == np.nanmin(values)).tolist())
+    most = min(np.argwhere(values == np.nanmax(values)).tolist())
+    ends = (f"{number_text(float(f'{values[tuple(at)]:.3g}'))} at {_say_plot(at)}" for at in (least, most))
+    return " to ".join(ends) + unit
+
+
+def _list_plots(mask: np.ndarray) -> list[list[int]]:
+    return [at[-2:] for at in np.argwhere(mask).tolist()]
+
+
+def _say_plot(at: list[int]) -> str:
+    return ",".join(map(str, at[-2:]))
+
+
+def _say_where(plots: list[list[int]]) -> str:
+    return f"at {' '.join(map(_say_plot, plots))}" if len(plots) <= MOST_EXCEPTIONS else f"on {len(plots)} plots"

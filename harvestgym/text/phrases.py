@@ -1,0 +1,74 @@
+"""The parts of an order in text that all families share: lines, words, numbers with units, and nearest phrases."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable
+from typing import NamedTuple
+
+UNITS = {
+    "l": "L", "litre": "L", "litres": "L", "liter": "L", "liters": "L", "kg": "kg", "g": "g", "bag": "bag",
+    "bags": "bag", "seed": "seed", "seeds": "seed", "cm": "cm", "min": "min", "minute": "min", "minutes": "min",
+    "%": "%", "percent": "%",
+}  # fmt: skip
+"""Units as people write them, and as keys write them."""
+
+FILLERS = frozenset(["a", "an", "the", "of", "with", "some", "please", "to", "and", "plot", "plots", "plant", "plants"])
+"""Words without meaning for an order."""
+
+LONGEST_LINE = 300
+"""Maximum number of characters of a line that may be an order; longer lines are prose."""
+
+MOST_LINES = 200
+"""Maximum number of lines that are read in a message."""
+
+_NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
+_FENCE = re.compile(r"```[^\n]*\n(.*?)```", re.DOTALL)
+
+
+class Amount(NamedTuple):
+    """A number with its unit; the unit is empty if the text has none."""
+
+    number: float
+    unit: str
+
+
+class Phrase(NamedTuple):
+    """A line in parts: its words in lower case, and its amounts."""
+
+    words: tuple[str, ...]
+    amounts: tuple[Amount, ...]
+
+
+def list_lines(message: str) -> list[str]:
+    """Return the lines of a message that may be orders: those in code fences if it has any, without list marks."""
+    fenced = _FENCE.findall(message)
+    lines = "\n".join(fenced or [message]).replace("`", "").replace(";", "\n").splitlines()[:MOST_LINES]
+    cleaned = (re.sub(r"^\s*(?:[-*•]|\d+[.)](?=\s))?\s*", "", line).strip().strip("\"'*.").strip() for line in lines)
+    return [line for line in cleaned if line and line[0] not in "#>" and len(line) <= LONGEST_LINE]
+
+
+def split_phrase(text: str) -> Phrase:
+    """Split an order without its plots into words and amounts."""
+    words, amounts = list[str](), list[Amount]()
+    tokens = re.findall(rf"{_NUMBER.pattern}|%|[^\W\d_][\w-]*", text.lower())
+    for token in tokens:
+        if _NUMBER.fullmatch(token):
+            amounts.append(Amount(float(token), ""))
+        elif token in UNITS and amounts and not amounts[-1].unit:
+            amounts[-1] = amounts[-1]._replace(unit=UNITS[token])
+        else:
+            words.append(token)
+    return Phrase(tuple(words), tuple(amounts))
+
+
+def find_nearest(text: str, valid: Iterable[str]) -> str:
+    """Return `; try A` with the valid order whose words are most similar, or nothing if none is similar."""
+    near = difflib.get_close_matches(text.lower(), list(valid), 1, 0.4)
+    return f"; try: {near[0]}" if near else ""
+
+
+def is_like(word: str, valid: Iterable[str]) -> bool:
+    """Return whether a word equals a valid one, or is one with a slip of the pen."""
+    return bool(difflib.get_close_matches(word.lower(), list(valid), 1, 0.75))

@@ -1,0 +1,110 @@
+"""The role of a family in the text interface: what a player sees, what can be ordered, and how time passes."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from harvestgym.core.errors import ConfigError
+from harvestgym.play.session import Session
+
+
+class Quantity(NamedTuple):
+    """A quantity that the player knows.
+
+    Attributes:
+        values: its numbers; those of a quantity with a value per plot have the shape of the field.
+        unit: its unit; empty for counts and codes.
+        labels: the meaning of each number of a code; empty for numbers.
+        age: the steps since it was observed.
+        fresh: whether it is observed in every step, so that one can wait for it.
+    """
+
+    values: np.ndarray
+    unit: str = ""
+    labels: tuple[str, ...] = ()
+    age: int = 0
+    fresh: bool = True
+
+
+class TextView:
+    """An episode in words; a subclass for each family.
+
+    Attributes:
+        unit: the time of a step.
+        first_words: words with which an order may begin.
+        waits: whether time can pass without a new decision.
+    """
+
+    unit: ClassVar[str] = "step"
+    first_words: frozenset[str] = frozenset()
+    waits: ClassVar[bool] = True
+
+    def __init__(self, session: Session) -> None:
+        self.session: Any = session
+
+    def list_orders(self) -> list[tuple[str, str]]:
+        """Return the form of each order, and what it does."""
+        raise NotImplementedError
+
+    def list_examples(self) -> list[str]:
+        """Return valid orders; the one nearest to a mistake is suggested."""
+        raise NotImplementedError
+
+    def reads(self, line: str) -> bool:
+        """Return whether a line that begins with no known word is an order."""
+        return False
+
+    def queue(self, line: str) -> list[str]:
+        """Queue the orders of a line for the current step; return each in words. ConfigError if it is not valid."""
+        raise NotImplementedError
+
+    def list_queued(self) -> list[str]:
+        """Return the orders of the current step in words."""
+        raise NotImplementedError
+
+    def clear(self) -> None:
+        """Remove the orders of the current step."""
+        raise NotImplementedError
+
+    def observe(self, line: str) -> str:
+        """Pay for observations of the current step; return what was learned."""
+        raise ConfigError(f"{line!r}: expected an order, got a request; everything that can be observed is shown")
+
+    def finish(self) -> None:
+        """Carry out the orders, and let the step pass."""
+        raise NotImplementedError
+
+    def list_news(self, since: int) -> list[str]:
+        """Return what happened after a step, as far as the player knows."""
+        return self.session.news(since)
+
+    def list_quantities(self) -> dict[str, Quantity]:
+        """Return what the player knows, by name."""
+        raise NotImplementedError
+
+    def describe(self) -> str:
+        """Return what the player knows about the current step, in words."""
+        raise NotImplementedError
+
+    def look(self) -> str:
+        """Return every known number."""
+        return self.describe()
+
+    def list_facts(self) -> dict[str, Any]:
+        """Return what the player knows about the current step, as JSON values."""
+        return {name: say_json(quantity) for name, quantity in self.list_quantities().items()}
+
+
+def say_json(quantity: Quantity) -> Any:
+    """Return the values of a quantity as numbers or words in nested lists; None where unknown."""
+
+    def say(value: float) -> float | str | None:
+        if not np.isfinite(value):
+            return None
+        return quantity.labels[int(value)] if quantity.labels else float(f"{value:.6g}")
+
+    values = quantity.values
+    listed = [say(value) for value in np.ravel(values).tolist()]
+    return np.asarray(listed, object).reshape(values.shape).tolist() if values.ndim else listed[0]
