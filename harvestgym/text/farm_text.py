@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from typing import Any
 
@@ -34,6 +34,8 @@ OF_KIND = {
     "population#nb": "{}", "onplant_population#nb": "{} on plants",
 }  # fmt: skip
 """Names of quantities that count an entity, from its noun."""
+
+TEMPERATURES = ("air_temperature/min#°C", "air_temperature/mean#°C", "air_temperature/max#°C")
 
 CALENDAR = "day#int365"
 """The key of the date, which the first line shows."""
@@ -144,12 +146,12 @@ class FarmText(TextView):
     # Words.
 
     def describe(self) -> str:
-        return "\n".join(self._list_lines(self._say))
+        return "\n".join(self._list_lines(self._say_briefly))
 
     def look(self) -> str:
-        return "\n".join(self._list_lines(self._say_all))
+        return "\n".join(self._list_lines(lambda names: map(self._say_all, names)))
 
-    def _list_lines(self, say: Any) -> Iterator[str]:
+    def _list_lines(self, say: Callable[[list[str]], Iterable[str]]) -> Iterator[str]:
         session = self.session
         date = date_of_step(session.env, _last_frame(session), -1)
         yield f"Day {session.time} of {session.days}{f', {date}' if date else ''}. Points {session.total:.4g}."
@@ -157,10 +159,26 @@ class FarmText(TextView):
         for f, field in enumerate(session.env.fields):
             for per_plot, title in ((False, "Field"), (True, "Plots")):
                 shown = {n: v for n, v in self._by_name.items() if (v.field, v.per_plot) == (f, per_plot)}
-                parts = [say(n) for n, v in shown.items() if v.key != CALENDAR and self._is_known(v)]
-                if parts:
-                    text = ", ".join(parts).replace(f" in {field.name}", "") if several else ", ".join(parts)
+                if names := [n for n, v in shown.items() if v.key != CALENDAR and self._is_known(v)]:
+                    text = ", ".join(say(names))
+                    text = text.replace(f" in {field.name}", "") if several else text
                     yield f"{field.name} {title.lower()}: {text}." if several else f"{title}: {text}."
+
+    def _say_briefly(self, names: list[str]) -> Iterator[str]:
+        """Yield the quantities in words: three temperatures together, and those that are 0 everywhere at the end."""
+        known = {name: self._read(self._by_name[name]) for name in names}
+        zero = [name for name, quantity in known.items() if _is_zero(quantity)]
+        by_key = {self._by_name[name].key: name for name in names}
+        low, mean, high = (by_key.get(key, "") for key in TEMPERATURES)
+        for name in names:
+            if low and mean and high and name in (low, mean, high):
+                if name == mean:
+                    ends = " to ".join(_say_value(float(known[end].values), known[end]) for end in (low, high))
+                    yield f"temperature {ends} °C, {self._say(mean).replace('temperature', 'mean', 1)}"
+            elif name not in zero:
+                yield self._say(name)
+        if zero:
+            yield f"0: {', '.join(zero)}"
 
     def _say(self, name: str) -> str:
         quantity = self._read(self._by_name[name])
@@ -183,6 +201,12 @@ def _is_visible(env: Any, variable: Variable) -> bool:
 def _last_frame(session: FarmSession) -> Record:
     """Return the last step of what the farmer knows about the calendar."""
     return {name: part.values[None] for name, part in session.known.items() if name.endswith(CALENDAR)}
+
+
+def _is_zero(quantity: Quantity) -> bool:
+    """Return whether a quantity is observed today and 0, or no, everywhere."""
+    counts = quantity.labels in ((), ("no", "yes")) and quantity.age == 0
+    return counts and not np.any(quantity.values)
 
 
 def _say_age(quantity: Quantity) -> str:

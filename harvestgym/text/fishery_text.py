@@ -100,8 +100,14 @@ class FisheryText(TextView):
         return {name: Quantity(np.asarray(value)) for name, value in zip(names, survey.tolist(), strict=True)}
 
     def describe(self) -> str:
+        return self._describe(4)
+
+    def look(self) -> str:
+        return self._describe(8)
+
+    def _describe(self, digits: int) -> str:
         session = self.session
-        known = ", ".join(f"{name} {float(q.values):.4g}" for name, q in self.list_quantities().items())
+        known = ", ".join(f"{name} {float(q.values):.{digits}g}" for name, q in self.list_quantities().items())
         text = f"Year {session.steps} of {session.longest}. Survey: {known}."
         if session.steps:
             caught = np.ravel(session.last["catch"])

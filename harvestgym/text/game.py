@@ -26,6 +26,9 @@ COMMANDS = {
 }
 """The commands of all games and what they do."""
 
+QUEUED = "Queued:"
+"""The start of an answer to orders; it is left out where they have been carried out."""
+
 PASSING = ("done", "wait")
 """The commands that let time pass."""
 
@@ -149,7 +152,7 @@ class TextGame:
             case "observe":
                 return self.view.observe(rest)
         queued = self.view.queue(line)
-        return f"Queued: {', '.join(queued)}."
+        return f"{QUEUED} {', '.join(queued)}."
 
     def _pass(self, steps: int, wait: Wait | None) -> str:
         """Let steps pass; return the news."""
@@ -171,15 +174,16 @@ class TextGame:
 
     def _reply(self, said: list[str], reward: float, passed: int, mistakes: list[str]) -> Reply:
         over, queued = self.session.over, self.view.list_queued()
-        parts = [*said]
+        parts = said if mistakes or not passed else [line for line in said if not line.startswith(QUEUED)]
         if over and passed:
             lessons = (f"- {line}" for line in self.session.lessons)
             parts += [f"The episode has ended with {self.session.total:.4g} points.", *lessons]
         elif passed:
-            parts.append(f"{self.view.describe()} Last: {reward:+.3g}.")
+            change = f" Change {reward:+.3g}." if reward else ""
+            parts.append(self.view.describe() + change)
         elif queued and not over:
             parts.append(
-                f"Queued for this {self.view.unit}: {', '.join(queued)}. Say done to end the {self.view.unit}."
+                f"Queued for this {self.view.unit}: {', '.join(queued)}. Send done to end the {self.view.unit}."
             )
         info = {
             "step": self.session.time, "return": round(self.session.total, 6), "passed": passed,

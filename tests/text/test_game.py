@@ -1,0 +1,182 @@
+"""Games in text: only done and wait let time pass, mistakes change nothing, and nothing unknown is said."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+
+from harvestgym.core.errors import ConfigError
+from harvestgym.text import TextGame
+from harvestgym.text.phrases import list_lines
+from harvestgym.text.wait import parse_wait
+from tests.long_form import ALL, long
+
+FARM, PAID, FISHERY, FORAGER = (
+    "farm/full-1x1-v0", "farm/paid-looks-1x1-v0", "fishing/logistic-survey-v0", "forager/two-biome-v0",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def games() -> dict[str, TextGame]:
+    return {id: TextGame(id) for id in (FARM, PAID, FISHERY, FORAGER)}
+
+
+def state_of(game: TextGame) -> Any:
+    return game.session.steps, game.session.total, game.view.list_queued(), game.to_json()
+
+
+def test_a_season_in_text_equals_the_same_season_in_gymnasium(games: dict[str, TextGame]) -> None:
+    import gymnasium
+
+    game = games[FARM]
+    game.reset(3)
+    replies = [game.step("water 20 L\ndone"), game.step("wait 3 days"), game.step("remove weeds\ndone")]
+    env = gymnasium.make(FARM)
+    env.reset(seed=3)
+    table = game.session.env.actions
+    numbers = {"water": table.numbers(table.rows[0])[2], "weeds": table.numbers(table.rows[5])[0]}
+    steps = [env.step(action) for action in (numbers["water"], 0, 0, 0, numbers["weeds"])]
+    assert sum(reply.reward for reply in replies) == pytest.approx(sum(float(step[1]) for step in steps), abs=1e-6)
+    np.testing.assert_array_equal(game.session.obs, steps[-1][0])
+    assert [reply.info["passed"] for reply in replies] == [1, 3, 1]
+
+
+def test_only_done_and_wait_let_time_pass_and_a_mistake_holds_them(games: dict[str, TextGame]) -> None:
+    game = games[FARM]
+    game.reset(0)
+    assert game.step("water 20 L").info == {
+        "step": 0, "return": 0.0, "passed": 0, "queued": ["water 20 L at (0, 0)"], "mistakes": []
+    }  # fmt: skip
+    held = game.step("clear\nwater 7 L\ndone")
+    assert "expected 5 L, 10 L or 20 L, got 7" in held.text and "has not ended" in held.text
+    assert (held.info["passed"], held.info["mistakes"]) == (0, ["water 7 L"])
+    assert game.step("done").info["passed"] == 1
+
+
+def test_prose_and_fences_around_orders_are_ignored(games: dict[str, TextGame]) -> None:
+    game = games[FARM]
+    game.reset(0)
+    reply = game.step("The soil is dry, so I will act.\n\n1. water 10 L\n- **done**")
+    assert reply.info["passed"] == 1 and not reply.info["mistakes"]
+    assert list_lines("I think:\n```\nwater 20 L\n```\nThen wait 5.") == ["water 20 L"]
+    reply = game.step("I do not know.")
+    assert reply.info["passed"] == 0 and "Not understood; try" in reply.text
+
+
+@pytest.mark.parametrize("id", [FARM, PAID, FISHERY])
+def test_text_depends_only_on_what_was_observed(games: dict[str, TextGame], id: str) -> None:
+    """Hidden numbers in the record are replaced; the words stay the same."""
+    game = games[id]
+    game.reset(1)
+    game.step("done")
+    buffers = game.session._gym.episode_log._frames[0]._rows
+    before = (game.view.describe(), game.view.look(), game.to_json())
+    for name, rows in buffers.items():
+        seen = buffers.get(f"seen/{name}")
+        if seen is not None:
+            rows[~seen] = 3
+        elif name.startswith("Field-") or name in ("stock", "biomass", "shock"):
+            rows[:] = 3
+    vars(game.session).pop("known", None)
+    assert (game.view.describe(), game.view.look(), game.to_json()) == before
+
+
+def test_paid_observations_are_bought_once_a_day(games: dict[str, TextGame]) -> None:
+    game = games[PAID]
+    first = game.reset(0)
+    assert "water" not in first.splitlines()[-1]
+    bought = game.step("observe water, stage")
+    assert bought.reward == pytest.approx(-0.006) and "water 1" in bought.text
+    assert "expected one request per day" in game.step("observe water").text
+    assert "try 'stage'" in game.step("observe stagg").text
+    assert "(1 days ago)" in game.step("done").text
+    assert "not done" in game.step("wait 5 until water < 80").text.lower()  # it would stay as it was
+
+
+def test_waiting_ends_with_a_condition(games: dict[str, TextGame]) -> None:
+    game = games[FARM]
+    game.reset(3)
+    reply = game.step("wait 60 days until weeds > 0")
+    assert "Stopped waiting: weeds > 0" in reply.text and 0 < reply.info["passed"] < 60
+    assert game.view.list_quantities()["weeds"].values.max() > 0
+    assert game.step("wait 2").info["passed"] == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [("", "a number of days or a condition"), ("forever", "got 'forever'"), ("until wather < 3", "try 'water'"),
+     ("until water", ""), ("0 days", "at least 1 day"), ("until stage is rip", "try 'ripe'")],
+)  # fmt: skip
+def test_waiting_explains_mistakes(games: dict[str, TextGame], text: str, answer: str) -> None:
+    quantities = games[FARM].view.list_quantities()
+    if not answer:
+        assert parse_wait(text, "day", quantities).conditions
+        return
+    with pytest.raises(ConfigError) as error:
+        parse_wait(text, "day", quantities)
+    assert answer in str(error.value)
+
+
+def test_a_quota_is_kept_and_must_be_in_range(games: dict[str, TextGame]) -> None:
+    game = games[FISHERY]
+    game.reset(0)
+    assert game.step("set quota to 0.05\ndone").info["passed"] == 1
+    assert "quota 0.05 is kept" in game.step("done").text
+    refused = game.step("5\ndone")
+    assert "expected 1 number from 0 to 2, got 5" in refused.text and refused.info["passed"] == 0
+    assert game.step("0.1").info["queued"] == ["quota 0.1"]
+
+
+def test_a_forager_walks_to_what_it_sees(games: dict[str, TextGame]) -> None:
+    game = games[FORAGER]
+    game.reset(3)
+    place = game.view.list_facts()["in view"][0]
+    moves = [f"{'east' if place['east'] > 0 else 'west'} {abs(place['east'])}"] * bool(place["east"])
+    moves += [f"{'north' if place['north'] > 0 else 'south'} {abs(place['north'])}"] * bool(place["north"])
+    reply = game.step("\n".join([*moves, "done"]))
+    assert reply.reward != 0 and f"{reply.reward:+.3g}" in reply.text
+    assert "expected a move" in game.step("done").text
+
+
+def test_the_same_seed_and_messages_give_the_same_game(games: dict[str, TextGame]) -> None:
+    game = games[FARM]
+    game.reset(5)
+    for message in ("water 20 L\ndone", "wait 4", "nonsense"):
+        game.step(message)
+    again = game.replay(5, game.messages)
+    assert again.to_json() == game.to_json() and again.session.total == game.session.total
+
+
+WORDS = [
+    "water", "20", "L", "at", "(0,0)", "all", "harvest", "done?", "quota", "-5", "1e9", "nan", "\U0001f33d", "\x00",
+    "observe", "wait", "until", "<", "in", "by", "```", "; DROP TABLE", "help", "[[1]]", "%", "north", "é" * 50,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("id", [FARM, PAID, FISHERY, FORAGER])
+def test_arbitrary_messages_get_an_answer_and_change_nothing(games: dict[str, TextGame], id: str) -> None:
+    game, chance = games[id], random.Random(0)
+    game.reset(0)
+    for _ in range(1250 if ALL else 100):
+        line = " ".join(chance.choices(WORDS, k=chance.randint(1, 8)))
+        before = state_of(game)
+        reply = game.step(line)
+        assert reply.text
+        if reply.info["mistakes"] and len(list_lines(line)) <= 1:
+            assert state_of(game) == before, line
+        if reply.info["queued"]:
+            game.step("clear")
+        if reply.done:
+            game.reset(0)
+
+
+@long
+@pytest.mark.parametrize("id", ["farm/full-3x4-v0", "fishing/three-species-v0"])
+def test_a_player_that_reads_only_text_plays_as_the_expert(id: str) -> None:
+    from experiments.text_expert import play_expert
+
+    row, _ = play_expert(id, 4)
+    assert row["same orders"] == 1.0 and row["mistakes"] == 0
