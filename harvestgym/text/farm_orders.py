@@ -11,19 +11,18 @@ import numpy as np
 from harvestgym.core.errors import ConfigError
 from harvestgym.farm.engine.actions import ActionRow, Order
 from harvestgym.farm.engine.model import FarmModel
-from harvestgym.farm.view.order_words import find_amount, is_free, list_phrases, name_things, say_order, say_value
+from harvestgym.farm.view.order_words import find_amount, has_choice, list_phrases, name_things, say_order, say_value
 from harvestgym.farm.view.words import key_unit
 
 from .phrases import FILLERS, Phrase, find_nearest, split_phrase
 
-SYNONYMS = {
+FIRST_WORDS = {
     "irrigate": "water", "plant": "sow", "spray": "scatter", "apply": "scatter", "spread": "scatter",
     "place": "put", "pull": "remove", "uproot": "remove", "weed": "remove weeds",
     "fertilize": "scatter fertilizer", "fertilise": "scatter fertilizer", "feed": "scatter fertilizer",
 }  # fmt: skip
 """First words that people use for the first words of orders."""
 
-Plot = tuple[int, int] | None
 
 _PLOT = re.compile(r"\(?\s*(\d+)\s*,\s*(\d+)\s*\)?")
 _EVERYWHERE = frozenset(("all", "every", "each", "everywhere"))
@@ -37,7 +36,7 @@ class FarmOrders:
         self.phrases = list_phrases(env)
         self.nouns = [noun for noun in name_things(env).values() if re.search(r"\d", noun)]
         verbs = {phrase.verb.partition(" ")[0] for phrase in self.phrases}
-        self.first_words = verbs | {word for word, meant in SYNONYMS.items() if meant.partition(" ")[0] in verbs}
+        self.first_words = verbs | {word for word, meant in FIRST_WORDS.items() if meant.partition(" ")[0] in verbs}
 
     def list_templates(self) -> list[tuple[str, str]]:
         """Return, for each row of the action table, the form of its orders and what they do."""
@@ -67,7 +66,7 @@ class FarmOrders:
     def _spell(self, line: str) -> str:
         """Return a line in lower case, with the usual first word, and without spaces in names with numbers."""
         first, _, rest = line.strip().lower().partition(" ")
-        text = f"{SYNONYMS.get(first, first)} {rest}".strip()
+        text = f"{FIRST_WORDS.get(first, first)} {rest}".strip()
         for noun in self.nouns:
             text = text.replace(noun, noun.replace(" ", "-"))
         return text
@@ -100,7 +99,7 @@ class FarmOrders:
     def _find_values(self, row: ActionRow, phrase: Phrase, words: Sequence[str]) -> list[float]:
         """Return the value of each parameter of a row; those without a choice need not be said."""
         amounts, values = list(phrase.amounts), []
-        free = [p for p in row.allowed if is_free(p)]
+        free = [p for p in row.allowed if has_choice(p)]
         for parameter, grid in zip(row.allowed, row.grids[1:], strict=True):
             said: Any = next((word for word in words if not parameter.continuous and word in parameter.choices), None)
             units = [key_unit(parameter.key), *[""] * (parameter in (free or row.allowed[:1]))]
@@ -127,7 +126,7 @@ class FarmOrders:
             raise ConfigError(f"{self.phrases[row.number].verb}: expected {expected}, got {said:g}; try: {tried}")
         return near
 
-    def _find_plots(self, row: ActionRow, where: str) -> list[Plot]:
+    def _find_plots(self, row: ActionRow, where: str) -> list[tuple[int, int] | None]:
         if not row.action.plot:
             if _PLOT.search(where):
                 raise ConfigError(f"{self._write_template(row)}: expected no plot, because it is for the whole field")
@@ -160,7 +159,9 @@ class FarmOrders:
     def _write_template(self, row: ActionRow) -> str:
         """Return the form of a row's orders: `water 5|10|20 L at PLOTS`."""
         shown = [
-            (p, grid) for p, grid in zip(row.allowed, row.grids[1:], strict=True) if p is find_amount(row) or is_free(p)
+            (p, grid)
+            for p, grid in zip(row.allowed, row.grids[1:], strict=True)
+            if p is find_amount(row) or has_choice(p)
         ]
         phrase = self.phrases[row.number]
         text = phrase.say(" ".join(_list_values(p, grid, "|") for p, grid in shown))

@@ -13,19 +13,22 @@ from harvestgym.core.errors import ConfigError, check_name
 from harvestgym.core.view.timeline import Record
 from harvestgym.farm.engine.variables import Variable
 from harvestgym.farm.view.order_words import name_things, say_order
-from harvestgym.farm.view.words import code_labels, date_of_step, key_unit, key_words, number_text, unit_words
+from harvestgym.farm.view.words import code_labels, date_of_step, key_unit, key_words, unit_words
 from harvestgym.play.farm_session import FarmSession
 
 from .farm_orders import FarmOrders
 from .view import Quantity, TextView
+
+MOST_ADVANCED = "most advanced stage"
+"""The summary of the plots' stages, which says nothing new on a single plot."""
 
 NAMES = {
     "available_Water#L": "water", "available_N#g": "nitrogen", "available_P#g": "phosphorus",
     "available_K#g": "potassium", "available_C#g": "carbon", "microlife_health_index#%": "soil life",
     "air_temperature/min#°C": "lowest temperature", "air_temperature/mean#°C": "temperature",
     "air_temperature/max#°C": "highest temperature", "humidity_index#%": "humidity", "wind/speed#km.h-1": "wind",
-    "rain/amount#mm": "rain", "consecutive_dry#day": "time without rain", "forecast/rain": "rain forecast",
-    "size#cm": "height", "fruits_per_plant#nb": "fruits", "global_stage": "most advanced stage",
+    "rain/amount#mm": "rain", "consecutive_dry#day": "dry spell", "forecast/rain": "rain forecast",
+    "size#cm": "height", "fruits_per_plant#nb": "fruits", "global_stage": MOST_ADVANCED,
 }  # fmt: skip
 """Names of quantities where their keys are not those that people use; for any other, its key in words."""
 
@@ -35,7 +38,7 @@ OF_KIND = {
 }  # fmt: skip
 """Names of quantities that count an entity, from its noun."""
 
-TEMPERATURES = ("air_temperature/min#°C", "air_temperature/mean#°C", "air_temperature/max#°C")
+TEMPERATURE_KEYS = ("air_temperature/min#°C", "air_temperature/mean#°C", "air_temperature/max#°C")
 
 CALENDAR = "day#int365"
 """The key of the date, which the first line shows."""
@@ -169,13 +172,13 @@ class FarmText(TextView):
         known = {name: self._read(self._by_name[name]) for name in names}
         zero = [name for name, quantity in known.items() if _is_zero(quantity)]
         by_key = {self._by_name[name].key: name for name in names}
-        low, mean, high = (by_key.get(key, "") for key in TEMPERATURES)
+        low, mean, high = (by_key.get(key, "") for key in TEMPERATURE_KEYS)
         for name in names:
             if low and mean and high and name in (low, mean, high):
                 if name == mean:
                     ends = " to ".join(_say_value(float(known[end].values), known[end]) for end in (low, high))
                     yield f"temperature {ends} °C, {self._say(mean).replace('temperature', 'mean', 1)}"
-            elif name not in zero:
+            elif name not in zero and not (name == MOST_ADVANCED and self.session.env.fields[0].shape == (1, 1)):
                 yield self._say(name)
         if zero:
             yield f"0: {', '.join(zero)}"
@@ -188,7 +191,7 @@ class FarmText(TextView):
 
     def _say_all(self, name: str) -> str:
         quantity = self._read(self._by_name[name])
-        values = [_say_value(value, quantity, 6) for value in np.ravel(quantity.values)]
+        values = [_say_exactly(value, quantity) for value in np.ravel(quantity.values)]
         unit = unit_words(quantity.unit, values[-1]) if not quantity.labels else ""
         return f"{name} {' '.join(values)} {unit}".strip() + _say_age(quantity)
 
@@ -213,10 +216,17 @@ def _say_age(quantity: Quantity) -> str:
     return f" ({quantity.age} days ago)" if quantity.age else ""
 
 
-def _say_value(value: float, quantity: Quantity, digits: int = 3) -> str:
+def _say_value(value: float, quantity: Quantity) -> str:
+    """Return a value: its label, or two digits, but never less than whole numbers."""
     if not np.isfinite(value):
         return "?"
-    return quantity.labels[int(value)] if quantity.labels else f"{value:.{digits}g}"
+    if quantity.labels:
+        return quantity.labels[int(value)]
+    return f"{value:.0f}" if abs(value) >= 10 else f"{value:.2g}"
+
+
+def _say_exactly(value: float, quantity: Quantity) -> str:
+    return f"{value:.6g}" if np.isfinite(value) and not quantity.labels else _say_value(value, quantity)
 
 
 def _say_row(values: np.ndarray, quantity: Quantity) -> str:
@@ -241,7 +251,7 @@ def say_plots_of(quantity: Quantity) -> str:
         return f"{common}{unit}, {', '.join(parts)}"
     least = min(np.argwhere(values == np.nanmin(values)).tolist())
     most = min(np.argwhere(values == np.nanmax(values)).tolist())
-    ends = (f"{number_text(float(f'{values[tuple(at)]:.3g}'))} at {_say_plot(at)}" for at in (least, most))
+    ends = (f"{_say_value(values[tuple(at)], quantity)} at {_say_plot(at)}" for at in (least, most))
     return " to ".join(ends) + unit
 
 

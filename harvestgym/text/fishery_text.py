@@ -13,7 +13,7 @@ from harvestgym.play.start_session import FishingSession
 from .phrases import split_phrase
 from .view import Quantity, TextView
 
-VERBS = ("quota", "set", "catch", "take", "fish", "rate", "add", "effort", "spend")
+DECISION_VERBS = ("quota", "set", "catch", "take", "fish", "rate", "add", "effort", "spend")
 """First words of orders; all mean the decision of the year."""
 
 
@@ -21,7 +21,7 @@ class FisheryText(TextView):
     """The years of a fishery or of a protected stock in words."""
 
     unit = "year"
-    first_words = frozenset(VERBS)
+    first_words = frozenset(DECISION_VERBS)
     session: FishingSession
 
     def __init__(self, session: FishingSession) -> None:
@@ -56,7 +56,7 @@ class FisheryText(TextView):
 
     def queue(self, line: str) -> list[str]:
         phrase = split_phrase(line)
-        known = {*VERBS, "to", "of", "the", "stock", "share", "a", "stocks", *name_stocks(self.session.env)}
+        known = {*DECISION_VERBS, "to", "of", "the", "stock", "share", "a", "stocks", *name_stocks(self.session.env)}
         if unread := [word for word in phrase.words if word not in known]:
             raise ConfigError(f"{line!r}: expected {self.list_orders()[0][0]}, got {unread[0]!r}; {self._try()}")
         amounts = [a.number / 100 if a.unit == "%" and self.is_share else a.number for a in phrase.amounts]

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
-UNITS = {
+UNIT_WORDS = {
     "l": "L", "litre": "L", "litres": "L", "liter": "L", "liters": "L", "kg": "kg", "g": "g", "bag": "bag",
     "bags": "bag", "seed": "seed", "seeds": "seed", "cm": "cm", "min": "min", "minute": "min", "minutes": "min",
     "%": "%", "percent": "%",
@@ -56,8 +56,8 @@ def split_phrase(text: str) -> Phrase:
     for token in tokens:
         if _NUMBER.fullmatch(token):
             amounts.append(Amount(float(token), ""))
-        elif token in UNITS and amounts and not amounts[-1].unit:
-            amounts[-1] = amounts[-1]._replace(unit=UNITS[token])
+        elif token in UNIT_WORDS and amounts and not amounts[-1].unit:
+            amounts[-1] = amounts[-1]._replace(unit=UNIT_WORDS[token])
         else:
             words.append(token)
     return Phrase(tuple(words), tuple(amounts))

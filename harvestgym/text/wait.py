@@ -17,7 +17,7 @@ RIPE = "ripe"
 """Short for `stage is ripe`."""
 
 
-class Condition(NamedTuple):
+class Limit(NamedTuple):
     """A limit of a quantity; it holds if it holds on any plot.
 
     Attributes:
@@ -50,7 +50,7 @@ class Wait(NamedTuple):
     """
 
     steps: int | None
-    conditions: tuple[Condition, ...]
+    conditions: tuple[Limit, ...]
     news: bool
 
     def find_reason(self, quantities: Mapping[str, Quantity]) -> str:
@@ -65,20 +65,20 @@ def parse_wait(text: str, unit: str, quantities: Mapping[str, Quantity]) -> Wait
     if found is None or not (found[1] or until.strip()):
         raise ConfigError(f"wait: expected a number of {unit}s or a condition, got {text!r}; try: wait 7 {unit}s")
     parts = [part.strip() for part in re.split(r"\bor\b|,", until) if part.strip()]
-    conditions = tuple(_parse_condition(part, quantities) for part in parts if part != ANY_NEWS)
+    conditions = tuple(_parse_limit(part, quantities) for part in parts if part != ANY_NEWS)
     if found[1] and not int(found[1]) > 0:
         raise ConfigError(f"wait: expected at least 1 {unit}, got {found[1]}")
     return Wait(int(found[1]) if found[1] else None, conditions, ANY_NEWS in parts)
 
 
-def _parse_condition(text: str, quantities: Mapping[str, Quantity]) -> Condition:
+def _parse_limit(text: str, quantities: Mapping[str, Quantity]) -> Limit:
     fresh = {name: quantity for name, quantity in quantities.items() if quantity.fresh}
     if text == RIPE:
         stages = [name for name, quantity in fresh.items() if name.endswith("stage") and RIPE in quantity.labels]
         text_in_full = f"{stages[0]} is {RIPE}" if stages else text
-        return _parse_condition(text_in_full, quantities) if stages else _refuse(text, fresh)
+        return _parse_limit(text_in_full, quantities) if stages else _refuse(text, fresh)
     if text in fresh and not fresh[text].labels:
-        return Condition(text, ">", 0.0, text)
+        return Limit(text, ">", 0.0, text)
     found = re.fullmatch(r"(.+?)\s*(<=?|>=?|\bis\b|=+|\bbelow\b|\babove\b)\s*(\S+)\s*\S*", text)
     if found is None:
         return _refuse(text, fresh)
@@ -86,15 +86,15 @@ def _parse_condition(text: str, quantities: Mapping[str, Quantity]) -> Condition
     check_name("wait until", name, fresh)
     if labels := fresh[name].labels:
         check_name(f"wait until {name} is", limit, labels)
-        return Condition(name, "is", float(labels.index(limit)), text)
+        return Limit(name, "is", float(labels.index(limit)), text)
     try:
         number = float(limit.rstrip("%"))
     except ValueError:
         return _refuse(text, fresh)
-    return Condition(name, "<" if sign[0] in "<b" else ">" if sign[0] in ">a" else "is", number, text)
+    return Limit(name, "<" if sign[0] in "<b" else ">" if sign[0] in ">a" else "is", number, text)
 
 
-def _refuse(text: str, fresh: Mapping[str, Quantity]) -> Condition:
+def _refuse(text: str, fresh: Mapping[str, Quantity]) -> Limit:
     name = next(iter(fresh), "stock")
     known = ", ".join(fresh)
     raise ConfigError(f"wait: expected a condition on {known}, or any news, got {text!r}; try: wait until {name} < 10")

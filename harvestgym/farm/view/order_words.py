@@ -27,7 +27,7 @@ AMOUNTS = {"bag": ("bag", "bags"), "seed": ("seed", "seeds")}
 """Singular and plural of the units that are words."""
 
 
-class Phrase(NamedTuple):
+class OrderWords(NamedTuple):
     """The words of the orders of a row of the action table.
 
     Attributes:
@@ -47,7 +47,7 @@ class Phrase(NamedTuple):
         return " ".join(filter(None, (self.verb, self.thing, values, self.form)))
 
 
-def list_phrases(env: FarmModel) -> tuple[Phrase, ...]:
+def list_phrases(env: FarmModel) -> tuple[OrderWords, ...]:
     """Return the words of each row of the action table."""
     nouns, several = name_things(env), len(env.fields) > 1
     found = []
@@ -55,7 +55,7 @@ def list_phrases(env: FarmModel) -> tuple[Phrase, ...]:
         name = _words_of_name(row.action.name)
         verb = VERBS.get(name, name)
         thing = "" if verb in WITHOUT_THING else nouns[row.names]
-        found.append(Phrase(verb, thing, "", row.names[0] if several else ""))
+        found.append(OrderWords(verb, thing, "", row.names[0] if several else ""))
     alike = Counter(found)
     forms = (_say_form(row) if alike[one] > 1 else "" for one, row in zip(found, env.actions.rows, strict=True))
     return tuple(one._replace(form=form) for one, form in zip(found, forms, strict=True))
@@ -124,7 +124,7 @@ def _list_free_values(env: FarmModel, order: Order) -> list[tuple[Parameter, flo
     """Return the values that matter: the amount, and those among which the rules leave a choice."""
     values = env.actions.write(order)[-1]
     named = [(p, values[p.key]) for p in order.row.allowed]
-    return [(p, value) for p, value in named if p is find_amount(order.row) or is_free(p)]
+    return [(p, value) for p, value in named if p is find_amount(order.row) or has_choice(p)]
 
 
 def find_amount(row: ActionRow) -> Parameter | None:
@@ -132,7 +132,7 @@ def find_amount(row: ActionRow) -> Parameter | None:
     return next((p for p in row.allowed if p.key != DURATION and not p.key.startswith("spacing")), None)
 
 
-def is_free(parameter: Parameter) -> bool:
+def has_choice(parameter: Parameter) -> bool:
     """Return whether the rules leave a choice."""
     return parameter.continuous or len(parameter.choices) > 1
 
