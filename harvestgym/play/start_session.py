@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -117,10 +119,15 @@ HORIZONS = {
 """The override that limits an episode to a number of days, years or steps, by family."""
 
 
-def start_session(id: str, seed: int = 0, horizon: int | None = None) -> Session:
-    """Start an episode of an id or a farm file; raise ConfigError if it cannot be played."""
+def start_session(
+    id: str, seed: int = 0, horizon: int | None = None, overrides: Mapping[str, Any] = MappingProxyType({})
+) -> Session:
+    """Start an episode of an id or a farm file; raise ConfigError if it cannot be played.
+
+    `overrides` are keyword arguments of `harvestgym.make`, such as those of a split.
+    """
     package, family, *_ = *registry.spec(id).entry_point.partition(":")[0].split("."), ""
     if package != "harvestgym" or family not in SESSIONS:
         raise ConfigError(f"{id}: expected an id of {', '.join(SESSIONS)}, got one made by {package}.{family}")
-    overrides: dict[str, Any] = {} if horizon is None else HORIZONS[family](horizon)
-    return SESSIONS[family](id, registry.make(id, **overrides), seed, overrides)
+    given = dict(overrides) | ({} if horizon is None else HORIZONS[family](horizon))
+    return SESSIONS[family](id, registry.make(id, **given), seed, given)

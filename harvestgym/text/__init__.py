@@ -5,5 +5,6 @@ and info.
 """
 
 from .game import Reply, TextGame
+from .tasks import TASKS, TextTask
 
-__all__ = ["Reply", "TextGame"]
+__all__ = ["TASKS", "Reply", "TextGame", "TextTask"]

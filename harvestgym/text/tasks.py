@@ -1,0 +1,54 @@
+"""Twelve tasks for language models: ids on which observing pays, held-out seasons, and a scale from 0 to 1."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from harvestgym.evaluate import splits
+from harvestgym.evaluate.score import list_references, scale_return
+from harvestgym.play.start_session import start_session
+
+from .game import TextGame
+
+
+class TextTask(NamedTuple):
+    """A task: an id, played in the seasons of a split.
+
+    Attributes:
+        id: the registered id.
+        tests: what a player must do well.
+
+    Example:
+        >>> task = TASKS[0]
+        >>> game = task.start(season=0)  # the first held-out season; the text is game.reset(game.session.seed)
+        >>> task.scale(game.session.total)
+    """
+
+    id: str
+    tests: str
+
+    def start(self, season: int = 0, split: str = "test") -> TextGame:
+        """Return the game of a season of the test or the training split."""
+        side = splits.split(self.id, split)
+        return TextGame(self.id, session=start_session(self.id, side.seed(season), overrides=side.overrides))
+
+    def scale(self, total: float) -> float | None:
+        """Return a return, or a mean of returns, on the scale from doing nothing, 0, to the best known policy, 1."""
+        return scale_return(total, {name: point.mean for name, point in list_references(self.id).items()})
+
+
+TASKS = (
+    TextTask("farm/corn-1x1-v0", "watering by the state of the soil"),
+    TextTask("farm/fertilizer-1x1-v0", "feeding by measurements, because too much is worse than nothing"),
+    TextTask("farm/pests-weeds-1x1-v0", "weighing two harms"),
+    TextTask("farm/full-1x1-v0", "everything at once with one action a day"),
+    TextTask("farm/full-3x4-v0", "choosing where to work"),
+    TextTask("farm/polyculture-3x4-v0", "two crops that share the soil"),
+    TextTask("farm/rotation-v0", "three crops in three years, whose gains are delayed"),
+    TextTask("fishing/logistic-v0", "a constant stock"),
+    TextTask("fishing/tipping-v0", "caution near a collapse"),
+    TextTask("fishing/myers-v0", "a threshold below which a stock does not recover"),
+    TextTask("fishing/three-species-v0", "sparing a predator that is not fished"),
+    TextTask("fishing/any-law-v0", "a stock with unknown growth"),
+)
+"""The tasks; in each, the best policy that does not observe scores less than 0.8 (`experiments.text_tasks`)."""
