@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any, NamedTuple
 
 from harvestgym.core.errors import ConfigError
@@ -196,13 +195,6 @@ class TextGame:
         state = {"step": self.session.time, "points": round(self.session.total, 6), "over": self.session.over}
         orders = {"queued": self.view.list_queued()}
         return {"id": self.id, "unit": self.view.unit} | state | orders | {"known": self.view.list_facts()}
-
-    # Saving.
-
-    def save(self) -> str:
-        """Return the episode as text, from which `load_game` continues it."""
-        overrides = dict(self.session.overrides)
-        return json.dumps({"id": self.id, "overrides": overrides, "seed": self.session.seed, "messages": self.messages})
 
     def replay(self, seed: int, messages: list[str]) -> TextGame:
         """Return a game in which messages were sent; the same seed and messages give the same episode."""
