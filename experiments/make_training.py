@@ -1,13 +1,11 @@
 """Write the learning curves and the tables of trained agents into docs/training.md.
 
-python examples/ppo.py --id farm/bean-1x1-v0 ... --updates 200 --seeds 5 --out docs/training
 python examples/map_imitation.py --seeds 3 --imitate 40 --updates 20 --out docs/training/maps.json --ids ...
 python examples/map_residual.py --seeds 5 --out docs/training/residual.json --ids ...
 python examples/map_evolution.py --seeds 5 --out docs/training/evolution.json --ids ...
 python examples/sb3_jobs.py --learner ppo --seeds 3 --out docs/training/jobs-ppo.json --ids ...
 python examples/sb3_jobs.py --learner dqn --seeds 3 --out docs/training/jobs-dqn.json --ids ...
 python -m experiments.make_training             # curves and tables of everything in docs/training
-python -m experiments.make_training maps        # only the agents on maps
 python -m experiments.make_training contexts    # also train an agent, and test it in unseen contexts
 """
 
@@ -31,24 +29,6 @@ from harvestgym.evaluate.statistics import summarise
 from tools.docs_blocks import DOCS, PICTURES, body, put
 
 PAGE = "training.md"
-
-
-def agents() -> None:
-    """Write the table and the curves of all training runs saved by `examples/ppo.py --out docs/training`."""
-    reports = [json.loads(path.read_text(encoding="utf-8")) for path in sorted((DOCS / "training").glob("ppo-*.json"))]
-    runs = {report["id"]: _as_run(report) for report in reports}
-    rows = [_row(id, "PPO", run, "agent", run["days"]) for id, run in runs.items()]
-    table = Table("PPO: return of held-out seasons, mean of the seeds", (*COLUMNS, "days"), rows)
-    picture = draw("ppo.png", runs, "million days", lambda run: run["days"] / 1e6)
-    put(PAGE, "ppo", [*body(table), picture, "", *_conclude(runs)])
-
-
-def _as_run(report: dict[str, Any]) -> dict[str, Any]:
-    """Convert a report of `ppo.py` to the format of `map_imitation.py`."""
-    scores = report["scores"]
-    seeds = [report[f"seed {i}"] | {"seed": i, "agent": scores[f"agent {i}"]} for i in range(len(scores) - 3)]
-    days = int(np.prod([report["settings"][name] for name in ("updates", "num_envs", "num_steps")]))
-    return {name: scores[name] for name in ("expert", "none")} | {"seeds": seeds, "days": days}
 
 
 def draw(name: str, runs: dict[str, Any], label: str, total: Any, line: Any = None) -> str:
@@ -239,8 +219,6 @@ def _in_contexts(ppo: Any, which: tuple[str, ...], agents: Any) -> list[str]:
 
 
 if __name__ == "__main__":
-    if "maps" not in sys.argv[1:]:
-        agents()
     maps()
     residual()
     evolution()

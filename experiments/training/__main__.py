@@ -5,6 +5,7 @@ python -m experiments.training train --ids farm/rotation-v0 --agents ppo
 python -m experiments.training adopt --ids fishing/driver-v0  # candidates for the best known policy
 python -m experiments.training test                           # the test seasons of all trained agents
 python -m experiments.training table
+python -m experiments.training page                           # the same table in docs/training.md
 python -m experiments.training suite                          # results/suite/AGENT.json, for the leaderboard
 
 All agents of an id get the same number of environment steps. A training run is a case of a sweep (`harvestgym.sweep`),
@@ -26,6 +27,7 @@ from experiments.test_side import LOG, log_opening
 from experiments.test_side import RESULTS as ALL_RESULTS
 from harvestgym.cli.console import print_table
 from harvestgym.evaluate import splits
+from tools.docs_blocks import body, put
 
 from .agents import AGENTS, ROOT
 from .cases import list_cases
@@ -41,7 +43,7 @@ def main(words: Sequence[str] | None = None) -> None:
     """Run one of the steps."""
     ids = list(splits.list_suite())
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("step", choices=["train", "adopt", "test", "table", "suite"])
+    parser.add_argument("step", choices=["train", "adopt", "test", "table", "page", "suite"])
     parser.add_argument("--ids", nargs="+", choices=ids, default=ids, metavar="ID")
     parser.add_argument("--agents", nargs="+", choices=list(AGENTS), default=list(AGENTS))
     parser.add_argument("--seeds", type=int, default=SEEDS, help="training runs of an agent")
@@ -53,6 +55,9 @@ def main(words: Sequence[str] | None = None) -> None:
     store = Store(args.out)
     if args.step == "table":
         print_table(make_table(args.ids, args.agents, store))
+        return
+    if args.step == "page":
+        put("training.md", "suite", body(make_table(args.ids, args.agents, store))[2:])
         return
     if args.step == "suite":
         write_results(args.agents, store, SUITE)

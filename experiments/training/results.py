@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -140,25 +140,24 @@ def make_test(id: str) -> Env[Any, Any]:
 
 
 def make_table(ids: Sequence[str], agents: Sequence[str], store: Store) -> Table:
-    """Make a table of the stored test returns; the share is the gain over doing nothing divided by the expert's."""
-    columns = ("id", "agent", "seeds", "nothing", "expert", "return (95 % over seeds)", "share (95 %)", "steps",
-               "CPU s per seed")  # fmt: skip
-    return Table("trained agents on test seasons", columns, list(_list_rows(ids, agents, store)))
-
-
-def _list_rows(ids: Sequence[str], agents: Sequence[str], store: Store) -> Iterator[tuple[str, ...]]:
+    """Make a table of the agents' gains over doing nothing in the test seasons, as shares of the expert's gain."""
+    rows = list[tuple[str, ...]]()
     for id in ids:
         anchor = read_anchors()[id]
         known = {"none": float(anchor.nothing.mean()), "expert": anchor.expert}
-        for name in agents:
-            tested = [record for record in store.read(id, name).values() if has_returns(record)]
-            if not tested:
-                continue
-            means = [float(np.mean(record["test"])) for record in tested]
-            shares = [share for mean in means if (share := scale_return(mean, known)) is not None]
-            cost = f"{tested[0]['steps']:,}", f"{np.median([record['cpu'] for record in tested]):.0f}"
-            ends = (f"{mean:.4g}" for mean in known.values())
-            yield id, name, str(len(tested)), *ends, _over_seeds(means), _over_seeds(shares), *cost
+        shares = [_say_share(store.read(id, name), known) for name in agents]
+        rows += [(id, *shares)] * any(shares)
+    return Table("trained agents on test seasons, as shares of the expert's gain", ("id", *agents), rows)
+
+
+def _say_share(records: Mapping[int, Mapping[str, Any]], known: Mapping[str, float]) -> str:
+    """Return the mean share over the seeds with its interval; empty without test seasons."""
+    means = [float(np.mean(record["test"])) for record in records.values() if has_returns(record)]
+    shares = [share for mean in means if (share := scale_return(mean, known)) is not None]
+    if not shares:
+        return ""
+    found = bootstrap_strata([shares], mean_of_all)
+    return f"{found.value:.2f} ({found.low:.2f} to {found.high:.2f})"
 
 
 def make_result(name: str, store: Store) -> SuiteResult:
@@ -184,8 +183,3 @@ def write_results(agents: Sequence[str], store: Store, folder: Path) -> None:
         result = make_result(name, store)
         if result.seasons:
             result.write(folder / f"{name}.json")
-
-
-def _over_seeds(values: list[float]) -> str:
-    """Return the mean over the seeds with its interval."""
-    return str(bootstrap_strata([values], mean_of_all)) if values else ""
