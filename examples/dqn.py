@@ -29,7 +29,7 @@ from map_results import Found, Task, count_parameters, make_parser, read_setting
 from harvestgym.core.autoreset import advance, is_done, start_episode
 from harvestgym.core.env import Timestep
 from harvestgym.core.policy import Policy
-from harvestgym.core.wrappers import Log, Wrapper
+from harvestgym.core.wrappers import Log, StatelessWrapper
 from harvestgym.evaluate import splits
 from harvestgym.evaluate.run import policy_named
 from harvestgym.farm import MapFarm
@@ -64,7 +64,7 @@ class Settings:
 
 
 @dataclass(frozen=True)
-class Masked(Wrapper[Any]):
+class Masked(StatelessWrapper[Any]):
     """A farm whose observation is a dict of "mask", the possible actions, and "features", the scaled observation."""
 
     env: FarmModel
@@ -84,9 +84,6 @@ class Masked(Wrapper[Any]):
         features = spaces.Box(-np.inf, np.inf, (width,), np.float32)
         mask = spaces.MultiBinary(self.env.actions.size)
         return spaces.Dict({"seen": self.env.observation_space, "features": features, "mask": mask})
-
-    def inner(self, state: Any) -> Any:
-        return state
 
     def opened(self, state: Any, first: Timestep) -> tuple[Any, Timestep]:
         return state, self._shown(state, first, self.params)

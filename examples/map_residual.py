@@ -24,7 +24,7 @@ from map_ppo import Learner, Settings, begin, make_plan, make_weights, train
 from map_results import Task, make_parser, run
 
 from harvestgym.core.env import Timestep
-from harvestgym.core.wrappers import Wrapper
+from harvestgym.core.wrappers import StatelessWrapper
 from harvestgym.evaluate import splits
 from harvestgym.farm import MapFarm
 
@@ -33,7 +33,7 @@ SEASON = 8
 
 
 @dataclass(frozen=True, eq=False)
-class Advised(Wrapper[Any]):
+class Advised(StatelessWrapper[Any]):
     """A taught farm whose diary shows the expert's next order, and whose mask gives it the probability `trust`.
 
     For an untrained agent, the other orders share the remaining probability in proportion to their number of places.
@@ -48,15 +48,8 @@ class Advised(Wrapper[Any]):
         """The farm with maps."""
         return self.env.farm
 
-    def inner(self, state: Any) -> Any:
-        return state
-
     def opened(self, state: Any, first: Timestep) -> tuple[Any, Timestep]:
         return state, self._shown(first)
-
-    def step(self, key: jax.Array, state: Any, action: Any, params: Any = None) -> tuple[Any, Timestep]:
-        state, timestep = self.env.step(key, state, action, params)
-        return state, self._shown(timestep)
 
     def _shown(self, timestep: Timestep) -> Timestep:
         obs, odds = timestep.obs, self.trust / (1 - self.trust)

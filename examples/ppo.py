@@ -36,7 +36,7 @@ from harvestgym.core.policy import Policy
 from harvestgym.core.pytree import replace
 from harvestgym.core.random import keys_for
 from harvestgym.core.rollout import evaluate
-from harvestgym.core.wrappers import Log, Wrapper, flatten
+from harvestgym.core.wrappers import Log, StatelessWrapper, flatten
 from harvestgym.core.xla.compilation import SHARDS, map_over_shards
 from harvestgym.evaluate import splits
 from harvestgym.evaluate.run import horizon, policy_named
@@ -69,13 +69,10 @@ class Settings:
 
 
 @dataclass(frozen=True)
-class Evening(Wrapper[Any]):
+class Evening(StatelessWrapper[Any]):
     """A farm with paid observations and one choice per day: today's actions, and tomorrow's observations."""
 
     env: FarmModel
-
-    def inner(self, state: Any) -> Any:
-        return state
 
     def opened(self, state: Any, first: Timestep) -> tuple[Any, Timestep]:
         return replace(state, acting=jnp.asarray(True)), first  # no observations on the first morning

@@ -70,6 +70,23 @@ class Wrapper(Env[Any, Params], Generic[Params]):
         raise NotImplementedError
 
 
+@dataclass(frozen=True)
+class StatelessWrapper(Wrapper[Params]):
+    """A wrapper whose state is that of the wrapped environment; subclasses change spaces, actions or Timesteps.
+
+    `opened` receives the Timestep of a start and, unless `step` is overridden, of every step.
+    """
+
+    def inner(self, state: Any) -> Any:
+        return state
+
+    def opened(self, state: Any, first: Timestep) -> tuple[Any, Timestep]:
+        return state, first
+
+    def step(self, key: Array, state: Any, action: Any, params: Params | None = None) -> tuple[Any, Timestep]:
+        return self.opened(*self.env.step(key, state, self.read(action), params))
+
+
 def unwrapped(env: Env[Any, Any]) -> Env[Any, Any]:
     """Return the environment inside all wrappers."""
     return unwrapped(env.env) if isinstance(env, Wrapper) else env
@@ -161,7 +178,7 @@ class Log(Wrapper[Params]):
 
 
 @dataclass(frozen=True)
-class Flatten(Wrapper[Params]):
+class Flatten(StatelessWrapper[Params]):
     """A wrapper that flattens observations to a float32 vector in a `Box`, ordered as in `gymnasium.spaces.flatten`."""
 
     @property
@@ -170,14 +187,8 @@ class Flatten(Wrapper[Params]):
         low, high = (bound.astype(np.float32) for bound in (box.low, box.high))
         return gymnasium.spaces.Box(low, high, dtype=np.float32)
 
-    def inner(self, state: Any) -> Any:
-        return state
-
     def opened(self, state: Any, first: Timestep) -> tuple[Any, Timestep]:
         return state, first._replace(obs=flatten(self.env.observation_space, first.obs))
-
-    def step(self, key: Array, state: Any, action: Any, params: Params | None = None) -> tuple[Any, Timestep]:
-        return self.opened(*self.env.step(key, state, action, params))
 
 
 def flatten(space: gymnasium.Space[Any], value: Any) -> Array:

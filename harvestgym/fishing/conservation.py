@@ -31,9 +31,7 @@ class ConservationParams(FishingParams):
     """Parameters of a conservation problem, in which actions have a cost and the stock itself has a value."""
 
     benefit: Any = par("benefit", "value of a unit of stock per year", default=1.0)
-    satiation: Any = par(
-        "satiation", "how fast the benefit saturates with the stock; 0 is linear", low=0.0, default=0.0
-    )
+    satiation: Any = par("satiation", "how fast the benefit saturates with stock; 0 is linear", low=0.0, default=0.0)
     exponent: Any = par("exponent", "cost of an action A is A^exponent", low=0.0, default=2.0)
     loss: Any = par("loss", "share of the stock that is lost each year before it grows", low=0.0, high=1.0, default=0.0)
     effect: Any = par("effect", "decrease of the driver per unit of action", low=0.0, default=0.0)

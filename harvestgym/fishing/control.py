@@ -248,26 +248,17 @@ def make_rule_families(env: FishingModel) -> dict[str, RuleFamily]:
     if isinstance(env, DriverModel):
         push = NumberRange(0.0, env.units.bound, 0.3)
         return {"steady": RuleFamily({"action": push}, lambda numbers: tipping.steady_push(env, numbers["action"]))}
-    forms = RECOVERIES if isinstance(env, RecoveryModel) else HARVESTS
+    forms, law = RECOVERIES if isinstance(env, RecoveryModel) else HARVESTS, env.params.law
     found = {name: _make_family(env, *form, "") for name, form in forms.items()}
     if env.params.drift is not None:
         found |= {f"{name}, moving": _make_family(env, *form, *ENDS) for name, form in forms.items()}
     if 1 < env.units.targets <= FEW_TARGETS:
         stocks = tuple(f" {i}" for i in range(env.units.targets))
         found |= {f"{name}, by stock": _make_family(env, *form, *stocks) for name, form in forms.items()}
-    if env.params.law.seen == env.units.targets + 1:
-        found["share unless the predator is scarce"] = _make_predator_family(env)
+    if law.seen == env.units.targets + 1:
+        family = _make_family(env, take_share_unless_scarce, ("share", "threshold", "least"), "", stocks=law.seen)
+        found["share unless the predator is scarce"] = family
     return found
-
-
-def _make_predator_family(env: FishingModel) -> RuleFamily:
-    """Make the family of `take_share_unless_scarce`, which is given all observed stocks."""
-    ranges = {name: _make_range(env, name) for name in ("share", "threshold", "least")}
-
-    def build(numbers: Mapping[str, float]) -> Policy:
-        return _follow(env, take_share_unless_scarce, [numbers[name] for name in ranges], env.params.law.seen)
-
-    return RuleFamily(ranges, build)
 
 
 def _make_range(env: FishingModel, name: str) -> NumberRange:
@@ -276,10 +267,13 @@ def _make_range(env: FishingModel, name: str) -> NumberRange:
     return NumberRange(0.0, high, high / 4)
 
 
-def _make_family(env: FishingModel, rule: CatchRule, names: tuple[str, ...], *suffixes: str) -> RuleFamily:
+def _make_family(
+    env: FishingModel, rule: CatchRule, names: tuple[str, ...], *suffixes: str, stocks: int | None = None
+) -> RuleFamily:
     """Make a rule's family, with several values of each number: one for each suffix of its name.
 
     The values apply to all stocks or one stock each or, with the suffixes in `ENDS`, to the first and the last year.
+    `stocks` is the number of observed stocks that the rule is given, by default those that are fished.
     """
     keys = [[name + suffix for suffix in suffixes] for name in names]
 
@@ -287,6 +281,6 @@ def _make_family(env: FishingModel, rule: CatchRule, names: tuple[str, ...], *su
         values = [jnp.asarray([numbers[key] for key in of_name]) for of_name in keys]
         if suffixes == ENDS:
             return policy_over_years(env, rule, *zip(*values, strict=True))
-        return policy(env, rule, *values)
+        return _follow(env, rule, values, stocks or env.units.targets)
 
     return RuleFamily({key: _make_range(env, key) for of_name in keys for key in of_name}, build)

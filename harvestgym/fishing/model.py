@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from functools import partial
 from numbers import Real
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -42,6 +43,10 @@ MAX_CORRELATION = 0.99
 """Largest correlation of growth noise, positive or negative; at 1, every year would have the same noise."""
 
 
+_amount = partial(par, low=0.0, high=MAX_BIOMASS)
+"""A biomass, or a price or cost per unit."""
+
+
 @pytree
 class FishingParams(Checked):
     """Parameters of a fishery."""
@@ -52,10 +57,10 @@ class FishingParams(Checked):
     quota_error: Noise
     drift: Drift | None
     vary: Spread | AnyLaw | AnyStock | None
-    start: Any = par("start", "stock at the start, or its range, in the unit of K", low=0.0, high=MAX_BIOMASS)
+    start: Any = _amount("start", "stock at the start, or its range, in the unit of K")
     horizon: Any = par("Tmax", "years after which an episode is truncated", low=1, high=MAX_YEARS, dtype="int")
-    price: Any = par("price", "price of a unit of catch", low=0.0, high=MAX_BIOMASS)
-    cost: Any = par("cost", "cost of a unit of effort, effort being -ln(1 - catch/stock)", low=0.0, high=MAX_BIOMASS)
+    price: Any = _amount("price", "price of a unit of catch")
+    cost: Any = _amount("cost", "cost of a unit of effort, effort being -ln(1 - catch/stock)")
     discount: Any = par("discount", "discount factor per year of the discounted return", low=0.0, high=1.0)
     collapse: Any = par("collapse", "biomass at or below which the fishery ends", low=0.0)
     b_low: Any = par("b_low", "biomass below which a stock is counted as low (0.2 K)", low=0.0)
@@ -63,13 +68,7 @@ class FishingParams(Checked):
     correlation: Any = par(
         "correlation", "correlation of yearly growth noise", low=-MAX_CORRELATION, high=MAX_CORRELATION, default=0.0
     )
-    final_price: Any = par(
-        "final_price",
-        "price of a unit of stock that remains when an episode is truncated",
-        low=0.0,
-        high=MAX_BIOMASS,
-        default=0.0,
-    )
+    final_price: Any = _amount("final_price", "price of a unit of stock that remains at truncation", default=0.0)
 
 
 @pytree

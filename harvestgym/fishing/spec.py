@@ -100,9 +100,7 @@ class FishingSpec(Exact):
     control: Control = "quota"
     levels: LevelCount = 0
     price: float = Field(1.0, ge=0, le=MAX_BIOMASS)
-    final_price: float | None = Field(
-        None, ge=0, le=MAX_BIOMASS, description="price of the stock at truncation; by default, `price`"
-    )
+    final_price: float | None = Field(None, ge=0, le=MAX_BIOMASS, description="price at truncation; else, `price`")
     cost: float = Field(0.0, ge=0, le=MAX_BIOMASS)
     discount: float = Field(0.99, ge=0, le=1)
     collapse: float = Field(0.0, ge=0, le=MAX_BIOMASS)

@@ -114,9 +114,7 @@ class ThreeSpecies(GrowthLaw):
     K: Array = par("K", "carrying capacity of each prey", low=1e-6, high=MAX_BIOMASS, default=1.0)
     beta: Array = par("beta", "maximum yearly consumption per predator", low=0.0, high=MAX_RATE, default=0.3)
     c: Array = par("c", "prey at which a predator eats half of beta", low=1e-6, high=MAX_BIOMASS, default=0.3)
-    competition: Array = par(
-        "competition", "loss of each prey by competition with the other", low=0.0, high=MAX_RATE, default=0.1
-    )
+    competition: Array = par("competition", "loss of either prey to the other", low=0.0, high=MAX_RATE, default=0.1)
     D: Array = par("D", "factor on the predator's consumption of the second prey", low=0.0, high=MAX_RATE, default=1.1)
     b: Array = par("b", "predator births per prey", low=0.0, high=MAX_RATE, default=0.1)
     d: Array = par("d", "predator deaths, per year", low=0.0, high=MAX_RATE, default=0.1)

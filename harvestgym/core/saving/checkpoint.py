@@ -197,8 +197,6 @@ def _spec_text(env: Any) -> str | None:
 def _write(path: Path, content: bytes) -> None:
     """Write a temporary file, then replace the old file with it."""
     check_parent(path)
-    if path.is_dir():
-        raise ConfigError(f"{path}: expected the name of a file, got a folder; try {path / 'checkpoint'}")
     new = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         new.write_bytes(content)

@@ -7,7 +7,6 @@ masked.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -109,14 +108,6 @@ class RequestTable:
             return np.zeros(len(self.offered.items), np.int32)
         starts = np.cumsum(self._sizes) - self._sizes
         return np.logical_and.reduceat(np.asarray(self.observers), starts, axis=1).argmax(0).astype(np.int32)
-
-    def encode(self, requests: Sequence[tuple[int, str, tuple[int, int] | None]], size: int) -> Requests:
-        """Convert each observation's `(farmer, group, plot)` to arrays of length `size`."""
-        farmer, group, plot = np.zeros(size, np.int32), np.zeros(size, np.int32), np.full((size, 2), -1, np.int32)
-        for i, (who, name, at) in enumerate(requests):
-            farmer[i], group[i] = who, 1 + self.numbers[name]
-            plot[i] = (-1, -1) if at is None else at
-        return Requests(farmer, group, plot)
 
     @cached_property
     def numbers(self) -> dict[str, int]:

@@ -31,9 +31,7 @@ class ContextParams:
     """
 
     tables: tuple[Array, ...]
-    noise: Array = par(
-        "noise#day-1", "error variance of a forecast per day ahead, as a fraction of the squared range", low=0, high=1
-    )
+    noise: Array = par("noise#day-1", "forecast error variance per day ahead, in squared ranges", low=0, high=1)
 
 
 @pytree

@@ -14,18 +14,27 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from harvestgym.core.pytree import Meta, iterate_metas, pytree, var
+from harvestgym.core.pytree import Meta, iterate_metas, par, pytree, var
 
 T = TypeVar("T")
 
 NUTRIENTS = ("N", "P", "K", "C")
 """The order of the nutrient axis."""
 
+
+def name_nutrients(key: str) -> tuple[str, ...]:
+    """Return the key of each nutrient; `key` has `{}` in place of its letter."""
+    return tuple(map(key.format, NUTRIENTS))
+
+
 KMH = 3.6
 """Conversion factor of speeds from m/s to km/h."""
 
 REPULSION = 20.0
 """Largest absolute effect of a host on pests, so that its exponential stays finite."""
+
+repels = partial(par, low=-REPULSION, high=REPULSION)
+"""A parameter of a host: its effect on pests."""
 
 ALLOCATION_RANK = 2
 """Rank at which water and nutrients are allocated: after needs are known, before entities are updated."""

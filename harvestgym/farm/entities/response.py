@@ -47,9 +47,7 @@ class Window:
 class Response:
     """Base class of all responses: it has an intercept, and subclasses add one `Window` field per driver."""
 
-    intercept: Array = par(
-        "intercept", "exponent when all drivers are favourable (beta_0)", low=-10, high=1e6, default=0.0
-    )
+    intercept: Array = par("intercept", "exponent if all is favourable (beta_0)", low=-10, high=1e6, default=0.0)
 
 
 def distance(value: Any, low: Any, high: Any) -> Array:

@@ -19,7 +19,7 @@ from jax import Array
 from harvestgym.core.env import Env, Timestep, check_core
 from harvestgym.core.errors import check_name
 from harvestgym.core.pytree import replace
-from harvestgym.core.wrappers import Flatten, Wrapper
+from harvestgym.core.wrappers import Flatten, StatelessWrapper
 from harvestgym.farm.engine.actions import Orders
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.engine.observation_requests import Requests
@@ -27,22 +27,13 @@ from harvestgym.farm.engine.state import FarmParams
 
 
 @dataclass(frozen=True)
-class ActionWrapper(Wrapper[FarmParams]):
+class ActionWrapper(StatelessWrapper[FarmParams]):
     """A farm with a different action space; the state is the state of the farm."""
 
     env: FarmModel
 
     def __post_init__(self) -> None:
         check_core(self.env, type(self).__name__, FarmModel)
-
-    def inner(self, state: Any) -> Any:
-        return state
-
-    def opened(self, state: Any, first: Timestep) -> tuple[Any, Timestep]:
-        return state, first
-
-    def step(self, key: Array, state: Any, action: Any, params: FarmParams | None = None) -> tuple[Any, Timestep]:
-        return self.env.step(key, state, self.read(action), params)
 
     @property
     def requests(self) -> int:

@@ -127,25 +127,13 @@ class Encoding:
 
     def decode(self, channels: Array) -> tuple[Array, Array]:
         """Return the part of the flat observation that these channels hold, and which of its numbers were observed."""
-        marks = self._table("observed")
-        values, flags = self._sources(~marks), self._sources(marks)
-        worth, flagged = (jnp.append(each.ravel(), jnp.float32(0.0)) for each in (channels * self._factors, channels))
-        there, marked = (at.min(1, initial=self.positions.size) < self.positions.size for at in (values, flags))
-        seen = flagged[flags].max(1, initial=0.0)
-        return worth[values].sum(1), jnp.where(marked, seen, there)
-
-    def _sources(self, wanted: np.ndarray) -> np.ndarray:
-        """Return each number's wanted channels as positions, int (size, largest count), padded with an invalid index.
-
-        Gathering at these positions avoids a scatter, which some kernels do not support.
-        """
-        at = np.where(wanted, self.positions, -1).ravel()
-        order = np.argsort(at, kind="stable")[np.count_nonzero(at < 0) :]
-        first = np.searchsorted(at[order], np.arange(self.size))
-        place = np.arange(len(order)) - first[at[order]]
-        sources = np.full((self.size, place.max(initial=-1) + 1), at.size, np.int32)
-        sources[at[order], place] = order
-        return sources
+        marks, numbers = self._table("observed"), np.arange(self.size)
+        there, marked = (np.isin(numbers, self.positions[..., of]) for of in (~marks, marks))
+        at = np.where(self.positions < 0, self.size, self.positions)  # the last place is for channels without a number
+        nothing = jnp.zeros(self.size + 1, jnp.float32)
+        values = nothing.at[at].add(jnp.where(marks, 0.0, channels * self._factors))
+        seen = nothing.at[at].max(jnp.where(marks, channels, 0.0))
+        return values[:-1], jnp.where(marked, seen[:-1], there)
 
 
 def make_encoding(entries: Sequence[Entry], plots: np.ndarray | None) -> Encoding:

@@ -12,6 +12,7 @@ import pytest
 from harvestgym.core.errors import ConfigError
 from harvestgym.farm.build.compile import build
 from harvestgym.farm.engine.model import FarmModel
+from harvestgym.farm.engine.observation_requests import Requests
 from harvestgym.farm.paper.action_tuples import Language
 from harvestgym.farm.schema import farm_spec
 
@@ -97,7 +98,8 @@ def test_an_observation_may_belong_to_one_of_several_farmers() -> None:
     by_number = env.requests.answer(state, np.ones(1, np.int8), env.params)
     assert not by_number.shown.any(), "the second farmer looks at nothing today"
     group = "Field-0/Reed-0/cumulated_water#L"
-    asked = env.requests.encode([(0, group, (0, 1)), (0, group, None), (1, group, None)], 3)
+    groups = np.full(3, 1 + env.requests.numbers[group])
+    asked = Requests(np.asarray([0, 0, 1]), groups, np.asarray([(0, 1), (-1, -1), (-1, -1)]))
     assert np.asarray(env.requests.covered(asked)).sum(1).tolist() == [1, 1, 6]
     assert env.requests.answer(state, asked, env.params).shown.sum() == 1
     language, place = Language(env), ("Field-0", "Reed-0", "cumulated_water#L")

@@ -1,5 +1,3 @@
 """The birds over a field."""
 
-from .birds import Birds
-
-__all__ = ["Birds"]
+from .birds import Birds as Birds

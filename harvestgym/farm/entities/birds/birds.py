@@ -39,9 +39,7 @@ class Birds(Entity):
     randomness: ClassVar[Mapping[str, tuple[str, ...]]] = {"birds": ()}
 
     max_population: Array = par("max_population", "most birds a day without a lure", low=0, high=BIRDS_MAX, dtype="int")
-    eats: Array = par(
-        ("seed_eater", "pest_eater", "pollinator_eater"), "whether they eat seeds, pests or pollinators", dtype="bool"
-    )
+    eats: Array = par(("seed_eater", "pest_eater", "pollinator_eater"), "whether they eat these", dtype="bool")
 
     @publishes(Flock)
     def flock(self, state: BirdsState, place: Place, board: Board, draws: Draws) -> Flock:

@@ -1,5 +1,3 @@
 """Cides, which kill weeds, pests or other targets on the field, and part of the soil microlife."""
 
-from .cide import Cide
-
-__all__ = ["Cide"]
+from .cide import Cide as Cide

@@ -1,5 +1,3 @@
 """Facilities that are built on or around a field."""
 
-from .facility import Facility
-
-__all__ = ["Facility"]
+from .facility import Facility as Facility

@@ -1,5 +1,3 @@
 """Fertilizers, which release nutrients into the soil."""
 
-from .fertilizer import Fertilizer
-
-__all__ = ["Fertilizer"]
+from .fertilizer import Fertilizer as Fertilizer

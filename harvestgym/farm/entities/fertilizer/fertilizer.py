@@ -16,7 +16,7 @@ from harvestgym.core.pytree import par, pytree
 from harvestgym.core.view.scene import Mark
 from harvestgym.farm.entities.base import ActionResult, Board, Draws, Ledger, Parameter, Place, action, publishes
 from harvestgym.farm.entities.drawing import DrawContext
-from harvestgym.farm.entities.messages import NUTRIENTS, Feed
+from harvestgym.farm.entities.messages import Feed, name_nutrients
 from harvestgym.farm.entities.spreadable import GRAMS, Pile, Spreadable
 
 
@@ -24,13 +24,13 @@ from harvestgym.farm.entities.spreadable import GRAMS, Pile, Spreadable
 class Fertilizer(Spreadable):
     """A stock of nutrients on each plot, released into its soil."""
 
-    shares: Array = par(tuple(f"{n}#%" for n in NUTRIENTS), "share of the fertilizer's mass, 0 to 1", low=0, high=1)
+    shares: Array = par(name_nutrients("{}#%"), "share of the fertilizer's mass, 0 to 1", low=0, high=1)
 
     def check(self) -> Iterator[str]:
         """Check that the nutrient fractions sum to at most one."""
         total = float(np.max(np.sum(self.shares, 0)))
         if total > 1 + 1e-6:
-            yield f"{', '.join(f'{n}#%' for n in NUTRIENTS)}: expected a sum of at most 1, got {total:g}"
+            yield f"{', '.join(name_nutrients('{}#%'))}: expected a sum of at most 1, got {total:g}"
 
     @action("scatter", Parameter("amount#kg", range=(0.0, 10.0)))
     def scatter(self, state: Pile, place: Place, where: Array, amount: Array) -> ActionResult:

@@ -1,5 +1,3 @@
 """Pest insects."""
 
-from .pests import Pests
-
-__all__ = ["Pests"]
+from .pests import Pests as Pests

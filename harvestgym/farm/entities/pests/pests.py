@@ -8,6 +8,7 @@ and all move to a neighbouring plot or stay. The equations are in `equations.py`
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any, ClassVar
 
 import jax
@@ -28,20 +29,18 @@ LOOKAHEAD = 5
 """Number of days in the forecast, as for the weather."""
 
 
+_count = partial(var, dtype="int", high=PESTS_MAX)
+"""A number of pests."""
+
+
 @pytree
 class PestsState:
     """The locations of the pests, the forecast of attacks, and the (hidden) future waves."""
 
-    population: Array = var("plot_population#nb", "pests on the plot, per m2", dtype="int", high=PESTS_MAX)
-    on_host: Array = var(
-        "onplant_population#nb", "pests on each host this morning", dtype="int", high=PESTS_MAX,
-        axes=("host", "plot"),
-    )  # fmt: skip
+    population: Array = _count("plot_population#nb", "pests on the plot, per m2")
+    on_host: Array = _count("onplant_population#nb", "pests on each host this morning", axes=("host", "plot"))
     forecast: Array = var("forecast/attack", "forecast share of plots a wave reaches, 0 to 1", high=1, axes=("lead",))
-    ahead: Array = var(
-        "ahead", "pests at the edge on the coming days", dtype="int", high=PESTS_MAX, axes=("lead", "plot"),
-        hidden=True,
-    )  # fmt: skip
+    ahead: Array = _count("ahead", "pests at the edge on the coming days", axes=("lead", "plot"), hidden=True)
 
 
 @pytree

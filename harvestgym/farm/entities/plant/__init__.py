@@ -1,5 +1,3 @@
 """The crops in a field."""
 
-from .plant import Plant
-
-__all__ = ["Plant"]
+from .plant import Plant as Plant

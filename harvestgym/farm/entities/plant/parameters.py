@@ -20,7 +20,7 @@ from jax import Array
 
 from harvestgym.core.pytree import par, pytree
 from harvestgym.farm.entities.base import check_order
-from harvestgym.farm.entities.messages import NUTRIENTS, REPULSION
+from harvestgym.farm.entities.messages import name_nutrients, repels
 from harvestgym.farm.entities.response import Response, Window
 
 from .stages import STAGES
@@ -37,16 +37,10 @@ HEIGHT_MAX = 15_000.0
 FRUIT_MAX = 2e6
 """Largest weight of a fruit, in g; the heaviest pumpkin weighs 1.3e6."""
 
-
-def _each(key: str, doc: str) -> Array:
-    """Return a parameter with one value per nutrient; `key` has a placeholder for the nutrient's name."""
-    return par(tuple(key.format(n) for n in NUTRIENTS), doc, low=0, high=100)
-
-
 SUMS = tuple(f"{stage}_sum#°C.day" for stage in STAGES[1:5])
 DAYLENGTHS = ("daylength_min#h", "daylength_full#h")
 POLLINATION_RATES = tuple(f"{way}_pollination_rate#%" for way in ("auto", "wind", "insect"))
-RELEASE_SPEEDS = tuple(f"{n}_release_speed#g.g-1.day-1" for n in NUTRIENTS)
+RELEASE_SPEEDS = name_nutrients("{}_release_speed#g.g-1.day-1")
 
 
 @pytree
@@ -67,9 +61,7 @@ class Clock:
     hardening: Array = par("hardening#°C", "frost tolerance that cold days add before flowering", low=0, high=50)
     daylength: Array = par(DAYLENGTHS, "day length from which growth starts, and is at full pace", low=-1, high=25)
     hunger_delay: Array = par("hunger_delay#%", "delay of flowering without nitrogen, share (0 to 1)", low=0, high=1)
-    drought_haste: Array = par(
-        "drought_haste#%", "acceleration of filling without water, share (0 to 10)", low=0, high=10
-    )
+    drought_haste: Array = par("drought_haste#%", "haste of filling without water, share (0 to 10)", low=0, high=10)
 
     def check(self) -> Iterator[str]:
         """Check the order of the temperatures."""
@@ -141,7 +133,7 @@ class Grow:
     survive: GrowSurvival
     yield_response: Array = par("Water_yield_response", "K_y of the vegetative period, FAO-33", low=0, high=10)
     drought: Array = par("sensitivity_draught#%", "sensitivity to drought, d of eq. (5), 0 to 1", low=0, high=1)
-    nutrients: Array = _each("{}_grow_consumption#g.mm-1", "content of a plant per mm of its size")
+    nutrients: Array = par(name_nutrients("{}_grow_consumption#g.mm-1"), "content per mm of its size", low=0, high=100)
     water: Array = par("Water_grow_consumption#mL", "water that a growing plant keeps in its body", low=0, high=1e6)
     leaf_surface: Array = par("grow_leaf_surface#m2.cm-1", "ground under a plant, per cm of size", low=0, high=10)
     alpha_0: Array = par("Water_evapo_alpha_0", "alpha_0 of K_t: its value at height 0", low=-10, high=10)
@@ -228,11 +220,9 @@ class Fruit:
     survive: FruitSurvival
     hold: Holding
     ripen: Ripening
-    frost_ripe: Array = par(
-        "frost_ripe#%", "share (0 to 1) of filling after which frost ends it without loss", low=0, high=1
-    )
+    frost_ripe: Array = par("frost_ripe#%", "share of filling (0 to 1) after which frost does no harm", low=0, high=1)
     yield_response: Array = par("Water_yield_response", "K_y of the yield formation, FAO-33", low=0, high=10)
-    nutrients: Array = _each("{}_fruit_consumption#g.g-1", "content per g of fruit")
+    nutrients: Array = par(name_nutrients("{}_fruit_consumption#g.g-1"), "content per g of fruit", low=0, high=100)
     water: Array = par("Water_fruit_consumption#mL.g-1", "water that a fruit keeps, per g", low=0, high=1000)
 
 
@@ -270,26 +260,13 @@ class Crop:
     size_start: Array = par("size_start#cm", "size of a sprout, where eq. (6) begins", low=0, high=HEIGHT_MAX)
     size_max: Array = par("size_max#cm", "size at which growth ends", low=1e-3, high=HEIGHT_MAX)
     flowers_max: Array = par("flowers_max#nb", "flowers of the largest plant", low=0, high=FLOWERS_MAX, dtype="int")
-    fruit_weight_start: Array = par(
-        "fruit_weight_start#g", "weight of a new fruit, where eq. (17) begins", low=0, high=FRUIT_MAX
-    )
+    fruit_weight_start: Array = par("fruit_weight_start#g", "weight of a new fruit, eq. (17)", low=0, high=FRUIT_MAX)
     fruit_weight_max: Array = par("fruit_weight_max#g", "weight of a full-grown fruit", low=1e-3, high=FRUIT_MAX)
     root_depth: Array = par("root_depth#m", "depth that its roots reach, Z_r of FAO-56", low=0.01, high=100)
     shadow: Array = par("shadow_coeff#%", "share (0 to 1) of the covered ground that is in shadow", low=0, high=1)
-    repulsion: Array = par(
-        "pest_repulsive_effect#float",
-        "repulsion of pests; a negative value attracts them",
-        low=-REPULSION,
-        high=REPULSION,
-    )
+    repulsion: Array = repels("pest_repulsive_effect#float", "repulsion of pests; a negative value attracts them")
     light: Array = par("light#MJ.m-2.°C-1.day-1", "radiation per degree-day that growth can use", low=0, high=100)
-    carbon: Array = par(
-        "CO2_response#%",
-        "response to CO2, as a share (0 to 1) of the response of a C3 plant",
-        low=0,
-        high=1,
-        default=1.0,
-    )
+    carbon: Array = par("CO2_response#%", "response to CO2, as a share of a C3 plant's", low=0, high=1, default=1.0)
     fixation: Array = par("N_fixed#%", "share of its nitrogen that a legume takes from the air", low=0, high=0.99)
     variance: Array = par("rate_sigma2", "variance of the noise of eqs. (6) and (17)", low=0, high=100)
     rate_min: Array = par("rate_min#", "rate at or below which nothing grows, eqs. (6) and (17)", low=0, high=1)

@@ -7,7 +7,7 @@ import numpy as np
 from jax import Array
 
 from harvestgym.core.pytree import Meta, pytree, replace, var
-from harvestgym.farm.entities.messages import NUTRIENTS
+from harvestgym.farm.entities.messages import name_nutrients
 from harvestgym.farm.entities.response import driver_names
 
 from .parameters import FLOWERS_MAX, PLANTS_MAX, BloomSurvival, FruitSurvival, GrowSurvival, Rate, SeedSurvival
@@ -66,10 +66,8 @@ class PlantState:
     fruits: Array = _count("fruits_per_plant#nb", "fruits on the plant", FLOWERS_MAX)
     fruit_weight: Array = var("fruit_weight#g", "weight of a fruit")
     harvest_weight: Array = var("harvest_weight#kg", "fruit harvested from the plot so far")
-    nutrients: Array = var(tuple(f"cumulated_nutrients_{n}#g" for n in NUTRIENTS), "nutrients in the plants")
-    nutrient_stress: Array = var(
-        tuple(f"cumulated_stress_nutrients_{n}#g" for n in NUTRIENTS), "unmet need for the nutrient"
-    )
+    nutrients: Array = var(name_nutrients("cumulated_nutrients_{}#g"), "nutrients in the plants")
+    nutrient_stress: Array = var(name_nutrients("cumulated_stress_nutrients_{}#g"), "unmet need for the nutrient")
     water: Array = var("cumulated_water#L", "water in the plants")
     water_stress: Array = var("cumulated_stress_water#L", "unmet need for water")
     stage_thirst: Array = var("stage_thirst#L", "need for water in this stage", hidden=True)

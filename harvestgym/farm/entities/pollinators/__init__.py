@@ -1,5 +1,3 @@
 """The pollinators of a field."""
 
-from .pollinators import Pollinators
-
-__all__ = ["Pollinators"]
+from .pollinators import Pollinators as Pollinators

@@ -1,5 +1,3 @@
 """The soil of each plot."""
 
-from .soil import Soil
-
-__all__ = ["Soil"]
+from .soil import Soil as Soil

@@ -29,12 +29,24 @@ from harvestgym.farm.entities.base import (
     publishes,
 )
 from harvestgym.farm.entities.drawing import DrawContext
-from harvestgym.farm.entities.messages import NUTRIENTS, Air, Canopy, Dose, Feed, Ground, Litter, Share, Tilth
+from harvestgym.farm.entities.messages import (
+    NUTRIENTS,
+    Air,
+    Canopy,
+    Dose,
+    Feed,
+    Ground,
+    Litter,
+    Share,
+    Tilth,
+    name_nutrients,
+)
 
 from . import drawing, equations
 from .equations import Bucket, Survival, WaterBalance
 
 NITROGEN = NUTRIENTS.index("N")
+RELEASES = name_nutrients("bedrocks_release_{}#mg.day-1")
 MINUTES_A_DAY = 24 * 60
 LITRES = (1.0, 2.0, 3.0, 4.0, 5.0, 10.0, 15.0, 20.0)
 MINUTES = Parameter("duration#min", (30.0, 60.0), (1.0, float(MINUTES_A_DAY)))
@@ -46,8 +58,8 @@ class Start:
 
     water_min: Array = par("water_min#%", "minimum extractable water, share (0 to 1) of the maximum", low=0, high=1)
     water_max: Array = par("water_max#%", "maximum extractable water, share (0 to 1) of the maximum", low=0, high=1)
-    nutrients_min: Array = par(tuple(f"{n}_min#g.m-2" for n in NUTRIENTS), "least stock", low=0, high=1e5)
-    nutrients_max: Array = par(tuple(f"{n}_max#g.m-2" for n in NUTRIENTS), "greatest stock", low=0, high=1e5)
+    nutrients_min: Array = par(name_nutrients("{}_min#g.m-2"), "least stock", low=0, high=1e5)
+    nutrients_max: Array = par(name_nutrients("{}_max#g.m-2"), "greatest stock", low=0, high=1e5)
     microlife: Array = par("microlife_health_index#%", "health of the soil life", low=0, high=100)
 
     def check(self) -> Iterator[str]:
@@ -62,7 +74,7 @@ class SoilState:
     """Contents of the soil on each plot."""
 
     water: Array = var("available_Water#L", "water in the soil; a surplus over its capacity drains the same day")
-    nutrients: Array = var(tuple(f"available_{n}#g" for n in NUTRIENTS), "nutrients in the soil")
+    nutrients: Array = var(name_nutrients("available_{}#g"), "nutrients in the soil")
     wet_surface: Array = var("wet_surface#m2.day-1", "wet surface times the part of a day for which it is wet")
     microlife: Array = var("microlife_health_index#%", "health of the soil life", high=100)
     cide: Array = var("amount_cide#g", "cide in the soil, as its effect on each target", axes=("target", "plot"))
@@ -78,22 +90,13 @@ class Soil(Entity):
     depth: Array = par("depth#m", "depth of the soil", low=0.01, high=100)
     max_water_capacity: Array = par("max_water_capacity#L.m-3", "water at field capacity", low=1, high=1000)
     wilting_point: Array = par("wilting_point#L.m-3", "water that plants cannot extract", low=0, high=1000)
-    bypass: Array = par(
-        "watering_bypass#%", "share (0 to 1) of a watering that bypasses the roots in dry soil", low=0, high=1
-    )
+    bypass: Array = par("watering_bypass#%", "share (0 to 1) of water that bypasses roots in dry soil", low=0, high=1)
     absorption: Array = par(
         "water_surface_absorption_speed#m2.day-1", "wet surface that dries per day, per m2 of plot", low=0, high=100
     )
-    bedrock: Array = par(
-        tuple(f"bedrocks_release_{n}#mg.day-1" for n in NUTRIENTS),
-        "released by bedrock and humus at full microlife, per m2 of plot", low=0, high=1e6,
-    )  # fmt: skip
-    recovery: Array = par(
-        "microlife_recovery#day-1", "growth rate of the microlife without cide or surplus water", low=0, high=100
-    )
-    cide_decay: Array = par(
-        "cide_decay#day-1", "rate at which a soil with full microlife breaks down cides", low=0, high=100
-    )
+    bedrock: Array = par(RELEASES, "released by bedrock and humus at full microlife, per m2 of plot", low=0, high=1e6)
+    recovery: Array = par("microlife_recovery#day-1", "growth rate without cide or surplus water", low=0, high=100)
+    cide_decay: Array = par("cide_decay#day-1", "rate at which full microlife breaks down cides", low=0, high=100)
     survival: Survival
     start: Start
 

@@ -1,5 +1,3 @@
 """The weather over a field: days observed at a site, or generated from its climate."""
 
-from .weather import Weather
-
-__all__ = ["Weather"]
+from .weather import Weather as Weather

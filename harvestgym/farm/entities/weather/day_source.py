@@ -20,16 +20,10 @@ from .generator import MEMORY, Climate
 class Replay:
     """The days of a table in order, starting in a random year; the first year follows the last."""
 
-    days: Array = par(
-        "days", "t_min, t_max, t_mean degC, humidity %, wind m/s at 2 m, rain mm", low=-90, high=2000,
-        axes=("day", "record"),
-    )  # fmt: skip
+    days: Array = par("days", "the days, in the columns of `Day`", low=-90, high=2000, axes=("day", "record"))
     start_day: Array = par("start_day#int365", "day of the year of the first row", dtype="int", low=1, high=365)
     occurrence: bool = static("occurrence", "whether the table has only the occurrence of rain, not amounts")
-    year: Array = par(
-        "year", "index of the calendar year in which episodes start; -1 draws one", dtype="int", low=-1,
-        default=-1,
-    )  # fmt: skip
+    year: Array = par("year", "index of the year in which episodes start; -1: any", dtype="int", low=-1, default=-1)
 
     def check(self) -> Iterator[str]:
         """Check that there are at least the days of one year."""

@@ -38,6 +38,9 @@ NARROWEST = 0.5  # degC between night and day
 AXIS_SIZES = {"month": 12, "before": 4, "after": 2, "node": NODES, "latent": len(LATENT), "level": len(LATENT) + 1}
 """Sizes of the table axes."""
 
+_of_month = partial(par, low=-1000, high=1000)
+"""A table of mid-month values."""
+
 _matrix = partial(par, low=-10, high=10, axes=("latent", "latent"))
 """A matrix of the autoregression."""
 
@@ -51,28 +54,10 @@ class Climate:
 
     occurrence: ClassVar[bool] = False
 
-    chances: Array = par(
-        "chances",
-        "P(wet) and P(rainy) after a dry, drizzle, rain or unknown day",
-        low=0,
-        high=1,
-        axes=("month", "before", "after"),
-    )
-    amounts: Array = par(
-        "amounts#mm",
-        "rain on a rainy day at the nodes of `normals.amount_quantiles`",
-        low=0,
-        high=2000,
-        axes=("month", "node"),
-    )
-    level: Array = par(
-        "level",
-        "mid-month means without the effect of rain, and t_mean minus the mid-range",
-        low=-1000,
-        high=1000,
-        axes=("month", "level"),
-    )
-    rainy: Array = par("rainy", "added on rainy days", low=-1000, high=1000, axes=("month", "latent"))
+    chances: Array = par("chances", "P(wet) and P(rainy) by last sky", low=0, high=1, axes=("month", "before", "after"))
+    amounts: Array = par("amounts#mm", "quantiles of rain on a rainy day", low=0, high=2000, axes=("month", "node"))
+    level: Array = _of_month("level", "means without rain, and t_mean minus the mid-range", axes=("month", "level"))
+    rainy: Array = _of_month("rainy", "added on rainy days", axes=("month", "latent"))
     spread: Array = par("spread", "standard deviation of the Gaussian part", low=0, high=1000, axes=("month", "latent"))
     carry: Array = _matrix("carry", "departures carried over from one day to the next")
     shock: Array = _matrix("shock", "new departures from independent normals")

@@ -113,13 +113,7 @@ class WeatherState:
     """Today's air, the forecast, and (hidden) the future."""
 
     day: Array = var("day#int365", "day of the year, 1 to 365", low=1, high=365, dtype="int", axes=())
-    year: Array = var(
-        "year#nb",
-        "years since the start: the number of times that 1 January has passed",
-        high=1000,
-        dtype="int",
-        axes=(),
-    )
+    year: Array = var("year#nb", "number of times that 1 January has passed", high=1000, dtype="int", axes=())
     temperature: Array = air(TEMPERATURES, "air temperature of the day", low=-90, high=60)
     humidity: Array = air("humidity_index#%", "mean relative humidity", high=100)
     wind: Array = air("wind/speed#km.h-1", "mean wind speed 2 m above the ground", high=500)
@@ -152,12 +146,8 @@ class Weather(Entity):
 
     settings: Settings
     sky: DaySource
-    wind_from: Array = par(
-        tuple(f"wind_from_{d}" for d in WIND_DIRECTIONS), "share of each wind direction", low=0, high=1
-    )
-    station: Array = par(
-        "station_altitude#m", "altitude of the measurements; NaN if unknown", low=-430, high=8850, unknown=True
-    )  # fmt: skip
+    wind_from: Array = par(tuple(f"wind_from_{d}" for d in WIND_DIRECTIONS), "share of each direction", low=0, high=1)
+    station: Array = par("station_altitude#m", "its altitude; NaN if unknown", low=-430, high=8850, unknown=True)
     lookahead: int = static("forecast_lookahead#day", "days of forecast", low=1, high=30, default=5)
 
     @classmethod

@@ -1,5 +1,3 @@
 """The weeds in a field."""
 
-from .weeds import Weeds
-
-__all__ = ["Weeds"]
+from .weeds import Weeds as Weeds

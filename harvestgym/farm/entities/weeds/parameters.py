@@ -9,10 +9,12 @@ Every `Response` is one equation of section 4.4.2; its windows are named after t
 
 from __future__ import annotations
 
+from functools import partial
+
 from jax import Array
 
 from harvestgym.core.pytree import par, pytree
-from harvestgym.farm.entities.messages import NUTRIENTS, REPULSION
+from harvestgym.farm.entities.messages import name_nutrients, repels
 from harvestgym.farm.entities.response import Response, Window
 
 WEEDS_MAX = 250
@@ -20,6 +22,10 @@ WEEDS_MAX = 250
 
 The binomials of eqs. (26) to (29) are compiled for this number; the paper's tables end at 1000.
 """
+
+
+_count = partial(par, low=0, high=WEEDS_MAX, dtype="int")
+"""A number of seeds or flowers."""
 
 
 @pytree
@@ -66,27 +72,14 @@ class Staying(Response):
 class Weed:
     """All parameters of a weed."""
 
-    arrivals: Array = par(
-        "max_new_seeds#nb",
-        "maximum number of seeds that arrive per m2 and day, eq. (26)",
-        low=0,
-        high=WEEDS_MAX,
-        dtype="int",
-    )
+    arrivals: Array = _count("max_new_seeds#nb", "maximum number of seeds that arrive per m2 and day, eq. (26)")
     size: Array = par("size#cm", "diameter and height of a weed", low=0, high=1000)
-    flowers: Array = par("flowers_per_plant#nb", "flowers per weed in bloom", low=0, high=WEEDS_MAX, dtype="int")
+    flowers: Array = _count("flowers_per_plant#nb", "flowers per weed in bloom")
     shed_rate: Array = par("flower_to_seed#%", "share (0 to 1) of the flowers that seed per day", low=0, high=1)
-    seeds: Array = par("seed_per_flower#nb", "viable seeds per flower", low=0, high=WEEDS_MAX, dtype="int")
-    repulsion: Array = par(
-        "pest_repulsive_effect#float", "repulsive effect on pests; negative attracts", low=-REPULSION, high=REPULSION
-    )
+    seeds: Array = _count("seed_per_flower#nb", "viable seeds per flower")
+    repulsion: Array = repels("pest_repulsive_effect#float", "repulsion of pests; a negative value attracts them")
     drought: Array = par("sensitivity_draught#%", "sensitivity to drought, d of eq. (5), 0 to 1", low=0, high=1)
-    nutrients: Array = par(
-        tuple(f"{n}_grow_consumption#g.mm-1" for n in NUTRIENTS),
-        "need of a weed per mm of its size and day",
-        low=0,
-        high=10,
-    )
+    nutrients: Array = par(name_nutrients("{}_grow_consumption#g.mm-1"), "daily need per mm of size", low=0, high=10)
     water: Array = par("Water_grow_consumption#mL.mm-1", "water that a weed keeps per mm of its size", low=0, high=1e4)
     appear: Appearance
     grow: Growth

@@ -25,7 +25,7 @@ from harvestgym.farm.entities.crops_and_weeds import (
     water_threshold,
 )
 from harvestgym.farm.entities.drawing import DrawContext
-from harvestgym.farm.entities.messages import NUTRIENTS, Air, Canopy, Ground, Litter, Need, Share, Strain
+from harvestgym.farm.entities.messages import Air, Canopy, Ground, Litter, Need, Share, Strain, name_nutrients
 
 from . import equations
 from .equations import WeedFates
@@ -40,8 +40,8 @@ class WeedsState:
     growing: Array = var("grow#nb", "growing weeds, per m2", dtype="int", high=WEEDS_MAX)
     flowering: Array = var("flowers#nb", "weeds in bloom, per m2", dtype="int", high=WEEDS_MAX)
     water: Array = var("cumulated_water#L", "water in the weeds")
-    nutrients: Array = var(tuple(f"cumulated_nutrients_{n}#g" for n in NUTRIENTS), "nutrients in the weeds")
-    remains: Array = var(tuple(f"remains_{n}#g" for n in NUTRIENTS), "nutrients of weeds that died yesterday")
+    nutrients: Array = var(name_nutrients("cumulated_nutrients_{}#g"), "nutrients in the weeds")
+    remains: Array = var(name_nutrients("remains_{}#g"), "nutrients of weeds that died yesterday")
 
 
 @pytree
