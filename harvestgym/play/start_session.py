@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from harvestgym import registry
+from harvestgym.core.config import merge
 from harvestgym.core.errors import ConfigError, check_name
 from harvestgym.core.view.timeline import Record
 
@@ -117,10 +120,12 @@ HORIZONS = {
 """The override that limits an episode to a number of days, years or steps, by family."""
 
 
-def start_session(id: str, seed: int = 0, horizon: int | None = None) -> Session:
+def start_session(
+    id: str, seed: int = 0, horizon: int | None = None, overrides: Mapping[str, Any] = MappingProxyType({})
+) -> Session:
     """Start an episode of an id or a farm file; raise ConfigError if it cannot be played."""
     package, family, *_ = *registry.spec(id).entry_point.partition(":")[0].split("."), ""
     if package != "harvestgym" or family not in SESSIONS:
         raise ConfigError(f"{id}: expected an id of {', '.join(SESSIONS)}, got one made by {package}.{family}")
-    overrides: dict[str, Any] = {} if horizon is None else HORIZONS[family](horizon)
-    return SESSIONS[family](id, registry.make(id, **overrides), seed, overrides)
+    used = merge(dict(overrides), {} if horizon is None else HORIZONS[family](horizon))
+    return SESSIONS[family](id, registry.make(id, **used), seed, used)
