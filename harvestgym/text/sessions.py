@@ -79,7 +79,7 @@ class Games:
         if not self.ids:
             raise ConfigError("ids: expected at least one id, got none; try farm/bean-1x1-v0")
         self._first: dict[tuple[str, str], TextGame] = {}
-        """The game of each id and split, of which all others are copies."""
+        """The compiled game of each id and split."""
         self._places: dict[str, _Place] = {}
         self._lock = Lock()
         for id in self.ids:
