@@ -19,8 +19,8 @@ from tests.long_form import long
 from .load_script import ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-APART = {"all", "dev", "docs", "gpu", "test"}
-"""Extras that `all` leaves out: itself, the tools of developers, and a platform."""
+APART = {"all", "dev", "docs", "gpu", "openenv", "test"}
+"""Extras that `all` leaves out: itself, the tools of developers, a platform, and what needs a hundred packages."""
 
 
 def test_the_package_is_typed() -> None:

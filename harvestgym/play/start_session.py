@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from harvestgym import registry
+from harvestgym.core.config import merge
 from harvestgym.core.errors import ConfigError, check_name
 from harvestgym.core.view.timeline import Record
 
@@ -129,5 +130,5 @@ def start_session(
     package, family, *_ = *registry.spec(id).entry_point.partition(":")[0].split("."), ""
     if package != "harvestgym" or family not in SESSIONS:
         raise ConfigError(f"{id}: expected an id of {', '.join(SESSIONS)}, got one made by {package}.{family}")
-    given = dict(overrides) | ({} if horizon is None else HORIZONS[family](horizon))
-    return SESSIONS[family](id, registry.make(id, **given), seed, given)
+    used = merge(dict(overrides), {} if horizon is None else HORIZONS[family](horizon))
+    return SESSIONS[family](id, registry.make(id, **used), seed, used)

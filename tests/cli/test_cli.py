@@ -247,3 +247,12 @@ def test_a_command_added_to_a_group_is_a_command_of_the_application() -> None:
     result = runner.invoke(extended, ["greet", "Ada"])
     assert result.exit_code == 2 and result.output == "harvestgym: Ada: no greeting\n"
     assert runner.invoke(extended, ["list", "farm"]).output.split() == harvestgym.ids("farm")
+
+
+@pytest.mark.parametrize("extra", ["mcp", "openenv"])
+def test_serve_names_the_missing_extra(extra: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "text games" in run_command("serve", "--help") and "ID..." in run_command("serve", extra, "--help")
+    monkeypatch.setattr("harvestgym.core.errors.find_spec", lambda name: None)
+    monkeypatch.delitem(sys.modules, f"harvestgym.text.{extra}_server", raising=False)
+    refused = runner.invoke(app, ["serve", extra, "fishing/logistic-v0"])
+    assert refused.exit_code == 2 and f"try pip install 'harvestgym[{extra}]'" in refused.output

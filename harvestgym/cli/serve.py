@@ -1,0 +1,59 @@
+"""Commands that serve text games to language models."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from .console import Allow
+
+group = typer.Typer(no_args_is_help=True, help="Serve text games to language models.")
+
+Ids = Annotated[list[str], typer.Argument(metavar="ID...", help="ids from `harvestgym list`, or paths of farm files")]
+Host = Annotated[str, typer.Option(help="address; default: this machine only; 0.0.0.0 accepts other machines")]
+Port = Annotated[int, typer.Option(min=1, max=65535, help="port")]
+Most = Annotated[int, typer.Option(min=1, help="maximum number of games at the same time")]
+Idle = Annotated[float, typer.Option(min=1, help="seconds after which an unused game may be removed")]
+
+
+@group.command()
+def mcp(
+    ids: Ids,
+    http: Annotated[bool, typer.Option("--http", help="serve HTTP instead of standard input and output")] = False,
+    port: Port = 8000,
+    host: Host = "127.0.0.1",
+    most: Most = 200,
+    idle: Idle = 600.0,
+    allow: Allow = None,
+) -> None:
+    """Serve games as tools of the Model Context Protocol (MCP), for assistants and agents."""
+    from harvestgym.text.mcp_server import serve_mcp
+    from harvestgym.text.sessions import Games, Limits
+
+    games = Games(ids, limits=Limits(most, idle), say=_say)
+    _say(f"serving MCP at http://{host}:{port}/mcp (Ctrl-C to end)" if http else "serving MCP on standard input")
+    serve_mcp(games, port if http else None, host)
+
+
+@group.command()
+def openenv(
+    ids: Ids,
+    port: Port = 8000,
+    host: Host = "127.0.0.1",
+    most: Most = 200,
+    idle: Idle = 600.0,
+    allow: Allow = None,
+) -> None:
+    """Serve games and their tasks with OpenEnv, for training language models."""
+    from harvestgym.text.openenv_server import SIDES, serve_openenv
+    from harvestgym.text.sessions import Games, Limits
+
+    games = Games(ids, SIDES, Limits(most, idle), say=_say)
+    _say(f"serving OpenEnv at http://{host}:{port} (Ctrl-C to end)")
+    serve_openenv(games, port, host)
+
+
+def _say(line: str) -> None:
+    """Print a line where it does not disturb a protocol on standard output."""
+    typer.echo(line, err=True)

@@ -1,0 +1,95 @@
+"""An MCP server of text games, for assistants and agents; needs the extra `mcp`, version 1 or 2 of the SDK."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from harvestgym.core.errors import ConfigError, check_extras
+
+from .game import Reply
+from .sessions import Games
+
+check_extras("harvestgym.text.mcp_server", mcp="mcp")
+
+Server: Any
+ToolError: Any
+try:
+    from mcp.server.mcpserver import MCPServer as Server  # pyright: ignore[reportMissingImports]
+    from mcp.server.mcpserver.exceptions import ToolError  # pyright: ignore[reportMissingImports]
+except ImportError:  # version 1
+    from mcp.server.fastmcp import FastMCP as Server  # pyright: ignore
+    from mcp.server.fastmcp.exceptions import ToolError  # pyright: ignore[reportMissingImports]
+
+INSTRUCTIONS = """Games on farms, in fisheries and in foraging worlds. Start one with new_game, and read its rules.
+Send orders with act; only the line `done` and the tool wait let time pass."""
+
+
+@contextmanager
+def _as_tool_errors() -> Iterator[None]:
+    """Raise a ConfigError of the block as the SDK's error, whose message the client receives."""
+    try:
+        yield
+    except ConfigError as error:
+        raise ToolError(str(error)) from None
+
+
+def make_server(games: Games) -> Any:
+    """Make the MCP server; `.run("stdio")` serves it. See `serve_mcp` for HTTP."""
+
+    def list_games() -> list[str]:
+        """List the ids that can be played."""
+        return list(games.ids)
+
+    def new_game(id: str, seed: int = 0) -> str:
+        """Start a game of an id; return its key, which the other tools need, the rules and the first observation.
+
+        The same id, seed and orders give the same game.
+        """
+        with _as_tool_errors():
+            key, text = games.start(id, seed)
+            return f"game: {key}\n{text}"
+
+    def look(game: str) -> str:
+        """Show everything that is known in a game; no time passes."""
+        with _as_tool_errors():
+            return games.look(game)
+
+    def act(game: str, orders: str) -> str:
+        """Send orders to a game, one a line. The line `done` carries them out and ends the day, year or step."""
+        with _as_tool_errors():
+            return _write(games.send(game, orders))
+
+    def wait(game: str, text: str) -> str:
+        """Let time pass in a game, for example `7 days`, or `14 days until weeds > 5 or any news`."""
+        with _as_tool_errors():
+            return _write(games.send(game, f"wait {' '.join(text.split()).removeprefix('wait ')}"))
+
+    def score(game: str) -> str:
+        """Show the points of a game so far, and at its end the score: 0 for doing nothing, 1 for the best policy."""
+        with _as_tool_errors():
+            return json.dumps(games.score(game))
+
+    server = Server("harvestgym", instructions=INSTRUCTIONS, log_level="WARNING")
+    tools: tuple[Callable[..., Any], ...] = (list_games, new_game, look, act, wait, score)
+    for tool in tools:
+        server.tool()(tool)
+    return server
+
+
+def _write(reply: Reply) -> str:
+    return reply.text + "\nThe game is over." * reply.done
+
+
+def serve_mcp(games: Games, port: int | None = None, host: str = "127.0.0.1") -> None:
+    """Serve games until the process ends: on standard input and output or, with a port, at `http://HOST:PORT/mcp`."""
+    server = make_server(games)
+    if port is None:
+        server.run("stdio")
+    elif Server.__name__ == "MCPServer":
+        server.run("streamable-http", host=host, port=port)
+    else:
+        server.settings.host, server.settings.port = host, port
+        server.run("streamable-http")

@@ -1,0 +1,213 @@
+"""Many text games in one server: games by key, limits on their number, length and idle time, saving and restoring."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import Any, NamedTuple
+
+from harvestgym import registry
+from harvestgym.core.errors import ConfigError, check_name
+from harvestgym.evaluate import splits
+from harvestgym.evaluate.score import list_references, scale_return
+from harvestgym.play.start_session import start_session
+
+from .game import Reply, TextGame
+
+SAVED = {"id": str, "overrides": dict, "seed": int, "messages": list}
+"""The keys of a saved game and their types."""
+
+
+class Limits(NamedTuple):
+    """Limits of a server.
+
+    Attributes:
+        games: games at the same time.
+        idle: seconds after which an unused game may be removed.
+        message: characters of a message.
+        game: characters of all messages of a game.
+    """
+
+    games: int = 200
+    idle: float = 600.0
+    message: int = 10_000
+    game: int = 1_000_000
+
+
+@dataclass
+class _Place:
+    """A game on the server; `used` is the time of its last request."""
+
+    game: TextGame
+    used: float
+    lock: Lock = field(default_factory=Lock)
+
+
+class Games:
+    """Text games for many clients, each with an unguessable key.
+
+    Each environment is made and compiled once, when the server starts. Every method raises ConfigError for a request
+    that cannot be answered, and then changes nothing.
+
+    Args:
+        ids: registered ids or farm files that clients may play.
+        sides: the splits that clients may play (`evaluate.splits`); an empty name means the id as registered.
+        limits: limits of the server.
+        clock: the time in seconds.
+        say: receives a line for each environment that is compiled.
+    """
+
+    def __init__(
+        self,
+        ids: Sequence[str],
+        sides: Sequence[str] = ("",),
+        limits: Limits | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        say: Callable[[str], None] = lambda line: None,
+    ) -> None:
+        self.ids, self.sides, self.limits, self._clock = (
+            tuple(dict.fromkeys(ids)),
+            tuple(sides),
+            limits or Limits(),
+            clock,
+        )
+        if not self.ids:
+            raise ConfigError("ids: expected at least one id, got none; try farm/bean-1x1-v0")
+        self._first: dict[tuple[str, str], TextGame] = {}
+        """The compiled game of each id and split."""
+        self._places: dict[str, _Place] = {}
+        self._lock = Lock()
+        for id in self.ids:
+            self._prepare(id, say)
+
+    def _prepare(self, id: str, say: Callable[[str], None]) -> None:
+        """Make and compile the environments of an id; splits with the same data share one."""
+        made: list[TextGame] = []
+        for side in self.sides:
+            overrides = dict(splits.split(registry.spec(id).id, side).overrides) if side else {}
+            same = [game for game in made if game.session.overrides == overrides]
+            if not same:
+                say(f"preparing {id} {side}".rstrip())
+                made.append(TextGame(id, session=start_session(id, overrides=overrides)))
+                made[-1].session.rehearse()
+                made[-1].again(0).step(f"{made[-1].view.list_examples()[0]}\ndone")
+            self._first[id, side] = (same or made[-1:])[0]
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def start(self, id: str, seed: int = 0, side: str = "") -> tuple[str, str]:
+        """Start a game; return its key, and the rules with the first observation. Seeds of a split count from 0."""
+        side = side or self.sides[0]
+        check_name("id", id, self.ids)
+        check_name("split", side, self.sides)
+        seeds = splits.split(registry.spec(id).id, side).seeds if side else range(registry.MAX_SEED + 1)
+        if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < len(seeds):
+            raise ConfigError(f"seed: expected an integer from 0 to {len(seeds) - 1}, got {seed!r}")
+        game = TextGame(id, session=self._first[id, side].session)
+        text = game.reset(seeds[seed])
+        return self._add(game), text
+
+    def send(self, key: str, message: Any) -> Reply:
+        """Send a message to a game; a number or another JSON scalar counts as its text."""
+        if message is not None and not isinstance(message, str | int | float):
+            raise ConfigError(f"message: expected text or a number, got {type(message).__name__}")
+        text = message if isinstance(message, str) else json.dumps(message)
+        place, limits = self._find(key), self.limits
+        if len(text) > limits.message:
+            raise ConfigError(f"message: expected at most {limits.message} characters, got {len(text)}")
+        with place.lock:
+            sent = sum(map(len, place.game.messages))
+            if sent + len(text) > limits.game:
+                raise ConfigError(f"game: expected at most {limits.game} characters in all, got more; try a new game")
+            return place.game.step(text)
+
+    def look(self, key: str) -> str:
+        """Return all that the player of a game knows."""
+        place = self._find(key)
+        with place.lock:
+            return place.game.view.look()
+
+    def score(self, key: str) -> dict[str, Any]:
+        """Return the step, the return so far, whether the episode has ended, and the score.
+
+        The score of a finished episode is 0 for doing nothing and 1 for the best known policy; it is None for an id
+        without reference points.
+        """
+        place = self._find(key)
+        with place.lock:
+            session, scaled = place.game.session, None
+            with suppress(ConfigError):
+                scaled = scale_return(session.total, {k: p.mean for k, p in list_references(session.id).items()})
+            score = None if scaled is None else round(scaled, 4)
+            return {"step": session.time, "return": round(session.total, 6), "done": session.over, "score": score}
+
+    def end(self, key: str) -> None:
+        """Remove a game."""
+        with self._lock:
+            self._places.pop(key, None)
+
+    # Saving.
+
+    def save(self, key: str) -> str:
+        """Return a game as JSON text: its id, overrides, seed and messages."""
+        place = self._find(key)
+        with place.lock:
+            session = place.game.session
+            values = session.id, dict(session.overrides), session.seed, place.game.messages
+            return json.dumps(dict(zip(SAVED, values, strict=True)))
+
+    def load(self, text: str) -> str:
+        """Continue a saved game by sending its messages again; return its new key. Only served ids are accepted."""
+        saved = _read_saved(text)
+        served = [game for game in self._first.values() if (game.id, game.session.overrides) == saved[:2]]
+        if not served:
+            raise ConfigError(
+                f"saved game: expected one of {', '.join(self.ids)}, got {saved[0]!r} with other settings"
+            )
+        if sum(map(len, saved[3])) > self.limits.game or max(map(len, saved[3]), default=0) > self.limits.message:
+            raise ConfigError(f"saved game: expected at most {self.limits.game} characters of messages, got more")
+        return self._add(served[0].replay(*saved[2:]))
+
+    # Places.
+
+    def _find(self, key: str) -> _Place:
+        with self._lock:
+            if key not in self._places:
+                raise ConfigError("game: expected the key of a running game, got another text; try a new game")
+            place = self._places[key]
+            place.used = self._clock()
+            return place
+
+    def _add(self, game: TextGame) -> str:
+        """Remove the games that were not used for too long, and add a game; ConfigError if there is no room for it."""
+        with self._lock:
+            now = self._clock()
+            for key in [key for key, place in self._places.items() if now - place.used > self.limits.idle]:
+                del self._places[key]
+            if len(self._places) >= self.limits.games:
+                raise ConfigError(f"games: expected at most {self.limits.games} at once, got one more; try later")
+            key = secrets.token_urlsafe(16)
+            self._places[key] = _Place(game, now)
+            return key
+
+
+def _read_saved(text: str) -> tuple[str, dict[str, Any], int, list[str]]:
+    """Read the text of a saved game; ConfigError if it is not one."""
+    try:
+        saved = json.loads(text)
+    except (ValueError, RecursionError):
+        saved = None
+    if not isinstance(saved, dict) or {name: type(value) for name, value in saved.items()} != SAVED:
+        raise ConfigError(f"saved game: expected JSON with {', '.join(SAVED)}, got {text[:40]!r}")
+    id, overrides, seed, messages = (saved[name] for name in SAVED)
+    if not 0 <= seed <= registry.MAX_SEED or not all(isinstance(message, str) for message in messages):
+        raise ConfigError(
+            f"saved game: expected a seed up to {registry.MAX_SEED} and messages in text, got other values"
+        )
+    return id, overrides, seed, messages
