@@ -8,7 +8,7 @@ python -m experiments.adversary table                                   # the ta
 
 `search` tries each form (`experiments/search/forms.py`) in training seasons drawn from the seed, and stores what it
 finds: the numbers in `results/adversary/`, the returns in `results/adversary.json`. Two forms start from the expert and
-are not adversaries, but candidates for the best known policy: `rules` tunes the id's own rules again, and `residual`
+are not adversaries, but candidates for the best known policy: `rules` tunes the id's own rules again, and `correction`
 corrects the expert's choices. `choose` compares the expert and the finds of a seed in fresh training seasons, and
 writes the best of each id to `results/best-known.json`. Both are sealed: they cannot make the test side. `confirm`
 compares the best adversary of another seed with the best known policy on the test side, and stores the gain with its

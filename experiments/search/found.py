@@ -24,7 +24,7 @@ from .players import make_player
 
 FOUND, NUMBERS, BEST_KNOWN = RESULTS / "adversary.json", RESULTS / "adversary", RESULTS / "best-known.json"
 
-INFORMED_FORMS = ("rules", "residual")
+INFORMED_FORMS = ("rules", "correction")
 """Forms that start from the expert."""
 
 CHOSEN_SEED = 1
