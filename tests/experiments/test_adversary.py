@@ -18,15 +18,17 @@ from experiments.search.fleet_player import FleetPlayer
 from experiments.search.forms import RULES, Correction, Linear, RuleList, Tree, make_forms
 from experiments.search.measure import measure_player
 from experiments.search.optimise import POPULATION, Archive, Effort, search_form
+from experiments.search.places import leave_out, list_places, make_training
 from experiments.search.player import QUANTILES, Player
 from experiments.search.players import make_player
+from harvestgym.core.episode import episode_keys
 from harvestgym.core.errors import ConfigError
 from harvestgym.evaluate import splits
 from harvestgym.evaluate.run import horizon, policy_named, run_episodes
 from tests.long_form import long
 
 FISHERY, FARM, FORAGER = "fishing/logistic-v0", "farm/bean-1x1-v0", "forager/two-biome-v0"
-YEARS = 20
+YEARS, KEY = 20, jax.random.key(0)
 ENTRY = adversary.Entry("id", "tree", 1, 10.0, 5, 4, 1.0)
 
 
@@ -147,6 +149,27 @@ def test_seasons_of_a_weather_year_are_one_observation() -> None:
     best, blocks = np.full(100, 10.0), np.repeat([0, 1], 50)
     compared = adversary.compare("id", ENTRY, best * np.where(blocks == 0, 1.1, 1.2), best, blocks, 1)
     assert compared.half == pytest.approx(12.706 * 0.05, rel=1e-3) and compared.verdict == "undecided"
+
+
+def test_a_find_takes_the_experts_place_only_if_it_gains_in_every_site() -> None:
+    sites = np.repeat(["north", "south"], 50)
+    expert = np.tile([9.0, 11.0], 50)
+    finds = {"tree-1": expert + np.where(sites == "north", 2.0, -0.1), "linear-1": expert + 0.05}
+    assert adversary.select({"expert": expert} | finds, sites) == "expert", "the best find loses in the south"
+    finds |= {"network-1": expert + np.where(sites == "north", 2.0, 0.1)}
+    assert adversary.select({"expert": expert} | finds, sites) == "network-1"
+    assert adversary.select({"expert": expert, "linear-1": expert + 0.05}, sites) == "expert", "it gains half a percent"
+    assert adversary.select({"expert": expert} | finds, sites, (sites == "north").astype(int)) == "expert"
+
+
+def test_a_search_can_leave_out_a_site() -> None:
+    id = "farm/contexts-1x1-v0"
+    assert list_places(id) == ["seattle_generated", "lille"] and list_places(FISHERY) == []
+    for env, wanted in ((leave_out(id, "lille"), 0), (make_training(id, ["lille"]), 2)):
+        numbers = jax.vmap(lambda key, env=env: env.reset(key, env.params)[0].context.numbers)(episode_keys(KEY, 20))
+        assert set(numbers[:, 0].tolist()) == {wanted}
+    with pytest.raises(ConfigError, match="lille"):
+        leave_out(id, "lile")
 
 
 @long
