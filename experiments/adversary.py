@@ -2,17 +2,19 @@
 
 python -m experiments.adversary search farm/contexts-1x1-v0             # search on the training side
 python -m experiments.adversary search ID --forms tree network --seed 7 --steps 50_000_000
+python -m experiments.adversary search farm/contexts-1x1-v0 --without lille   # in the other sites
 python -m experiments.adversary choose                                  # the best known policy of each id
 python -m experiments.adversary confirm ID --seed 7                     # one run on the frozen test side, logged
 python -m experiments.adversary table                                   # the table in docs/heldout.md
 
 `search` tries each form (`experiments/search/forms.py`) in training seasons drawn from the seed, and stores what it
 finds: the numbers in `results/adversary/`, the returns in `results/adversary.json`. Two forms start from the expert and
-are not adversaries, but candidates for the best known policy: `rules` tunes the id's own rules again, and `residual`
+are not adversaries, but candidates for the best known policy: `rules` tunes the id's own rules again, and `correction`
 corrects the expert's choices. `choose` compares the expert and the finds of a seed in fresh training seasons, and
-writes the best of each id to `results/best-known.json`. Both are sealed: they cannot make the test side. `confirm`
-compares the best adversary of another seed with the best known policy on the test side, and stores the gain with its
-interval, which is over weather years if there are several, and corrected for the number of searches (Bonferroni).
+writes the best of each id to `results/best-known.json`. Where the site is drawn, it judges each form in sites that a
+search left out (`--without`). Both are sealed: they cannot make the test side. `confirm` compares the best adversary of
+another seed with the best known policy on the test side, and stores the gain with its interval, which is over weather
+years if there are several, and corrected for the number of searches (Bonferroni).
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -46,6 +48,7 @@ from experiments.search.found import (
     write_rows,
 )
 from experiments.search.optimise import POPULATION, Effort, search_player
+from experiments.search.places import leave_out, list_places, make_training
 from experiments.search.players import make_player
 from experiments.test_side import RESULTS, log_opening
 from harvestgym.core.env import Env
@@ -82,11 +85,11 @@ CHOICE_SEED = 2**31 - 2
 """Number of the training seed whose seasons choose among candidates."""
 
 
-def search(id: str, forms: Sequence[str], seed: int, steps: int) -> None:
-    """Search each form on an id's training side; store the entries."""
+def search(id: str, forms: Sequence[str], seed: int, steps: int, without: str = "") -> None:
+    """Search each form on an id's training side, or without one of its sites; store the entries."""
     with splits.sealed():
         side = splits.split(id, "train")
-        env = side.make()
+        env = leave_out(id, without) if without else side.make()
         effort = choose_effort(env, steps)
         for name in forms:
             if name == "calendar" and spec(id).family != "farm":
@@ -96,7 +99,7 @@ def search(id: str, forms: Sequence[str], seed: int, steps: int) -> None:
             if name == "rules":
                 entry = _tune_again(id, seed, effort)
             else:
-                entry = _search_form(id, env, name, side.key(seed), seed, effort)
+                entry = _search_form(id, env, name, side.key(seed), seed, effort, without)
             entry = entry._replace(seconds=round(time.perf_counter() - start, 1))
             store_entry(entry)
             print(f"{id} {name}: {entry.mean:.4g}, {entry.tried} tried, {entry.seconds} s", flush=True)
@@ -109,13 +112,15 @@ def choose_effort(env: Env[Any, Any], steps: int) -> Effort:
     return Effort(seasons, int(np.clip(steps / (POPULATION * seasons * length), 3, 200)), 8, fresh)
 
 
-def _search_form(id: str, env: Env[Any, Any], name: str, key: jax.Array, seed: int, effort: Effort) -> Entry:
+def _search_form(
+    id: str, env: Env[Any, Any], name: str, key: jax.Array, seed: int, effort: Effort, without: str
+) -> Entry:
     player = make_player(env)
     if name in INFORMED_FORMS:
         player = player.advised_by(policy_named(id, env, "expert"))
     say = partial(print, f"  {name}", flush=True)
     found, arrays = search_player(player, name, key, effort, find_costs(id, env), say)
-    entry = Entry(id, name, seed, found.mean, found.tried, effort.seasons, 0.0)
+    entry = Entry(id, name, seed, found.mean, found.tried, effort.seasons, 0.0, without=without)
     write_numbers(entry, arrays)
     return entry
 
@@ -128,42 +133,75 @@ def _tune_again(id: str, seed: int, effort: Effort) -> Entry:
 
 
 def choose(ids: Sequence[str], seed: int) -> None:
-    """Choose the best known policy of each id by its mean in fresh training seasons, and write them to a file.
+    """Choose the best known policy of each id by its returns in fresh training seasons, and write them to a file.
 
-    A find takes the place of the expert if it gains `LEAST_GAIN` or more, and its interval, which is over weather years
-    if there are several, excludes 0. The searches of other seeds are adversaries, which come after the choice. The file
-    has the mean and the worst tenth of every find, and of nothing.
+    The searches of other seeds are adversaries, which come after the choice. The file has the mean and the worst tenth
+    of every find, and of nothing; where sites are drawn, also the means in sites that a search left out.
     """
     chosen = read_choices()
     for id in ids:
         with splits.sealed():
             side, seasons = splits.split(id, "train"), splits.list_suite()[id].seasons
-            env, first = side.make(), side.seed(CHOICE_SEED)
-            names = ["expert", *["none"] * (find_idle_action(id, env) is not None)]
-            candidates = {name: policy_named(id, env, name) for name in names}
-            candidates |= {entry.name: load_entry(entry, env) for entry in read_entries(id) if entry.seed == seed}
-            played = {}
-            for name, policy in candidates.items():
-                free_programs_if_full()
-                played[name] = _run(env, policy, seasons, first)
-        returns = {name: whole.returns for name, whole in played.items() if _meets_limits(id, env, whole)}
+            env, first, places = side.make(), side.seed(CHOICE_SEED), list_places(id)
+            returns = _play_finds(id, env, seed, seasons, first)
+            elsewhere = _play_elsewhere(id, places, seed, seasons // max(len(places), 1), first)
         if "expert" not in returns:
             raise SystemExit(f"{id}: expected an expert that meets the limits; try `harvestgym tune {id}`")
-        means = {name: float(values.mean()) for name, values in returns.items()}
-        best = max(means, key=lambda name: means[name])
-        gain = estimate_gain(returns[best], returns["expert"], list_blocks(env, first, seasons))
-        if gain.value < LEAST_GAIN or gain.low <= 0:
-            best = "expert"
-        worst = {name: summarise(values).cvar10 for name, values in returns.items()}
-        chosen[id] = {
-            "form": best, "seed": seed, "seasons": seasons,
-            "training_returns": round_numbers(means), "worst_tenth": round_numbers(worst),
-        }  # fmt: skip
+        if places:
+            known = {name: values for name, values in elsewhere.items() if name in returns}
+            best = select(known, np.repeat(places, seasons // len(places)))
+        else:
+            years = list_blocks(env, first, seasons)
+            best = select(returns, years, years)
+        means, means_elsewhere = _average(returns), _average(elsewhere)
+        worst = round_numbers({name: summarise(values).cvar10 for name, values in returns.items()})
+        chosen[id] = {"form": best, "seed": seed, "seasons": seasons, "training_returns": means, "worst_tenth": worst}
+        chosen[id] |= {"returns_elsewhere": means_elsewhere} if places else {}
         print(f"{id}: {best} {means[best]:.4g}, expert {means['expert']:.4g}", flush=True)
         BEST_KNOWN.write_text(json.dumps(dict(sorted(chosen.items())), indent=1) + "\n", encoding="utf-8")
 
 
+def _play_finds(id: str, env: Env[Any, Any], seed: int, seasons: int, first: int) -> dict[str, np.ndarray]:
+    """Return the returns of nothing, the expert and the finds of a seed, except for policies that break a limit."""
+    names = ["expert", *["none"] * (find_idle_action(id, env) is not None)]
+    candidates = {name: policy_named(id, env, name) for name in names}
+    candidates |= {entry.name: load_entry(entry, env) for entry in read_entries(id) if entry.seed == seed}
+    played = {name: _run(env, policy, seasons, first) for name, policy in candidates.items()}
+    return {name: np.asarray(whole.returns) for name, whole in played.items() if _meets_limits(id, env, whole)}
+
+
+def _play_elsewhere(id: str, places: Sequence[str], seed: int, seasons: int, first: int) -> dict[str, np.ndarray]:
+    """Return the returns, site by site, of the expert and of each form in the sites that its searches left out."""
+    played = []
+    for place in places:
+        env = make_training(id, [place])
+        finds = {f"{entry.form}-{seed}": entry for entry in read_entries(id, place) if entry.seed == seed}
+        candidates = {"expert": policy_named(id, env, "expert")}
+        candidates |= {name: load_entry(entry, env) for name, entry in finds.items()}
+        played.append({name: _run(env, policy, seasons, first).returns for name, policy in candidates.items()})
+    names = [name for name in played[0] if all(name in one for one in played)] if played else []
+    return {name: np.concatenate([one[name] for one in played]) for name in names}
+
+
+def select(returns: Mapping[str, np.ndarray], groups: np.ndarray, blocks: Any = 0) -> str:
+    """Return the name of the best policy by its returns in the same seasons.
+
+    The best find takes the place of the expert if it gains something in every group of seasons and `LEAST_GAIN` or more
+    in all, and its interval, which is over blocks if there are several, excludes 0.
+    """
+    gains = {name: estimate_gain(values, returns["expert"], blocks) for name, values in returns.items()}
+    best = max(gains, key=lambda name: gains[name].value)
+    more = returns[best] - returns["expert"]
+    everywhere = all(more[groups == group].mean() > 0 for group in np.unique(groups))
+    return best if everywhere and gains[best].value >= LEAST_GAIN and gains[best].low > 0 else "expert"
+
+
+def _average(returns: Mapping[str, np.ndarray]) -> dict[str, float]:
+    return round_numbers({name: float(values.mean()) for name, values in returns.items()})
+
+
 def _run(env: Env[Any, Any], policy: Policy, seasons: int, seed: int) -> Episodes:
+    free_programs_if_full()
     whole = run_episodes(env, policy, seasons, seed, horizon(env))
     return whole._replace(returns=np.asarray(whole.returns, float))
 
@@ -280,13 +318,14 @@ def main() -> None:
     parser.add_argument("ids", nargs="*", help="ids; default: the suite")
     parser.add_argument("--forms", nargs="+", choices=(*BLIND_FORMS, *INFORMED_FORMS), default=BLIND_FORMS)
     parser.add_argument("--seed", type=int, default=CHOSEN_SEED, help="number of the training seed of a search")
+    parser.add_argument("--without", default="", help="a site that the search leaves out")
     parser.add_argument("--steps", type=int, default=STEPS, help="plot-steps per form")
     given = parser.parse_args()
     ids = given.ids or list(splits.list_suite())
     match given.command:
         case "search":
             for id in ids:
-                search(id, given.forms, given.seed, given.steps)
+                search(id, given.forms, given.seed, given.steps, given.without)
         case "choose":
             choose(ids, given.seed)
         case "confirm":

@@ -49,7 +49,9 @@ PARTS = {
         "-m experiments.training test",
     ],
     "leaderboard": [
-        "-m experiments.adversary search --forms thresholds relative tree calendar linear network residual rules",
+        "-m experiments.adversary search --forms thresholds relative tree calendar linear network correction rules",
+        "-m experiments.adversary search farm/contexts-1x1-v0 --without lille",
+        "-m experiments.adversary search farm/contexts-1x1-v0 --without seattle_generated",
         "-m experiments.adversary choose",
         "-m experiments.adversary table",
         "-m experiments.suite_anchors",

@@ -6,9 +6,9 @@ tree         a decision tree of depth three on all inputs
 calendar     rules on the time and on the days since each order, for the value of observing
 linear       one linear function of the plain inputs for each label
 network      a network with one hidden layer
-residual     a linear correction of the choices of the player's adviser
+correction   a linear correction of the choices of the player's adviser
 
-The numbers of the first four lie between 0 and 1 and are searched by evolution; those of the others by CMA-ES.
+The numbers of the first four lie between 0 and 1, and a genetic algorithm searches them; CMA-ES searches the others.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import numpy as np
 
 from harvestgym.core.policy import Policy
 
-from .players import FarmPlayer, Memory, Player
+from .player import Memory, Player
 
 RULES = 10
 """Rules in a list."""
@@ -36,7 +36,7 @@ HIDDEN = 12
 """Hidden units of the networks."""
 
 REQUEST = 3
-"""Numbers of a request: the steps between two, and its first and last time."""
+"""Numbers of a request: the steps between two, and its first and last time; it is off if the last comes first."""
 
 RARELY = 30.0
 """Most steps between two requests."""
@@ -99,8 +99,7 @@ class _Conditions(Form):
     @cached_property
     def _asks(self) -> np.ndarray:
         """The labels that are requests."""
-        items = self.player.items if isinstance(self.player, FarmPlayer) else np.full((1, 1), -1)
-        return np.flatnonzero((items >= 0).any(0))
+        return np.flatnonzero(self.player.requests)
 
     @cached_property
     def _orders(self) -> np.ndarray:
@@ -143,7 +142,7 @@ class _Conditions(Form):
         every, first, last = numbers.reshape(-1, REQUEST).T
         now = memory.now / self.player.steps
         due = memory.since[:, self._asks] >= RARELY * every
-        wanted = due & (now >= first - 0.3) & (now <= last + 0.3)
+        wanted = due & (now >= first) & (now <= last)
         return scores.at[:, self._asks].set(jnp.where(wanted, 1.0, -1.0))
 
 
@@ -270,7 +269,7 @@ class Network(Linear):
 
 
 @dataclass(frozen=True, eq=False)
-class Residual(Linear):
+class Correction(Linear):
     """A linear correction of the adviser's choices; without any weights, it acts like the adviser."""
 
     step: ClassVar[float] = 0.05
@@ -294,7 +293,7 @@ def make_forms(player: Player, varying: Sequence[int]) -> dict[str, Form]:
         "linear": Linear(player, plain),
         "network": Network(player, plain),
     }
-    return forms if player.adviser is None else {"residual": Residual(player, plain)}
+    return forms if player.adviser is None else {"correction": Correction(player, plain)}
 
 
 def restore_policy(player: Player, name: str, arrays: Mapping[str, np.ndarray]) -> Policy:

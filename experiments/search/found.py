@@ -24,7 +24,7 @@ from .players import make_player
 
 FOUND, NUMBERS, BEST_KNOWN = RESULTS / "adversary.json", RESULTS / "adversary", RESULTS / "best-known.json"
 
-INFORMED_FORMS = ("rules", "residual")
+INFORMED_FORMS = ("rules", "correction")
 """Forms that start from the expert."""
 
 CHOSEN_SEED = 1
@@ -41,6 +41,7 @@ class Entry(NamedTuple):
         mean: mean return in fresh training seasons, minus a penalty if it breaks a limit.
         tried: number of candidates.
         rule: for `rules`, the tuned rule and its numbers; for an agent, its settings.
+        without: the site of the training side that the search left out; "" for none.
     """
 
     id: str
@@ -51,11 +52,12 @@ class Entry(NamedTuple):
     seasons: int
     seconds: float
     rule: dict[str, Any] | None = None
+    without: str = ""
 
     @property
     def name(self) -> str:
         """The name of the entry's numbers in the id's file."""
-        return f"{self.form}-{self.seed}"
+        return f"{self.form}-{self.seed}" + f"-without-{self.without}" * bool(self.without)
 
 
 def _numbers_file(id: str) -> Path:
@@ -71,9 +73,13 @@ def write_numbers(entry: Entry, arrays: dict[str, np.ndarray]) -> None:
     np.savez_compressed(path, **whole)
 
 
-def read_entries(id: str | None = None) -> list[Entry]:
-    """Return the stored entries, of one id or of all."""
-    return [entry for entry in (Entry(**row) for row in read_rows(FOUND)) if id in (None, entry.id)]
+def read_entries(id: str, without: str = "") -> list[Entry]:
+    """Return the stored entries of an id, from searches on the whole training side, or without one of its sites."""
+    return [entry for entry in _read_all() if (entry.id, entry.without) == (id, without)]
+
+
+def _read_all() -> list[Entry]:
+    return [Entry(**row) for row in read_rows(FOUND)]
 
 
 def read_rows(path: Path) -> list[dict[str, Any]]:
@@ -89,8 +95,8 @@ def write_rows(path: Path, rows: Sequence[Any]) -> None:
 
 def store_entry(entry: Entry) -> None:
     """Add an entry to the file, in place of an older one with the same form and seed."""
-    rest = [one for one in read_entries() if (one.id, one.name) != (entry.id, entry.name)]
-    write_rows(FOUND, sorted([*rest, entry], key=lambda one: (one.id, one.seed, one.form)))
+    rest = [one for one in _read_all() if (one.id, one.name) != (entry.id, entry.name)]
+    write_rows(FOUND, sorted([*rest, entry], key=lambda one: (one.id, one.seed, one.without, one.form)))
 
 
 def round_numbers(row: dict[str, Any]) -> dict[str, Any]:

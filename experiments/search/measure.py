@@ -16,7 +16,7 @@ from harvestgym.core.episode import episode_keys
 from harvestgym.core.policy import Policy
 from harvestgym.core.rollout import evaluate
 
-from .players import QUANTILES, Memory, Player
+from .player import QUANTILES, Memory, Player
 
 ROWS, STEPS = 48, 400
 """Seasons in which inputs are measured, and the most steps that are kept of each, evenly over the season."""

@@ -1,4 +1,4 @@
-"""Search for the numbers of a form: an evolutionary algorithm for rules and trees, CMA-ES for linear ones and networks.
+"""Search for the numbers of a form: a genetic algorithm for rules and trees, CMA-ES for linear ones and networks.
 
 A candidate runs in a few training seasons, other ones in each generation, so that no season decides. The finalists run
 in many fresh seasons, and only these returns choose.
@@ -18,19 +18,19 @@ from harvestgym.evaluate.tune import Bench, Costs
 
 from .forms import Form, make_forms
 from .measure import measure_player
-from .players import Player
+from .player import Player
 
 POPULATION, PARENTS = 48, 12
-"""Candidates per generation of the evolutionary algorithm, and those that have children."""
+"""Candidates per generation, and those of the genetic algorithm that have children."""
 
 CROSSED, RESET = 0.5, 0.4
 """Probability that a child has two parents, and that a changed number is drawn again instead of shifted."""
 
 FIRST, FEW = 1536, 4
-"""Random candidates in the first generation of the evolutionary algorithm, and the seasons in which they run."""
+"""Random candidates in the first generation of the genetic algorithm, and the seasons in which they run."""
 
 LONG = 50
-"""Generations after which the evolutionary algorithm starts again; by then, its candidates are nearly the same."""
+"""Generations after which the genetic algorithm starts again; by then, its candidates are nearly the same."""
 
 DIAGONAL = 150
 """Numbers above which CMA-ES adapts only variances."""
@@ -67,28 +67,37 @@ class Found(NamedTuple):
     curve: list[float]
 
 
+class Sum(NamedTuple):
+    """The sum of a candidate's returns, and the seasons and generations in which it ran."""
+
+    total: float
+    seasons: int
+    generations: int
+
+
 class Archive:
     """The means of candidates over all seasons in which they ran."""
 
     def __init__(self) -> None:
         self._rows: dict[bytes, np.ndarray] = {}
-        self._sums: dict[bytes, tuple[float, int]] = {}
+        self._sums: dict[bytes, Sum] = {}
 
-    def add(self, rows: np.ndarray, means: np.ndarray) -> None:
-        """Add one more mean for each candidate."""
+    def add(self, rows: np.ndarray, means: np.ndarray, seasons: int) -> None:
+        """Add for each candidate its mean in a generation of so many seasons."""
         for row, mean in zip(rows, means, strict=True):
             name = row.tobytes()
-            total, count = self._sums.get(name, (0.0, 0))
-            self._rows[name], self._sums[name] = row, (total + float(mean), count + 1)
+            before = self._sums.get(name, Sum(0.0, 0, 0))
+            total = before.total + seasons * float(mean)
+            self._rows[name], self._sums[name] = row, Sum(total, before.seasons + seasons, before.generations + 1)
 
     def best(self, count: int, least: int = 1) -> np.ndarray:
-        """Return the candidates with the best means, best first; those with fewer than `least` runs come last."""
-        names = sorted(self._sums, key=lambda name: (self._sums[name][1] >= least, self._mean(name)), reverse=True)
-        return np.stack([self._rows[name] for name in names[:count]])
+        """Return the candidates with the best means, best first; those of fewer than `least` generations come last."""
 
-    def _mean(self, name: bytes) -> float:
-        total, count = self._sums[name]
-        return total / count
+        def rate(name: bytes) -> tuple[bool, float]:
+            found = self._sums[name]
+            return found.generations >= least, found.total / found.seasons
+
+        return np.stack([self._rows[name] for name in sorted(self._sums, key=rate, reverse=True)[:count]])
 
     def __len__(self) -> int:
         return len(self._sums)
@@ -126,11 +135,12 @@ def search_form(
     starts = max(effort.generations // LONG, 1) if form.bounded else 1
     for start in range(starts):
         archive = Archive()
-        proposer = Evolution(form, rng, archive) if form.bounded else Adaptation(form, rng)
+        proposer = GeneticAlgorithm(form, rng, archive) if form.bounded else Adaptation(form, rng)
         for generation in range(start, effort.generations, starts):
             rows = proposer.propose()
-            means = run(rows, 1 + generation, effort.seasons if len(rows) < FIRST else FEW)
-            archive.add(rows, means)
+            seasons = effort.seasons if len(rows) < FIRST else FEW
+            means = run(rows, 1 + generation, seasons)
+            archive.add(rows, means, seasons)
             proposer.accept(means)
             curve.append(float(means.max()))
         finalists.append(proposer.choose_finalists(effort.finalists))
@@ -142,8 +152,8 @@ def search_form(
     return Found(rows[best], float(means[best]), tried, curve)
 
 
-class Evolution:
-    """An evolutionary algorithm on numbers between 0 and 1; the best parents run again with their children."""
+class GeneticAlgorithm:
+    """A genetic algorithm on numbers between 0 and 1; the best parents run again with their children."""
 
     def __init__(self, form: Form, rng: np.random.Generator, archive: Archive) -> None:
         self._size, self._rng, self._archive = form.size, rng, archive

@@ -212,7 +212,10 @@ def wrap_advised(id: str, env: Env[Any, Any], trust: float) -> Any:
 class Evolution(Agent):
     """CMA-ES on a linear policy, from whole seasons; it starts from nothing."""
 
-    files = tuple(f"experiments/search/{name}.py" for name in ("forms", "measure", "optimise", "players"))
+    files = tuple(
+        f"experiments/search/{name}.py"
+        for name in ("forms", "measure", "optimise", "player", "farm_player", "fleet_player", "forager_player")
+    )
 
     def fits(self, id: str, env: Env[Any, Any]) -> bool:
         return True

@@ -2,7 +2,8 @@
 
 The grammar is a subset of Python's: comparisons, `in`, `and`, `or`, `not`, `+ - * /`, and functions of one expression.
 A name with a dot is a variable, `ENTITY.KEY` or `FIELD.ENTITY.KEY`, optionally on one plot, `Soil-0.available_N#g[0,
-1]`. A name without a dot is a value of a variable. Names may contain - and /, so arithmetic needs spaces.
+1]`, or one day of a forecast, `Weather-0.forecast/rain[0]`. A name without a dot is a value of a variable. Names may
+contain - and /, so arithmetic needs spaces.
 """
 
 from __future__ import annotations
@@ -124,10 +125,10 @@ def _check(node: Any, text: str) -> None:
                 _check_right_side(isinstance(operator, (ast.In, ast.NotIn)), right, text)
         case Call() if not isinstance(node.func, Name) or len(node.args) != 1 or node.keywords:
             expected = "a function of one expression"
-        case Subscript(value=of, slice=Tuple(elts=[Constant(value=int()), Constant(value=int())])):
-            expected = "" if is_variable(of) else "a variable before the plot"
+        case Subscript(value=of, slice=Constant(int()) | Tuple(elts=[Constant(int()), Constant(int())])):
+            expected = "" if is_variable(of) else "a variable before the index"
         case Subscript():
-            expected = "a plot such as [0, 1]"
+            expected = "a plot such as [0, 1] or an index such as [0]"
         case Constant(value=value) if isinstance(value, (int, float)) and not math.isfinite(value):
             expected = "a finite number"
         case BinOp() | UnaryOp() if not isinstance(node.op, ARITHMETIC):

@@ -122,7 +122,7 @@ def take_share_above(numbers: Any, there: Array) -> Array:
 
 
 def take_share_unless_scarce(numbers: Any, there: Array) -> Array:
-    """Catch part of the excess over a threshold, but nothing while the last stock, which is not fished, is scarce."""
+    """Catch part of the excess over a threshold, but nothing while the last stock, a predator, is scarce."""
     share, threshold, least = numbers
     return take_share_above((share, threshold), there[:-1]) * (there[-1] > least)
 
@@ -243,7 +243,7 @@ def make_rule_families(env: FishingModel) -> dict[str, RuleFamily]:
     """Make a fishery's rule families, by name.
 
     If its law drifts, the numbers may change over the years. If only a few stocks are fished, each may have its own
-    numbers. If one more species is observed, a rule protects it.
+    numbers. If a predator is observed, a rule protects it.
     """
     if isinstance(env, DriverModel):
         push = NumberRange(0.0, env.units.bound, 0.3)
@@ -255,7 +255,7 @@ def make_rule_families(env: FishingModel) -> dict[str, RuleFamily]:
     if 1 < env.units.targets <= FEW_TARGETS:
         stocks = tuple(f" {i}" for i in range(env.units.targets))
         found |= {f"{name}, by stock": _make_family(env, *form, *stocks) for name, form in forms.items()}
-    if law.seen == env.units.targets + 1:
+    if law.shows_predator:
         family = _make_family(env, take_share_unless_scarce, ("share", "threshold", "least"), "", stocks=law.seen)
         found["share unless the predator is scarce"] = family
     return found

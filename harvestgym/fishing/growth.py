@@ -64,6 +64,11 @@ class GrowthLaw(Checked):
         return self._size(self.survey)
 
     @property
+    def shows_predator(self) -> bool:
+        """True if the last value of a survey is a predator that is not fished."""
+        return False
+
+    @property
     def noisy(self) -> slice | None:
         """Slice of the state variables that noise affects; None for all."""
         return None

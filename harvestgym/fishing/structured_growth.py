@@ -123,6 +123,10 @@ class ThreeSpecies(GrowthLaw):
     def stocks(self) -> int:
         return 3
 
+    @property
+    def shows_predator(self) -> bool:
+        return True
+
     def __call__(self, left: Array) -> Array:
         x, y, z = left[..., 0], left[..., 1], left[..., 2]
         clash = self.competition * x * y

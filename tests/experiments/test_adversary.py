@@ -13,17 +13,22 @@ from scipy import stats
 import harvestgym
 from experiments import adversary
 from experiments.search import found
-from experiments.search.forms import RULES, Linear, Residual, RuleList, Tree, make_forms
+from experiments.search.farm_player import FarmPlayer
+from experiments.search.fleet_player import FleetPlayer
+from experiments.search.forms import RULES, Correction, Linear, RuleList, Tree, make_forms
 from experiments.search.measure import measure_player
-from experiments.search.optimise import POPULATION, Effort, search_form
-from experiments.search.players import QUANTILES, FarmPlayer, FleetPlayer, Player, make_player
+from experiments.search.optimise import POPULATION, Archive, Effort, search_form
+from experiments.search.places import leave_out, list_places, make_training
+from experiments.search.player import QUANTILES, Player
+from experiments.search.players import make_player
+from harvestgym.core.episode import episode_keys
 from harvestgym.core.errors import ConfigError
 from harvestgym.evaluate import splits
 from harvestgym.evaluate.run import horizon, policy_named, run_episodes
 from tests.long_form import long
 
 FISHERY, FARM, FORAGER = "fishing/logistic-v0", "farm/bean-1x1-v0", "forager/two-biome-v0"
-YEARS = 20
+YEARS, KEY = 20, jax.random.key(0)
 ENTRY = adversary.Entry("id", "tree", 1, 10.0, 5, 4, 1.0)
 
 
@@ -80,6 +85,28 @@ def test_labels_of_a_farm_are_its_orders_on_every_plot() -> None:
     assert (player.numbers[0] > 0).any(), "place 0 is the whole farm"
 
 
+def test_a_request_whose_last_time_comes_first_is_never_made() -> None:
+    """A tree of a farm with six paid observations, which asks for the first every day and never for the others."""
+    player = make_player(harvestgym.make("farm/paid-looks-1x1-v0"))
+    player = player.scaled_by(np.tile(np.linspace(0, 1, QUANTILES, dtype=np.float32), (player.inputs, 1)))
+    form = Tree(player, [0])
+    asks = np.tile([0.0, 0.6, 0.4], (player.requests.sum(), 1))
+    asks[0] = 0.0, 0.0, 1.0
+    policy = player.policy(form, np.concatenate([np.zeros(form.size - asks.size), asks.ravel()]))
+    shapes = jax.eval_shape(player.env.reset, jax.random.key(0), player.env.params)[1].obs
+    action = policy.act(policy.init, jax.tree.map(lambda leaf: jnp.zeros(leaf.shape), shapes), jax.random.key(0))[1]
+    assert len(asks) == 6 and action["request"].sum() == 1
+
+
+def test_a_mean_of_an_archive_is_over_seasons() -> None:
+    """The first candidate has 2 in four seasons and 0 in sixteen; the second has 0.5 in all."""
+    archive, rows = Archive(), np.eye(2)
+    archive.add(rows, np.asarray([2.0, 0.5]), 4)
+    archive.add(rows, np.asarray([0.0, 0.5]), 16)
+    archive.add(np.ones((1, 2)), np.asarray([9.0]), 4)
+    np.testing.assert_array_equal(archive.best(3, 2), [rows[1], rows[0], [1, 1]])
+
+
 def test_searches_cannot_reach_the_test_side(monkeypatch: pytest.MonkeyPatch) -> None:
     def reach(*_: object) -> None:
         splits.make(FISHERY, "test")
@@ -124,15 +151,36 @@ def test_seasons_of_a_weather_year_are_one_observation() -> None:
     assert compared.half == pytest.approx(12.706 * 0.05, rel=1e-3) and compared.verdict == "undecided"
 
 
+def test_a_find_takes_the_experts_place_only_if_it_gains_in_every_site() -> None:
+    sites = np.repeat(["north", "south"], 50)
+    expert = np.tile([9.0, 11.0], 50)
+    finds = {"tree-1": expert + np.where(sites == "north", 2.0, -0.1), "linear-1": expert + 0.05}
+    assert adversary.select({"expert": expert} | finds, sites) == "expert", "the best find loses in the south"
+    finds |= {"network-1": expert + np.where(sites == "north", 2.0, 0.1)}
+    assert adversary.select({"expert": expert} | finds, sites) == "network-1"
+    assert adversary.select({"expert": expert, "linear-1": expert + 0.05}, sites) == "expert", "it gains half a percent"
+    assert adversary.select({"expert": expert} | finds, sites, (sites == "north").astype(int)) == "expert"
+
+
+def test_a_search_can_leave_out_a_site() -> None:
+    id = "farm/contexts-1x1-v0"
+    assert list_places(id) == ["seattle_generated", "lille"] and list_places(FISHERY) == []
+    for env, wanted in ((leave_out(id, "lille"), 0), (make_training(id, ["lille"]), 2)):
+        numbers = jax.vmap(lambda key, env=env: env.reset(key, env.params)[0].context.numbers)(episode_keys(KEY, 20))
+        assert set(numbers[:, 0].tolist()) == {wanted}
+    with pytest.raises(ConfigError, match="lille"):
+        leave_out(id, "lile")
+
+
 @long
 @pytest.mark.parametrize("id", [FISHERY, FARM, FORAGER])
-def test_a_residual_of_zeros_is_its_adviser(id: str) -> None:
+def test_a_correction_of_zeros_is_its_adviser(id: str) -> None:
     """For foragers, the adviser breaks ties at random, so a navigator is compared in a few steps."""
     env = splits.make(id, "train")
     expert, steps = policy_named(id, env, "expert"), min(horizon(env), 200)
     player, varying = measure_player(make_player(env).advised_by(expert), jax.random.key(0))
-    form = make_forms(player, varying)["residual"]
-    assert isinstance(form, Residual)
+    form = make_forms(player, varying)["correction"]
+    assert isinstance(form, Correction)
     policies = expert, player.policy(form, np.zeros(form.size, np.float32))
     mine, theirs = (run_episodes(env, policy, 4, 0, steps).returns for policy in policies)
     np.testing.assert_allclose(mine, theirs, rtol=1e-5)
@@ -156,9 +204,10 @@ def test_a_stored_policy_is_the_one_that_was_found(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(found, "NUMBERS", tmp_path / "numbers")
     monkeypatch.setattr(adversary, "choose_effort", lambda *_: Effort(2, 3, 2, 4))
     for seed in (1, 2):
-        adversary.search(FISHERY, ["tree", "residual", "rules"], seed, 1000)
+        adversary.search(FISHERY, ["tree", "correction", "rules"], seed, 1000)
     entries = adversary.read_entries(FISHERY)
-    assert [entry.name for entry in entries] == ["residual-1", "rules-1", "tree-1", "residual-2", "rules-2", "tree-2"]
+    forms = ["correction", "rules", "tree"]
+    assert [entry.name for entry in entries] == [f"{form}-{seed}" for seed in (1, 2) for form in forms]
     env = splits.make(FISHERY, "train")
     for entry in entries:
         policy = adversary.load_entry(entry, env)

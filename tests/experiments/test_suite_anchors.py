@@ -31,12 +31,16 @@ def test_a_best_known_policy_keeps_the_limits() -> None:
     suite_anchors.check_limits(NITRATE, "one.py:f", {"return": np.ones(2), "cost_nitrate": np.asarray([1.5, 0.5])})
 
 
-def test_the_openings_are_logged(tmp_path: Path) -> None:
+def test_the_openings_are_logged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(test_side, "describe_commit", lambda: "1a2b")
     test_side.log_opening("a test", [STOCKS], tmp_path / "log.jsonl")
     test_side.log_opening("again", [NITRATE], tmp_path / "log.jsonl")
     first, second = map(json.loads, (tmp_path / "log.jsonl").read_text().splitlines())
     assert list(first) == ["part", "opened", "ids", "digest", "commit"]
     assert first["digest"] == splits.digest() and second["ids"] == [NITRATE]
+    monkeypatch.setattr(test_side, "describe_commit", lambda: "1a2b+")
+    with pytest.raises(ConfigError, match="commit"):
+        test_side.log_opening("changed code", [STOCKS], tmp_path / "log.jsonl")
 
 
 def test_the_stored_anchors_were_opened_on_their_test_side() -> None:

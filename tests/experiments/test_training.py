@@ -11,6 +11,7 @@ import pytest
 
 pytest.importorskip("optax")
 
+from experiments import test_side
 from experiments.training import agents, cases, results
 from experiments.training.__main__ import RESULTS, STEP_BUDGET, main
 from experiments.training.results import Store
@@ -28,6 +29,7 @@ def trainings(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Return a list to which each training run adds its number of updates; evaluations are short."""
     short = {id: item.model_copy(update={"seasons": 4}) for id, item in splits.list_suite().items()}
     monkeypatch.setattr(splits, "list_suite", lambda: short)
+    monkeypatch.setattr(test_side, "describe_commit", lambda: "1a2b")
     found: list[int] = []
     for module in (agents.flat_ppo, agents.recurrent_ppo):
         plain = module.train

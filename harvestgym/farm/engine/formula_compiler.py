@@ -186,8 +186,15 @@ def find_named_items(names: NameTable, node: Any, where: str) -> list[ObservedIt
 
 def plan_observations(names: NameTable, listed: Sequence[str], where: str) -> ObservationPlan:
     """Plan how to observe a list of variables and groups, without duplicates."""
-    found = [find_named_items(names, parse_formula(text), f"{where} > {i}") for i, text in enumerate(listed)]
+    found = [_find_whole_items(names, text, f"{where} > {i}") for i, text in enumerate(listed)]
     return ObservationPlan(tuple(dict.fromkeys(item for items in found for item in items)))
+
+
+def _find_whole_items(names: NameTable, text: str, where: str) -> list[ObservedItem]:
+    found = find_named_items(names, parse_formula(text), where)
+    if any(item.at != item.plot for item in found):
+        raise ConfigError(f"{where}: expected all numbers of a variable, got {text!r}; try it without the index")
+    return found
 
 
 def find_one_item(names: NameTable, node: Any, where: str) -> ObservedItem:

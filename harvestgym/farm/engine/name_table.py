@@ -18,7 +18,7 @@ from harvestgym.farm.formula_parser import is_variable, parse_formula, place, wr
 from harvestgym.farm.spelling import resolve_spelling
 
 from .observations import ObservedItem
-from .variables import EntitySlot, FieldSlots, Variable, check_plot
+from .variables import EntitySlot, FieldSlots, Variable, check_index
 
 FARMER = "farmer"
 """The entry of an allowed intervention that names the farmers who may carry it out."""
@@ -110,21 +110,24 @@ class NameTable:
             found = found[path[-1]]
         return path, found
 
-    def observed(self, entity: EntityKey, key: str, plot: Any, where: str) -> tuple[str, list[ObservedItem]]:
-        """Return the canonical key of a variable or group, and its items: all plots or (for a variable) one plot."""
+    def observed(self, entity: EntityKey, key: str, index: Any, where: str) -> tuple[str, list[ObservedItem]]:
+        """Return the canonical key of a variable or group, and its items: all its numbers, or those at an index.
+
+        An index belongs to a variable. It is a plot, or an integer for a variable that is a row, such as a forecast.
+        """
         inside = _join(where, entity)
         keys, found = self.below(entity, key.split("/"), inside)
         inside = f"{inside} > {'/'.join(keys)}"
-        if plot is not None:
-            if not isinstance(found, Variable) or not found.per_plot:
-                raise ConfigError(f"{inside}: expected no plot here, got {plot}")
-            plot = check_plot(plot, self.shapes[entity[0]], inside)
-        return "/".join(keys), [ObservedItem(variable, plot) for variable in list_leaves(found)]
+        if index is not None:
+            if not isinstance(found, Variable):
+                raise ConfigError(f"{inside}: expected a variable before an index, got a group of variables")
+            index = check_index(found, index, self.shapes[entity[0]], inside)
+        return "/".join(keys), [ObservedItem(variable, index) for variable in list_leaves(found)]
 
     def split(self, node: Any, where: str) -> tuple[EntityKey, str, Any]:
-        """Return the entity, the key and the plot (None for all) for a variable in a formula."""
-        plot = ast.literal_eval(node.slice) if isinstance(node, ast.Subscript) else None
-        return (*self.locate(write_formula(getattr(node, "value", node)), where), plot)
+        """Return the entity, the key and the index (None for all numbers) for a variable in a formula."""
+        index = ast.literal_eval(node.slice) if isinstance(node, ast.Subscript) else None
+        return (*self.locate(write_formula(getattr(node, "value", node)), where), index)
 
     def locate(self, text: str, where: str) -> tuple[EntityKey, str]:
         """Return the entity in a name such as `Field-0.Plant-0.stage` or `Plant-0.stage`, and the rest of the name."""

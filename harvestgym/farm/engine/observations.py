@@ -16,15 +16,20 @@ from .variables import Variable
 
 @dataclass(frozen=True)
 class ObservedItem:
-    """One variable, observed on all plots (`plot=None`) or on one plot."""
+    """One variable: all its numbers (`at=None`), those of one plot, or one number of a row, such as a forecast's."""
 
     variable: Variable
-    plot: tuple[int, int] | None = None
+    at: tuple[int, ...] | None = None
+
+    @property
+    def plot(self) -> tuple[int, int] | None:
+        """The plot, if it is only one."""
+        return (self.at[0], self.at[1]) if self.at and self.variable.per_plot else None
 
     @property
     def shape(self) -> tuple[int, ...]:
         """The shape of its numbers."""
-        return self.variable.shape if self.plot is None else self.variable.shape[:-2]
+        return self.variable.shape if self.at is None else self.variable.shape[: -len(self.at)]
 
     @property
     def size(self) -> int:
@@ -34,7 +39,7 @@ class ObservedItem:
     @property
     def entries(self) -> list[tuple[int, ...]]:
         """The index of each number in the variable's array."""
-        return [(*map(int, at), *(self.plot or ())) for at in np.ndindex(self.shape)]
+        return [(*map(int, at), *(self.at or ())) for at in np.ndindex(self.shape)]
 
     @property
     def labels(self) -> list[str]:
@@ -48,7 +53,7 @@ class ObservedItem:
 
     def take(self, array: Array) -> Array:
         """Return the observed numbers of the variable's array, float32."""
-        seen = array if self.plot is None else array[..., self.plot[0], self.plot[1]]
+        seen = array if self.at is None else array[..., *self.at]
         return seen.astype(jnp.float32)
 
 
@@ -88,12 +93,12 @@ class ObservationPlan:
         starts = np.cumsum([0, *(item.size for item in self.items)])
         for item, start in reversed(list(zip(self.items, starts, strict=False))):
             numbers = out.setdefault(item.variable.name, np.full(item.variable.shape, -1, np.int32))
-            at = ... if item.plot is None else (..., *item.plot)
+            at = ... if item.at is None else (..., *item.at)
             numbers[at] = np.arange(start, start + item.size).reshape(numbers[at].shape)
         return out
 
     def locate(self, item: ObservedItem) -> np.ndarray | None:
         """Return the positions of an item's numbers, in its shape; None if some of them are not observed."""
         found = self.positions.get(item.variable.name, np.full(item.variable.shape, -1, np.int32))
-        at = found if item.plot is None else found[(..., *item.plot)]
+        at = found if item.at is None else found[(..., *item.at)]
         return at if np.all(at >= 0) else None

@@ -148,6 +148,19 @@ def _entries(meta: Meta, names: dict[str, tuple[str, ...]]) -> list[tuple[str, i
     return [(meta.keys[0], None)]
 
 
+def check_index(variable: Variable, index: Any, shape: tuple[int, int], where: str) -> tuple[int, ...]:
+    """Return the index of a plot in a field of `shape`, or of a number of a row, as a tuple; ConfigError otherwise."""
+    if variable.per_plot:
+        return check_plot(index, shape, where)
+    if len(variable.shape) != 1:
+        raise ConfigError(f"{where}: expected no index here, got {index}")
+    last = variable.shape[0] - 1
+    try:
+        return (int(check_number(Meta("par", ("index",), "an index", "int", low=0, high=last), index)),)
+    except (TypeError, ValueError):
+        raise ConfigError(f"{where}: expected an index from [0] to [{last}], got {index!r}") from None
+
+
 def check_plot(plot: Any, shape: tuple[int, int], where: str) -> tuple[int, int]:
     """Return `plot` as a pair inside a field of `shape`; raise ConfigError otherwise."""
     metas = [Meta("par", ("plot",), "a coordinate", "int", low=0, high=n - 1) for n in shape]

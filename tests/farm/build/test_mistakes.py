@@ -129,7 +129,13 @@ CONDITIONS = [
      "'Plant-0.stage'"),
     (ends("Weather-0.wind > 3"), "expected one variable, got Weather-0.wind; try one of Weather-0.wind/speed#km.h-1, "),
     (ends("Plant-0.stage[0, 1] == ripe"), "expected a plot (x, y) with 0 <= x < 1 and 0 <= y < 1, got (0, 1)"),
-    (ends("Weather-0.forecast/rain > Weather-0.day + Weather-0.forecast/rain[0]"), "expected a plot such as [0, 1]"),
+    (ends("Weather-0.forecast/rain > Weather-0.day + Weather-0.forecast/rain[5]"), "expected an index from [0] to [4]"),
+    (ends("Weather-0.forecast/rain[0, 1] > 0"), "> forecast/rain: expected an index from [0] to [4], got (0, 1)"),
+    (ends("Weather-0.forecast/rian[0] > 0"), "forecast: expected a known variable, got 'rian'; try 'rain'"),
+    (ends("Weather-0.day[0] > 0"), "> day#int365: expected no index here, got 0"),
+    (ends("Weather-0.forecast[0] > 0"), "> forecast: expected a variable before an index, got a group of variables"),
+    ({"rules": {"free_observations": ["Weather-0.forecast/rain[0]"]}}, "got 'Weather-0.forecast/rain[0]'; try it "
+     "without the index"),
     ({"rules": {"free_observations": [["Field-0", "Soil-0", "depth", []]]}}, "observations > 0: expected a string"),
     ({"rules": {"free_observations": [f"{WATER}[0, 3]"]}}, "expected a plot (x, y) with 0 <= x < 1 and 0 <= y < 1"),
     (expert({"do": "Soil-0.waterin"}), "expert > 0 > do > Soil-0: expected a known action, got 'waterin'; "

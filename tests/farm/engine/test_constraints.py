@@ -98,7 +98,7 @@ def test_each_farm_that_shares_water_has_its_own_cost() -> None:
 
 
 @long
-def test_two_small_doses_keep_to_the_limit_on_nitrate_and_one_large_dose_earns_more() -> None:
+def test_a_small_dose_keeps_to_the_limit_on_nitrate_and_a_large_one_earns_more() -> None:
     env = harvestgym.make(NITRATE)
     rules = {name: policies(harvestgym.make(NITRATE, doses=name))["expert"] for name in ("split", "one")}
     found = evaluate_together(NITRATE, rules, 64, env=env, split="train")

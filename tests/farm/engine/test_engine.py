@@ -187,7 +187,7 @@ def test_a_wrong_action_is_refused_in_words(action: tuple[Any, ...], message: st
      ({"init": {"Field-0": {"Reed-0": {"stage": "ancient"}}}}, "expected a known value, got 'ancient'"),
      ({"init": {"Field-0": {"Spring-0": {"available_Water#L": -1}}}}, "from 0 to 100000, got -1"),
      ({"init": {"Field-0": {"Spring-0": {"available_Water#L": "(9, 2)"}}}}, "low <= high"),
-     ({"free_observations": ["Reed-0.stage[0]"]}, r"expected a plot such as \[0, 1\], got 'Reed-0.stage\[0\]'"),
+     ({"free_observations": ["Reed-0.stage[0]"]}, r"expected a plot \(x, y\) with 0 <= x < 2 and 0 <= y < 3, got 0"),
      ({"free_observations": ["Reed-0.stage == old"]}, "expected a known variable, got 'stage == old'"),
      ({"terminal_conditions": "Reed-0.stage => 1"}, "expected a formula, got '=>'; try '>='"),
      ({"terminal_conditions": "avg(Reed-0.stage) > 1"}, "a known function, got 'avg'"),

@@ -129,7 +129,8 @@ def test_a_formula_has_one_canonical_text(text: str, same: str) -> None:
         ("Reed-0.stage in old", "character 17 .*: expected a list of values in brackets after `in`, got 'old'"),
         ("Reed-0.stage in [Reed-0.stage]", "character 18 .*: expected a value in the list"),
         ("Spring-0.available_Water % 2 == 0", r"character 1 .*: expected one of \+ - \* /"),
-        ("Spring-0.available_Water[1] > 0", r"character 1 .*: expected a plot such as \[0, 1\]"),
+        ("Spring-0.available_Water[1] > 0", r"character 1 .*expected a plot \(x, y\) with .*, got 1"),
+        ("Spring-0.available_Water[x] > 0", r"character 1 .*: expected a plot such as \[0, 1\] or an index such as"),
         (
             "Spring-0.available_Water[1, 7] > 0",
             r"character 1 .*expected a plot \(x, y\) with 0 <= x < 2 and 0 <= y < 3",

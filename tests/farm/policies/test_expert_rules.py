@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from harvestgym import registry
 from harvestgym.core.errors import ConfigError
 from harvestgym.farm.build.compile import build
 from harvestgym.farm.policies.expert_rules import rule_policy
@@ -85,6 +86,35 @@ def test_an_observation_is_asked_for_and_what_is_not_seen_triggers_nothing(condi
     first, second = played([look, dry], [blind, seen], mode="ao", **shown)
     assert first == ([1], [None, None])
     assert second[1] == [pour(1, 2), None]
+
+
+def test_a_rule_reads_one_day_of_a_forecast() -> None:
+    """A rule that waters if tomorrow is dry, or a later day; without an index, all days must be dry."""
+    for when, wanted in (
+        ("Weather-0.forecast/rain[0] < 0.5", [True, False, True]),
+        ("Weather-0.forecast/rain[4] < 0.5", [True, True, False]),
+        ("Weather-0.forecast/rain < 0.5", [True, False, False]),
+        ("Weather-0.forecast/rain[0] + Weather-0.forecast/rain[1] > 0.5", [False, True, False]),
+    ):
+        rule = {"when": when, "do": "Soil-0.watering_discrete", "amount#L": 5, "duration#min": 60}
+        farm: Any = registry.spec("farm/bean-1x1-v0").make(expert=[rule])
+        policy, at = rule_policy(farm), farm.plan.positions["Field-0/Weather-0/forecast/rain"]
+        for rain, orders in zip(([0, 0, 0, 0, 0], [1, 0, 0, 0, 0], [0, 0, 1, 0, 1]), wanted, strict=True):
+            seen = jnp.zeros(farm.plan.size).at[at].set(jnp.asarray(rain, jnp.float32))
+            assert bool(policy.act(policy.init, seen, jax.random.key(0))[1]) == orders, (when, rain)
+
+
+def test_a_stopping_condition_reads_one_day_of_a_forecast() -> None:
+    ends = {"terminal_conditions": "Weather-0.forecast/rain[1] > 0.5"}
+    farm: Any = registry.spec("farm/bean-1x1-v0").make(rules=ends)
+    state, timestep = farm.reset(jax.random.key(0), farm.params)
+    step = jax.jit(farm.step)
+    for day in range(100):
+        assert timestep.terminated == (state.fields[0][0].forecast_rain[1] > 0.5)
+        if timestep.terminated:
+            break
+        state, timestep = step(jax.random.key(day), state, 0, farm.params)
+    assert timestep.terminated
 
 
 def test_an_observation_is_asked_for_again_after_its_pause() -> None:

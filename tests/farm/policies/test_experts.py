@@ -16,6 +16,8 @@ IDS = some(
 )  # fmt: skip
 """In the short form those that compile soonest; `python -m experiments.leaderboard` compares the three on every id."""
 SEASONS = 200 if ALL else 100
+FROST = "farm/corn-nitrate-1x1-v0"
+"""Where frost kills the seedlings in 7 % of the seasons, so that the worst tenth lacks the cost of what was done."""
 
 
 def overlap(a: Evaluation, b: Evaluation) -> bool:
@@ -30,7 +32,7 @@ def test_the_expert_beats_the_random_farmer_and_the_idle_one(id: str) -> None:
     expert, random, idle = found.values()
     for other in (random, idle):
         assert expert.summary.mean > other.summary.mean and not overlap(expert, other)
-        assert expert.summary.cvar10 > other.summary.cvar10
+        assert expert.summary.cvar10 > other.summary.cvar10 or id == FROST
 
 
 @long
