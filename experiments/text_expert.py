@@ -15,6 +15,7 @@ import argparse
 import datetime
 import json
 import re
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -122,9 +123,7 @@ def play_expert(id: str, seed: int) -> tuple[dict[str, Any], list[dict[str, str]
 def count_tokens(first: str, shown: list[str]) -> dict[str, float]:
     """Return the tokens of the first text and the mean of the others; nothing without a tokenizer."""
     try:
-        import tiktoken
-
-        encoding = tiktoken.get_encoding("o200k_base")
+        encoding = import_module("tiktoken").get_encoding("o200k_base")
     except Exception:  # not installed, or no copy of the encoding on this machine
         return {}
     counts = [len(encoding.encode(text)) for text in shown]

@@ -51,4 +51,4 @@ TASKS = (
     TextTask("fishing/three-species-v0", "sparing a predator that is not fished"),
     TextTask("fishing/any-law-v0", "a stock with unknown growth"),
 )
-"""The tasks; in each, the best policy that does not observe scores less than 0.8 (`experiments.text_tasks`)."""
+"""The tasks; in each, the best policy found that does not observe scores less than 0.8 (page `text` of the docs)."""
