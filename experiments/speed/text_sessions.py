@@ -56,9 +56,7 @@ def main() -> None:
         found = [*pool.map(lambda number: play(games, number, examples), range(GAMES))]
     wall = time.perf_counter() - begin
     orders, starts = ([second for pair in found for second in pair[part]] for part in (0, 1))
-    by_id = {
-        id: [second for pair in found[at :: len(games.ids)] for second in pair[0]] for at, id in enumerate(games.ids)
-    }
+    by_id = {id: found[at :: len(games.ids)] for at, id in enumerate(games.ids)}
     report = {
         "ids": list(games.ids), "games": GAMES, "games at the end": len(games), "orders": len(orders),
         "cores": os.cpu_count(), "load": round(os.getloadavg()[0], 2), "seconds until ready": round(ready, 1),
