@@ -28,7 +28,7 @@ NAME = "harvestgym"
 SIDES = ("train", "test")
 """The splits that the server offers."""
 
-TASKS_OF_SPLIT = 100
+TASKS_PER_ID = 100
 """Number of tasks of an id in a split, each with its own seed."""
 
 
@@ -90,7 +90,7 @@ class TextEnvironment(Environment):
         """Return the number of tasks of a split."""
         if split not in SIDES:
             raise IndexError(f"split: expected one of {', '.join(SIDES)}, got {split!r}")
-        return len(self._games.ids) * TASKS_OF_SPLIT
+        return len(self._games.ids) * TASKS_PER_ID
 
     def get_task(self, split: str, index: int) -> dict[str, Any]:
         """Return the id, the split and the seed of a task; the ids take turns."""
