@@ -151,8 +151,7 @@ def choose(ids: Sequence[str], seed: int) -> None:
             known = {name: values for name, values in elsewhere.items() if name in returns}
             best = select(known, np.repeat(places, seasons // len(places)))
         else:
-            years = list_blocks(env, first, seasons)
-            best = select(returns, years, years)
+            best = select(returns, list_blocks(env, first, seasons))
         means, means_elsewhere = _average(returns), _average(elsewhere)
         worst = round_numbers({name: summarise(values).cvar10 for name, values in returns.items()})
         chosen[id] = {"form": best, "seed": seed, "seasons": seasons, "training_returns": means, "worst_tenth": worst}
@@ -183,17 +182,16 @@ def _play_elsewhere(id: str, places: Sequence[str], seed: int, seasons: int, fir
     return {name: np.concatenate([one[name] for one in played]) for name in names}
 
 
-def select(returns: Mapping[str, np.ndarray], groups: np.ndarray, blocks: Any = 0) -> str:
-    """Return the name of the best policy by its returns in the same seasons.
+def select(returns: Mapping[str, np.ndarray], blocks: np.ndarray) -> str:
+    """Return the name of the best policy by its returns in the same seasons, of which each has its weather year or site.
 
-    The best find takes the place of the expert if it gains something in every group of seasons and `LEAST_GAIN` or more
-    in all, and its interval, which is over blocks if there are several, excludes 0.
+    The best find takes the place of the expert if it gains something in every block and `LEAST_GAIN` or more in all,
+    and its interval, which is over blocks if there are several, excludes 0.
     """
-    gains = {name: estimate_gain(values, returns["expert"], blocks) for name, values in returns.items()}
-    best = max(gains, key=lambda name: gains[name].value)
-    more = returns[best] - returns["expert"]
-    everywhere = all(more[groups == group].mean() > 0 for group in np.unique(groups))
-    return best if everywhere and gains[best].value >= LEAST_GAIN and gains[best].low > 0 else "expert"
+    best = max(returns, key=lambda name: returns[name].mean())
+    more, gain = returns[best] - returns["expert"], estimate_gain(returns[best], returns["expert"], blocks)
+    everywhere = all(more[blocks == block].mean() > 0 for block in np.unique(blocks))
+    return best if everywhere and gain.value >= LEAST_GAIN and gain.low > 0 else "expert"
 
 
 def _average(returns: Mapping[str, np.ndarray]) -> dict[str, float]:
