@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.leaderboard.store import BLIND, FORESIGHT, read_rows
-from experiments.search.found import read_choices
+from experiments.search.found import LEARNERS, read_choices
 from experiments.training.results import RESULTS, Store
 from harvestgym.core.view.tables import Table
 from harvestgym.evaluate import splits
@@ -19,7 +19,7 @@ from tools.docs_blocks import DOCS, body, put
 KINDS = {
     "not observing": ("calendar",),
     "rules": ("thresholds", "relative", "tree"),
-    "learned": ("linear", "network", "ppo"),
+    "learned": ("linear", "network", *LEARNERS),
     "expert": ("expert",),
 }
 """Columns, and the finds whose best return they show."""
@@ -49,10 +49,9 @@ def _list_scores(id: str, choice: dict[str, Any]) -> dict[str, list[float]]:
     found = {
         column: [returns[name] for name in returns if name.partition("-")[0] in kind] for column, kind in KINDS.items()
     }
-    if (
-        f"ppo-{choice['seed']}" not in returns
-    ):  # agents on other interfaces are no finds; they ran in other training seasons
-        found["learned"] += [run["train"] for run in Store(RESULTS).read(id, "ppo").values()]
+    for name in LEARNERS:
+        if f"{name}-{choice['seed']}" not in returns:  # no find; its agents ran in other training seasons
+            found["learned"] += [run["train"] for run in Store(RESULTS).read(id, name).values()]
     return {column: [(value - low) / (high - low) for value in values] for column, values in found.items()}
 
 
