@@ -183,7 +183,7 @@ def _play_elsewhere(id: str, places: Sequence[str], seed: int, seasons: int, fir
 
 
 def select(returns: Mapping[str, np.ndarray], blocks: np.ndarray) -> str:
-    """Return the name of the best policy by its returns in the same seasons, each with its weather year or site.
+    """Return the name of the best policy by its returns in the same seasons; blocks are their weather years or sites.
 
     The best find takes the place of the expert if it gains something in every block and `LEAST_GAIN` or more in all,
     and its interval, which is over blocks if there are several, excludes 0.
