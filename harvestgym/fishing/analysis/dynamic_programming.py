@@ -264,7 +264,7 @@ def _year_by_level(env: FishingModel, params: FishingParams, grid: Array, discou
     """Build the decision problem of a year with harvest first and discrete levels; a choice is a level."""
     choice, there = _list_choices(env, grid)[None, :], grid[:, None]
     gain, left = _harvest(env, params, choice, there)
-    after, weight = grow(env, params, left, when)
+    after, weight = grow_at_nodes(env, params, left, when)
     excess = params.price * (jnp.maximum(after - grid[-1], 0.0) @ weight)
     problem = _compare_choices(gain, excess, after, weight, grid, grid <= params.collapse, discount)
     return _Year(problem, grid, partial(pick, left), jnp.max((after > grid[-1]) @ weight))
@@ -299,7 +299,7 @@ def _harvest(env: FishingModel, params: FishingParams, wanted: Array, there: Arr
     return params.price * catch - params.cost * effort, there - catch
 
 
-def grow(env: FishingModel, params: FishingParams, left: Array, when: Array) -> tuple[Array, Array]:
+def grow_at_nodes(env: FishingModel, params: FishingParams, left: Array, when: Array) -> tuple[Array, Array]:
     """Return next year's stock for each remaining stock and each node of the noise, and the nodes' weights."""
     law = params.drift(params.law, when) if params.drift else params.law
     z, weight = quadrature(params.noise, NODES_BY_ORDER[env.order])
@@ -309,7 +309,7 @@ def grow(env: FishingModel, params: FishingParams, left: Array, when: Array) -> 
 
 def _year_by_escapement(env: FishingModel, params: FishingParams, grid: Array, discount: Array, when: Array) -> _Year:
     """Build the decision problem of a year with harvest first; a choice is the grid point of the escapement."""
-    after, weight = grow(env, params, grid, when)
+    after, weight = grow_at_nodes(env, params, grid, when)
     cell, part = locate_cells(after, grid)
     matrix, excess = transition_matrix(cell, part, weight), jnp.maximum(after - grid[-1], 0.0)
     ended, beyond, n = grid <= params.collapse, params.price * (excess @ weight), len(grid)
@@ -331,7 +331,7 @@ def _year_by_escapement(env: FishingModel, params: FishingParams, grid: Array, d
 
 def _year_by_quota(env: FishingModel, params: FishingParams, grid: Array, discount: Array, when: Array) -> _Year:
     """Build the decision problem of a year with growth first; a choice is a fraction of the top quota or the stock."""
-    grown, weight = grow(env, params, grid, when)
+    grown, weight = grow_at_nodes(env, params, grid, when)
     wanted, there = _list_choices(env, grid)[:, None], grown[:, None, :]
     gain, left = _harvest(env, params, wanted, there)
     problem = _compare_choices(gain @ weight, 0.0, left, weight, grid, grid <= params.collapse, discount)
