@@ -60,15 +60,7 @@ def greedy(commons: CommonsModel) -> Strategy:
 def test_great_fish_war(fleets: int) -> None:
     """Levhari and Mirman 1980: share 1 / (n + alpha discount B), with B = 1 + alpha discount B of the next year."""
     alpha, discount, years = 0.5, 0.9, 6
-    law: Any = Power(alpha=jnp.float32(alpha))
-    alone = FishingEnv(
-        law=Power(alpha=np.float32(alpha)),
-        control="rate",
-        Tmax=years,
-        discount=discount,
-        final_price=0.0,
-        scale="natural",
-    ).core
+    alone = FishingEnv(law=Power(), control="rate", Tmax=years, discount=discount, final_price=0.0).core
     shared = share_stock(alone, fleets)
     found = find_equilibrium(LogUtility(**copy_fields(shared, units=replace(shared.units, bound=1.0))))
     seen = np.asarray(found.grid) > 0.4
