@@ -34,8 +34,8 @@ ORDERS = {
     ),
     "fishing": (
         ("hash_keys", "growth", "noise", "structured_growth", "parameter_drift", "units", "us_stocks", "model",
-         "conservation"),
-        ("analysis",), ("control", "metrics", "spec", "shared_stock"), ("env", "fit"),
+         "conservation", "shared_stock"),
+        ("analysis",), ("control", "metrics", "spec"), ("env", "fit"),
         ("view",), ("family", "drop_in"),
     ),
     "forager": (

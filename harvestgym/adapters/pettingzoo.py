@@ -8,6 +8,7 @@ from typing import Any
 from harvestgym import registry
 from harvestgym.core.errors import check_name
 from harvestgym.farm.shared_water import SharedWater
+from harvestgym.fishing.family import make_commons
 from harvestgym.fishing.shared_stock import CommonsModel, share_stock
 from harvestgym.forager.shared_world import SharedWorld
 from harvestgym.gym.pettingzoo_env import ParallelEnv
@@ -39,6 +40,7 @@ def make_foragers(number: int = 2, **overrides: Any) -> SharedWorld:
 
 PARALLEL: dict[str, Callable[..., Any]] = {
     "farm/shared-water-v0": make_shared_water,
+    "fishing/commons-v0": make_commons,
     "fishing/fleets-v0": make_fleets,
     "forager/several-v0": make_foragers,
 }

@@ -22,11 +22,13 @@ from harvestgym.core.policy import Policy
 from harvestgym.core.tuning.rule_family import NumberRange, RuleFamily
 from harvestgym.core.xla.tracing import is_traced
 from harvestgym.fishing.analysis import tipping
+from harvestgym.fishing.analysis.commons import Strategy
 from harvestgym.fishing.analysis.dynamic_programming import Solution
 
 from .conservation import DriverModel, RecoveryModel
 from .growth import GrowthLaw
 from .model import FishingModel
+from .shared_stock import CommonsModel
 
 FEW_TARGETS = 3
 """Maximum number of stocks for which a rule may have separate numbers."""
@@ -215,6 +217,24 @@ def follow_solution(env: FishingModel, solution: Solution) -> Policy:
     check_core(env, "control", FishingModel)
     there, target = jnp.atleast_2d(solution.there), jnp.atleast_2d(solution.target)
     return Policy(jnp.int32(0), Partial(_ByTable(env), (solution.grid, there, target)))
+
+
+@dataclass(frozen=True)
+class _ByStrategy:
+    """One request per year and stock, made by every fleet. The carry is the year."""
+
+    env: CommonsModel
+
+    def __call__(self, tables: Any, year: Array, obs: Array, key: Array) -> tuple[Any, Any]:
+        grid, requests = tables
+        request = jnp.interp(self.env.units.survey(obs)[0], grid, requests[jnp.minimum(year, len(requests) - 1)])
+        return year + 1, self.env.units.action(jnp.full(self.env.units.targets, request))
+
+
+def follow_strategy(env: CommonsModel, strategy: Strategy) -> Policy:
+    """Let all fleets follow a strategy; the action of fleet i is entry i of the joint action."""
+    check_core(env, "control", CommonsModel)
+    return Policy(jnp.int32(0), Partial(_ByStrategy(env), (strategy.grid, strategy.request)))
 
 
 # -- rule families for `harvestgym tune` -----------------------------------------------------------------------------

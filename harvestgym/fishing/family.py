@@ -15,6 +15,7 @@ from harvestgym.core.errors import check_name
 from harvestgym.core.policy import LazyPolicies, Policy
 from harvestgym.core.spaces import noop_action
 from harvestgym.core.tuning.rule_family import build_rule
+from harvestgym.fishing.analysis.commons import Strategy, find_equilibrium, share_optimum
 from harvestgym.fishing.analysis.dynamic_programming import find_obstacle, find_optimum, is_exact, solve_ahead
 from harvestgym.fishing.analysis.reference_points import find_reference_point
 from harvestgym.fishing.view.describe import describe as describe
@@ -32,6 +33,7 @@ from .control import make_rule_families as make_rule_families
 from .env import FisheryGym
 from .metrics import summary as summary
 from .model import FishingModel, FishingParams, FishingState
+from .shared_stock import CommonsModel, share_stock
 from .spec import build_fishery, read_spec
 from .structured_growth import Patches
 
@@ -51,6 +53,15 @@ def make(name: str, **overrides: Any) -> FishingModel:
     """
     check_name("fishery", name, (path.stem for path in CATALOGUE.glob("*-v*.yaml")))
     return build_fishery(read_spec(CATALOGUE / f"{name}.yaml", overrides), name)
+
+
+def make_commons(fleets: int = 5, **overrides: Any) -> CommonsModel:
+    """Make fleets that fish one stock at a cost of effort, where greed and agreement pay very differently.
+
+    Without the cost, greedy fleets would take the whole stock in the first year. With it, they deplete the stock until
+    the effort costs what the catch is worth, and the stock recovers if they stop. `overrides` are as in `make`.
+    """
+    return share_stock(make("logistic-effort-v0", **{"cost": 0.3, "discount": 1.0} | overrides), fleets)
 
 
 def from_yaml(path: str | Path, **overrides: Any) -> FishingModel:
@@ -82,6 +93,9 @@ def policies(env: FishingModel) -> Mapping[str, Policy]:
 
 def _list_policies(env: FishingModel) -> tuple[str, dict[str, Callable[[], Policy]]]:
     """Return the functions that make the policies, and the name of the expert without tuning."""
+    if isinstance(env, CommonsModel):
+        strategies = {"optimum": share_optimum, "greedy": find_equilibrium}
+        return "optimum", {name: partial(_follow_together, env, find) for name, find in strategies.items()}
     if isinstance(env, DriverModel):
         steady = {"steady": partial(tipping.steady_push, env, 0.37), "closed": partial(tipping.steady_push, env, 0.0)}
         return "sdp", {"sdp": partial(_plan, env)} | steady
@@ -125,6 +139,10 @@ def _list_harvest_policies(env: FishingModel) -> tuple[str, dict[str, Callable[[
 
 def _follow(env: FishingModel, solve: Callable[[FishingModel], Any]) -> Policy:
     return control.follow_solution(env, solve(env))
+
+
+def _follow_together(env: CommonsModel, find: Callable[[CommonsModel], Strategy]) -> Policy:
+    return control.follow_strategy(env, find(env))
 
 
 def record(env: FishingModel, state: FishingState, action: Any, timestep: Any, params: FishingParams) -> dict[str, Any]:

@@ -245,8 +245,12 @@ class FishingModel(Checked, Env[FishingState, FishingParams]):
         truncated = self.truncation(after, params) & ~self.terminal(after, params)
         left = self.law(after, params).available(after.stock)
         final = params.final_price * left * (left.shape[-1] / self.units.targets)  # fleets share one stock equally
-        earned = params.price * after.catch - params.cost * find_effort(after.rate)
+        earned = params.price * after.catch - params.cost * self.effort(after.rate)
         return earned + jnp.where(truncated, final, 0.0)
+
+    def effort(self, rate: Array) -> Array:
+        """Return the effort, by target (the last axis), that catches these fractions of the stocks."""
+        return find_effort(rate)
 
     def law(self, state: FishingState, params: FishingParams) -> GrowthLaw:
         """Return the law that applies in the year of `state`."""

@@ -14,7 +14,7 @@ from harvestgym.core.checks import check_arguments
 from harvestgym.core.errors import ConfigError
 
 from .growth import GrowthLaw
-from .model import FishingModel, FishingParams, FishingState, copy_fields
+from .model import FishingModel, FishingParams, FishingState, copy_fields, find_effort
 
 FleetCount = Annotated[int, Field(ge=1, le=10_000)]
 
@@ -23,8 +23,9 @@ FleetCount = Annotated[int, Field(ge=1, le=10_000)]
 class CommonsModel(FishingModel):
     """A single stock fished by `units.targets` fleets, each with its own quota and paid for its own catch.
 
-    If the total quota exceeds the stock, every fleet catches the same fraction of its quota. The value of the stock at
-    truncation is shared equally.
+    If the total quota exceeds the stock, every fleet catches the same fraction of its quota. The effort that one fleet
+    would need for the total catch is shared in proportion to the catches, so fleets also thin out the stock for each
+    other. The value of the stock at truncation is shared equally.
     """
 
     @property
@@ -45,6 +46,10 @@ class CommonsModel(FishingModel):
     def info(self, state: FishingState, params: FishingParams) -> dict[str, Any]:
         own = {"reward": self.worth(state, params), "catch": state.catch}
         return super().info(state, params) | {"own": own}
+
+    def effort(self, rate: Array) -> Array:
+        total = rate.sum(-1, keepdims=True)
+        return find_effort(total) * rate / jnp.maximum(total, 1e-12)
 
     def harvest(self, law: GrowthLaw, stock: Array, quota: Array) -> tuple[Array, Array, Array]:
         there = law.available(stock)[0]

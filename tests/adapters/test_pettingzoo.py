@@ -20,7 +20,11 @@ from harvestgym.farm.shared_water import make_experts
 from harvestgym.gym.pettingzoo_env import ParallelEnv
 from tests.long_form import long, some
 
-SHORT: dict[str, dict[str, Any]] = {"fishing/fleets-v0": {"Tmax": 20}, "forager/several-v0": {"horizon": 20}}
+SHORT: dict[str, dict[str, Any]] = {
+    "fishing/commons-v0": {"Tmax": 20},
+    "fishing/fleets-v0": {"Tmax": 20},
+    "forager/several-v0": {"horizon": 20},
+}
 
 
 @pytest.fixture(scope="module")

@@ -55,7 +55,7 @@ def test_list_names_the_environments_of_several_agents() -> None:
     pytest.importorskip("pettingzoo")
     found = run_command("list", "--multi-agent").split()
     assert {id.partition("/")[0] for id in found} == set(registry.FAMILIES) and not set(found) & set(harvestgym.ids())
-    assert run_command("list", "fishing", "--multi-agent").split() == ["fishing/fleets-v0"]
+    assert run_command("list", "fishing", "--multi-agent").split() == ["fishing/commons-v0", "fishing/fleets-v0"]
     refused = runner.invoke(app, ["list", "--multi-agent", "--tag", "watering"])
     assert refused.exit_code == 2 and "--tag: expected no tag with --multi-agent" in refused.output
 

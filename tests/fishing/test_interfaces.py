@@ -242,6 +242,17 @@ def test_numpy_numbers_are_numbers() -> None:
     assert int(env.model.params.horizon) == 7 and float(env.model.params.start) == 0.5
 
 
+def test_fleets_share_the_cost_of_what_one_fleet_would_take() -> None:
+    """The cost of effort is the cost of one fleet with the total catch, shared in proportion to the catches."""
+    env, params = make("logistic-effort-v0", sigma=0.0, Tmax=50), {"start": 0.5}
+    shared, start = share_stock(env, 3), env.set_options(env.params, params)[1]
+    alone = env.step(jax.random.key(0), env.reset(jax.random.key(0), start)[0], jnp.array([0.2]), start)[1].reward
+    state = shared.reset(jax.random.key(0), start)[0]
+    last = shared.step(jax.random.key(0), state, jnp.array([-0.8, -0.6, -0.4]), start)[1]
+    assert float(last.reward) == pytest.approx(float(alone), abs=1e-6)
+    assert np.asarray(last.info["own"]["reward"]) == pytest.approx(float(alone) * np.array([1, 2, 3]) / 6, abs=1e-6)
+
+
 def test_fleets_refuse_what_does_not_fit() -> None:
     with pytest.raises(ConfigError, match="expected a fishery with one stock, got 5 stocks"):
         share_stock(make("patches-v0"), 2)

@@ -174,10 +174,10 @@ def find_optimum(env: FishingModel) -> Solution | None:
 def best_return(env: FishingModel) -> float | None:
     """Return the expected discounted return of the optimum; None if it cannot be computed."""
     found = find_optimum(env)
-    return None if found is None else _value_at_start(env.params, found.grid, found.value[0])
+    return None if found is None else value_at_start(env.params, found.grid, found.value[0])
 
 
-def _value_at_start(params: FishingParams, grid: Any, value: Any) -> float:
+def value_at_start(params: FishingParams, grid: Any, value: Any) -> float:
     """Return the value of the initial stock, or its mean over a range of initial stocks."""
     low, high = np.broadcast_to(np.asarray(params.start), 2)
     return float(np.mean(np.interp(np.linspace(low, high, STARTS), grid, value)))
@@ -194,7 +194,7 @@ def stationary_return(env: FishingModel) -> float | None:
         return None
     grid = jnp.float32(env.units.bound) * jnp.linspace(0.0, 1.0, GRID_POINTS, dtype=jnp.float32)
     value = _value_stationary(env, params, grid, jnp.float32(params.discount), int(params.horizon))
-    return _value_at_start(params, grid, value)
+    return value_at_start(params, grid, value)
 
 
 @partial(jax.jit, static_argnums=(0, 4))
@@ -205,10 +205,10 @@ def _value_stationary(env: FishingModel, params: FishingParams, grid: Array, dis
     problem = build(discount, jnp.int32(0)).problem
     gain, matrix = problem.follow(choice)
     follow = lambda _, value: jnp.where(problem.ended, 0.0, gain + discount * (matrix @ value))  # noqa: E731
-    return lax.fori_loop(0, years, follow, _value_at_end(params, grid, discount))
+    return lax.fori_loop(0, years, follow, value_at_end(params, grid, discount))
 
 
-def _value_at_end(params: FishingParams, grid: Array, discount: Array) -> Array:
+def value_at_end(params: FishingParams, grid: Array, discount: Array) -> Array:
     """Return the value of the stock at truncation; it is paid with the last catch, so discounting is undone once."""
     value = params.final_price * grid / jnp.maximum(discount, 1e-6)
     return jnp.where(grid <= params.collapse, 0.0, value)
@@ -236,7 +236,7 @@ def _solve(env: FishingModel, params: FishingParams, grid: Array, discount: Arra
         best = year.problem.improve(value)
         return best.value, (year.there, year.left(best.choice), best.value, year.overflow)
 
-    _, (there, target, value, overflow) = solve_backwards(decide, _value_at_end(params, grid, discount), years)
+    _, (there, target, value, overflow) = solve_backwards(decide, value_at_end(params, grid, discount), years)
     return Solution(grid, there, target, value, jnp.max(overflow), jnp.float32(0.0), False)
 
 
@@ -264,7 +264,7 @@ def _year_by_level(env: FishingModel, params: FishingParams, grid: Array, discou
     """Build the decision problem of a year with harvest first and discrete levels; a choice is a level."""
     choice, there = _list_choices(env, grid)[None, :], grid[:, None]
     gain, left = _harvest(env, params, choice, there)
-    after, weight = _grow(env, params, left, when)
+    after, weight = grow_at_nodes(env, params, left, when)
     excess = params.price * (jnp.maximum(after - grid[-1], 0.0) @ weight)
     problem = _compare_choices(gain, excess, after, weight, grid, grid <= params.collapse, discount)
     return _Year(problem, grid, partial(pick, left), jnp.max((after > grid[-1]) @ weight))
@@ -299,7 +299,7 @@ def _harvest(env: FishingModel, params: FishingParams, wanted: Array, there: Arr
     return params.price * catch - params.cost * effort, there - catch
 
 
-def _grow(env: FishingModel, params: FishingParams, left: Array, when: Array) -> tuple[Array, Array]:
+def grow_at_nodes(env: FishingModel, params: FishingParams, left: Array, when: Array) -> tuple[Array, Array]:
     """Return next year's stock for each remaining stock and each node of the noise, and the nodes' weights."""
     law = params.drift(params.law, when) if params.drift else params.law
     z, weight = quadrature(params.noise, NODES_BY_ORDER[env.order])
@@ -309,7 +309,7 @@ def _grow(env: FishingModel, params: FishingParams, left: Array, when: Array) ->
 
 def _year_by_escapement(env: FishingModel, params: FishingParams, grid: Array, discount: Array, when: Array) -> _Year:
     """Build the decision problem of a year with harvest first; a choice is the grid point of the escapement."""
-    after, weight = _grow(env, params, grid, when)
+    after, weight = grow_at_nodes(env, params, grid, when)
     cell, part = locate_cells(after, grid)
     matrix, excess = transition_matrix(cell, part, weight), jnp.maximum(after - grid[-1], 0.0)
     ended, beyond, n = grid <= params.collapse, params.price * (excess @ weight), len(grid)
@@ -331,7 +331,7 @@ def _year_by_escapement(env: FishingModel, params: FishingParams, grid: Array, d
 
 def _year_by_quota(env: FishingModel, params: FishingParams, grid: Array, discount: Array, when: Array) -> _Year:
     """Build the decision problem of a year with growth first; a choice is a fraction of the top quota or the stock."""
-    grown, weight = _grow(env, params, grid, when)
+    grown, weight = grow_at_nodes(env, params, grid, when)
     wanted, there = _list_choices(env, grid)[:, None], grown[:, None, :]
     gain, left = _harvest(env, params, wanted, there)
     problem = _compare_choices(gain @ weight, 0.0, left, weight, grid, grid <= params.collapse, discount)
