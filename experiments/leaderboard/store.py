@@ -57,9 +57,9 @@ class LeaderboardRow:
 def merge_rows(old: Sequence[LeaderboardRow], new: Sequence[LeaderboardRow]) -> list[LeaderboardRow]:
     """Merge rows: new rows replace old ones, and other rows of the same id are kept if its environment is unchanged.
 
-    If the return of the random policy differs, the environment has changed, and all old rows of the id are dropped. The
-    planners' search starts from the expert, so their rows are also dropped if the expert's return differs. All scores
-    are recomputed.
+    If the return of the random policy differs, the environment has changed, and all old rows of the id are dropped. A
+    row of the best known policy is dropped if there is no new one, as the expert then is the best. The planners' search
+    starts from the expert, so their rows are also dropped if the expert's return differs. All scores are recomputed.
     """
     fresh, before = ({(row.id, row.policy): row for row in rows} for rows in (new, old))
     evaluated = {row.id for row in new}
@@ -71,7 +71,7 @@ def merge_rows(old: Sequence[LeaderboardRow], new: Sequence[LeaderboardRow]) -> 
     def is_kept(row: LeaderboardRow) -> bool:
         witnesses = ("random", "expert") if row.policy in (BLIND, FORESIGHT) else ("random",)
         same = all(is_unchanged(row.id, witness) for witness in witnesses)
-        return (row.id, row.policy) not in fresh and (row.id not in evaluated or same)
+        return (row.id, row.policy) not in fresh and (row.id not in evaluated or (same and row.policy != BEST))
 
     whole = [*filter(is_kept, old), *new]
     whole.sort(key=lambda row: (row.id, _rank_policy(row.policy), row.policy))

@@ -93,6 +93,13 @@ def test_a_changed_baseline_drops_what_was_measured_with_it(changed: dict[str, f
     assert {row.policy for row in old} - {row.policy for row in merge_rows(old, new)} == dropped
 
 
+def test_a_best_known_policy_has_a_row_only_while_it_is_not_the_expert() -> None:
+    old = merge_rows([], [*make_table(), make_row(FARM, store.BEST, 6.0)])
+    merged = merge_rows(old, [row for row in make_table() if row.policy in ("none", "random", "expert")])
+    assert scores(old)["expert"] == pytest.approx(0.8)
+    assert store.BEST not in scores(merged) and scores(merged)["expert"] == 1.0 and scores(merged)["ppo"] == 0.5
+
+
 def test_agents_are_scored_with_the_new_expert() -> None:
     whole = merge_rows(merge_rows([], make_table()), [make_row(FARM, name, MEANS[name] + (name == "expert") * 4)
                                                       for name in ("none", "random", "expert")])  # fmt: skip
