@@ -201,7 +201,7 @@ def test_actions_of_a_farm_cost_what_the_season_paid(farm: tuple[Any, Record]) -
     paid = np.zeros(len(story.when))
     np.add.at(paid, [action.step for action in story.actions], [action.cost or 0.0 for action in story.actions])
     np.testing.assert_allclose(paid, story.costs["intervention cost"] + story.costs["observation cost"], atol=1e-6)
-    assert {"looked ", "Soil: w"} <= {action.who[:7] for action in story.actions}
+    assert {"looked ", "water 2"} <= {action.who[:7] for action in story.actions}
 
 
 def test_a_death_has_its_cause_and_what_went_before(farm: tuple[Any, Record]) -> None:
