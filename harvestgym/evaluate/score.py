@@ -120,6 +120,11 @@ def list_references(id: str) -> dict[str, ReferenceReturn]:
     return known[full]
 
 
+def scale_on(id: str, mean: float) -> float | None:
+    """Scale a return, or a mean of returns, of an id with its reference points; see `scale_return`."""
+    return scale_return(mean, {name: point.mean for name, point in list_references(id).items()})
+
+
 def score(
     id: str, policy: Any = "expert", episodes: int | None = None, progress: Progress = ignore_progress
 ) -> PolicyScore:

@@ -98,13 +98,6 @@ class FarmText(TextView):
         cost = self.session.look(chosen)
         return f"Observed for {cost:.3g} points: {', '.join(self._say(name) for name in asked)}."
 
-    def list_prices(self) -> dict[str, float]:
-        """Return the price of observing each quantity everywhere."""
-        prices: Counter[str] = Counter()
-        for item, price in zip(self.session.env.offered.items, self.session.prices.tolist(), strict=True):
-            prices[self.names[item.variable.name]] += price
-        return dict(prices)
-
     # Observations.
 
     @cached_property
@@ -133,6 +126,12 @@ class FarmText(TextView):
     def _by_name(self) -> dict[str, Variable]:
         return {self.names[v.name]: v for v in self.session.env.variables if v.name in self.names}
 
+    @cached_property
+    def _paid(self) -> frozenset[str]:
+        """The variables that are observed only for a price."""
+        items = self.session.env.offered.items if self.session.env.asks else ()
+        return frozenset(item.variable.name for item in items)
+
     def list_quantities(self) -> dict[str, Quantity]:
         return {name: self._read(variable) for name, variable in self._by_name.items() if self._is_known(variable)}
 
@@ -143,7 +142,7 @@ class FarmText(TextView):
         values, steps = self.session.known[variable.name]
         days = self.session.env.steps_per_day
         age = self.session.steps // days - int(np.max(steps)) // days
-        fresh = not self.session.env.asks or self.names[variable.name] not in self.list_prices()
+        fresh = variable.name not in self._paid
         return Quantity(values, key_unit(variable.key), code_labels(variable.meta), age, fresh)
 
     # Words.

@@ -160,7 +160,8 @@ class TextGame:
         since, reason = self.session.steps, ""
         for _ in range(steps):
             self.view.finish()
-            reason = wait.find_reason(self.view.list_quantities()) if wait is not None else ""
+            if wait is not None and wait.conditions:
+                reason = wait.find_reason(self.view.list_quantities())
             if self.session.over or reason or (wait is not None and wait.news and self.view.list_news(since)):
                 break
         lines = [*self._list_setbacks(), *self.view.list_news(since)]

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from harvestgym import registry
 from harvestgym.core.errors import ConfigError, check_name
 from harvestgym.evaluate import splits
-from harvestgym.evaluate.score import list_references, scale_return
+from harvestgym.evaluate.score import scale_on
 from harvestgym.play.start_session import start_session
 
 from .game import Reply, TextGame
@@ -143,7 +143,7 @@ class Games:
         with place.lock:
             session, scaled = place.game.session, None
             with suppress(ConfigError):
-                scaled = scale_return(session.total, {k: p.mean for k, p in list_references(session.id).items()})
+                scaled = scale_on(session.id, session.total)
             score = None if scaled is None else round(scaled, 4)
             return {"step": session.time, "return": round(session.total, 6), "done": session.over, "score": score}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from harvestgym.evaluate import splits
-from harvestgym.evaluate.score import list_references, scale_return
+from harvestgym.evaluate.score import scale_on
 from harvestgym.play.start_session import start_session
 
 from .game import TextGame
@@ -34,7 +34,7 @@ class TextTask(NamedTuple):
 
     def scale(self, total: float) -> float | None:
         """Return a return, or a mean of returns, on the scale from doing nothing, 0, to the best known policy, 1."""
-        return scale_return(total, {name: point.mean for name, point in list_references(self.id).items()})
+        return scale_on(self.id, total)
 
 
 TASKS = (

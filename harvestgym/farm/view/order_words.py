@@ -68,10 +68,8 @@ def name_things(env: FarmModel) -> dict[tuple[str, str], str]:
         kinds = [slot.kind.__name__ for slot in field.slots]
         sets = [which.get("extends", "") if isinstance(which, Mapping) else which for _, which in spec.entities]
         for slot, kind, which in zip(field.slots, kinds, sets, strict=True):
-            unique, words = (
-                which and list(zip(kinds, sets, strict=True)).count((kind, which)) == 1,
-                which.replace("_", " "),
-            )
+            unique = which and [*zip(kinds, sets, strict=True)].count((kind, which)) == 1
+            words = which.replace("_", " ")
             if kind in NAMED_BY_SET and unique:
                 noun = words
             elif kinds.count(kind) > 1:
