@@ -2,9 +2,10 @@
 
 python -m experiments.text_tasks        # writes results/text-tasks.json
 
-A fishery: the best of 60 constant decisions. A farm: the best of the expert's orders in each of 16 training seasons,
-repeated in the others; of the rules on the calendar that the adversary found; and of the best fixed schedule on the
-leaderboard, if there are any. Ids whose score reaches 0.8 are no tasks.
+A fishery: the best of 60 constant decisions. The commons: the best of 60 constant quotas, equal for all fleets. A farm:
+the best of the expert's orders in each of 16 training seasons, repeated in the others; of the rules on the calendar
+that the adversary found; and of the best fixed schedule on the leaderboard, if there are any. Ids whose score reaches
+0.8 are no tasks.
 """
 
 from __future__ import annotations
@@ -18,36 +19,48 @@ from jax.tree_util import Partial
 
 from experiments.search.found import read_choices
 from experiments.test_side import RESULTS
-from harvestgym.core.policy import Policy
+from harvestgym.core.policy import Policy, constant_policy
 from harvestgym.evaluate import splits
 from harvestgym.evaluate.record import record_episode
 from harvestgym.evaluate.run import horizon, policy_named, run_episodes
 from harvestgym.evaluate.score import list_references
+from harvestgym.fishing.family import make_commons, policies
+from harvestgym.text.commons import FISHERY
 from harvestgym.text.tasks import TASKS
 
 OUT, SEASONS, LEVELS, RECORDED = RESULTS / "text-tasks.json", 200, 60, 16
+
+MOST = 0.06
+"""Upper end of the constant quotas of a fleet of the commons: four times its share of the maximum sustainable yield."""
 
 
 def find_constant(id: str) -> float:
     """Return the score of the best constant decision, the same for all targets, in training seasons of a fishery."""
     side = splits.split(id, "train")
     env: Any = side.make()
-    first = side.seed(0)
+    most = float(np.max(env.units.wanted(env.action_space.high)))
+    none, expert = (policy_named(id, env, name) for name in ("none", "expert"))
+    return compare_constants(env, none, expert, side.seed(0), most)
+
+
+def find_constant_quota() -> float:
+    """Return the score of the best constant quota of all fleets of the commons; the social optimum scores 1."""
+    env = make_commons()
+    closed = constant_policy(env.units.action(jnp.zeros(env.units.targets)))
+    return compare_constants(env, closed, policies(env)["optimum"], splits.split(FISHERY, "train").seed(0), MOST)
+
+
+def compare_constants(env: Any, nothing: Policy, best_known: Policy, first: int, most: float) -> float:
+    """Return the score of the best of `LEVELS` constant decisions below `most` in the seasons from seed `first`."""
 
     def play(policy: Policy) -> float:
         return float(np.mean(run_episodes(env, policy, SEASONS, first, horizon(env)).returns))
 
-    none, expert = play(policy_named(id, env, "none")), play(policy_named(id, env, "expert"))
+    none, expert = play(nothing), play(best_known)
     units = env.units
-    most = float(np.max(units.wanted(env.action_space.high)))
     actions = [jnp.asarray(units.action(jnp.full(units.targets, share * most / LEVELS))) for share in range(LEVELS)]
-    best = max(play(Policy((), Partial(_always, action))) for action in actions)
+    best = max(play(constant_policy(action)) for action in actions)
     return (best - none) / (expert - none)
-
-
-def _always(action: Any, memory: Any, obs: Any, key: Any) -> tuple[Any, Any]:
-    """Act the same in every year."""
-    return memory, action
 
 
 def find_repeated(id: str) -> float:
@@ -97,6 +110,8 @@ def main() -> None:
         value, what = find_blind(task.id)
         rows.append({"id": task.id, "not observing": round(value, 3), "policy": what})
         print(rows[-1], flush=True)
+    row = {"id": "fishing/commons-v0", "not observing": round(find_constant_quota(), 3)}
+    rows.append(row | {"policy": "best constant quotas"})
     OUT.write_text("[\n" + ",\n".join(f" {json.dumps(row)}" for row in rows) + "\n]\n", encoding="utf-8")
 
 

@@ -7,7 +7,7 @@ inside functions, because the command line imports this module.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -18,7 +18,7 @@ import numpy as np
 from harvestgym import registry
 from harvestgym.core.errors import ConfigError, check_extras, check_parent, check_suffix
 from harvestgym.core.saving.parquet import write_parquet
-from harvestgym.core.view.timeline import Progress, Record, ignore_progress
+from harvestgym.core.view.timeline import ChatMessage, Progress, Record, ignore_progress
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -94,18 +94,25 @@ class RecordedEpisode(NamedTuple):
         check_extras("figure", plot="matplotlib")
         return registry.family_function(self.id, "figure")(self.env, self.record)
 
-    def replay(self, path: str | Path, about: str = "", progress: Progress = ignore_progress) -> Path:
+    def replay(
+        self,
+        path: str | Path,
+        about: str = "",
+        progress: Progress = ignore_progress,
+        messages: Sequence[ChatMessage] = (),
+    ) -> Path:
         """Write the episode as one self-contained HTML page and return its path; needs the extra `plot`.
 
         Args:
             path: the file.
             about: the text at the top of the page.
             progress: is called with 1 for every picture.
+            messages: what was said in a game played with text.
         """
         from harvestgym.render.html_replay import to_html
 
         check_extras("replay", plot="plotly")
-        timeline, path = self.timeline, Path(path)
+        timeline, path = replace(self.timeline, messages=tuple(messages)), Path(path)
         shown = {"true": self.record} | ({} if timeline.known is None else {"observed": timeline.known})
         views = {name: partial(self._scene, self.env, of) for name, of in shown.items()}
         path.write_text(to_html(self.title, about, timeline, views, progress), encoding="utf-8", newline="\n")

@@ -61,7 +61,7 @@ def make_commons(fleets: int = 5, **overrides: Any) -> CommonsModel:
     Without the cost, greedy fleets would take the whole stock in the first year. With it, they deplete the stock until
     the effort costs what the catch is worth, and the stock recovers if they stop. `overrides` are as in `make`.
     """
-    return share_stock(make("logistic-effort-v0", **{"cost": 0.3, "discount": 1.0} | overrides), fleets)
+    return share_stock(make("logistic-v0", **{"cost": 0.3, "discount": 1.0} | overrides), fleets)
 
 
 def from_yaml(path: str | Path, **overrides: Any) -> FishingModel:

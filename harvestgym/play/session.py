@@ -5,7 +5,7 @@ It equals the episode of `gymnasium.make(id)` with the same seed and actions.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,7 +22,7 @@ from harvestgym.core.rollout import Episodes, add_counts
 from harvestgym.core.spaces import noop_action
 from harvestgym.core.view.events import LOSS, say_event
 from harvestgym.core.view.scene import Scene
-from harvestgym.core.view.timeline import Record
+from harvestgym.core.view.timeline import ChatMessage, Record
 from harvestgym.evaluate.datasets.demonstration_files import SUFFIX, write_demonstrations
 from harvestgym.evaluate.datasets.episodes import Demonstrations, Episode
 from harvestgym.evaluate.export import RecordedEpisode
@@ -191,9 +191,9 @@ class Session:
         """The episode so far, for drawing."""
         return RecordedEpisode(self.id, self.env, "human", self.seed, self.record, self.result)
 
-    def replay(self, path: Path) -> None:
-        """Write the episode so far as an HTML page; needs the extra `plot`."""
-        self.recorded.replay(path, f"played by a user, seed {self.seed}")
+    def replay(self, path: Path, messages: Sequence[ChatMessage] = ()) -> None:
+        """Write the episode so far, and what was said, as an HTML page; needs the extra `plot`."""
+        self.recorded.replay(path, f"played by a user, seed {self.seed}", messages=messages)
 
     def save(self, folder: Path) -> Path:
         """Save the episode as a demonstration in a new file in `folder`; return its path. Needs the extra `data`."""

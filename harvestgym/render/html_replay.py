@@ -174,6 +174,7 @@ def _describe_episode(
         "costs": {name: packed.put(values) for name, values in story.costs.items()},
         "events": [[event.step, say_event(event)] for event in story.events],
         "notes": story.notes,
+        "messages": story.messages,
         "every": pictures.every,
         "legend": pictures.legend,
         "last": story.last_event,

@@ -72,6 +72,8 @@ function today() {
     made("li", `${name}: ${short(values[state.step])}`));
   const sum = total().slice(0, state.step + 1).reduce((a, b) => a + b, 0);
   byId("earned").replaceChildren(...parts, made("li", `reward so far: ${short(sum)}`));
+  const said = story.messages.filter(([step]) => step === state.step);
+  byId("said").replaceChildren(...said.flatMap(([, sender, text]) => [made("h3", sender), made("p", text, { className: "said" })]));
 }
 
 // -- tables --
@@ -122,6 +124,12 @@ function markDeeds() {
 function showEvents() {
   byId("events").hidden = !story.events.length;
   fill(byId("event-table"), ["when", "what happened"], story.events.map(([step, what]) => row([jump(step), what])));
+}
+
+function showMessages() {
+  byId("messages").hidden = !story.messages.length;
+  const rows = story.messages.map(([step, sender, text]) => row([jump(step), sender, made("span", text, { className: "said" })]));
+  fill(byId("message-table"), ["when", "who", "message"], rows);
 }
 
 function showNotes() {
@@ -238,6 +246,7 @@ async function begin() {
   costs();
   showActions();
   showEvents();
+showMessages();
   showNotes();
   listen();
   go(0);

@@ -108,7 +108,8 @@ class FarmOrders:
                 amounts.remove(mine)
                 said = mine.number
             if said is None and len(grid) > 1:
-                raise ConfigError(f"{self._write_template(row)}: expected {_list_values(parameter, grid)}, got nothing")
+                offered, tried = _list_values(parameter, grid), self._say_with(row, parameter, grid[0])
+                raise ConfigError(f"{self._write_template(row)}: expected {offered}, got nothing; try: {tried}")
             values.append(grid[0] if said is None else self._match(row, parameter, grid, said))
         if amounts:
             extra = f"{amounts[0].number:g} {amounts[0].unit}".strip()
@@ -122,9 +123,13 @@ class FarmOrders:
         near = min(grid, key=lambda value: abs(value - said))
         if not np.isclose(near, said, rtol=1e-3, atol=1e-9):
             expected = _list_values(parameter, grid)
-            tried = self.phrases[row.number].say(say_value(parameter, near))
+            tried = self._say_with(row, parameter, near)
             raise ConfigError(f"{self.phrases[row.number].verb}: expected {expected}, got {said:g}; try: {tried}")
         return near
+
+    def _say_with(self, row: ActionRow, parameter: Any, value: Any) -> str:
+        """Return the order of a row with a value of a parameter."""
+        return self.phrases[row.number].say(say_value(parameter, value))
 
     def _find_plots(self, row: ActionRow, where: str) -> list[tuple[int, int] | None]:
         if not row.action.plot:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
@@ -19,8 +20,8 @@ from harvestgym.play.farm_session import FarmSession
 from .farm_orders import FarmOrders
 from .view import Quantity, TextView
 
-MOST_ADVANCED = "most advanced stage"
-"""The summary of the plots' stages, which says nothing new on a single plot."""
+SUMMARY_KEY = "global_stage"
+"""The key of the summary of the plots' stages, which says nothing new on a single plot."""
 
 NAMES = {
     "available_Water#L": "water", "available_N#g": "nitrogen", "available_P#g": "phosphorus",
@@ -28,7 +29,7 @@ NAMES = {
     "air_temperature/min#°C": "lowest temperature", "air_temperature/mean#°C": "temperature",
     "air_temperature/max#°C": "highest temperature", "humidity_index#%": "humidity", "wind/speed#km.h-1": "wind",
     "rain/amount#mm": "rain", "consecutive_dry#day": "dry spell", "forecast/rain": "rain forecast",
-    "size#cm": "height", "fruits_per_plant#nb": "fruits", "global_stage": MOST_ADVANCED,
+    "size#cm": "height", "fruits_per_plant#nb": "fruits", SUMMARY_KEY: "stage of most plots",
 }  # fmt: skip
 """Names of quantities where their keys are not those that people use; for any other, its key in words."""
 
@@ -59,6 +60,11 @@ class FarmText(TextView):
         self.first_words = frozenset(self.orders.first_words)
 
     # Orders.
+
+    def list_goals(self) -> list[str]:
+        """Return the goals with the names of quantities as in the rest of the text."""
+        named = {f"{v.where[1]}.{v.key.partition('#')[0]}": name for name, v in self._by_name.items()}
+        return [re.sub(r"[\w-]+\.[\w/]+", lambda found: named.get(found[0], found[0]), g) for g in super().list_goals()]
 
     def list_orders(self) -> list[tuple[str, str]]:
         return self.orders.list_templates()
@@ -98,6 +104,9 @@ class FarmText(TextView):
         cost = self.session.look(chosen)
         return f"Observed for {cost:.3g} points: {', '.join(self._say(name) for name in asked)}."
 
+    def list_news(self, since: int) -> list[str]:
+        return [*(f"yesterday: {line}" for line in self.session.setbacks), *super().list_news(since)]
+
     # Observations.
 
     @cached_property
@@ -133,7 +142,32 @@ class FarmText(TextView):
         return frozenset(item.variable.name for item in items)
 
     def list_quantities(self) -> dict[str, Quantity]:
-        return {name: self._read(variable) for name, variable in self._by_name.items() if self._is_known(variable)}
+        known = {name: self._read(variable) for name, variable in self._by_name.items() if self._is_known(variable)}
+        return known | dict(self._list_drawn())
+
+    def _list_drawn(self) -> Iterator[tuple[str, Quantity]]:
+        """Yield what was drawn for the season and is observed, at the end of the observation, and its forecast."""
+        env, obs = self.session.env, self.session.obs
+        start = len(obs["values"] if env.asks else obs) - len(env.contexts.features)
+        values = iter((obs["values"] if env.asks else obs)[start:])
+        for lead in range(env.contexts.lookahead + 1):
+            for draw in (draw for draw in env.contexts.draws if draw.shown):
+                part = np.asarray([next(values) for _ in draw.features])
+                name = self._name_draw(draw.name) + f" in {lead} days" * (lead > 0)
+                if draw.kind == "choice":
+                    yield name, Quantity(np.asarray(part.argmax()), labels=draw.labels)
+                elif draw.kind == "range":
+                    yield name, Quantity(part[0], key_unit(draw.name))
+                else:
+                    mixed = zip(draw.labels, part, strict=True)
+                    yield from ((f"share of {label} in {name}", Quantity(share)) for label, share in mixed)
+
+    def _name_draw(self, path: str) -> str:
+        """Return the name of a draw: `site` for a whole field, or the entity and its parameter."""
+        env = self.session.env
+        field, entity, key = [*path.split("/", 2), "", ""][:3]
+        noun = name_things(env)[field, entity] if entity else "site"
+        return f"{noun} {key_words(key)}".strip() + f" in {field}" * (len(env.fields) > 1)
 
     def _is_known(self, variable: Variable) -> bool:
         return bool((self.session.known[variable.name].steps >= 0).any())
@@ -157,6 +191,8 @@ class FarmText(TextView):
         session = self.session
         date = date_of_step(session.env, _last_frame(session), -1)
         yield f"Day {session.time} of {session.days}{f', {date}' if date else ''}. Points {session.total:.4g}."
+        if drawn := [f"{name} {_say_exactly(q.values.item(), q)}" for name, q in self._list_drawn()]:
+            yield f"This season: {', '.join(drawn)}."
         several = len(session.env.fields) > 1
         for f, field in enumerate(session.env.fields):
             for per_plot, title in ((False, "Field"), (True, "Plots")):
@@ -177,10 +213,16 @@ class FarmText(TextView):
                 if name == mean:
                     ends = " to ".join(_say_value(float(known[end].values), known[end]) for end in (low, high))
                     yield f"temperature {ends} °C, {self._say(mean).replace('temperature', 'mean', 1)}"
-            elif name not in zero and not (name == MOST_ADVANCED and self.session.env.fields[0].shape == (1, 1)):
+            elif name not in zero and not self._repeats_plot(name):
                 yield self._say(name)
         if zero:
             yield f"0: {', '.join(zero)}"
+
+    def _repeats_plot(self, name: str) -> bool:
+        """Return whether a quantity is the summary of a single plot."""
+        variable = self._by_name[name]
+        one_plot = self.session.env.fields[variable.field].shape == (1, 1)
+        return one_plot and variable.key.startswith(SUMMARY_KEY)
 
     def _say(self, name: str) -> str:
         quantity = self._read(self._by_name[name])

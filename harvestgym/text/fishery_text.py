@@ -26,13 +26,14 @@ class FisheryText(TextView):
 
     def __init__(self, session: FishingSession) -> None:
         super().__init__(session)
-        self.amounts = [float(session.choices[0])] * session.env.units.targets
+        self.units = session.env.units
+        self.amounts = [float(session.choices[0])] * self.units.targets
         self.changed = False
 
     @property
     def is_share(self) -> bool:
         """Return whether a decision is a fraction, which may be written in per cent."""
-        return self.session.env.units.control == "rate" and not self.session.protects
+        return self.units.control == "rate" and not self.session.protects
 
     @property
     def verb(self) -> str:
@@ -42,14 +43,14 @@ class FisheryText(TextView):
         return "add" if self.session.protects else "take" if self.is_share else "quota"
 
     def list_orders(self) -> list[tuple[str, str]]:
-        most, targets = float(self.session.choices[-1]), self.session.env.units.targets
+        most, targets = float(self.session.choices[-1]), self.units.targets
         form = " ".join(["AMOUNT" if targets == 1 else f"AMOUNT{i + 1}" for i in range(targets)])
         end = "of the stock, from 0 to 100 %" if self.is_share else f"from 0 to {most:.4g}"
-        levels = f", in {len(self.session.choices)} steps" if self.session.env.units.levels else ""
+        levels = f", in {len(self.session.choices)} steps" if self.units.levels else ""
         return [(f"{self.verb} {form}", f"{self.session.question}, {end}{levels}; it is kept until it is changed")]
 
     def list_examples(self) -> list[str]:
-        return [self._say([float(self.session.choices[-1]) / 10] * self.session.env.units.targets)]
+        return [self._say([float(self.session.choices[-1]) / 10] * self.units.targets)]
 
     def reads(self, line: str) -> bool:
         return bool(re.fullmatch(r"[-+\d.,\s%]+", line))
@@ -61,14 +62,14 @@ class FisheryText(TextView):
             raise ConfigError(f"{line!r}: expected {self.list_orders()[0][0]}, got {unread[0]!r}; {self._try()}")
         amounts = [a.number / 100 if a.unit == "%" and self.is_share else a.number for a in phrase.amounts]
         wrong = any(a.unit not in ("", "%" if self.is_share else "") for a in phrase.amounts)
-        most, targets = float(self.session.choices[-1]), self.session.env.units.targets
+        most, targets = float(self.session.choices[-1]), self.units.targets
         if wrong or len(amounts) != targets or any(not 0 <= amount <= most * (1 + 1e-6) for amount in amounts):
             ends = f"from 0 to {most:.4g}" + " (or in %)" * self.is_share
             got = ", ".join(f"{a.number:g}{a.unit}" for a in phrase.amounts) or "nothing"
             raise ConfigError(
                 f"{line!r}: expected {targets} number{'s' * (targets > 1)} {ends}, got {got}; {self._try()}"
             )
-        if self.session.env.units.levels:
+        if self.units.levels:
             near = [float(self.session.choices[np.abs(self.session.choices - amount).argmin()]) for amount in amounts]
             if not np.allclose(near, amounts, rtol=1e-3, atol=1e-6 * most):
                 got = " ".join(f"{a:g}" for a in amounts)
@@ -110,7 +111,13 @@ class FisheryText(TextView):
         known = ", ".join(f"{name} {float(q.values):.{digits}g}" for name, q in self.list_quantities().items())
         text = f"Year {session.steps} of {session.longest}. Survey: {known}."
         if session.steps:
-            caught = np.ravel(session.last["catch"])
-            what = "" if session.protects else f" Caught last year: {' '.join(f'{c:.4g}' for c in caught)}."
-            text += f"{what} {self._say(self.amounts)} is kept."
-        return f"{text} Points {session.total:.4g}."
+            text += f"{'' if session.protects else self._say_catch()} {self._say(self.amounts)} is kept."
+        return f"{text} Points {self.total:.4g}."
+
+    @property
+    def total(self) -> float:
+        """The return so far."""
+        return self.session.total
+
+    def _say_catch(self) -> str:
+        return f" Caught last year: {' '.join(f'{c:.4g}' for c in np.ravel(self.session.last['catch']))}."

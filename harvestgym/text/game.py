@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from harvestgym.core.errors import ConfigError
+from harvestgym.core.view.timeline import ChatMessage
 from harvestgym.play.farm_session import FarmSession
 from harvestgym.play.session import Session
 from harvestgym.play.start_session import FishingSession, ForagerSession, start_session
@@ -27,6 +29,9 @@ COMMANDS = {
 
 QUEUED = "Queued:"
 """The start of an answer to orders; it is left out where they have been carried out."""
+
+PLAYER, GAME = "player", "game"
+"""The senders of messages."""
 
 PASSING = ("done", "wait")
 """The commands that let time pass."""
@@ -75,9 +80,18 @@ class TextGame:
 
     def _start(self, session: Session) -> None:
         self.session = session
-        self.view = make_view(session)
+        self.view = self._make_view(session)
         self.messages: list[str] = []
         """The messages of this episode; with the seed, they reproduce it."""
+
+    def _make_view(self, session: Session) -> TextView:
+        """Return the view of a session's family."""
+        if isinstance(session, FarmSession):
+            return FarmText(session)
+        if isinstance(session, FishingSession):
+            return FisheryText(session)
+        assert isinstance(session, ForagerSession)
+        return ForagerText(session)
 
     def again(self, seed: int) -> TextGame:
         """Return another game of the same environment, which shares its compiled programs."""
@@ -95,7 +109,7 @@ class TextGame:
         named = {"unit": self.view.unit, "limit": f"{next(iter(self.view.list_quantities()), 'x')} > 10"}
         commands = [f"  {name}: {what}".format(**named) for name, what in COMMANDS.items()
                     if waits or not name.startswith("wait")]  # fmt: skip
-        goal = [f"  {line[:1].upper()}{line[1:]}" for line in self.session.goal]
+        goal = [f"  {line[:1].upper()}{line[1:]}" for line in self.view.list_goals()]
         return "\n".join([f"Game {self.id}. Goal:", *goal, "Orders, one a line:", *orders, "Commands:", *commands])
 
     def step(self, message: str) -> Reply:
@@ -164,13 +178,10 @@ class TextGame:
                 reason = wait.find_reason(self.view.list_quantities())
             if self.session.over or reason or (wait is not None and wait.news and self.view.list_news(since)):
                 break
-        lines = [*self._list_setbacks(), *self.view.list_news(since)]
+        lines = self.view.list_news(since)
         if reason:
             lines.append(f"Stopped waiting: {reason}")
         return "\n".join(f"- {line}" for line in lines)
-
-    def _list_setbacks(self) -> list[str]:
-        return [f"yesterday: {line}" for line in getattr(self.session, "setbacks", ())]
 
     def _reply(self, said: list[str], reward: float, passed: int, mistakes: list[str]) -> Reply:
         over, queued = self.session.over, self.view.list_queued()
@@ -197,22 +208,26 @@ class TextGame:
         orders = {"queued": self.view.list_queued()}
         return {"id": self.id, "unit": self.view.unit} | state | orders | {"known": self.view.list_facts()}
 
+    def write_page(self, path: str | Path) -> None:
+        """Write the episode so far with all messages as an HTML page; needs the extra `plot`."""
+        self.session.replay(Path(path), self.list_transcript())
+
+    def list_transcript(self) -> list[ChatMessage]:
+        """Return the messages and the answers; for the answers, the episode is played again."""
+        game = self.again(self.session.seed)
+        said = [ChatMessage(0, GAME, game.reset(self.session.seed))]
+        for message in self.messages:
+            said.append(ChatMessage(game.session.steps, PLAYER, message))
+            text = game.step(message).text
+            said.append(ChatMessage(game.session.steps, GAME, text))
+        return said
+
     def replay(self, seed: int, messages: list[str]) -> TextGame:
         """Return a game in which messages were sent; the same seed and messages give the same episode."""
         game = self.again(seed)
         for message in messages:
             game.step(message)
         return game
-
-
-def make_view(session: Session) -> TextView:
-    """Return the view of a session's family."""
-    if isinstance(session, FarmSession):
-        return FarmText(session)
-    if isinstance(session, FishingSession):
-        return FisheryText(session)
-    assert isinstance(session, ForagerSession)
-    return ForagerText(session)
 
 
 def _first_sentence(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Twelve tasks for language models: ids on which observing pays, held-out seasons, and a scale from 0 to 1."""
+"""Twelve tasks for language models: games in which observing pays, held-out seasons, and a scale from 0 to 1."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from harvestgym.evaluate import splits
 from harvestgym.evaluate.score import scale_on
 from harvestgym.play.start_session import start_session
 
+from .commons import FISHERY, TextCommons
 from .game import TextGame
 
 
@@ -37,6 +38,30 @@ class TextTask(NamedTuple):
         return scale_on(self.id, total)
 
 
+class CommonsTask(NamedTuple):
+    """A task for several players: five fleets that fish one stock, may talk, and are paid for their own catches.
+
+    Attributes:
+        tests: what the players must do well.
+
+    Example:
+        >>> game = COMMONS.start(season=0)
+        >>> texts = game.reset(game.session.seed)
+    """
+
+    tests: str = "restraint that holds among fleets that could take more"
+
+    def start(self, season: int = 0, split: str = "test") -> TextCommons:
+        """Return the game of a season of the test or the training split."""
+        game = TextCommons()
+        game.reset(splits.split(FISHERY, split).seed(season))
+        return game
+
+    def scale(self, game: TextCommons) -> float:
+        """Return the mean return of the fleets on the scale from no fishing, 0, to the social optimum, 1."""
+        return game.session.total / (len(game.env.agents) * game.optimum)
+
+
 TASKS = (
     TextTask("farm/corn-1x1-v0", "watering by the state of the soil"),
     TextTask("farm/fertilizer-1x1-v0", "feeding by measurements, because too much is worse than nothing"),
@@ -47,8 +72,10 @@ TASKS = (
     TextTask("farm/rotation-v0", "three crops in three years, whose gains are delayed"),
     TextTask("fishing/logistic-v0", "a constant stock"),
     TextTask("fishing/tipping-v0", "caution near a collapse"),
-    TextTask("fishing/myers-v0", "a threshold below which a stock does not recover"),
     TextTask("fishing/three-species-v0", "sparing a predator that is not fished"),
     TextTask("fishing/any-law-v0", "a stock with unknown growth"),
 )
-"""The tasks; in each, the best policy found that does not observe scores less than 0.8 (page `text` of the docs)."""
+"""The tasks of one player; in each, the best policy found that does not observe scores less than 0.8."""
+
+COMMONS = CommonsTask()
+"""The task of several players; the best constant quotas score less than 0.8, and the greedy equilibrium 0.18."""

@@ -44,6 +44,10 @@ class TextView:
     def __init__(self, session: Session) -> None:
         self.session: Any = session
 
+    def list_goals(self) -> list[str]:
+        """Return sentences about the score and the end of an episode."""
+        return list(self.session.goal)
+
     def list_orders(self) -> list[tuple[str, str]]:
         """Return the form of each order, and what it does."""
         raise NotImplementedError

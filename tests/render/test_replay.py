@@ -17,7 +17,7 @@ from harvestgym.cli import app
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.view.events import Event, say_event
 from harvestgym.core.view.scene import Map, Mark, Scene, Sprite, Stroke, Words
-from harvestgym.core.view.timeline import Record, Timeline, Track
+from harvestgym.core.view.timeline import ChatMessage, Record, Timeline, Track
 from harvestgym.evaluate.export import RecordedEpisode
 from harvestgym.evaluate.record import record_episode
 from harvestgym.evaluate.run import policy_named
@@ -66,6 +66,7 @@ def toy() -> Timeline:
         events=(Event(4, "dead", "", f"died of {EVIL}"),),
         notes=(f"rule 1 of the expert ({EVIL}) never acted",),
         known=record,
+        messages=(ChatMessage(2, EVIL, f"look\n{EVIL}"),),
     )
 
 

@@ -84,6 +84,17 @@ def test_text_depends_only_on_what_was_observed(games: dict[str, TextGame], id: 
     assert (game.view.describe(), game.view.look(), game.to_json()) == before
 
 
+def test_what_is_drawn_for_a_season_and_observed_is_said() -> None:
+    game = TextGame("farm/contexts-1x1-v0")
+    for seed in (3, 4, 5):
+        text = game.reset(seed)
+        env = game.session.env
+        drawn = dict(zip(env.contexts.features, game.session.obs[-len(env.contexts.features) :], strict=True))
+        said = game.to_json()["known"]
+        assert drawn[f"Field-0/{said['site']}"] == drawn[f"Field-0/Soil-0/{said['soil']}"] == 1.0
+        assert f"site {said['site']}, soil {said['soil']}." in text and "depth" not in text.splitlines()[-3]
+
+
 def test_paid_observations_are_bought_once_a_day(games: dict[str, TextGame]) -> None:
     game = games[PAID]
     first = game.reset(0)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -52,6 +53,14 @@ class Track:
     observed_values: np.ndarray | None = None
 
 
+class ChatMessage(NamedTuple):
+    """A text that was sent in a step of a game, and who sent it."""
+
+    step: int
+    sender: str
+    text: str
+
+
 @dataclass(frozen=True)
 class Timeline:
     """An episode, ready for display.
@@ -66,6 +75,7 @@ class Timeline:
         gains, costs: the gains and costs at each step, by name; the reward of a step is its gains minus its costs.
         last_event: the last step before the end with an action or a gain; videos skip the idle steps after it.
         notes: the results of the episode and sentences about its problems, as `harvestgym run` prints them.
+        messages: what was said in a game played with text.
     """
 
     when: Sequence[str]
@@ -80,6 +90,7 @@ class Timeline:
     known: Record | None = None
     last_event: int | None = None
     notes: tuple[str, ...] = ()
+    messages: tuple[ChatMessage, ...] = ()
 
 
 def name_parts(shape: tuple[int, ...]) -> tuple[str, ...]:

@@ -60,7 +60,7 @@ class Term(Checked):
 
 @pytree
 class Tally(Term):
-    """Daily reward per unit of some tallies: a price list (`harvest#kg: 3`, `water#L: -0.002`).
+    """Daily reward per unit of some tallies (`harvest#kg: 3`, `water#L: -0.002`).
 
     Together with order costs and wages, which are always paid, it gives the farm's financial balance. It can price any
     tally that an entity keeps, including leaching from the soil: `leached_N#g`, and `leached_cide#g`, which is summed

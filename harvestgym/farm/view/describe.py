@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -15,6 +16,7 @@ from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.entities.base import Entity, Parameter
 from harvestgym.farm.schema import FarmSpec, RulesSpec, ScoreSpec
 
+from .order_words import name_things
 from .words import code_labels
 
 TableRow = tuple[str, str, str]
@@ -38,8 +40,23 @@ MEANINGS = {f.alias or name: f.description or "" for spec in _SPECS for name, f 
 def say_goal(env: FarmModel) -> tuple[str, ...]:
     """Return the goal of a season in two sentences: how the score is computed, and when a season ends."""
     rows = {name: f"{meaning}: {value}" for name, value, meaning in rules_table(env).rows}
-    scored = [text for name, text in rows.items() if name.startswith("score") and not name.endswith("costs")]
-    return (*scored, rows["horizon#day"], rows["terminal_conditions"])
+    apart = ("costs", "terms", "constraints")
+    scored = [text for name, text in rows.items() if name.startswith("score") and not name.endswith(apart)]
+    return (*scored, *_say_terms(env), rows["horizon#day"], rows["terminal_conditions"])
+
+
+def _say_terms(env: FarmModel) -> Iterator[str]:
+    """Yield a sentence for each further term of the score and each limit, with nouns for the entities."""
+    nouns = {"/".join(place): noun for place, noun in name_things(env).items()}
+    score = env.spec.scoring
+    for name, term in env.params.score.terms.items():
+        numbers = {key: value for key, value in score.terms[name].model_dump().items() if key != "kind"}
+        doc = (type(term).__doc__ or "").partition("\n")[0].rstrip(".")
+        text = ", ".join(f"{key} {to_line(value)}" for key, value in numbers.items())
+        text = re.sub(r"[\w-]+/[\w-]+", lambda found: nouns.get(found[0], found[0]), text)
+        yield f"{re.sub(r' ?[(].*[)]', '', doc)}: {text}"
+    for limit in score.constraints.values():
+        yield f"At most {limit.limit:g} of {limit.tally} in a season; the score does not depend on it"
 
 
 def rules_table(env: FarmModel) -> Table:

@@ -9,7 +9,7 @@ import numpy as np
 from harvestgym.core.view.events import Event
 from harvestgym.core.view.timeline import Record, Timeline, Track, name_parts
 from harvestgym.fishing.conservation import DriverModel, RecoveryModel
-from harvestgym.fishing.model import FishingModel, find_effort
+from harvestgym.fishing.model import FishingModel
 
 from .events import find_events
 from .levels import find_levels, find_requests, join_numbers
@@ -49,7 +49,7 @@ def _effort(env: FishingModel, record: Record) -> np.ndarray | None:
     """Return the cost of effort in each year; None if the reward is not the value of a catch."""
     if isinstance(env, RecoveryModel):
         return None
-    return (float(env.params.cost) * np.asarray(find_effort(record["rate"]))).sum(1)
+    return (float(env.params.cost) * np.asarray(env.effort(record["rate"]))).sum(1)
 
 
 def _track(env: FishingModel, record: Record, name: str, watched: str) -> Track:

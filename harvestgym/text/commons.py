@@ -1,0 +1,187 @@
+"""A commons in text: fleets that fish one stock, each played with messages; they may talk to each other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cached_property
+from types import MappingProxyType
+
+import jax
+import numpy as np
+
+from harvestgym.core.episode import seed_key
+from harvestgym.core.errors import check_name
+from harvestgym.core.random import key_for
+from harvestgym.fishing.analysis.commons import share_optimum
+from harvestgym.fishing.family import make_commons, policies
+from harvestgym.fishing.shared_stock import CommonsModel
+from harvestgym.play.session import Session
+from harvestgym.play.start_session import FishingSession
+
+from .fishery_text import FisheryText
+from .game import Reply, TextGame
+
+FISHERY = "fishing/logistic-v0"
+"""The id of the stock that the fleets share."""
+
+TALK = "say"
+
+
+class FleetText(FisheryText):
+    """A year as one fleet sees it: the stock, the catch of each fleet, and its own return."""
+
+    first_words = FisheryText.first_words | {TALK}
+    waits = False
+
+    def __init__(self, session: FishingSession, fleet: int) -> None:
+        super().__init__(session)
+        self.units = replace(self.units, targets=1)
+        self.fleet, self.amounts, self.own_total = fleet, self.amounts[:1], 0.0
+        self.spoken: list[str] = []
+        """What the fleet said and the others have not heard yet."""
+        self.ready = False
+        """Whether the fleet has ended its year."""
+
+    @property
+    def total(self) -> float:
+        return self.own_total
+
+    def list_orders(self) -> list[tuple[str, str]]:
+        return [*super().list_orders(), (f"{TALK} TEXT", "is heard by all other fleets")]
+
+    def queue(self, line: str) -> list[str]:
+        word, _, text = line.partition(" ")
+        if word.lower().rstrip(":") != TALK:
+            return super().queue(line)
+        self.spoken.append(text)
+        return [f"{TALK} {text}"]
+
+    def finish(self) -> None:
+        """End the year of this fleet; the year passes when all fleets have ended it."""
+        self.ready = True
+
+    def _say_catch(self) -> str:
+        caught = zip(self.session.env.agents, np.ravel(self.session.last["catch"]), strict=True)
+        return f" Caught last year: {', '.join(f'{name} {amount:.4g}' for name, amount in caught)}."
+
+
+class _Seat(TextGame):
+    """The messages of one fleet."""
+
+    view: FleetText
+
+    def __init__(self, session: FishingSession, fleet: int) -> None:
+        self.fleet = fleet
+        super().__init__("fishing/commons-v0", session=session)
+
+    def _make_view(self, session: Session) -> FleetText:
+        assert isinstance(session, FishingSession)
+        return FleetText(session, self.fleet)
+
+
+class TextCommons:
+    """Fleets that fish one stock, each played with its own messages and paid for its own catch.
+
+    A year passes when every fleet has sent `done`. Until then, they can talk: `say TEXT` is heard by all others.
+
+    Args:
+        env: the fishery; by default `make_commons()`, with five fleets.
+        partners: fleets that play by themselves and say nothing, each with the name of a policy (`optimum`, `greedy`).
+
+    Example:
+        >>> game = TextCommons(partners={"fleet_4": "greedy"})
+        >>> texts = game.reset(seed=0)
+        >>> replies = game.step({fleet: "say I take 0.015\\nquota 0.015\\ndone" for fleet in texts})
+    """
+
+    def __init__(self, env: CommonsModel | None = None, partners: Mapping[str, str] = MappingProxyType({})) -> None:
+        self.env = make_commons() if env is None else env
+        self._policies = policies(self.env)
+        for fleet, name in partners.items():
+            check_name("fleet", fleet, self.env.agents)
+            check_name("policy", name, self._policies)
+        self.partners = dict(partners)
+        self._start(FishingSession(FISHERY, self.env, 0))
+
+    def _start(self, session: FishingSession) -> None:
+        self.session = session
+        players = [i for i, name in enumerate(self.env.agents) if name not in self.partners]
+        self.seats = {self.env.agents[i]: _Seat(session, i) for i in players}
+        """The text game of each fleet that is played with messages."""
+        named = {name: self._policies[name].traced() for name in self.partners.values()}
+        self._acting = {name: (policy.init, jax.jit(policy.act)) for name, policy in named.items()}
+
+    @cached_property
+    def optimum(self) -> float:
+        """The expected return of a fleet if all fleets share the catch of a single owner equally."""
+        return share_optimum(self.env).start
+
+    def reset(self, seed: int = 0) -> dict[str, str]:
+        """Start a new episode; return the rules and the first observation of each fleet that is played."""
+        self._start(self.session.again(seed))
+        return {name: f"{self._introduce(name)}\n{seat.rules()}\n\n{seat.view.describe()}"
+                for name, seat in self.seats.items()}  # fmt: skip
+
+    def _introduce(self, name: str) -> str:
+        others = ", ".join(other for other in self.env.agents if other != name)
+        return (
+            f"You are {name}. {others} fish the same stock, and each is paid for its own catch. All decide at the same "
+            "time and see the catches of all fleets afterwards. If they ask for more than there is, each gets the same "
+            "share of its quota. The stock that remains at the end is shared equally."
+        )
+
+    def step(self, messages: Mapping[str, str]) -> dict[str, Reply]:
+        """Read the messages of some fleets; return the reply to each fleet, in which it also hears the others.
+
+        Raises:
+            ConfigError: a message is not from a fleet that is played.
+        """
+        for name in messages:
+            check_name("fleet", name, self.seats)
+        if self.session.over:
+            return {name: self.seats[name].step(text) for name, text in messages.items()}
+        read = {name: self.seats[name].step(text) for name, text in messages.items()}
+        heard = {name: self._list_heard(name) for name in self.seats}
+        for seat in self.seats.values():
+            seat.view.spoken.clear()
+        passes = all(seat.view.ready for seat in self.seats.values())
+        since = self.session.steps
+        if passes:
+            self._fish()
+        return {name: self._reply(name, heard[name], read.get(name), since) for name in self.seats}
+
+    def _list_heard(self, name: str) -> list[str]:
+        speakers = [(other, seat.view.spoken) for other, seat in self.seats.items() if other != name]
+        return [f'{other} says: "{text}"' for other, said in speakers for text in said]
+
+    def _fish(self) -> None:
+        """Let the year pass with the quotas of all fleets."""
+        amounts = {name: seat.view.amounts[0] for name, seat in self.seats.items()}
+        key, units = key_for(seed_key(self.session.seed), "policy"), self.env.units
+        for policy, (memory, act) in self._acting.items():
+            memory, action = act(memory, self.session.obs, jax.random.fold_in(key, self.session.steps))
+            self._acting[policy] = memory, act
+            asked = dict(zip(self.env.agents, np.ravel(units.wanted(action)).tolist(), strict=True))
+            amounts |= {name: asked[name] for name, own in self.partners.items() if own == policy}
+        self.session.fish([amounts[name] for name in self.env.agents])
+        rewards = dict(zip(self.env.agents, self.session.info["own"]["reward"].tolist(), strict=True))
+        for name, seat in self.seats.items():
+            seat.view.own_total += rewards[name]
+            seat.view.ready = seat.view.changed = False
+
+    def _reply(self, name: str, heard: list[str], read: Reply | None, since: int) -> Reply:
+        """Return what a fleet hears, and the next year if it has begun, or else the answer to the fleet's message."""
+        view, over, passed = self.seats[name].view, self.session.over, self.session.steps - since
+        mistakes = read.info["mistakes"] if read else []
+        if passed:
+            end = [f"The fishery has ended. Your return is {view.total:.4g} points."] if over else [view.describe()]
+            lines = [*heard, *(f"- {line}" for line in view.list_news(since)), *end]
+        elif view.ready:
+            lines = [*heard, "Waiting for the other fleets."]
+        else:
+            lines = [*heard, *([read.text] if read else [])]
+        reward = float(self.session.info["own"]["reward"][view.fleet]) if passed else 0.0
+        info = {"step": self.session.time, "return": round(view.total, 6), "passed": passed,
+                "queued": view.list_queued(), "mistakes": mistakes}  # fmt: skip
+        return Reply("\n".join(lines), float(f"{reward:.6g}"), over, info)
