@@ -33,7 +33,7 @@ ORDERS = {
         ("shared_water", "family"),
     ),
     "fishing": (
-        ("hash_keys", "growth", "noise", "structured_growth", "parameter_drift", "units", "us_stocks", "model",
+        ("growth", "noise", "structured_growth", "parameter_drift", "units", "us_stocks", "model",
          "conservation", "shared_stock"),
         ("analysis",), ("control", "metrics", "spec"), ("env", "fit"),
         ("view",), ("family", "drop_in"),

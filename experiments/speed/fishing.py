@@ -22,8 +22,9 @@ import jax.numpy as jnp
 import numpy as np
 from gymnasium.vector import AutoresetMode
 
+from examples import hash_keys
 from harvestgym.core.autoreset import advance, start_episode
-from harvestgym.fishing import control, hash_keys
+from harvestgym.fishing import control
 from harvestgym.fishing.analysis.dynamic_programming import solve
 from harvestgym.fishing.family import make
 from harvestgym.fishing.model import FishingModel

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from examples import hash_keys as keys
 from harvestgym.core.rollout import evaluate
 from harvestgym.fishing import control
-from harvestgym.fishing import hash_keys as keys
 from harvestgym.fishing.family import make
 from tests.long_form import long
 
