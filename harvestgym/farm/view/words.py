@@ -5,31 +5,15 @@ from __future__ import annotations
 import datetime
 import math
 import re
+from pathlib import Path
 from typing import Any
 
 from harvestgym.core.pytree import Meta
 from harvestgym.core.view.timeline import Record
+from harvestgym.core.yaml_io import read_file
 from harvestgym.farm.engine.model import FarmModel
 
-FACTORS = {
-    "temperature": "unsuitable temperature",
-    "water": "too little water",
-    "light": "shade",
-    "radiation": "too little sunlight",
-    **{
-        n: f"too little {name}"
-        for n, name in zip("NPKC", ("nitrogen", "phosphorus", "potassium", "carbon"), strict=True)
-    },
-    "birds": "eaten by birds",
-    "age": "old age",
-    "no-growth days": "too many days without growth",
-    "no-weight days": "too many days without weight gain",
-    "strain": "stress from other entities",
-}
-"""Words for causes of death and for factors that slow growth; other labels are already words."""
-
-TIMES = {"seed": "as seeds", "grow": "while growing", "bloom": "in bloom", "fruit": "while filling fruit"}
-"""Words for the stage in which a plant died."""
+WORDS = read_file(Path(__file__).with_name("words.yaml"))
 
 NO_UNITS = ("", "nb", "bin", "int5", "int365")
 """Suffixes after the # in the keys of counts and codes."""
@@ -77,7 +61,7 @@ def value_text(value: Any, meta: Meta) -> str:
 def say_cause(label: str, detail: str = "") -> str:
     """Return a cause of death in words: `pests while growing` for `grow: pests`, with `detail` after the cause."""
     stage, _, factor = label.rpartition(": ")
-    return " ".join(filter(None, (FACTORS.get(factor, factor), detail, TIMES.get(stage, stage))))
+    return " ".join(filter(None, (WORDS["factors"].get(factor, factor), detail, WORDS["times"].get(stage, stage))))
 
 
 def date_words(day_of_year: float) -> str:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 
 from harvestgym.core.view.events import Event
 from harvestgym.core.view.timeline import Record, Timeline, Track, name_parts
+from harvestgym.core.yaml_io import read_file
 from harvestgym.fishing.conservation import DriverModel, RecoveryModel
 from harvestgym.fishing.model import FishingModel
 
@@ -18,13 +20,8 @@ from .stock_maps import name_stocks
 UNITS = {"stock": "K", "biomass": "K", "catch": "K/year"}
 """Units for fisheries with a capacity of 1; in other fisheries, biomass has no unit."""
 
-TRACK_DOCS = {
-    "stock": "biomass of each stock at the start of the year",
-    "biomass": "the biomass that is compared with collapse and other limits",
-    "catch": "the actual catch, by target",
-    "rate": "catch as a share of the stock",
-    "driver": "consumption a of May's law, which rises every year",
-}
+TRACK_DOCS: dict[str, str] = read_file(Path(__file__).with_name("tracks.yaml"))
+"""The meaning of each variable that is shown, by its name in the record."""
 
 
 def timeline(env: FishingModel, record: Record) -> Timeline:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 
 from harvestgym.core.view.tables import Table, make_fields_table
 from harvestgym.core.view.timeline import Record, Timeline, Track
+from harvestgym.core.yaml_io import read_file
 from harvestgym.forager.jax_engine.model import Forager
 from harvestgym.forager.jax_engine.state import ForagerParams, ForagerState
 from harvestgym.forager.object_kinds import DelayLaw, Kind
@@ -13,16 +16,8 @@ from harvestgym.forager.world import ACTION_NAMES
 
 from .events import find_events
 
-DOCS = {
-    "x#cell": "column of the forager, eastwards",
-    "y#cell": "row of the forager, northwards",
-    "action": "the direction of the action",
-    "collided": "the kind of object that it hit",
-    "collected": "objects taken so far",
-    "reward_rate": "running mean reward of a step",
-    "biome": "the region of the forager",
-    "biome_regret": "reward per cell of the best region minus the forager's region",
-}
+TRACK_DOCS: dict[str, str] = read_file(Path(__file__).with_name("tracks.yaml"))
+"""The meaning of each variable that is shown, by its name in the record."""
 
 
 def timeline(env: Forager, record: Record) -> Timeline:
@@ -31,7 +26,7 @@ def timeline(env: Forager, record: Record) -> Timeline:
         when=[f"step {step}" for step in range(len(record["reward"]))],
         watcher="",
         record=record,
-        tracks=tuple(_track(env, name) for name in DOCS if name in record),
+        tracks=tuple(_track(env, name) for name in TRACK_DOCS if name in record),
         first=("reward_rate", "biome"),
         actions=tuple(find_events(env, record, 0, len(record["reward"]) - 1)),
         gains=_gains(env, record),
@@ -46,7 +41,7 @@ def _track(env: Forager, name: str) -> Track:
         "biome": {i: region.name for i, region in enumerate(env.world.regions)},
     }
     label, _, unit = name.partition("#")
-    return Track(name, "life", label, unit, DOCS[name], codes=codes.get(name, {}))
+    return Track(name, "life", label, unit, TRACK_DOCS[name], codes=codes.get(name, {}))
 
 
 def _gains(env: Forager, record: Record) -> dict[str, np.ndarray]:

@@ -9,6 +9,7 @@ import numpy as np
 from nicegui import ui
 
 from harvestgym.core.view.scene import Chart, Map
+from harvestgym.core.yaml_io import read_file
 from harvestgym.farm.view.order_words import say_tool
 from harvestgym.farm.view.words import date_words, key_unit, key_words, number_text, unit_words
 from harvestgym.play.farm_session import Fact, FarmSession
@@ -18,15 +19,7 @@ from .page import Page
 
 ARROW_STEPS = {"ArrowUp": (0, -1), "ArrowRight": (1, 0), "ArrowDown": (0, 1), "ArrowLeft": (-1, 0)}
 
-WEATHER = {
-    "air_temperature/min#°C": "lowest",
-    "air_temperature/mean#°C": "mean",
-    "air_temperature/max#°C": "highest",
-    "rain/amount#mm": "rain",
-    "humidity_index#%": "humidity",
-    "wind/speed#km.h-1": "wind",
-    "consecutive_dry#day": "without rain",
-}
+WEATHER: dict[str, str] = read_file(Path(__file__).with_name("weather.yaml"))
 """The weather variables that are always shown, in order, and their names."""
 
 WEEK = 7

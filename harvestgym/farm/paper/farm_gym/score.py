@@ -8,21 +8,13 @@ from typing import Any
 from harvestgym.core.config import Strict, validate
 from harvestgym.farm.engine.name_table import build_tree, walk_tree
 from harvestgym.farm.paper.farm_gym.file_models import ScoreFile
-from harvestgym.farm.paper.farm_gym.names import FarmNames
+from harvestgym.farm.paper.farm_gym.names import FarmNames, read_terms
 from harvestgym.farm.paper.farm_gym.report import Report
 from harvestgym.farm.paper.files import read_init
 from harvestgym.farm.schema import Number
 
 _GRAMS = 1000
 """Farm-Gym rewards a harvest per gram, and we reward it per kilogram, so all other numbers are divided by this."""
-
-_WEIGHTS = {
-    "reward-mix > weight_stagetransition": "stage",
-    "final-reward-mix > weight_biodiversitycounts": "bio",
-    "final-reward-mix > weight_resourceadded": "resource",
-    "final-reward-mix > weight_harvest": "yield",
-}
-"""The weights with a counterpart."""
 
 
 class _Costs(Strict):
@@ -72,9 +64,9 @@ def _read_weight(name: str, weight: float, report: Report, where: str) -> dict[s
     if name == "reward-mix > weight_harvest" and weight > 0:
         report.lose(f"{where} > {name}", "a harvest is rewarded once, not again on every later day")
         return {"terms": {"harvest_today": {"kind": "Tally", "prices": {"harvest#kg": weight * _GRAMS}}}}
-    if name in _WEIGHTS and weight >= 0:
+    if name in read_terms()["weights"] and weight >= 0:
         report.kept["weights of the score"] += 1
-        return {_WEIGHTS[name]: weight * (_GRAMS if name.endswith("harvest") else 1)}
+        return {read_terms()["weights"][name]: weight * (_GRAMS if name.endswith("harvest") else 1)}
     if weight:
         report.lose(f"{where} > {name}")
     return {}
