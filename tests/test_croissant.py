@@ -10,8 +10,9 @@ import pytest
 from gymnasium.wrappers import TimeLimit
 
 import harvestgym
+from examples.gymnasium_episodes import collect_episodes
 from harvestgym.evaluate.datasets.demonstration_files import write_demonstrations
-from harvestgym.evaluate.datasets.episodes import Demonstrations, collect_episodes, record_demonstrations
+from harvestgym.evaluate.datasets.episodes import Demonstrations, record_demonstrations
 from harvestgym.gym.env import GymEnv
 from tests.load_script import script
 

@@ -48,6 +48,13 @@ def test_a_farmer_rests_on_sundays_and_spends_no_more_than_there_is(example: Cal
     assert numbers(rest) == [45.0, 51, 70]
 
 
+def test_neighbours_harvest_less_with_less_water(example: Callable[[str], str]) -> None:
+    """With little water, the experts of all farms earn less than half of what they earn without a quota."""
+    pytest.importorskip("pettingzoo")
+    enough, _, little = (numbers(line)[-1] for line in example("neighbours.py").splitlines())
+    assert enough > 2 * little > 0
+
+
 def test_a_score_of_ones_own_pays_for_what_is_early_and_minds_risk(example: Callable[[str], str]) -> None:
     first, second = example("custom_score.py").splitlines()
     mean, aversion, worth = numbers(first)

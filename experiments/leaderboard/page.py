@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import numpy as np
+
 from experiments.observation_costs import OBSERVATION_COST
+from harvestgym.core.errors import ConfigError
 from harvestgym.core.view.tables import Table
 from harvestgym.evaluate import splits
 from harvestgym.evaluate.statistics import ConfidenceInterval, format_mean
-from harvestgym.evaluate.suite import SuiteResult, read_anchors, read_suite_result
+from harvestgym.evaluate.suite import RETURN, SuiteResult, read_anchors
 
 from .store import FORESIGHT, HIGH_BY_YEAR, IQM, LOW_BY_YEAR, TRIED, YEARS, LeaderboardRow
 
@@ -30,6 +34,16 @@ def write_page(folder: Path, whole: Sequence[LeaderboardRow]) -> Path:
     results = [read_suite_result(file) for file in sorted(RESULTS.glob("*.json"))]
     path.write_text(make_page(whole, results), encoding="utf-8")
     return path
+
+
+def read_suite_result(path: Path) -> SuiteResult:
+    """Read a file of `SuiteResult.write`; raise ConfigError if its test side is not that of this version."""
+    data = json.loads(path.read_text(encoding="utf-8"))
+    if data["digest"] != splits.digest():
+        raise ConfigError(f"{path}: expected results on the test side {splits.digest()}, got {data['digest']}")
+    suite = {id: (RETURN, *item.limits) for id, item in splits.list_suite().items() if id in data}
+    played = {id: {name: np.asarray(data[id][name]) for name in names} for id, names in suite.items()}
+    return SuiteResult(data["policy"], data["version"], data["digest"], played, data["failures"])
 
 
 def make_page(whole: Sequence[LeaderboardRow], results: Sequence[SuiteResult]) -> str:

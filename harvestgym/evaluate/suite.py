@@ -132,7 +132,7 @@ class SuiteResult:
         return self.to_table()._repr_html_()
 
     def write(self, path: Path) -> None:
-        """Write the result as JSON, with a line for each id; `read_suite_result` reads it."""
+        """Write the result as JSON, with a line for each id."""
         data = {name: getattr(self, name) for name in ("policy", "version", "digest", "failures")}
         data["total"] = self.total and [round_number(number) for number in self.total]
         for id, score in self.scores.items():
@@ -205,16 +205,6 @@ def play_seasons(id: str, env: Env[Any, Any], policy: Policy, seasons: int) -> S
     columns = {RETURN: whole.returns} | family_function(id, "summary")(unwrapped(env), whole)
     names = RETURN, *splits.list_suite()[id].limits
     return {name: np.asarray([round_number(value) for value in columns[name]]) for name in names}
-
-
-def read_suite_result(path: Path) -> SuiteResult:
-    """Read a file of `SuiteResult.write`; raise ConfigError if its test side is not that of this version."""
-    data = json.loads(path.read_text(encoding="utf-8"))
-    if data["digest"] != splits.digest():
-        raise ConfigError(f"{path}: expected results on the test side {splits.digest()}, got {data['digest']}")
-    suite = {id: (RETURN, *item.limits) for id, item in splits.list_suite().items() if id in data}
-    played = {id: {name: np.asarray(data[id][name]) for name in names} for id, names in suite.items()}
-    return SuiteResult(data["policy"], data["version"], data["digest"], played, data["failures"])
 
 
 def list_anchors() -> Table:

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
@@ -24,7 +23,6 @@ from harvestgym.core.errors import ConfigError
 from harvestgym.core.view.scene import Scene, join_scenes
 from harvestgym.core.view.timeline import Record
 from harvestgym.farm.engine.model import FarmModel
-from harvestgym.farm.policies.expert_rules import rule_policy
 from harvestgym.farm.view import recorder
 from harvestgym.farm.view import scene as of_a_farm
 
@@ -164,24 +162,6 @@ class SharedWater(Env[SharedWaterState, SharedWaterParams]):
         truncated = ended.all() & each.truncated.any()
         obs = jnp.concatenate([each.obs, share], -1)
         return Timestep(obs, reward.sum(), ended.all() & ~truncated, truncated, {"own": own})
-
-
-def make_experts(core: SharedWater) -> dict[str, Callable[[np.ndarray], int]]:
-    """Return, for each agent, the expert of its farm as a function of the observations since the reset."""
-    return {agent: ExpertAgent(model) for agent, model in zip(core.agents, core.models, strict=True)}
-
-
-class ExpertAgent:
-    """A farm's expert rules as a callable that maps one agent's observations to actions, for one season."""
-
-    def __init__(self, model: FarmModel) -> None:
-        policy = rule_policy(model).traced()
-        self._act, self._memory = jax.jit(policy.act), policy.init
-
-    def __call__(self, obs: np.ndarray) -> int:
-        """Return the action for the next day."""
-        self._memory, action = self._act(self._memory, obs[:-1], jax.random.key(0))
-        return int(action)
 
 
 def record(env: Any, state: Any, action: Any, timestep: Any, params: Any) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """An episode as one self-contained HTML file: pictures, charts of any variable, actions, rewards and events.
 
-The file contains the complete record, which `read_html` reads without loss.
+The file contains the complete record without loss; `examples/read_replay.py` reads it.
 """
 
 from __future__ import annotations
@@ -8,7 +8,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import re
 import zlib
 from collections.abc import Callable, Mapping
 from html import escape
@@ -18,7 +17,6 @@ from typing import Any
 
 import numpy as np
 
-from harvestgym.core.errors import ConfigError
 from harvestgym.core.view.events import say_event
 from harvestgym.core.view.scene import Chart, Map, Mark, Scene, Sprite, Words
 from harvestgym.core.view.timeline import Progress, Timeline, Track, ignore_progress
@@ -66,17 +64,6 @@ def to_html(title: str, about: str, story: Timeline, views: Views, progress: Pro
         charts=charts,
         own=own,
     )
-
-
-def read_html(path: Path) -> dict[str, np.ndarray]:
-    """Read the record from a page, bit for bit; raise ConfigError if the file is not such a page."""
-    text = path.read_text(encoding="utf-8")
-    story, arrays = (_find_element(text, name) for name in ("story", "arrays"))
-    if story is None or arrays is None:
-        raise ConfigError(f"{path}: expected a page written by `harvestgym run --html`, got a different file")
-    data = json.loads(story)
-    raw = zlib.decompress(base64.b64decode(arrays))
-    return {name: _unpack(raw, *place) for name, place in data["record"].items()}
 
 
 class EpisodePictures:
@@ -153,11 +140,6 @@ class ArrayPacker:
         return _compress(b"".join(self._parts))
 
 
-def _unpack(raw: bytes, dtype: str, shape: list[int], place: int) -> np.ndarray:
-    kind = np.dtype(dtype).newbyteorder("<")
-    return np.frombuffer(raw, kind, int(np.prod(shape, dtype=int)), place).reshape(shape).astype(dtype)
-
-
 def _describe_episode(
     title: str, about: str, story: Timeline, pictures: EpisodePictures, packed: ArrayPacker
 ) -> dict[str, Any]:
@@ -214,8 +196,3 @@ def _to_json(data: Any) -> str:
 
 def _compress(raw: bytes) -> str:
     return base64.b64encode(zlib.compress(raw, 9)).decode()
-
-
-def _find_element(text: str, name: str) -> str | None:
-    found = re.search(rf'<script type="[a-z/]+" id="{name}">(.*?)</script>', text, re.DOTALL)
-    return found[1] if found else None

@@ -16,7 +16,6 @@ import harvestgym
 from harvestgym.adapters.pettingzoo import PARALLEL, make_parallel
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.saving.checkpoint import load, save
-from harvestgym.farm.shared_water import make_experts
 from harvestgym.gym.pettingzoo_env import ParallelEnv
 from tests.long_form import long, some
 
@@ -104,19 +103,6 @@ def test_rewards_are_own_or_shared(farms: ParallelEnv) -> None:
     own, together = (env.step(actions)[1] for env in (farms, shared))
     assert own["farm_0"] < 0 == own["farm_1"] and len(set(together.values())) == 1
     assert sum(own.values()) == pytest.approx(sum(together.values()), abs=1e-6)
-
-
-def test_each_agent_has_an_expert() -> None:
-    """With water for all, the experts harvest; with little, they earn less than half of it together."""
-    total = {}
-    for quota in (1e6, 80.0):
-        env = make_parallel("farm/shared-water-v0", quota=quota)
-        obs, _ = env.reset(seed=0)
-        experts, total[quota] = make_experts(env.core), 0.0
-        while env.agents:
-            obs, rewards, *_ = env.step({agent: experts[agent](obs[agent]) for agent in env.agents})
-            total[quota] += sum(rewards.values())
-    assert total[1e6] > 2 * total[80.0] > 0
 
 
 def test_agents_leave_when_their_own_season_is_over(farms: ParallelEnv) -> None:

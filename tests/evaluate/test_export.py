@@ -12,11 +12,11 @@ import pytest
 from PIL import Image
 
 import harvestgym
+from examples.read_replay import read_html
 from harvestgym.core.errors import ConfigError
 from harvestgym.evaluate.export import Exporter, RecordedEpisode, check_extras, check_folder, write_record
 from harvestgym.evaluate.record import record_episode
 from harvestgym.evaluate.run import policy_named
-from harvestgym.render.html_replay import read_html
 from tests.long_form import long
 
 STEPS, PLOTS = 3, (2, 2)

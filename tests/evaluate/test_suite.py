@@ -14,7 +14,7 @@ from harvestgym.core.errors import ConfigError
 from harvestgym.evaluate import splits
 from harvestgym.evaluate.run import evaluate_id
 from harvestgym.evaluate.statistics import ConfidenceInterval
-from harvestgym.evaluate.suite import Seasons, SuiteResult, list_anchors, read_anchors, read_suite_result, run_suite
+from harvestgym.evaluate.suite import Seasons, SuiteResult, list_anchors, read_anchors, run_suite
 
 SUITE = splits.list_suite()
 NITRATE, STOCKS, DRIVER = "farm/corn-nitrate-1x1-v0", "fishing/us-stocks-v0", "fishing/driver-v0"
@@ -104,13 +104,10 @@ def test_a_run_is_that_of_the_test_split_and_a_file(tmp_path: Path) -> None:
     assert STOCKS in found._repr_html_() and found.total is None
     path = tmp_path / "mine.json"
     found.write(path)
-    back, data = read_suite_result(path), json.loads(path.read_text())
-    assert back.scores == found.scores and back.to_table() == found.to_table() and back.version == found.version
+    data = json.loads(path.read_text())
+    assert data["version"] == found.version and data[STOCKS]["return"] == returns.tolist()
     assert data["digest"] == splits.digest() and data[STOCKS]["seasons"] == 400 and data["total"] is None
     assert data[STOCKS]["score"] == pytest.approx(found.scores[STOCKS].value, rel=1e-5)
-    path.write_text(path.read_text().replace(splits.digest(), "0" * 64))
-    with pytest.raises(ConfigError, match="expected results on the test side"):
-        read_suite_result(path)
 
 
 def test_a_policy_that_does_not_play_an_id_has_no_score_there(tmp_path: Path) -> None:

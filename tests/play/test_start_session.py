@@ -8,6 +8,7 @@ import gymnasium
 import numpy as np
 import pytest
 
+from examples.read_replay import read_html
 from harvestgym import registry
 from harvestgym.core.errors import ConfigError
 from harvestgym.evaluate.datasets.demonstration_files import read_demonstrations
@@ -21,7 +22,6 @@ from harvestgym.play.start_session import (
     ForagerSession,
     start_session,
 )
-from harvestgym.render.html_replay import read_html
 from tests.long_form import long
 
 FISHERY, FORAGER = "fishing/logistic-levels-v0", "forager/two-biome-v0"

@@ -13,6 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 import harvestgym
+from examples.read_replay import read_html
 from harvestgym.cli import app
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.view.events import Event, say_event
@@ -22,7 +23,7 @@ from harvestgym.evaluate.export import RecordedEpisode
 from harvestgym.evaluate.record import record_episode
 from harvestgym.evaluate.run import policy_named
 from harvestgym.registry import family_function
-from harvestgym.render.html_replay import read_html, to_html
+from harvestgym.render.html_replay import to_html
 from tests.browser import DESKTOP, PHONE, Visit, chromium, visit
 from tests.long_form import long
 

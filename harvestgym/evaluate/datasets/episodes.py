@@ -5,12 +5,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-import gymnasium
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -159,23 +158,6 @@ def _cut_episode(env: Env[Any, Any], first: Any, later: Any, row: int, seed: int
     done = make_observation_writer(env.action_space, (n,))(jax.tree.map(lambda leaf: leaf[:n], actions))
     paid, ends, cuts = shown.reward[:n], shown.terminated[:n], shown.truncated[:n]
     return Episode(read(obs), done, paid, ends, cuts, infos, seed)
-
-
-def collect_episodes(env: gymnasium.Env[Any, Any], act: Callable[..., Any], seeds: Iterable[int]) -> Iterator[Episode]:
-    """Record one episode per seed in a Gymnasium environment, with a policy `act(obs) -> action` from any library.
-
-    Raises ConfigError for a `Farm`, whose actions are sets without a fixed structure.
-    """
-    if isinstance(env.action_space, gymnasium.spaces.Sequence):
-        raise ConfigError(f"env: expected actions of a fixed size, got {env.action_space}; try GymEnv(farm.model)")
-    for seed in seeds:
-        obs, info = env.reset(seed=seed)
-        steps: list[Any] = []
-        while not steps or not (steps[-1][2] or steps[-1][3]):
-            action = act(steps[-1][0] if steps else obs)
-            steps.append((*env.step(action), action))
-        seen, paid, ends, cuts, infos, done = zip(*steps, strict=True)
-        yield Episode.of([obs, *seen], done, paid, ends, cuts, [info, *infos], seed)
 
 
 def _stack_steps(rows: Sequence[Any]) -> Any:

@@ -13,11 +13,12 @@ import pytest
 from typer.testing import CliRunner
 
 import harvestgym
+from examples.gymnasium_episodes import collect_episodes
 from harvestgym import registry
 from harvestgym.cli import app
 from harvestgym.core.errors import ConfigError
 from harvestgym.evaluate.datasets.demonstration_files import read_demonstrations, write_demonstrations
-from harvestgym.evaluate.datasets.episodes import Demonstrations, Episode, collect_episodes, record_demonstrations
+from harvestgym.evaluate.datasets.episodes import Demonstrations, Episode, record_demonstrations
 from harvestgym.gym.env import GymEnv
 from tests.long_form import long
 

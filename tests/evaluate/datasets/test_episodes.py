@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import harvestgym
+from examples.gymnasium_episodes import collect_episodes
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.policy import random_policy
 from harvestgym.evaluate import splits
@@ -16,7 +17,6 @@ from harvestgym.evaluate.datasets.episodes import (
     DEMONSTRATION_BATCH,
     Demonstrations,
     Episode,
-    collect_episodes,
     play_episodes,
     record_demonstrations,
 )

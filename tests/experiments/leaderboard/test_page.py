@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
+import pytest
 
 from experiments.leaderboard import page
 from experiments.leaderboard.store import FORESIGHT, HIGH_BY_YEAR, LOW_BY_YEAR, TRIED, YEARS, merge_rows
 from experiments.observation_costs import OBSERVATION_COST
+from harvestgym.core.errors import ConfigError
 from harvestgym.evaluate import splits
 from harvestgym.evaluate.suite import SuiteResult, read_anchors
 from tests.experiments.leaderboard.test_store import FARM, make_row, make_table
@@ -25,6 +28,16 @@ def make_result(policy: str, share: float, ids: tuple[str, ...] = tuple(SUITE)) 
         seasons[id] = {"return": (1 - share) * anchor.nothing + share * anchor.best}
         seasons[id] |= {name: np.zeros(len(anchor.best)) for name in SUITE[id].limits}
     return SuiteResult(policy, "0", splits.digest(), seasons, {})
+
+
+def test_a_result_is_read_as_it_was_written(tmp_path: Path) -> None:
+    made, path = make_result("half", 0.5, (STOCKS,)), tmp_path / "half.json"
+    made.write(path)
+    back = page.read_suite_result(path)
+    assert back.scores == made.scores and back.to_table() == made.to_table() and back.version == made.version
+    path.write_text(path.read_text().replace(splits.digest(), "0" * 64))
+    with pytest.raises(ConfigError, match="expected results on the test side"):
+        page.read_suite_result(path)
 
 
 def test_the_suite_table_has_the_anchors_and_foresight() -> None:
