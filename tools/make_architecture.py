@@ -13,7 +13,7 @@ from structure import FAMILIES, LAYERS, ORDERS
 FILE = Path(__file__).parents[1] / "docs" / "pictures" / "architecture.svg"
 WIDTH, GAP, LEFT = 960, 14, 20
 SAYS = {
-    "cli": "the command line", "play": "the browser game",
+    "cli": "the command line", "text": "games for language models", "play": "the browser game",
     "adapters": "other libraries", "evaluate": "runs, records, scores", "testing": "contract tests",
     "sweep": "cases as data, run in one process or on a cluster",
     "farm": "Farm-Gym", "fishing": "fisheries", "forager": "foraging worlds",

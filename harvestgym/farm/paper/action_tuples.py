@@ -6,7 +6,7 @@ these and back.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import cache, cached_property, partial
 from typing import Any, NamedTuple
 
@@ -44,21 +44,15 @@ FarmerAction = Request | Order
 
 
 class Language:
-    """The forms of a farm's actions and the items of its observations, with conversions between them.
+    """The forms of a farm's actions and the items of its observations, with conversions between them."""
 
-    Args:
-        model: the farm.
-        paths: the observations that can be requested; by default all that the rules allow.
-    """
-
-    def __init__(self, model: FarmModel, paths: Sequence[ObservationPath] | None = None) -> None:
-        self.model, self._given = model, paths
-        self.names = model.names
-        self.paths = tuple(requestable_paths(model) if paths is None else paths)
+    def __init__(self, model: FarmModel) -> None:
+        self.model, self.names = model, model.names
+        self.paths = tuple(requestable_paths(model))
         self._requests = [
             Request(number, path)
             for number, farmer in enumerate(model.actions.farmers)
-            for path in (requestable_paths(model, farmer) if paths is None else paths)
+            for path in requestable_paths(model, farmer)
         ]
         self._rows = [(farmer, model.actions.rows[row]) for farmer, row in model.actions.assignments]
         self._numbers: dict[Any, int] = {request: i for i, request in enumerate(self._requests)}
@@ -69,8 +63,8 @@ class Language:
             raise ConfigError("rules: expected an action, got none; try an intervention or an observation in mode 'ao'")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Copy and pickle only the constructor arguments, because all other attributes are functions and caches."""
-        return Language, (self.model, self._given)
+        """Copy and pickle only the farm, because all other attributes are functions and caches."""
+        return Language, (self.model,)
 
     # Members of the Gymnasium space.
 
