@@ -105,15 +105,10 @@ class FixedPoint(NamedTuple):
     stock: float
     slope: float
 
-    @property
-    def stable(self) -> bool:
-        """Return whether a small disturbance dies out."""
-        return abs(self.slope) < 1
 
-
-def find_fixed_points(law: GrowthLaw, high: float | None = None) -> list[FixedPoint]:
-    """Find an unharvested stock's positive fixed points below `high` (by default, twice the capacity), ascending."""
-    high = 2 * float(law.capacity) if high is None else high
+def find_fixed_points(law: GrowthLaw) -> list[FixedPoint]:
+    """Find an unharvested stock's positive fixed points below twice the capacity, in ascending order."""
+    high = 2 * float(law.capacity)
     grid = jnp.linspace(1e-4 * high, high, 8001, dtype=jnp.float32)
     change = np.asarray(law(grid) - grid)
     turns = np.flatnonzero(np.sign(change[:-1]) * np.sign(change[1:]) < 0)
