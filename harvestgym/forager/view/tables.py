@@ -16,7 +16,7 @@ from harvestgym.forager.world import ACTION_NAMES
 
 from .events import find_events
 
-TRACK_DOCS: dict[str, str] = read_file(Path(__file__).with_name("tracks.yaml"))
+DOCS: dict[str, str] = read_file(Path(__file__).with_name("tracks.yaml"))
 """The meaning of each variable that is shown, by its name in the record."""
 
 
@@ -26,7 +26,7 @@ def timeline(env: Forager, record: Record) -> Timeline:
         when=[f"step {step}" for step in range(len(record["reward"]))],
         watcher="",
         record=record,
-        tracks=tuple(_track(env, name) for name in TRACK_DOCS if name in record),
+        tracks=tuple(_track(env, name) for name in DOCS if name in record),
         first=("reward_rate", "biome"),
         actions=tuple(find_events(env, record, 0, len(record["reward"]) - 1)),
         gains=_gains(env, record),
@@ -41,7 +41,7 @@ def _track(env: Forager, name: str) -> Track:
         "biome": {i: region.name for i, region in enumerate(env.world.regions)},
     }
     label, _, unit = name.partition("#")
-    return Track(name, "life", label, unit, TRACK_DOCS[name], codes=codes.get(name, {}))
+    return Track(name, "life", label, unit, DOCS[name], codes=codes.get(name, {}))
 
 
 def _gains(env: Forager, record: Record) -> dict[str, np.ndarray]:
