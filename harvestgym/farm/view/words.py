@@ -13,7 +13,7 @@ from harvestgym.core.view.timeline import Record
 from harvestgym.core.yaml_io import read_file
 from harvestgym.farm.engine.model import FarmModel
 
-WORDS = read_file(Path(__file__).with_name("words.yaml"))
+_WORDS = read_file(Path(__file__).with_name("words.yaml"))
 
 NO_UNITS = ("", "nb", "bin", "int5", "int365")
 """Suffixes after the # in the keys of counts and codes."""
@@ -61,7 +61,7 @@ def value_text(value: Any, meta: Meta) -> str:
 def say_cause(label: str, detail: str = "") -> str:
     """Return a cause of death in words: `pests while growing` for `grow: pests`, with `detail` after the cause."""
     stage, _, factor = label.rpartition(": ")
-    return " ".join(filter(None, (WORDS["factors"].get(factor, factor), detail, WORDS["times"].get(stage, stage))))
+    return " ".join(filter(None, (_WORDS["factors"].get(factor, factor), detail, _WORDS["times"].get(stage, stage))))
 
 
 def date_words(day_of_year: float) -> str:
