@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -53,9 +52,3 @@ def serve_chat(answer: Callable[[Messages], str]) -> Iterator[Stub]:
     finally:
         server.shutdown()
         server.server_close()
-
-
-def fish(messages: Messages) -> str:
-    """Answer as a good player of `fishing/logistic-v0`: allow what exceeds a stock of 0.5."""
-    stock = float(re.findall(r"stock (\d+\.?\d*)", str(messages[-1]["content"]))[-1])
-    return f"I fish.\n\nquota {max(stock - 0.5, 0):.3f}\ndone"
