@@ -51,9 +51,9 @@ SLOW = (
 """The files that take longest, which begin first, so that no worker is left alone with one at the end."""
 
 collect_ignore = [] if ALL else [
-    "experiments", "sweep/test_ray_engine.py", "test_dqn.py", "test_examples.py", "test_map_agents.py",
-    "test_map_results.py", "test_notebooks.py", "test_offline.py", "test_recurrent_ppo.py", "test_sb3_jobs.py",
-    "test_training.py",
+    "experiments", "sweep/test_ray_engine.py", "test_agent_examples.py", "test_dqn.py", "test_examples.py",
+    "test_map_agents.py", "test_map_results.py", "test_notebooks.py", "test_offline.py", "test_recurrent_ppo.py",
+    "test_sb3_jobs.py", "test_training.py",
 ]  # fmt: skip
 """Tests of experiments, examples, notebooks and clusters, which are part of the long form or run by name."""
 

@@ -39,7 +39,7 @@ class TextAction(Action):
 
 
 class TextObservation(Observation):
-    """The answer to a message; `metadata` has the `info` of `Reply`."""
+    """The answer to a message; `metadata` has the `info` of `Reply` and, at the end, the `score` (`Games.score`)."""
 
     text: str
 
@@ -69,7 +69,8 @@ class TextEnvironment(Environment):
         """Send a message."""
         reply = self._games.send(self._key, action.text)
         self._state.step_count += 1
-        return TextObservation(text=reply.text, done=reply.done, reward=reply.reward, metadata=reply.info)
+        info = reply.info | ({"score": self._games.score(self._key)["score"]} if reply.done else {})
+        return TextObservation(text=reply.text, done=reply.done, reward=reply.reward, metadata=info)
 
     @property
     def state(self) -> State:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -10,6 +11,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,8 +19,17 @@ import pytest
 pytest.importorskip("openenv", reason="the extra openenv")
 
 import requests
+import yaml
 from openenv.cli._validation import validate_running_environment  # pyright: ignore[reportMissingImports]
 from openenv.core.generic_client import GenericEnvClient  # pyright: ignore[reportMissingImports]
+from openenv.validation import run_validation  # pyright: ignore[reportMissingImports]
+from openenv.validation.types import ProviderCapability  # pyright: ignore[reportMissingImports]
+
+from harvestgym.text import TASKS
+from harvestgym.text.openenv_server import SIDES, TASKS_PER_ID
+from tests.load_script import ROOT
+
+SPACE = ROOT / "examples" / "openenv"
 
 FISHERY, OTHER = "fishing/logistic-v0", "fishing/ricker-v0"
 STARTED = 120.0
@@ -56,6 +67,7 @@ def play(address: str, seed: int, **which: Any) -> tuple[str, list[float]]:
             found = env.step({"text": quota})
             rewards.append(found.reward)
         assert found.done and "has ended" in found.observation["text"]
+        assert 0 < found.metadata["score"] < 1
         return first, rewards
 
 
@@ -111,3 +123,45 @@ def test_tasks_are_ids_with_seeds(address: str) -> None:
 def test_openenv_accepts_the_server(address: str) -> None:
     report = validate_running_environment(address)
     assert report["passed"], report["summary"]
+
+
+class Provider:
+    """A provider of `openenv validate` that has the running server in place of a container."""
+
+    name = "here"
+    capabilities = frozenset({ProviderCapability.IMAGE_BUILD})
+    supported_network_modes = frozenset({"public"})
+
+    def __init__(self, base_url: str) -> None:
+        self.base_url = base_url
+
+    def build(self, root: Path, execution: Any) -> str:
+        assert (root / execution.dockerfile).is_file()
+        return "sha256:" + "0" * 64
+
+    def start(self, spec: Any) -> Provider:
+        return self
+
+    def inspect(self) -> dict[str, Any]:
+        return {}
+
+    def stop(self) -> None:
+        """Leave the server to the other tests."""
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of what the validator uses
+def test_openenv_accepts_the_folder_for_spaces(address: str) -> None:
+    """`openenv validate examples/openenv` on a machine with Docker; what OpenEnv cannot check yet is skipped."""
+    report = run_validation(SPACE, provider=Provider(address))
+    found = {result.check_id: (result.status.value, result.evidence) for result in report.results}
+    checks = ("startup", "reward_well_formed", "observation_schema", "state_contract")
+    for name in ("static.manifest", *(f"runtime.{check}" for check in checks)):
+        assert found[name][0] == "pass", found[name]
+    assert not [name for name, (status, _) in found.items() if status in ("fail", "error")]
+
+
+def test_the_space_serves_the_tasks() -> None:
+    ids = re.findall(r'^ENV IDS="(.*)"$', (SPACE / "Dockerfile").read_text(), re.MULTILINE)[0].split()
+    assert sorted(ids) == sorted(task.id for task in TASKS)
+    declared = yaml.safe_load((SPACE / "openenv.yaml").read_text())["validation"]["capabilities"]["declared_task_count"]
+    assert declared == dict.fromkeys(SIDES, TASKS_PER_ID * len(ids))
