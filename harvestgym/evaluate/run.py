@@ -172,12 +172,15 @@ def find_idle_action(id: str, env: Env[Any, Any]) -> Any:
 def policy_named(id: str, env: Env[Any, Any], name: Any) -> Policy:
     """Make a policy for an id from a name or an agent (see `core.policy.make_policy`); ConfigError for an unknown name.
 
-    Valid names are the names that the family defines, `random`, `none` (no action), and `mixed`: the expert, with
-    random actions at a rate that differs between episodes (`mixed_policy`).
+    Valid names are the names that the family defines (none if a wrapper changes observations or actions), `random`,
+    `none` (no action), and `mixed`: the expert, with random actions at a rate that differs between episodes
+    (`mixed_policy`).
     """
     if not isinstance(name, str):
         return make_policy(env, name)
-    own, idle = family_function(id, "policies")(env), find_idle_action(id, env)
+    inside, idle = unwrapped(env), find_idle_action(id, env)
+    same = (env.observation_space, env.action_space) == (inside.observation_space, inside.action_space)
+    own = family_function(id, "policies")(inside) if same else {}
     known = {"random": lambda: random_policy(env)}
     if idle is not None:
         known["none"] = lambda: constant_policy(idle)

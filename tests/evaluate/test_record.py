@@ -93,6 +93,12 @@ def test_a_wrapped_environment_is_recorded_like_the_one_inside() -> None:
         np.testing.assert_array_equal(values, whole.record[name][:6])
 
 
+@pytest.mark.parametrize("id", ["fishing/logistic-v0", "forager/two-biome-v0"])
+def test_the_expert_plays_inside_a_wrapper_that_keeps_the_spaces(id: str) -> None:
+    found = record_named(id, "expert", 1, TimeLimit(harvestgym.make(id), 5))
+    assert len(found.record["reward"]) == 6
+
+
 def test_an_interface_that_divides_a_day_into_turns_is_refused() -> None:
     id = "farm/paid-looks-1x1-v0"
     with pytest.raises(ConfigError, match="got up to 7 turns a day; try interface='multidiscrete'"):
