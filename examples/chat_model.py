@@ -28,9 +28,8 @@ def ask(url: str, model: str, messages: list[dict[str, str]]) -> tuple[str, dict
     return answer["choices"][0]["message"]["content"] or "", answer.get("usage", {})
 
 
-def play(url: str, model: str, id: str, seed: int = 0, memory: int = 20, most: int = 400) -> dict[str, Any]:
+def play(url: str, model: str, game: TextGame, seed: int = 0, memory: int = 20, most: int = 400) -> dict[str, Any]:
     """Play an episode; the model sees the rules and the last `memory` messages, since each text restates the state."""
-    game = TextGame(id)
     start = [{"role": "system", "content": RULES}, {"role": "user", "content": game.reset(seed)}]
     history: list[dict[str, str]] = []
     used = {"prompt_tokens": 0, "completion_tokens": 0}
@@ -42,7 +41,7 @@ def play(url: str, model: str, id: str, seed: int = 0, memory: int = 20, most: i
         used = {name: used[name] + usage.get(name, 0) for name in used}
         mistakes, turns = mistakes + len(reply.info["mistakes"]), turns + 1
         print(f"> {orders}\n{reply.text}\n", flush=True)
-    return {"id": id, "seed": seed, "return": game.session.total, "turns": turns, "mistakes": mistakes} | used
+    return {"id": game.id, "seed": seed, "return": game.session.total, "turns": turns, "mistakes": mistakes} | used
 
 
 if __name__ == "__main__":
@@ -51,5 +50,9 @@ if __name__ == "__main__":
     parser.add_argument("model")
     parser.add_argument("id")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--page", help="an HTML file for the season and its messages")
     given = parser.parse_args()
-    print(json.dumps(play(given.url, given.model, given.id, given.seed)))
+    season = TextGame(given.id)
+    print(json.dumps(play(given.url, given.model, season, given.seed)))
+    if given.page:
+        season.write_page(given.page)

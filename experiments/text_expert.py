@@ -34,8 +34,9 @@ OUT = RESULTS / "text-expert.json"
 
 IDS = (
     "farm/bean-1x1-v0", "farm/corn-1x1-v0", "farm/fertilizer-1x1-v0", "farm/pests-weeds-1x1-v0", "farm/full-1x1-v0",
-    "farm/full-3x4-v0", "farm/polyculture-3x4-v0", "farm/rotation-v0", "farm/two-climates-v0", "fishing/logistic-v0",
-    "fishing/three-species-v0", "fishing/tipping-v0", "fishing/myers-v0", "fishing/driver-v0", "fishing/us-stocks-v0",
+    "farm/full-3x4-v0", "farm/polyculture-3x4-v0", "farm/rotation-v0", "farm/two-climates-v0", "farm/contexts-1x1-v0",
+    "fishing/logistic-v0", "fishing/three-species-v0", "fishing/tipping-v0", "fishing/myers-v0", "fishing/driver-v0",
+    "fishing/us-stocks-v0",
 )  # fmt: skip
 
 MONTHS = {f"{datetime.date(2001, month, 1):%B}": datetime.date(2001, month, 1).timetuple().tm_yday - 1
@@ -47,9 +48,12 @@ def read_farm(view: FarmText, text: str) -> np.ndarray:
     """Return the observation that the words of a farm say, float32."""
     env = view.session.env
     date = re.search(r"Day \d+ of \d+, (\d+) (\w+)", text)
-    said = {}
+    said, drawn = {}, ""
     for line in text.splitlines()[1:]:
         title, _, listed = line.rstrip(".").partition(": ")
+        if title == "This season":
+            drawn = listed
+            continue
         field = f" in {title.split()[0]}" * (len(env.fields) > 1)
         for part in listed.split(", "):
             name = max((n for n in view.names.values() if (part + field).startswith(_plain(n, field) + " ")), key=len)
@@ -66,8 +70,17 @@ def read_farm(view: FarmText, text: str) -> np.ndarray:
         else:
             numbers = [0.0] * size
         values[variable.name] = np.asarray(numbers, np.float32).reshape(variable.shape)
-    plan = env.full_plan
-    return np.asarray(plan.see(lambda variable: values[variable.name]), np.float32)
+    seen = env.full_plan.see(lambda variable: values[variable.name])
+    return np.concatenate([np.asarray(seen, np.float32), read_drawn(view, drawn)])
+
+
+def read_drawn(view: FarmText, text: str) -> np.ndarray:
+    """Return what was drawn for the season, one-hot, from words such as `site lille, soil clay`."""
+    said = text.split(", ")
+    draws = [draw for draw in view.session.env.contexts.draws if draw.shown]
+    return np.asarray(
+        [f"{view.name_draw(draw.name)} {label}" in said for draw in draws for label in draw.labels], np.float32
+    )
 
 
 def _plain(name: str, field: str) -> str:
@@ -91,10 +104,9 @@ def say_action(view: Any, action: Any) -> list[str]:
     return [say_order(env, order) for order in orders if order is not None]
 
 
-def play_expert(id: str, seed: int) -> tuple[dict[str, Any], list[dict[str, str]]]:
+def play_expert(game: TextGame, seed: int) -> tuple[dict[str, Any], list[dict[str, str]]]:
     """Play a season; return its results and its messages."""
-    game = TextGame(id)
-    env = game.session.env
+    id, env = game.id, game.session.env
     policy = policy_named(id, env, "expert").traced()
     act = jax.jit(policy.act)
     first = game.reset(seed)
@@ -139,7 +151,7 @@ def main() -> None:
     args = parser.parse_args()
     rows = {row["id"]: row for row in (json.loads(OUT.read_text(encoding="utf-8")) if OUT.is_file() else [])}
     for id in args.ids:
-        rows[id], messages = play_expert(id, args.seed)
+        rows[id], messages = play_expert(TextGame(id), args.seed)
         print(rows[id], flush=True)
         if args.transcripts:
             args.transcripts.mkdir(parents=True, exist_ok=True)

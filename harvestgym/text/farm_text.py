@@ -153,7 +153,7 @@ class FarmText(TextView):
         for lead in range(env.contexts.lookahead + 1):
             for draw in (draw for draw in env.contexts.draws if draw.shown):
                 part = np.asarray([next(values) for _ in draw.features])
-                name = self._name_draw(draw.name) + f" in {lead} days" * (lead > 0)
+                name = self.name_draw(draw.name) + f" in {lead} days" * (lead > 0)
                 if draw.kind == "choice":
                     yield name, Quantity(np.asarray(part.argmax()), labels=draw.labels)
                 elif draw.kind == "range":
@@ -162,7 +162,7 @@ class FarmText(TextView):
                     mixed = zip(draw.labels, part, strict=True)
                     yield from ((f"share of {label} in {name}", Quantity(share)) for label, share in mixed)
 
-    def _name_draw(self, path: str) -> str:
+    def name_draw(self, path: str) -> str:
         """Return the name of a draw: `site` for a whole field, or the entity and its parameter."""
         env = self.session.env
         field, entity, key = [*path.split("/", 2), "", ""][:3]

@@ -189,5 +189,5 @@ def test_arbitrary_messages_get_an_answer_and_change_nothing(games: dict[str, Te
 def test_a_player_that_reads_only_text_plays_as_the_expert(id: str) -> None:
     from experiments.text_expert import play_expert
 
-    row, _ = play_expert(id, 4)
+    row, _ = play_expert(TextGame(id), 4)
     assert row["same orders"] == 1.0 and row["mistakes"] == 0
