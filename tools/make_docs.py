@@ -63,6 +63,7 @@ PARTS = {
     "pictures": [
         "tools/make_pictures.py",
         "tools/make_monitor.py",
+        "tools/make_films.py",
     ],
 }
 """The Python command lines of each part, run from the root of the repository."""
