@@ -17,6 +17,8 @@ ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
 MADE = ("ids.md", "leaderboard.md")
 PAGES = [README, *(page for page in sorted((ROOT / "docs").glob("*.md")) if page.name not in MADE)]
+TABLES = [ROOT / "experiments" / name for name in ("studies/TABLES.md", "studies/CARD.md", "training/TABLES.md")]
+"""Pages of tables that the docs summarise."""
 LONG = (
     "calibration.md", "contexts.md", "custom.md", "entity.md", "forager.md", "heldout.md", "keep.md", "language.md",
     "map.md", "play.md", "replay.md", "see.md", "start.md", "sweep.md",
@@ -74,7 +76,7 @@ def test_the_speeds_of_the_docs_are_those_that_were_measured() -> None:
 
 def test_links_between_pages_lead_somewhere() -> None:
     made = {path.resolve() for path in script("tools/make_pages.py").list_paths()}
-    for page in PAGES:
+    for page in [*PAGES, *TABLES]:
         for target in re.findall(r"(?:\]\(|src=\")([^)#:\"]+)[)\"]", page.read_text(encoding="utf-8")):
             path = (page.parent / target).resolve()
             assert path.exists() or path in made, f"{page.name} points to {target}"
@@ -83,7 +85,7 @@ def test_links_between_pages_lead_somewhere() -> None:
 def test_every_picture_is_shown() -> None:
     made = (path.stem.replace("-", "/", 1) for path in (ROOT / "docs" / "pictures").glob("*-v[0-9].png"))
     assert set(made) <= set(harvestgym.ids())
-    pages = [*PAGES, ROOT / "ARCHITECTURE.md", *(ROOT / "docs" / "reference").rglob("*.md")]
+    pages = [*PAGES, *TABLES, ROOT / "ARCHITECTURE.md", *(ROOT / "docs" / "reference").rglob("*.md")]
     text = "".join(page.read_text(encoding="utf-8") for page in pages)
     others = (path.name for path in (ROOT / "docs" / "pictures").iterdir() if path.stem[-3:-1] != "-v")
     assert [name for name in others if f"pictures/{name}" not in text] == []

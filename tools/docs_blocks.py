@@ -14,7 +14,7 @@ PICTURES = DOCS / "pictures"
 
 
 def put(page: str | Path, name: str, lines: Iterable[str]) -> None:
-    """Replace the named block on a docs page, or in another file by its path; raises SystemExit unless the page has exactly one such block."""
+    """Replace the named block on a docs page, or in a file; raises SystemExit unless it has exactly one such block."""
     path, (start, end) = DOCS / page, (f"<!-- {name} -->", f"<!-- end {name} -->")
     block = "\n".join([start, "", *lines]).rstrip() + f"\n\n{end}"
     text, count = re.subn(f"{start}.*?{end}", lambda _: block, path.read_text(encoding="utf-8"), flags=re.DOTALL)

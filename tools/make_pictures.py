@@ -1,5 +1,7 @@
 """Write docs/pictures/<family>-<name>.png: for each id, one step of an expert's episode, chosen for what is visible.
 
+The same step without words, small, is docs/thumbs/<family>-<name>.png.
+
 python tools/make_pictures.py                         # all: every id whose family draws scenes, and season.png
 python tools/make_pictures.py fishing farm/game0-v0   # some families or ids
 python tools/make_pictures.py season                  # season.png: the season of a farm in one picture
@@ -9,20 +11,22 @@ from __future__ import annotations
 
 import importlib
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from PIL import Image
 
 from harvestgym import registry
+from harvestgym.core.view.scene import Chart, Map, Scene
 from harvestgym.evaluate.record import record_episode
 from harvestgym.evaluate.run import policy_named
 from harvestgym.farm import family as farm
 from harvestgym.render.canvas import to_rgb
 
-FOLDER = Path(__file__).parent.parent / "docs" / "pictures"
-WIDTH, COLOURS, SEED, MOST = 800, 256, 2, 400
-"""Width of a picture in px, colours in its palette, seed of the episode, and about how many steps are compared."""
+FOLDER, THUMBS = (Path(__file__).parent.parent / "docs" / name for name in ("pictures", "thumbs"))
+WIDTH, THUMB_WIDTH, COLOURS, SEED, MOST = 800, 208, 256, 2, 400
+"""Widths of a picture and of a thumbnail in px, colours in its palette, seed of the episode, and about how many steps are compared."""
 
 SEASON, DPI = "farm/polyculture-3x4-v0", 80
 """The farm whose season is drawn in one picture, and the resolution of that picture."""
@@ -58,10 +62,26 @@ def draw(id: str, family: Any) -> Path:
     steps = range(0, length, max(1, length // MOST))[::-1]
     scenes = (family.scene(env, record, step) for step in steps)
     fullest = max(scenes, key=lambda scene: len(scene.legend))
-    picture = Image.fromarray(to_rgb(fullest, WIDTH)).quantize(COLOURS, kmeans=1, dither=Image.Dither.NONE)
-    path = FOLDER / f"{id.replace('/', '-')}.png"
+    name = f"{id.replace('/', '-')}.png"
+    save(fullest, WIDTH, FOLDER / name)
+    save(Scene("", (choose_panel(fullest),)), THUMB_WIDTH, THUMBS / name)
+    return FOLDER / name
+
+
+def save(scene: Scene, width: int, path: Path) -> None:
+    """Write a scene as a small PNG."""
+    picture = Image.fromarray(to_rgb(scene, width)).quantize(COLOURS, kmeans=1, dither=Image.Dither.NONE)
     picture.save(path, optimize=True)
-    return path
+
+
+def choose_panel(scene: Scene) -> Map | Chart:
+    """Return the field, the world around a forager, or the first chart of a fishery, without words."""
+    maps = scene.select(Map)
+    if not maps:
+        return scene.select(Chart)[0]
+    panel = maps[scene.title.startswith("Step")]
+    marks = (replace(mark, text="") for mark in panel.marks if mark.what != "text")
+    return replace(panel, title="", marks=tuple(marks), margin=min(panel.margin, 0.3))
 
 
 if __name__ == "__main__":

@@ -8,8 +8,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from gymnasium import spaces
-
 from experiments.speed.interfaces import ROLLOUT, SINGLE
 from harvestgym import registry
 from harvestgym.core.view.tables import Table
@@ -17,6 +15,7 @@ from harvestgym.evaluate import splits
 from harvestgym.evaluate.suite import read_anchors
 from harvestgym.farm.engine.model import FarmModel
 from tools.docs_blocks import DOCS, body, put
+from tools.make_pages import say_actions
 
 ROOT = DOCS.parent
 SITE = "https://harvestgym.github.io/harvestgym"
@@ -40,7 +39,9 @@ def tabulate_suite() -> Table:
     for id, item in splits.list_suite().items():
         env, anchor = registry.make(id), read_anchors()[id]
         returns = map(say_return, (float(anchor.nothing.mean()), anchor.expert, float(anchor.best.mean())))
-        rows.append((f"[`{id}`]({SITE}/{id}.html)", say_plots(env), say_actions(env.action_space), item.tests, *returns))
+        rows.append(
+            (f"[`{id}`]({SITE}/{id}.html)", say_plots(env), say_actions(env.action_space), item.tests, *returns)
+        )
     return Table("", ("id", "plots, cells", "actions", "what is hard", "nothing", "expert", "best known"), rows)
 
 
@@ -54,20 +55,6 @@ def say_plots(env: Any) -> str:
     if isinstance(env, FarmModel):
         return str(sum(field.shape[0] * field.shape[1] for field in env.fields))
     return f"{env.world.width} x {env.world.height}" if hasattr(env, "world") else ""
-
-
-def say_actions(space: spaces.Space[Any]) -> str:
-    """Return the size of an action space in words."""
-    match space:
-        case spaces.Discrete():
-            return f"{space.n:,}"
-        case spaces.MultiDiscrete():
-            return f"{space.nvec.size} of {space.nvec.max():,}"
-        case spaces.Dict():
-            return f"{say_actions(space['order'])} and {space['request'].shape[0]} looks"
-        case spaces.Box():
-            return f"{space.shape[0]} amount{'s' * (space.shape[0] > 1)}"
-    raise TypeError(f"action space: expected one of the suite, got {space!r}")
 
 
 def say_speed() -> str:

@@ -21,6 +21,15 @@ PAGE_HEAD, PAGE_END = (Path(__file__).with_name(f"page_{part}.md") for part in (
 RESULTS = Path(__file__).parents[1] / "results" / "suite"
 """The result files of `harvestgym suite --out`, one for each policy of the page."""
 
+SCORES = """A score is 0 for doing nothing (for a forager: a return of 0) and 1 for the best known policy, in the same
+seasons. A policy that breaks a limit of an id scores at most 0. Intervals are 95 %, by bootstrap over weather years,
+seasons and the seeds of trained agents, and include the error of both anchors. An empty cell: the agent was not trained
+on the id."""
+
+RETURNS = """Mean returns over the test seasons. Their unit is that of the id's reward: on [farms](farm.md#rewards),
+weighted kilograms and stages minus costs; in [fisheries](fishing.md), mostly the catch; for [foragers](forager.md), the
+sum of what the food pays."""
+
 Cell = Callable[[LeaderboardRow], str]
 
 
@@ -35,10 +44,9 @@ def write_page(folder: Path, whole: Sequence[LeaderboardRow]) -> Path:
 def make_page(whole: Sequence[LeaderboardRow], results: Sequence[SuiteResult]) -> str:
     """Return the page in Markdown, from the rows of all ids and the results on the core suite."""
     head, end = (file.read_text(encoding="utf-8") for file in (PAGE_HEAD, PAGE_END))
-    head = head.replace("DIGEST", splits.digest())
-    tables = ("## The suite", make_suite_table(whole)), ("## Scores", make_score_table(results))
-    body = [line for title, table in tables for line in (title, "", *_list_lines(table), "")]
-    return "\n".join([head, *body, end])
+    tables = ("## Scores", SCORES, make_score_table(results)), ("## The suite", RETURNS, make_suite_table(whole))
+    body = [line for title, text, table in tables for line in (title, "", text, "", *_list_lines(table), "")]
+    return "\n".join([head, *body, end.replace("DIGEST", splits.digest())])
 
 
 def make_suite_table(whole: Sequence[LeaderboardRow]) -> Table:
@@ -65,7 +73,7 @@ def make_score_table(results: Sequence[SuiteResult]) -> Table:
 
 def format_score(score: ConfidenceInterval | None) -> str:
     """Format a score with its interval, with two digits; None is empty."""
-    return "" if score is None else f"{score.value:.2f} ({score.low:.2f} to {score.high:.2f})"
+    return "" if score is None else f"{score.value:z.2f} ({score.low:z.2f} to {score.high:z.2f})"
 
 
 def link_id(id: str) -> str:
@@ -89,7 +97,7 @@ def _format_column(name: str, digits: int) -> Cell:
 def _format_years(row: LeaderboardRow) -> str:
     if YEARS not in row.columns:
         return ""
-    return f"{row.columns[LOW_BY_YEAR]:.2f} to {row.columns[HIGH_BY_YEAR]:.2f} ({row.columns[YEARS]:.0f} years)"
+    return f"{row.columns[LOW_BY_YEAR]:z.2f} to {row.columns[HIGH_BY_YEAR]:z.2f} ({row.columns[YEARS]:.0f} years)"
 
 
 def _format_seasons(row: LeaderboardRow) -> str:
@@ -100,13 +108,13 @@ COLUMNS: dict[str, Cell] = {
     "id": lambda row: row.id,
     "policy": lambda row: row.policy,
     "return (95 %)": lambda row: format_mean(row.mean, row.low, row.high),
-    "CVaR 10 %": lambda row: "" if row.cvar10 is None else f"{row.cvar10:.3f}",
+    "CVaR 10 %": lambda row: "" if row.cvar10 is None else f"{row.cvar10:z.3f}",
     "IQM": _format_column(IQM, 3),
     "yield, kg": _format_column("yield kg", 2),
     "water, L": _format_column("water used L", 0),
     "observations": _format_column(OBSERVATION_COST, 2),
     "95 % by years": _format_years,
-    "score": lambda row: "" if row.score is None else f"{row.score:.2f}",
+    "score": lambda row: "" if row.score is None else f"{row.score:z.2f}",
     "seasons": _format_seasons,
 }
 
