@@ -4,7 +4,7 @@ pip install -e '.[docs]' && sphinx-build -W --keep-going docs out/site
 
 The site loads nothing from the network, neither while it is built nor when it is read. Notebooks are shown without
 their results, unless the environment variable HARVESTGYM_NOTEBOOKS is `cache` (run those that changed) or `force` (run
-all).
+all, as for the published site: `make notebooks`).
 """
 
 from __future__ import annotations

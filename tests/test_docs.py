@@ -17,7 +17,10 @@ ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
 MADE = ("ids.md", "leaderboard.md")
 PAGES = [README, *(page for page in sorted((ROOT / "docs").glob("*.md")) if page.name not in MADE)]
-TABLES = [ROOT / "experiments" / name for name in ("studies/TABLES.md", "studies/CARD.md", "training/TABLES.md")]
+TABLES = [
+    ROOT / "experiments" / name
+    for name in ("leaderboard/TABLES.md", "studies/TABLES.md", "studies/CARD.md", "training/TABLES.md")
+]
 """Pages of tables that the docs summarise."""
 LONG = (
     "calibration.md", "contexts.md", "custom.md", "entity.md", "forager.md", "heldout.md", "keep.md", "language.md",

@@ -58,7 +58,9 @@ PARTS = {
         "-m experiments.training suite",
         "-m experiments.leaderboard --out docs",
         "-m experiments.leaderboard.reference_returns",
+        "-m experiments.leaderboard.tables",
         "-m experiments.difficulty",
+        "tools/make_readme.py",
     ],
     "pictures": [
         "tools/make_pictures.py",

@@ -55,8 +55,8 @@ TWINS = (
 )
 
 LIST = (
-    "The last two columns are mean returns over the test seasons, of doing nothing and of the expert, in the unit of the "
-    'id\'s reward. "4 of 125" means four actions a step, each one of 125; an amount is a number. The galleries of '
+    "The last two columns are mean returns over the test seasons, of doing nothing and of the expert, in the unit of "
+    'the id\'s reward. "4 of 125" means four actions a step, each one of 125; an amount is a number. The galleries of '
     "[farms](farm/index.md), [fisheries](fishing/index.md) and [foragers](forager/index.md) have larger pictures; "
     "[what each environment tests](difficulty.md) helps to choose."
 )

@@ -26,7 +26,8 @@ from harvestgym.render.canvas import to_rgb
 
 FOLDER, THUMBS = (Path(__file__).parent.parent / "docs" / name for name in ("pictures", "thumbs"))
 WIDTH, THUMB_WIDTH, COLOURS, SEED, MOST = 800, 208, 256, 2, 400
-"""Widths of a picture and of a thumbnail in px, colours in its palette, seed of the episode, and about how many steps are compared."""
+"""Widths of a picture and of a thumbnail in px, number of colours, seed of the episode, and about how many steps are
+compared."""
 
 SEASON, DPI = "farm/polyculture-3x4-v0", 80
 """The farm whose season is drawn in one picture, and the resolution of that picture."""
