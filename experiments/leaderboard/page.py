@@ -49,7 +49,10 @@ def read_results() -> list[SuiteResult]:
 def make_page(whole: Sequence[LeaderboardRow], results: Sequence[SuiteResult]) -> str:
     """Return the page in Markdown, from the rows of all ids and the results on the core suite."""
     head, end = (file.read_text(encoding="utf-8") for file in (PAGE_HEAD, PAGE_END))
-    tables = ("## Scores", SCORES, make_score_table(results)), ("## The suite", RETURNS, make_suite_table(whole))
+    tables = (
+        ("## Scores", SCORES, make_score_table(results, format_error)),
+        ("## The suite", RETURNS, make_suite_table(whole)),
+    )
     body = [line for title, text, table in tables for line in (title, "", text, "", *list_lines(table), "")]
     return "\n".join([head, *body, end.replace("DIGEST", splits.digest())])
 
@@ -74,7 +77,7 @@ def format_score(score: ConfidenceInterval | None) -> str:
 
 def format_error(score: ConfidenceInterval | None) -> str:
     """Format a score with half the width of its interval; None is empty."""
-    return "" if score is None else f"{score.value:z.2f} ± {(score.high - score.low) / 2:.2f}"
+    return "" if score is None else f"{score.value:z.2f}±{(score.high - score.low) / 2:.2f}"
 
 
 def make_score_table(
