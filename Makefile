@@ -1,5 +1,5 @@
 # The commands of a developer; `make` lists them. They use the environment that is active.
-.PHONY: help test nightly lint format docs golden experiments mutants release
+.PHONY: help test nightly lint format docs notebooks golden experiments mutants release
 
 help:           ## list the commands
 	@grep -E '^[a-z]+: .*##' Makefile | sed -E 's/:[^#]*##/:/'
@@ -22,6 +22,9 @@ format:         ## format all files
 docs:           ## build the site into out/site and check its links
 	sphinx-build -W --keep-going -q docs out/site
 	python tools/check_links.py out/site
+
+notebooks:      ## build the site with every notebook run, as it is published; before each release
+	HARVESTGYM_NOTEBOOKS=force $(MAKE) docs
 
 golden:         ## write the golden trajectories of ID=...; they change with the version of an id only
 	python tools/make_golden.py $(ID)

@@ -4,7 +4,7 @@ pip install -e '.[docs]' && sphinx-build -W --keep-going docs out/site
 
 The site loads nothing from the network, neither while it is built nor when it is read. Notebooks are shown without
 their results, unless the environment variable HARVESTGYM_NOTEBOOKS is `cache` (run those that changed) or `force` (run
-all).
+all, as for the published site: `make notebooks`).
 """
 
 from __future__ import annotations
@@ -83,6 +83,8 @@ def read_page(app: Any, page: str, source: list[str]) -> None:
 
     def relink(match: re.Match[str]) -> str:
         target = (origin.parent / match[0]).resolve()
+        if target.suffix == ".md" and target.exists() and target not in pages and DOCS not in target.parents:
+            return f"{SOURCE}/{target.relative_to(DOCS.parent).as_posix()}"
         return os.path.relpath(pages.get(target, target), here) if target.exists() else match[0]
 
     source[0] = LINK.sub(relink, source[0])

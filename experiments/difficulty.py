@@ -35,7 +35,7 @@ def make_table(folder: Path = DOCS) -> Table:
         blind, foresight = (_score_on_test(id, planned.get((id, name))) for name in (BLIND, FORESIGHT))
         scores = _list_scores(id, chosen[id])
         scores["not observing"] += blind
-        shown = [f"{max(values):.2f}" if values else "" for values in [*scores.values(), foresight]]
+        shown = [f"{max(values):z.2f}" if values else "" for values in [*scores.values(), foresight]]
         best = chosen[id]["form"]
         means = (f"{chosen[id][name][best]:.4g}" for name in ("training_returns", "worst_tenth"))
         rows.append((id.partition("/")[2], *shown, *means))

@@ -11,6 +11,7 @@ from __future__ import annotations
 import shutil
 import sys
 import tempfile
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,12 +24,53 @@ from harvestgym.evaluate.calibrate import curves, fitted
 from harvestgym.evaluate.run import policy_named
 from tools.docs_blocks import PICTURES, body, put
 
-PAGES = {
-    **dict.fromkeys(("watering", "pollinators", "pests-weeds", "fertilizer", "density", "intercropping"), "studies.md"),
+FULL, CARD = (Path(studies.__file__).with_name(name) for name in ("TABLES.md", "CARD.md"))
+"""The pages of the farm studies and of the validation card."""
+
+PAGES: dict[str, str | Path] = {
+    **dict.fromkeys(("watering", "pollinators", "pests-weeds", "fertilizer", "density", "intercropping"), FULL),
     **dict.fromkeys(("looking", "risk", "memory"), "uncertainty.md"),
-    **dict.fromkeys(("card", "parameters"), "validation.md"),
+    **dict.fromkeys(("card", "parameters"), CARD),
     "fishing": "fishing.md", "forager": "forager.md", "region": "region.md", "responses": "crops.md",
 }  # fmt: skip
+
+
+def count_claims(tables: Sequence[Table]) -> list[str]:
+    """Return a line with the number of a study's claims, and of those that hold."""
+    held = [row[-1] for table in tables if table.title.startswith("claims") for row in table.rows]
+    return [f"{held.count('yes')} of {len(held)} claims hold."]
+
+
+def summarise_card(tables: Sequence[Table]) -> list[str]:
+    """Return a table of the card's crops: the measures inside and outside their published range."""
+    found: dict[str, tuple[list[str], list[str]]] = {}
+    for table in tables:
+        if not {"crop", "site", "measure", "published"} <= {*table.columns}:
+            continue
+        for crop, site, measure, published, *values in table.rows:
+            if published:
+                outside = any("!" in value for value in values)
+                found.setdefault(crop, ([], []))[outside].append(f"{measure.partition(',')[0]} ({site})")
+    columns = ("crop", "measures in the published range", "outside it on some soil")
+    rows = [
+        (crop.replace("_", " "), f"{len(good)} of {len(good + bad)}", ", ".join(bad))
+        for crop, (good, bad) in found.items()
+    ]
+    return body(Table("", columns, rows))[2:]
+
+
+def summarise_sources(tables: Sequence[Table]) -> list[str]:
+    """Return the table of the sources of the parameters."""
+    return body(tables[0])[2:]
+
+
+SUMMARIES: dict[str, tuple[str, Callable[[Sequence[Table]], list[str]]]] = {
+    **dict.fromkeys(("watering", "pollinators", "pests-weeds", "fertilizer", "intercropping"),
+                    ("studies.md", count_claims)),
+    "card": ("validation.md", summarise_card),
+    "parameters": ("validation.md", summarise_sources),
+}  # fmt: skip
+"""The pages of the docs that summarise a study, and the functions that do."""
 
 LONG: dict[str, Any] = {
     "watering": {"variants": True, "replicates": 50},
@@ -47,6 +89,9 @@ def study(name: str) -> None:
         for picture in Path(folder).glob("*.png"):
             shutil.copy(picture, PICTURES / f"study-{picture.name}")
     put(PAGES[name], name, body(found))
+    if name in SUMMARIES:
+        page, shorten = SUMMARIES[name]
+        put(page, name, shorten(found))
 
 
 def calibration() -> None:

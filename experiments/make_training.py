@@ -1,4 +1,4 @@
-"""Write the learning curves and the tables of trained agents into docs/training.md.
+"""Write the learning curves and the tables of trained agents into experiments/training/TABLES.md.
 
 python examples/map_imitation.py --seeds 3 --imitate 40 --updates 20 --out docs/training/maps.json --ids ...
 python examples/map_residual.py --seeds 5 --out docs/training/residual.json --ids ...
@@ -28,7 +28,7 @@ from harvestgym.evaluate.run import horizon, policy_named
 from harvestgym.evaluate.statistics import summarise
 from tools.docs_blocks import DOCS, PICTURES, body, put
 
-PAGE = "training.md"
+PAGE = DOCS.parent / "experiments" / "training" / "TABLES.md"
 
 
 def draw(name: str, runs: dict[str, Any], label: str, total: Any, line: Any = None) -> str:
@@ -52,7 +52,7 @@ def draw(name: str, runs: dict[str, Any], label: str, total: Any, line: Any = No
     page.axes[0].set_ylabel("return", fontsize=8)
     page.axes[0].legend(frameon=False, fontsize=7)
     page.savefig(PICTURES / name, dpi=90)
-    return f"![Learning curves]({PICTURES.name}/{name})"
+    return f"![Learning curves](../../docs/pictures/{name})"
 
 
 def _finish(axes: Any, id: str, run: dict[str, Any], label: str) -> None:
@@ -63,7 +63,7 @@ def _finish(axes: Any, id: str, run: dict[str, Any], label: str) -> None:
 
 
 def _describe(score: dict[str, float]) -> str:
-    return f"{score['mean']:.3f} ({score['low']:.3f} to {score['high']:.3f})"
+    return f"{score['mean']:z.3f} ({score['low']:z.3f} to {score['high']:z.3f})"
 
 
 def maps() -> None:
@@ -155,16 +155,16 @@ def _row(id: str, name: str, run: dict[str, Any], agent: str, *sizes: int) -> tu
     """Return a row of the table; intervals come from resampling the seeds, whose values are means over seasons."""
     scores = [seed[agent] for seed in run["seeds"]]
     means, share = (_over_seeds(values) for values in ([score["mean"] for score in scores], _shares(run, agent)))
-    iqm, cvar = (f"{np.mean([score[key] for score in scores]):.3f}" for key in ("iqm", "cvar10"))
-    ends = f"{run['none']['mean']:.3f}", f"{run['expert']['mean']:.3f}"
+    iqm, cvar = (f"{np.mean([score[key] for score in scores]):z.3f}" for key in ("iqm", "cvar10"))
+    ends = f"{run['none']['mean']:z.3f}", f"{run['expert']['mean']:z.3f}"
     cpu = "" if "clone" in agent else ", ".join(f"{seed['cpu']:.0f}" for seed in run["seeds"])
     cost = cpu, *(f"{size:,}" for size in sizes)
-    return id, name, str(len(scores)), *ends, means, share, iqm, cvar, f"{run['expert']['cvar10']:.3f}", *cost
+    return id, name, str(len(scores)), *ends, means, share, iqm, cvar, f"{run['expert']['cvar10']:z.3f}", *cost
 
 
 def _over_seeds(values: list[float]) -> str:
     """Return the mean over the seeds, with its interval if there are several."""
-    return f"{values[0]:.3g}" if len(values) == 1 else str(bootstrap_strata([values], mean_of_all))
+    return f"{values[0]:z.3g}" if len(values) == 1 else str(bootstrap_strata([values], mean_of_all))
 
 
 def _shares(run: dict[str, Any], agent: str) -> list[float]:

@@ -13,8 +13,8 @@ DOCS = Path(__file__).parent.parent / "docs"
 PICTURES = DOCS / "pictures"
 
 
-def put(page: str, name: str, lines: Iterable[str]) -> None:
-    """Replace the named block on a docs page; raises SystemExit unless the page has exactly one such block."""
+def put(page: str | Path, name: str, lines: Iterable[str]) -> None:
+    """Replace the named block on a docs page, or in a file; raises SystemExit unless it has exactly one such block."""
     path, (start, end) = DOCS / page, (f"<!-- {name} -->", f"<!-- end {name} -->")
     block = "\n".join([start, "", *lines]).rstrip() + f"\n\n{end}"
     text, count = re.subn(f"{start}.*?{end}", lambda _: block, path.read_text(encoding="utf-8"), flags=re.DOTALL)

@@ -58,11 +58,14 @@ PARTS = {
         "-m experiments.training suite",
         "-m experiments.leaderboard --out docs",
         "-m experiments.leaderboard.reference_returns",
+        "-m experiments.leaderboard.tables",
         "-m experiments.difficulty",
+        "tools/make_readme.py",
     ],
     "pictures": [
         "tools/make_pictures.py",
         "tools/make_monitor.py",
+        "tools/make_films.py",
     ],
 }
 """The Python command lines of each part, run from the root of the repository."""

@@ -11,6 +11,7 @@ import functools
 import inspect
 import itertools
 import json
+import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -53,6 +54,13 @@ TWINS = (
     "such as `forager/weather-5000-v0` ([why](forager.md#training-with-other-libraries))."
 )
 
+LIST = (
+    "The last two columns are mean returns over the test seasons, of doing nothing and of the expert, in the unit of "
+    'the id\'s reward. "4 of 125" means four actions a step, each one of 125; an amount is a number. The galleries of '
+    "[farms](farm/index.md), [fisheries](fishing/index.md) and [foragers](forager/index.md) have larger pictures; "
+    "[what each environment tests](difficulty.md) helps to choose."
+)
+
 SEVERAL = (
     "These ids are PettingZoo parallel environments (`pip install '.[multi]'`). `harvestgym.make_parallel(id)` makes "
     "them; `gymnasium.make` does not. `harvestgym list --multi-agent` prints them. "
@@ -84,7 +92,7 @@ def page(id: str) -> str:
 
 def facts(id: str, env: Any) -> dict[str, str]:
     """Return facts about an id as text: how to make it, its spaces, reward, episode length and policies."""
-    horizon = int(getattr(env.params, "horizon", 0)) * (getattr(env, "steps_per_day", None) or 1)
+    horizon = find_horizon(env)
     tags = getattr(getattr(env, "spec", None), "tags", [])
     reward = (inspect.getdoc(type(env).reward) or "").partition("\n")[0].removeprefix("Return ")
     policies = [*family_function(id, "policies")(env), "random", *["none"] * (find_idle_action(id, env) is not None)]
@@ -131,7 +139,7 @@ def scores(id: str) -> list[str]:
         "policy": [r["policy"] for r in rows],
         "mean return": [f"{r['mean']:.4g}" for r in rows],
         "95 % interval": [f"{r['low']:.4g} to {r['high']:.4g}" for r in rows],
-        "score": ["" if r["score"] is None else f"{r['score']:.2f}" for r in rows],
+        "score": ["" if r["score"] is None else f"{r['score']:z.2f}" for r in rows],
         "episodes": [f"{r['seasons']:,}" for r in rows],
     }
     if any(columns["score"]):
@@ -253,14 +261,47 @@ def _picture(id: str) -> str:
 
 
 def index() -> str:
-    """Return the page that lists all ids."""
-    lines = ["# All environments", "", NOTE, ""]
-    for family in FAMILIES:
-        lines += [f"## {TITLES[family]}", "", f"The [gallery]({family}/index.md) shows a picture of each.", ""]
-        lines += [TWINS, ""] * (family == "forager")
-        lines += [*(f"- [{id}]({id}.md) {doc(id)}" for id in harvestgym.ids(family)), ""]
-    lines += ["## Environments of several agents", "", SEVERAL, ""]
+    """Return the page that lists all ids in one table."""
+    rows = [_row_of(id) for id in harvestgym.ids()]
+    table = markdown(Table("", ("", "id", "an episode", "actions", "nothing", "expert"), rows))[2:]
+    lines = ["# All environments", "", NOTE, "", LIST, "", TWINS, "", "```{table}", ":class: ids", "", *table[:-1]]
+    lines += ["```", "", "## Environments of several agents", "", SEVERAL, ""]
     return "\n".join([*lines, *(f"- `{id}`: {what}" for id, what in describe_parallel().items()), ""])
+
+
+def _row_of(id: str) -> tuple[str, ...]:
+    """Return the cells of an id: its picture, what it is, its size, and the returns of two policies."""
+    env, returns = (
+        harvestgym.make(id),
+        {row["policy"]: f"{row['mean']:z.3g}" for row in leaderboard() if row["id"] == id},
+    )
+    horizon = find_horizon(env)
+    picture = f"[![{id}](thumbs/{id.replace('/', '-')}.png)]({id}.md)"
+    short, stop, _ = doc(id, env).partition(". ")
+    return (
+        picture, f"[{id}]({id}.md)<br>{short}{stop.strip()}", f"{horizon:,} {env.step_unit}" if horizon else "endless",
+        say_actions(env.action_space), *(returns.get(policy, "") for policy in ("none", "expert")),
+    )  # fmt: skip
+
+
+def find_horizon(env: Any) -> int:
+    """Return the maximum number of steps of an episode; 0 if it is endless."""
+    return int(getattr(env.params, "horizon", 0)) * (getattr(env, "steps_per_day", None) or 1)
+
+
+def say_actions(space: spaces.Space[Any]) -> str:
+    """Return the size of an action space in a few words, such as "4 of 125"."""
+    match space:
+        case spaces.Discrete():
+            return f"{space.n:,}"
+        case spaces.MultiDiscrete():
+            return f"{space.nvec.size} of {space.nvec.max():,}"
+        case spaces.Dict():
+            return f"{say_actions(space['order'])} and {math.prod(space['request'].shape or ())} looks"
+        case spaces.Box():
+            count = math.prod(space.shape)
+            return f"{count} amount{'s' * (count > 1)}"
+    return f"`{space}`"
 
 
 def list_paths() -> list[Path]:

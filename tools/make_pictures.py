@@ -1,41 +1,36 @@
 """Write docs/pictures/<family>-<name>.png: for each id, one step of an expert's episode, chosen for what is visible.
 
-python tools/make_pictures.py                         # all: every id whose family draws scenes, season.png, season.gif
+The same step without words, small, is docs/thumbs/<family>-<name>.png.
+
+python tools/make_pictures.py                         # all: every id whose family draws scenes, and season.png
 python tools/make_pictures.py fishing farm/game0-v0   # some families or ids
 python tools/make_pictures.py season                  # season.png: the season of a farm in one picture
-python tools/make_pictures.py film                    # season.gif: a season of a farm, small enough for a phone
 """
 
 from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from PIL import Image
 
 from harvestgym import registry
-from harvestgym.core.view.scene import Map, Scene, Words
-from harvestgym.core.view.timeline import Timeline
+from harvestgym.core.view.scene import Chart, Map, Scene
 from harvestgym.evaluate.record import record_episode
 from harvestgym.evaluate.run import policy_named
 from harvestgym.farm import family as farm
 from harvestgym.render.canvas import to_rgb
-from harvestgym.render.video import write_video
 
-FOLDER = Path(__file__).parent.parent / "docs" / "pictures"
-WIDTH, COLOURS, SEED, MOST = 800, 256, 2, 400
-"""Width of a picture in px, colours in its palette, seed of the episode, and about how many steps are compared."""
+FOLDER, THUMBS = (Path(__file__).parent.parent / "docs" / name for name in ("pictures", "thumbs"))
+WIDTH, THUMB_WIDTH, COLOURS, SEED, MOST = 800, 208, 256, 2, 400
+"""Widths of a picture and of a thumbnail in px, number of colours, seed of the episode, and about how many steps are
+compared."""
 
 SEASON, DPI = "farm/polyculture-3x4-v0", 80
 """The farm whose season is drawn in one picture, and the resolution of that picture."""
-
-FILM, FILM_WIDTH, FILM_FPS, FILM_STEPS, FILM_COLOURS = "farm/full-3x4-v0", 400, 8, 3, 32
-"""The farm whose season is filmed, the width in px (of a phone), frames per second, days per frame, and colours."""
 
 SHARE = 0.9
 """Fraction of the episode from which pictures are taken: its last days show little."""
@@ -52,9 +47,6 @@ def main() -> None:
     if not wanted or "season" in wanted:
         env, record = recorded(SEASON, farm)
         farm.figure(env, record).savefig(FOLDER / "season.png", dpi=DPI)
-    if not wanted or "film" in wanted:
-        env, record = recorded(FILM, farm)
-        write_film(lambda step: without_sidebar(farm.scene(env, record, step)), farm.timeline(env, record))
 
 
 def recorded(id: str, family: Any) -> tuple[Any, Any]:
@@ -71,29 +63,26 @@ def draw(id: str, family: Any) -> Path:
     steps = range(0, length, max(1, length // MOST))[::-1]
     scenes = (family.scene(env, record, step) for step in steps)
     fullest = max(scenes, key=lambda scene: len(scene.legend))
-    picture = Image.fromarray(to_rgb(fullest, WIDTH)).quantize(COLOURS, kmeans=1, dither=Image.Dither.NONE)
-    path = FOLDER / f"{id.replace('/', '-')}.png"
+    name = f"{id.replace('/', '-')}.png"
+    save(fullest, WIDTH, FOLDER / name)
+    save(Scene("", (choose_panel(fullest),)), THUMB_WIDTH, THUMBS / name)
+    return FOLDER / name
+
+
+def save(scene: Scene, width: int, path: Path) -> None:
+    """Write a scene as a small PNG."""
+    picture = Image.fromarray(to_rgb(scene, width)).quantize(COLOURS, kmeans=1, dither=Image.Dither.NONE)
     picture.save(path, optimize=True)
-    return path
 
 
-def without_sidebar(scene: Scene) -> Scene:
-    """Return a scene without words and legend, so that the map has more room."""
-    panels = [panel for panel in scene.panels if not isinstance(panel, Words)]
-    return Scene(scene.title, tuple(bare(panel) if isinstance(panel, Map) else panel for panel in panels))
-
-
-def bare(panel: Map) -> Map:
-    """Return a map without its title and legend."""
-    return replace(panel, title="", marks=tuple(replace(mark, meaning="") for mark in panel.marks), legend=())
-
-
-def write_film(scene: Callable[[int], Scene], timeline: Timeline) -> None:
-    """Write season.gif with a frame every few days up to the last event, and one for the end."""
-    steps = [*range(0, timeline.last_event or 0, FILM_STEPS), len(timeline.when) - 1]
-    pictures = [Image.fromarray(to_rgb(scene(step), FILM_WIDTH)) for step in steps]
-    few = [picture.quantize(FILM_COLOURS, kmeans=1, dither=Image.Dither.NONE).convert("RGB") for picture in pictures]
-    write_video([np.asarray(picture) for picture in few], FOLDER / "season.gif", FILM_FPS)
+def choose_panel(scene: Scene) -> Map | Chart:
+    """Return the field, the world around a forager, or the first chart of a fishery, without words."""
+    maps = scene.select(Map)
+    if not maps:
+        return scene.select(Chart)[0]
+    panel = maps[scene.title.startswith("Step")]
+    marks = (replace(mark, text="") for mark in panel.marks if mark.what != "text")
+    return replace(panel, title="", marks=tuple(marks), margin=min(panel.margin, 0.3))
 
 
 if __name__ == "__main__":

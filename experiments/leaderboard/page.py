@@ -25,14 +25,23 @@ PAGE_HEAD, PAGE_END = (Path(__file__).with_name(f"page_{part}.md") for part in (
 RESULTS = Path(__file__).parents[1] / "results" / "suite"
 """The result files of `harvestgym suite --out`, one for each policy of the page."""
 
+SCORES = """A score is 0 for doing nothing (for a forager: a return of 0) and 1 for the best known policy, in the same
+seasons. A policy that breaks a limit of an id scores at most 0. After ± stands half of the 95 % interval, by bootstrap
+over weather years, seasons and the seeds of trained agents. Trained agents are means of five seeds; an empty cell: not
+trained on this id. The [tables](../experiments/leaderboard/TABLES.md) have the intervals, and the returns on all 50
+ids."""
+
+RETURNS = """Mean returns over the test seasons. Their unit is that of the id's reward: on [farms](farm.md#rewards),
+weighted kilograms and stages minus costs; in [fisheries](fishing.md), mostly the catch; for [foragers](forager.md), the
+sum of what the food pays."""
+
 Cell = Callable[[LeaderboardRow], str]
 
 
 def write_page(folder: Path, whole: Sequence[LeaderboardRow]) -> Path:
     """Write the page into a folder; return its path."""
     path = folder / PAGE
-    results = [read_suite_result(file) for file in sorted(RESULTS.glob("*.json"))]
-    path.write_text(make_page(whole, results), encoding="utf-8")
+    path.write_text(make_page(whole, read_results()), encoding="utf-8")
     return path
 
 
@@ -46,13 +55,20 @@ def read_suite_result(path: Path) -> SuiteResult:
     return SuiteResult(data["policy"], data["version"], data["digest"], played, data["failures"])
 
 
+def read_results() -> list[SuiteResult]:
+    """Read the result files."""
+    return [read_suite_result(file) for file in sorted(RESULTS.glob("*.json"))]
+
+
 def make_page(whole: Sequence[LeaderboardRow], results: Sequence[SuiteResult]) -> str:
     """Return the page in Markdown, from the rows of all ids and the results on the core suite."""
     head, end = (file.read_text(encoding="utf-8") for file in (PAGE_HEAD, PAGE_END))
-    head = head.replace("DIGEST", splits.digest())
-    tables = ("## The suite", make_suite_table(whole)), ("## Scores", make_score_table(results))
-    body = [line for title, table in tables for line in (title, "", *_list_lines(table), "")]
-    return "\n".join([head, *body, end])
+    tables = (
+        ("## Scores", SCORES, make_score_table(results, format_error)),
+        ("## The suite", RETURNS, make_suite_table(whole)),
+    )
+    body = [line for title, text, table in tables for line in (title, "", text, "", *list_lines(table), "")]
+    return "\n".join([head, *body, end.replace("DIGEST", splits.digest())])
 
 
 def make_suite_table(whole: Sequence[LeaderboardRow]) -> Table:
@@ -68,18 +84,25 @@ def make_suite_table(whole: Sequence[LeaderboardRow]) -> Table:
     return Table("The suite", columns, rows)
 
 
-def make_score_table(results: Sequence[SuiteResult]) -> Table:
-    """Make the table of scores with a column for each policy, the best total first."""
-    ordered = sorted(results, key=lambda result: -(result.total.value if result.total else float("-inf")))
-    scores = [result.scores for result in ordered]
-    rows = [(link_id(id), *(format_score(of.get(id)) for of in scores)) for id in splits.list_suite()]
-    totals = ("interquartile mean", *(format_score(result.total) for result in ordered))
-    return Table("Scores", ("id", *(result.policy for result in ordered)), [*rows, totals])
-
-
 def format_score(score: ConfidenceInterval | None) -> str:
     """Format a score with its interval, with two digits; None is empty."""
-    return "" if score is None else f"{score.value:.2f} ({score.low:.2f} to {score.high:.2f})"
+    return "" if score is None else f"{score.value:z.2f} ({score.low:z.2f} to {score.high:z.2f})"
+
+
+def format_error(score: ConfidenceInterval | None) -> str:
+    """Format a score with half the width of its interval; None is empty."""
+    return "" if score is None else f"{score.value:z.2f}±{(score.high - score.low) / 2:.2f}"
+
+
+def make_score_table(
+    results: Sequence[SuiteResult], say: Callable[[ConfidenceInterval | None], str] = format_score
+) -> Table:
+    """Make the table of scores with a column for each policy, the best total first; `say` formats a score."""
+    ordered = sorted(results, key=lambda result: -(result.total.value if result.total else float("-inf")))
+    scores = [result.scores for result in ordered]
+    rows = [(link_id(id), *(say(of.get(id)) for of in scores)) for id in splits.list_suite()]
+    totals = ("interquartile mean", *(say(result.total) for result in ordered))
+    return Table("Scores", ("id", *(result.policy.partition(",")[0] for result in ordered)), [*rows, totals])
 
 
 def link_id(id: str) -> str:
@@ -87,9 +110,10 @@ def link_id(id: str) -> str:
     return f"[{id}]({id}.md)"
 
 
-def _list_lines(table: Table) -> list[str]:
+def list_lines(table: Table) -> list[str]:
     """Return a table as lines of Markdown, with numbers aligned to the right."""
-    rows = [table.columns, ["---", *["---:"] * (len(table.columns) - 1)], *table.rows]
+    right = [all(cell[:1] in "-0123456789" for cell in column) for column in zip(*table.rows, strict=True)]
+    rows = [table.columns, ["---:" if numbers else "---" for numbers in right], *table.rows]
     return [f"| {' | '.join(row)} |" for row in rows]
 
 
@@ -103,7 +127,7 @@ def _format_column(name: str, digits: int) -> Cell:
 def _format_years(row: LeaderboardRow) -> str:
     if YEARS not in row.columns:
         return ""
-    return f"{row.columns[LOW_BY_YEAR]:.2f} to {row.columns[HIGH_BY_YEAR]:.2f} ({row.columns[YEARS]:.0f} years)"
+    return f"{row.columns[LOW_BY_YEAR]:z.2f} to {row.columns[HIGH_BY_YEAR]:z.2f} ({row.columns[YEARS]:.0f} years)"
 
 
 def _format_seasons(row: LeaderboardRow) -> str:
@@ -114,13 +138,13 @@ COLUMNS: dict[str, Cell] = {
     "id": lambda row: row.id,
     "policy": lambda row: row.policy,
     "return (95 %)": lambda row: format_mean(row.mean, row.low, row.high),
-    "CVaR 10 %": lambda row: "" if row.cvar10 is None else f"{row.cvar10:.3f}",
+    "CVaR 10 %": lambda row: "" if row.cvar10 is None else f"{row.cvar10:z.3f}",
     "IQM": _format_column(IQM, 3),
     "yield, kg": _format_column("yield kg", 2),
     "water, L": _format_column("water used L", 0),
     "observations": _format_column(OBSERVATION_COST, 2),
     "95 % by years": _format_years,
-    "score": lambda row: "" if row.score is None else f"{row.score:.2f}",
+    "score": lambda row: "" if row.score is None else f"{row.score:z.2f}",
     "seasons": _format_seasons,
 }
 

@@ -180,7 +180,7 @@ def _source_row(kind: str, count: Counter[str]) -> tuple[str, ...]:
 
 def _effect_table(effects: Sequence[Effect]) -> Table:
     large = sorted((e for e in effects if e.size >= MATTERS), key=lambda e: -e.size)
-    rows = [(e.crop, e.name.removeprefix("Field-0/"), f"{e.value:g}", *(f"{100 * c:+.0f}" for c in e.change.ravel()))
+    rows = [(e.crop, e.name.removeprefix("Field-0/"), f"{e.value:g}", *(f"{100 * c:+z.0f}" for c in e.change.ravel()))
             for e in large]  # fmt: skip
     signs = [f"{level}, {sign}" for level in WATER_LEVELS for sign in ("-20 %", "+20 %")]
     title = (f"change of the mean yield, %, by a fifth of each number without a source: {len(large)} of {len(effects)} "

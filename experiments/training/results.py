@@ -157,7 +157,7 @@ def _say_share(records: Mapping[int, Mapping[str, Any]], known: Mapping[str, flo
     if not shares:
         return ""
     found = bootstrap_strata([shares], mean_of_all)
-    return f"{found.value:.2f} ({found.low:.2f} to {found.high:.2f})"
+    return f"{found.value:z.2f} ({found.low:z.2f} to {found.high:z.2f})"
 
 
 def make_result(name: str, store: Store) -> SuiteResult:

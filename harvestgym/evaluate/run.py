@@ -93,12 +93,12 @@ class Evaluation:
         for name, values in {"return": self.returns, self.unit: self.lengths, **self.columns}.items():
             if is_numeric(values):
                 numbers = (values.mean(), summarise(values).sd, values.min(), values.max()) if many else values
-                rows.append((name, *(f"{float(number):.3f}" for number in numbers)))
+                rows.append((name, *(f"{float(number):z.3f}" for number in numbers)))
         if many:
-            rows.append(("return, CVaR 10 %", f"{self.summary.cvar10:.3f}", "", "", ""))
-            rows.append(("return, interquartile mean", f"{self.summary.iqm:.3f}", "", "", ""))
+            rows.append(("return, CVaR 10 %", f"{self.summary.cvar10:z.3f}", "", "", ""))
+            rows.append(("return, interquartile mean", f"{self.summary.iqm:z.3f}", "", "", ""))
         if self.risk is not None:
-            rows.append((f"return, {self.risk}", f"{self.risk(self.returns):.3f}", *[""] * (3 * many)))
+            rows.append((f"return, {self.risk}", f"{self.risk(self.returns):z.3f}", *[""] * (3 * many)))
         return Table(f"{self.policy} on {self.id}, {episodes}, seed {self.seed}", columns, rows)
 
     def describe(self) -> list[str]:
@@ -106,7 +106,7 @@ class Evaluation:
 
         Example: `cause of death: none in 9, pests in 3`. A single episode has no interval.
         """
-        interval = f"95 % interval of the mean return: {self.summary.low:.3f} to {self.summary.high:.3f}"
+        interval = f"95 % interval of the mean return: {self.summary.low:z.3f} to {self.summary.high:z.3f}"
         labels = {name: values for name, values in self.columns.items() if not is_numeric(values)}
         plots = {name: f", over {v.shape[1]} plots" * (v.shape[1:] > (1,)) for name, v in labels.items()}
         counts = [f"{name}{plots[name]}: {format_counts(count_labels(v))}" for name, v in labels.items()]
@@ -134,7 +134,7 @@ class Comparison(dict[str, Evaluation]):
         first = next(iter(self.values()))
         numeric = columns or [name for name, values in first.columns.items() if is_numeric(values)]
         rows = [
-            (name, str(one.summary), *(f"{float(np.mean(one.columns[column])):.3g}" for column in numeric))
+            (name, str(one.summary), *(f"{float(np.mean(one.columns[column])):z.3g}" for column in numeric))
             for name, one in self.items()
         ]
         title = f"{first.id}, {len(first.returns)} episodes, seed {first.seed}"

@@ -71,7 +71,7 @@ class PolicyScore:
         return scale_return(mean, {name: point.mean for name, point in self.references.items()})
 
     def __repr__(self) -> str:
-        value = "" if self.value is None else f", score {self.value:.2f}"
+        value = "" if self.value is None else f", score {self.value:z.2f}"
         what = f"{self.policy} on {self.id}, {self.seasons} seasons"
         return f"{type(self).__name__}({what}: return {self.summary}{value})"
 

@@ -44,7 +44,7 @@ class Summary:
 
     def _repr_html_(self) -> str:
         """Return the numbers as a table for notebooks."""
-        row = (str(self), *(f"{number:.3f}" for number in (self.sd, self.cvar10, self.iqm)))
+        row = (str(self), *(f"{number:z.3f}" for number in (self.sd, self.cvar10, self.iqm)))
         return Table("Returns", ("mean (95 % interval)", "sd", "CVaR 10 %", "interquartile mean"), [row])._repr_html_()
 
 
@@ -56,12 +56,12 @@ class ConfidenceInterval(NamedTuple):
     high: float
 
     def __str__(self) -> str:
-        return f"{self.value:.3g} ({self.low:.3g} to {self.high:.3g})"
+        return f"{self.value:z.3g} ({self.low:z.3g} to {self.high:z.3g})"
 
 
 def format_mean(mean: float, low: float, high: float) -> str:
     """Format a mean with its interval."""
-    return f"{mean:.3f} ({low:.3f} to {high:.3f})"
+    return f"{mean:z.3f} ({low:z.3f} to {high:z.3f})"
 
 
 def summarise(returns: ArrayLike, clusters: ArrayLike | None = None) -> Summary:

@@ -46,7 +46,7 @@ def draw_scene(scene: Scene, painter: Painter, width: int) -> list[Box]:
     # wide maps are placed below each other, other maps side by side
     across = 1 if all(m.shape[0] > 1.5 * m.shape[1] for m in maps) else min(len(maps), 4)
     boxes = _split_box(main, len(maps), across)
-    plots = [_draw_map(panel, painter, box, size) for panel, box in zip(maps, boxes, strict=True)]
+    plots = [draw_map(panel, painter, box, size) for panel, box in zip(maps, boxes, strict=True)]
     below = Box(pad, tall - low - pad, width - 2 * pad, low) if maps else main
     across = min(len(charts), 3 if maps else 2)
     for panel, box in zip(charts, _split_box(below, len(charts), across), strict=True):
@@ -62,7 +62,7 @@ def _draw_small(panels: Sequence[Map | Chart], painter: Painter, width: int) -> 
     plots = []
     for panel, box in zip(panels, boxes, strict=True):
         if isinstance(panel, Map):
-            plots.append(_draw_map(replace(panel, title=""), painter, box, 0))
+            plots.append(draw_map(replace(panel, title=""), painter, box, 0))
         else:
             chart.draw_lines(panel, painter, Box(box.x + 4, box.y + 4, box.w - 8, box.h - 8))
     return plots
@@ -81,7 +81,7 @@ def _split_box(box: Box, number: int, across: int) -> list[Box]:
     return [Box(box.x + i % across * w, box.y + i // across * h, w, h) for i in range(number)]
 
 
-def _draw_map(panel: Map, painter: Painter, box: Box, size: int) -> Box:
+def draw_map(panel: Map, painter: Painter, box: Box, size: int) -> Box:
     """Draw the marks of a map, with square plots as large as the box allows; return the box of the plots."""
     head = 1.6 * size if panel.title else 0.0
     if panel.title:
