@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from harvestgym import registry
-from harvestgym.core.errors import ConfigError, check_name
+from harvestgym.core.errors import ConfigError, check_name, mismatch
 
 from .console import PIPE_WIDTH, Allow, Id, make_console, print_table
 
@@ -48,7 +48,7 @@ def list_ids(
     if family is not None:
         check_name("family", family, registry.FAMILIES)
     if multi_agent and tag is not None:
-        raise ConfigError("--tag: expected no tag with --multi-agent, whose ids have none, got both; try only one")
+        raise mismatch("--tag", "no tag with --multi-agent, whose ids have none", "both", "only one")
     if multi_agent:
         from harvestgym.adapters.pettingzoo import describe_parallel
 

@@ -19,7 +19,7 @@ from jax import Array
 
 from harvestgym.core.checks import check_fields
 from harvestgym.core.env import Env, Timestep
-from harvestgym.core.errors import ConfigError
+from harvestgym.core.errors import mismatch, require
 from harvestgym.core.view.scene import Scene, join_scenes
 from harvestgym.core.view.timeline import Record
 from harvestgym.farm.engine.model import FarmModel
@@ -68,12 +68,11 @@ class SharedWater(Env[SharedWaterState, SharedWaterParams]):
     def __post_init__(self) -> None:
         check_fields(self)
         if len(set(self.models)) != 1:
-            raise ConfigError(f"farms: expected farms of exactly one structure, got {len(set(self.models))} structures")
+            raise mismatch("farms", "farms of exactly one structure", f"{len(set(self.models))} structures")
         if self.env.schedule != 1 or self.env.asks:
             got = "mode ao" if self.env.asks else f"up to {self.env.schedule} orders"
-            raise ConfigError(f"shared water: expected mode po or fo and one order a day, got {got}")
-        if not self.quota > 0:
-            raise ConfigError(f"quota: expected a positive number of litres, got {self.quota}")
+            raise mismatch("shared water", "mode po or fo and one order a day", got)
+        require(self.quota > 0, "quota", "a positive number of litres", self.quota)
 
     @property
     def env(self) -> FarmModel:

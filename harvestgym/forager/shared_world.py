@@ -13,7 +13,7 @@ from gymnasium.vector.utils import batch_space
 from pydantic import Field
 
 from harvestgym.core.checks import check_fields
-from harvestgym.core.errors import ConfigError
+from harvestgym.core.errors import mismatch
 from harvestgym.core.view.scene import Scene, join_scenes
 from harvestgym.forager.gym_env import ForagerGym
 from harvestgym.forager.hashing import seed_words
@@ -39,7 +39,7 @@ class SharedWorld:
         check_view_mode(self.model.mode, "SharedWorld")
         world = self.model.world
         if world.renews or world.teleport_every or any(kind.python for kind in world.kinds):
-            raise ConfigError("SharedWorld: expected no renewal, teleports or Python objects, got a world with some")
+            raise mismatch("SharedWorld", "no renewal, teleports or Python objects", "a world with some")
 
     def __repr__(self) -> str:
         return f"{self.number} foragers, {self.model!r}"

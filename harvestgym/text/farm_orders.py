@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from harvestgym.core.errors import ConfigError
+from harvestgym.core.errors import ConfigError, mismatch
 from harvestgym.farm.engine.actions import ActionRow, Order
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.view.order_words import find_amount, has_choice, list_phrases, name_things, say_order, say_value
@@ -79,7 +79,7 @@ class FarmOrders:
             raise ConfigError(f"{line!r}: expected an order{find_nearest(line, self.list_examples())}")
         if len(found) > 1:
             choice = " or ".join(dict.fromkeys(self._write_template(row) for row in found))
-            raise ConfigError(f"{line!r}: expected one order, got words that fit {len(found)}; try: {choice}")
+            raise mismatch(repr(line), "one order", f"words that fit {len(found)}; try: {choice}")
         return found[0]
 
     def _fits(self, row: ActionRow, given: set[str], field: str) -> bool:
@@ -109,11 +109,11 @@ class FarmOrders:
                 said = mine.number
             if said is None and len(grid) > 1:
                 offered, tried = _list_values(parameter, grid), self._say_with(row, parameter, grid[0])
-                raise ConfigError(f"{self._write_template(row)}: expected {offered}, got nothing; try: {tried}")
+                raise mismatch(self._write_template(row), offered, f"nothing; try: {tried}")
             values.append(grid[0] if said is None else self._match(row, parameter, grid, said))
         if amounts:
             extra = f"{amounts[0].number:g} {amounts[0].unit}".strip()
-            raise ConfigError(f"{self._write_template(row)}: expected no further number, got {extra}")
+            raise mismatch(self._write_template(row), "no further number", extra)
         return values
 
     def _match(self, row: ActionRow, parameter: Any, grid: Sequence[float], said: float | str) -> float:
@@ -124,7 +124,7 @@ class FarmOrders:
         if not np.isclose(near, said, rtol=1e-3, atol=1e-9):
             expected = _list_values(parameter, grid)
             tried = self._say_with(row, parameter, near)
-            raise ConfigError(f"{self.phrases[row.number].verb}: expected {expected}, got {said:g}; try: {tried}")
+            raise mismatch(self.phrases[row.number].verb, expected, f"{said:g}; try: {tried}")
         return near
 
     def _say_with(self, row: ActionRow, parameter: Any, value: Any) -> str:
@@ -158,7 +158,7 @@ class FarmOrders:
     def _find_farmer(self, row: ActionRow, name: str) -> int:
         names = [self.env.actions.farmers[farmer].lower() for farmer in row.farmers]
         if name and name not in names:
-            raise ConfigError(f"{self._write_template(row)}: expected by {' or '.join(names)}, got {name!r}")
+            raise mismatch(self._write_template(row), f"by {' or '.join(names)}", repr(name))
         return row.farmers[names.index(name)] if name else row.farmers[0]
 
     def _write_template(self, row: ActionRow) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from harvestgym.core.errors import ConfigError, check_name
+from harvestgym.core.errors import check_name, mismatch, require
 from harvestgym.core.view.timeline import Record
 from harvestgym.farm.engine.variables import Variable
 from harvestgym.farm.view.order_words import name_things, say_order
@@ -76,7 +76,7 @@ class FarmText(TextView):
         orders, most = self.orders.parse(line), self.session.env.schedule
         if len(self.session.orders) + len(orders) > most:
             count = len(self.session.orders) + len(orders)
-            raise ConfigError(f"{line!r}: expected at most {most} orders a day, got {count}; try: fewer plots, or done")
+            raise mismatch(repr(line), f"at most {most} orders a day", f"{count}; try: fewer plots, or done")
         return [say_order(self.session.env, self.session.add(order)) for order in orders]
 
     def list_queued(self) -> list[str]:
@@ -99,8 +99,7 @@ class FarmText(TextView):
             check_name("observe", name, names)
         wanted = {names[name] for name in asked}
         chosen = [i for i, item in enumerate(items) if item.variable.name in wanted]
-        if not chosen:
-            raise ConfigError(f"observe: expected some of {', '.join(names)}, got nothing")
+        require(chosen, "observe", f"some of {', '.join(names)}", "nothing")
         cost = self.session.look(chosen)
         return f"Observed for {cost:.3g} points: {', '.join(self._say(name) for name in asked)}."
 

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from harvestgym.core.checks import Checked
-from harvestgym.core.errors import ConfigError, check_name, unknown
+from harvestgym.core.errors import check_name, require, unknown
 from harvestgym.core.pytree import WIDE, open_par, par, pytree, static
 
 VariableReader = Callable[[str, str, str], Array]
@@ -109,8 +109,7 @@ class Market(Term):
 
 def _plant(name: str) -> tuple[str, str]:
     field, _, plant = name.partition("/")
-    if not field or not plant:
-        raise ConfigError(f"prices: expected a field and a plant, got {name!r}; try Field-0/Plant-0")
+    require(field and plant, "prices", "a field and a plant", repr(name), "Field-0/Plant-0")
     return field, plant
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from harvestgym.core import yaml_io
-from harvestgym.core.errors import ConfigError, check_name, check_parent, locate_errors
+from harvestgym.core.errors import check_name, check_parent, locate_errors, mismatch
 from harvestgym.core.view.tables import describe_range
 from harvestgym.farm.build.farm_writer import to_yaml
 from harvestgym.farm.engine.name_table import WHOLE, NameTable, build_tree, put_once, walk_tree
@@ -57,7 +57,7 @@ def _mapping(value: Any, where: str) -> Mapping[str, Any]:
     if value is None:
         return {}
     if not isinstance(value, Mapping):
-        raise ConfigError(f"{where}: expected a mapping, got {value!r}")
+        raise mismatch(where, "a mapping", repr(value))
     return value
 
 

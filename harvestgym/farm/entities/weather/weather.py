@@ -18,7 +18,7 @@ from jax import Array
 from pydantic import Field, StrictBool, StrictInt, create_model, field_validator
 
 from harvestgym.core.config import Strict, build_params, choose_set, make_schema, validate
-from harvestgym.core.errors import ConfigError
+from harvestgym.core.errors import mismatch
 from harvestgym.core.pytree import par, pytree, replace, static, var
 from harvestgym.core.random import normal
 from harvestgym.core.view.scene import Mark
@@ -330,7 +330,7 @@ def _sky(own: WeatherOptions, where: str) -> tuple[DaySource, Any, Any]:
     """Return the day source, the wind rose and the station altitude for a set."""
     of_table = own.columns or own.fill is not None or own.rain != "auto"
     if own.table is None and (own.site is None or of_table):
-        raise ConfigError(f"{where}: expected a `table`, or a `site` without `columns`, `fill` or `rain`, got none")
+        raise mismatch(where, "a `table`, or a `site` without `columns`, `fill` or `rain`", "none")
     site: Site | None = load_site(own.site) if own.site is not None else None
     rose: Any = np.asarray(site.wind_rose if site else np.full(8, 1 / 8), np.float32)
     table = load_table(own)
@@ -338,7 +338,7 @@ def _sky(own: WeatherOptions, where: str) -> tuple[DaySource, Any, Any]:
     altitude = np.float32(next((each for each in stated if each is not None and not np.isnan(each)), np.nan))
     if own.years is not None:
         if table is None:
-            raise ConfigError(f"{where}: expected a site with a table of days for years {own.years}, got {own.site!r}")
+            raise mismatch(where, f"a site with a table of days for years {own.years}", repr(own.site))
         table = table.of_years(own.years)
     if table is not None and not own.generate:
         return replay_table(table), rose, altitude
