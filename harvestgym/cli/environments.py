@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from harvestgym import registry
-from harvestgym.core.errors import ConfigError, check_name, mismatch
+from harvestgym.core.errors import ConfigError, check_each_name, check_name, mismatch
 
 from .console import PIPE_WIDTH, Allow, Id, make_console, print_table
 
@@ -84,8 +84,7 @@ def show(
     env, console = registry.make(id), make_console()
     tables = registry.family_function(id, "describe")(env)
     offered = [name for name in SECTIONS if any(name in table.sections for table in tables)]
-    for name in sections or ():
-        check_name(f"section of {id}", name, [*offered, "all"])
+    check_each_name(f"section of {id}", sections or (), [*offered, "all"])
     console.print(f"{id}  {registry.doc(id, env)}", markup=False, highlight=False)
     if text := registry.hard(id):
         console.print(f"What is hard. {text}", markup=False, highlight=False)

@@ -101,6 +101,13 @@ def check_name(what: str, name: object, valid: Iterable[str], where: str = "") -
         raise unknown(what, name, known, where)
 
 
+def check_each_name(what: str, names: Iterable[object], valid: Iterable[str], where: str = "") -> None:
+    """Raise ConfigError for the first name that is not valid."""
+    known = set(valid)
+    for name in names:
+        check_name(what, name, known, where)
+
+
 def unknown(what: str, name: object, valid: Iterable[str], where: str = "") -> ConfigError:
     """Return the error for an invalid name."""
     expected = f"{where}: expected a known {what}" if where else f"{what}: expected a known name"

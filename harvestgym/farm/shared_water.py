@@ -177,10 +177,9 @@ def record(env: Any, state: Any, action: Any, timestep: Any, params: Any) -> dic
 def scene(env: Any, record: Record, step: int) -> Scene:
     """Draw the farms after `step` steps of a record."""
     past = {name: np.asarray(values)[: step + 1] for name, values in record.items()}
-    each = {
-        agent: of_a_farm.scene(model, {name: values[:, i] for name, values in past.items()}, step)
-        for i, (agent, model) in enumerate(zip(env.agents, env.models, strict=True))
-    }
+    records = [{name: values[:, i] for name, values in past.items()} for i in range(env.farms)]
+    drawn = zip(env.agents, env.models, records, strict=True)
+    each = {agent: of_a_farm.scene(model, record, step) for agent, model, record in drawn}
     left = float(past["water left#L"][-1, 0])
     title = f"{next(iter(each.values())).title}; {left:.0f} L of water left for all"
     return join_scenes(title, each, past["reward"])

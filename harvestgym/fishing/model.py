@@ -191,9 +191,8 @@ class FishingModel(Checked, Env[FishingState, FishingParams]):
         lowest = jnp.float32((law or params.law).biomass(stock))
         tally = EpisodeTally(catch=zero, change=zero, worth=zero, lowest=lowest, low=count, under=count, closed=count)
         shock = self._draw_shock(key_for(key, "shock"), law or params.law, params)
-        return FishingState(
-            law=law, drawn=drawn, tally=tally, stock=stock, catch=none, quota=none, shock=shock, rate=none, year=count
-        )
+        fished = {"catch": none, "quota": none, "rate": none}
+        return FishingState(law=law, drawn=drawn, tally=tally, stock=stock, shock=shock, year=count, **fished)
 
     def transition(self, key: Array, state: FishingState, action: Any, params: FishingParams) -> FishingState:
         """Apply harvest and growth in the order of this model (f); the catch never exceeds the stock."""

@@ -14,7 +14,15 @@ from pydantic import Field
 
 from harvestgym.core.checks import check_data, make_plain
 from harvestgym.core.config import Exact, Hard, History, build_params, merge, read_extended, validate
-from harvestgym.core.errors import ConfigError, check_keywords, check_name, locate_errors, mismatch, require
+from harvestgym.core.errors import (
+    ConfigError,
+    check_each_name,
+    check_keywords,
+    check_name,
+    locate_errors,
+    mismatch,
+    require,
+)
 from harvestgym.core.loading import load_class_of_file
 from harvestgym.core.pytree import Meta, iterate_metas
 from harvestgym.core.tuning.rule_family import TunedRule, read_tuned
@@ -293,6 +301,5 @@ def _build_vary(data: Mapping[str, float] | str, law: GrowthLaw, where: str) -> 
 def _check_names(names: Iterable[str], law: GrowthLaw, where: str) -> dict[str, Meta]:
     """Return the parameters of a law that may change; raise ConfigError for any other name."""
     allowed = {name: meta for name, meta in iterate_metas(law) if meta.kind == "par" and meta.dtype == "float"}
-    for name in names:
-        check_name("parameter", name, allowed, where)
+    check_each_name("parameter", names, allowed, where)
     return allowed

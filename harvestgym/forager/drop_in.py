@@ -19,7 +19,7 @@ import numpy as np
 from pydantic import Field
 
 from harvestgym.core.checks import check_arguments
-from harvestgym.core.errors import ConfigError, check_name, mismatch, require, warn_user
+from harvestgym.core.errors import ConfigError, check_each_name, check_name, mismatch, require, warn_user
 from harvestgym.core.loading import load_class_of_file
 from harvestgym.forager.host_engine import env as host
 
@@ -122,8 +122,7 @@ class ForagerConfig:
         except (OSError, TypeError, ValueError) as error:
             raise ConfigError(f"{path}: expected a JSON file: {error}") from None
         known = [one.name for one in dataclasses.fields(cls)]
-        for name in data if isinstance(data, dict) else [data]:
-            check_name("key", name, known, str(path))
+        check_each_name("key", data if isinstance(data, dict) else [data], known, str(path))
         types = data.get("object_types")
         if "size" not in data or not isinstance(types, dict):
             raise mismatch(path, "a size and a mapping of object_types", sorted(data))

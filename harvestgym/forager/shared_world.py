@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import islice
 from typing import Annotated, Any
 
 import gymnasium
@@ -94,9 +93,8 @@ class SharedWorldGym(ForagerGym):
     def _draw(self, record: dict[str, np.ndarray]) -> Scene:
         """Draw the view of the first forager."""
         model, step = self._make_model(), len(record["reward"]) - 1
-        common = ("clock#step", "world")
-        each = {
-            agent: scene(model, {n: rows if n in common else rows[:, i] for n, rows in record.items()}, step)
-            for i, agent in enumerate(islice(self.core.agents, 8))
-        }
+        common = {name: record[name] for name in ("clock#step", "world") if name in record}
+        own = {name: rows for name, rows in record.items() if name not in common}
+        records = [{name: rows[:, i] for name, rows in own.items()} | common for i in range(min(self.core.number, 8))]
+        each = {agent: scene(model, of, step) for agent, of in zip(self.core.agents, records, strict=False)}
         return join_scenes(next(iter(each.values())).title, each, record["reward"])

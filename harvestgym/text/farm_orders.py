@@ -148,11 +148,8 @@ class FarmOrders:
         wrong = [plot for plot in plots if plot not in row.plots]
         if wrong or not plots:
             got = f"{wrong[0][0]},{wrong[0][1]}" if wrong else repr(where) if where else "no plot"
-            last = max(row.plots)
-            raise ConfigError(
-                f"{self._write_template(row)}: expected plots from 0,0 to {last[0]},{last[1]}, got {got}; "
-                f"try: at {last[0]},{last[1]} or at all"
-            )
+            last = ",".join(map(str, max(row.plots)))
+            raise mismatch(self._write_template(row), f"plots from 0,0 to {last}", f"{got}; try: at {last} or at all")
         return list(dict.fromkeys(plots))
 
     def _find_farmer(self, row: ActionRow, name: str) -> int:
@@ -163,11 +160,8 @@ class FarmOrders:
 
     def _write_template(self, row: ActionRow) -> str:
         """Return the form of a row's orders: `water 5|10|20 L at PLOTS`."""
-        shown = [
-            (p, grid)
-            for p, grid in zip(row.allowed, row.grids[1:], strict=True)
-            if p is find_amount(row) or has_choice(p)
-        ]
+        grids = zip(row.allowed, row.grids[1:], strict=True)
+        shown = [(p, grid) for p, grid in grids if p is find_amount(row) or has_choice(p)]
         phrase = self.phrases[row.number]
         text = phrase.say(" ".join(_list_values(p, grid, "|") for p, grid in shown))
         text += f" in {phrase.field}" * bool(phrase.field)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from harvestgym.core.errors import check_name, mismatch, require
+from harvestgym.core.errors import check_each_name, mismatch, require
 from harvestgym.core.view.timeline import Record
 from harvestgym.farm.engine.variables import Variable
 from harvestgym.farm.view.order_words import name_things, say_order
@@ -95,8 +95,7 @@ class FarmText(TextView):
         items = self.session.env.offered.items
         names = {self.names[item.variable.name]: item.variable.name for item in items}
         asked = [name.strip() for name in line.replace(" and ", ",").split(",") if name.strip()]
-        for name in asked:
-            check_name("observe", name, names)
+        check_each_name("observe", asked, names)
         wanted = {names[name] for name in asked}
         chosen = [i for i, item in enumerate(items) if item.variable.name in wanted]
         require(chosen, "observe", f"some of {', '.join(names)}", "nothing")

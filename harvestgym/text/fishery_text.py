@@ -98,13 +98,10 @@ class FisheryText(TextView):
         names = names if len(names) == len(survey) else tuple(f"stock {i + 1}" for i in range(len(survey)))
         return {name: Quantity(np.asarray(value)) for name, value in zip(names, survey.tolist(), strict=True)}
 
-    def describe(self) -> str:
-        return self._describe(4)
-
     def look(self) -> str:
-        return self._describe(8)
+        return self.describe(8)
 
-    def _describe(self, digits: int) -> str:
+    def describe(self, digits: int = 4) -> str:
         session = self.session
         known = ", ".join(f"{name} {float(q.values):.{digits}g}" for name, q in self.list_quantities().items())
         text = f"Year {session.steps} of {session.longest}. Survey: {known}."

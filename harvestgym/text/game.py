@@ -193,9 +193,8 @@ class TextGame:
             change = f" Change {reward:+.3g}." if reward else ""
             parts.append(self.view.describe() + change)
         elif queued and not over:
-            parts.append(
-                f"Queued for this {self.view.unit}: {', '.join(queued)}. Send done to end the {self.view.unit}."
-            )
+            unit = self.view.unit
+            parts.append(f"Queued for this {unit}: {', '.join(queued)}. Send done to end the {unit}.")
         info = {
             "step": self.session.time, "return": round(self.session.total, 6), "passed": passed,
             "queued": queued, "mistakes": mistakes,

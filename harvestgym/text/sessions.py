@@ -70,12 +70,8 @@ class Games:
         clock: Callable[[], float] = time.monotonic,
         say: Callable[[str], None] = lambda line: None,
     ) -> None:
-        self.ids, self.sides, self.limits, self._clock = (
-            tuple(dict.fromkeys(ids)),
-            tuple(sides),
-            limits or Limits(),
-            clock,
-        )
+        self.ids, self.sides = tuple(dict.fromkeys(ids)), tuple(sides)
+        self.limits, self._clock = limits or Limits(), clock
         require(self.ids, "ids", "at least one id", "none", "farm/bean-1x1-v0")
         self._first: dict[tuple[str, str], TextGame] = {}
         """The compiled game of each id and split."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from harvestgym.core.errors import ConfigError, mismatch, require
+from harvestgym.core.errors import ConfigError, check_each_name, mismatch, require
 
 
 def test_an_error_has_one_form_and_leaves_out_what_is_empty():
@@ -16,3 +16,9 @@ def test_a_requirement_raises_this_error_only_if_it_does_not_hold():
     require([1], "list", "an entry", "none")
     with pytest.raises(ConfigError, match="^list: expected an entry, got none$"):
         require([], "list", "an entry", "none")
+
+
+def test_the_first_wrong_name_of_a_list_is_named():
+    check_each_name("crop", ["bean", "corn"], {"bean", "corn"})
+    with pytest.raises(ConfigError, match="got 'korn'; try 'corn'"):
+        check_each_name("crop", ["bean", "korn"], {"bean", "corn"})

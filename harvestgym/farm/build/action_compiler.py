@@ -18,7 +18,7 @@ def compile_actions(
     farmers: Sequence[str], fields: Sequence[FieldSlots], interventions: Mapping[str, Any] | None
 ) -> ActionTable:
     """Compile a farm's action table: all actions, or only the rules' `interventions`, in canonical names."""
-    all_rows = (row for f, field in enumerate(fields) for row in _list_rows(f, field, range(len(farmers))))
+    all_rows = (row for f, field in enumerate(fields) for row in _list_rows(f, field, tuple(range(len(farmers)))))
     every = {(*row.names, row.action.name): row for row in all_rows}
     rows = list(every.values())
     if interventions is not None:
@@ -37,13 +37,10 @@ MOST_ACTIONS = 10_000_000
 """The maximum number of actions on a farm, each with its own number."""
 
 
-def _list_rows(f: int, field: FieldSlots, farmers: Sequence[int]) -> list[ActionRow]:
+def _list_rows(f: int, field: FieldSlots, farmers: tuple[int, ...]) -> list[ActionRow]:
     plots = tuple((x, y) for x in range(field.shape[0]) for y in range(field.shape[1]))
-    return [
-        ActionRow(0, f, e, (field.name, slot.name), action, plots, action.parameters, tuple(farmers))
-        for e, slot in enumerate(field.slots)
-        for action in slot.kind.actions
-    ]
+    every = [(e, (field.name, slot.name), action) for e, slot in enumerate(field.slots) for action in slot.kind.actions]
+    return [ActionRow(0, f, e, names, action, plots, action.parameters, farmers) for e, names, action in every]
 
 
 def _restrict(

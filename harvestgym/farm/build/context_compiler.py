@@ -16,7 +16,7 @@ import jax
 import numpy as np
 
 from harvestgym.core.config import merge, validate
-from harvestgym.core.errors import check_name, locate_errors, mismatch, require
+from harvestgym.core.errors import check_each_name, check_name, locate_errors, mismatch, require
 from harvestgym.farm.build.components import compile_field, load_kind
 from harvestgym.farm.engine.contexts import ContextDraw, ContextSampler, LeafUpdate
 from harvestgym.farm.engine.model import FarmModel
@@ -68,8 +68,7 @@ def compile_context(model: FarmModel) -> FarmModel:
 def _shown(context: ContextSpec) -> list[str]:
     if isinstance(context.shown, bool):
         return list(context.draws) if context.shown else []
-    for name in context.shown:
-        check_name("draw", name, context.draws, "context > shown")
+    check_each_name("draw", context.shown, context.draws, "context > shown")
     return context.shown
 
 
@@ -78,8 +77,7 @@ def _restrict_choices(reads: Sequence[CompiledDraw], only: Mapping[str, Sequence
     choices = {read.draw.name: read.draw for read in reads if read.draw.kind == "choice"}
     for name, wanted in only.items():
         check_name("draw", name, choices, "context > only")
-        for label in wanted:
-            check_name("choice", label, choices[name].labels, f"context > only > {name}")
+        check_each_name("choice", wanted, choices[name].labels, f"context > only > {name}")
     numbers = {name: tuple(choices[name].labels.index(label) for label in wanted) for name, wanted in only.items()}
     return [r._replace(draw=dataclasses.replace(r.draw, only=numbers.get(r.draw.name, ()))) for r in reads]
 

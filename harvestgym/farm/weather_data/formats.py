@@ -213,10 +213,8 @@ def _join_json(name: str, text: str) -> str:
         csv.writer(out, lineterminator="\n").writerows([names, *rows])
         return above + out.getvalue()
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
-        expected = (
-            f"{name}: expected daily values of NASA POWER or Open-Meteo in JSON, got a different layout ({error})"
-        )
-        raise ConfigError(f"{expected}; try the unmodified download") from None
+        expected, got = "daily values of NASA POWER or Open-Meteo in JSON", f"a different layout ({error})"
+        raise mismatch(name, expected, got, "the unmodified download") from None
 
 
 def _read_frame(frame: Any, name: str) -> Sheet:

@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from harvestgym.core.errors import ConfigError, check_name, mismatch, nearest, require
+from harvestgym.core.errors import ConfigError, check_each_name, check_name, mismatch, nearest, require
 
 from .dates import is_date, is_leap_day, read_dates
 from .estimates import derive_quantities, fill_days, longest_run
@@ -100,10 +100,8 @@ class WeatherTable:
         """
         known = self.calendar_years
         if missing := [year for year in years if year not in known] or (not years and ["none"]):
-            raise ConfigError(
-                f"{self.name}: expected years that are complete in the table "
-                f"({', '.join(map(str, known)) or 'none: it has no dates'}), got {', '.join(map(str, missing))}"
-            )
+            expected = f"years that are complete in the table ({', '.join(map(str, known)) or 'none: it has no dates'})"
+            raise mismatch(self.name, expected, ", ".join(map(str, missing)))
         starts = (1 - self.start_day) % YEAR + YEAR * (np.asarray(sorted(set(years))) - known[0])
         rows = (starts[:, None] + np.arange(YEAR)).ravel()
         return replace(self, days=Day(*(_frozen(v[rows]) for v in self.days)), start_day=1, start_year=min(years))
@@ -222,8 +220,7 @@ def _check_sheet(name: str, sheet: Sheet, columns: Mapping[str, str], rain: Rain
 
 def _choose_columns(name: str, sheet: Sheet, columns: Mapping[str, str]) -> tuple[list[str], dict[str, Meaning]]:
     """Return the columns with dates, and the meanings of the columns to read; ConfigError for an unknown column."""
-    for column in columns:
-        check_name("column", column, sheet.cells, f"{name}: columns")
+    check_each_name("column", columns, sheet.cells, f"{name}: columns")
     dated: list[str] = []
     meanings: dict[str, Meaning] = {}
     for column in sheet.cells:

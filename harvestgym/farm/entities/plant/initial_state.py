@@ -55,11 +55,8 @@ def _grown(crop: Crop, state: PlantState) -> PlantState:
     size = jnp.minimum(jnp.where(state.size > 0, state.size, usual), crop.size_max)
     expected = jnp.round(crop.flowers_max * size / crop.size_max).astype(jnp.int32)
     flowers = jnp.maximum(jnp.where(state.flowers > 0, state.flowers, expected), state.pollinated)
-    return replace(
-        state,
-        size=jnp.where(state.stage >= Stage.GROW, size, 0.0),
-        flowers=jnp.where(state.stage >= Stage.BLOOM, flowers, 0),
-    )
+    size = jnp.where(state.stage >= Stage.GROW, size, 0.0)
+    return replace(state, size=size, flowers=jnp.where(state.stage >= Stage.BLOOM, flowers, 0))
 
 
 def _fruiting(crop: Crop, state: PlantState) -> PlantState:

@@ -54,6 +54,7 @@ SOUTH = np.asarray([-1, -1, 0, 1, 1, 1, 0, -1], np.float32) / np.sqrt([1, 2] * 4
 """Unit vectors towards each of `WIND_DIRECTIONS`; the wind blows in the opposite direction."""
 
 TEMPERATURES = ("air_temperature/min#°C", "air_temperature/mean#°C", "air_temperature/max#°C")
+FORECASTS = tuple(f"forecast/{key}" for key in TEMPERATURES)
 
 _variance = functools.partial(par, low=0, high=1e4)
 """The variance of noise or of the error of a forecast."""
@@ -124,9 +125,7 @@ class WeatherState:
     sun: Array = air("sun_exposure#int5", "sunshine, 0 overcast to 5 clear", high=5, dtype="int")
     dry: Array = var("consecutive_dry#day", "days in a row without rain", dtype="int", axes=())
     frost: Array = var("consecutive_frost#day", "days in a row with frost", dtype="int", axes=())
-    forecast_temperature: Array = air(
-        tuple(f"forecast/{key}" for key in TEMPERATURES), "forecast temperature", low=-120, high=90, axes=("lead",)
-    )  # fmt: skip
+    forecast_temperature: Array = air(FORECASTS, "forecast temperature", low=-120, high=90, axes=("lead",))
     forecast_humidity: Array = air("forecast/humidity_index#%", "forecast humidity", high=100, axes=("lead",))
     forecast_wind: Array = air("forecast/wind/speed#km.h-1", "forecast wind speed", high=600, axes=("lead",))
     forecast_rain: Array = air("forecast/rain", "forecast chance of rain, 0 to 1", high=1, axes=("lead",))
