@@ -14,13 +14,9 @@ from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.view.order_words import find_amount, has_choice, list_phrases, name_things, say_order, say_value
 from harvestgym.farm.view.words import key_unit
 
-from .phrases import FILLERS, Phrase, find_nearest, split_phrase
+from .phrases import FILLERS, WORDS, Phrase, find_nearest, split_phrase
 
-FIRST_WORDS = {
-    "irrigate": "water", "plant": "sow", "spray": "scatter", "apply": "scatter", "spread": "scatter",
-    "place": "put", "pull": "remove", "uproot": "remove", "weed": "remove weeds",
-    "fertilize": "scatter fertilizer", "fertilise": "scatter fertilizer", "feed": "scatter fertilizer",
-}  # fmt: skip
+FIRST_WORDS = WORDS["first words"]
 """First words that people use for the first words of orders."""
 
 
@@ -51,9 +47,8 @@ class FarmOrders:
     def parse(self, line: str) -> list[Order]:
         """Return the orders of a line, one for each plot; ConfigError, with the nearest valid order, if it has none."""
         head, *rest = re.split(r"\s+(at|on|in|by)\s+", self._spell(line))
-        places: dict[str, str] = {}
-        for keyword, value in zip(rest[::2], rest[1::2], strict=True):
-            places["at" if keyword == "on" else keyword] = value
+        keywords = ("at" if word == "on" else word for word in rest[::2])
+        places = dict(zip(keywords, rest[1::2], strict=True))
         phrase = split_phrase(head)
         words = [word for word in phrase.words if word not in FILLERS]
         where = places.get("at", "all" if _EVERYWHERE & set(words) else "")

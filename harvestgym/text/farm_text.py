@@ -18,25 +18,16 @@ from harvestgym.farm.view.words import code_labels, date_of_step, key_unit, key_
 from harvestgym.play.farm_session import FarmSession
 
 from .farm_orders import FarmOrders
+from .phrases import WORDS
 from .view import Quantity, TextView
 
 SUMMARY_KEY = "global_stage"
 """The key of the summary of the plots' stages, which says nothing new on a single plot."""
 
-NAMES = {
-    "available_Water#L": "water", "available_N#g": "nitrogen", "available_P#g": "phosphorus",
-    "available_K#g": "potassium", "available_C#g": "carbon", "microlife_health_index#%": "soil life",
-    "air_temperature/min#°C": "lowest temperature", "air_temperature/mean#°C": "temperature",
-    "air_temperature/max#°C": "highest temperature", "humidity_index#%": "humidity", "wind/speed#km.h-1": "wind",
-    "rain/amount#mm": "rain", "consecutive_dry#day": "dry spell", "forecast/rain": "rain forecast",
-    "size#cm": "height", "fruits_per_plant#nb": "fruits", SUMMARY_KEY: "stage of most plots",
-}  # fmt: skip
+NAMES = WORDS["names"]
 """Names of quantities where their keys are not those that people use; for any other, its key in words."""
 
-OF_KIND = {
-    "plot_population#nb": "{}", "grow#nb": "{}", "flowers#nb": "flowering {}", "occurrence#bin": "{}",
-    "population#nb": "{}", "onplant_population#nb": "{} on plants",
-}  # fmt: skip
+OF_KIND = WORDS["of a kind"]
 """Names of quantities that count an entity, from its noun."""
 
 TEMPERATURE_KEYS = ("air_temperature/min#°C", "air_temperature/mean#°C", "air_temperature/max#°C")

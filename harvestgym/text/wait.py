@@ -75,8 +75,7 @@ def _parse_limit(text: str, quantities: Mapping[str, Quantity]) -> Limit:
     fresh = {name: quantity for name, quantity in quantities.items() if quantity.fresh}
     if text == RIPE:
         stages = [name for name, quantity in fresh.items() if name.endswith("stage") and RIPE in quantity.labels]
-        text_in_full = f"{stages[0]} is {RIPE}" if stages else text
-        return _parse_limit(text_in_full, quantities) if stages else _refuse(text, fresh)
+        return _parse_limit(f"{stages[0]} is {RIPE}", quantities) if stages else _refuse(text, fresh)
     if text in fresh and not fresh[text].labels:
         return Limit(text, ">", 0.0, text)
     found = re.fullmatch(r"(.+?)\s*(<=?|>=?|\bis\b|=+|\bbelow\b|\babove\b)\s*(\S+)\s*\S*", text)

@@ -65,9 +65,6 @@ def _fruiting(crop: Crop, state: PlantState) -> PlantState:
     full = jnp.exp(-crop.fruit.ripen.intercept) * crop.fruit_weight_max
     usual = jnp.where(state.stage == Stage.FRUIT, crop.fruit_weight_start, full)
     weight = jnp.minimum(jnp.where(state.fruit_weight > 0, state.fruit_weight, usual), crop.fruit_weight_max)
-    return replace(
-        state,
-        pollinated=jnp.where(fruiting, set_, jnp.where(state.stage == Stage.BLOOM, state.pollinated, 0)),
-        fruits=jnp.where(fruiting, jnp.where(state.fruits > 0, state.fruits, set_), 0),
-        fruit_weight=jnp.where(fruiting, weight, 0.0),
-    )
+    pollinated = jnp.where(fruiting, set_, jnp.where(state.stage == Stage.BLOOM, state.pollinated, 0))
+    fruits = jnp.where(fruiting, jnp.where(state.fruits > 0, state.fruits, set_), 0)
+    return replace(state, pollinated=pollinated, fruits=fruits, fruit_weight=jnp.where(fruiting, weight, 0.0))

@@ -139,9 +139,7 @@ class Weather(Entity):
 
     State: ClassVar[type] = WeatherState
     shared: ClassVar[bool] = True
-    randomness: ClassVar[Mapping[str, tuple[str, ...]]] = {
-        "day": ("draw",), "noise": ("noise",), "direction": (), "forecast": ("forecast", "lead"),
-    }  # fmt: skip
+    randomness: ClassVar = {"day": ("draw",), "noise": ("noise",), "direction": (), "forecast": ("forecast", "lead")}
 
     settings: Settings
     sky: DaySource
