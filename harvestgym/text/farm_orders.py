@@ -14,9 +14,9 @@ from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.view.order_words import find_amount, has_choice, list_phrases, name_things, say_order, say_value
 from harvestgym.farm.view.words import key_unit
 
-from .phrases import FILLERS, WORDS, Phrase, find_nearest, split_phrase
+from .phrases import FILLERS, TEXT_WORDS, Phrase, find_nearest, split_phrase
 
-FIRST_WORDS = WORDS["first words"]
+FIRST_WORDS = TEXT_WORDS["first words"]
 """First words that people use for the first words of orders."""
 
 

@@ -18,16 +18,16 @@ from harvestgym.farm.view.words import code_labels, date_of_step, key_unit, key_
 from harvestgym.play.farm_session import FarmSession
 
 from .farm_orders import FarmOrders
-from .phrases import WORDS
+from .phrases import TEXT_WORDS
 from .view import Quantity, TextView
 
 SUMMARY_KEY = "global_stage"
 """The key of the summary of the plots' stages, which says nothing new on a single plot."""
 
-NAMES = WORDS["names"]
+NAMES = TEXT_WORDS["names"]
 """Names of quantities where their keys are not those that people use; for any other, its key in words."""
 
-OF_KIND = WORDS["of a kind"]
+OF_KIND = TEXT_WORDS["of a kind"]
 """Names of quantities that count an entity, from its noun."""
 
 TEMPERATURE_KEYS = ("air_temperature/min#°C", "air_temperature/mean#°C", "air_temperature/max#°C")

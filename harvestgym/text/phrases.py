@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 from harvestgym.core.yaml_io import read_file
 
-WORDS: dict[str, dict[str, str]] = read_file(Path(__file__).with_name("words.yaml"))
+TEXT_WORDS: dict[str, dict[str, str]] = read_file(Path(__file__).with_name("words.yaml"))
 """The words that people use, and those of keys and orders, in four tables."""
 
-UNIT_WORDS = WORDS["units"]
+UNIT_WORDS = TEXT_WORDS["units"]
 """Units as people write them, and as keys write them."""
 
 FILLERS = frozenset(["a", "an", "the", "of", "with", "some", "please", "to", "and", "plot", "plots", "plant", "plants"])
