@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import gymnasium
 
-from harvestgym.core.errors import ConfigError, UnknownKeywordError, check_name
+from harvestgym.core.errors import UnknownKeywordError, check_name, mismatch, require
 from harvestgym.core.loading import allow_modules, load_object
 from harvestgym.core.xla.process_checks import check_process
 
@@ -119,9 +119,9 @@ def spec(id: str) -> EnvSpec:
     if not isinstance(id, str) or id not in _SPECS:
         names = {known.rpartition("/")[2]: known for known in _SPECS}  # all ids of a family have the same prefix
         if close := difflib.get_close_matches(str(id).rpartition("/")[2], names, n=1, cutoff=0.5):
-            raise ConfigError(f"environment: expected a known name, got {id!r}; try {names[close[0]]!r}")
-        hint = f"try `harvestgym list`, which prints all {len(ids())} ids, or the path of a farm file, *.yaml"
-        raise ConfigError(f"environment: expected a known name, got {id!r}; {hint}")
+            raise mismatch("environment", "a known name", repr(id), repr(names[close[0]]))
+        hint = f"`harvestgym list`, which prints all {len(ids())} ids, or the path of a farm file, *.yaml"
+        raise mismatch("environment", "a known name", repr(id), hint)
     return _SPECS[id]
 
 
@@ -175,8 +175,7 @@ def ids(family: str | None = None, tag: str | None = None) -> list[str]:
         return found
     tagged = {id: tags(id) for id in found}
     known = sorted({name for names in tagged.values() for name in names})
-    if not known:
-        raise ConfigError(f"tag: expected None, because the ids of {family} have no tags, got {tag!r}")
+    require(known, "tag", f"None, because the ids of {family} have no tags", repr(tag))
     check_name("tag", tag, known)
     return [id for id in found if tag in tagged[id]]
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from harvestgym import registry
-from harvestgym.core.errors import ConfigError, check_name
+from harvestgym.core.errors import ConfigError, check_each_name, check_name, mismatch
 
 from .console import PIPE_WIDTH, Allow, Id, make_console, print_table
 
@@ -48,7 +48,7 @@ def list_ids(
     if family is not None:
         check_name("family", family, registry.FAMILIES)
     if multi_agent and tag is not None:
-        raise ConfigError("--tag: expected no tag with --multi-agent, whose ids have none, got both; try only one")
+        raise mismatch("--tag", "no tag with --multi-agent, whose ids have none", "both", "only one")
     if multi_agent:
         from harvestgym.adapters.pettingzoo import describe_parallel
 
@@ -84,8 +84,7 @@ def show(
     env, console = registry.make(id), make_console()
     tables = registry.family_function(id, "describe")(env)
     offered = [name for name in SECTIONS if any(name in table.sections for table in tables)]
-    for name in sections or ():
-        check_name(f"section of {id}", name, [*offered, "all"])
+    check_each_name(f"section of {id}", sections or (), [*offered, "all"])
     console.print(f"{id}  {registry.doc(id, env)}", markup=False, highlight=False)
     if text := registry.hard(id):
         console.print(f"What is hard. {text}", markup=False, highlight=False)

@@ -14,7 +14,7 @@ import typer
 
 from harvestgym import registry
 from harvestgym.core.config import read_extended
-from harvestgym.core.errors import ConfigError, check_name
+from harvestgym.core.errors import check_name, mismatch, require
 from harvestgym.core.loading import load_object
 from harvestgym.evaluate.export import check_folder
 from harvestgym.farm.public_names import KINDS
@@ -83,10 +83,9 @@ def write_entity(name: str, folder: Path) -> list[Path]:
     kind, module = _class_and_module(name)
     texts = {folder / path.format(module=module): _fill(source, kind, module) for source, path in ENTITY_FILES.items()}
     existing = [str(path) for path in texts if path.exists()]
-    if existing:
-        raise ConfigError(f"{', '.join(existing)}: expected new files, got existing ones; try another name or folder")
+    require(not existing, ", ".join(existing), "new files", "existing ones", "another name or folder")
     if importlib.util.find_spec(module) is not None:
-        raise ConfigError(f"{name!r}: expected a new module, got Python's module {module!r}; try another name")
+        raise mismatch(repr(name), "a new module", f"Python's module {module!r}", "another name")
     check_folder("--folder", folder)
     folder.mkdir(parents=True, exist_ok=True)
     for path, text in texts.items():
@@ -98,9 +97,8 @@ def _class_and_module(name: str) -> tuple[str, str]:
     words = [word for part in re.split(r"[-_\s]+", name) for word in re.findall(r"[A-Z]?[^A-Z]+|[A-Z]+", part)]
     kind, module = "".join(word[:1].upper() + word[1:] for word in words), "_".join(words).lower()
     if not re.fullmatch(r"[a-z][a-z0-9_]*", module) or keyword.iskeyword(module):
-        raise ConfigError(f"name: expected letters and digits, got {name!r}; try GreenManure or green_manure")
-    if kind in KINDS:
-        raise ConfigError(f"{name!r}: expected a new kind, got the existing kind {kind}; try another name")
+        raise mismatch("name", "letters and digits", repr(name), "GreenManure or green_manure")
+    require(kind not in KINDS, repr(name), "a new kind", f"the existing kind {kind}", "another name")
     return kind, module
 
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from harvestgym import registry
-from harvestgym.core.errors import ConfigError, check_extras, check_parent, check_suffix
+from harvestgym.core.errors import check_extras, check_parent, check_suffix, require
 from harvestgym.evaluate.export import Exporter, RecordedEpisode, check_folder, check_new
 
 from .console import (
@@ -119,8 +119,7 @@ def score_on_suite(
     from harvestgym.sweep.batches import EngineOptions
 
     if policy is None:
-        if ids or out or work:
-            raise ConfigError("--policy: expected a policy, got none; try --policy expert")
+        require(not ids and not out and not work, "--policy", "a policy", "none", "--policy expert")
         print_table(list_anchors())
         return
     if out is not None:
@@ -238,8 +237,7 @@ def _read_range(text: str) -> tuple[str, tuple[float, float]]:
         low, high = map(float, ends.split(":"))
     except ValueError:
         low, high = 0.0, 0.0
-    if not low < high:
-        raise ConfigError(f"--free: expected PATH=LOW:HIGH, got {text!r}; try Field-0/Soil-0/depth#m=0.3:1.2")
+    require(low < high, "--free", "PATH=LOW:HIGH", repr(text), "Field-0/Soil-0/depth#m=0.3:1.2")
     return path, (low, high)
 
 

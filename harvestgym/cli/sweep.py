@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from harvestgym.core.errors import ConfigError
+from harvestgym.core.errors import mismatch
 from harvestgym.evaluate.export import check_folder
 
 from .console import (
@@ -65,7 +65,7 @@ def run_sweep(
         _print_plan(cases, out)
         return
     if out is None:
-        raise ConfigError("--out: expected a folder, got none; try --out results, or --dry-run")
+        raise mismatch("--out", "a folder", "none", "--out results, or --dry-run")
     check_folder("--out", out)
     check_engine(engine, writes=True)
     with progress_bars() as start_bar:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from harvestgym.core.errors import ConfigError, check_extras, check_parent, check_suffix
+from harvestgym.core.errors import check_extras, check_parent, check_suffix, mismatch
 
 from .console import print_table
 
@@ -30,7 +30,7 @@ def show_weather(
     from harvestgym.farm.weather_data import report, table
 
     if wrong := [each for each in column if "=" not in each]:
-        raise ConfigError(f"--column: expected NAME=MEANING, got {wrong[0]!r}; try wind='U km/h at 10 m'")
+        raise mismatch("--column", "NAME=MEANING", repr(wrong[0]), "wind='U km/h at 10 m'")
     if picture is not None:
         check_extras("--picture", plot="matplotlib")
         check_parent(check_suffix(picture, ".png"))

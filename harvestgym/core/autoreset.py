@@ -119,9 +119,8 @@ def restart_some(
         these = jax.lax.dynamic_slice_in_dim(rows, start, block)  # the last block starts earlier if it would not fit
         taken = partial(_take_rows, these)
         new = restart_episode(env, taken(run), taken(first), _take_params(taken, params))
-        return start + block, jax.tree.map(
-            lambda old, leaf: jax.lax.dynamic_update_slice_in_dim(old, leaf, start, 0), found, new
-        )
+        put = lambda old, leaf: jax.lax.dynamic_update_slice_in_dim(old, leaf, start, 0)  # noqa: E731
+        return start + block, jax.tree.map(put, found, new)
 
     found = jax.lax.while_loop(lambda loop: loop[0] < count, more, (jnp.int32(0), none))[1]
     new, shown = _take_rows(jnp.where(which, jnp.cumsum(which, dtype=jnp.int32) - 1, 0), found)

@@ -24,7 +24,7 @@ from pydantic import BeforeValidator, ConfigDict, Field, PlainValidator, create_
 from harvestgym.core.xla.tracing import is_traced
 
 from .config import Exact, Strict, check_number, check_numbers, validate
-from .errors import ConfigError, check_name, nearest
+from .errors import ConfigError, check_name, mismatch, nearest
 
 if TYPE_CHECKING:
     from .pytree import Meta  # imports JAX
@@ -53,8 +53,7 @@ def check_fields(made: Any, where: str = "") -> None:
     cls, place = type(made), where or type(made).__name__
     in_tree = any("meta" in field.metadata for field in dataclasses.fields(cls))
     if in_tree and "__dataclass_fields__" not in vars(cls):
-        hint = "try from harvestgym.core.pytree import pytree"
-        raise ConfigError(f"{place}: expected the decorator @pytree on the class, got none; {hint}")
+        raise mismatch(place, "the decorator @pytree on the class", "none", "from harvestgym.core.pytree import pytree")
     given = {field.name: getattr(made, field.name) for field in dataclasses.fields(cls) if field.init}
     plain = {name: make_plain(value) for name, value in given.items()}
     validate(_make_field_schema(cls), plain, place)
@@ -168,10 +167,9 @@ def _make_argument_schema(function: Callable[..., Any]) -> type[Strict]:
 
 
 def _make_model(name: str, allowed: Mapping[str, Any], optional: Container[str]) -> type[Strict]:
-    fields: Any = {
-        f"{key}_": (kind, Field(None if key in optional else ..., alias=key, validate_default=False))
-        for key, kind in allowed.items()
-    }
+    describe = functools.partial(Field, validate_default=False)
+    defaults = {key: None if key in optional else ... for key in allowed}
+    fields: Any = {f"{key}_": (kind, describe(defaults[key], alias=key)) for key, kind in allowed.items()}
     return create_model(name, __base__=_Given, **fields)
 
 

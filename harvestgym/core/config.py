@@ -32,7 +32,7 @@ from pydantic_core import ErrorDetails
 from harvestgym.core.xla.tracing import is_traced
 
 from . import yaml_io
-from .errors import ConfigError, check_name, nearest
+from .errors import ConfigError, check_name, mismatch, nearest, require
 
 if TYPE_CHECKING:
     from .pytree import Meta
@@ -295,8 +295,7 @@ class WrittenSets(Mapping[str, dict[str, Any]]):
     def __init__(self, path: Path):
         self._own, folder = yaml_io.read_file(path), path.with_name(f"{path.stem}_sets")
         if not isinstance(self._own, dict) or not all(isinstance(v, dict) for v in self._own.values()):
-            what = "a mapping from set names to parameters"
-            raise ConfigError(f"{path}: expected {what}, got {type(self._own).__name__}")
+            raise mismatch(path, "a mapping from set names to parameters", type(self._own).__name__)
         self._files = {file.stem: file for file in sorted(folder.glob("*.yaml")) if file.stem not in self._own}
 
     def __getitem__(self, name: str) -> dict[str, Any]:
@@ -304,7 +303,7 @@ class WrittenSets(Mapping[str, dict[str, Any]]):
             return self._own[name]
         data = yaml_io.read_file(self._files[name])
         if not isinstance(data, dict):
-            raise ConfigError(f"{self._files[name]}: expected a mapping, got {type(data).__name__}")
+            raise mismatch(self._files[name], "a mapping", type(data).__name__)
         return data
 
     def __iter__(self) -> Iterator[str]:
@@ -341,7 +340,7 @@ def resolve_extends(
     """
     if name in seen:
         cycle = " -> ".join(Path(each).stem for each in (*seen, name))
-        raise ConfigError(f"extends: expected no cycle, got {cycle}; try removing one `extends`")
+        raise mismatch("extends", "no cycle", cycle, "removing one `extends`")
     data = dict(read(name, seen[-1] if seen else ""))
     if "extends" not in data:
         return data
@@ -357,8 +356,7 @@ def read_extended(path: Path, what: str, combine: Combine | None = None) -> dict
 
     def read(name: str, child: str) -> dict[str, Any]:
         data, file = yaml_io.read_file(Path(name)), Path(name)
-        if not isinstance(data, dict):
-            raise ConfigError(f"{file}: expected a mapping, got {type(data).__name__}")
+        require(isinstance(data, dict), file, "a mapping", type(data).__name__)
         if "extends" not in data:
             return data
         known = _list_bases(file.parent, what)

@@ -19,6 +19,18 @@ class ConfigError(ValueError):
     """A user error in a file, a name or an action; it is raised before anything is changed."""
 
 
+def mismatch(where: object, expected: str, got: object, hint: str = "") -> ConfigError:
+    """Return the error `where: expected …, got …; try …`; the first part and the last one may be empty."""
+    place, advice = f"{where}: " if where else "", f"; try {hint}" if hint else ""
+    return ConfigError(f"{place}expected {expected}, got {got}{advice}")
+
+
+def require(holds: object, where: object, expected: str, got: object, hint: str = "") -> None:
+    """Raise the `mismatch` of the other arguments unless a condition holds."""
+    if not holds:
+        raise mismatch(where, expected, got, hint)
+
+
 class MissingExtraError(ConfigError, ImportError):
     """An error for an extra that is not installed; also an ImportError, for code that tries several libraries."""
 
@@ -49,19 +61,16 @@ def check_suffix(path: Path, *suffixes: str, exact: bool = False) -> Path:
     """Return a path with one of the suffixes, in lower case if `exact`; ConfigError for any other."""
     if (path.suffix if exact else path.suffix.lower()) not in suffixes:
         better = path.parent / f"{path.stem.strip('.') or 'name'}{suffixes[0]}"
-        got = f"{path.suffix or 'no suffix'}; try {better}"
-        raise ConfigError(f"{path}: expected a file name ending in {' or '.join(suffixes)}, got {got}")
+        raise mismatch(path, f"a file name ending in {' or '.join(suffixes)}", path.suffix or "no suffix", str(better))
     return path
 
 
 def check_parent(path: Path) -> None:
     """Raise ConfigError if a path is a folder, or if its parent folder does not exist or is not writable."""
-    if path.is_dir():
-        raise ConfigError(f"{path}: expected a file, got a folder; try another name")
-    if not path.absolute().parent.is_dir():
-        raise ConfigError(f"{path}: expected an existing folder, got none; try creating {path.parent} first")
-    if not os.access(path.absolute().parent, os.W_OK):
-        raise ConfigError(f"{path}: expected a writable folder, got {path.absolute().parent}, which is read-only")
+    folder = path.absolute().parent
+    require(not path.is_dir(), path, "a file", "a folder", "another name")
+    require(folder.is_dir(), path, "an existing folder", "none", f"creating {path.parent} first")
+    require(os.access(folder, os.W_OK), path, "a writable folder", f"{folder}, which is read-only")
 
 
 def check_extras(where: str = "installation", /, **modules: str) -> None:
@@ -92,6 +101,13 @@ def check_name(what: str, name: object, valid: Iterable[str], where: str = "") -
         raise unknown(what, name, known, where)
 
 
+def check_each_name(what: str, names: Iterable[object], valid: Iterable[str], where: str = "") -> None:
+    """Raise ConfigError for the first name that is not valid."""
+    known = set(valid)
+    for name in names:
+        check_name(what, name, known, where)
+
+
 def unknown(what: str, name: object, valid: Iterable[str], where: str = "") -> ConfigError:
     """Return the error for an invalid name."""
     expected = f"{where}: expected a known {what}" if where else f"{what}: expected a known name"
@@ -101,7 +117,7 @@ def unknown(what: str, name: object, valid: Iterable[str], where: str = "") -> C
 def check_count(what: str, number: Any) -> int:
     """Return `number` if it is an integer from 1 to 2^31 - 1; raise ConfigError for any other value."""
     if isinstance(number, bool) or not isinstance(number, Integral) or not 1 <= int(number) < 2**31:
-        raise ConfigError(f"{what}: expected an integer, 1 or more, got {number!r}")
+        raise mismatch(what, "an integer, 1 or more", repr(number))
     return int(number)
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from .errors import ConfigError, unknown
+from .errors import mismatch, require, unknown
 
 TARGET_FORM = "package.module:name"
 
@@ -32,15 +32,14 @@ def load_object(target: str, base: type | None = None, where: str = "") -> Any:
     """
     path = where or target
     module, _, name = target.rpartition(":")
-    if not module or not name or module.startswith("."):
-        raise ConfigError(f"{path}: expected {TARGET_FORM}, got {target!r}")
+    require(module and name and not module.startswith("."), path, TARGET_FORM, repr(target))
     found: Any = import_file(Path(module)) if module.endswith(".py") else _import_module(module, path)
     for part in name.split("."):
         if not hasattr(found, part):
             raise unknown("name", part, [known for known in vars(found) if not known.startswith("_")], path)
         found = getattr(found, part)
     if base is not None and not (isinstance(found, type) and issubclass(found, base)):
-        raise ConfigError(f"{path}: expected a subclass of {base.__name__}, got {target!r}")
+        raise mismatch(path, f"a subclass of {base.__name__}", repr(target))
     return found
 
 
@@ -67,12 +66,11 @@ def load_class_of_file(target: str, base: type, where: str) -> Any:
         _import_module(module, where)
     found: Any = sys.modules.get(key)
     if found is None:
-        hint = f"try allow=[{module!r}], or --allow {module}, if you trust its code"
-        raise ConfigError(f"{where}: expected a class of a module that you allow, got {target!r}; {hint}")
+        hint = f"allow=[{module!r}], or --allow {module}, if you trust its code"
+        raise mismatch(where, "a class of a module that you allow", repr(target), hint)
     for part in name.split("."):
         found = inspect.getattr_static(found, part, None)  # does not run the module's `__getattr__`
-    if not (isinstance(found, type) and issubclass(found, base)):
-        raise ConfigError(f"{where}: expected a subclass of {base.__name__}, got {target!r}")
+    require(isinstance(found, type) and issubclass(found, base), where, f"a subclass of {base.__name__}", repr(target))
     return found
 
 
@@ -80,7 +78,7 @@ def allow_modules(names: Sequence[str]) -> None:
     """Import modules, `package.module` or `path/to/file.py`, so that files may name their classes."""
     for name in [None] if isinstance(names, str) else names:
         if not isinstance(name, str) or not (name.endswith(".py") or all(map(str.isidentifier, name.split(".")))):
-            raise ConfigError(f"allow: expected a list of modules, got {names!r}; try allow=['mine'] or ['mine.py']")
+            raise mismatch("allow", "a list of modules", repr(names), "allow=['mine'] or ['mine.py']")
         if _module_key(name) not in sys.modules:
             import_file(Path(name)) if name.endswith(".py") else _import_module(name, "allow")
 
@@ -101,7 +99,7 @@ def _import_module(name: str, path: str) -> ModuleType:
     except ModuleNotFoundError as error:
         if error.name is None or not f"{name}.".startswith(f"{error.name}."):
             raise  # the module exists, but one of its imports does not
-        raise ConfigError(f"{path}: expected {TARGET_FORM}, got the unknown module {error.name!r}") from None
+        raise mismatch(path, TARGET_FORM, f"the unknown module {error.name!r}") from None
 
 
 def import_file(path: Path) -> ModuleType:
@@ -111,7 +109,7 @@ def import_file(path: Path) -> ModuleType:
     """
     spec = importlib.util.spec_from_file_location(_module_key(str(path)), path)
     if spec is None or spec.loader is None or not path.is_file():
-        raise ConfigError(f"{path}: expected path/to/file.py:name or {TARGET_FORM}, got a file that does not exist")
+        raise mismatch(path, f"path/to/file.py:name or {TARGET_FORM}", "a file that does not exist")
     module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)  # needed by dataclasses
     sys.path.append(str(path.resolve().parent))
     try:

@@ -185,3 +185,8 @@ def cut_to_32_bits(leaf: Any) -> Any:
 def replace(obj: PytreeT, **changes: Any) -> PytreeT:
     """Return a copy of a pytree dataclass with some fields changed."""
     return dataclasses.replace(obj, **changes)  # pyright: ignore[reportArgumentType, reportCallIssue]
+
+
+def replace_where(obj: PytreeT, where: Any, **changes: Any) -> PytreeT:
+    """Return a copy of a pytree dataclass with some fields changed in the entries that `where` selects."""
+    return replace(obj, **{name: jnp.where(where, value, getattr(obj, name)) for name, value in changes.items()})

@@ -12,7 +12,7 @@ import numpy as np
 from pydantic import BeforeValidator, Field, model_serializer
 
 from .config import Strict, validate
-from .errors import ConfigError, check_name
+from .errors import check_name, mismatch
 
 Level = Annotated[float, Field(gt=0, le=1)]
 Aversion = Annotated[float, Field(gt=0, le=1e6)]
@@ -119,7 +119,7 @@ def parse_measure(data: Any) -> Measure:
     if isinstance(data, Measure):
         return data
     if not isinstance(data, dict) or "measure" not in data:
-        raise ConfigError(f"expected a mapping such as {{measure: cvar, level: 0.1}}, got {data!r}")
+        raise mismatch("", "a mapping such as {measure: cvar, level: 0.1}", repr(data))
     check_name("risk measure", data["measure"], MEASURES)
     return validate(MEASURES[data["measure"]], data, data["measure"])
 

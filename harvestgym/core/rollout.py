@@ -26,7 +26,7 @@ from .episode import (
     step_with_advance,
     take_step,
 )
-from .errors import ConfigError, check_count
+from .errors import check_count, mismatch
 from .policy import Policy
 from .random import is_key
 from .view.tables import Table
@@ -158,9 +158,9 @@ def _prepare(
     check_core(env, function)
     chosen = tuple(devices or ())
     if not (isinstance(key, Array) and is_key(key)):
-        raise ConfigError(f"key: expected a JAX key, such as jax.random.key(0), got {key!r}")
+        raise mismatch("key", "a JAX key, such as jax.random.key(0)", repr(key))
     if key.ndim and key.shape != (number,):
-        raise ConfigError(f"key: expected one key, or one for each of {number} environments, got {key.shape}")
+        raise mismatch("key", f"one key, or one for each of {number} environments", key.shape)
     keys = key if key.ndim else episode_keys(key, number)
     return keys, env.params if params is None else params, chosen
 
@@ -170,7 +170,7 @@ def _trace_policy(policy: Policy | Batched) -> Policy | Batched:
         return Batched(policy.each.traced())
     if not isinstance(policy, Policy):
         expected = "a core.policy.Policy, such as evaluate.run.policy_named(id, env, 'expert')"
-        raise ConfigError(f"policy: expected {expected}, got {policy!r}")
+        raise mismatch("policy", expected, repr(policy))
     return policy.traced()
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from .errors import ConfigError
+from .errors import ConfigError, mismatch, require
 
 _Safe: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 """PyYAML's C parser, which is about eight times faster, if the installed PyYAML includes it."""
@@ -59,8 +59,7 @@ def parse(text: str, where: str = "<text>") -> Any:
         raise ConfigError(f"{where}: {error}") from None
     except RecursionError:
         raise _too_deep(where) from None
-    if value is None:
-        raise ConfigError(f"{where}: expected a mapping, got an empty file")
+    require(value is not None, where, "a mapping", "an empty file")
     level = [value]
     for _ in range(DEEPEST):
         level = [part for whole in level if isinstance(whole, dict | list) for part in _parts(whole)]
@@ -74,7 +73,7 @@ def _parts(whole: Any) -> Any:
 
 
 def _too_deep(where: str) -> ConfigError:
-    return ConfigError(f"{where}: expected at most {DEEPEST} levels of nesting, got more")
+    return mismatch(where, f"at most {DEEPEST} levels of nesting", "more")
 
 
 def to_line(value: Any) -> str:
@@ -91,10 +90,8 @@ def read_file(path: Path) -> Any:
 def read_text(path: Path, encoding: str = "utf-8") -> str:
     """Return the text of a file; raise ConfigError if it is missing or in another encoding."""
     if not path.is_file():
-        got = "a folder" if path.is_dir() else "none"
-        raise ConfigError(f"{path}: expected a file, got {got}; try another name or folder")
+        raise mismatch(path, "a file", "a folder" if path.is_dir() else "none", "another name or folder")
     try:
         return path.read_text(encoding)
     except UnicodeDecodeError as error:
-        raise ConfigError(f"{path}: expected UTF-8, got {error.reason} at byte {error.start}; try saving it as "
-                          "UTF-8") from None  # fmt: skip
+        raise mismatch(path, "UTF-8", f"{error.reason} at byte {error.start}", "saving it as UTF-8") from None

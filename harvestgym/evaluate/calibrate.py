@@ -18,7 +18,7 @@ from jax import Array
 
 from harvestgym.core.autoreset import RunState, select
 from harvestgym.core.episode import Loop, begin_batch, scan_steps
-from harvestgym.core.errors import ConfigError, check_name
+from harvestgym.core.errors import check_name, require
 from harvestgym.core.policy import Policy, constant_policy
 from harvestgym.core.pytree import iterate_metas
 from harvestgym.core.saving.state import to_arrays
@@ -177,8 +177,7 @@ def find_parameter(env: FarmModel, path: str, values: Iterable[float] = ()) -> L
     name, entries = known[key]
     meta = dict(numbers)[name]
     for value in values:
-        if not meta.low <= value <= meta.high:
-            raise ConfigError(f"{path}: expected a number from {meta.low:g} to {meta.high:g}, got {value:g}")
+        require(meta.low <= value <= meta.high, path, f"a number from {meta.low:g} to {meta.high:g}", f"{value:g}")
     place = ".".join((f".fields[{f}].entities[{e}]", *groups, name))
     return LeafUpdate(list(to_arrays(env.params)).index(place), 1, entries)
 
@@ -199,8 +198,7 @@ def set_parameters(params: Any, locations: Sequence[LeafUpdate], values: Array) 
 
 def _split(path: str) -> tuple[str, str, str]:
     parts = path.split("/", 2)
-    if len(parts) < 3:
-        raise ConfigError(f"path: expected a path such as Field-0/Plant-0/size#cm, got {path!r}")
+    require(len(parts) >= 3, "path", "a path such as Field-0/Plant-0/size#cm", repr(path))
     return parts[0], parts[1], parts[2]
 
 

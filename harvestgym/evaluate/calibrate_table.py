@@ -17,7 +17,7 @@ import numpy as np
 
 from harvestgym import registry
 from harvestgym.core.config import read_extended, validate
-from harvestgym.core.errors import ConfigError
+from harvestgym.core.errors import ConfigError, mismatch
 from harvestgym.core.view.scene import Chart, Line
 from harvestgym.core.view.tables import Table, format_value
 from harvestgym.core.yaml_io import parse
@@ -106,7 +106,7 @@ def read_columns(path: Path) -> dict[str, np.ndarray]:
     with path.open(newline="", encoding="utf-8-sig") as file:
         rows = list(csv.DictReader(file, strict=True))
     if not rows or any(None in (*row, *row.values()) for row in rows):
-        raise ConfigError(f"{path.name}: expected a header and rows with as many cells, got others")
+        raise mismatch(path.name, "a header and rows with as many cells", "others")
     return {name: np.array([_read_cell(row[name], f"{path.name}, line {i}, column {name}")
                             for i, row in enumerate(rows, start=2)]) for name in rows[0]}  # fmt: skip
 
@@ -115,7 +115,7 @@ def _read_cell(text: str, where: str) -> float:
     for read in (float, lambda day: date.fromisoformat(day).toordinal()):
         with suppress(ValueError):
             return read("nan" if text.strip() in ("", "NA") else text)
-    raise ConfigError(f"{where}: expected a number, a date YYYY-MM-DD or an empty cell, got {text!r}")
+    raise mismatch(where, "a number, a date YYYY-MM-DD or an empty cell", repr(text))
 
 
 def calibrate_stock(id: str, source: str, columns: TableColumns) -> Calibration:
@@ -164,7 +164,7 @@ def calibrate_farm(
     acting = policy_named(id, env, policy)
     series = [_make_series(env, name, columns, start) for name in columns if name not in ("day", "date")]
     if (count := sum(len(one.day) for one in series)) < (least := len(free) + SPARE):
-        raise ConfigError(f"{source}: rule 5: expected at least {least} values, got {count}")
+        raise mismatch(f"{source}: rule 5", f"at least {least} values", count)
     names = [one.variable for one in series]
     before = curves(env, env.params, names, acting, seasons, seed, max(int(one.day[-1]) for one in series))
     for one in series:
@@ -211,7 +211,7 @@ def _make_series(env: FarmModel, name: str, columns: TableColumns, start: float)
     low, high = variable.meta.low, variable.meta.high
     if not len(value) or np.ptp(value) == 0 or value.min() < low or value.max() > high:
         got = f"{value.min():g} to {value.max():g}" if len(value) else "none"
-        raise ConfigError(f"{name}: rule 3: expected values that differ, from {low:g} to {high:g}, got {got}")
+        raise mismatch(f"{name}: rule 3", f"values that differ, from {low:g} to {high:g}", got)
     return Series(variable.name, day, value)
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from jax import Array
 
 from harvestgym.core.env import Env
+from harvestgym.core.grouping import group_pairs
 from harvestgym.core.policy import Policy
 from harvestgym.core.rollout import Episodes
 from harvestgym.core.wrappers import unwrapped
@@ -53,9 +54,7 @@ class Setting(NamedTuple):
 def run_episode_cases(cases: Sequence[EpisodeCase]) -> list[dict[str, np.ndarray]]:
     """Return the columns of each case, with a row per episode: return, length, how it ended, and the family's own."""
     settings = [prepare_setting(case) for case in cases]
-    groups: dict[Hashable, list[int]] = {}
-    for i, setting in enumerate(settings):
-        groups.setdefault(setting.structure, []).append(i)
+    groups = group_pairs((setting.structure, i) for i, setting in enumerate(settings))
     found: dict[int, Episodes] = {}
     for members in groups.values():
         episodes = _run_alike([cases[i] for i in members], [settings[i] for i in members])

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from harvestgym import registry
-from harvestgym.core.errors import ConfigError, check_extras, check_parent, check_suffix
+from harvestgym.core.errors import check_extras, check_parent, check_suffix, mismatch, require
 from harvestgym.core.saving.parquet import write_parquet
 from harvestgym.core.view.timeline import ChatMessage, Progress, Record, ignore_progress
 
@@ -201,15 +201,12 @@ def write_record(record: Record, path: Path) -> None:
 
 def check_new(path: Path) -> None:
     """Raise ConfigError if the path exists."""
-    if path.exists():
-        raise ConfigError(f"{path}: expected a new file, got an existing one; try another name")
+    require(not path.exists(), path, "a new file", "an existing one", "another name")
 
 
 def check_folder(option: str, folder: Path) -> None:
     """Raise ConfigError if a path is a file, or a folder that is not writable or cannot be created."""
     there = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
     if not there.is_dir():
-        got = there if there != folder.absolute() else folder
-        raise ConfigError(f"{option}: expected a folder, got the file {got}")
-    if not os.access(there, os.W_OK):
-        raise ConfigError(f"{option}: expected a writable folder, got {there}")
+        raise mismatch(option, "a folder", f"the file {there if there != folder.absolute() else folder}")
+    require(os.access(there, os.W_OK), option, "a writable folder", there)

@@ -17,7 +17,7 @@ from jax import Array
 from harvestgym.core.autoreset import Batched
 from harvestgym.core.env import Env
 from harvestgym.core.episode import episode_keys
-from harvestgym.core.errors import ConfigError, check_name
+from harvestgym.core.errors import check_name, mismatch
 from harvestgym.core.loading import load_object
 from harvestgym.core.policy import Policy, constant_policy, make_policy, mixed_policy, random_policy, together
 from harvestgym.core.risk import Measure
@@ -204,7 +204,7 @@ def find_policy(id: str, env: Env[Any, Any], name: Any) -> tuple[Env[Any, Any], 
         case (Env() as wrapped, Policy() as policy):
             return wrapped, policy
         case other:
-            raise ConfigError(f"{name}: expected a Policy, or a pair of an environment and its Policy, got {other!r}")
+            raise mismatch(name, "a Policy, or a pair of an environment and its Policy", repr(other))
 
 
 def evaluate_id(

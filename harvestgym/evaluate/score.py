@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from harvestgym.core.errors import ConfigError
+from harvestgym.core.errors import require
 from harvestgym.core.view.tables import Table
 from harvestgym.core.view.timeline import Progress, ignore_progress
 from harvestgym.registry import spec as spec_of
@@ -115,8 +115,7 @@ def _read_references() -> dict[str, dict[str, ReferenceReturn]]:
 def list_references(id: str) -> dict[str, ReferenceReturn]:
     """Return the reference points of an id by name; raise ConfigError if it has none, as for a file of your own."""
     known, full = _read_references(), spec_of(id).id
-    if full not in known:
-        raise ConfigError(f"{id}: expected an id with reference points, got one without; try `harvestgym run {id}`")
+    require(full in known, id, "an id with reference points", "one without", f"`harvestgym run {id}`")
     return known[full]
 
 

@@ -25,7 +25,7 @@ from jax import Array
 from harvestgym.core import yaml_io
 from harvestgym.core.config import Strict, merge, validate
 from harvestgym.core.env import Env
-from harvestgym.core.errors import ConfigError, check_name, warn_user
+from harvestgym.core.errors import check_name, mismatch, require, warn_user
 from harvestgym.registry import spec as spec_of
 
 FILE = Path(__file__).with_name("splits.yaml")
@@ -82,8 +82,7 @@ class Split:
     def seed(self, number: int) -> int:
         """Return seed `number` of this split, counted from 0; raise ConfigError beyond the last one."""
         check_open(self.name)
-        if not 0 <= number < len(self.seeds):
-            raise ConfigError(f"{self.name}: expected a seed from 0 to {len(self.seeds) - 1}, got {number}")
+        require(0 <= number < len(self.seeds), self.name, f"a seed from 0 to {len(self.seeds) - 1}", number)
         return self.seeds[number]
 
     def key(self, number: int) -> Array:
@@ -123,7 +122,7 @@ def sealed() -> Iterator[None]:
 def check_open(name: str) -> None:
     """Raise ConfigError if `name` is the test split and the caller is in `sealed`."""
     if name == "test" and _SEALED.get():
-        raise ConfigError("split: expected 'train' within a search or training, got 'test', which is for reporting")
+        raise mismatch("split", "'train' within a search or training", "'test', which is for reporting")
 
 
 def split(id: str, name: str) -> Split:

@@ -20,7 +20,7 @@ import numpy as np
 from scipy.stats import trim_mean
 
 from harvestgym.core.env import Env
-from harvestgym.core.errors import ConfigError, check_count, check_name
+from harvestgym.core.errors import ConfigError, check_count, check_each_name
 from harvestgym.core.loading import load_object
 from harvestgym.core.policy import Policy
 from harvestgym.core.view.tables import Table
@@ -184,8 +184,7 @@ def run_suite(
 def make_cases(policy: str, ids: Sequence[str] | None = None, seasons: int | None = None) -> dict[str, SuiteCase]:
     """Make the case of each id; raise ConfigError for an unknown id."""
     suite, most = splits.list_suite(), np.inf if seasons is None else check_count("seasons", seasons)
-    for id in ids or ():
-        check_name("id", id, suite, "suite")
+    check_each_name("id", ids or (), suite, "suite")
     counts = {id: int(min(item.seasons, most)) for id, item in suite.items() if id in (ids or suite)}
     return {id: SuiteCase(id=id, policy=policy, episodes=count, split="test") for id, count in counts.items()}
 

@@ -19,7 +19,7 @@ from scipy.optimize import differential_evolution
 
 from harvestgym.core.env import Env
 from harvestgym.core.episode import episode_keys
-from harvestgym.core.errors import ConfigError
+from harvestgym.core.errors import require
 from harvestgym.core.policy import Policy
 from harvestgym.core.rollout import Episodes
 from harvestgym.core.tuning.rule_family import RuleFamily, TunedRule
@@ -125,8 +125,7 @@ def tune_rules(id: str, seed: int = 0, budget: Budget = Budget(), progress: Prog
     """
     bench, fresh = make_benches(id, seed, budget.seasons)
     families, fixed = find_rules(id, bench.env)
-    if not families:
-        raise ConfigError(f"{id}: expected an environment with rules to tune, got none")
+    require(families, id, "an environment with rules to tune", "none")
     found = [Candidate(name, {}, float(fresh.rate([policy])[0])) for name, policy in fixed.items()]
     found += [search_numbers(name, family, bench, fresh, budget, seed, progress) for name, family in families.items()]
     best = max(found, key=lambda candidate: candidate.mean)

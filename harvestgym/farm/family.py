@@ -17,7 +17,7 @@ import numpy as np
 from jax import Array
 
 from harvestgym.core.env import Env
-from harvestgym.core.errors import ConfigError, check_name, name_file, unknown
+from harvestgym.core.errors import ConfigError, check_name, mismatch, name_file, unknown
 from harvestgym.core.pytree import Meta
 from harvestgym.core.risk import Measure
 from harvestgym.core.rollout import Episodes
@@ -112,7 +112,7 @@ def wrap(model: FarmModel, interface: str) -> Env[Any, Any]:
 def replace_sets(spec: FarmSpec, entities: Mapping[str, Any]) -> FarmSpec:
     """Replace the parameter sets of the named entities."""
     if not isinstance(entities, Mapping):
-        raise ConfigError(f"entities: expected a mapping such as {{'Weather-0': 'lille'}}, got {entities!r}")
+        raise mismatch("entities", "a mapping such as {'Weather-0': 'lille'}", repr(entities))
     fields = dict(spec.fields)
     for target, which in sorted(entities.items(), key=lambda entry: str(entry[0]).count("/")):  # sets before parameters
         field, _, entity = str(target).partition("/")
@@ -148,10 +148,8 @@ def find_unsown(env: FarmModel) -> list[tuple[str, str]]:
 
 def list_notes(env: FarmModel) -> list[str]:
     """Return one sentence for each setting that is valid but probably unintended."""
-    unsown = [
-        f"{field}/{crop} is {NEVER_SOWN}: it has no stage in rules > init, and there is no intervention `sow`"
-        for field, crop in find_unsown(env)
-    ]
+    why = "it has no stage in rules > init, and there is no intervention `sow`"
+    unsown = [f"{field}/{crop} is {NEVER_SOWN}: {why}" for field, crop in find_unsown(env)]
     return [*unsown, *(f"{path} has no effect: {reason}" for path, reason in _list_idle(env))]
 
 
@@ -179,10 +177,8 @@ def find_variable(
 
 def costs(env: FarmModel, episodes: Episodes) -> dict[str, Any]:
     """Return the cost of each constraint in each season, as a share of its limit."""
-    totals = {
-        name.removeprefix("total/"): amount for name, amount in episodes.info.items() if name.startswith("total/")
-    }
-    return env.params.score.constrain(totals)
+    totals = [name for name in episodes.info if name.startswith("total/")]
+    return env.params.score.constrain({name.removeprefix("total/"): episodes.info[name] for name in totals})
 
 
 def summary(env: FarmModel, episodes: Episodes) -> dict[str, np.ndarray]:

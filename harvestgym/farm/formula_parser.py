@@ -14,7 +14,7 @@ import re
 from ast import BinOp, BoolOp, Call, Compare, Constant, List, Name, Subscript, Tuple, UnaryOp
 from typing import Any
 
-from harvestgym.core.errors import ConfigError
+from harvestgym.core.errors import ConfigError, mismatch, require
 
 FUNCTIONS = ("sum", "mean", "min", "max", "abs")
 LANGUAGE = (BoolOp, BinOp, UnaryOp, Compare, Call, Name, Constant, Subscript, List, Tuple)
@@ -33,8 +33,7 @@ def parse_formula(text: Any) -> Any:
     Raises:
         ConfigError: gives the position of the first mistake in the text.
     """
-    if not isinstance(text, str):
-        raise ConfigError(f"expected a string such as 'Plant-0.stage == ripe', got {text!r}")
+    require(isinstance(text, str), "", "a string such as 'Plant-0.stage == ripe'", repr(text))
     text = " ".join(text.split())
     try:
         tree = ast.parse(TOKEN.sub(_mask, text).encode("ascii", "replace").decode(), mode="eval").body
@@ -113,7 +112,7 @@ def _syntax_error(text: str, offset: int) -> ConfigError:
     at, got = (found.start(), repr(found[0])) if found else (len(text), "the end")
     meant = MEANT.get(found[0].lower()) if found else None
     hint = f"; try {meant!r}" if meant else "; try closing it" * (got in ("'('", "'['"))
-    return ConfigError(f"character {at + 1} of {text!r}: expected a formula, got {got}{hint}")
+    return mismatch(f"character {at + 1} of {text!r}", "a formula", f"{got}{hint}")
 
 
 def _check(node: Any, text: str) -> None:
@@ -148,5 +147,4 @@ def _check_right_side(several: bool, right: Any, text: str) -> None:
 
 
 def _error(node: Any, text: str, expected: str) -> ConfigError:
-    got = text[node.col_offset : node.end_col_offset]
-    return ConfigError(f"{place(text, node)}: expected {expected}, got {got!r}")
+    return mismatch(place(text, node), expected, repr(text[node.col_offset : node.end_col_offset]))

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, ConfigDict, Field, PlainSerializer, StrictBool, StrictInt, WithJsonSchema
 
 from harvestgym.core.config import INT32, Hard, History, Strict, require_one_of, validate
-from harvestgym.core.errors import ConfigError
+from harvestgym.core.errors import mismatch
 from harvestgym.core.pytree import WIDE
 from harvestgym.core.risk import Risk
 
@@ -294,5 +294,5 @@ def farm_spec(data: Any, where: str) -> FarmSpec:
     spec = validate(FarmSpec, data, where)
     for i, name in enumerate(spec.fields):
         if name.casefold() != f"field-{i}":
-            raise ConfigError(f"{where} > fields: expected 'Field-{i}' (fields are numbered in order), got {name!r}")
+            raise mismatch(f"{where} > fields", f"'Field-{i}' (fields are numbered in order)", repr(name))
     return spec.model_copy(update={"fields": {f"Field-{i}": f for i, f in enumerate(spec.fields.values())}})

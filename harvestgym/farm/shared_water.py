@@ -19,7 +19,7 @@ from jax import Array
 
 from harvestgym.core.checks import check_fields
 from harvestgym.core.env import Env, Timestep
-from harvestgym.core.errors import ConfigError
+from harvestgym.core.errors import mismatch, require
 from harvestgym.core.view.scene import Scene, join_scenes
 from harvestgym.core.view.timeline import Record
 from harvestgym.farm.engine.model import FarmModel
@@ -68,12 +68,11 @@ class SharedWater(Env[SharedWaterState, SharedWaterParams]):
     def __post_init__(self) -> None:
         check_fields(self)
         if len(set(self.models)) != 1:
-            raise ConfigError(f"farms: expected farms of exactly one structure, got {len(set(self.models))} structures")
+            raise mismatch("farms", "farms of exactly one structure", f"{len(set(self.models))} structures")
         if self.env.schedule != 1 or self.env.asks:
             got = "mode ao" if self.env.asks else f"up to {self.env.schedule} orders"
-            raise ConfigError(f"shared water: expected mode po or fo and one order a day, got {got}")
-        if not self.quota > 0:
-            raise ConfigError(f"quota: expected a positive number of litres, got {self.quota}")
+            raise mismatch("shared water", "mode po or fo and one order a day", got)
+        require(self.quota > 0, "quota", "a positive number of litres", self.quota)
 
     @property
     def env(self) -> FarmModel:
@@ -178,10 +177,9 @@ def record(env: Any, state: Any, action: Any, timestep: Any, params: Any) -> dic
 def scene(env: Any, record: Record, step: int) -> Scene:
     """Draw the farms after `step` steps of a record."""
     past = {name: np.asarray(values)[: step + 1] for name, values in record.items()}
-    each = {
-        agent: of_a_farm.scene(model, {name: values[:, i] for name, values in past.items()}, step)
-        for i, (agent, model) in enumerate(zip(env.agents, env.models, strict=True))
-    }
+    records = [{name: values[:, i] for name, values in past.items()} for i in range(env.farms)]
+    drawn = zip(env.agents, env.models, records, strict=True)
+    each = {agent: of_a_farm.scene(model, record, step) for agent, model, record in drawn}
     left = float(past["water left#L"][-1, 0])
     title = f"{next(iter(each.values())).title}; {left:.0f} L of water left for all"
     return join_scenes(title, each, past["reward"])

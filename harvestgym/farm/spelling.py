@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from harvestgym.core.config import merge
-from harvestgym.core.errors import ConfigError, unknown
+from harvestgym.core.errors import mismatch, require, unknown
 
 SYNONYMS = {
     "scattering": "scatter",
@@ -63,8 +63,7 @@ def merge_farms(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, A
     out, others = dict(base), [name for name in base if name not in over]
     for name, value in over.items():
         same = [other for other in others if name not in base and _is_same(name, other)]
-        if len(same) > 1:
-            raise ConfigError(f"{name}: expected the name of one entry, got {' and '.join(same)}; try one of them")
+        require(len(same) <= 1, name, "the name of one entry", " and ".join(same), "one of them")
         (key,) = same or [name]
         others = [other for other in others if other != key]
         combine = merge if key in NAMED_BY_USERS else merge_farms
@@ -97,7 +96,7 @@ def read_day(value: Any) -> Any:
     try:
         return datetime.date(2023, int(month), int(day)).timetuple().tm_yday  # 2023 has 365 days
     except ValueError:
-        raise ConfigError(f"expected a day of a year of 365 days, got {str(value)!r}") from None
+        raise mismatch("", "a day of a year of 365 days", repr(str(value))) from None
 
 
 def list_days(first: Any, last: Any) -> list[datetime.date]:

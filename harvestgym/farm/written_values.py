@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, WithJsonSchema, model_serializer
 
 from harvestgym.core.config import Strict
-from harvestgym.core.errors import ConfigError
+from harvestgym.core.errors import mismatch
 
 from .spelling import list_days
 
@@ -18,7 +18,7 @@ def parse_plot(value: Any) -> Any:
     Raises ConfigError for half of a plot, which results if YAML splits an unquoted plot at its comma.
     """
     if isinstance(value, str) and value.count("(") != value.count(")"):
-        raise ConfigError(f"expected a plot in quotes inside […], got {value!r}; try '(0, 1)'")
+        raise mismatch("", "a plot in quotes inside […]", repr(value), "'(0, 1)'")
     if isinstance(value, str) and value.strip().startswith("("):
         parts = [part.strip() for part in value.strip(" ()").split(",")]
         return tuple(int(p) if p.removeprefix("-").isdecimal() else p for p in parts)

@@ -12,7 +12,5 @@ if TYPE_CHECKING:
 
 __all__ = ["FishingEnv", "FishingModel"]
 
-__getattr__, __dir__ = export_lazily(
-    __name__,
-    {"FishingEnv": "harvestgym.fishing.env:FishingEnv", "FishingModel": "harvestgym.fishing.model:FishingModel"},
-)
+_HOMES = {"FishingEnv": f"{__name__}.env:FishingEnv", "FishingModel": f"{__name__}.model:FishingModel"}
+__getattr__, __dir__ = export_lazily(__name__, _HOMES)

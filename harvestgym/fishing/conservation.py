@@ -47,8 +47,7 @@ class RecoveryModel(FishingModel):
 
     problem = "recovery"
 
-    def transition(self, key: Array, state: FishingState, action: Any, params: FishingParams) -> FishingState:
-        assert isinstance(params, ConservationParams)
+    def transition(self, key: Array, state: FishingState, action: Any, params: Any) -> FishingState:
         treated = self.intervene(state, self.units.wanted(action), params)
         law = self.law(treated, params)
         shock, _ = self._draws(key, law, state, params)
@@ -60,9 +59,8 @@ class RecoveryModel(FishingModel):
         """Return the state after an action, before losses and growth."""
         return replace(state, stock=state.stock + action)
 
-    def reward(self, key: Array, state: FishingState, action: Any, after: FishingState, params: FishingParams) -> Array:
+    def reward(self, key: Array, state: FishingState, action: Any, after: FishingState, params: Any) -> Array:
         """Return benefit s / (1 + satiation s) - A^exponent, for the stock s and the action A."""
-        assert isinstance(params, ConservationParams)
         stock = after.stock[0]
         worth = params.benefit * stock / (1 + params.satiation * stock)
         return worth - self.units.wanted(action)[0] ** params.exponent

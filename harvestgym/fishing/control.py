@@ -17,7 +17,7 @@ from jax import Array
 from jax.tree_util import Partial
 
 from harvestgym.core.env import check_core
-from harvestgym.core.errors import ConfigError, check_name
+from harvestgym.core.errors import check_name, mismatch
 from harvestgym.core.policy import Policy
 from harvestgym.core.tuning.rule_family import NumberRange, RuleFamily
 from harvestgym.core.xla.tracing import is_traced
@@ -69,14 +69,14 @@ class _ByRuleAndYear:
         return year + 1, self.by_rule(numbers, law, (), obs, key)[1]
 
 
-def policy(env: FishingModel, rule: CatchRule, *numbers: Any) -> Policy:
-    """Make a policy that follows `rule`; other `numbers` of the same shapes reuse the compiled program."""
+def policy(env: FishingModel, rule: CatchRule, *numbers: Any, stocks: int | None = None) -> Policy:
+    """Make a policy that follows `rule`; other `numbers` of the same shapes reuse the compiled program.
+
+    The rule sees the first `stocks` values of a survey, by default one for each target.
+    """
     check_core(env, "control", FishingModel)
-    return _follow(env, rule, numbers, env.units.targets)
-
-
-def _follow(env: FishingModel, rule: CatchRule, numbers: Sequence[Any], stocks: int) -> Policy:
-    return Policy((), Partial(_ByRule(env, rule, stocks), tuple(map(_to_weight, numbers)), _law_of(env)))
+    follow = _ByRule(env, rule, stocks or env.units.targets)
+    return Policy((), Partial(follow, tuple(map(_to_weight, numbers)), _law_of(env)))
 
 
 def policy_over_years(env: FishingModel, rule: CatchRule, first: Sequence[Any], last: Sequence[Any]) -> Policy:
@@ -94,7 +94,7 @@ def _to_weight(number: Any) -> Array:
     except (TypeError, ValueError):
         value = np.float32(np.nan)
     if np.isnan(value).any():
-        raise ConfigError(f"control: expected a number, or numbers by stock, got {number!r}")
+        raise mismatch("control", "a number, or numbers by stock", repr(number))
     return jnp.asarray(value)
 
 
@@ -301,6 +301,6 @@ def _make_family(
         values = [jnp.asarray([numbers[key] for key in of_name]) for of_name in keys]
         if suffixes == ENDS:
             return policy_over_years(env, rule, *zip(*values, strict=True))
-        return _follow(env, rule, values, stocks or env.units.targets)
+        return policy(env, rule, *values, stocks=stocks)
 
     return RuleFamily({key: _make_range(env, key) for of_name in keys for key in of_name}, build)

@@ -12,7 +12,7 @@ from jax import Array
 
 from harvestgym.core.checks import check_arguments, make_plain
 from harvestgym.core.config import validate
-from harvestgym.core.errors import ConfigError, check_keywords
+from harvestgym.core.errors import ConfigError, check_keywords, mismatch
 from harvestgym.core.pytree import iterate_metas
 from harvestgym.core.saving.state import Savable
 from harvestgym.gym.env import GymEnv
@@ -48,7 +48,7 @@ class FixedAttributes:
         if name in FIXED:
             start = f"reset(options={{'start': {value!r}}})"
             hint = start if name in START_NAMES else f"a new environment, with {name}={value!r}"
-            raise ConfigError(f"{name}: expected no assignment, which would have no effect, got {value!r}; try {hint}")
+            raise mismatch(name, "no assignment, which would have no effect", repr(value), hint)
         super().__setattr__(name, value)
 
 
@@ -111,7 +111,7 @@ class FishingEnv(FixedAttributes, Savable, gymnasium.Env[Any, Any]):
     ) -> None:
         check_keywords("FishingEnv", entries, (*inspect.signature(FishingEnv).parameters, *SETTINGS))
         if law is not None and (r, K) != (0.3, 1.0):
-            raise ConfigError(f"FishingEnv > law: expected no r and K, got r={r}, K={K}; try {type(law).__name__}(...)")
+            raise mismatch("FishingEnv > law", "no r and K", f"r={r}, K={K}", f"{type(law).__name__}(...)")
         if noise is not None and sigma:
             raise ConfigError(f"FishingEnv > noise: expected either a noise or sigma, got both, with sigma={sigma}; "
                               f"try {type(noise).__name__}(sigma={sigma})")  # fmt: skip

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from harvestgym.core.errors import ConfigError
+from harvestgym.core.errors import ConfigError, mismatch, require
 
 from .analysis.reference_points import ReferencePoint, find_reference_point
 from .growth import GrowthLaw
@@ -168,10 +168,9 @@ def fit_stock(years: ArrayLike, biomass: ArrayLike, catch: ArrayLike) -> StockFi
 def _find_run(years: np.ndarray, biomass: np.ndarray, catch: np.ndarray) -> tuple[np.ndarray, ...]:
     """Return the columns of the longest run of years with biomass and catch (rule 1)."""
     sizes = [len(column) if column.ndim == 1 else -1 for column in (years, biomass, catch)]
-    if len(set(sizes)) > 1 or sizes[0] < 0:
-        raise ConfigError(f"stock: expected three columns of the same length, got {sizes}")
+    require(len(set(sizes)) <= 1 and sizes[0] >= 0, "stock", "three columns of the same length", sizes)
     if not (np.isfinite(years).all() and (years == np.round(years)).all() and (np.diff(years) > 0).all()):
-        raise ConfigError("years: expected ascending integers without duplicates, got others; try to sort the table")
+        raise mismatch("years", "ascending integers without duplicates", "others", "to sort the table")
     known = np.isfinite(biomass) & np.isfinite(catch)
     years, biomass, catch = (column[known] for column in (years, biomass, catch))
     ends = [0, *(np.flatnonzero(np.diff(years) > 1) + 1), len(years)]

@@ -11,6 +11,7 @@ class defines them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -36,7 +37,12 @@ class GrowthLaw(Checked):
 
     A law for one stock overrides only `__call__`. The methods below are for a single stock, of shape (1,); laws with
     several state variables override them.
+
+    Attributes:
+        shows_predator: whether the last value of a survey is a predator that is not fished.
     """
+
+    shows_predator: ClassVar[bool] = False
 
     def __call__(self, left: Array) -> Array:
         """Return next year's mean stock from the stock left after the harvest."""
@@ -62,11 +68,6 @@ class GrowthLaw(Checked):
     def seen(self) -> int:
         """Number of values that a survey reports."""
         return self._size(self.survey)
-
-    @property
-    def shows_predator(self) -> bool:
-        """True if the last value of a survey is a predator that is not fished."""
-        return False
 
     @property
     def noisy(self) -> slice | None:

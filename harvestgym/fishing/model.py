@@ -21,7 +21,7 @@ from pydantic import Field
 
 from harvestgym.core.checks import Checked
 from harvestgym.core.env import Env, Timestep
-from harvestgym.core.errors import ConfigError
+from harvestgym.core.errors import mismatch
 from harvestgym.core.pytree import iterate_metas, par, pytree, replace, var
 from harvestgym.core.random import key_for
 from harvestgym.core.tuning.rule_family import TunedRule
@@ -114,11 +114,10 @@ def check_first_stock(law: GrowthLaw, start: Any, collapse: float, where: str) -
     ends = np.asarray(start, object)
     known = ends.shape in ((), (2,)) and all(isinstance(end, Real) and not isinstance(end, bool) for end in ends.flat)
     if not known or not 0 <= ends.flat[0] <= ends.flat[-1] <= MAX_BIOMASS:
-        expected = f"a stock from 0 to {MAX_BIOMASS:g}, or two in ascending order"
-        raise ConfigError(f"{where}: expected {expected}, got {start!r}")
+        raise mismatch(where, f"a stock from 0 to {MAX_BIOMASS:g}, or two in ascending order", repr(start))
     least = float(law.biomass(law.start(jnp.float32(ends.flat[0]))))
     if collapse > 0 and least <= collapse:
-        raise ConfigError(f"{where}: expected a stock above `collapse`, {collapse:g}, got {least:g}")
+        raise mismatch(where, f"a stock above `collapse`, {collapse:g}", f"{least:g}")
 
 
 def _draw_start(key: Array, start: Any) -> Array:
@@ -192,9 +191,8 @@ class FishingModel(Checked, Env[FishingState, FishingParams]):
         lowest = jnp.float32((law or params.law).biomass(stock))
         tally = EpisodeTally(catch=zero, change=zero, worth=zero, lowest=lowest, low=count, under=count, closed=count)
         shock = self._draw_shock(key_for(key, "shock"), law or params.law, params)
-        return FishingState(
-            law=law, drawn=drawn, tally=tally, stock=stock, catch=none, quota=none, shock=shock, rate=none, year=count
-        )
+        fished = {"catch": none, "quota": none, "rate": none}
+        return FishingState(law=law, drawn=drawn, tally=tally, stock=stock, shock=shock, year=count, **fished)
 
     def transition(self, key: Array, state: FishingState, action: Any, params: FishingParams) -> FishingState:
         """Apply harvest and growth in the order of this model (f); the catch never exceeds the stock."""
@@ -369,7 +367,7 @@ class FishingModel(Checked, Env[FishingState, FishingParams]):
         start = options["start"]
         check_first_stock(params.law, start, float(params.collapse), "reset option 'start'")
         if np.ndim(start) > np.ndim(params.start):
-            raise ConfigError(f"reset option 'start': expected a stock, got {start!r}; try make(..., start={start!r})")
+            raise mismatch("reset option 'start'", "a stock", repr(start), f"make(..., start={start!r})")
         vary = params.vary
         if isinstance(vary, AnyStock) and "start" in vary.sets:
             sets = vary.sets | {"start": np.full_like(vary.sets["start"], start)}

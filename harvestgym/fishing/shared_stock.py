@@ -11,7 +11,7 @@ from jax import Array
 from pydantic import Field
 
 from harvestgym.core.checks import check_arguments
-from harvestgym.core.errors import ConfigError
+from harvestgym.core.errors import mismatch, require
 
 from .growth import GrowthLaw
 from .model import FishingModel, FishingParams, FishingState, copy_fields, find_effort
@@ -61,8 +61,7 @@ class CommonsModel(FishingModel):
 @check_arguments
 def share_stock(env: FishingModel, fleets: FleetCount = 2) -> CommonsModel:
     """Share the fishery `env` between several fleets; raise ConfigError unless it has one stock and one target."""
-    if env.problem != "harvest":
-        raise ConfigError(f"fleets: expected a fishery with a harvest, got problem {env.problem!r}")
+    require(env.problem == "harvest", "fleets", "a fishery with a harvest", f"problem {env.problem!r}")
     if env.units.targets != 1 or env.params.law.stocks != 1:
-        raise ConfigError(f"fleets: expected a fishery with one stock, got {env.params.law.stocks} stocks")
+        raise mismatch("fleets", "a fishery with one stock", f"{env.params.law.stocks} stocks")
     return CommonsModel(**copy_fields(env, units=replace(env.units, targets=fleets)))

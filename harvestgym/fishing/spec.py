@@ -14,7 +14,15 @@ from pydantic import Field
 
 from harvestgym.core.checks import check_data, make_plain
 from harvestgym.core.config import Exact, Hard, History, build_params, merge, read_extended, validate
-from harvestgym.core.errors import ConfigError, check_keywords, check_name, locate_errors
+from harvestgym.core.errors import (
+    ConfigError,
+    check_each_name,
+    check_keywords,
+    check_name,
+    locate_errors,
+    mismatch,
+    require,
+)
 from harvestgym.core.loading import load_class_of_file
 from harvestgym.core.pytree import Meta, iterate_metas
 from harvestgym.core.tuning.rule_family import TunedRule, read_tuned
@@ -196,9 +204,9 @@ def _check_entries(spec: FishingSpec, law: GrowthLaw, where: str) -> None:
             raise ConfigError(f"{where} > {name}: expected none, because it has no effect in problem {spec.problem!r}, "
                               f"got {value!r}; try {hint}")  # fmt: skip
     if spec.problem == "driver" and not isinstance(law, May):
-        raise ConfigError(f"{where}: problem 'driver': expected law 'may', got {spec.law.get('kind')!r}")
+        raise mismatch(f"{where}: problem 'driver'", "law 'may'", repr(spec.law.get("kind")))
     if spec.problem == "recovery" and law.stocks != 1:
-        raise ConfigError(f"{where}: problem 'recovery': expected a law of one stock, got {law.stocks}")
+        raise mismatch(f"{where}: problem 'recovery'", "a law of one stock", law.stocks)
     check_first_stock(law, spec.start, spec.collapse, f"{where} > start")
 
 
@@ -250,10 +258,9 @@ def build_law(data: Any, where: str) -> GrowthLaw:
 def check_law(law: GrowthLaw, where: str) -> None:
     """Raise ConfigError unless a law's unfished stock is a finite number above 0."""
     if type(law).__call__ is GrowthLaw.__call__:
-        raise ConfigError(f"{where}: expected a law with a method __call__(self, left), got {type(law).__name__}")
+        raise mismatch(where, "a law with a method __call__(self, left)", type(law).__name__)
     capacity = float(law.capacity)
-    if not 0 < capacity < np.inf:
-        raise ConfigError(f"{where}: expected a finite unfished stock above 0, got {capacity:g}; try faster growth")
+    require(0 < capacity < np.inf, where, "a finite unfished stock above 0", f"{capacity:g}", "faster growth")
 
 
 def find_law(kind: Any, where: str) -> type[GrowthLaw]:
@@ -280,13 +287,12 @@ def _check_drift(drift: Drift, law: GrowthLaw, where: str) -> None:
     for name, limit in zip(drift.names, np.asarray(drift.limit, np.float64), strict=True):
         meta = allowed[name]
         if not meta.low <= limit <= meta.high:
-            raise ConfigError(f"{where} > {name} > limit: expected {meta.low:g} to {meta.high:g}, got {limit:g}")
+            raise mismatch(f"{where} > {name} > limit", f"{meta.low:g} to {meta.high:g}", f"{limit:g}")
 
 
 def _build_vary(data: Mapping[str, float] | str, law: GrowthLaw, where: str) -> Spread | AnyLaw | None:
     if isinstance(data, str):
-        if not isinstance(law, OneOf):
-            raise ConfigError(f"{where} > vary: expected a law of kind 'one-of' for 'law', got {type(law).__name__}")
+        require(isinstance(law, OneOf), f"{where} > vary", "a law of kind 'one-of' for 'law'", type(law).__name__)
         return AnyLaw()
     _check_names(data, law, f"{where} > vary")
     return Spread(names=tuple(data), sigma=np.asarray([*data.values()], np.float32)) if data else None
@@ -295,6 +301,5 @@ def _build_vary(data: Mapping[str, float] | str, law: GrowthLaw, where: str) -> 
 def _check_names(names: Iterable[str], law: GrowthLaw, where: str) -> dict[str, Meta]:
     """Return the parameters of a law that may change; raise ConfigError for any other name."""
     allowed = {name: meta for name, meta in iterate_metas(law) if meta.kind == "par" and meta.dtype == "float"}
-    for name in names:
-        check_name("parameter", name, allowed, where)
+    check_each_name("parameter", names, allowed, where)
     return allowed

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -109,6 +110,8 @@ class ThreeSpecies(GrowthLaw):
     equilibrium at (0.526, 0.431, 1.001).
     """
 
+    shows_predator: ClassVar[bool] = True
+
     r: Array = par("r", "growth rate of both prey, per year", low=0.0, high=MAX_RATE, default=1.0)
     r_x: Array = par("r_x", "growth rate of the first prey relative to r", low=0.0, high=MAX_RATE, default=1.0)
     K: Array = par("K", "carrying capacity of each prey", low=1e-6, high=MAX_BIOMASS, default=1.0)
@@ -122,10 +125,6 @@ class ThreeSpecies(GrowthLaw):
     @property
     def stocks(self) -> int:
         return 3
-
-    @property
-    def shows_predator(self) -> bool:
-        return True
 
     def __call__(self, left: Array) -> Array:
         x, y, z = left[..., 0], left[..., 1], left[..., 2]

@@ -15,8 +15,9 @@ from typing import Any, NamedTuple
 
 import jax
 import numpy as np
+from pydantic import TypeAdapter
 
-from harvestgym.core.errors import check_name
+from harvestgym.core.errors import check_each_name, check_name
 
 from .growth import Fox, Logistic, OneOf, PellaTomlinson
 from .noise import MedianLognormal
@@ -77,14 +78,8 @@ class FittedStock(NamedTuple):
 def read_stocks() -> dict[str, FittedStock]:
     """Return all stocks by name."""
     with STOCKS_FILE.open(encoding="utf-8", newline="") as file:
-        made = [_read_row(row) for row in csv.DictReader(file)]
+        made = TypeAdapter(list[FittedStock]).validate_python([*csv.DictReader(file)])
     return {stock.name: stock for stock in made}
-
-
-def _read_row(row: dict[str, str]) -> FittedStock:
-    kinds: dict[str, Any] = dict.fromkeys(row, float) | dict.fromkeys(("name", "stock", "law"), str)
-    kinds |= dict.fromkeys(("stock_id", "first_year", "last_year"), int) | {"held_out": lambda text: text == "1"}
-    return FittedStock(**{name: kinds[name](text) for name, text in row.items()})
 
 
 def list_stocks(choice: StockChoice = "all") -> list[str]:
@@ -93,8 +88,7 @@ def list_stocks(choice: StockChoice = "all") -> list[str]:
     if choice in SPLITS:
         return [name for name, stock in stocks.items() if stock.held_out in SPLITS[str(choice)]]
     names = [choice] if isinstance(choice, str) else list(choice)
-    for name in names:
-        check_name("stock", name, (*SPLITS, *stocks), "stocks")
+    check_each_name("stock", names, (*SPLITS, *stocks), "stocks")
     return names
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from pydantic import Field
 
 from harvestgym.core.checks import check_fields
-from harvestgym.core.errors import ConfigError, check_name
+from harvestgym.core.errors import check_name, mismatch
 
 from .object_kinds import Factory, ForagerObject, Kind
 from .observations import MODES, Hint, check_aperture, check_sides
@@ -83,10 +83,8 @@ def _kind(name: str, factory: Factory | Kind) -> Kind:
     try:
         thing = factory()
     except TypeError as error:
-        expected = f"a class or function without arguments, or a Kind, got {factory!r}"
-        raise ConfigError(f"{where}: expected {expected}: {error}") from error
+        raise mismatch(where, "a class or function without arguments, or a Kind", f"{factory!r}: {error}") from error
     if not isinstance(thing, ForagerObject):
-        expected = "a class or function that makes a ForagerObject"
-        raise ConfigError(f"{where}: expected {expected}, got one that makes {thing!r}")
+        raise mismatch(where, "a class or function that makes a ForagerObject", f"one that makes {thing!r}")
     thing.name = name
     return thing.to_kind()

@@ -19,7 +19,7 @@ import numpy as np
 from pydantic import Field
 
 from harvestgym.core.checks import check_arguments
-from harvestgym.core.errors import ConfigError, check_name, warn_user
+from harvestgym.core.errors import ConfigError, check_each_name, check_name, mismatch, require, warn_user
 from harvestgym.core.loading import load_class_of_file
 from harvestgym.forager.host_engine import env as host
 
@@ -106,8 +106,7 @@ class ForagerConfig:
 
     def translate(self) -> TranslatedConfig:
         """Convert this to a configuration of `harvestgym.forager`, which checks the values."""
-        if not isinstance(self.colors, Palette | None):
-            raise ConfigError(f"ForagerConfig > colors: expected a Palette, got {self.colors!r}")
+        require(isinstance(self.colors, Palette | None), "ForagerConfig > colors", "a Palette", repr(self.colors))
         given = 1 if self.aperture is None and self.observation_mode == "world" else self.aperture
         sides = tuple(reversed(given)) if isinstance(given, list | tuple) else (given, given)
         for side in {side for side in sides if isinstance(side, int) and side % 2 == 0}:
@@ -123,11 +122,10 @@ class ForagerConfig:
         except (OSError, TypeError, ValueError) as error:
             raise ConfigError(f"{path}: expected a JSON file: {error}") from None
         known = [one.name for one in dataclasses.fields(cls)]
-        for name in data if isinstance(data, dict) else [data]:
-            check_name("key", name, known, str(path))
+        check_each_name("key", data if isinstance(data, dict) else [data], known, str(path))
         types = data.get("object_types")
         if "size" not in data or not isinstance(types, dict):
-            raise ConfigError(f"{path}: expected a size and a mapping of object_types, got {sorted(data)}")
+            raise mismatch(path, "a size and a mapping of object_types", sorted(data))
         found = {name: _find_class(value, name, path) for name, value in types.items()}
         arguments: dict[str, Any] = {**data, "object_types": found}
         return cls(**arguments)
@@ -160,7 +158,7 @@ class ForagerEnv(host.ForagerEnv):
         config_path: str | Path | None = None,
     ) -> None:
         if (config is None) == (config_path is None):
-            raise ConfigError("ForagerEnv: expected either config or config_path, got both or neither")
+            raise mismatch("ForagerEnv", "either config or config_path", "both or neither")
         if config_path is not None:
             config = ForagerConfig.from_file(config_path)
         if isinstance(config, ForagerConfig):

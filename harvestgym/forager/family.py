@@ -13,7 +13,7 @@ from pydantic import BeforeValidator, Field
 
 from harvestgym.core.checks import check_data, make_plain
 from harvestgym.core.config import Exact, Hard, History, read_extended, validate
-from harvestgym.core.errors import ConfigError, check_keywords, check_name
+from harvestgym.core.errors import ConfigError, check_each_name, check_keywords, check_name
 from harvestgym.core.policy import Policy
 from harvestgym.core.tuning.rule_family import NumberRange, RuleFamily, TunedRule, build_rule, read_tuned
 from harvestgym.core.view.scene import Chart, Line
@@ -132,8 +132,7 @@ def build_forager(data: Mapping[str, Any], where: str = "forager") -> Forager:
     names = tuple(kind.name for kind in kinds)
     boxes = {"world": RegionFile(x=0, y=0, width=width, height=height, density=file.density), **file.regions}
     regions = tuple(_region(name, box, names, file, f"{where} > regions > {name}") for name, box in boxes.items())
-    for name in file.teleport_to:
-        check_name("region", name, boxes, f"{where} > teleport_to")
+    check_each_name("region", file.teleport_to, boxes, f"{where} > teleport_to")
     if file.teleport_to and "teleport_every" not in file.model_fields_set:  # an explicit 0 switches teleports off
         raise ConfigError(f"{where} > teleport_every: expected a number of steps, because teleport_to is given, got "
                           "none; try teleport_every: 1000")  # fmt: skip
@@ -146,14 +145,8 @@ def _kind(name: str, file: KindFile, where: str) -> Kind:
     law, numbers = next(iter(file.reward.items()))
     check_name("law", law, LAWS, f"{where} > reward")
     check_data(LAWS[law], numbers, f"{where} > reward > {law}")
-    fields = file.model_dump(exclude={"reward", "delay", "place"})
-    return Kind(
-        name,
-        reward=LAWS[law](**numbers),
-        delay=_delay(file.delay, where),
-        place=ReturnPlace[file.place.upper()],
-        **fields,
-    )
+    own = {"reward": LAWS[law](**numbers), "delay": _delay(file.delay, where), "place": ReturnPlace[file.place.upper()]}
+    return Kind(name, **file.model_dump(exclude=set(own)) | own)
 
 
 def _delay(delay: str | dict[str, tuple[int, int]], where: str) -> Delay:
@@ -165,8 +158,7 @@ def _delay(delay: str | dict[str, tuple[int, int]], where: str) -> Delay:
 
 
 def _region(name: str, box: RegionFile, names: tuple[str, ...], file: WorldFile, where: str) -> Region:
-    for kind in box.density:
-        check_name("object", kind, names, f"{where} > density")
+    check_each_name("object", box.density, names, f"{where} > density")
     empty = Region(**box.model_dump(exclude={"density"}), name=name)
     room = empty.count_room((file.size[0] // 2, file.size[1] // 2))
     layers = tuple((names.index(k), count_objects(freq, room, empty.cells)) for k, freq in box.density.items())

@@ -20,7 +20,7 @@ from jax import Array
 from harvestgym.core.autoreset import split_key
 from harvestgym.core.checks import check_arguments
 from harvestgym.core.episode import seed_key
-from harvestgym.core.errors import ConfigError, unknown
+from harvestgym.core.errors import mismatch, unknown
 from harvestgym.core.random import keys_for
 from harvestgym.core.saving.state import Savable
 from harvestgym.core.view.scene import Scene
@@ -87,7 +87,7 @@ class ForagerGym(Savable, gymnasium.Env[Any, int]):
         """Start the episode for `seed`, or the next one; `GymEnv` runs the same episodes for the JAX engine."""
         if options:
             other = "changing parameters with harvestgym.gym.env.GymEnv(harvestgym.make(id))"
-            raise ConfigError(f"reset options: expected none, got {sorted(options)}; try {other}")
+            raise mismatch("reset options", "none", sorted(options), other)
         super().reset(seed=seed)
         obs = self.env.start(seed=self._draw_seed(seed))
         self._rate, self._steps, self._over = 0.0, 0, False

@@ -15,7 +15,7 @@ import numpy as np
 from pydantic import Field
 
 from harvestgym.core.checks import check_arguments, check_fields
-from harvestgym.core.errors import ConfigError
+from harvestgym.core.errors import mismatch
 
 from .reward_laws import LAWS, MAX_PERIOD, MAX_REWARD, Constant, LawContext, RewardLaw
 
@@ -63,9 +63,9 @@ class Delay:
     def __post_init__(self) -> None:
         check_fields(self)
         if self.law is DelayLaw.UNIFORM and self.a > self.b:
-            raise ConfigError(f"delay: expected low <= high, got {self.a}, {self.b}")
+            raise mismatch("delay", "low <= high", f"{self.a}, {self.b}")
         if self.law is DelayLaw.NORMAL and self.b > MAX_DEVIATION:
-            raise ConfigError(f"delay: expected a deviation of at most {MAX_DEVIATION} steps, got {self.b}")
+            raise mismatch("delay", f"a deviation of at most {MAX_DEVIATION} steps", self.b)
 
 
 NEVER = Delay(DelayLaw.NEVER, 0, 0)
@@ -106,8 +106,7 @@ class Kind:
         check_fields(self, f"kind {self.name!r}")
         spans = self.lasts, self.rests
         if (min(spans) == 0 and max(spans) > 0) or sum(spans) > MAX_PERIOD:
-            expected = "lasts and rests of 1 or more, at most 2^24 - 1 in total, or both 0"
-            raise ConfigError(f"{self.name}: expected {expected}, got {spans}")
+            raise mismatch(self.name, "lasts and rests of 1 or more, at most 2^24 - 1 in total, or both 0", spans)
 
     @property
     def share(self) -> float:
@@ -148,7 +147,7 @@ def check_color(color: Any, name: str) -> Color:
     values = tuple(color) if np.iterable(color) else ()
     numbers = all(isinstance(v, int | float | np.number) and v in range(256) for v in values)
     if len(values) != 3 or not numbers:
-        raise ConfigError(f"color of {name!r}: expected three whole numbers from 0 to 255, got {color!r}")
+        raise mismatch(f"color of {name!r}", "three whole numbers from 0 to 255", repr(color))
     return int(values[0]), int(values[1]), int(values[2])
 
 
@@ -181,7 +180,7 @@ class ForagerObject:
 
     def __init__(self, name: str | None = None) -> None:
         if name is not None and not isinstance(name, str):
-            raise ConfigError(f"{type(self).__name__} > name: expected a string, got {name!r}")
+            raise mismatch(f"{type(self).__name__} > name", "a string", repr(name))
         if name is not None:
             self.name = name
 

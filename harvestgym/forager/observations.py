@@ -15,7 +15,7 @@ import gymnasium
 import numpy as np
 from pydantic import AfterValidator
 
-from harvestgym.core.errors import ConfigError, check_name
+from harvestgym.core.errors import check_name, mismatch, require
 
 from .object_kinds import Color, Kind
 from .world import StepCount, World, view_offsets
@@ -173,7 +173,7 @@ def _color_space(shape: tuple[int, int, int]) -> gymnasium.Space[Any]:
 
 def _image_space(shape: tuple[int, int, int]) -> gymnasium.Space[Any]:
     if max(shape[:2]) > PIXELS:
-        raise ConfigError(f"aperture: expected sides of at most {PIXELS} for 'images', got {shape[:2]}")
+        raise mismatch("aperture", f"sides of at most {PIXELS} for 'images'", shape[:2])
     return _color_space((PIXELS, PIXELS, shape[2]))
 
 
@@ -233,8 +233,7 @@ def check_aperture(aperture: int | tuple[int, int], world: World) -> tuple[int, 
     rows, cols = check_sides(aperture)
     for name, side, most in (("rows", rows, world.height), ("columns", cols, world.width)):
         if side > most:
-            odd = most - 1 + most % 2
-            raise ConfigError(f"aperture: expected {name} within the world ({most}), got {side}; try at most {odd}")
+            raise mismatch("aperture", f"{name} within the world ({most})", side, f"at most {most - 1 + most % 2}")
     return rows, cols
 
 
@@ -243,12 +242,9 @@ def check_sides(aperture: int | tuple[int, int]) -> tuple[int, int]:
     rows, cols = (aperture, aperture) if isinstance(aperture, int | np.integer) else tuple(aperture)
     for name, side in (("rows", rows), ("columns", cols)):
         if isinstance(side, bool) or not isinstance(side, int | np.integer) or side < 1:
-            raise ConfigError(f"aperture: expected whole sides of at least 1, got {aperture!r}")
-        if side % 2 == 0:
-            advice = f"try {side - 1} or {side + 1}, for an agent in the centre"
-            raise ConfigError(f"aperture: expected odd {name}, got {side}; {advice}")
-    if int(rows) * int(cols) > MAX_SURVEY:
-        raise ConfigError(f"aperture: expected at most {MAX_SURVEY} cells in view, got {rows} x {cols}")
+            raise mismatch("aperture", "whole sides of at least 1", repr(aperture))
+        require(side % 2 != 0, "aperture", f"odd {name}", side, f"{side - 1} or {side + 1}, for an agent in the centre")
+    require(int(rows) * int(cols) <= MAX_SURVEY, "aperture", f"at most {MAX_SURVEY} cells in view", f"{rows} x {cols}")
     return int(rows), int(cols)
 
 
@@ -262,13 +258,11 @@ def check_mode(name: str, world: World) -> None:
 def check_survey(world: World) -> None:
     """Raise ConfigError if a world is too large to be shown as a whole."""
     if world.cells > MAX_SURVEY:
-        expected = f"expected at most {MAX_SURVEY} cells, got {world.cells}"
-        raise ConfigError(f"observation_mode 'world': {expected}; try an aperture")
+        raise mismatch("observation_mode 'world'", f"at most {MAX_SURVEY} cells", world.cells, "an aperture")
 
 
 def check_view_mode(name: str, interface: str) -> None:
     """Raise ConfigError if a mode shows the whole world, for an interface that only shows views."""
     if MODES[name].whole:
         views = ", ".join(repr(n) for n, mode in MODES.items() if not mode.whole)
-        where = f"observation_mode of {interface}"
-        raise ConfigError(f"{where}: expected one of {views}, got {name!r}; try harvestgym.make_vec")
+        raise mismatch(f"observation_mode of {interface}", f"one of {views}", repr(name), "harvestgym.make_vec")

@@ -15,7 +15,7 @@ import numpy as np
 from pydantic import Field
 
 from harvestgym.core.checks import Checked
-from harvestgym.core.errors import ConfigError
+from harvestgym.core.errors import mismatch
 
 MAX_PERIOD = 2**24 - 1
 
@@ -123,7 +123,7 @@ class RewardSeries(Checked):
     def __post_init__(self) -> None:
         super().__post_init__()
         if (period := len(self.values) * self.every) > MAX_PERIOD:
-            raise ConfigError(f"values: expected a period of at most 2^24 - 1 steps, got {period}")
+            raise mismatch("values", "a period of at most 2^24 - 1 steps", period)
 
     def __call__(self, now: LawContext) -> Any:
         row = now.phase(len(self.values) * self.every) // self.every
@@ -142,7 +142,7 @@ def check_reward(reward: Any, name: str) -> float:
     """Return a reward as a float; raise ConfigError if it is not a finite number."""
     value = read_number(reward)
     if not math.isfinite(value):
-        raise ConfigError(f"reward of {name!r}: expected a finite number, got {reprlib.repr(reward)}")
+        raise mismatch(f"reward of {name!r}", "a finite number", reprlib.repr(reward))
     return value
 
 

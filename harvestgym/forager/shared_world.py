@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import islice
 from typing import Annotated, Any
 
 import gymnasium
@@ -13,7 +12,7 @@ from gymnasium.vector.utils import batch_space
 from pydantic import Field
 
 from harvestgym.core.checks import check_fields
-from harvestgym.core.errors import ConfigError
+from harvestgym.core.errors import mismatch
 from harvestgym.core.view.scene import Scene, join_scenes
 from harvestgym.forager.gym_env import ForagerGym
 from harvestgym.forager.hashing import seed_words
@@ -39,7 +38,7 @@ class SharedWorld:
         check_view_mode(self.model.mode, "SharedWorld")
         world = self.model.world
         if world.renews or world.teleport_every or any(kind.python for kind in world.kinds):
-            raise ConfigError("SharedWorld: expected no renewal, teleports or Python objects, got a world with some")
+            raise mismatch("SharedWorld", "no renewal, teleports or Python objects", "a world with some")
 
     def __repr__(self) -> str:
         return f"{self.number} foragers, {self.model!r}"
@@ -94,9 +93,8 @@ class SharedWorldGym(ForagerGym):
     def _draw(self, record: dict[str, np.ndarray]) -> Scene:
         """Draw the view of the first forager."""
         model, step = self._make_model(), len(record["reward"]) - 1
-        common = ("clock#step", "world")
-        each = {
-            agent: scene(model, {n: rows if n in common else rows[:, i] for n, rows in record.items()}, step)
-            for i, agent in enumerate(islice(self.core.agents, 8))
-        }
+        common = {name: record[name] for name in ("clock#step", "world") if name in record}
+        own = {name: rows for name, rows in record.items() if name not in common}
+        records = [{name: rows[:, i] for name, rows in own.items()} | common for i in range(min(self.core.number, 8))]
+        each = {agent: scene(model, of, step) for agent, of in zip(self.core.agents, records, strict=False)}
         return join_scenes(next(iter(each.values())).title, each, record["reward"])

@@ -21,7 +21,7 @@ import numpy as np
 from pydantic import Field
 
 from harvestgym.core.checks import check_fields
-from harvestgym.core.errors import ConfigError, check_name
+from harvestgym.core.errors import ConfigError, check_name, mismatch, require
 
 from .object_kinds import Kind, ReturnPlace
 
@@ -125,7 +125,7 @@ def _find_near_square(cells: int) -> tuple[int, int]:
 def count_objects(freq: float, free: int, cells: int) -> int:
     """Return the number of objects for a frequency: floor(freq * cells), or all cells that may be filled for 1.0."""
     if isinstance(freq, bool) or not isinstance(freq, int | float | np.number) or not 0 <= freq <= 1:
-        raise ConfigError(f"freq: expected a number from 0 to 1, got {freq!r}")
+        raise mismatch("freq", "a number from 0 to 1", repr(freq))
     count = free if freq == 1 else math.floor(float(freq) * cells + 1e-6)
     return min(count, free)
 
@@ -219,7 +219,7 @@ def check_cell(cell: Any, width: int, height: int, what: str) -> tuple[int, int]
     x, y = place
     whole = all(isinstance(v, int | np.integer) and not isinstance(v, bool) for v in (x, y))
     if not whole or not (0 <= x < width and 0 <= y < height):
-        raise ConfigError(f"{what}: expected 0 <= x < {width}, 0 <= y < {height}, got {cell!r}")
+        raise mismatch(what, f"0 <= x < {width}, 0 <= y < {height}", repr(cell))
     return int(x), int(y)
 
 
@@ -227,30 +227,28 @@ def _check_names(world: World) -> None:
     names = [kind.name for kind in world.kinds]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
-        raise ConfigError(f"objects: expected distinct names, got {twice[0]!r} twice; try one name for each kind")
+        raise mismatch("objects", "distinct names", f"{twice[0]!r} twice", "one name for each kind")
     if not world.regions or (world.regions[0].width, world.regions[0].height) != (world.width, world.height):
-        raise ConfigError("regions: expected the whole world first, got another region")
+        raise mismatch("regions", "the whole world first", "another region")
     bad = [r for r in world.teleport_to if not 0 <= r < len(world.regions)]
     if bad:
-        raise ConfigError(f"teleport_to: expected an index below {len(world.regions)}, got {bad[0]}")
+        raise mismatch("teleport_to", f"an index below {len(world.regions)}", bad[0])
 
 
 def _check_region(world: World, region: Region) -> None:
     if region.x + region.width > world.width or region.y + region.height > world.height:
-        size = f"{world.width} x {world.height}"
-        raise ConfigError(f"region {region.name!r}: expected cells in the {size} world, got others")
+        raise mismatch(f"region {region.name!r}", f"cells in the {world.width} x {world.height} world", "others")
     if region.narrow and region.cells > MAX_CELLS_OF_A_NARROW_REGION:
         expected = f"at least {NARROW} cells across, or less than 2^31"
         raise ConfigError(f"region {region.name!r}: expected {expected}; try widening it")
     total, room = sum(count for _, count in region.layers), region.count_room(world.start)
     if any(kind >= len(world.kinds) for kind, _ in region.layers):
-        raise ConfigError(f"region {region.name!r}: expected kinds below {len(world.kinds)}, got {region.layers}")
-    if total > room:
-        raise ConfigError(f"region {region.name!r}: expected 0 to {room} objects, got {total}")
+        raise mismatch(f"region {region.name!r}", f"kinds below {len(world.kinds)}", region.layers)
+    require(total <= room, f"region {region.name!r}", f"0 to {room} objects", total)
 
 
 def _check_renewal(world: World) -> None:
     strays = [k.name for k in world.kinds if k.collectable and k.place in (ReturnPlace.ANYWHERE, ReturnPlace.FIXED)]
     if world.renews and strays:
         expected = "a return to its own cell or region, because a region is renewed"
-        raise ConfigError(f"{strays[0]!r}: expected {expected}, got another place")
+        raise mismatch(repr(strays[0]), expected, "another place")

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from harvestgym.core.errors import ConfigError
+from harvestgym.core.errors import ConfigError, mismatch, require
 from harvestgym.core.view.events import WARNING, say_event
 from harvestgym.core.view.scene import Scene
 from harvestgym.core.view.timeline import Record
@@ -128,14 +128,11 @@ class FarmSession(Session):
 
     def look(self, which: list[int]) -> float:
         """Buy the offered observations with the given numbers, once a day; return their cost."""
-        if not self.env.asks:
-            raise ConfigError("look: expected a farm with paid observations, got one whose observations are free")
-        if self.looked:
-            raise ConfigError("look: expected one request per day, got a second one")
+        require(self.env.asks, "look", "a farm with paid observations", "one whose observations are free")
+        require(not self.looked, "look", "one request per day", "a second one")
         request = np.zeros(len(self.prices), np.int8)
         for number in which:
-            if not 0 <= number < len(request):
-                raise ConfigError(f"look: expected a number from 0 to {len(request) - 1}, got {number}")
+            require(0 <= number < len(request), "look", f"a number from 0 to {len(request) - 1}", number)
             request[number] = 1
         self.act(self.env.make_action(request, self.idle["order"]))
         return float(self.info["observation cost"])
@@ -143,8 +140,7 @@ class FarmSession(Session):
     def order(self, row: int, plot: Plot | None = None, values: tuple[int, ...] = ()) -> Order:
         """Add an intervention to the list, given by a row of the action table, a plot and the index of each value."""
         rows = self.env.actions.rows
-        if not 0 <= row < len(rows):
-            raise ConfigError(f"order: expected an action from 0 to {len(rows) - 1}, got {row}")
+        require(0 <= row < len(rows), "order", f"an action from 0 to {len(rows) - 1}", row)
         plots, *grids = rows[row].grids
         sizes = [len(grid) for grid in grids]
         if plot not in plots or tuple(values) not in np.ndindex(*sizes):
@@ -155,10 +151,9 @@ class FarmSession(Session):
 
     def add(self, order: Order) -> Order:
         """Add an order to the list."""
-        if self.over:
-            raise ConfigError("order: expected a running season, got one that has ended")
+        require(not self.over, "order", "a running season", "one that has ended")
         if len(self.orders) >= self.env.schedule:
-            raise ConfigError(f"order: expected at most {self.env.schedule} per day, got one more; try removing one")
+            raise mismatch("order", f"at most {self.env.schedule} per day", "one more", "removing one")
         self.orders.append(order)
         return order
 
@@ -169,8 +164,7 @@ class FarmSession(Session):
 
     def remove(self, at: int) -> None:
         """Remove an order from the list."""
-        if not 0 <= at < len(self.orders):
-            raise ConfigError(f"remove: expected an order from 0 to {len(self.orders) - 1}, got {at}")
+        require(0 <= at < len(self.orders), "remove", f"an order from 0 to {len(self.orders) - 1}", at)
         del self.orders[at]
 
     def repeat(self) -> None:

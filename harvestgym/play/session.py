@@ -16,7 +16,7 @@ import numpy as np
 
 from harvestgym.core.env import Env, Timestep
 from harvestgym.core.episode import seed_key
-from harvestgym.core.errors import ConfigError, check_extras
+from harvestgym.core.errors import check_extras, require
 from harvestgym.core.random import key_for
 from harvestgym.core.rollout import Episodes, add_counts
 from harvestgym.core.spaces import noop_action
@@ -78,8 +78,7 @@ class Session:
 
     def act(self, action: Any) -> float:
         """Take `action` and return its reward; ConfigError, without a step, if it is outside the action space."""
-        if self.over:
-            raise ConfigError("episode: expected a running episode, got one that has ended; try a new episode")
+        require(not self.over, "episode", "a running episode", "one that has ended", "a new episode")
         self.obs, reward, self.terminated, truncated, self.info = self._gym.step(action)
         self.over = self.terminated or truncated
         self._observations.append(self.obs)

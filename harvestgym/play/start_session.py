@@ -11,7 +11,7 @@ import numpy as np
 
 from harvestgym import registry
 from harvestgym.core.config import merge
-from harvestgym.core.errors import ConfigError, check_name
+from harvestgym.core.errors import check_name, mismatch
 from harvestgym.core.view.timeline import Record
 
 from .farm_session import FarmSession
@@ -82,7 +82,7 @@ class FishingSession(Session):
         low, high = float(self.choices[0]), float(self.choices[-1])
         targets = self.env.units.targets
         if len(amounts) != targets or any(not low <= a <= high * (1 + 1e-6) for a in amounts):
-            raise ConfigError(f"quota: expected {targets} numbers from {low:g} to {high:g}, got {amounts}")
+            raise mismatch("quota", f"{targets} numbers from {low:g} to {high:g}", amounts)
         return self.act(np.asarray(self.env.units.action(np.asarray(amounts, np.float32))))
 
 
@@ -107,7 +107,7 @@ class ForagerSession(Session):
         """Move north, east, south or west; return the reward."""
         check_name("direction", direction, MOVE_NAMES.values())
         if self.steps >= self.longest:
-            raise ConfigError(f"episode: expected at most {self.longest} steps in a game, got more; try a new episode")
+            raise mismatch("episode", f"at most {self.longest} steps in a game", "more", "a new episode")
         return self.act(list(MOVE_NAMES.values()).index(direction))
 
 
@@ -129,6 +129,6 @@ def start_session(
     """
     package, family, *_ = *registry.spec(id).entry_point.partition(":")[0].split("."), ""
     if package != "harvestgym" or family not in SESSIONS:
-        raise ConfigError(f"{id}: expected an id of {', '.join(SESSIONS)}, got one made by {package}.{family}")
+        raise mismatch(id, f"an id of {', '.join(SESSIONS)}", f"one made by {package}.{family}")
     used = merge(dict(overrides), {} if horizon is None else HORIZONS[family](horizon))
     return SESSIONS[family](id, registry.make(id, **used), seed, used)

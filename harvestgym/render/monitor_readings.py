@@ -15,7 +15,7 @@ from jax import Array
 from pydantic import AfterValidator
 
 from harvestgym.core.checks import check_data
-from harvestgym.core.errors import ConfigError
+from harvestgym.core.errors import ConfigError, mismatch
 from harvestgym.core.pytree import Meta
 
 
@@ -58,7 +58,7 @@ def mat2d_value(x: Any, *sizes: Any) -> np.ndarray:
     """
     plain = np.asarray(x)
     if plain.ndim != 2 or any(isinstance(size, int) and size not in plain.shape for size in sizes):
-        raise ConfigError(f"mat2d_value: expected one number for each plot, {sizes}, got shape {plain.shape}")
+        raise mismatch("mat2d_value", f"one number for each plot, {sizes}", f"shape {plain.shape}")
     return plain.T
 
 

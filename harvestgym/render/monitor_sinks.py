@@ -112,10 +112,8 @@ class PlotSink(Sink):
     def _make_chart(self, number: int, reading: Reading) -> Chart:
         """Make a chart of one variable's readings: its number, or the mean and quantiles of a batch."""
         watch, rows = reading.watch, [numbers[number] for numbers in self.numbers]
-        lines = [
-            Line(name, np.array([row[name] for row in rows]), colour, x=np.array(self.steps))
-            for name, colour in zip(reading.numbers, CURVE_COLOURS, strict=False)
-        ]
+        x, curves = np.array(self.steps), zip(reading.numbers, CURVE_COLOURS, strict=False)
+        lines = [Line(name, np.array([row[name] for row in rows]), colour, x=x) for name, colour in curves]
         return Chart(watch.title, watch.meta.unit, 0, tuple(lines), {}, watch.ends)
 
     def _draw_picture(self, panel: Any, picture: np.ndarray, watch: Watch) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from harvestgym.core.errors import ConfigError, check_extras, check_parent, check_suffix
+from harvestgym.core.errors import check_extras, check_parent, check_suffix, mismatch, require
 from harvestgym.core.view.scene import Scene
 from harvestgym.core.view.timeline import Progress, ignore_progress
 
@@ -133,13 +133,11 @@ def check_video_path(path: str | Path, *suffixes: str) -> Path:
 def write_video(frames: Frames, path: str | Path, fps: float = FPS, progress: Progress = ignore_progress) -> Path:
     """Write a video, .gif or .mp4 depending on the suffix, and return its path; ConfigError if that is impossible."""
     target = check_video_path(path, ".gif", ".mp4")
-    if not len(frames):
-        raise ConfigError("video: expected at least one frame, got none")
-    if not 0 < fps <= 100:
-        raise ConfigError(f"fps: expected frames per second above 0 and at most 100, got {fps}")
+    require(len(frames), "video", "at least one frame", "none")
+    require(0 < fps <= 100, "fps", "frames per second above 0 and at most 100", fps)
     first = np.asarray(frames[0])
     if first.dtype != np.uint8 or first.ndim != 3 or first.shape[2] != 3:
-        raise ConfigError(f"video: expected frames of uint8 (height, width, 3), got {first.dtype} {first.shape}")
+        raise mismatch("video", "frames of uint8 (height, width, 3)", f"{first.dtype} {first.shape}")
     encode = encode_gif if target.suffix.lower() == ".gif" else encode_mp4
     target.write_bytes(encode(frames, fps, progress))
     return target

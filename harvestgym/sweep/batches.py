@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from harvestgym.core.errors import ConfigError
+from harvestgym.core.grouping import group_pairs
 from harvestgym.core.loading import load_object
 from harvestgym.core.xla.process_checks import free_programs_if_full
 
@@ -53,9 +54,7 @@ class Outcome(NamedTuple):
 
 def make_batches(cases: Iterable[SweepCase], rows: int = BATCH_ROWS) -> list[list[SweepCase]]:
     """Group cases by batch key, in the order of the keys, and split the groups into batches of at most `rows` rows."""
-    groups: dict[Hashable, list[SweepCase]] = {}
-    for case in cases:
-        groups.setdefault((type(case), case.batch_key), []).append(case)
+    groups = group_pairs(((type(case), case.batch_key), case) for case in cases)
     batches: list[list[SweepCase]] = []
     for members in groups.values():
         filled = rows

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Literal, Self
 from pydantic import Field, JsonValue
 
 from harvestgym.core.config import Strict, locate_tuned
-from harvestgym.core.errors import ConfigError
+from harvestgym.core.errors import ConfigError, mismatch
 from harvestgym.core.loading import load_object
 from harvestgym.core.yaml_io import read_file
 from harvestgym.registry import FARM_SUFFIXES, MAX_SEED
@@ -235,4 +235,4 @@ def hash_file(path: Path) -> str:
     try:
         return hashlib.sha256(path.read_bytes()).hexdigest()
     except OSError as error:
-        raise ConfigError(f"{path}: expected a file, got {error.strerror}; try another name or folder") from None
+        raise mismatch(path, "a file", error.strerror, "another name or folder") from None

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from harvestgym.core.errors import ConfigError, check_name
+from harvestgym.core.errors import ConfigError, check_name, require
 from harvestgym.core.loading import allow_modules
 from harvestgym.core.view.timeline import Progress, ignore_progress
 
@@ -105,8 +105,7 @@ def _check_input(cases: Sequence[SweepCase], options: EngineOptions) -> list[Swe
     """Check the options, allow their modules, and return the cases without duplicates."""
     check_name("engine", options.engine, ENGINES)
     allow_modules(options.allow)
-    if not cases:
-        raise ConfigError("cases: expected at least one, got none")
+    require(cases, "cases", "at least one", "none")
     return list(dict.fromkeys(cases))
 
 

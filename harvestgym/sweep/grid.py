@@ -23,7 +23,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from harvestgym.core.config import Strict, merge, validate
-from harvestgym.core.errors import ConfigError
+from harvestgym.core.errors import mismatch, require
 from harvestgym.core.yaml_io import read_file
 from harvestgym.registry import FAMILIES, ids, spec
 
@@ -67,10 +67,10 @@ def read_sweep_file(path: str | Path, allow: Sequence[str] = ()) -> list[Episode
     for case in found:
         module = case.policy.rpartition(":")[0]
         if module and str(Path(module).resolve()) not in known:
-            hint = f"try allow=[{module!r}], or --allow {module}, if you trust its code"
-            raise ConfigError(f"{path} > policies: expected a module that you allow, got {case.policy!r}; {hint}")
+            hint = f"allow=[{module!r}], or --allow {module}, if you trust its code"
+            raise mismatch(f"{path} > policies", "a module that you allow", repr(case.policy), hint)
         if "allow" in case.overrides:
-            raise ConfigError(f"{path} > overrides: expected no `allow`, which only the caller can give, got one")
+            raise mismatch(f"{path} > overrides", "no `allow`, which only the caller can give", "one")
     return found
 
 
@@ -87,7 +87,7 @@ def expand(data: Any, where: str = "sweep", folder: Path = Path()) -> list[Episo
     """
     file = validate(SweepFile, data, where)
     if not file.ids and not file.cases:
-        raise ConfigError(f"{where} > ids or cases: expected at least one entry, got none")
+        raise mismatch(f"{where} > ids or cases", "at least one entry", "none")
     axes = [_make_axis(name, values, f"{where} > overrides > {name}") for name, values in file.overrides.items()]
     changes = [reduce(merge, chosen, {}) for chosen in itertools.product(*axes)]
 
@@ -119,8 +119,7 @@ def _make_axis(name: str, values: list[Any] | dict[str, list[Any]], where: str) 
     if isinstance(values, list):
         return [nest_path(name, value) for value in values]
     lengths = {path: len(of_path) for path, of_path in values.items()}
-    if len(set(lengths.values())) > 1:
-        raise ConfigError(f"{where}: expected lists of the same length, combined entry by entry, got {lengths}")
+    require(len(set(lengths.values())) <= 1, where, "lists of the same length, combined entry by entry", lengths)
     rows = zip(*([nest_path(path, value) for value in of_path] for path, of_path in values.items()), strict=True)
     return [reduce(merge, row) for row in rows]
 

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from importlib import import_module
 from typing import Any
 
-from harvestgym.core.errors import ConfigError, check_extras
+from harvestgym.core.errors import check_extras, mismatch
 from harvestgym.core.loading import allow_modules
 
 from .batches import EngineOptions, Outcome, format_failure, run_batch
@@ -57,8 +57,8 @@ def _connect(address: str | None) -> tuple[Any, bool]:
             ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR, include_dashboard=dashboard)
     except (OSError, ValueError, RuntimeError) as error:
         got = f"{address!r} ({' '.join(str(error).split())})"
-        hint = "try `ray start --head` there, or no address to run on this machine"
-        raise ConfigError(f"address: expected a running Ray cluster, got {got}; {hint}") from None
+        hint = "`ray start --head` there, or no address to run on this machine"
+        raise mismatch("address", "a running Ray cluster", got, hint) from None
     return ray, True
 
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from harvestgym.core.errors import ConfigError
+from harvestgym.core.errors import mismatch, require
 from harvestgym.core.saving.parquet import PARTIAL, read_column, read_parquet, write_parquet
 
 from .cases import SweepCase, read_package_version
@@ -45,7 +45,7 @@ class FolderStatus(NamedTuple):
 def open_folder(out: Path) -> None:
     """Create the folder, or remove the incomplete files of an interrupted sweep from it."""
     if out.exists() and not out.is_dir():
-        raise ConfigError(f"{out}: expected a folder, got a file; try another name")
+        raise mismatch(out, "a folder", "a file", "another name")
     out.mkdir(parents=True, exist_ok=True)
     for path in out.glob(f"*{PARTIAL}"):
         path.unlink(missing_ok=True)
@@ -90,8 +90,7 @@ def read(out: str | Path) -> Any:
     out = Path(out)
     paths = [out / f"{digest}{SUFFIX}" for digest in _read_manifest(out)["cases"]]
     tables = [read_parquet(path) for path in paths if is_complete(path)]
-    if not tables:
-        raise ConfigError(f"{out}: expected at least one complete case, got none; try running the sweep")
+    require(tables, out, "at least one complete case", "none", "running the sweep")
     return _concatenate(tables)
 
 
@@ -130,12 +129,11 @@ def write_manifest(out: Path, cases: Sequence[SweepCase], failures: Mapping[Swee
 
 def _read_manifest(out: Path) -> dict[str, Any]:
     path = out / MANIFEST
-    if not path.is_file():
-        raise ConfigError(f"{out}: expected the folder of a sweep, with {MANIFEST}, got none; try another folder")
+    require(path.is_file(), out, f"the folder of a sweep, with {MANIFEST}", "none", "another folder")
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
-        raise ConfigError(f"{path}: expected JSON, got {error}; try running the sweep again") from None
+        raise mismatch(path, "JSON", error, "running the sweep again") from None
 
 
 def find_status(out: str | Path) -> FolderStatus:

@@ -11,7 +11,7 @@ import jax
 import numpy as np
 
 from harvestgym.core.episode import seed_key
-from harvestgym.core.errors import check_name
+from harvestgym.core.errors import check_each_name
 from harvestgym.core.random import key_for
 from harvestgym.fishing.analysis.commons import share_optimum
 from harvestgym.fishing.family import make_commons, policies
@@ -98,9 +98,8 @@ class TextCommons:
     def __init__(self, env: CommonsModel | None = None, partners: Mapping[str, str] = MappingProxyType({})) -> None:
         self.env = make_commons() if env is None else env
         self._policies = policies(self.env)
-        for fleet, name in partners.items():
-            check_name("fleet", fleet, self.env.agents)
-            check_name("policy", name, self._policies)
+        check_each_name("fleet", partners, self.env.agents)
+        check_each_name("policy", partners.values(), self._policies)
         self.partners = dict(partners)
         self._start(FishingSession(FISHERY, self.env, 0))
 
@@ -137,8 +136,7 @@ class TextCommons:
         Raises:
             ConfigError: a message is not from a fleet that is played.
         """
-        for name in messages:
-            check_name("fleet", name, self.seats)
+        check_each_name("fleet", messages, self.seats)
         if self.session.over:
             return {name: self.seats[name].step(text) for name, text in messages.items()}
         read = {name: self.seats[name].step(text) for name, text in messages.items()}

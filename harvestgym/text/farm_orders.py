@@ -8,19 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from harvestgym.core.errors import ConfigError
+from harvestgym.core.errors import ConfigError, mismatch
 from harvestgym.farm.engine.actions import ActionRow, Order
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.view.order_words import find_amount, has_choice, list_phrases, name_things, say_order, say_value
 from harvestgym.farm.view.words import key_unit
 
-from .phrases import FILLERS, Phrase, find_nearest, split_phrase
+from .phrases import FILLERS, TEXT_WORDS, Phrase, find_nearest, split_phrase
 
-FIRST_WORDS = {
-    "irrigate": "water", "plant": "sow", "spray": "scatter", "apply": "scatter", "spread": "scatter",
-    "place": "put", "pull": "remove", "uproot": "remove", "weed": "remove weeds",
-    "fertilize": "scatter fertilizer", "fertilise": "scatter fertilizer", "feed": "scatter fertilizer",
-}  # fmt: skip
+FIRST_WORDS = TEXT_WORDS["first words"]
 """First words that people use for the first words of orders."""
 
 
@@ -51,9 +47,8 @@ class FarmOrders:
     def parse(self, line: str) -> list[Order]:
         """Return the orders of a line, one for each plot; ConfigError, with the nearest valid order, if it has none."""
         head, *rest = re.split(r"\s+(at|on|in|by)\s+", self._spell(line))
-        places: dict[str, str] = {}
-        for keyword, value in zip(rest[::2], rest[1::2], strict=True):
-            places["at" if keyword == "on" else keyword] = value
+        keywords = ("at" if word == "on" else word for word in rest[::2])
+        places = dict(zip(keywords, rest[1::2], strict=True))
         phrase = split_phrase(head)
         words = [word for word in phrase.words if word not in FILLERS]
         where = places.get("at", "all" if _EVERYWHERE & set(words) else "")
@@ -79,7 +74,7 @@ class FarmOrders:
             raise ConfigError(f"{line!r}: expected an order{find_nearest(line, self.list_examples())}")
         if len(found) > 1:
             choice = " or ".join(dict.fromkeys(self._write_template(row) for row in found))
-            raise ConfigError(f"{line!r}: expected one order, got words that fit {len(found)}; try: {choice}")
+            raise mismatch(repr(line), "one order", f"words that fit {len(found)}; try: {choice}")
         return found[0]
 
     def _fits(self, row: ActionRow, given: set[str], field: str) -> bool:
@@ -109,11 +104,11 @@ class FarmOrders:
                 said = mine.number
             if said is None and len(grid) > 1:
                 offered, tried = _list_values(parameter, grid), self._say_with(row, parameter, grid[0])
-                raise ConfigError(f"{self._write_template(row)}: expected {offered}, got nothing; try: {tried}")
+                raise mismatch(self._write_template(row), offered, f"nothing; try: {tried}")
             values.append(grid[0] if said is None else self._match(row, parameter, grid, said))
         if amounts:
             extra = f"{amounts[0].number:g} {amounts[0].unit}".strip()
-            raise ConfigError(f"{self._write_template(row)}: expected no further number, got {extra}")
+            raise mismatch(self._write_template(row), "no further number", extra)
         return values
 
     def _match(self, row: ActionRow, parameter: Any, grid: Sequence[float], said: float | str) -> float:
@@ -124,7 +119,7 @@ class FarmOrders:
         if not np.isclose(near, said, rtol=1e-3, atol=1e-9):
             expected = _list_values(parameter, grid)
             tried = self._say_with(row, parameter, near)
-            raise ConfigError(f"{self.phrases[row.number].verb}: expected {expected}, got {said:g}; try: {tried}")
+            raise mismatch(self.phrases[row.number].verb, expected, f"{said:g}; try: {tried}")
         return near
 
     def _say_with(self, row: ActionRow, parameter: Any, value: Any) -> str:
@@ -148,26 +143,20 @@ class FarmOrders:
         wrong = [plot for plot in plots if plot not in row.plots]
         if wrong or not plots:
             got = f"{wrong[0][0]},{wrong[0][1]}" if wrong else repr(where) if where else "no plot"
-            last = max(row.plots)
-            raise ConfigError(
-                f"{self._write_template(row)}: expected plots from 0,0 to {last[0]},{last[1]}, got {got}; "
-                f"try: at {last[0]},{last[1]} or at all"
-            )
+            last = ",".join(map(str, max(row.plots)))
+            raise mismatch(self._write_template(row), f"plots from 0,0 to {last}", f"{got}; try: at {last} or at all")
         return list(dict.fromkeys(plots))
 
     def _find_farmer(self, row: ActionRow, name: str) -> int:
         names = [self.env.actions.farmers[farmer].lower() for farmer in row.farmers]
         if name and name not in names:
-            raise ConfigError(f"{self._write_template(row)}: expected by {' or '.join(names)}, got {name!r}")
+            raise mismatch(self._write_template(row), f"by {' or '.join(names)}", repr(name))
         return row.farmers[names.index(name)] if name else row.farmers[0]
 
     def _write_template(self, row: ActionRow) -> str:
         """Return the form of a row's orders: `water 5|10|20 L at PLOTS`."""
-        shown = [
-            (p, grid)
-            for p, grid in zip(row.allowed, row.grids[1:], strict=True)
-            if p is find_amount(row) or has_choice(p)
-        ]
+        grids = zip(row.allowed, row.grids[1:], strict=True)
+        shown = [(p, grid) for p, grid in grids if p is find_amount(row) or has_choice(p)]
         phrase = self.phrases[row.number]
         text = phrase.say(" ".join(_list_values(p, grid, "|") for p, grid in shown))
         text += f" in {phrase.field}" * bool(phrase.field)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from harvestgym.core.errors import ConfigError, check_name
+from harvestgym.core.errors import check_each_name, mismatch, require
 from harvestgym.core.view.timeline import Record
 from harvestgym.farm.engine.variables import Variable
 from harvestgym.farm.view.order_words import name_things, say_order
@@ -18,25 +18,16 @@ from harvestgym.farm.view.words import code_labels, date_of_step, key_unit, key_
 from harvestgym.play.farm_session import FarmSession
 
 from .farm_orders import FarmOrders
+from .phrases import TEXT_WORDS
 from .view import Quantity, TextView
 
 SUMMARY_KEY = "global_stage"
 """The key of the summary of the plots' stages, which says nothing new on a single plot."""
 
-NAMES = {
-    "available_Water#L": "water", "available_N#g": "nitrogen", "available_P#g": "phosphorus",
-    "available_K#g": "potassium", "available_C#g": "carbon", "microlife_health_index#%": "soil life",
-    "air_temperature/min#°C": "lowest temperature", "air_temperature/mean#°C": "temperature",
-    "air_temperature/max#°C": "highest temperature", "humidity_index#%": "humidity", "wind/speed#km.h-1": "wind",
-    "rain/amount#mm": "rain", "consecutive_dry#day": "dry spell", "forecast/rain": "rain forecast",
-    "size#cm": "height", "fruits_per_plant#nb": "fruits", SUMMARY_KEY: "stage of most plots",
-}  # fmt: skip
+NAMES = TEXT_WORDS["names"]
 """Names of quantities where their keys are not those that people use; for any other, its key in words."""
 
-OF_KIND = {
-    "plot_population#nb": "{}", "grow#nb": "{}", "flowers#nb": "flowering {}", "occurrence#bin": "{}",
-    "population#nb": "{}", "onplant_population#nb": "{} on plants",
-}  # fmt: skip
+OF_KIND = TEXT_WORDS["of a kind"]
 """Names of quantities that count an entity, from its noun."""
 
 TEMPERATURE_KEYS = ("air_temperature/min#°C", "air_temperature/mean#°C", "air_temperature/max#°C")
@@ -76,7 +67,7 @@ class FarmText(TextView):
         orders, most = self.orders.parse(line), self.session.env.schedule
         if len(self.session.orders) + len(orders) > most:
             count = len(self.session.orders) + len(orders)
-            raise ConfigError(f"{line!r}: expected at most {most} orders a day, got {count}; try: fewer plots, or done")
+            raise mismatch(repr(line), f"at most {most} orders a day", f"{count}; try: fewer plots, or done")
         return [say_order(self.session.env, self.session.add(order)) for order in orders]
 
     def list_queued(self) -> list[str]:
@@ -95,12 +86,10 @@ class FarmText(TextView):
         items = self.session.env.offered.items
         names = {self.names[item.variable.name]: item.variable.name for item in items}
         asked = [name.strip() for name in line.replace(" and ", ",").split(",") if name.strip()]
-        for name in asked:
-            check_name("observe", name, names)
+        check_each_name("observe", asked, names)
         wanted = {names[name] for name in asked}
         chosen = [i for i, item in enumerate(items) if item.variable.name in wanted]
-        if not chosen:
-            raise ConfigError(f"observe: expected some of {', '.join(names)}, got nothing")
+        require(chosen, "observe", f"some of {', '.join(names)}", "nothing")
         cost = self.session.look(chosen)
         return f"Observed for {cost:.3g} points: {', '.join(self._say(name) for name in asked)}."
 

@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 
-from harvestgym.core.errors import ConfigError
+from harvestgym.core.errors import mismatch
 from harvestgym.fishing.view.stock_maps import name_stocks
 from harvestgym.play.start_session import FishingSession
 
@@ -59,21 +59,19 @@ class FisheryText(TextView):
         phrase = split_phrase(line)
         known = {*DECISION_VERBS, "to", "of", "the", "stock", "share", "a", "stocks", *name_stocks(self.session.env)}
         if unread := [word for word in phrase.words if word not in known]:
-            raise ConfigError(f"{line!r}: expected {self.list_orders()[0][0]}, got {unread[0]!r}; {self._try()}")
+            raise mismatch(repr(line), self.list_orders()[0][0], f"{unread[0]!r}; {self._try()}")
         amounts = [a.number / 100 if a.unit == "%" and self.is_share else a.number for a in phrase.amounts]
         wrong = any(a.unit not in ("", "%" if self.is_share else "") for a in phrase.amounts)
         most, targets = float(self.session.choices[-1]), self.units.targets
         if wrong or len(amounts) != targets or any(not 0 <= amount <= most * (1 + 1e-6) for amount in amounts):
             ends = f"from 0 to {most:.4g}" + " (or in %)" * self.is_share
             got = ", ".join(f"{a.number:g}{a.unit}" for a in phrase.amounts) or "nothing"
-            raise ConfigError(
-                f"{line!r}: expected {targets} number{'s' * (targets > 1)} {ends}, got {got}; {self._try()}"
-            )
+            raise mismatch(repr(line), f"{targets} number{'s' * (targets > 1)} {ends}", f"{got}; {self._try()}")
         if self.units.levels:
             near = [float(self.session.choices[np.abs(self.session.choices - amount).argmin()]) for amount in amounts]
             if not np.allclose(near, amounts, rtol=1e-3, atol=1e-6 * most):
                 got = " ".join(f"{a:g}" for a in amounts)
-                raise ConfigError(f"{line!r}: expected an offered amount, got {got}; try: {self._say(near)}")
+                raise mismatch(repr(line), "an offered amount", f"{got}; try: {self._say(near)}")
             amounts = near
         self.amounts, self.changed = amounts, True
         return [self._say(amounts)]
@@ -100,13 +98,10 @@ class FisheryText(TextView):
         names = names if len(names) == len(survey) else tuple(f"stock {i + 1}" for i in range(len(survey)))
         return {name: Quantity(np.asarray(value)) for name, value in zip(names, survey.tolist(), strict=True)}
 
-    def describe(self) -> str:
-        return self._describe(4)
-
     def look(self) -> str:
-        return self._describe(8)
+        return self.describe(8)
 
-    def _describe(self, digits: int) -> str:
+    def describe(self, digits: int = 4) -> str:
         session = self.session
         known = ", ".join(f"{name} {float(q.values):.{digits}g}" for name, q in self.list_quantities().items())
         text = f"Year {session.steps} of {session.longest}. Survey: {known}."

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from harvestgym.core.errors import ConfigError
+from harvestgym.core.errors import ConfigError, mismatch
 from harvestgym.forager.jax_engine.model import Forager
 from harvestgym.forager.observations import MODES
 from harvestgym.play.start_session import MOVE_NAMES, ForagerSession
@@ -48,9 +48,7 @@ class ForagerText(TextView):
         if not fits or count < 1 or count % 1:
             raise ConfigError(f"{line!r}: expected {', '.join(MOVE_NAMES.values())}, and a number; try: north 3")
         if len(self.moves) + count > MOST_MOVES:
-            raise ConfigError(
-                f"{line!r}: expected at most {MOST_MOVES} moves, got {len(self.moves) + count:g}; try: done"
-            )
+            raise mismatch(repr(line), f"at most {MOST_MOVES} moves", f"{len(self.moves) + count:g}; try: done")
         self.moves += [words[0]] * int(count)
         return [f"{words[0]} {count:g}"]
 
@@ -100,7 +98,7 @@ class ForagerText(TextView):
 def name_channels(env: Forager) -> tuple[str, ...]:
     """Return the name of each channel of the observation."""
     if not MODES[env.mode].has_channels or env.hint != (0, 0):
-        raise ConfigError(f"text: expected observations of objects without a hint, got {env.mode!r}; try another id")
+        raise mismatch("text", "observations of objects without a hint", repr(env.mode), "another id")
     return (*env.world.names, "edge")
 
 

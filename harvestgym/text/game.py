@@ -36,6 +36,7 @@ PLAYER, GAME = "player", "game"
 PASSING = ("done", "wait")
 """The commands that let time pass."""
 
+VIEWS: dict[type[Session], Any] = {FarmSession: FarmText, FishingSession: FisheryText, ForagerSession: ForagerText}
 LONGEST_WAIT = 400
 """Maximum number of steps of one `wait`."""
 
@@ -86,12 +87,7 @@ class TextGame:
 
     def _make_view(self, session: Session) -> TextView:
         """Return the view of a session's family."""
-        if isinstance(session, FarmSession):
-            return FarmText(session)
-        if isinstance(session, FishingSession):
-            return FisheryText(session)
-        assert isinstance(session, ForagerSession)
-        return ForagerText(session)
+        return next(view for family, view in VIEWS.items() if isinstance(session, family))(session)
 
     def again(self, seed: int) -> TextGame:
         """Return another game of the same environment, which shares its compiled programs."""
@@ -193,9 +189,8 @@ class TextGame:
             change = f" Change {reward:+.3g}." if reward else ""
             parts.append(self.view.describe() + change)
         elif queued and not over:
-            parts.append(
-                f"Queued for this {self.view.unit}: {', '.join(queued)}. Send done to end the {self.view.unit}."
-            )
+            unit = self.view.unit
+            parts.append(f"Queued for this {unit}: {', '.join(queued)}. Send done to end the {unit}.")
         info = {
             "step": self.session.time, "return": round(self.session.total, 6), "passed": passed,
             "queued": queued, "mistakes": mistakes,

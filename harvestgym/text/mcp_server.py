@@ -29,7 +29,7 @@ Send orders with act; only the line `done` and the tool wait let time pass."""
 
 @contextmanager
 def _as_tool_errors() -> Iterator[None]:
-    """Raise a ConfigError of the block as the SDK's error, whose message the client receives."""
+    """Raise a ConfigError of a tool as the SDK's error, whose message the client receives."""
     try:
         yield
     except ConfigError as error:
@@ -48,34 +48,29 @@ def make_server(games: Games) -> Any:
 
         The same id, seed and orders give the same game.
         """
-        with _as_tool_errors():
-            key, text = games.start(id, seed)
-            return f"game: {key}\n{text}"
+        key, text = games.start(id, seed)
+        return f"game: {key}\n{text}"
 
     def look(game: str) -> str:
         """Show everything that is known in a game; no time passes."""
-        with _as_tool_errors():
-            return games.look(game)
+        return games.look(game)
 
     def act(game: str, orders: str) -> str:
         """Send orders to a game, one a line. The line `done` carries them out and ends the day, year or step."""
-        with _as_tool_errors():
-            return _write(games.send(game, orders))
+        return _write(games.send(game, orders))
 
     def wait(game: str, text: str) -> str:
         """Let time pass in a game, for example `7 days`, or `14 days until weeds > 5 or any news`."""
-        with _as_tool_errors():
-            return _write(games.send(game, f"wait {' '.join(text.split()).removeprefix('wait ')}"))
+        return _write(games.send(game, f"wait {' '.join(text.split()).removeprefix('wait ')}"))
 
     def score(game: str) -> str:
         """Show the points of a game so far, and at its end the score: 0 for doing nothing, 1 for the best policy."""
-        with _as_tool_errors():
-            return json.dumps(games.score(game))
+        return json.dumps(games.score(game))
 
     server = Server("harvestgym", instructions=INSTRUCTIONS, log_level="WARNING")
     tools: tuple[Callable[..., Any], ...] = (list_games, new_game, look, act, wait, score)
     for tool in tools:
-        server.tool()(tool)
+        server.tool()(_as_tool_errors()(tool))
     return server
 
 

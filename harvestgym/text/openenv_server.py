@@ -6,6 +6,7 @@ or plays any other game with `reset(seed=..., id=..., split=...)`.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from harvestgym.core.errors import check_extras
@@ -113,9 +114,8 @@ class TextEnvironment(Environment):
 def make_app(games: Games) -> Any:
     """Make the ASGI application."""
     limits = ConcurrencyConfig(max_concurrent_envs=games.limits.games, session_timeout=games.limits.idle)
-    return create_app(
-        lambda: TextEnvironment(games), TextAction, TextObservation, env_name=NAME, concurrency_config=limits
-    )
+    make = partial(TextEnvironment, games)
+    return create_app(make, TextAction, TextObservation, env_name=NAME, concurrency_config=limits)
 
 
 def serve_openenv(games: Games, port: int, host: str = "127.0.0.1") -> None:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable
+from pathlib import Path
 from typing import NamedTuple
 
-UNIT_WORDS = {
-    "l": "L", "litre": "L", "litres": "L", "liter": "L", "liters": "L", "kg": "kg", "g": "g", "bag": "bag",
-    "bags": "bag", "seed": "seed", "seeds": "seed", "cm": "cm", "min": "min", "minute": "min", "minutes": "min",
-    "%": "%", "percent": "%",
-}  # fmt: skip
+from harvestgym.core.yaml_io import read_file
+
+TEXT_WORDS: dict[str, dict[str, str]] = read_file(Path(__file__).with_name("words.yaml"))
+"""The words that people use, and those of keys and orders, in four tables."""
+
+UNIT_WORDS = TEXT_WORDS["units"]
 """Units as people write them, and as keys write them."""
 
 FILLERS = frozenset(["a", "an", "the", "of", "with", "some", "please", "to", "and", "plot", "plots", "plant", "plants"])

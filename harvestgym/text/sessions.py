@@ -12,7 +12,7 @@ from threading import Lock
 from typing import Any, NamedTuple
 
 from harvestgym import registry
-from harvestgym.core.errors import ConfigError, check_name
+from harvestgym.core.errors import ConfigError, check_name, mismatch, require
 from harvestgym.evaluate import splits
 from harvestgym.evaluate.score import scale_on
 from harvestgym.play.start_session import start_session
@@ -70,14 +70,9 @@ class Games:
         clock: Callable[[], float] = time.monotonic,
         say: Callable[[str], None] = lambda line: None,
     ) -> None:
-        self.ids, self.sides, self.limits, self._clock = (
-            tuple(dict.fromkeys(ids)),
-            tuple(sides),
-            limits or Limits(),
-            clock,
-        )
-        if not self.ids:
-            raise ConfigError("ids: expected at least one id, got none; try farm/bean-1x1-v0")
+        self.ids, self.sides = tuple(dict.fromkeys(ids)), tuple(sides)
+        self.limits, self._clock = limits or Limits(), clock
+        require(self.ids, "ids", "at least one id", "none", "farm/bean-1x1-v0")
         self._first: dict[tuple[str, str], TextGame] = {}
         """The compiled game of each id and split."""
         self._places: dict[str, _Place] = {}
@@ -108,7 +103,7 @@ class Games:
         check_name("split", side, self.sides)
         seeds = splits.split(registry.spec(id).id, side).seeds if side else range(registry.MAX_SEED + 1)
         if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < len(seeds):
-            raise ConfigError(f"seed: expected an integer from 0 to {len(seeds) - 1}, got {seed!r}")
+            raise mismatch("seed", f"an integer from 0 to {len(seeds) - 1}", repr(seed))
         game = TextGame(id, session=self._first[id, side].session)
         text = game.reset(seeds[seed])
         return self._add(game), text
@@ -116,15 +111,14 @@ class Games:
     def send(self, key: str, message: Any) -> Reply:
         """Send a message to a game; a number or another JSON scalar counts as its text."""
         if message is not None and not isinstance(message, str | int | float):
-            raise ConfigError(f"message: expected text or a number, got {type(message).__name__}")
+            raise mismatch("message", "text or a number", type(message).__name__)
         text = message if isinstance(message, str) else json.dumps(message)
         place, limits = self._find(key), self.limits
-        if len(text) > limits.message:
-            raise ConfigError(f"message: expected at most {limits.message} characters, got {len(text)}")
+        require(len(text) <= limits.message, "message", f"at most {limits.message} characters", len(text))
         with place.lock:
             sent = sum(map(len, place.game.messages))
             if sent + len(text) > limits.game:
-                raise ConfigError(f"game: expected at most {limits.game} characters in all, got more; try a new game")
+                raise mismatch("game", f"at most {limits.game} characters in all", "more", "a new game")
             return place.game.step(text)
 
     def look(self, key: str) -> str:
@@ -167,19 +161,16 @@ class Games:
         saved = _read_saved(text)
         served = [game for game in self._first.values() if (game.id, game.session.overrides) == saved[:2]]
         if not served:
-            raise ConfigError(
-                f"saved game: expected one of {', '.join(self.ids)}, got {saved[0]!r} with other settings"
-            )
+            raise mismatch("saved game", f"one of {', '.join(self.ids)}", f"{saved[0]!r} with other settings")
         if sum(map(len, saved[3])) > self.limits.game or max(map(len, saved[3]), default=0) > self.limits.message:
-            raise ConfigError(f"saved game: expected at most {self.limits.game} characters of messages, got more")
+            raise mismatch("saved game", f"at most {self.limits.game} characters of messages", "more")
         return self._add(served[0].replay(*saved[2:]))
 
     # Places.
 
     def _find(self, key: str) -> _Place:
         with self._lock:
-            if key not in self._places:
-                raise ConfigError("game: expected the key of a running game, got another text; try a new game")
+            require(key in self._places, "game", "the key of a running game", "another text", "a new game")
             place = self._places[key]
             place.used = self._clock()
             return place
@@ -191,7 +182,7 @@ class Games:
             for key in [key for key, place in self._places.items() if now - place.used > self.limits.idle]:
                 del self._places[key]
             if len(self._places) >= self.limits.games:
-                raise ConfigError(f"games: expected at most {self.limits.games} at once, got one more; try later")
+                raise mismatch("games", f"at most {self.limits.games} at once", "one more", "later")
             key = secrets.token_urlsafe(16)
             self._places[key] = _Place(game, now)
             return key
@@ -204,10 +195,8 @@ def _read_saved(text: str) -> tuple[str, dict[str, Any], int, list[str]]:
     except (ValueError, RecursionError):
         saved = None
     if not isinstance(saved, dict) or {name: type(value) for name, value in saved.items()} != SAVED:
-        raise ConfigError(f"saved game: expected JSON with {', '.join(SAVED)}, got {text[:40]!r}")
+        raise mismatch("saved game", f"JSON with {', '.join(SAVED)}", repr(text[:40]))
     id, overrides, seed, messages = (saved[name] for name in SAVED)
     if not 0 <= seed <= registry.MAX_SEED or not all(isinstance(message, str) for message in messages):
-        raise ConfigError(
-            f"saved game: expected a seed up to {registry.MAX_SEED} and messages in text, got other values"
-        )
+        raise mismatch("saved game", f"a seed up to {registry.MAX_SEED} and messages in text", "other values")
     return id, overrides, seed, messages

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import NamedTuple
 
+from harvestgym.core.yaml_io import read_file
 from harvestgym.evaluate import splits
 from harvestgym.evaluate.score import scale_on
 from harvestgym.play.start_session import start_session
@@ -62,19 +64,7 @@ class CommonsTask(NamedTuple):
         return game.session.total / (len(game.env.agents) * game.optimum)
 
 
-TASKS = (
-    TextTask("farm/corn-1x1-v0", "watering by the state of the soil"),
-    TextTask("farm/fertilizer-1x1-v0", "feeding by measurements, because too much is worse than nothing"),
-    TextTask("farm/pests-weeds-1x1-v0", "weighing two harms"),
-    TextTask("farm/full-1x1-v0", "everything at once with one action a day"),
-    TextTask("farm/full-3x4-v0", "choosing where to work"),
-    TextTask("farm/polyculture-3x4-v0", "two crops that share the soil"),
-    TextTask("farm/rotation-v0", "three crops in three years, whose gains are delayed"),
-    TextTask("fishing/logistic-v0", "a constant stock"),
-    TextTask("fishing/tipping-v0", "caution near a collapse"),
-    TextTask("fishing/three-species-v0", "sparing a predator that is not fished"),
-    TextTask("fishing/any-law-v0", "a stock with unknown growth"),
-)
+TASKS = tuple(TextTask(*item) for item in read_file(Path(__file__).with_name("tasks.yaml")).items())
 """The tasks of one player; in each, the best policy found that does not observe scores less than 0.8."""
 
 COMMONS = CommonsTask()

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from harvestgym.core.errors import ConfigError
+from harvestgym.core.errors import mismatch
 from harvestgym.play.session import Session
 
 
@@ -74,7 +74,7 @@ class TextView:
 
     def observe(self, line: str) -> str:
         """Pay for observations of the current step; return what was learned."""
-        raise ConfigError(f"{line!r}: expected an order, got a request; everything that can be observed is shown")
+        raise mismatch(repr(line), "an order", "a request; everything that can be observed is shown")
 
     def finish(self) -> None:
         """Carry out the orders, and let the step pass."""

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from harvestgym.core.errors import ConfigError, check_name
+from harvestgym.core.errors import check_name, mismatch
 
 from .view import Quantity
 
@@ -63,11 +63,11 @@ def parse_wait(text: str, unit: str, quantities: Mapping[str, Quantity]) -> Wait
     length, _, until = text.lower().partition("until")
     found = re.fullmatch(rf"(?:for )?(\d+)?\s*(?:{unit}s?)?", length.strip())
     if found is None or not (found[1] or until.strip()):
-        raise ConfigError(f"wait: expected a number of {unit}s or a condition, got {text!r}; try: wait 7 {unit}s")
+        raise mismatch("wait", f"a number of {unit}s or a condition", f"{text!r}; try: wait 7 {unit}s")
     parts = [part.strip() for part in re.split(r"\bor\b|,", until) if part.strip()]
     conditions = tuple(_parse_limit(part, quantities) for part in parts if part != ANY_NEWS)
     if found[1] and not int(found[1]) > 0:
-        raise ConfigError(f"wait: expected at least 1 {unit}, got {found[1]}")
+        raise mismatch("wait", f"at least 1 {unit}", found[1])
     return Wait(int(found[1]) if found[1] else None, conditions, ANY_NEWS in parts)
 
 
@@ -75,8 +75,7 @@ def _parse_limit(text: str, quantities: Mapping[str, Quantity]) -> Limit:
     fresh = {name: quantity for name, quantity in quantities.items() if quantity.fresh}
     if text == RIPE:
         stages = [name for name, quantity in fresh.items() if name.endswith("stage") and RIPE in quantity.labels]
-        text_in_full = f"{stages[0]} is {RIPE}" if stages else text
-        return _parse_limit(text_in_full, quantities) if stages else _refuse(text, fresh)
+        return _parse_limit(f"{stages[0]} is {RIPE}", quantities) if stages else _refuse(text, fresh)
     if text in fresh and not fresh[text].labels:
         return Limit(text, ">", 0.0, text)
     found = re.fullmatch(r"(.+?)\s*(<=?|>=?|\bis\b|=+|\bbelow\b|\babove\b)\s*(\S+)\s*\S*", text)
@@ -97,4 +96,4 @@ def _parse_limit(text: str, quantities: Mapping[str, Quantity]) -> Limit:
 def _refuse(text: str, fresh: Mapping[str, Quantity]) -> Limit:
     name = next(iter(fresh), "stock")
     known = ", ".join(fresh)
-    raise ConfigError(f"wait: expected a condition on {known}, or any news, got {text!r}; try: wait until {name} < 10")
+    raise mismatch("wait", f"a condition on {known}, or any news", f"{text!r}; try: wait until {name} < 10")

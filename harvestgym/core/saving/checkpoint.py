@@ -23,7 +23,7 @@ from gymnasium.envs.registration import EnvSpec
 from jax import Array
 
 from harvestgym.core.env import Env
-from harvestgym.core.errors import ConfigError, check_parent, locate_errors
+from harvestgym.core.errors import ConfigError, check_parent, locate_errors, mismatch, require
 from harvestgym.core.loading import allow_modules, without_allow
 from harvestgym.core.xla.setup import set_up_jax
 
@@ -84,8 +84,7 @@ def save(env: Any, path: str | Path) -> None:
         ConfigError: for an object that cannot be saved.
     """
     inner = getattr(env, "unwrapped", env)
-    if not hasattr(inner, "kept"):
-        raise ConfigError(f"save: expected an environment of harvestgym or a Snapshot, got {type(inner).__name__}")
+    require(hasattr(inner, "kept"), "save", "an environment of harvestgym or a Snapshot", type(inner).__name__)
     made, reason = _describe(inner)
     head = {
         "format": FORMAT,
@@ -99,8 +98,7 @@ def save(env: Any, path: str | Path) -> None:
         "spec": _spec_text(inner),
     }
     text = json.dumps(head).encode()
-    if len(text) > MOST_BYTES:
-        raise ConfigError(f"save: expected at most {MOST_BYTES} bytes, got {len(text)}; try a smaller batch")
+    require(len(text) <= MOST_BYTES, "save", f"at most {MOST_BYTES} bytes", len(text), "a smaller batch")
     _write(Path(path), gzip.compress(text, mtime=0))
 
 
@@ -125,7 +123,7 @@ def load(path: str | Path, env: Any = None, allow: Sequence[str] = ()) -> Any:
     except ConfigError as error:
         raise ConfigError(f"{path}: {error}") from None
     except (AttributeError, EOFError, LookupError, MemoryError, TypeError, ValueError) as error:
-        raise ConfigError(f"{path}: expected a checkpoint of this version, got {error!r}") from error
+        raise mismatch(path, "a checkpoint of this version", repr(error)) from error
 
 
 def describes_itself(env: Any) -> bool:
@@ -173,14 +171,14 @@ def _make_again(head: dict[str, Any]) -> Any:
 def _check_made_alike(inner: Any, head: dict[str, Any]) -> None:
     """Raise ConfigError unless the given environment was made in the same way as the saved one."""
     if (name := class_name(type(inner))) != head["class"]:
-        raise ConfigError(f"env: expected {head['class']}, got {name}")
+        raise mismatch("env", head["class"], name)
     mine, theirs = _describe(inner)[0], head["made"]
     if None not in (mine, theirs):
         pairs = {name: (mine["of"].get(name), theirs["of"].get(name)) for name in mine["of"] | theirs["of"]}
         differing = [name for name, (one, other) in pairs.items() if json.dumps(one) != json.dumps(other)]
         if differing and differing != ["render_mode"]:
             names = ", ".join(differing)
-            raise ConfigError(f"env: expected the arguments of the saved environment, got different values for {names}")
+            raise mismatch("env", "the arguments of the saved environment", f"different values for {names}")
 
 
 def _spec_text(env: Any) -> str | None:
@@ -207,8 +205,7 @@ def _write(path: Path, content: bytes) -> None:
 
 def _read(path: Path) -> dict[str, Any]:
     """Return the content of a file; raise ConfigError if it is incomplete or from another version."""
-    if not path.is_file():
-        raise ConfigError("expected a file, got none; try another name or folder")
+    require(path.is_file(), "", "a file", "none", "another name or folder")
     try:
         unpacker = zlib.decompressobj(wbits=31)
         text = unpacker.decompress(path.read_bytes(), MOST_BYTES)
@@ -216,9 +213,8 @@ def _read(path: Path) -> dict[str, Any]:
             raise EOFError(f"no end within {MOST_BYTES} bytes")
         head = json.loads(text)
     except (OSError, EOFError, zlib.error, ValueError) as error:
-        raise ConfigError(f"expected an intact checkpoint, got a truncated or modified one: {error}") from None
-    if not isinstance(head, dict) or head.get("format") != FORMAT:
-        raise ConfigError(f"expected a {FORMAT}, got a different kind of file")
+        raise mismatch("", "an intact checkpoint", f"a truncated or modified one: {error}") from None
+    require(isinstance(head, dict) and head.get("format") == FORMAT, "", f"a {FORMAT}", "a different kind of file")
     _check_versions(head)
     return head
 
@@ -228,4 +224,4 @@ def _check_versions(head: dict[str, Any]) -> None:
     mine, theirs = (".".join(v.split(".")[:2]) for v in (version("harvestgym"), head["harvestgym"]))
     if (head["version"], theirs) != (FORMAT_VERSION, mine):
         got = f"format {head['version']} of {theirs}; try pip install 'harvestgym=={theirs}.*'"
-        raise ConfigError(f"expected format {FORMAT_VERSION} of harvestgym {mine}, got {got}")
+        raise mismatch("", f"format {FORMAT_VERSION} of harvestgym {mine}", got)

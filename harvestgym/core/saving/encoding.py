@@ -21,7 +21,7 @@ import numpy as np
 from jax import Array
 from pydantic import BaseModel
 
-from harvestgym.core.errors import ConfigError
+from harvestgym.core.errors import mismatch
 from harvestgym.core.loading import load_object
 from harvestgym.core.random import is_key
 
@@ -79,7 +79,7 @@ def _describe_value(value: Any, where: str) -> tuple[str, Any]:
         return "number", np.asarray(value)
     if isinstance(value, np.ndarray) and value.dtype != object:
         return "array", _write_array(value)
-    raise ConfigError(f"{where}: expected a value that can be saved, got {type(value).__name__}")
+    raise mismatch(where, "a value that can be saved", type(value).__name__)
 
 
 def _find_arguments(value: Any) -> dict[str, Any] | None:
@@ -102,7 +102,7 @@ MADE_BY = ("recipe", "model_dump", "_asdict", "__dataclass_fields__")
 def _make_object(content: dict[str, Any]) -> Any:
     cls = find_class(content.pop("class"))
     if not any(hasattr(cls, name) for name in MADE_BY):
-        raise ConfigError(f"{class_name(cls)}: expected a class that can be saved, got another class")
+        raise mismatch(class_name(cls), "a class that can be saved", "another class")
     return getattr(cls, "from_recipe", cls)(**content)
 
 
@@ -133,8 +133,7 @@ def find_class(name: str, base: type = object) -> Any:
     found = load_object(name) if READ_FROM.fullmatch(module) else None
     ours = isinstance(found, type) and found.__module__ == module and issubclass(found, base)
     if not ours or (package != PACKAGES[0] and base is object):
-        raise ConfigError(f"{name!r}: expected a {PACKAGES[0]} class, got none; try an intact file from this "
-                          "version")  # fmt: skip
+        raise mismatch(repr(name), f"a {PACKAGES[0]} class", "none", "an intact file from this version")
     return found
 
 

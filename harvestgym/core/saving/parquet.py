@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from harvestgym.core.errors import ConfigError, check_extras
+from harvestgym.core.errors import check_extras, mismatch
 
 PARTIAL = ".partial"
 """The suffix of a file while it is being written."""
@@ -66,4 +66,4 @@ def read_parquet(path: Path) -> Any:
     try:
         return pyarrow.parquet.read_table(path)
     except (pyarrow.ArrowException, OSError) as error:
-        raise ConfigError(f"{path}: expected a complete Parquet file, got {error}") from None
+        raise mismatch(path, "a complete Parquet file", error) from None

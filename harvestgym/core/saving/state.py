@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from harvestgym.core.errors import ConfigError
+from harvestgym.core.errors import require
 
 
 class Savable:
@@ -57,8 +57,7 @@ def from_arrays(saved: Mapping[str, Any], like: Any, what: str) -> Any:
     leaves = to_arrays(like)
     for name in {**leaves, **saved}:
         expected, got = (_leaf_text(name, given) for given in (leaves, saved))
-        if expected != got:
-            raise ConfigError(f"{what}: expected {expected}, got {got}")
+        require(expected == got, what, expected, got)
     return jax.tree.unflatten(jax.tree.structure(like), [saved[name] for name in leaves])
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import yaml
 
 from harvestgym.core.config import TUNED_FOLDER, Strict, locate_tuned, validate
-from harvestgym.core.errors import ConfigError, check_keywords, check_name
+from harvestgym.core.errors import check_keywords, check_name, mismatch
 from harvestgym.core.policy import Policy
 from harvestgym.core.yaml_io import read_file
 
@@ -99,7 +99,7 @@ def build_rule(tuned: TunedRule, families: Mapping[str, RuleFamily], policies: M
         return policies[tuned.rule]
     check_keywords("expert", tuned.numbers, expected := families[tuned.rule].numbers)
     if missing := [name for name in expected if name not in tuned.numbers]:
-        raise ConfigError(f"expert: expected a number for {missing[0]!r}, got none; try `harvestgym tune`")
+        raise mismatch("expert", f"a number for {missing[0]!r}", "none", "`harvestgym tune`")
     return families[tuned.rule].build(tuned.numbers)
 
 

@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 
 from harvestgym.core import yaml_io
-from harvestgym.core.errors import ConfigError
+from harvestgym.core.errors import mismatch
 
 SHAPES = ("polygon", "ellipse", "line")
 
@@ -192,4 +192,4 @@ def _stroke(row: Any, where: str) -> Stroke:
             pairs = tuple(zip(numbers[::2], numbers[1::2], strict=True))
             return Stroke(shape, pairs, colour, float(width[0]) if width else 0.0)
     expected = f"the name of a sprite above, or [{'|'.join(SHAPES)}, colour, 'x y x y ...', width]"
-    raise ConfigError(f"{where}: expected {expected}, got {row!r}")
+    raise mismatch(where, expected, repr(row))

@@ -22,10 +22,8 @@ class Table(NamedTuple):
     def _repr_html_(self) -> str:
         """Return the table as HTML, with the first cell of each row as its header."""
         heads = "".join(f"<th>{escape(column)}</th>" for column in self.columns)
-        rows = "".join(
-            f"<tr><th>{escape(row[0])}</th>{''.join(f'<td>{escape(cell)}</td>' for cell in row[1:])}</tr>"
-            for row in self.rows
-        )
+        cells = ((escape(row[0]), "".join(f"<td>{escape(cell)}</td>" for cell in row[1:])) for row in self.rows)
+        rows = "".join(f"<tr><th>{name}</th>{rest}</tr>" for name, rest in cells)
         return f"<table><caption>{escape(self.title)}</caption>{f'<tr>{heads}</tr>' * bool(heads)}{rows}</table>"
 
 
@@ -47,6 +45,12 @@ def describe_range(meta: Meta) -> str:
     if meta.is_open_above:
         return "any" if meta.low <= -WIDE else f"at least {meta.low:g}"
     return f"{meta.low:g} to {meta.high:g}"
+
+
+def make_spaces_table(env: Any, action: str, observation: str) -> Table:
+    """Return the table of the spaces of an environment, with the meanings of an action and an observation."""
+    rows = [("action", str(env.action_space), action), ("observation", str(env.observation_space), observation)]
+    return Table("Action and observation", ("name", "space", "meaning"), rows, ("actions", "observations"))
 
 
 def make_fields_table(title: str, cls: Any, section: str) -> Table:

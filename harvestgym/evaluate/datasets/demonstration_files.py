@@ -15,7 +15,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from harvestgym.core.errors import ConfigError, check_suffix
+from harvestgym.core.errors import check_suffix, mismatch, require
 from harvestgym.core.loading import without_allow
 from harvestgym.core.saving.parquet import read_column, read_parquet, write_parquet
 from harvestgym.evaluate.export import check_new
@@ -36,8 +36,7 @@ def write_demonstrations(demonstrations: Demonstrations, path: str | Path) -> Pa
     """Write episodes to a new Parquet file (extra `data`); ConfigError if it exists, or if there are no episodes."""
     path = check_suffix(Path(path), SUFFIX)
     check_new(path)
-    if not demonstrations.episodes:
-        raise ConfigError(f"{path}: expected at least one episode, got none")
+    require(demonstrations.episodes, path, "at least one episode", "none")
     path.parent.mkdir(parents=True, exist_ok=True)
     first = demonstrations.episodes[0]
     about = {
@@ -72,7 +71,7 @@ def read_about(schema: Any, path: Path) -> dict[str, Any]:
     about = json.loads((schema.metadata or {}).get(FORMAT, b"{}"))
     if about.get("version") != VERSION:
         found = f"version {about['version']}" if about else "another table"
-        raise ConfigError(f"{path}: expected demonstrations, version {VERSION}, got {found}")
+        raise mismatch(path, f"demonstrations, version {VERSION}", found)
     return about
 
 

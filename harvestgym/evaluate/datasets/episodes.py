@@ -18,7 +18,7 @@ from jax import Array
 from harvestgym.core.config import merge
 from harvestgym.core.env import Env
 from harvestgym.core.episode import begin_batch, scan_steps
-from harvestgym.core.errors import ConfigError
+from harvestgym.core.errors import mismatch
 from harvestgym.core.policy import Policy
 from harvestgym.evaluate import splits
 from harvestgym.evaluate.run import horizon, policy_named
@@ -80,8 +80,7 @@ class Episode:
         lengths = [len(observations) - 1, len(actions), len(rewards), len(terminated), len(truncated)]
         if len(set(lengths)) > 1 or lengths[0] < 1 or (infos and len(infos) != len(observations)):
             got = f"{len(observations)} observations, {len(infos)} infos and {lengths[1:]}"
-            expected = "one observation (and info) more than actions, and at least one step"
-            raise ConfigError(f"episode: expected {expected}, got {got}")
+            raise mismatch("episode", "one observation (and info) more than actions, and at least one step", got)
         paid, ends, cuts = map(np.asarray, (rewards, terminated, truncated))
         return cls(_stack_steps(observations), _stack_steps(actions), paid, ends, cuts, _stack_numbers(infos), seed)
 
@@ -164,7 +163,7 @@ def _stack_steps(rows: Sequence[Any]) -> Any:
     try:
         return jax.tree.map(lambda *leaves: np.stack([np.asarray(leaf) for leaf in leaves]), *rows)
     except ValueError as error:
-        raise ConfigError(f"episode: expected steps of the same structure, got {error}") from None
+        raise mismatch("episode", "steps of the same structure", error) from None
 
 
 def _stack_numbers(infos: Sequence[Mapping[str, Any]]) -> dict[str, np.ndarray]:

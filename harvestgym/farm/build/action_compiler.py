@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from harvestgym.core.errors import ConfigError
+from harvestgym.core.errors import ConfigError, mismatch, require
 from harvestgym.farm.engine.actions import ActionRow, ActionTable, check_parameter
 from harvestgym.farm.engine.name_table import FARMER, walk_tree
 from harvestgym.farm.engine.variables import FieldSlots, check_plot
@@ -18,7 +18,7 @@ def compile_actions(
     farmers: Sequence[str], fields: Sequence[FieldSlots], interventions: Mapping[str, Any] | None
 ) -> ActionTable:
     """Compile a farm's action table: all actions, or only the rules' `interventions`, in canonical names."""
-    all_rows = (row for f, field in enumerate(fields) for row in _list_rows(f, field, range(len(farmers))))
+    all_rows = (row for f, field in enumerate(fields) for row in _list_rows(f, field, tuple(range(len(farmers)))))
     every = {(*row.names, row.action.name): row for row in all_rows}
     rows = list(every.values())
     if interventions is not None:
@@ -37,13 +37,10 @@ MOST_ACTIONS = 10_000_000
 """The maximum number of actions on a farm, each with its own number."""
 
 
-def _list_rows(f: int, field: FieldSlots, farmers: Sequence[int]) -> list[ActionRow]:
+def _list_rows(f: int, field: FieldSlots, farmers: tuple[int, ...]) -> list[ActionRow]:
     plots = tuple((x, y) for x in range(field.shape[0]) for y in range(field.shape[1]))
-    return [
-        ActionRow(0, f, e, (field.name, slot.name), action, plots, action.parameters, tuple(farmers))
-        for e, slot in enumerate(field.slots)
-        for action in slot.kind.actions
-    ]
+    every = [(e, (field.name, slot.name), action) for e, slot in enumerate(field.slots) for action in slot.kind.actions]
+    return [ActionRow(0, f, e, names, action, plots, action.parameters, farmers) for e, names, action in every]
 
 
 def _restrict(
@@ -52,8 +49,7 @@ def _restrict(
     where, plots = " > ".join(("rules > interventions", *row.names, row.action.name)), row.plots
     if "plot" in limits:
         shape = fields[row.field].shape
-        if not limits["plot"]:
-            raise ConfigError(f"{where} > plot: expected at least one plot, got none; try leaving plot out for all")
+        require(limits["plot"], f"{where} > plot", "at least one plot", "none", "leaving plot out for all")
         plots = tuple(check_plot(parse_plot(p), shape, f"{where} > plot") for p in limits["plot"])
         _check_distinct(plots, f"{where} > plot")
     allowed = tuple(narrow_parameter(p, limits.get(p.key), where) for p in row.action.parameters)
@@ -68,19 +64,17 @@ def narrow_parameter(parameter: Parameter, limit: Any, where: str) -> Parameter:
     inside, where = where, f"{where} > {parameter.key}"
     values = [limit.low, limit.high] if isinstance(limit, Interval) else limit
     if isinstance(limit, Interval) and not parameter.continuous:
-        raise ConfigError(f"{where}: expected a list of {list(parameter.choices)}, got an interval")
-    if not values:
-        raise ConfigError(f"{where}: expected at least one value, got none")
+        raise mismatch(where, f"a list of {list(parameter.choices)}", "an interval")
+    require(values, where, "at least one value", "none")
     for value in values:
         check_parameter(parameter.widest, value, inside)
     if not isinstance(limit, Interval):
         _check_distinct(values, where)
         return Parameter(parameter.key, tuple(values), parameter.range)
-    if limit.low > limit.high:
-        raise ConfigError(f"{where}: expected low <= high, got ({limit.low:g}, {limit.high:g})")
+    require(limit.low <= limit.high, where, "low <= high", f"({limit.low:g}, {limit.high:g})")
     return Parameter(parameter.key, (), (limit.low, limit.high))
 
 
 def _check_distinct(listed: Sequence[Any], where: str) -> None:
     if twice := [value for i, value in enumerate(listed) if value in listed[:i]]:
-        raise ConfigError(f"{where}: expected distinct values, got {twice[0]} twice; try keeping one")
+        raise mismatch(where, "distinct values", f"{twice[0]} twice", "keeping one")

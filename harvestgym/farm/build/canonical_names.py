@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
-from harvestgym.core.errors import ConfigError, locate_errors, warn_user
+from harvestgym.core.errors import ConfigError, locate_errors, require, warn_user
 from harvestgym.farm.build.components import load_kind
 from harvestgym.farm.engine.name_table import FARMER, WHOLE, EntityKey, NameTable, list_leaves, put_once
 from harvestgym.farm.formula_parser import split_plots
@@ -135,8 +135,7 @@ def _resolve_intervention(names: NameTable, entity: EntityKey, name: str, limits
 def _list_farmers(names: NameTable, listed: Any, where: str) -> list[str]:
     """Return the farmers who may carry out an intervention, each once; ConfigError for an unknown one, or for none."""
     found = dict.fromkeys(names.farmers[names.farmer(name, f"{where} > {FARMER}")] for name in listed)
-    if not found:
-        raise ConfigError(f"{where} > {FARMER}: expected at least one farmer, got none; try leaving {FARMER} out")
+    require(found, f"{where} > {FARMER}", "at least one farmer", "none", f"leaving {FARMER} out")
     return list(found)
 
 

@@ -16,7 +16,7 @@ import jax
 import numpy as np
 
 from harvestgym.core.config import merge, validate
-from harvestgym.core.errors import ConfigError, check_name, locate_errors
+from harvestgym.core.errors import check_each_name, check_name, locate_errors, mismatch, require
 from harvestgym.farm.build.components import compile_field, load_kind
 from harvestgym.farm.engine.contexts import ContextDraw, ContextSampler, LeafUpdate
 from harvestgym.farm.engine.model import FarmModel
@@ -68,8 +68,7 @@ def compile_context(model: FarmModel) -> FarmModel:
 def _shown(context: ContextSpec) -> list[str]:
     if isinstance(context.shown, bool):
         return list(context.draws) if context.shown else []
-    for name in context.shown:
-        check_name("draw", name, context.draws, "context > shown")
+    check_each_name("draw", context.shown, context.draws, "context > shown")
     return context.shown
 
 
@@ -78,8 +77,7 @@ def _restrict_choices(reads: Sequence[CompiledDraw], only: Mapping[str, Sequence
     choices = {read.draw.name: read.draw for read in reads if read.draw.kind == "choice"}
     for name, wanted in only.items():
         check_name("draw", name, choices, "context > only")
-        for label in wanted:
-            check_name("choice", label, choices[name].labels, f"context > only > {name}")
+        check_each_name("choice", wanted, choices[name].labels, f"context > only > {name}")
     numbers = {name: tuple(choices[name].labels.index(label) for label in wanted) for name, wanted in only.items()}
     return [r._replace(draw=dataclasses.replace(r.draw, only=numbers.get(r.draw.name, ()))) for r in reads]
 
@@ -89,11 +87,8 @@ def _days(context: ContextSpec, shown: Sequence[str]) -> tuple[int, int]:
     days = context.every.days or 0
     if context.forecast is None:
         return days, 0
-    if days != 1:
-        raise ConfigError("context > forecast: expected a new context each day, got another period; try `every: step`")
-    if not shown:
-        raise ConfigError("context > forecast: expected a shown draw, got `shown: false`; try showing a "
-                          "draw")  # fmt: skip
+    require(days == 1, "context > forecast", "a new context each day", "another period", "`every: step`")
+    require(shown, "context > forecast", "a shown draw", "`shown: false`", "showing a draw")
     return days, context.forecast.lookahead
 
 
@@ -101,7 +96,7 @@ def _check_disjoint(reads: Sequence[CompiledDraw]) -> None:
     for one, other in itertools.combinations(reads, 2):
         if one.single == other.single and one.draw.decides & other.draw.decides:
             got = f"{one.draw.name} and {other.draw.name}; try removing one, or drawing choices of a whole field"
-            raise ConfigError(f"{WHERE}: expected draws of different parameters, got {got}")
+            raise mismatch(WHERE, "draws of different parameters", got)
 
 
 class _Reader:
@@ -123,8 +118,7 @@ class _Reader:
         elif kind == "range" and self.base[writes[0].leaf].dtype.kind == "i":
             return self.read(name, list(range(int(given[0]), int(given[1]) + 1)), shown)
         elif kind == "range" and (table.shape != (2, 1) or not np.allclose(table[:, 0], given)):
-            expected = "expected a parameter with one number, got one with several"
-            raise ConfigError(f"{where}: {expected}; try a list of choices")
+            raise mismatch(where, "a parameter with one number", "one with several", "a list of choices")
         labels = (name,) if kind == "range" else _labels(given, "/" not in name)
         return CompiledDraw(ContextDraw(name, kind, labels, writes, shown), table, single)
 
@@ -140,7 +134,7 @@ class _Reader:
         field, _, part = name.partition("/")
         check_name("field", field, self.model.spec.fields, WHERE)
         if not part and not isinstance(value, Mapping):
-            raise ConfigError(f"{where}: expected choices that are mappings such as {{Soil-0: clay}}, got {value!r}")
+            raise mismatch(where, "choices that are mappings such as {Soil-0: clay}", repr(value))
         changes: Mapping[str, Any] = {part: value} if part else value
         fields, index = list(self.model.defaults.fields), list(self.model.spec.fields).index(field)
         with locate_errors(f"{where}: "):
@@ -167,7 +161,7 @@ class _Reader:
                 return leaves
             what = f"a table of {unlike[0][0]} instead of {unlike[0][1]}"
         got = f"{value!r} with {what}; for weather, try `generate: true` here and in `entities`"
-        raise ConfigError(f"{where}: expected sets of the same shape, got {got}")
+        raise mismatch(where, "sets of the same shape", got)
 
     def _compared(self, variants: Sequence[list[np.ndarray]], where: str) -> tuple[np.ndarray, tuple[LeafUpdate, ...]]:
         """Return the values (variants, k) of all entries in which the variants differ, and where to write them.
@@ -185,8 +179,7 @@ class _Reader:
             entries = range(base.size) if whole else differing.tolist()
             writes.append(LeafUpdate(leaf, len(entries), () if whole else tuple(entries)))
             columns.append(rows[1:, list(entries)].astype(np.float32))
-        if not columns:
-            raise ConfigError(f"{where}: expected choices that change the farm, got choices that do not")
+        require(columns, where, "choices that change the farm", "choices that do not")
         return np.concatenate(columns, 1), tuple(writes)
 
 
@@ -218,11 +211,9 @@ def _list_variants(
     if isinstance(value, MixtureSpec):
         return "mixture", value.mix
     if not isinstance(value, Interval):
-        if not value:
-            raise ConfigError(f"{where}: expected one or more choices, got none")
+        require(value, where, "one or more choices", "none")
         return "choice", value
-    if not value.low < value.high:
-        raise ConfigError(f"{where}: expected an interval with low < high, got ({value.low:g}, {value.high:g})")
+    require(value.low < value.high, where, "an interval with low < high", f"({value.low:g}, {value.high:g})")
     return "range", value.ends
 
 
@@ -234,8 +225,7 @@ def _read_shares(mix: Any, where: str) -> np.ndarray:
     shares = list(mix.values()) if isinstance(mix, Mapping) else []
     numbers = all(isinstance(s, (int, float)) and not isinstance(s, bool) and s >= 0 for s in shares)
     if not shares or not numbers or abs(sum(shares) - 1) > 1e-6:
-        expected = "a mix with shares that sum to 1, such as {sand: 0.25, clay: 0.75}"
-        raise ConfigError(f"{where}: expected {expected}, got {mix!r}")
+        raise mismatch(where, "a mix with shares that sum to 1, such as {sand: 0.25, clay: 0.75}", repr(mix))
     return np.asarray(shares, float)
 
 
@@ -251,7 +241,7 @@ def _check_finite(values: np.ndarray, where: str) -> None:
     """Raise ConfigError unless the values are finite numbers, which can be mixed."""
     if values.dtype.kind != "f" or not np.isfinite(values).all():
         got = "sets that differ in a label, a whole number or an infinite bound; try listing the sets as choices"
-        raise ConfigError(f"{where}: expected sets whose values can be averaged, got {got}")
+        raise mismatch(where, "sets whose values can be averaged", got)
 
 
 def _labels(choices: Sequence[Any], of_field: bool) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import yaml
 
-from harvestgym.core.errors import ConfigError
+from harvestgym.core.errors import ConfigError, mismatch
 from harvestgym.farm.formula_parser import FUNCTIONS, parse_formula, write_formula
 from harvestgym.farm.schema import FarmSpec
 
@@ -47,7 +47,7 @@ def write_parameters(component: Any) -> dict[str, Any]:
         elif np.ndim(value) > int(meta.stacked):
             where, shape = f"{type(component).__name__} > {field.name}", np.shape(value)
             expected = f"{len(meta.keys)} numbers" if meta.stacked else "a number"
-            raise ConfigError(f"{where}: expected {expected}, got an array of shape {shape}")
+            raise mismatch(where, expected, f"an array of shape {shape}")
         elif field.default is dataclasses.MISSING or not np.array_equal(value, field.default):
             pairs = zip(meta.keys, np.atleast_1d(value).tolist(), strict=True)
             out |= {key: meta.labels[int(v)] if meta.labels else v for key, v in pairs}
@@ -71,7 +71,7 @@ def write_farm(spec: FarmSpec) -> str:
     """Return a farm as YAML; raise ConfigError if a part of it exists only in Python code."""
     calls = (node for text in spec.rules.terminal_conditions for node in ast.walk(parse_formula(text)))
     if any(isinstance(node, ast.Call) and write_formula(node.func) not in FUNCTIONS for node in calls):
-        raise ConfigError("rules > terminal_conditions: expected formulas as strings, got a Python function")
+        raise mismatch("rules > terminal_conditions", "formulas as strings", "a Python function")
     return to_yaml(_plain(spec.model_dump(by_alias=True, exclude_defaults=True), "farm"))
 
 
@@ -79,7 +79,7 @@ def _plain(value: Any, where: str) -> Any:
     """Convert a value to plain values that YAML can represent, with plots as `'(0, 1)'`."""
     if isinstance(value, Mapping):
         if NOT_IN_A_FILE in value:
-            raise ConfigError(f"{where}: expected a set from a file, got {value[NOT_IN_A_FILE]}")
+            raise mismatch(where, "a set from a file", value[NOT_IN_A_FILE])
         _check_class(value.get("kind"), where)
         return {str(key): _plain(inner, f"{where} > {key}") for key, inner in value.items()}
     if isinstance(value, tuple) and len(value) == 2 and all(isinstance(i, (int, np.integer)) for i in value):
@@ -91,12 +91,12 @@ def _plain(value: Any, where: str) -> Any:
         return value.item()
     if value is None or isinstance(value, (str, bool, int, float)):
         return value
-    raise ConfigError(f"{where}: expected a plain value, got {type(value).__name__}; try the name of a file")
+    raise mismatch(where, "a plain value", type(value).__name__, "the name of a file")
 
 
 def _check_class(kind: Any, where: str) -> None:
     if isinstance(kind, str) and ":" in kind and ("<locals>" in kind or kind.startswith("__main__")):
-        raise ConfigError(f"{where}: expected a class at the top of a module, got {kind!r}; try moving it to a module")
+        raise mismatch(where, "a class at the top of a module", repr(kind), "moving it to a module")
 
 
 def to_yaml(data: Any) -> str:

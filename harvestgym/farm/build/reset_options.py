@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from harvestgym.core.config import validate
-from harvestgym.core.errors import ConfigError
+from harvestgym.core.errors import mismatch
 from harvestgym.core.pytree import replace
 from harvestgym.farm.build.canonical_names import resolve_starts
 from harvestgym.farm.build.compile import DrawnStart, share_starts
@@ -65,7 +65,7 @@ def _start_in(year: Any, days: Sequence[Variable], model: FarmModel, params: Far
         years = load_recorded_years(which)[0] or []
         if year not in years:
             known = f"one of {', '.join(map(str, years))}" if years else "weather recorded with dates"
-            raise ConfigError(f"reset > year > {' > '.join(day.where)}: expected {known}, got {year!r}")
+            raise mismatch(f"reset > year > {' > '.join(day.where)}", known, repr(year))
         entities: list[Any] = list(fields[day.field].entities)
         sky = replace(entities[day.entity].sky, year=np.int32(years.index(year)))
         entities[day.entity] = replace(entities[day.entity], sky=sky)

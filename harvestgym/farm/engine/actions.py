@@ -17,7 +17,7 @@ import numpy as np
 from jax import Array
 
 from harvestgym.core.checks import check_value
-from harvestgym.core.errors import ConfigError, unknown
+from harvestgym.core.errors import mismatch, require, unknown
 from harvestgym.core.pytree import Meta
 from harvestgym.farm.entities.base import Action, Parameter
 
@@ -232,8 +232,7 @@ class ActionTable:
 
     def encode(self, schedule: Sequence[Sequence[Any]], size: int) -> Orders:
         """Convert a schedule of the paper's tuples to orders of length `size`; ConfigError if one is not allowed."""
-        if len(schedule) > size:
-            raise ConfigError(f"schedule: expected at most {size} actions a day, got {len(schedule)}")
+        require(len(schedule) <= size, "schedule", f"at most {size} actions a day", len(schedule))
         kind, farmer = np.zeros(size, np.int32), np.zeros(size, np.int32)
         plot, values = np.full((size, 2), -1, np.int32), np.zeros((size, self.width), np.float32)
         for i, order in enumerate(map(self.parse, schedule)):
@@ -249,14 +248,14 @@ class ActionTable:
         """Return the integer form of an order; raise ConfigError if it has none."""
         at = order.row.place(order)
         if at is None:
-            raise ConfigError(f"expected a discrete action, got {self.write(order)}; try `harvestgym show ID actions`")
+            raise mismatch("", "a discrete action", self.write(order), "`harvestgym show ID actions`")
         return self.numbers(order.row, order.farmer)[at]
 
     def parse(self, action: Sequence[Any]) -> Order:
         """Parse and check the paper's `(farmer, field, entity, name, parameters)`, in any spelling."""
         whole = isinstance(action, (tuple, list)) and len(action) == 5
         if not whole or not isinstance(action[4], (Mapping, type(None))):
-            raise ConfigError(f"expected (farmer, field, entity, name, parameters), got {action!r}")
+            raise mismatch("", "(farmer, field, entity, name, parameters)", repr(action))
         farmer, field, entity, name, parameters = action
         who, key = self._names.farmer(farmer), self._names.entity(field, entity)
         known = self._names.action(key, name, " > ".join(key))
@@ -283,10 +282,9 @@ class ActionTable:
         given = self._names.parameters(row.action, parameters, where)
         if who not in row.farmers:
             able = [self.farmers[f] for f in row.farmers]
-            raise ConfigError(f"{where}: expected one of the farmers {', '.join(able)}, got {self.farmers[who]!r}")
+            raise mismatch(where, f"one of the farmers {', '.join(able)}", repr(self.farmers[who]))
         missing = [key for key in parameter_keys(row.action) if key not in given]
-        if missing:
-            raise ConfigError(f"{where}: expected {', '.join(missing)}, got nothing")
+        require(not missing, where, ", ".join(missing), "nothing")
         plot = _allowed_plot(given.get("plot"), row, self.fields[row.field].shape, where)
         pairs = zip(row.allowed, row.action.parameters, strict=True)
         return Order(row, who, plot, tuple(_encode(w, check_parameter(p, given[p.key], where)) for p, w in pairs))
@@ -304,7 +302,7 @@ def _allowed_plot(plot: Any, row: ActionRow, shape: tuple[int, int], where: str)
         return None
     at = check_plot(plot, shape, where)
     if at not in row.plots:
-        raise ConfigError(f"{where}: expected an allowed plot, got {at}; try one of {list(row.plots)}")
+        raise mismatch(where, "an allowed plot", at, f"one of {list(row.plots)}")
     return at
 
 
@@ -315,5 +313,5 @@ def check_parameter(parameter: Parameter, value: Any, where: str) -> Any:
         low, high = parameter.range
         return check_value(Meta("par", (parameter.key,), "", low=low, high=high), value, where)
     if isinstance(value, bool) or value not in parameter.choices:
-        raise ConfigError(f"{where}: expected one of {', '.join(map(str, parameter.choices))}, got {value!r}")
+        raise mismatch(where, f"one of {', '.join(map(str, parameter.choices))}", repr(value))
     return value

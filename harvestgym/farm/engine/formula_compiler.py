@@ -22,7 +22,7 @@ import numpy as np
 from jax import Array
 
 from harvestgym.core.checks import check_value
-from harvestgym.core.errors import ConfigError, check_name, locate_errors, nearest
+from harvestgym.core.errors import ConfigError, check_name, locate_errors, mismatch, nearest
 from harvestgym.core.pytree import Meta
 from harvestgym.farm.formula_parser import FUNCTIONS, is_variable, parse_formula, place, write_formula
 from harvestgym.farm.spelling import DAY_UNIT, read_day
@@ -165,7 +165,7 @@ class FormulaCompiler:
         if isinstance(value, (str, bool)):
             known = [self.names.shorten(variable.where, variable.key) for variable in self.names.variables]
             hint = nearest(value, known) if isinstance(value, str) else ""
-            raise ConfigError(f"{where}: expected a number or a variable, got {value!r}{hint}")
+            raise mismatch(where, "a number or a variable", f"{value!r}{hint}")
         return float(value)
 
     def _trace(self, compiled: Compiled, where: str) -> None:
@@ -176,7 +176,7 @@ class FormulaCompiler:
             raise ConfigError(f"{where}: {error}") from None
         except (TypeError, ValueError):
             names = ", ".join(dict.fromkeys(item.variable.name for item in list_items(compiled)))
-            raise ConfigError(f"{where}: expected variables of the same shape, got {names}") from None
+            raise mismatch(where, "variables of the same shape", names) from None
 
 
 def find_named_items(names: NameTable, node: Any, where: str) -> list[ObservedItem]:
@@ -193,7 +193,7 @@ def plan_observations(names: NameTable, listed: Sequence[str], where: str) -> Ob
 def _find_whole_items(names: NameTable, text: str, where: str) -> list[ObservedItem]:
     found = find_named_items(names, parse_formula(text), where)
     if any(item.at != item.plot for item in found):
-        raise ConfigError(f"{where}: expected all numbers of a variable, got {text!r}; try it without the index")
+        raise mismatch(where, "all numbers of a variable", repr(text), "it without the index")
     return found
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from jax import Array
 
 from harvestgym.core.checks import check_value
-from harvestgym.core.errors import ConfigError
+from harvestgym.core.errors import ConfigError, mismatch
 from harvestgym.core.pytree import Meta, replace
 from harvestgym.core.random import keys_for
 from harvestgym.farm.written_values import EachPlot, Interval
@@ -124,11 +124,11 @@ def _compile_value(variable: Variable, value: Any, most: float, where: str) -> t
     given = getattr(value, "each", value)
     given = list(given.ends) if between else [given] if any(isinstance(row, list) for row in given) else list(given)
     if each and not variable.per_plot:
-        raise ConfigError(f"{where}: expected no `each`, because the variable has no plots, got one")
+        raise mismatch(where, "no `each`, because the variable has no plots", "one")
     allowed = dataclasses.replace(variable.meta, high=float(f"{most:.6g}"))  # a limit may be a rounded float32
     drawn = np.asarray([_read_choice(allowed, one, variable, each, where) for one in given], np.float32)
     if not drawn.size or (between and drawn[0] > drawn[1]):
-        raise ConfigError(f"{where}: expected values, or an interval with low <= high, got {given}")
+        raise mismatch(where, "values, or an interval with low <= high", given)
     return InitialValue(variable, between, each), drawn
 
 
@@ -139,6 +139,6 @@ def _read_choice(allowed: Meta, given: Any, variable: Variable, each: bool, wher
     length, width = variable.shape if variable.per_plot and not each else (0, 0)
     if [len(row) if isinstance(row, list) else 0 for row in given] != [width] * length:
         hint = f"{length} lists (x) of {width} values (y), one for each plot" if length else "no list inside a list"
-        raise ConfigError(f"{where}: expected {hint}, got {given}")
+        raise mismatch(where, hint, given)
     rows = enumerate(given)
     return [[check_value(allowed, one, f"{where} > {x} > {y}") for y, one in enumerate(row)] for x, row in rows]

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
+from itertools import chain
 from typing import Any
 
 import jax
@@ -18,6 +19,7 @@ import numpy as np
 from jax import Array
 
 from harvestgym.core.env import Timestep
+from harvestgym.core.grouping import group_pairs
 from harvestgym.core.pytree import replace
 from harvestgym.core.random import keys_for
 from harvestgym.farm.entities.base import Ledger
@@ -197,12 +199,9 @@ class FarmModel(FarmStructure):
     @cached_property
     def reasons(self) -> list[tuple[str, str]]:
         """The reasons for refusing an order: the name of the rule or farmer, and the reason in words."""
-        farmers = zip(self.actions.farmers, self.params.farmers, strict=True)
-        return [
-            (name, reason.format_map({key: f"{float(value):g}" for key, value in vars(one).items()}))
-            for name, one in (*self.params.rules.items(), *farmers)
-            for reason in one.reasons
-        ]
+        sources = (*self.params.rules.items(), *zip(self.actions.farmers, self.params.farmers, strict=True))
+        named = [(name, one, {key: f"{float(value):g}" for key, value in vars(one).items()}) for name, one in sources]
+        return [(name, reason.format_map(numbers)) for name, one, numbers in named for reason in one.reasons]
 
     def count(self, info: Mapping[str, Any], action: Any = None) -> dict[str, Array]:
         """Count a step's orders by outcome, and the plots of each crop by the factor that limits growth.
@@ -283,11 +282,9 @@ class FarmModel(FarmStructure):
 
     def _indices(self, state: FarmState, params: FarmParams) -> dict[str, Array]:
         """Return the mean of each index (0 to 1) over the entities that report it."""
-        found: dict[str, list[Array]] = {}
-        for field, states in zip(params.fields, state.fields, strict=True):
-            for entity, mine in zip(field.entities, states, strict=True):
-                for name, index in entity.indices(mine).items():
-                    found.setdefault(name, []).append(index)
+        fields = zip(params.fields, state.fields, strict=True)
+        pairs = chain(*(zip(field.entities, states, strict=True) for field, states in fields))
+        found = group_pairs(item for entity, mine in pairs for item in entity.indices(mine).items())
         return {name: jnp.mean(jnp.stack(values)) for name, values in found.items()}
 
     def reward(self, key: Array, state: FarmState, action: Any, after: FarmState, params: FarmParams) -> Array:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from harvestgym.core.errors import ConfigError
+from harvestgym.core.errors import mismatch, require
 from harvestgym.farm.entities.base import Action
 from harvestgym.farm.formula_parser import is_variable, parse_formula, place, write_formula
 from harvestgym.farm.spelling import resolve_spelling
@@ -32,8 +32,7 @@ EntityKey = tuple[str, str]
 
 def put_once(out: dict[Any, Any], name: Any, value: Any, where: str) -> None:
     """Store the value given at `where` under its canonical name; raise ConfigError if that name already has a value."""
-    if name in out:
-        raise ConfigError(f"{where}: expected one spelling, got two; try keeping one")
+    require(name not in out, where, "one spelling", "two", "keeping one")
     out[name] = value
 
 
@@ -104,8 +103,7 @@ class NameTable:
         found: Any = self.tree[entity]
         path: list[str] = []
         for word in words:
-            if not isinstance(found, Mapping):
-                raise ConfigError(f"{where} > {'/'.join(path)}: expected no further key, got {word!r}")
+            require(isinstance(found, Mapping), f"{where} > {'/'.join(path)}", "no further key", repr(word))
             path.append(resolve_spelling("variable", word, found, " > ".join((where, *path))))
             found = found[path[-1]]
         return path, found
@@ -119,8 +117,7 @@ class NameTable:
         keys, found = self.below(entity, key.split("/"), inside)
         inside = f"{inside} > {'/'.join(keys)}"
         if index is not None:
-            if not isinstance(found, Variable):
-                raise ConfigError(f"{inside}: expected a variable before an index, got a group of variables")
+            require(isinstance(found, Variable), inside, "a variable before an index", "a group of variables")
             index = check_index(found, index, self.shapes[entity[0]], inside)
         return "/".join(keys), [ObservedItem(variable, index) for variable in list_leaves(found)]
 
@@ -138,7 +135,7 @@ class NameTable:
         entity = resolve_spelling("entity", first, dict.fromkeys(name for _, name in self.slots), where)
         homes = [field for field, name in self.slots if name == entity]
         if len(homes) > 1:
-            raise ConfigError(f"{where}: expected a field, got {text!r}; try '{homes[0]}.{text}'")
+            raise mismatch(where, "a field", repr(text), f"'{homes[0]}.{text}'")
         return (homes[0], entity), rest
 
     def shorten(self, entity: EntityKey, key: str) -> str:
@@ -167,7 +164,7 @@ class NameTable:
         """Return the only item found for a name; raise ConfigError for a group of variables."""
         if len(found) != 1:
             keys = ", ".join(self.shorten(item.variable.where, item.variable.key) for item in found)
-            raise ConfigError(f"{where}: expected one variable, got {named}; try one of {keys}")
+            raise mismatch(where, "one variable", named, f"one of {keys}")
         return found[0]
 
 

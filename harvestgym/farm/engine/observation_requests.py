@@ -16,6 +16,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from harvestgym.core.grouping import group_pairs
+
 from .farmers import Work, delegate
 from .observations import ObservationPlan
 from .state import FarmParams, FarmState
@@ -69,11 +71,8 @@ class RequestTable:
     @cached_property
     def groups(self) -> dict[str, tuple[int, ...]]:
         """The variables of each group: a single variable, or those with the same prefix (`Field-0/Weather-0/wind`)."""
-        found: dict[str, list[int]] = {}
-        for i, variable in enumerate(self.variables):
-            words = variable.key.split("/")
-            for n in range(1, 1 + len(words)):
-                found.setdefault("/".join((*variable.where, *words[:n])), []).append(i)
+        words = [(*variable.where, *variable.key.split("/")) for variable in self.variables]
+        found = group_pairs(("/".join(path[:n]), i) for i, path in enumerate(words) for n in range(3, 1 + len(path)))
         return {name: tuple(members) for name, members in found.items()}
 
     @cached_property

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from harvestgym.core.checks import Checked
-from harvestgym.core.errors import ConfigError, check_name, unknown
+from harvestgym.core.errors import check_each_name, check_name, require, unknown
 from harvestgym.core.pytree import WIDE, open_par, par, pytree, static
 
 VariableReader = Callable[[str, str, str], Array]
@@ -70,8 +70,7 @@ class Tally(Term):
     prices: dict[str, Array] = open_par("prices", "reward per unit of a tally", low=-1e6, high=1e6)
 
     def daily(self, context: RewardContext) -> Array:
-        for name in self.prices:
-            check_name("tally", name, context.today)
+        check_each_name("tally", self.prices, context.today)
         worth = [price * context.today[name] for name, price in self.prices.items()]
         return sum(worth, jnp.float32(0.0))
 
@@ -109,8 +108,7 @@ class Market(Term):
 
 def _plant(name: str) -> tuple[str, str]:
     field, _, plant = name.partition("/")
-    if not field or not plant:
-        raise ConfigError(f"prices: expected a field and a plant, got {name!r}; try Field-0/Plant-0")
+    require(field and plant, "prices", "a field and a plant", repr(name), "Field-0/Plant-0")
     return field, plant
 
 

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from harvestgym.core.errors import ConfigError, locate_errors, unknown
+from harvestgym.core.errors import locate_errors, mismatch, unknown
 from harvestgym.core.pytree import par, pytree
 from harvestgym.farm.schema import ScoreSpec
 
@@ -87,8 +87,7 @@ def compile_score(
     columns = {(*v.where, v.key): i for i, v in enumerate(variables)}
     weights = np.asarray([spec.bio, spec.resource, spec.soil, spec.harvest, spec.plant], np.float32)
     if taken := [name for name in terms if name in ("stage", *SCORE_TERMS)]:
-        raise ConfigError(f"scoring > terms > {taken[0]}: expected a new name, got a built-in term; try "
-                          "another")  # fmt: skip
+        raise mismatch(f"scoring > terms > {taken[0]}", "a new name", "a built-in term", "another")
     numbers: dict[str, Any] = {
         "intervention_costs": _fill(spec.intervention_cost, spec.intervention_costs, actions.row_numbers, "action"),
         "observation_costs": _fill(spec.observation_cost, spec.observation_costs, columns, "variable"),

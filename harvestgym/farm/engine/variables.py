@@ -11,7 +11,7 @@ from typing import Any
 from jax import Array
 
 from harvestgym.core.config import check_number
-from harvestgym.core.errors import ConfigError
+from harvestgym.core.errors import mismatch, require
 from harvestgym.core.pytree import Meta, iterate_metas
 from harvestgym.farm.entities.base import Entity, Place
 from harvestgym.farm.entities.messages import meta_shape
@@ -152,13 +152,12 @@ def check_index(variable: Variable, index: Any, shape: tuple[int, int], where: s
     """Return the index of a plot in a field of `shape`, or of a number of a row, as a tuple; ConfigError otherwise."""
     if variable.per_plot:
         return check_plot(index, shape, where)
-    if len(variable.shape) != 1:
-        raise ConfigError(f"{where}: expected no index here, got {index}")
+    require(len(variable.shape) == 1, where, "no index here", index)
     last = variable.shape[0] - 1
     try:
         return (int(check_number(Meta("par", ("index",), "an index", "int", low=0, high=last), index)),)
     except (TypeError, ValueError):
-        raise ConfigError(f"{where}: expected an index from [0] to [{last}], got {index!r}") from None
+        raise mismatch(where, f"an index from [0] to [{last}]", repr(index)) from None
 
 
 def check_plot(plot: Any, shape: tuple[int, int], where: str) -> tuple[int, int]:
@@ -167,6 +166,5 @@ def check_plot(plot: Any, shape: tuple[int, int], where: str) -> tuple[int, int]
     try:
         x, y = (int(check_number(meta, i)) for meta, i in zip(metas, plot, strict=True))
     except (TypeError, ValueError):
-        expected = f"(x, y) with 0 <= x < {shape[0]} and 0 <= y < {shape[1]}"
-        raise ConfigError(f"{where}: expected a plot {expected}, got {plot!r}") from None
+        raise mismatch(where, f"a plot (x, y) with 0 <= x < {shape[0]} and 0 <= y < {shape[1]}", repr(plot)) from None
     return x, y

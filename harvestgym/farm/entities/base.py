@@ -23,7 +23,7 @@ from jax import Array
 
 from harvestgym.core.checks import Checked
 from harvestgym.core.config import build_params, choose_set
-from harvestgym.core.errors import ConfigError
+from harvestgym.core.errors import mismatch
 from harvestgym.core.pytree import Meta, iterate_metas, par, pytree, static
 from harvestgym.core.view.scene import Mark, Sprite, load_sprites
 
@@ -302,7 +302,7 @@ class Board:
         found = self._read(kind)
         if len(found) != 1:
             who = f" ({', '.join(found)})" if found else ""
-            raise ConfigError(f"{self._reader}: expected one {kind.__name__} on its field, got {len(found)}{who}")
+            raise mismatch(self._reader, f"one {kind.__name__} on its field", f"{len(found)}{who}")
         return next(iter(found.values()))  # pyright: ignore[reportReturnType]
 
     def read_sum(self, kind: type[MessageT]) -> MessageT:
@@ -347,5 +347,5 @@ class Board:
     def _read(self, kind: type[MessageT]) -> dict[str, Message]:
         if kind.rank >= self._rank:
             got = f"{kind.__name__} of rank {kind.rank}"
-            raise ConfigError(f"{self._reader}: expected a message of a rank below {self._rank:g}, got {got}")
+            raise mismatch(self._reader, f"a message of a rank below {self._rank:g}", got)
         return self._posts.get(kind, {})

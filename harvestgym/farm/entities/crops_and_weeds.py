@@ -7,7 +7,7 @@ import math
 import jax.numpy as jnp
 from jax import Array
 
-from harvestgym.core.errors import ConfigError
+from harvestgym.core.errors import require
 from harvestgym.farm.entities.response import Response, driver_names, exponents
 
 from .base import Board
@@ -27,8 +27,7 @@ def add_to_strain(strain: Array, response: Response, base: type[Response], drive
 def add_factors(drivers: Drivers, ground: Ground) -> Drivers:
     """Add the soil factors to a host's drivers; raise ConfigError if a name is already taken."""
     for name in ground.factors:
-        if name in drivers:
-            raise ConfigError(f"Ground: expected a factor whose name no driver has, got {name!r}; try 'soil_{name}'")
+        require(name not in drivers, "Ground", "a factor whose name no driver has", repr(name), f"'soil_{name}'")
     return ground.factors | drivers
 
 

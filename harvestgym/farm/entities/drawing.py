@@ -58,7 +58,5 @@ class DrawContext(dict[str, np.ndarray]):
         On a crowded field, the sprite is enlarged, moved to the nearest corner of the plot, and has no number.
         """
         size, (x0, y0) = (SMALL, at) if not self.crowded else (CORNER, tuple(0.2 if c < 0.5 else 0.8 for c in at))
-        return [
-            Mark(sprite, (x + x0, y + y0), size, text="" if n <= 1 or self.crowded else f"{n:.0f}", meaning=meaning)
-            for x, y, n in self.plots(key)
-        ]
+        shown = [(x, y, "" if n <= 1 or self.crowded else f"{n:.0f}") for x, y, n in self.plots(key)]
+        return [Mark(sprite, (x + x0, y + y0), size, text=text, meaning=meaning) for x, y, text in shown]

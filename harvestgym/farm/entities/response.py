@@ -17,7 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from harvestgym.core.errors import ConfigError
+from harvestgym.core.errors import mismatch
 from harvestgym.core.pytree import par, pytree
 
 _end = partial(par, low=-1e6, high=1e6, endless=True)
@@ -71,7 +71,7 @@ def exponents(response: Response, drivers: Mapping[str, Any]) -> dict[str, Array
     names = driver_names(type(response))
     if missing := [name for name in names if name not in drivers]:
         got = f"{', '.join(drivers)}; try a soil whose Ground has factors={{{missing[0]!r}: ...}}"
-        raise ConfigError(f"{type(response).__name__}: expected a driver for the window {missing[0]!r}, got {got}")
+        raise mismatch(type(response).__name__, f"a driver for the window {missing[0]!r}", got)
     windows = {name: getattr(response, name) for name in names}
     return {n: w.sensitivity * distance(drivers[n], w.low, w.high) for n, w in windows.items()}
 

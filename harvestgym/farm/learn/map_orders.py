@@ -12,7 +12,7 @@ import numpy as np
 from gymnasium.vector.utils import batch_space
 from jax import Array
 
-from harvestgym.core.errors import ConfigError
+from harvestgym.core.errors import ConfigError, mismatch
 from harvestgym.farm.engine.model import FarmModel
 
 STOP = 0
@@ -203,5 +203,4 @@ def _explain_refusal(table: MapTable, mask: dict[str, np.ndarray], action: np.nd
     expected, allowed, words = parts[i]
     possible = [words[number] for number in np.flatnonzero(allowed)]
     listed = "; ".join(possible[:6]) + "; …" * (len(possible) > 6)
-    got = words[action[i]]
-    return ConfigError(f"{name}[{i}]: expected {expected}, got {got}; try one of: {listed}; nothing was changed")
+    return mismatch(f"{name}[{i}]", expected, words[action[i]], f"one of: {listed}; nothing was changed")

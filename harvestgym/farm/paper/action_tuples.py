@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from gymnasium import spaces
 
-from harvestgym.core.errors import ConfigError, locate_errors
+from harvestgym.core.errors import ConfigError, locate_errors, mismatch, require
 from harvestgym.farm.engine.actions import ActionRow, Order
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.engine.name_table import parameter_keys
@@ -60,7 +60,7 @@ class Language:
         self.is_free = cache(partial(is_free, model=model))
         self.reader = cache(partial(ItemReader, names=model.names, plan=model.full_plan))
         if not self._requests and not self._rows:
-            raise ConfigError("rules: expected an action, got none; try an intervention or an observation in mode 'ao'")
+            raise mismatch("rules", "an action", "none", "an intervention or an observation in mode 'ao'")
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copy and pickle only the farm, because all other attributes are functions and caches."""
@@ -90,8 +90,7 @@ class Language:
     def to_pair(self, action: FarmerAction) -> tuple[np.int64, Any]:
         """Return the pair for an action."""
         if isinstance(action, Request):
-            if action not in self._numbers:
-                raise ConfigError(f"{action.path.group}: expected a paid observation, got a free one; try removing it")
+            require(action in self._numbers, action.path.group, "a paid observation", "a free one", "removing it")
             return np.int64(self._numbers[action]), np.int64(0)
         row = action.row
         number = np.int64(len(self._requests) + self.model.actions.assignments.index((action.farmer, row.number)))
@@ -108,10 +107,10 @@ class Language:
     def from_tuples(self, schedule: Any) -> list[FarmerAction]:
         """Return the actions for a list of tuples; raise ConfigError unless all are allowed."""
         if not isinstance(schedule, (list, tuple)) or (schedule and isinstance(schedule[0], str)):
-            raise ConfigError(f"expected a list of actions {ACTION_FORM}, got {schedule!r}")
+            raise mismatch("", f"a list of actions {ACTION_FORM}", repr(schedule))
         if len(schedule) > self.model.schedule:
             got = f"{len(schedule)}; try a larger max_action_schedule_size in the rules"
-            raise ConfigError(f"schedule: expected at most {self.model.schedule} actions, got {got}")
+            raise mismatch("schedule", f"at most {self.model.schedule} actions", got)
         actions = []
         for i, written in enumerate(schedule):
             with locate_errors(f"schedule > {i}: "):
@@ -129,10 +128,10 @@ class Language:
 
     def _parse(self, written: Any) -> FarmerAction:
         if not isinstance(written, (tuple, list)) or len(written) != 5:
-            raise ConfigError(f"expected {ACTION_FORM}, got {written!r}")
+            raise mismatch("", ACTION_FORM, repr(written))
         farmer, field, entity, name, last = written
         if not isinstance(last, (Mapping, type(None), list, tuple, str)):
-            raise ConfigError(f"expected a dict of parameters or a path (a list), got {last!r}")
+            raise mismatch("", "a dict of parameters or a path (a list)", repr(last))
         observes = isinstance(last, (list, tuple, str))
         try:
             if observes:
@@ -145,7 +144,7 @@ class Language:
         farmers, able = self.names.farmers, [who for who, each in self._requests if each == path]
         if able and farmer not in able:
             listed = ", ".join(farmers[who] for who in able)
-            raise ConfigError(f"{path.group}: expected one of the farmers {listed}, got {farmers[farmer]!r}")
+            raise mismatch(path.group, f"one of the farmers {listed}", repr(farmers[farmer]))
         return Request(farmer, path)
 
     def _hint(self, where: tuple[Any, Any], name: Any, observes: bool) -> str:
@@ -161,14 +160,12 @@ class Language:
         path = ObservationPath.read(self.names, observation)
         if self.is_free(path):
             return path
-        if not self.model.asks:
-            raise ConfigError(f"{path.group}: expected mode 'ao' for a request, got "
-                              f"{self.model.spec.mode!r}")  # fmt: skip
+        require(self.model.asks, path.group, "mode 'ao' for a request", repr(self.model.spec.mode))
         if path not in self.paths:
             *at, wrong = path.written
             near = [near for *name, near in (each.written for each in self.paths) if name == at]
-            hint = f"try one of {near[:8]}" if near else "try another path: this one is free or not in the rules"
-            raise ConfigError(f"{path.group}: expected an allowed path, got {wrong}; {hint}")
+            hint = f"one of {near[:8]}" if near else "another path: this one is free or not in the rules"
+            raise mismatch(path.group, "an allowed path", wrong, hint)
         return path
 
     def to_tuple(self, action: FarmerAction) -> tuple[str, str, str, str, Any]:

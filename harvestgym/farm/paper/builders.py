@@ -8,7 +8,7 @@ from typing import Any
 
 from harvestgym.core.checks import check_arguments
 from harvestgym.core.config import build_params, validate
-from harvestgym.core.errors import ConfigError, locate_errors
+from harvestgym.core.errors import ConfigError, locate_errors, mismatch, require
 from harvestgym.farm.build.canonical_names import resolve_score
 from harvestgym.farm.build.compile import build as build_farm
 from harvestgym.farm.build.compile import name_farm
@@ -53,8 +53,8 @@ class Field:
         own_weather: bool = False,
     ) -> None:
         if (shape is None) == (scale is None):
-            hint = "try shape={'length#nb': 1, 'width#nb': 1, 'scale#m': 1}"
-            raise ConfigError(f"Field: expected either shape or scale, got neither or both; {hint}")
+            hint = "shape={'length#nb': 1, 'width#nb': 1, 'scale#m': 1}"
+            raise mismatch("Field", "either shape or scale", "neither or both", hint)
         made = [_entity(e, f"Field > entities > {i}") for i, e in enumerate(entities)]
         listed = [(kind, which) for kind, which, _ in made]
         data: dict[str, Any] = {"localization": localization, "shape": shape or scale, "own_weather": own_weather}
@@ -71,7 +71,7 @@ def _entity(given: Any, where: str) -> tuple[str, Any, Entity]:
     if isinstance(kind, str):
         kind = load_kind(next((k for k in KINDS if k.casefold() == kind.casefold()), kind))
     if not (isinstance(kind, type) and issubclass(kind, Entity)) or not isinstance(which, (str, Mapping)):
-        raise ConfigError(f"{where}: expected (kind, set) such as (Plant, 'bean'), or an entity, got {given!r}")
+        raise mismatch(where, "(kind, set) such as (Plant, 'bean'), or an entity", repr(given))
     return name_kind(kind), which, kind.named(which)
 
 
@@ -197,8 +197,7 @@ class BasicScore:
 
 
 def _once(what: str, *given: Any) -> None:
-    if all(g is not None for g in given):
-        raise ConfigError(f"{what}: expected a file or a value, got both; try keeping one")
+    require(not all(g is not None for g in given), what, "a file or a value", "both", "keeping one")
 
 
 def build_farm_model(
@@ -211,7 +210,7 @@ def build_farm_model(
     """
     for i, field in enumerate(fields):
         if not isinstance(field, Field):
-            raise ConfigError(f"fields > {i}: expected a Field, got {field!r}")
+            raise mismatch(f"fields > {i}", "a Field", repr(field))
     further = dict(rules.further) | ({} if rules.cap is None else {CAP: CostCap(most=rules.cap)})  # type: ignore[arg-type]
     ready = ReadyComponents(
         farmers=tuple(_rebuild(f, Farmer, f"farmers > {i}") for i, f in enumerate(farmers or [BasicFarmer()])),
@@ -241,5 +240,5 @@ def build_farm_model(
 def _rebuild(thing: Any, base: type, where: str) -> Any:
     """Return a farmer, rule or term with its parameters checked and converted to the engine's types."""
     if not isinstance(thing, base):
-        raise ConfigError(f"{where}: expected a {base.__name__}, such as one from harvestgym.farm, got {thing!r}")
+        raise mismatch(where, f"a {base.__name__}, such as one from harvestgym.farm", repr(thing))
     return build_params(type(thing), write_parameters(thing), f"{where} ({type(thing).__name__})")

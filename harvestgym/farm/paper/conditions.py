@@ -21,7 +21,7 @@ import numpy as np
 from jax import Array
 
 from harvestgym.core.checks import check_value
-from harvestgym.core.errors import ConfigError, check_name
+from harvestgym.core.errors import check_name, mismatch, require
 from harvestgym.core.pytree import Meta
 from harvestgym.farm.engine.formula_compiler import OPERATORS
 from harvestgym.farm.formula_parser import FUNCTIONS, parse_formula
@@ -50,7 +50,7 @@ def read_conditions(given: Any, where: str) -> tuple[list[str], dict[str, Predic
 
 def _read_event(event: Any, functions: dict[str, Predicate], where: str) -> str:
     if not isinstance(event, Sequence) or len(event) != 4:
-        raise ConfigError(f"{where}: expected (observation, mapping, operator, value), got {event!r}")
+        raise mismatch(where, "(observation, mapping, operator, value)", repr(event))
     observation, mapping, sign, value = event
     name = write_variable(observation, where)
     where, sign = f"{where}: {name}", str(SPELLINGS.get(sign, sign))
@@ -68,8 +68,7 @@ def _read_event(event: Any, functions: dict[str, Predicate], where: str) -> str:
 
 
 def _list(given: Any, where: str, what: str) -> Sequence[Any]:
-    if not isinstance(given, (list, tuple)):
-        raise ConfigError(f"{where}: expected a list of {what}, got {given!r}")
+    require(isinstance(given, (list, tuple)), where, f"a list of {what}", repr(given))
     return given
 
 
@@ -78,11 +77,9 @@ def _list_values(value: Any, several: bool, where: str) -> list[Any]:
     value = value.tolist() if hasattr(value, "tolist") else value
     listed = isinstance(value, (list, tuple, set, frozenset, range))
     given = sorted(value, key=str) if isinstance(value, (set, frozenset)) else list(value) if listed else [value]
-    if listed != several or not given:
-        expected = "a list of values" if several else "a single value"
-        raise ConfigError(f"{where}: expected {expected}, got {value!r}")
+    require(listed == several and given, where, "a list of values" if several else "a single value", repr(value))
     for wrong in (each for each in given if not isinstance(each, (str, numbers.Real))):
-        raise ConfigError(f"{where}: expected a number or a label, got {wrong!r}")
+        raise mismatch(where, "a number or a label", repr(wrong))
     return given
 
 
@@ -164,7 +161,7 @@ class Predicate:
         except Exception as error:  # a user's function may raise anything
             name = getattr(self.function, "__name__", self.function)
             got = f"{name!r}, which fails ({type(error).__name__}: {error}); try one such as lambda x: x.value"
-            raise ConfigError(f"expected a function of a value or an array, got {got}") from None
+            raise mismatch("", "a function of a value or an array", got) from None
         return jax.pure_callback(test, jax.ShapeDtypeStruct((), np.float32), seen, vmap_method="sequential")
 
 

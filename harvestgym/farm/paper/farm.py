@@ -13,7 +13,7 @@ import numpy as np
 
 from harvestgym.core.autoreset import RunState
 from harvestgym.core.checks import check_arguments
-from harvestgym.core.errors import ConfigError, name_file, warn_user
+from harvestgym.core.errors import mismatch, name_file, require, warn_user
 from harvestgym.core.xla.setup import set_up_jax
 from harvestgym.farm.build.compile import build
 from harvestgym.farm.build.farm_writer import write_farm
@@ -120,8 +120,8 @@ class Farm(GymEnv):
     def model(self) -> FarmModel:
         """The wrapped functional environment; raises ConfigError if a stopping condition has to be called in Python."""
         if not all(function.is_traced for function in self._functions):
-            hint = "try jax.numpy without branches on values, or a condition as text"
-            raise ConfigError(f"farm.model: expected terminal conditions that compile, got a mapping; {hint}")
+            hint = "jax.numpy without branches on values, or a condition as text"
+            raise mismatch("farm.model", "terminal conditions that compile", "a mapping", hint)
         return self._model
 
     @property
@@ -218,7 +218,7 @@ class Farm(GymEnv):
     def _from_gym(self, action: Any) -> list[FarmerAction]:
         if not self.action_space.contains(action):
             pairs = f"at most {self._model.schedule} pairs (space number below {len(self.language.space)}, member)"
-            raise ConfigError(f"action: expected a member of action_space, {pairs}, got {action!r}")
+            raise mismatch("action", f"a member of action_space, {pairs}", repr(action))
         return [self.language.from_pair(pair) for pair in action]
 
     def to_yaml(self, path: str | Path) -> None:
@@ -240,8 +240,7 @@ class Farm(GymEnv):
 
     def _write_film(self, target: Path, fps: float, width: int) -> Path:
         record = {} if self.episode_log is None else self.episode_log.record
-        if not record:
-            raise ConfigError("film: expected a season, got none; try render_mode='rgb_array', then reset() and step()")
+        require(record, "film", "a season", "none", "render_mode='rgb_array', then reset() and step()")
         drawn, last = partial(scene, self._model, record), find_last_event(record)
         film = video.EpisodeFrames(drawn, video.choose_steps(len(record["reward"]), last_event=last), width)
         return video.write_video(film, target, fps)

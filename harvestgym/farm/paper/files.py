@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from harvestgym.core import yaml_io
-from harvestgym.core.errors import ConfigError, check_name, check_parent, locate_errors
+from harvestgym.core.errors import check_each_name, check_name, check_parent, locate_errors, mismatch
 from harvestgym.core.view.tables import describe_range
 from harvestgym.farm.build.farm_writer import to_yaml
 from harvestgym.farm.engine.name_table import WHOLE, NameTable, build_tree, put_once, walk_tree
@@ -57,7 +57,7 @@ def _mapping(value: Any, where: str) -> Mapping[str, Any]:
     if value is None:
         return {}
     if not isinstance(value, Mapping):
-        raise ConfigError(f"{where}: expected a mapping, got {value!r}")
+        raise mismatch(where, "a mapping", repr(value))
     return value
 
 
@@ -89,8 +89,7 @@ def _join_keys(given: Mapping[str, Any], where: str) -> dict[str, Any]:
 def read_actions(blocks: Mapping[str, Any], names: NameTable, where: str) -> dict[str, Any]:
     """Return the allowed actions in the form of a farm file; a missing block sets no restriction."""
     actions = {action.name: action for slot in names.slots.values() for action in slot.kind.actions}
-    for key in blocks:
-        check_name("block", key, ACTION_BLOCKS, where)
+    check_each_name("block", blocks, ACTION_BLOCKS, where)
     out: dict[str, Any] = {}
     if "interventions" in blocks:
         listed = by_entity(blocks["interventions"], f"{where} > interventions")
@@ -152,8 +151,7 @@ def list_paths(below: Any, above: tuple[Any, ...], where: str) -> Iterator[tuple
 
 def read_score(values: Mapping[str, Any], keys: Sequence[str], where: str) -> dict[str, Any]:
     """Return score entries in the form of a farm file; only the entries in `keys` are allowed."""
-    for key in values:
-        check_name("entry", key, keys, where)
+    check_each_name("entry", values, keys, where)
     out = dict(values)
     if "observation_costs" in out:
         out["observation_costs"] = read_init(out["observation_costs"], f"{where} > observation_costs")

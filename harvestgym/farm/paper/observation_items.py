@@ -121,10 +121,8 @@ class ItemReader:
     def __call__(self, obs: Any) -> list[Item]:
         """Return the items in an observation."""
         values, known = (obs["values"], obs["mask"] > 0) if isinstance(obs, dict) else (obs, None)
-        return [
-            (field, entity, name, [*path], _fill_tree(readers, values, known))
-            for (field, entity, name, path), readers in self._rows
-        ]
+        filled = ((written, _fill_tree(readers, values, known)) for written, readers in self._rows)
+        return [(field, entity, name, [*path], tree) for (field, entity, name, path), tree in filled]
 
 
 def _make_reader(plan: ObservationPlan, plot: tuple[int, int] | None, variable: Variable) -> Callable[..., Any]:

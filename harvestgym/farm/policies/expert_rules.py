@@ -16,7 +16,7 @@ import numpy as np
 from jax import Array
 from jax.tree_util import Partial
 
-from harvestgym.core.errors import ConfigError, locate_errors
+from harvestgym.core.errors import locate_errors, mismatch, require
 from harvestgym.core.policy import Policy
 from harvestgym.farm.engine.actions import ActionRow, ActionTuple
 from harvestgym.farm.engine.formula_compiler import (
@@ -194,8 +194,7 @@ def rule_policy(env: FarmModel) -> Policy:
 
 def compile_policy(env: FarmModel, written_rules: Sequence[OrderRule]) -> Policy:
     """Return rules as a policy for a farm; raise ConfigError if there are none or one reads an unobserved variable."""
-    if not written_rules:
-        raise ConfigError("expert: expected at least one rule in the farm file, got none")
+    require(written_rules, "expert", "at least one rule in the farm file", "none")
     found = [compile_rule(env, written, f"expert > {i}") for i, written in enumerate(written_rules)]
     rules, values, actions = zip(*found, strict=True)
     pauses = [written.every for written, rule in zip(written_rules, rules, strict=True) for _ in range(rule.size)]
@@ -229,8 +228,7 @@ def compile_rule(env: FarmModel, rule: OrderRule, where: str) -> tuple[CompiledR
     compiled = CompiledRule(trigger, row.field, plots, need, sign)
     seen = jax.ShapeDtypeStruct((env.full_plan.size,), jnp.float32)
     shape = jax.eval_shape(lambda obs: compiled.fires(values, make_reader(env.full_plan, obs))[1], seen).shape
-    if shape != (compiled.size,):
-        raise ConfigError(f"{where} > plot: expected one number for each plot, got several for {by!r}")
+    require(shape == (compiled.size,), f"{where} > plot", "one number for each plot", f"several for {by!r}")
     return compiled, values, np.asarray(numbers, np.int32)
 
 
@@ -251,11 +249,11 @@ def _find_offered(env: FarmModel, observe: str, where: str) -> tuple[int, ...]:
     missing = [item.variable.name for item in wanted if item not in offered]
     if missing:
         got = f"{', '.join(missing)}; try mode 'ao', and list them under rules > observations, for this plot too"
-        raise ConfigError(f"{where}: expected observations that can be requested here, got {got}")
+        raise mismatch(where, "observations that can be requested here", got)
     return tuple(offered.index(item) for item in wanted)
 
 
 def _check_seen(plan: ObservationPlan, item: ObservedItem, where: str) -> None:
     if plan.locate(item) is None:
         got = f"{item.variable.name}; try adding it to rules > free_observations (in mode 'ao', or observations)"
-        raise ConfigError(f"{where}: expected an observed variable, got {got}")
+        raise mismatch(where, "an observed variable", got)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from harvestgym.core.errors import ConfigError
+from harvestgym.core.errors import mismatch
 from harvestgym.core.policy import Policy
 from harvestgym.core.tuning.rule_family import NumberRange, RuleFamily
 from harvestgym.farm.engine.formula_compiler import find_one_item
@@ -49,8 +49,8 @@ def replace_numbers(rules: Sequence[OrderRule], numbers: Mapping[str, float], wh
     known = list_numbers(rules)
     for name in numbers:
         if name not in known:
-            hint = "try removing the tuned file and running `harvestgym tune`"
-            raise ConfigError(f"{where}: expected a number of the expert's rules, got {name!r}; {hint}")
+            hint = "removing the tuned file and running `harvestgym tune`"
+            raise mismatch(where, "a number of the expert's rules", repr(name), hint)
     return map_numbers(rules, lambda name, value, *_: numbers.get(name, value))
 
 

@@ -8,13 +8,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from harvestgym.core.grouping import group_pairs
 from harvestgym.core.view.events import NEWS, WARNING, Event
 from harvestgym.core.view.scene import Mark, Sprite, load_sprites
 from harvestgym.core.view.timeline import Record
 from harvestgym.farm.engine.actions import Order
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.engine.observations import ObservedItem
-from harvestgym.farm.engine.variables import Variable
 
 from .order_words import say_action, say_amount, say_tool
 
@@ -95,10 +95,8 @@ def find_morning(record: Record, step: int) -> int:
 
 def action_marks(env: FarmModel, record: Record, step: int, field: int, margin: float, crowded: bool) -> list[Mark]:
     """Mark effective actions with a tool: north-west on their plot, or west of the field for the whole field."""
-    by_plot: dict[tuple[int, int] | None, list[Order]] = {}
-    for action in logged_orders(env, record, step):
-        if action.order.row.field == field and action.effective:
-            by_plot.setdefault(action.order.plot, []).append(action.order)
+    done = (action.order for action in logged_orders(env, record, step) if action.effective)
+    by_plot = group_pairs((order.plot, order) for order in done if order.row.field == field)
     tools = [
         Mark(
             _tool(env, order), *_corner(plot, n, margin, crowded),
@@ -141,21 +139,19 @@ def _own_sprite(name: str) -> Sprite:
 
 def find_outcomes(env: FarmModel, record: Record, step: int) -> Iterator[Event]:
     """Yield an event for each group of similar interventions in a step, with its cost or the reason for its refusal."""
-    alike: dict[tuple[str, str, tuple[str, str] | None], list[LoggedOrder]] = {}
-    for action in logged_orders(env, record, step):
-        alike.setdefault((say_action(env, action.order), action.kind, action.refused), []).append(action)
+    logged = logged_orders(env, record, step)
+    alike = group_pairs(((say_action(env, action.order), action.kind, action.refused), action) for action in logged)
     for (who, kind, refused), actions in alike.items():
         words, severity = ("", NEWS) if kind == "done" else (kind, WARNING)
         cost = None if refused else sum(action.price for action in actions)
         plots = [action.order.plot for action in actions if action.order.plot is not None]
-        yield Event(step, kind, who, words, severity, *(refused or ("", "")), plots, cost=cost)
+        reason, why = refused or ("", "")
+        yield Event(step, kind, who, words, severity, reason, why, plots, cost=cost)
 
 
 def find_looks(env: FarmModel, record: Record, step: int) -> Iterator[Event]:
     """Yield an event for each variable that was requested in a morning step, with its plots and cost."""
-    alike: dict[Variable, list[tuple[ObservedItem, float]]] = {}
-    for item, price in paid_observations(env, record, step):
-        alike.setdefault(item.variable, []).append((item, price))
+    alike = group_pairs((item.variable, (item, price)) for item, price in paid_observations(env, record, step))
     for variable, items in alike.items():
         where = variable.where if len(env.fields) > 1 else variable.where[1:]
         plots = [item.plot for item, _ in items if item.plot is not None]

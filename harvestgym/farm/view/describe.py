@@ -157,10 +157,8 @@ def make_parameter_table(title: str, entity: Entity, which: str | Mapping[str, A
 def _shorten_sources(table: Table) -> Table:
     """Write a long source shared by consecutive rows in the first one only, and `as above` in the others."""
     before = ["", *(row[-1] for row in table.rows)]
-    rows = [
-        (*row[:-1], "as above" if len(row[-1]) > LONG_SOURCE and row[-1] == last else row[-1])
-        for row, last in zip(table.rows, before, strict=False)
-    ]
+    again = (len(row[-1]) > LONG_SOURCE and row[-1] == last for row, last in zip(table.rows, before, strict=False))
+    rows = [(*row[:-1], "as above") if same else row for row, same in zip(table.rows, again, strict=True)]
     return table._replace(rows=rows)
 
 

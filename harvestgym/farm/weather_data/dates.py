@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from harvestgym.core.errors import ConfigError
+from harvestgym.core.errors import ConfigError, mismatch
 
 DATES = {"date", "time", "datetime", "timestamp", "day", "year-doy", "yrday"}
 DATE_PARTS = {"year": "year", "yr": "year", "month": "month", "mo": "month", "day": "day", "dy": "day", "doy": "doy"}
@@ -43,11 +43,9 @@ def read_dates(name: str, cells: Mapping[str, Sequence[Any]]) -> list[datetime.d
         place = f"{name}: row {i}, column {' '.join(map(repr, cells))}"
         date = _parse_date(text)
         if date is None:
-            raise ConfigError(
-                f"{place}: expected a date, YYYY-MM-DD, got {text!r}; try another date format, or removing the row"
-            )
+            raise mismatch(place, "a date, YYYY-MM-DD", repr(text), "another date format, or removing the row")
         if dates and not 0 < (date - dates[-1]).days < LONGEST_GAP:
-            raise ConfigError(f"{place}: expected a day after {dates[-1]}, got {date}; try one row per day, in order")
+            raise mismatch(place, f"a day after {dates[-1]}", date, "one row per day, in order")
         dates.append(date)
     return dates
 

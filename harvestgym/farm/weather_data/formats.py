@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from harvestgym.core.errors import ConfigError
+from harvestgym.core.errors import ConfigError, mismatch, require
 from harvestgym.core.yaml_io import read_text
 
 from .units import KNOWN, QUANTITIES
@@ -51,14 +51,14 @@ def _split_table(name: str, text: str) -> CellColumns:
     try:
         rows = list(csv.reader(lines)) if "," in lines[0] else [_split_line(lines[0], line) for line in lines]
     except csv.Error as error:
-        raise ConfigError(f"{name}: expected a CSV file, got {error}") from None
+        raise mismatch(name, "a CSV file", error) from None
     header = [cell.strip() for cell in rows[0]]
     if len(header) == 1 and (found := sorted(set(";\t|") & set(lines[0]))):
-        raise ConfigError(f"{name}: expected commas between the cells, got {found[0]!r}; try saving with commas")
+        raise mismatch(name, "commas between the cells", repr(found[0]), "saving with commas")
     check_names(name, header)
     for i, row in enumerate(rows[1:], 1):
         if len(row) != len(header):
-            raise ConfigError(f"{name}: row {i}: expected {len(header)} cells, as in the header, got {len(row)}")
+            raise mismatch(f"{name}: row {i}", f"{len(header)} cells, as in the header", len(row))
     return {column: [row[j] for row in rows[1:]] for j, column in enumerate(header)}
 
 
@@ -80,7 +80,7 @@ def _split_line(head: str, line: str) -> list[str]:
 def check_names(name: str, header: Sequence[str]) -> None:
     """Raise ConfigError for a column name that occurs twice."""
     for twice in sorted({cell for cell in header if list(header).count(cell) > 1}):
-        raise ConfigError(f"{name}: expected column {twice!r} once, got it twice; try keeping one")
+        raise mismatch(name, f"column {twice!r} once", "it twice", "keeping one")
 
 
 def _split_station(name: str, text: str) -> CellColumns:
@@ -101,7 +101,7 @@ def _split_station(name: str, text: str) -> CellColumns:
                 got = f"expected {element} of {date} once, got {found[element][date]:g} and {value:g}"
                 raise ConfigError(f"{name}: line {number}: {got}; try keeping one")
     if len(stations := sorted({line[:11] for line in text.splitlines()})) > 1:
-        raise ConfigError(f"{name}: expected one station, got {', '.join(stations[:3])}; try the file of one station")
+        raise mismatch(name, "one station", ", ".join(stations[:3]), "the file of one station")
     low, high = found.get("TMIN", {}), found.get("TMAX", {})
     for date in [date for date in low if low[date] > high.get(date, np.inf)]:  # one of the two is wrong
         del low[date], high[date]
@@ -151,8 +151,7 @@ def read_sheet(source: Any, name: str, columns: Collection[str] = ()) -> Sheet:
         return _read_frame(source, name)
     text = _read_file(Path(source))
     text = _join_json(name, text) if text.lstrip().startswith("{") else text
-    if not text.strip():
-        raise ConfigError(f"{name}: expected a header and one row per day, got an empty file")
+    require(text.strip(), name, "a header and one row per day", "an empty file")
     for kind, format in FORMATS.items():
         if found := re.search(format.header, text, re.MULTILINE):
             return _read_known(kind, format, name, text[: found.start()], text[found.start() :])
@@ -193,7 +192,7 @@ def _read_file(path: Path) -> str:
     try:
         return gzip.decompress(raw).decode()
     except (EOFError, OSError, zlib.error, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path}: expected text compressed with gzip, got {error}") from None
+        raise mismatch(path, "text compressed with gzip", error) from None
 
 
 def _join_json(name: str, text: str) -> str:
@@ -214,10 +213,8 @@ def _join_json(name: str, text: str) -> str:
         csv.writer(out, lineterminator="\n").writerows([names, *rows])
         return above + out.getvalue()
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
-        expected = (
-            f"{name}: expected daily values of NASA POWER or Open-Meteo in JSON, got a different layout ({error})"
-        )
-        raise ConfigError(f"{expected}; try the unmodified download") from None
+        expected, got = "daily values of NASA POWER or Open-Meteo in JSON", f"a different layout ({error})"
+        raise mismatch(name, expected, got, "the unmodified download") from None
 
 
 def _read_frame(frame: Any, name: str) -> Sheet:

@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import Field
 
 from harvestgym.core.config import Strict
-from harvestgym.core.errors import ConfigError
+from harvestgym.core.errors import mismatch
 from harvestgym.farm.weather_data.table import YEAR, Day
 
 WET = 0.1
@@ -140,7 +140,7 @@ def measure_normals(days: Day, start_day: int = 1) -> Normals:
     day = (start_day - 1 + np.arange(len(columns["rain"]))) % YEAR
     month = calendar().month[day]
     if len(np.unique(month)) < 12:
-        raise ConfigError(f"expected days of every month to compute normals, got {len(np.unique(month))} months")
+        raise mismatch("", "days of every month to compute normals", f"{len(np.unique(month))} months")
     average = {n: tuple(v[month == m].mean() for m in range(12)) for n, v in columns.items()}
     sd = {n: tuple(max(v[month == m].std(), 1e-3) for m in range(12)) for n, v in columns.items()}
     off = {n: departure(v, day) for n, v in columns.items()}

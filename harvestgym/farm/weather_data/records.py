@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
-from harvestgym.core.errors import ConfigError, check_extras, check_name
+from harvestgym.core.errors import check_extras, check_name, mismatch, require
 from harvestgym.core.yaml_io import read_file
 
 RECORDS_FILE = Path(__file__).with_name("records.yaml")
@@ -37,9 +37,8 @@ def download_record(name: str, folder: Path, base_url: str = "") -> Path:
 
     record, url = list_records()[name], base_url or read_file(RECORDS_FILE)["url"]
     file = folder / f"{name}{Path(record.path).suffix}"
-    if file.exists():
-        raise ConfigError(f"{file}: expected a new file, got an existing one; try another folder")
+    require(not file.exists(), file, "a new file", "an existing one", "another folder")
     try:
         return Path(pooch.retrieve(url + record.path, f"sha256:{record.sha256}", file.name, folder))
     except (ValueError, OSError) as error:  # a different checksum, or no answer
-        raise ConfigError(f"{name}: expected the record at {url}{record.path}, got {error}; try again later") from None
+        raise mismatch(name, f"the record at {url}{record.path}", error, "again later") from None

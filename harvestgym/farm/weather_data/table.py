@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from harvestgym.core.errors import ConfigError, check_name, nearest
+from harvestgym.core.errors import ConfigError, check_each_name, check_name, mismatch, nearest, require
 
 from .dates import is_date, is_leap_day, read_dates
 from .estimates import derive_quantities, fill_days, longest_run
@@ -100,10 +100,8 @@ class WeatherTable:
         """
         known = self.calendar_years
         if missing := [year for year in years if year not in known] or (not years and ["none"]):
-            raise ConfigError(
-                f"{self.name}: expected years that are complete in the table "
-                f"({', '.join(map(str, known)) or 'none: it has no dates'}), got {', '.join(map(str, missing))}"
-            )
+            expected = f"years that are complete in the table ({', '.join(map(str, known)) or 'none: it has no dates'})"
+            raise mismatch(self.name, expected, ", ".join(map(str, missing)))
         starts = (1 - self.start_day) % YEAR + YEAR * (np.asarray(sorted(set(years))) - known[0])
         rows = (starts[:, None] + np.arange(YEAR)).ravel()
         return replace(self, days=Day(*(_frozen(v[rows]) for v in self.days)), start_day=1, start_year=min(years))
@@ -156,10 +154,8 @@ def read_table(
 
 def fill_record(record: WeatherTable, most: int) -> WeatherTable:
     """Return the longest run of calendar years with at most `most` missing days per needed column; gaps are filled."""
-    if not 0 <= most <= MOST_FILLED:
-        raise ConfigError(f"fill: expected a number of days per year from 0 to {MOST_FILLED}, got {most}")
-    if record.start_year is None:
-        raise ConfigError(f"{record.name}: expected dates, which `fill` needs, got none; try a column Date")
+    require(0 <= most <= MOST_FILLED, "fill", f"a number of days per year from 0 to {MOST_FILLED}", most)
+    require(record.start_year is not None, record.name, "dates, which `fill` needs", "none", "a column Date")
     first, whole = (1 - record.start_day) % YEAR, record.calendar_years
     rows = np.stack(record.days)[:, first : first + YEAR * len(whole)]
     lacking = np.isnan(rows[[0, 1, 5]]).reshape(len(NEEDED), -1, YEAR).sum(axis=2).max(axis=0)
@@ -208,15 +204,14 @@ def constant_table(name: str, day: Mapping[str, float]) -> WeatherTable:
 def _check_sheet(name: str, sheet: Sheet, columns: Mapping[str, str], rain: RainOption) -> WeatherTable:
     """Return the table with the cells of a sheet; raise ConfigError for the first invalid one."""
     dated, meanings = _choose_columns(name, sheet, columns)
-    if not all(map(len, sheet.cells.values())):
-        raise ConfigError(f"{name}: expected at least one row below the header, got none")
+    require(all(map(len, sheet.cells.values())), name, "at least one row below the header", "none")
     dates = read_dates(name, {column: sheet.cells[column] for column in dated})
     check = partial(_check_rows, name, dates)
     numbers = {m.quantity.name: _read_numbers(check, name, c, m, sheet, c in columns) for c, m in meanings.items()}
     days = Day(*derive_quantities(numbers))
     kind = _check_days(check, days, rain)
     if dates is not None and all(map(is_leap_day, dates)):
-        raise ConfigError(f"{name}: expected at least one day other than 29 February, got none")
+        raise mismatch(name, "at least one day other than 29 February", "none")
     days = days._replace(t_mean=np.clip(days.t_mean, days.t_min, days.t_max))
     origins = {column: str(meaning) for column, meaning in meanings.items()}
     unused = [column for column in sheet.cells if column not in {*meanings, *dated}]
@@ -225,8 +220,7 @@ def _check_sheet(name: str, sheet: Sheet, columns: Mapping[str, str], rain: Rain
 
 def _choose_columns(name: str, sheet: Sheet, columns: Mapping[str, str]) -> tuple[list[str], dict[str, Meaning]]:
     """Return the columns with dates, and the meanings of the columns to read; ConfigError for an unknown column."""
-    for column in columns:
-        check_name("column", column, sheet.cells, f"{name}: columns")
+    check_each_name("column", columns, sheet.cells, f"{name}: columns")
     dated: list[str] = []
     meanings: dict[str, Meaning] = {}
     for column in sheet.cells:
@@ -236,7 +230,7 @@ def _choose_columns(name: str, sheet: Sheet, columns: Mapping[str, str]) -> tupl
             dated.append(column)
         elif text is None and not sheet.format:
             hint = f"{nearest(plain, [*OWN, 'Date'])}, or columns={{{column!r}: 'ignore'}}"
-            raise ConfigError(f"{name}: expected a known column, got {column!r}{hint}")
+            raise mismatch(name, "a known column", f"{column!r}{hint}")
         elif text not in (None, IGNORE):
             meanings[column] = parse_meaning(text, f"{name}: column {column!r}", "" if column in columns else unit)
     _check_quantities(name, sheet, [meaning.quantity.name for meaning in meanings.values()])

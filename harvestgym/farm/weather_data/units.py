@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from harvestgym.core.errors import ConfigError, check_name
+from harvestgym.core.errors import check_name, mismatch
 from harvestgym.core.yaml_io import read_file
 
 
@@ -66,9 +66,7 @@ def parse_meaning(text: str, where: str, unit: str = "") -> Meaning:
     unit, height = KNOWN["spellings"].get(unit, unit) or quantity.unit, float(stated[3] or found[3] or 2)
     check_name(f"unit of {quantity.name}", unit, CONVERSIONS[quantity.unit], where)
     if not 0.5 <= height <= 200 or (height != 2 and quantity.name != "U"):
-        raise ConfigError(
-            f"{where}: expected a height for U only, from 0.5 to 200 m, got {text!r}; try 'U m/s at 10 m'"
-        )
+        raise mismatch(where, "a height for U only, from 0.5 to 200 m", repr(text), "'U m/s at 10 m'")
     return Meaning(quantity, unit, height)
 
 

@@ -17,7 +17,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from harvestgym.core.errors import ConfigError
+from harvestgym.core.errors import ConfigError, mismatch
 from harvestgym.core.pytree import replace
 from harvestgym.fishing.shared_stock import CommonsModel
 
@@ -81,7 +81,7 @@ def _check(env: CommonsModel) -> None:
         raise ConfigError(f"commons: expected {reason}")
     if env.order != "harvest first" or units.levels or drift is not None:
         got = f"{env.order}, levels {units.levels}, drift {drift}"
-        raise ConfigError(f"commons: expected harvest first, continuous actions and a constant law, got {got}")
+        raise mismatch("commons", "harvest first, continuous actions and a constant law", got)
 
 
 @partial(jax.jit, static_argnums=(0, 1))

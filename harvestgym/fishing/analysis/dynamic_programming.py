@@ -21,7 +21,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from harvestgym.core.errors import ConfigError
+from harvestgym.core.errors import ConfigError, mismatch
 from harvestgym.fishing.conservation import RecoveryModel
 from harvestgym.fishing.model import FishingModel, FishingParams, find_effort
 
@@ -109,7 +109,7 @@ def solve(
         raise ConfigError(f"dynamic programming: expected {reason}; try `harvestgym tune`")
     factor = float(params.discount if discount is None else discount)
     if years is None and not factor < 1:
-        raise ConfigError(f"dynamic programming: expected discount < 1, got {factor}; try a finite horizon, `years`")
+        raise mismatch("dynamic programming", "discount < 1", factor, "a finite horizon, `years`")
     grid = jnp.float32(env.units.bound if bound is None else bound) * jnp.linspace(0.0, 1.0, n, dtype=jnp.float32)
     found = _solve(env, params, grid, jnp.float32(factor), years)
     return found._replace(only_bound=not is_exact(params))

@@ -13,7 +13,7 @@ import numpy as np
 
 from harvestgym.core.checks import make_plain
 from harvestgym.core.config import validate
-from harvestgym.core.errors import ConfigError, check_extras, check_keywords
+from harvestgym.core.errors import check_extras, check_keywords, mismatch
 from harvestgym.core.pytree import iterate_metas
 from harvestgym.core.view.scene import Chart, Line
 from harvestgym.fishing.conservation import RecoveryModel
@@ -92,7 +92,7 @@ class StandIn(FishingEnv):
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name in READINGS:
-            raise ConfigError(f"{name}: expected no assignment, got {value!r}; try init_state = {value!r} and reset()")
+            raise mismatch(name, "no assignment", repr(value), f"init_state = {value!r} and reset()")
         if name in self.arguments:
             self._build(self._numbers | {name: value})
         else:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from harvestgym.core.pytree import iterate_metas
-from harvestgym.core.view.tables import Table, describe_range, make_fields_table
+from harvestgym.core.view.tables import Table, describe_range, make_fields_table, make_spaces_table
 from harvestgym.fishing.conservation import RecoveryModel
 from harvestgym.fishing.model import EpisodeTally, FishingModel, FishingState
 from harvestgym.fishing.noise import Noise
@@ -55,11 +55,8 @@ def _spaces(env: FishingModel) -> Table:
     what = "share of the stock to catch" if units.control == "rate" else "catch to allow"
     high = 1.0 if units.control == "rate" else units.bound
     scale = f"{units.levels} levels" if units.levels else units.scale
-    rows = [
-        ("action", str(env.action_space), f"{what}, from 0 to {high:g}, {scale}; one for each target"),
-        ("observation", str(env.observation_space), f"observed biomass, from 0 to {units.bound:g}, {units.scale}"),
-    ]
-    return Table("Action and observation", ("name", "space", "meaning"), rows, ("actions", "observations"))
+    action = f"{what}, from 0 to {high:g}, {scale}; one for each target"
+    return make_spaces_table(env, action, f"observed biomass, from 0 to {units.bound:g}, {units.scale}")
 
 
 def _parameters(env: FishingModel) -> Table:

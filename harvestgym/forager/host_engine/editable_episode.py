@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from harvestgym.core.errors import ConfigError
+from harvestgym.core.errors import mismatch, require
 from harvestgym.forager.config import ForagerConfig
 from harvestgym.forager.host_engine import arrays as col
 from harvestgym.forager.host_engine import dynamics, lookup, step, view
@@ -50,8 +50,7 @@ class EditableEpisode(ReadableEpisode):
         The object itself is in the world: its own methods and counters are used. If the cell is occupied, it appears
         when the cell is free. At each start it is placed again, with its present attributes.
         """
-        if not isinstance(thing, ForagerObject):
-            raise ConfigError(f"add_object: expected a ForagerObject, got {thing!r}")
+        require(isinstance(thing, ForagerObject), "add_object", "a ForagerObject", repr(thing))
         cls = type(thing)
         self._place([thing], None if self.config.object_types.get(thing.name) is cls else cls)
 
@@ -59,7 +58,7 @@ class EditableEpisode(ReadableEpisode):
         count = len(self._placed) + len(things)
         if count > self.config.capacity:
             expected = f"at least {count}, one for each object with its own target location"
-            raise ConfigError(f"capacity: expected {expected}, got {self.config.capacity}")
+            raise mismatch("capacity", expected, self.config.capacity)
         for thing in things:
             self._check_object(thing)
         for thing in things:
@@ -75,8 +74,7 @@ class EditableEpisode(ReadableEpisode):
             self._check_cell(thing.target_location, thing.name)
         kind = self.world.kinds[self.world.index(thing.name)]
         own, common = ({"blocking": one.blocking, "collectable": one.collectable} for one in (thing, kind))
-        if own != common:
-            raise ConfigError(f"add_object: expected {common}, as for each {thing.name!r}, got {own}; try another name")
+        require(own == common, "add_object", f"{common}, as for each {thing.name!r}", own, "another name")
 
     def _insert_all(self, placed: Sequence[PlacedObject]) -> None:
         """Add objects that appear at their target locations as soon as these are free."""

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from harvestgym.core.checks import check_arguments
-from harvestgym.core.errors import ConfigError, warn_user
+from harvestgym.core.errors import ConfigError, mismatch, require, warn_user
 from harvestgym.forager.config import ForagerConfig, Observation, TranslatedConfig
 from harvestgym.forager.hashing import seed_words
 from harvestgym.forager.host_engine import arrays as col
@@ -50,7 +50,7 @@ def check_action(action: Any) -> int:
     """Return an action as 0-3; raise ConfigError for anything else."""
     whole = read_number(action)
     if whole not in range(4):
-        raise ConfigError(f"action: expected 0 (north), 1 (east), 2 (south) or 3 (west), got {action!r}")
+        raise mismatch("action", "0 (north), 1 (east), 2 (south) or 3 (west)", repr(action))
     return int(whole)
 
 
@@ -60,8 +60,7 @@ def check_delay(delay: Any, name: str) -> int | None:
         return None
     steps = read_number(delay)
     if not (0 <= steps <= MAX_DELAY and steps.is_integer()):
-        expected = "whole steps from 0 to 2^30, or None for never"
-        raise ConfigError(f"regen_delay of {name!r}: expected {expected}, got {reprlib.repr(delay)}")
+        raise mismatch(f"regen_delay of {name!r}", "whole steps from 0 to 2^30, or None for never", reprlib.repr(delay))
     return int(steps)
 
 
@@ -209,8 +208,7 @@ class ForagerEnv(EditableEpisode):
         if not self._started:
             self.start()
         kind, cell = self.kind_at(x, y), x + y * self.world.width
-        if kind == EMPTY:
-            raise ConfigError(f"remove_object: expected a cell with an object, got {location!r}")
+        require(kind != EMPTY, "remove_object", "a cell with an object", repr(location))
         slot = lookup.find_slot(self.arrays, x, y)
         home = int(self.arrays.slots[slot, col.HOME]) if slot >= 0 else cell
         thing = self._find_thing(home, kind, (x, y))
@@ -281,7 +279,7 @@ class ForagerEnv(EditableEpisode):
         """Continue a saved episode; raise ConfigError without a change if it belongs to a different world."""
         arrays = self.arrays._replace(**{name: array.copy() for name, array in kept["arrays"].items()})
         if arrays.regions.shape != self.arrays.regions.shape:
-            raise ConfigError(f"expected a world of {len(self.world.regions)} regions, got {len(arrays.regions)}")
+            raise mismatch("", f"a world of {len(self.world.regions)} regions", len(arrays.regions))
         self._placed = [(self._remake_object(*one), *one[1:]) for one in kept["placed"]]
         things: dict[int, ForagerObject] = {}
         for home, name, attributes in kept["things"]:

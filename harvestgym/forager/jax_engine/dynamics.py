@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from harvestgym.core.pytree import replace
+from harvestgym.core.pytree import replace, replace_where
 from harvestgym.forager.hashing import JUMP, RETURN
 from harvestgym.forager.object_kinds import ReturnPlace
 from harvestgym.forager.world import AWAY, EMPTY, STANDING, VACANT, Region, World
@@ -148,7 +148,6 @@ def teleport(world: World, state: ForagerState) -> ForagerState:
 
     def jump(state: ForagerState) -> ForagerState:
         x, y, found = draw_free_cell(world, state, region, JUMP, jnp.uint32(0))
-        moved = replace(state, x=jnp.where(found, x, state.x), y=jnp.where(found, y, state.y))
-        return refresh(world, moved)
+        return refresh(world, replace_where(state, found, x=x, y=y))
 
     return _change_if((phase + 1) % every == 0, jump, state)

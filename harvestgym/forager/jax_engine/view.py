@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from harvestgym.core.pytree import replace
+from harvestgym.core.pytree import replace, replace_where
 from harvestgym.forager.hashing import TINT, draw_word, scale_word
 from harvestgym.forager.observations import ObservationMode, channel_table, count_channels, show_world
 from harvestgym.forager.world import EAST, MOVES, NORTH, SOUTH, WEST, World, view_offsets
@@ -57,12 +57,8 @@ def move(world: World, state: ForagerState, action: Array, moved: Array) -> Fora
     framed = jnp.where(aside, jnp.pad(line[:rows], 1)[:, None], jnp.pad(state.view, 1))
     framed = jnp.where(above, jnp.pad(line[:cols], 1)[None], framed)
     dx, dy = jnp.asarray(MOVES, jnp.int32)[action] * moved
-    return replace(
-        state,
-        x=jnp.where(moved, x, state.x),
-        y=jnp.where(moved, y, state.y),
-        view=jax.lax.dynamic_slice(framed, (1 - dy, 1 + dx), (rows, cols)),
-    )
+    view = jax.lax.dynamic_slice(framed, (1 - dy, 1 + dx), (rows, cols))
+    return replace_where(replace(state, view=view), moved, x=x, y=y)
 
 
 def _find_line(world: World, state: ForagerState, action: Array) -> Array:

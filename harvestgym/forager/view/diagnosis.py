@@ -17,11 +17,9 @@ def explain(env: Forager, episodes: Episodes) -> list[str]:
     kinds = list(zip(env.world.kinds, met.tolist(), strict=True))
     ways = np.asarray(episodes.counts["moves"]).sum(0)
     notes = [f"every move was to the {way}" for way, n in zip(ACTION_NAMES, ways, strict=True) if 0 < n == moves]
-    notes += [
-        f"{'every move was' if number == moves else f'{number} of {moves} moves were'} blocked by {kind.name}"
-        for kind, number in kinds
-        if kind.blocking and number
-    ]
+    blocked = [(kind.name, number) for kind, number in kinds if kind.blocking and number]
+    shares = ("every move was" if number == moves else f"{number} of {moves} moves were" for _, number in blocked)
+    notes += [f"{share} blocked by {name}" for share, (name, _) in zip(shares, blocked, strict=True)]
     if never := [kind.name for kind, number in kinds if not number]:
         notes.append(f"never met: {', '.join(never)}")
     if refused := int(np.sum(episodes.info["refused"])):

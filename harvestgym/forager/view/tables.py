@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from harvestgym.core.view.tables import Table, make_fields_table
+from harvestgym.core.view.tables import Table, make_fields_table, make_spaces_table
 from harvestgym.core.view.timeline import Record, Timeline, Track
 from harvestgym.core.yaml_io import read_file
 from harvestgym.forager.jax_engine.model import Forager
@@ -100,8 +100,5 @@ def _regions(env: Forager) -> Table:
 
 def _spaces(env: Forager) -> Table:
     carried = f"; teleported every {env.world.teleport_every} steps" if env.world.teleport_every else ""
-    rows = [
-        ("action", str(env.action_space), f"north, east, south, west{carried}"),
-        ("observation", str(env.observation_space), f"{env.mode}, around the agent, rows from north to south"),
-    ]
-    return Table("Action and observation", ("name", "space", "meaning"), rows, ("actions", "observations"))
+    seen = f"{env.mode}, around the agent, rows from north to south"
+    return make_spaces_table(env, f"north, east, south, west{carried}", seen)

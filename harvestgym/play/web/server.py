@@ -11,7 +11,7 @@ from nicegui import app, ui
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from harvestgym import registry
-from harvestgym.core.errors import ConfigError
+from harvestgym.core.errors import mismatch
 from harvestgym.play.farm_session import FarmSession
 from harvestgym.play.session import Session
 from harvestgym.play.start_session import FishingSession, ForagerSession
@@ -66,8 +66,7 @@ def find_port(host: str, port: int) -> int:
         with socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET) as found:
             return found.getsockname()[1]
     except (OSError, OverflowError) as error:
-        what = f"expected a free address, got {error}; try another --port or --host"
-        raise ConfigError(f"{host}:{port}: {what}") from None
+        raise mismatch(f"{host}:{port}", "a free address", error, "another --port or --host") from None
 
 
 def address(host: str, port: int) -> str:

@@ -6,6 +6,7 @@ A flock visits the whole field: the fraction of seeds or pests that it eats depe
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import ClassVar
 
 import jax.numpy as jnp
@@ -61,13 +62,10 @@ class Birds(Entity):
         here = seen.number("population#nb")
         shown = int(min(here, 3)) if here > 0 else 0
         room, start = seen.margin, place.shape[0] * (0.45 + 0.2 * seen.rank)
-        return [
-            Mark(
-                self.sprites()["bird"], (start + 0.6 * i * room, -(0.5 + 0.12 * (i % 2)) * room), 0.55 * room,
-                text=f"{here:.0f}" if i == shown - 1 and here > 1 else "", meaning="birds came",
-            )
-            for i in range(shown)
-        ]  # fmt: skip
+        bird = partial(Mark, self.sprites()["bird"], size=0.55 * room, meaning="birds came")
+        places = [(start + 0.6 * i * room, -(0.5 + 0.12 * (i % 2)) * room) for i in range(shown)]
+        last = [bird(at, text=f"{here:.0f}" if here > 1 else "") for at in places[-1:]]
+        return [*map(bird, places[:-1]), *last]
 
     def update(self, state: BirdsState, place: Place, board: Board, draws: Draws) -> tuple[BirdsState, Ledger]:
         """Store today's number of birds."""

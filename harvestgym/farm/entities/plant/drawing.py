@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -33,10 +34,8 @@ def draw_stands(crop: Any, seen: DrawContext) -> list[Mark]:
         marks.append(Mark("text", (x + 0.5, row), LETTERS, text=_words(seen, label, size, x, y)))
     cut = np.argwhere((stage == 0) & (np.asarray(seen.get("harvested", 0.0 * stage), float) == 1)).tolist()
     place = (_column(seen), _ground(seen) - 0.15)
-    return marks + [
-        Mark(drawings["stubble"], (x + place[0], y + place[1]), 0.3, meaning=f"{crop_name(seen)}: harvested")
-        for x, y in cut
-    ]
+    stubble = partial(Mark, drawings["stubble"], size=0.3, meaning=f"{crop_name(seen)}: harvested")
+    return marks + [stubble((x + place[0], y + place[1])) for x, y in cut]
 
 
 def crop_name(seen: DrawContext) -> str:

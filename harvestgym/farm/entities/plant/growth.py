@@ -12,7 +12,7 @@ from typing import NamedTuple
 import jax.numpy as jnp
 from jax import Array
 
-from harvestgym.core.pytree import replace
+from harvestgym.core.pytree import replace, replace_where
 from harvestgym.core.random import bernoulli, binomial
 from harvestgym.farm.entities.crops_and_weeds import Drivers, add_to_strain
 from harvestgym.farm.entities.messages import NUTRIENTS
@@ -82,15 +82,11 @@ def grow(crop: Crop, state: PlantState, day: Drivers, uniform: Array) -> PlantSt
     gains = share > crop.rate_min
     size, weight = needs.grown(crop, state, share * day["pace"], day)
     worst, exponent = largest(each)
-    return replace(
-        state,
-        size=jnp.where(gains, size, state.size),
-        fruit_weight=jnp.where(gains, weight, state.fruit_weight),
-        nogrow=jnp.where(growing & ~gains, state.nogrow + 1, 0),
-        noweight=jnp.where(filling & ~gains, state.noweight + 1, 0),
-        limiting_factor=jnp.where(exponent > 0, 1 + worst, 0),
-        limiting_exponent=exponent,
-    )
+    factor = jnp.where(exponent > 0, 1 + worst, 0)
+    nogrow = jnp.where(growing & ~gains, state.nogrow + 1, 0)
+    noweight = jnp.where(filling & ~gains, state.noweight + 1, 0)
+    new = replace(state, nogrow=nogrow, noweight=noweight, limiting_factor=factor, limiting_exponent=exponent)
+    return replace_where(new, gains, size=size, fruit_weight=weight)
 
 
 def count_flowers_and_fruits(crop: Crop, state: PlantState, day: Drivers, opens: Array, uniform: Array) -> PlantState:
@@ -102,20 +98,17 @@ def count_flowers_and_fruits(crop: Crop, state: PlantState, day: Drivers, opens:
         (opens, opening), (blooms, equations.pollination(crop.bloom, day)), (fills, expglm(crop.fruit.hold, **day))
     ]  # fmt: skip
     count = binomial(uniform, choose(trials, 0), jnp.minimum(choose(success, 0.0), 1.0), FLOWERS_MAX)
-    return replace(
-        state,
-        flowers=jnp.where(opens, count, state.flowers),
-        pollinated=state.pollinated + jnp.where(blooms, count, 0),
-        visits=jnp.where(blooms, day["visits"].astype(jnp.int32), state.visits),
-        fruits=jnp.where(fills, count, state.fruits),
-    )
+    new = replace(state, pollinated=state.pollinated + jnp.where(blooms, count, 0))
+    new = replace_where(new, opens, flowers=count)
+    new = replace_where(new, blooms, visits=day["visits"].astype(jnp.int32))
+    return replace_where(new, fills, fruits=count)
 
 
 def keep_fruits(crop: Crop, state: PlantState, day: Drivers, uniform: Array) -> PlantState:
     """Reduce the number of fruits on ripe plants, by eq. (21)."""
     share = expglm(crop.ripe.keep, day["strain_harvest"], **day)
     fruits = equations.kept_fruits(state.fruits, equations.noisy_rate(share, crop.ripe.variance, uniform))
-    return replace(state, fruits=jnp.where(state.stage == Stage.RIPE, fruits, state.fruits))
+    return replace_where(state, state.stage == Stage.RIPE, fruits=fruits)
 
 
 def apply_deaths(state: PlantState, fate: PlantFate) -> PlantState:
@@ -123,25 +116,14 @@ def apply_deaths(state: PlantState, fate: PlantFate) -> PlantState:
     bare = (state.stage == Stage.RIPE) & (state.fruits == 0)
     dies = bare | ~fate.survives
     cause = jnp.where(bare, len(CAUSES) - 1, fate.cause)
-    return replace(
-        state,
-        stage=jnp.where(dies, Stage.DEAD, state.stage),
-        cause_of_death=jnp.where(dies, cause, state.cause_of_death),
-        death_exponent=jnp.where(dies, fate.exponent, state.death_exponent),
-    )
+    return replace_where(state, dies, stage=Stage.DEAD, cause_of_death=cause, death_exponent=fate.exponent)
 
 
 def enter_next_stage(crop: Crop, state: PlantState, moves: Array) -> PlantState:
     """Set the next stage, with its initial size or fruits, on the plots that move to it."""
     sprouts, sets = (moves & (state.stage == s) for s in (Stage.SEED, Stage.BLOOM))
-    return replace(
-        state,
-        stage=jnp.where(moves, state.stage + 1, state.stage),
-        size=jnp.where(sprouts, crop.size_start, state.size),
-        fruits=jnp.where(sets, state.pollinated, state.fruits),
-        progress=jnp.where(moves, clock.restart(crop, state), state.progress),
-        past_drought=jnp.where(moves, needs.drought_exponent(crop, state), state.past_drought),
-        stage_thirst=jnp.where(moves, 0.0, state.stage_thirst),
-        stage_refused=jnp.where(moves, 0.0, state.stage_refused),
-        fruit_weight=jnp.where(sets, crop.fruit_weight_start, state.fruit_weight),
-    )
+    progress, past_drought = clock.restart(crop, state), needs.drought_exponent(crop, state)
+    new = replace_where(state, moves, stage=state.stage + 1, progress=progress, past_drought=past_drought)
+    new = replace_where(new, moves, stage_thirst=0.0, stage_refused=0.0)
+    new = replace_where(new, sprouts, size=crop.size_start)
+    return replace_where(new, sets, fruits=state.pollinated, fruit_weight=crop.fruit_weight_start)

@@ -55,11 +55,8 @@ def _grown(crop: Crop, state: PlantState) -> PlantState:
     size = jnp.minimum(jnp.where(state.size > 0, state.size, usual), crop.size_max)
     expected = jnp.round(crop.flowers_max * size / crop.size_max).astype(jnp.int32)
     flowers = jnp.maximum(jnp.where(state.flowers > 0, state.flowers, expected), state.pollinated)
-    return replace(
-        state,
-        size=jnp.where(state.stage >= Stage.GROW, size, 0.0),
-        flowers=jnp.where(state.stage >= Stage.BLOOM, flowers, 0),
-    )
+    size = jnp.where(state.stage >= Stage.GROW, size, 0.0)
+    return replace(state, size=size, flowers=jnp.where(state.stage >= Stage.BLOOM, flowers, 0))
 
 
 def _fruiting(crop: Crop, state: PlantState) -> PlantState:
@@ -68,9 +65,6 @@ def _fruiting(crop: Crop, state: PlantState) -> PlantState:
     full = jnp.exp(-crop.fruit.ripen.intercept) * crop.fruit_weight_max
     usual = jnp.where(state.stage == Stage.FRUIT, crop.fruit_weight_start, full)
     weight = jnp.minimum(jnp.where(state.fruit_weight > 0, state.fruit_weight, usual), crop.fruit_weight_max)
-    return replace(
-        state,
-        pollinated=jnp.where(fruiting, set_, jnp.where(state.stage == Stage.BLOOM, state.pollinated, 0)),
-        fruits=jnp.where(fruiting, jnp.where(state.fruits > 0, state.fruits, set_), 0),
-        fruit_weight=jnp.where(fruiting, weight, 0.0),
-    )
+    pollinated = jnp.where(fruiting, set_, jnp.where(state.stage == Stage.BLOOM, state.pollinated, 0))
+    fruits = jnp.where(fruiting, jnp.where(state.fruits > 0, state.fruits, set_), 0)
+    return replace(state, pollinated=pollinated, fruits=fruits, fruit_weight=jnp.where(fruiting, weight, 0.0))

@@ -38,6 +38,7 @@ FRUIT_MAX = 2e6
 """Largest weight of a fruit, in g; the heaviest pumpkin weighs 1.3e6."""
 
 SUMS = tuple(f"{stage}_sum#°C.day" for stage in STAGES[1:5])
+CHILLS = ("chill_min#day", "chill_full#day")
 DAYLENGTHS = ("daylength_min#h", "daylength_full#h")
 POLLINATION_RATES = tuple(f"{way}_pollination_rate#%" for way in ("auto", "wind", "insect"))
 RELEASE_SPEEDS = name_nutrients("{}_release_speed#g.g-1.day-1")
@@ -55,9 +56,7 @@ class Clock:
     optimum: Array = par("t_optimum#°C", "temperature above which development is no faster", low=-50, high=60)
     ceiling: Array = par("t_ceiling#°C", "temperature at which development stops", low=-50, high=1e6)
     sums: Array = par(SUMS, "degree-days of each stage", low=1e-3, high=1e5)
-    chill: Array = par(
-        ("chill_min#day", "chill_full#day"), "cold days from which growth starts, and is at full pace", low=-1, high=1e3
-    )
+    chill: Array = par(CHILLS, "cold days from which growth starts, and is at full pace", low=-1, high=1e3)
     hardening: Array = par("hardening#°C", "frost tolerance that cold days add before flowering", low=0, high=50)
     daylength: Array = par(DAYLENGTHS, "day length from which growth starts, and is at full pace", low=-1, high=25)
     hunger_delay: Array = par("hunger_delay#%", "delay of flowering without nitrogen, share (0 to 1)", low=0, high=1)

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from harvestgym.core.pytree import pytree, replace
+from harvestgym.core.pytree import pytree, replace, replace_where
 from harvestgym.core.view.scene import Mark
 from harvestgym.farm.entities.base import (
     ActionResult,
@@ -122,12 +122,8 @@ class Plant(Crop, Entity):
         """Sow seeds per m2 on an empty plot; on other plots nothing happens."""
         done = where & (state.stage == Stage.NONE) & (seeds > 0)
         population = jnp.clip(jnp.round(seeds * place.surface), 1, PLANTS_MAX).astype(jnp.int32)
-        sown = {
-            "stage": Stage.SEED, "population": population, "spacing": spacing, "harvested": False,
-            "cause_of_death": 0, "death_exponent": 0.0,
-        }  # fmt: skip
-        new = {n: jnp.where(done, v, getattr(state, n)).astype(getattr(state, n).dtype) for n, v in sown.items()}
-        return ActionResult(replace(state, **new), done, Ledger({}, {}))
+        new = replace_where(state, done, stage=Stage.SEED, population=population, spacing=spacing, harvested=False)
+        return ActionResult(replace_where(new, done, cause_of_death=0, death_exponent=0.0), done, Ledger({}, {}))
 
     @action("harvest", plot=False)
     def harvest(self, state: PlantState, place: Place, where: Array) -> ActionResult:
@@ -139,9 +135,8 @@ class Plant(Crop, Entity):
         """Harvest a plot whose plants are fruiting or ripe, and clear it."""
         done = where & ((state.stage == Stage.FRUIT) | (state.stage == Stage.RIPE))
         kg = jnp.where(done, state.population * state.fruits * state.fruit_weight / 1000, 0.0)
-        new = replace(
-            clear_plots(state, done), harvested=state.harvested | done, harvest_weight=state.harvest_weight + kg
-        )
+        new = clear_plots(state, done)
+        new = replace(new, harvested=state.harvested | done, harvest_weight=state.harvest_weight + kg)
         return ActionResult(new, done, Ledger(_exports(state, done), {"harvest#kg": kg.sum()}))
 
     @action("remove")

@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from harvestgym.core.pytree import Meta, pytree, replace, var
+from harvestgym.core.pytree import Meta, pytree, replace_where, var
 from harvestgym.farm.entities.messages import name_nutrients
 from harvestgym.farm.entities.response import driver_names
 
@@ -102,8 +102,7 @@ DERIVED = {
 
 def clear_plots(state: PlantState, where: Array) -> PlantState:
     """Return `state` with the plots selected by `where` emptied; the caller accounts for the flows."""
-    blank = {n: jnp.where(where, 0, v) for n, v in vars(state).items() if n not in KEPT_AFTER_HARVEST}
-    return replace(state, **blank)
+    return replace_where(state, where, **{name: 0 for name in vars(state) if name not in KEPT_AFTER_HARVEST})
 
 
 def global_stage(state: PlantState) -> Array:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import jax.numpy as jnp
 import numpy as np
 
-from harvestgym.core.errors import ConfigError
+from harvestgym.core.errors import mismatch
 from harvestgym.farm.weather_data.normals import MONTH_LENGTHS, RAINY, Normals, amount_quantiles, calendar, departure
 from harvestgym.farm.weather_data.table import YEAR
 
@@ -157,7 +157,7 @@ def _persistence(normals: Normals, parts: _Parts, lasting: np.ndarray) -> tuple[
         return carry, shock, np.linalg.cholesky(today)
     except np.linalg.LinAlgError:
         got = f"{normals.lag!r}, {normals.correlation!r}"
-        raise ConfigError(f"normals: expected consistent correlations and lags of temperatures, got {got}") from None
+        raise mismatch("normals", "consistent correlations and lags of temperatures", got) from None
 
 
 def _stated_covariances(normals: Normals, parts: _Parts) -> tuple[np.ndarray, np.ndarray]:

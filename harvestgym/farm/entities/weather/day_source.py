@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from harvestgym.core.errors import ConfigError
+from harvestgym.core.errors import mismatch
 from harvestgym.core.pytree import par, pytree, static
 from harvestgym.farm.weather_data.table import YEAR, Day, WeatherTable
 
@@ -58,8 +58,7 @@ def replay_table(table: WeatherTable) -> Replay:
     Raises ConfigError if the table covers less than a year: an episode may start on any day of the year.
     """
     if len(table) < YEAR:
-        expected = f"a year or more ({YEAR} days), got {len(table)}"
-        raise ConfigError(f"{table.name}: expected {expected}; try more days, or `generate: true`")
+        raise mismatch(table.name, f"a year or more ({YEAR} days)", len(table), "more days, or `generate: true`")
     days: Any = np.stack([np.asarray(v, np.float32) for v in table.days], axis=1)
     start, year = np.int32(table.start_day), np.int32(-1)
     return Replay(days=days, start_day=start, occurrence=table.rain_kind == "occurrence", year=year)  # pyright: ignore[reportArgumentType]

@@ -42,10 +42,8 @@ def draw_sky(weather: Any, seen: DrawContext) -> list[Mark]:
     signs = [("fair" if what == DRY else what, WORDS[what])] if what else []
     signs += [("wind", "strong wind")] if seen.number("wind/speed#km.h-1") >= WINDY else []
     signs += [("frost", "frost")] if seen.number("air_temperature/min#°C") < 0 else []
-    return [
-        Mark(sprites[sign], (-0.5 * room, (0.95 * i - 0.5) * room), 0.9 * room, meaning=meaning)
-        for i, (sign, meaning) in enumerate(signs)
-    ]
+    places = [(-0.5 * room, (0.95 * i - 0.5) * room) for i in range(len(signs))]
+    return [Mark(sprites[sign], at, 0.9 * room, meaning=says) for at, (sign, says) in zip(places, signs, strict=True)]
 
 
 def describe(seen: DrawContext) -> list[str]:

@@ -18,7 +18,7 @@ from jax import Array
 from pydantic import Field, StrictBool, StrictInt, create_model, field_validator
 
 from harvestgym.core.config import Strict, build_params, choose_set, make_schema, validate
-from harvestgym.core.errors import ConfigError
+from harvestgym.core.errors import mismatch
 from harvestgym.core.pytree import par, pytree, replace, static, var
 from harvestgym.core.random import normal
 from harvestgym.core.view.scene import Mark
@@ -54,6 +54,7 @@ SOUTH = np.asarray([-1, -1, 0, 1, 1, 1, 0, -1], np.float32) / np.sqrt([1, 2] * 4
 """Unit vectors towards each of `WIND_DIRECTIONS`; the wind blows in the opposite direction."""
 
 TEMPERATURES = ("air_temperature/min#°C", "air_temperature/mean#°C", "air_temperature/max#°C")
+FORECASTS = tuple(f"forecast/{key}" for key in TEMPERATURES)
 
 _variance = functools.partial(par, low=0, high=1e4)
 """The variance of noise or of the error of a forecast."""
@@ -124,9 +125,7 @@ class WeatherState:
     sun: Array = air("sun_exposure#int5", "sunshine, 0 overcast to 5 clear", high=5, dtype="int")
     dry: Array = var("consecutive_dry#day", "days in a row without rain", dtype="int", axes=())
     frost: Array = var("consecutive_frost#day", "days in a row with frost", dtype="int", axes=())
-    forecast_temperature: Array = air(
-        tuple(f"forecast/{key}" for key in TEMPERATURES), "forecast temperature", low=-120, high=90, axes=("lead",)
-    )  # fmt: skip
+    forecast_temperature: Array = air(FORECASTS, "forecast temperature", low=-120, high=90, axes=("lead",))
     forecast_humidity: Array = air("forecast/humidity_index#%", "forecast humidity", high=100, axes=("lead",))
     forecast_wind: Array = air("forecast/wind/speed#km.h-1", "forecast wind speed", high=600, axes=("lead",))
     forecast_rain: Array = air("forecast/rain", "forecast chance of rain, 0 to 1", high=1, axes=("lead",))
@@ -140,9 +139,7 @@ class Weather(Entity):
 
     State: ClassVar[type] = WeatherState
     shared: ClassVar[bool] = True
-    randomness: ClassVar[Mapping[str, tuple[str, ...]]] = {
-        "day": ("draw",), "noise": ("noise",), "direction": (), "forecast": ("forecast", "lead"),
-    }  # fmt: skip
+    randomness: ClassVar = {"day": ("draw",), "noise": ("noise",), "direction": (), "forecast": ("forecast", "lead")}
 
     settings: Settings
     sky: DaySource
@@ -330,7 +327,7 @@ def _sky(own: WeatherOptions, where: str) -> tuple[DaySource, Any, Any]:
     """Return the day source, the wind rose and the station altitude for a set."""
     of_table = own.columns or own.fill is not None or own.rain != "auto"
     if own.table is None and (own.site is None or of_table):
-        raise ConfigError(f"{where}: expected a `table`, or a `site` without `columns`, `fill` or `rain`, got none")
+        raise mismatch(where, "a `table`, or a `site` without `columns`, `fill` or `rain`", "none")
     site: Site | None = load_site(own.site) if own.site is not None else None
     rose: Any = np.asarray(site.wind_rose if site else np.full(8, 1 / 8), np.float32)
     table = load_table(own)
@@ -338,7 +335,7 @@ def _sky(own: WeatherOptions, where: str) -> tuple[DaySource, Any, Any]:
     altitude = np.float32(next((each for each in stated if each is not None and not np.isnan(each)), np.nan))
     if own.years is not None:
         if table is None:
-            raise ConfigError(f"{where}: expected a site with a table of days for years {own.years}, got {own.site!r}")
+            raise mismatch(where, f"a site with a table of days for years {own.years}", repr(own.site))
         table = table.of_years(own.years)
     if table is not None and not own.generate:
         return replay_table(table), rose, altitude

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import jax.numpy as jnp
 from jax import Array
 
-from harvestgym.core.pytree import pytree, replace, var
+from harvestgym.core.pytree import pytree, replace, replace_where, var
 from harvestgym.core.view.scene import Mark
 from harvestgym.farm.entities.base import ActionResult, Board, Draws, Entity, Ledger, Place, action, publishes
 from harvestgym.farm.entities.crops_and_weeds import (
@@ -60,8 +60,7 @@ class Weeds(Weed, Entity):
         growing = jnp.clip(state.growing, 0, WEEDS_MAX)
         flowering = jnp.clip(state.flowering, 0, WEEDS_MAX - growing)
         new = replace(state, seeds=jnp.clip(state.seeds, 0, WEEDS_MAX), growing=growing, flowering=flowering)
-        stands = _stand(new) > 0
-        return replace(new, water=jnp.where(stands, new.water, 0.0), nutrients=jnp.where(stands, new.nutrients, 0.0))
+        return replace_where(new, _stand(new) == 0, water=0.0, nutrients=0.0)
 
     def sizes(self, place: Place) -> dict[str, tuple[int, ...]]:
         """Return the axis sizes of draws: four for eqs. (26) to (29), two directions, two splits into three parts."""
@@ -97,18 +96,15 @@ class Weeds(Weed, Entity):
     def remove(self, state: WeedsState, place: Place, where: Array) -> ActionResult:
         """Remove the growing and flowering weeds of a plot; their seeds stay in the soil."""
         done = where & (_stand(state) > 0)
-        gone = ("growing", "flowering", "water", "nutrients")
-        bare = {n: jnp.where(done, jnp.zeros((), getattr(state, n).dtype), getattr(state, n)) for n in gone}
-        flows = {f"{n}:export": bare[n] - getattr(state, n) for n in ("water", "nutrients")}
-        return ActionResult(replace(state, **bare), done, Ledger(flows, {}))
+        bare = replace_where(state, done, growing=0, flowering=0, water=0.0, nutrients=0.0)
+        flows = {f"{n}:export": getattr(bare, n) - getattr(state, n) for n in ("water", "nutrients")}
+        return ActionResult(bare, done, Ledger(flows, {}))
 
     def draw(self, seen: DrawContext, place: Place) -> list[Mark]:
         """Draw growing weeds on the western side of a plot, with weeds in bloom above them."""
-        kinds = (("grow", "grow#nb", 0.72, "weeds that grow"), ("bloom", "flowers#nb", 0.52, "weeds in bloom"))
-        return [
-            mark for name, key, y, meaning in kinds
-            for mark in seen.marks(self.sprites()[name], key, (0.11 + 0.1 * seen.rank, y), meaning)
-        ]  # fmt: skip
+        x, sprites = 0.11 + 0.1 * seen.rank, self.sprites()
+        growing = seen.marks(sprites["grow"], "grow#nb", (x, 0.72), "weeds that grow")
+        return growing + seen.marks(sprites["bloom"], "flowers#nb", (x, 0.52), "weeds in bloom")
 
     def update(self, state: WeedsState, place: Place, board: Board, draws: Draws) -> tuple[WeedsState, Ledger]:
         """Simulate a day: first the uptake of water and nutrients, then the fates of the weeds."""

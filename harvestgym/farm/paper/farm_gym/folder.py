@@ -11,7 +11,7 @@ from typing import Any
 
 from harvestgym.core import yaml_io
 from harvestgym.core.config import validate
-from harvestgym.core.errors import ConfigError, locate_errors
+from harvestgym.core.errors import locate_errors, mismatch, require
 from harvestgym.farm.farm_file import anchor, read_farm_data
 from harvestgym.farm.paper.farm_gym.fields import read_parts
 from harvestgym.farm.paper.farm_gym.file_models import FarmFile
@@ -86,10 +86,9 @@ def find_farm_file(given: Path) -> Path:
     """
     if given.is_file() and is_farm_gym(given):
         return given
-    if not given.is_dir():
-        raise ConfigError(f"{given}: expected a folder or a farm file of Farm-Gym, with a key Farm, got neither")
+    require(given.is_dir(), given, "a folder or a farm file of Farm-Gym, with a key Farm", "neither")
     found = sorted(path for path in given.glob("*.yaml") if is_farm_gym(path))
     if len(found) != 1:
         which = f"; try one of {', '.join(str(path) for path in found)}" if found else ""
-        raise ConfigError(f"{given}: expected one farm file of Farm-Gym, with a key Farm, got {len(found)}{which}")
+        raise mismatch(given, "one farm file of Farm-Gym, with a key Farm", f"{len(found)}{which}")
     return found[0]

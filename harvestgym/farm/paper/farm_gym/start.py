@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from harvestgym.core.errors import ConfigError
+from harvestgym.core.errors import require
 from harvestgym.farm.engine.name_table import walk_tree
 from harvestgym.farm.engine.variables import Variable
 from harvestgym.farm.paper.conditions import SEVERAL, SIGN_TEXTS, read_conditions
@@ -70,8 +70,7 @@ def _convert(variable: Variable, value: Any, where: str) -> Any:
     if isinstance(value, float) and value.is_integer() and variable.meta.dtype == "int":
         value = int(value)
     if variable.key == DAY:
-        if isinstance(value, bool) or not isinstance(value, int):
-            raise ConfigError(f"{where}: expected a day from 0 to 364, got {value!r}")
+        require(not isinstance(value, bool) and isinstance(value, int), where, "a day from 0 to 364", repr(value))
         return value + 1
     return value
 
