@@ -50,9 +50,9 @@ if __name__ == "__main__":
     parser.add_argument("model")
     parser.add_argument("id")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--page", help="an HTML file for the season and its messages")
+    parser.add_argument("--page", help="an HTML file for the season and its messages; needs the extra plot")
     given = parser.parse_args()
     season = TextGame(given.id)
     print(json.dumps(play(given.url, given.model, season, given.seed)))
     if given.page:
-        season.write_page(given.page)
+        season.write_page(given.page)  # needs the extra `plot`

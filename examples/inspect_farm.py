@@ -23,7 +23,7 @@ TASK = {task.id: task for task in TASKS}
 
 @task
 def harvest(id: str = "", seasons: int = 20, turns: int = 300, memory: int = 20) -> Task:
-    """Play seasons of an id, or of each of the twelve; see `play` for the other arguments."""
+    """Play seasons of an id, or of each of the eleven of one player; see `play` for the other arguments."""
     ids = [id] if id else list(TASK)
     samples = [
         Sample(input=f"Play {id}.", id=f"{id} {season}", metadata={"id": id, "season": season})

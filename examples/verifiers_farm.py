@@ -34,7 +34,7 @@ class FarmTask(vf.Task[FarmData]):
 
 
 class FarmConfig(vf.TasksetConfig):
-    """The seasons to play: of an id, or of all twelve."""
+    """The seasons to play: of an id, or of all eleven for one player."""
 
     game: str = ""
     split: str = "train"

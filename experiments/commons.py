@@ -69,7 +69,9 @@ def measure(env: CommonsModel) -> dict[str, Any]:
     answer, deviation = respond(env, best), respond(env, greedy)
     most = constant_policy(env.units.action(jnp.full(FLEETS, env.units.highest)))
     policies = {"optimum": best, "greedy": greedy, "best response": answer}
-    acting = {name: follow_strategy(env, strategy) for name, strategy in policies.items()} | {"the most": most}
+    still = constant_policy(env.units.action(jnp.zeros(FLEETS)))
+    acting = {name: follow_strategy(env, strategy) for name, strategy in policies.items()}
+    acting |= {"the most": most, "no fishing": still}
     pairs: dict[tuple[str, str], Strategy | None] = {
         ("optimum", "optimum"): best,
         ("greedy", "greedy"): greedy,
@@ -77,6 +79,7 @@ def measure(env: CommonsModel) -> dict[str, Any]:
         ("greedy", "optimum"): None,
         ("optimum", "greedy"): None,
         ("the most", "the most"): None,
+        ("no fishing", "no fishing"): None,
     }
     rows = []
     for (own, others), strategy in pairs.items():

@@ -43,7 +43,7 @@ MEMORY = 20
 
 def play_commons(game: TextCommons, answer: Callable[[str, str], str]) -> Counts:
     """Play a season; `answer(fleet, text)` returns the messages of a fleet. Return the counts of mistakes."""
-    shown, mistakes = game.reset(game.session.seed), 0
+    shown, mistakes = game.reset(), 0
     while not game.session.over:
         replies = game.step({fleet: answer(fleet, text) for fleet, text in shown.items()})
         mistakes += sum(len(reply.info["mistakes"]) for reply in replies.values())

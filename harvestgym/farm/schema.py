@@ -149,7 +149,9 @@ class ScoreSpec(Strict):
     observation_costs: CostsByName = Field({}, description="points for particular names, instead of the number above")
     stage: Cost = Field(1.0, description="points when a plant moves to its next stage")
     bio: Weight = Field(0.0, description="points for the organisms counted on every day of the episode")
-    resource: Weight = Field(0.0, description="points lost for each litre of water, kg of fertilizer and kg of poison")
+    resource: Weight = Field(
+        0.0, description="points lost at the end for each litre of water, kg of fertilizer and kg of poison"
+    )
     soil: Weight = Field(0.0, description="points for the microlife of the soil at the end, 0 to 1")
     harvest: Weight = Field(1.0, alias="yield", description="points for each kg harvested")
     plant: Weight = Field(0.0, description="points for the development of the plants that are alive at the end, 0 to 1")

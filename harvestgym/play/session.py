@@ -192,7 +192,9 @@ class Session:
 
     def replay(self, path: Path, messages: Sequence[ChatMessage] = ()) -> None:
         """Write the episode so far, and what was said, as an HTML page; needs the extra `plot`."""
-        self.recorded.replay(path, f"played by a user, seed {self.seed}", messages=messages)
+        self.recorded.replay(
+            path, f"played {'with text' if messages else 'by a user'}, seed {self.seed}", messages=messages
+        )
 
     def save(self, folder: Path) -> Path:
         """Save the episode as a demonstration in a new file in `folder`; return its path. Needs the extra `data`."""

@@ -11,8 +11,10 @@ import jax
 import numpy as np
 
 from harvestgym.core.episode import seed_key
-from harvestgym.core.errors import check_each_name
+from harvestgym.core.errors import check_each_name, require
+from harvestgym.core.policy import constant_policy
 from harvestgym.core.random import key_for
+from harvestgym.evaluate.run import horizon, run_episodes
 from harvestgym.fishing.analysis.commons import share_optimum
 from harvestgym.fishing.family import make_commons, policies
 from harvestgym.fishing.shared_stock import CommonsModel
@@ -26,6 +28,9 @@ FISHERY = "fishing/logistic-v0"
 """The id of the stock that the fleets share."""
 
 TALK = "say"
+
+SEASONS = 200
+"""The number of seasons in which the return without fishing is measured."""
 
 
 class FleetText(FisheryText):
@@ -54,6 +59,8 @@ class FleetText(FisheryText):
         word, _, text = line.partition(" ")
         if word.lower().rstrip(":") != TALK:
             return super().queue(line)
+        require(text.strip(), TALK, "a text", "nothing", "say I take 0.01")
+        text = text.replace('"', "'").strip()
         self.spoken.append(text)
         return [f"{TALK} {text}"]
 
@@ -112,13 +119,20 @@ class TextCommons:
         self._acting = {name: (policy.init, jax.jit(policy.act)) for name, policy in named.items()}
 
     @cached_property
+    def nothing(self) -> float:
+        """The mean return of a fleet if nobody fishes: its share of the stock that remains at the end."""
+        still = constant_policy(self.env.units.action(np.zeros(len(self.env.agents), np.float32)))
+        seasons = run_episodes(self.env, still, SEASONS, 0, horizon(self.env))
+        return float(np.mean(seasons.returns)) / len(self.env.agents)
+
+    @cached_property
     def optimum(self) -> float:
         """The expected return of a fleet if all fleets share the catch of a single owner equally."""
         return share_optimum(self.env).start
 
-    def reset(self, seed: int = 0) -> dict[str, str]:
-        """Start a new episode; return the rules and the first observation of each fleet that is played."""
-        self._start(self.session.again(seed))
+    def reset(self, seed: int | None = None) -> dict[str, str]:
+        """Start the episode of a seed, by default again that of before; return the first text of each fleet played."""
+        self._start(self.session.again(self.session.seed if seed is None else seed))
         return {name: f"{self._introduce(name)}\n{seat.rules()}\n\n{seat.view.describe()}"
                 for name, seat in self.seats.items()}  # fmt: skip
 

@@ -32,6 +32,9 @@ OF_KIND = TEXT_WORDS["of a kind"]
 
 TEMPERATURE_KEYS = ("air_temperature/min#°C", "air_temperature/mean#°C", "air_temperature/max#°C")
 
+NO_EFFECT = "no effect"
+"""The end of the sentence about an order that changed nothing."""
+
 CALENDAR = "day#int365"
 """The key of the date, which the first line shows."""
 
@@ -60,6 +63,35 @@ class FarmText(TextView):
     def list_orders(self) -> list[tuple[str, str]]:
         return self.orders.list_templates()
 
+    def list_hints(self) -> list[str]:
+        env = self.session.env
+        hints = [f"Orders a day: at most {env.schedule}."]
+        if len(plots := max((row.plots for row in env.actions.rows), key=len)) > 1:
+            x, y = max(plot for plot in plots if plot is not None)
+            hints.append(f"PLOTS: 0,0 to {x},{y}, several of them, row N (the second number), column N, or all.")
+        stages = next((v for v in env.variables if v.key == "stage"), None)
+        if stages is not None:
+            hints.append(f"Stages of a plant: {', '.join(code_labels(stages.meta))}.")
+        if self.looks:
+            offered = ", ".join(f"{name} ({price:.3g})" for name, price in self.looks.items())
+            hints.append(f"observe QUANTITY, ...: pays for what you name, once a day; prices: {offered}.")
+        return hints
+
+    @property
+    def example_limit(self) -> str:
+        known = [name for name, variable in self._by_name.items() if variable.key != CALENDAR]
+        return "water < 100" if "water" in known and "water" in self.list_quantities() else f"{known[0]} > 10"
+
+    @cached_property
+    def looks(self) -> dict[str, float]:
+        """The price of a look at all numbers of each quantity that is paid for."""
+        prices: dict[str, float] = {}
+        items = self.session.env.offered.items if self.session.env.asks else ()
+        for item, price in zip(items, self.session.prices if items else (), strict=True):
+            name = self.names[item.variable.name]
+            prices[name] = prices.get(name, 0.0) + float(price)
+        return prices
+
     def list_examples(self) -> list[str]:
         return self.orders.list_examples()
 
@@ -67,7 +99,7 @@ class FarmText(TextView):
         orders, most = self.orders.parse(line), self.session.env.schedule
         if len(self.session.orders) + len(orders) > most:
             count = len(self.session.orders) + len(orders)
-            raise mismatch(repr(line), f"at most {most} orders a day", f"{count}; try: fewer plots, or done")
+            raise mismatch(repr(line), f"at most {most} orders a day", f"{count}; try: done, or clear")
         return [say_order(self.session.env, self.session.add(order)) for order in orders]
 
     def list_queued(self) -> list[str]:
@@ -94,7 +126,9 @@ class FarmText(TextView):
         return f"Observed for {cost:.3g} points: {', '.join(self._say(name) for name in asked)}."
 
     def list_news(self, since: int) -> list[str]:
-        return [*(f"yesterday: {line}" for line in self.session.setbacks), *super().list_news(since)]
+        # Where looks cost money, an order without effect would show for free what was not looked at.
+        known = [line for line in self.session.setbacks if not (self.session.env.asks and line.endswith(NO_EFFECT))]
+        return [*(f"yesterday: {line}" for line in known), *super().list_news(since)]
 
     # Observations.
 

@@ -14,7 +14,7 @@ from harvestgym.play.start_session import FishingSession, ForagerSession, start_
 from .farm_text import FarmText
 from .fishery_text import FisheryText
 from .forager_text import ForagerText
-from .phrases import find_nearest, is_like, list_lines
+from .phrases import find_nearest, is_like, list_lines, split_phrase
 from .view import TextView
 from .wait import Wait, parse_wait
 
@@ -37,6 +37,9 @@ PASSING = ("done", "wait")
 """The commands that let time pass."""
 
 VIEWS: dict[type[Session], Any] = {FarmSession: FarmText, FishingSession: FisheryText, ForagerSession: ForagerText}
+LONGEST_SLIP = 8
+"""Maximum number of words of a line that is taken for an order with a wrong beginning; longer lines are prose."""
+
 LONGEST_WAIT = 400
 """Maximum number of steps of one `wait`."""
 
@@ -93,20 +96,30 @@ class TextGame:
         """Return another game of the same environment, which shares its compiled programs."""
         return TextGame(self.id, session=self.session.again(seed))
 
-    def reset(self, seed: int = 0) -> str:
-        """Start a new episode; return the rules, the goal and the first observation."""
-        self._start(self.session.again(seed))
+    def reset(self, seed: int | None = None) -> str:
+        """Start the episode of a seed, by default again that of before; return the rules and the first observation."""
+        self._start(self.session.again(self.session.seed if seed is None else seed))
         return f"{self.rules()}\n\n{self.view.describe()}"
 
     def rules(self) -> str:
         """Return the goal, and the orders and commands with what they do."""
         orders = [f"  {form}: {_first_sentence(what)}" for form, what in self.view.list_orders()]
         waits = self.view.waits
-        named = {"unit": self.view.unit, "limit": f"{next(iter(self.view.list_quantities()), 'x')} > 10"}
+        named = {"unit": self.view.unit, "limit": self.view.example_limit}
         commands = [f"  {name}: {what}".format(**named) for name, what in COMMANDS.items()
                     if waits or not name.startswith("wait")]  # fmt: skip
         goal = [f"  {line[:1].upper()}{line[1:]}" for line in self.view.list_goals()]
-        return "\n".join([f"Game {self.id}. Goal:", *goal, "Orders, one a line:", *orders, "Commands:", *commands])
+        return "\n".join(
+            [
+                f"Game {self.id}. Goal:",
+                *goal,
+                "Orders, one a line:",
+                *orders,
+                *self.view.list_hints(),
+                "Commands:",
+                *commands,
+            ]
+        )
 
     def step(self, message: str) -> Reply:
         """Read a message line by line; return what it did."""
@@ -118,6 +131,11 @@ class TextGame:
         for line in list_lines(message):
             word = line.split()[0].lower().rstrip(":")
             if not self._is_order(word, line):
+                if not self._resembles_order(line):
+                    continue
+                said.append(f"Not done: {line!r}: expected an order or a command first in the line, got {word!r}.")
+                mistakes.append(line)
+                read = True
                 continue
             read = True
             if mistakes and word in PASSING:
@@ -141,6 +159,12 @@ class TextGame:
     def _is_order(self, word: str, line: str) -> bool:
         words = {*(name.split()[0] for name in COMMANDS), "observe", *self.view.first_words}
         return word in words or is_like(word, words) or self.view.reads(line)
+
+    def _resembles_order(self, line: str) -> bool:
+        """Return whether a short line has the number and the first word of an order, but does not begin with it."""
+        phrase = split_phrase(line)
+        known = {*self.view.first_words, *PASSING}
+        return len(line.split()) <= LONGEST_SLIP and bool(phrase.amounts and known & {*phrase.words})
 
     def _follow(self, word: str, line: str) -> str:
         """Do what a line says; return what to answer."""

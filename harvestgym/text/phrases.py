@@ -26,6 +26,7 @@ MOST_LINES = 200
 """Maximum number of lines that are read in a message."""
 
 _NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
+_THOUGHT = re.compile(r"<think>.*?(?:</think>|$)", re.DOTALL)
 _FENCE = re.compile(r"```[^\n]*\n(.*?)```", re.DOTALL)
 
 
@@ -44,10 +45,14 @@ class Phrase(NamedTuple):
 
 
 def list_lines(message: str) -> list[str]:
-    """Return the lines of a message that may be orders: those in code fences if it has any, without list marks."""
+    """Return the lines of a message that may be orders: those in code fences if it has any, without list marks.
+
+    Text in `<think>` tags is left out.
+    """
+    message = _THOUGHT.sub("", message)
     fenced = _FENCE.findall(message)
     lines = "\n".join(fenced or [message]).replace("`", "").replace(";", "\n").splitlines()[:MOST_LINES]
-    cleaned = (re.sub(r"^\s*(?:[-*•]|\d+[.)](?=\s))?\s*", "", line).strip().strip("\"'*.").strip() for line in lines)
+    cleaned = (re.sub(r"^\s*(?:[-*•]|\d+[.)](?=\s))?\s*", "", line).strip().strip("\"'*.!").strip() for line in lines)
     return [line for line in cleaned if line and line[0] not in "#>" and len(line) <= LONGEST_LINE]
 
 

@@ -137,7 +137,7 @@ class Games:
         with place.lock:
             session, scaled = place.game.session, None
             with suppress(ConfigError):
-                scaled = scale_on(session.id, session.total)
+                scaled = scale_on(session.id, session.total) if session.over else None
             score = None if scaled is None else round(scaled, 4)
             return {"step": session.time, "return": round(session.total, 6), "done": session.over, "score": score}
 

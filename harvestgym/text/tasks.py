@@ -23,7 +23,7 @@ class TextTask(NamedTuple):
 
     Example:
         >>> task = TASKS[0]
-        >>> game = task.start(season=0)  # the first held-out season; the text is game.reset(game.session.seed)
+        >>> game = task.start(season=0)  # the first held-out season; its text is game.reset()
         >>> task.scale(game.session.total)
     """
 
@@ -48,7 +48,7 @@ class CommonsTask(NamedTuple):
 
     Example:
         >>> game = COMMONS.start(season=0)
-        >>> texts = game.reset(game.session.seed)
+        >>> texts = game.reset()
     """
 
     tests: str = "restraint that holds among fleets that could take more"
@@ -61,11 +61,12 @@ class CommonsTask(NamedTuple):
 
     def scale(self, game: TextCommons) -> float:
         """Return the mean return of the fleets on the scale from no fishing, 0, to the social optimum, 1."""
-        return game.session.total / (len(game.env.agents) * game.optimum)
+        mean = game.session.total / len(game.env.agents)
+        return (mean - game.nothing) / (game.optimum - game.nothing)
 
 
 TASKS = tuple(TextTask(*item) for item in read_file(Path(__file__).with_name("tasks.yaml")).items())
 """The tasks of one player; in each, the best policy found that does not observe scores less than 0.8."""
 
 COMMONS = CommonsTask()
-"""The task of several players; the best constant quotas score less than 0.8, and the greedy equilibrium 0.18."""
+"""The task of several players; the best constant quotas score less than 0.8, and the greedy equilibrium below 0."""

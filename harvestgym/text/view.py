@@ -52,6 +52,15 @@ class TextView:
         """Return the form of each order, and what it does."""
         raise NotImplementedError
 
+    def list_hints(self) -> list[str]:
+        """Return what one must know to write orders and conditions, beyond their forms."""
+        return []
+
+    @property
+    def example_limit(self) -> str:
+        """A condition for `wait`."""
+        return f"{next(iter(self.list_quantities()), 'x')} < 10"
+
     def list_examples(self) -> list[str]:
         """Return valid orders; the one nearest to a mistake is suggested."""
         raise NotImplementedError

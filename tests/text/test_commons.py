@@ -36,6 +36,12 @@ def test_a_year_passes_when_every_fleet_is_done(game: TextCommons) -> None:
     assert f"Points {rewards[1]:.4g}." in replies["fleet_1"].text
 
 
+def test_a_reset_without_a_seed_starts_the_same_season(game: TextCommons) -> None:
+    game.reset(5)
+    first = game.reset()
+    assert game.session.seed == 5 and first == game.reset(5)
+
+
 def test_talk_is_heard_by_the_others_only_once(game: TextCommons) -> None:
     game.reset(0)
     replies = game.step({"fleet_2": "say 0.02 each?", "fleet_3": "say: no"})
@@ -76,4 +82,8 @@ def test_the_end_and_the_scale() -> None:
         last = send_all(game, f"quota {quota:.5f}\ndone")
     assert all(reply.done and "has ended" in reply.text for reply in last.values())
     assert 0.5 < COMMONS.scale(game) < 1.5
+    closed = COMMONS.start(season=1)
+    while not closed.session.over:
+        send_all(closed, "done")
+    assert abs(COMMONS.scale(closed)) < 0.2  # one season; its mean is 0
     assert "has ended" in send_all(game, "done")["fleet_0"].text

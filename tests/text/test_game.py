@@ -62,6 +62,12 @@ def test_prose_and_fences_around_orders_are_ignored(games: dict[str, TextGame]) 
     reply = game.step("The soil is dry, so I will act.\n\n1. water 10 L\n- **done**")
     assert reply.info["passed"] == 1 and not reply.info["mistakes"]
     assert list_lines("I think:\n```\nwater 20 L\n```\nThen wait 5.") == ["water 20 L"]
+    assert game.step("The soil is dry, so I will water tomorrow.\ndone").info["passed"] == 1
+    thought = game.step("<think>water 5 L\ndone</think>\nwater 20 L")
+    assert thought.info["queued"] == ["water 20 L at (0, 0)"]
+    for slip in ("action: water 20 L", "I water 20 L", "20 L water"):
+        held = game.step(f"{slip}\ndone")
+        assert held.info["passed"] == 0 and held.info["mistakes"] == [slip] and "first in the line" in held.text
     reply = game.step("I do not know.")
     assert reply.info["passed"] == 0 and "Not understood; try" in reply.text
 
