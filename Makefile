@@ -1,5 +1,5 @@
 # The commands of a developer; `make` lists them. They use the environment that is active.
-.PHONY: help test nightly lint format docs golden experiments mutants release
+.PHONY: help test nightly lint format docs golden experiments mutants notebooks release
 
 help:           ## list the commands
 	@grep -E '^[a-z]+: .*##' Makefile | sed -E 's/:[^#]*##/:/'
@@ -32,7 +32,13 @@ experiments:    ## make every published table and picture, or those of PARTS="st
 mutants:        ## count the changes of a number or an operator that no test notices: an hour or two
 	python tools/mutate.py --out out/mutants.json
 
-release:        ## run everything in fresh environments, then build the wheel and the archive into dist
+notebooks:      ## build the site with every notebook run
+	HARVESTGYM_NOTEBOOKS=force $(MAKE) docs
+
+release:        ## run everything in fresh environments, run the notebooks, build the distributions into dist and try the wheel
 	bash .ci/run
+	$(MAKE) notebooks
+	rm -rf dist
 	python -m build
 	twine check --strict dist/*
+	python tools/try_wheel.py dist/*.whl python3.11 python3.12 python3.13
