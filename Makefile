@@ -26,8 +26,8 @@ docs:           ## build the site into out/site and check its links
 golden:         ## write the golden trajectories of ID=...; they change with the version of an id only
 	python tools/make_golden.py $(ID)
 
-experiments:    ## make every published table and picture, or those of PARTS="studies training": hours
-	python tools/make_docs.py $(PARTS)
+experiments:    ## make the published numbers and pictures whose code or files have changed: up to days
+	python -m experiments.remake
 
 mutants:        ## count the changes of a number or an operator that no test notices: an hour or two
 	python tools/mutate.py --out out/mutants.json
