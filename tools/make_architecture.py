@@ -1,6 +1,6 @@
 """Draw docs/pictures/architecture.svg: the layers of the package, from the import order in tools/structure.py.
 
-python tools/make_architecture.py
+python -m tools.make_architecture
 """
 
 from __future__ import annotations
@@ -8,12 +8,12 @@ from __future__ import annotations
 from pathlib import Path
 from xml.sax.saxutils import escape
 
-from structure import FAMILIES, LAYERS, ORDERS
+from tools.structure import FAMILIES, LAYERS, ORDERS
 
 FILE = Path(__file__).parents[1] / "docs" / "pictures" / "architecture.svg"
 WIDTH, GAP, LEFT = 960, 14, 20
 SAYS = {
-    "cli": "the command line", "play": "the browser game",
+    "cli": "the command line", "text": "games in text for language models", "play": "the browser game",
     "adapters": "other libraries", "evaluate": "runs, records, scores", "testing": "contract tests",
     "sweep": "cases as data, run in one process or on a cluster",
     "farm": "Farm-Gym", "fishing": "fisheries", "forager": "foraging worlds",
