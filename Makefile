@@ -1,5 +1,5 @@
 # The commands of a developer; `make` lists them. They use the environment that is active.
-.PHONY: help test nightly lint format docs notebooks golden experiments mutants release
+.PHONY: help test nightly lint format docs golden experiments mutants notebooks release
 
 help:           ## list the commands
 	@grep -E '^[a-z]+: .*##' Makefile | sed -E 's/:[^#]*##/:/'
@@ -29,13 +29,16 @@ notebooks:      ## build the site with every notebook run, as it is published; b
 golden:         ## write the golden trajectories of ID=...; they change with the version of an id only
 	python tools/make_golden.py $(ID)
 
-experiments:    ## make every published table and picture, or those of PARTS="studies training": hours
-	python tools/make_docs.py $(PARTS)
+experiments:    ## make the published numbers and pictures whose code or files have changed: up to days
+	python -m experiments.remake
 
 mutants:        ## count the changes of a number or an operator that no test notices: an hour or two
 	python tools/mutate.py --out out/mutants.json
 
-release:        ## run everything in fresh environments, then build the wheel and the archive into dist
+release:        ## run everything in fresh environments, run the notebooks, build the distributions into dist and try the wheel
 	bash .ci/run
+	$(MAKE) notebooks
+	rm -rf dist
 	python -m build
 	twine check --strict dist/*
+	python tools/try_wheel.py dist/*.whl python3.11 python3.12 python3.13

@@ -12,6 +12,8 @@ import pytest
 from .load_script import script
 from .long_form import some
 
+pytestmark = pytest.mark.older
+
 TOOL = "tools/make_golden.py"
 golden = script(TOOL)
 SHORT = some(golden.IDS, "bean-1x1-v0", "corn-1x1-v0", "tomato-1x1-v0", "patches-v0")

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+import harvestgym
 from tests.long_form import long
 
 from .load_script import ROOT
@@ -54,7 +55,7 @@ def run(command: list[str], cwd: Path, **environment: str) -> str:
     return done.stdout
 
 
-def test_wheel_and_sdist_hold_the_whole_package_and_no_test(distributions: Path) -> None:
+def test_the_wheel_holds_the_package_and_the_sdist_what_its_tests_read(distributions: Path) -> None:
     package = {
         path.relative_to(ROOT).as_posix()
         for path in (ROOT / "harvestgym").rglob("*")
@@ -64,8 +65,27 @@ def test_wheel_and_sdist_hold_the_whole_package_and_no_test(distributions: Path)
     assert {name for name in wheel if ".dist-info/" not in name} == package
     with tarfile.open(next(distributions.glob("*.tar.gz"))) as sdist:
         names = {name.partition("/")[2] for name in sdist.getnames()}
-    assert package <= names and {"LICENSE", "README.md", "CITATION.cff"} <= names
-    assert not [name for name in names if name.startswith(("tests/", "docs/", "experiments/"))]
+    read = {
+        path.relative_to(ROOT).as_posix()
+        for folder in ("tests", "experiments")
+        for path in (ROOT / folder).rglob("*.py")
+    }
+    assert package | read | {"LICENSE", "CITATION.cff", "docs/leaderboard.json", "examples/ppo.py", ".ci/run"} <= names
+
+
+def test_every_table_of_the_package_has_its_licence_in_the_file_next_to_it() -> None:
+    """The file with the same name: what describes a weather table, or the module that reads it."""
+    tables = sorted((ROOT / "harvestgym").rglob("*.csv"))
+    texts = {
+        table: "".join(p.read_text("utf-8") for p in table.parent.glob(f"{table.stem}.*") if p != table)
+        for table in tables
+    }
+    licence = re.compile(r"^licence: .*(CC0|public domain)|a work of the US government", re.MULTILINE)
+    assert tables and [table.name for table, text in texts.items() if not licence.search(text)] == []
+
+
+def test_every_id_has_its_first_version() -> None:
+    assert [id for id in harvestgym.ids() if not id.endswith("-v0")] == []
 
 
 def test_links_and_pictures_of_the_readme_work_on_a_package_index(distributions: Path) -> None:

@@ -1,6 +1,6 @@
 """Draw docs/pictures/architecture.svg: the layers of the package, from the import order in tools/structure.py.
 
-python tools/make_architecture.py
+python -m tools.make_architecture
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from xml.sax.saxutils import escape
 
-from structure import FAMILIES, LAYERS, ORDERS
+from tools.structure import FAMILIES, LAYERS, ORDERS
 
 FILE = Path(__file__).parents[1] / "docs" / "pictures" / "architecture.svg"
 WIDTH, GAP, LEFT = 960, 14, 20

@@ -12,7 +12,7 @@ import ast
 import json
 import statistics
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -60,20 +60,27 @@ class Import(NamedTuple):
 
 
 class Tree:
-    """The syntax trees of a checkout's package and tests, by dotted module name."""
+    """The syntax trees of a checkout's package, or of other folders, by dotted module name."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, folders: Sequence[str] = (PACKAGE,)) -> None:
         self.root = root
+        self.folders = folders
+
+    @cached_property
+    def paths(self) -> dict[str, Path]:
+        """The files of the modules by name; an `__init__.py` has the name of its folder."""
+        found = (path for folder in self.folders for path in sorted((self.root / folder).rglob("*.py")))
+        return {_dotted(path, self.root): path for path in found}
 
     @cached_property
     def modules(self) -> dict[str, ast.Module]:
-        """The modules of the package by name; an `__init__.py` has the name of its folder."""
-        return {_dotted(path, self.root): _parse(path) for path in sorted((self.root / PACKAGE).rglob("*.py"))}
+        """The syntax trees of the modules by name."""
+        return {name: _parse(path) for name, path in self.paths.items()}
 
     @cached_property
     def packages(self) -> set[str]:
         """The names of the folders that have an `__init__.py`."""
-        return {_dotted(path, self.root) for path in (self.root / PACKAGE).rglob("__init__.py")}
+        return {name for name, path in self.paths.items() if path.name == "__init__.py"}
 
     def lines(self, folder: str, pattern: str = "*.py") -> dict[str, int]:
         """Return the number of lines in each file below a folder of the checkout."""
@@ -95,11 +102,13 @@ class Tree:
         for_types = _nodes_inside(tree, (ast.If,), lambda node: "TYPE_CHECKING" in ast.dump(node.test))
         for node in ast.walk(tree):
             for target in _targets(node, package):
-                if (imported := self._module(target)) is not None and imported != name:
+                near = "" if package in self.packages else f"{package}."  # scripts import those next to them
+                imported = self.find_module(target) or self.find_module(near + target)
+                if imported is not None and imported != name:
                     yield Import(name, imported, node.lineno, id(node) in inside, id(node) in for_types)  # type: ignore[attr-defined]
 
-    def _module(self, target: str) -> str | None:
-        """Return the module that contains `package.module.name`; None outside the package."""
+    def find_module(self, target: str) -> str | None:
+        """Return the module that contains `package.module.name`; None outside the folders."""
         while target and target not in self.modules:
             target = target.rpartition(".")[0]
         return target or None
@@ -111,6 +120,15 @@ class Tree:
         for each in self.imports:
             graph[each.importer].add(each.imported)
         return graph
+
+    @cached_property
+    def needed(self) -> dict[str, set[str]]:
+        """The modules that each module imports when it runs, without imports for types."""
+        needed: dict[str, set[str]] = {name: set() for name in self.modules}
+        for each in self.imports:
+            if not each.for_types:
+                needed[each.importer].add(each.imported)
+        return needed
 
     def folder_graph(self, folder: str) -> dict[str, set[str]]:
         """Return the siblings that each child of a folder imports; a child is a file, or a subfolder as a whole."""
@@ -214,18 +232,24 @@ def _ratios(code: Mapping[str, int], tests: Mapping[str, int]) -> dict[str, floa
 
 
 def _count_code(source: str) -> int:
+    return len(list_code_lines(source, lambda node: isinstance(node, (ast.Import, ast.ImportFrom)) or is_text(node)))
+
+
+def list_code_lines(source: str, left_out: Callable[[ast.AST], bool]) -> list[str]:
+    """Return the lines of a source, stripped, without comments, blank lines and the statements that are left out."""
     others = {
         line
         for node in ast.walk(ast.parse(source))
-        if isinstance(node, (ast.Import, ast.ImportFrom)) or (isinstance(node, ast.Expr) and _is_string(node.value))
+        if isinstance(node, ast.stmt) and left_out(node)
         for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)
     }
     lines = enumerate(map(str.strip, source.splitlines()), 1)
-    return sum(1 for number, line in lines if line and not line.startswith("#") and number not in others)
+    return [line for number, line in lines if line and not line.startswith("#") and number not in others]
 
 
-def _is_string(node: ast.AST) -> bool:
-    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+def is_text(node: ast.AST) -> bool:
+    """Return whether a statement is a bare string, such as a docstring."""
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
 
 
 def _spread(values: Iterable[int]) -> list[int]:

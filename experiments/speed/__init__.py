@@ -1,1 +1,1 @@
-"""Programs that measure speed, memory and compilation; `experiments/README.md` lists their commands."""
+"""Programs that measure speed, memory and compilation; `experiments/steps.yaml` lists their commands."""
