@@ -24,7 +24,7 @@ from gymnasium.vector.utils import concatenate, create_empty_array
 from harvestgym import registry
 from harvestgym.core.env import Env
 from harvestgym.core.errors import ConfigError
-from harvestgym.core.packed_tree import layout_of
+from harvestgym.core.packed_tree import PackedTree, layout_of
 from harvestgym.core.policy import random_policy
 from harvestgym.core.rollout import rollout
 from harvestgym.core.spaces import noop_action
@@ -191,11 +191,10 @@ class CompiledStep:
         layout = layout_of(env.params)
         params, functions = layout.put(env.params), compile_functions(env, layout, ())
         seed, yes = np.uint32(0), np.bool_(True)
-        run, _ = functions.start(functions.run.zeros(), params, seed, yes, yes)
-        self._step, self._args = functions.step, (run, params, _idle_action(env.action_space))
+        kept = functions.start(functions.zeros, params, seed, yes, yes)
+        self._step, self._args = functions.step, (kept, params, _idle_action(env.action_space))
         self._step.compile(*self._args)
-        timestep = functions.timestep.zeros()
-        self._empty = CompiledFunction(lambda run, params, action: (run, timestep), as_single_kernel=True)
+        self._empty = CompiledFunction(lambda kept, params, action: kept, _add_number, as_single_kernel=True)
 
     def text(self) -> str:
         """Return the optimised program as XLA HLO; works only without the cache of compiled programs."""
@@ -213,6 +212,10 @@ class CompiledStep:
         """Return the median seconds of `call` and of `call_empty`; the difference is the time of the program itself."""
         step, empty = _medians((_Call(self.call), _Call(self.call_empty)), seconds)
         return step, empty
+
+
+def _add_number(kept: PackedTree, number: jax.Array) -> PackedTree:
+    return PackedTree(kept.words + number, kept.large)
 
 
 def measure_step(id: str, seconds: float = PART_SECONDS) -> dict[str, float]:

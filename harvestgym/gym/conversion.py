@@ -7,12 +7,16 @@ from collections.abc import Callable
 from typing import Any
 
 import gymnasium
+import jax
 import numpy as np
 from gymnasium import spaces
 
 from harvestgym.core.errors import ConfigError
 
 Converter = Callable[[Any], Any]
+
+MOST_SENT = 1024
+"""Number of integer actions that stay on the device."""
 
 
 def make_action_reader(space: gymnasium.Space[Any], batch: tuple[int, ...] = (), name: str = "action") -> Converter:
@@ -60,15 +64,21 @@ def _make_error(name: str, expected: str, got: Any) -> ConfigError:
 
 def _read_integer(low: int, high: int, name: str) -> Converter:
     expected = f"an integer from {low} to {high}"
+    sent: dict[int, Any] = {}  # on the device; sending a number takes a fifth of the time of a call
 
-    def read(action: Any) -> np.int32:
+    def read(action: Any) -> Any:
         try:
             value = operator.index(action)
         except TypeError:
             raise _make_error(name, expected, repr(action)) from None
         if not low <= value <= high:
             raise _make_error(name, expected, value)
-        return np.int32(value)
+        if value not in sent:
+            if len(sent) == MOST_SENT:
+                return np.int32(value)
+            with jax.ensure_compile_time_eval():  # also if the user's code is being traced
+                sent[value] = jax.device_put(np.int32(value))
+        return sent[value]
 
     return read
 
@@ -85,7 +95,7 @@ def _read_array(shape: tuple[int, ...], low: Any, high: Any, dtype: type[np.numb
             raise _make_error(name, f"{sort} of shape {shape}", f"{given.dtype} of shape {given.shape}")
         array = given.astype(dtype)
         inside = (array >= low) & (array <= high)
-        if not inside.all():
+        if np.count_nonzero(inside) < inside.size:  # faster than `all`
             raise _find_outside(given, inside, low, high, name)
         return array
 
