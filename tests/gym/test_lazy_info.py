@@ -33,7 +33,8 @@ USES: list[Callable[[Any], Any]] = [
     lambda info: {}.__ior__(info), lambda info: info.copy(), lambda info: info["a"], lambda info: info.get("a"),
     lambda info: list(info.items()), lambda info: list(info.values()), lambda info: list(reversed(info)),
     lambda info: "a" in info, lambda info: dict(**info), lambda info: info == PLAIN,
-    lambda info: operator.eq(PLAIN, info), lambda info: info.pop("a"), lambda info: info.popitem(), lambda info: info.setdefault("a", 0), jax.tree.leaves,
+    lambda info: operator.eq(PLAIN, info),
+    lambda info: info.pop("a"), lambda info: info.popitem(), lambda info: info.setdefault("a", 0), jax.tree.leaves,
     lambda info: info != PLAIN, lambda info: jax.tree.map(str, info), lambda info: {"e": 5, **info},
 ]  # fmt: skip
 

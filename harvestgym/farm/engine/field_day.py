@@ -29,6 +29,9 @@ Posts = dict[type[Message], dict[str, Message]]
 Rows = tuple[tuple[int, str, int], ...]
 """The actions on a field: for each, the entity's number, the method and the number of parameters."""
 
+CarriedOut = tuple[Any, Ledger, Array]
+"""The state after an action, its flows and whether it had an effect."""
+
 
 def map_fields(function: Callable[..., Any], structures: Sequence[Hashable], *parts: Sequence[Any]) -> list[Any]:
     """Return `function(structure, *parts)` for each field.
@@ -57,7 +60,7 @@ def map_fields(function: Callable[..., Any], structures: Sequence[Hashable], *pa
     return [out[i] for i in range(len(structures))]
 
 
-@partial(jax.jit, static_argnames="structure", inline=True)
+@partial(jax.jit, static_argnames=("structure", "branching"), inline=True)
 def simulate_day(
     orders: Orders,
     accepted: Array,
@@ -66,10 +69,12 @@ def simulate_day(
     draws: list[Draws],
     params: FieldParams,
     states: tuple[Any, ...],
+    branching: bool = False,
 ) -> tuple[tuple[Any, ...], list[Ledger], Array]:
     """Return tomorrow's states, the boundary flows from actions and entities, and which orders had an effect.
 
-    `kinds` (rows,) are the order kinds of the actions on this field. The function is jitted and
+    `kinds` (rows,) are the order kinds of the actions on this field. With `branching`, an order computes its own action
+    only, instead of every action in turn; in a batch, that would save nothing. The function is jitted and
     inlined only so that JAX caches its trace, which is needed several times at startup.
     """
     (field, rows), place = structure, params.place
@@ -77,7 +82,7 @@ def simulate_day(
     morning = publish(field, params, states, draws) if readers else {}
     boards = {e: Board(place, morning, field.slots[e].name, float("inf")) for e in readers}
 
-    follow = partial(_follow, rows, kinds, params, boards)
+    follow = partial(_follow, rows, kinds, params, boards, branching)
     now, (of_orders, effective) = jax.lax.scan(follow, jax.tree.map(jnp.asarray, tuple(states)), (orders, accepted))
     ledgers, new = jax.tree.map(lambda each: each.sum(0), of_orders), []
     posts = publish(field, params, now, draws)
@@ -90,7 +95,13 @@ def simulate_day(
 
 
 def _follow(
-    rows: Rows, kinds: Array, params: FieldParams, boards: Mapping[int, Board], states: tuple[Any, ...], given: Any
+    rows: Rows,
+    kinds: Array,
+    params: FieldParams,
+    boards: Mapping[int, Board],
+    branching: bool,
+    states: tuple[Any, ...],
+    given: Any,
 ) -> tuple[tuple[Any, ...], tuple[list[Ledger], Array]]:
     """Carry out an order if it is accepted; return the states, the flows of each action and whether it had an effect.
 
@@ -99,16 +110,30 @@ def _follow(
     order, accepted = given
     now, ledgers, hit = list(states), [], jnp.asarray(False)
     for kind, (e, method, width) in zip(kinds, rows, strict=True):
-        aim = _aim(order.plot, params.place.shape)  # recomputed for each row: a shared value would be kept in memory
-        where = accepted & (order.kind == kind) & aim
         act, values = getattr(params.entities[e], method), [order.values[i] for i in range(width)]
         board = {"board": boards[e]} if act.action.reads_board else {}
-        result = act(now[e], params.place, where, *values, **board)
-        now[e] = result.state
-        ledgers.append(result.ledger)
-        hit = hit | jnp.any(result.done)
-    same = jax.tree.map(lambda new, old: jnp.asarray(new, old.dtype), tuple(now), states)
-    return same, (ledgers, hit)
+        chosen = accepted & (order.kind == kind)
+        carry_out = partial(_carry_out, partial(act, **board), params.place, order.plot, chosen, values)
+        now[e], ledger, done = _only_if(chosen, carry_out, now[e]) if branching else carry_out(now[e])
+        ledgers.append(ledger)
+        hit = hit | done
+    return tuple(now), (ledgers, hit)
+
+
+def _carry_out(
+    act: Callable[..., Any], place: Place, plot: Array, chosen: Array, values: list[Array], state: Any
+) -> CarriedOut:
+    """Return the state after an action on one plot, its flows and whether it had an effect."""
+    aim = _aim(plot, place.shape)  # recomputed for each row: a shared value would be kept in memory
+    result = act(state, place, chosen & aim, *values)
+    same = jax.tree.map(lambda new, old: jnp.asarray(new, old.dtype), result.state, state)
+    return same, result.ledger, jnp.any(result.done)
+
+
+def _only_if(chosen: Array, carry_out: Callable[[Any], CarriedOut], state: Any) -> CarriedOut:
+    """Return `carry_out(state)` if chosen; otherwise the state, and zeros for the rest."""
+    none = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), jax.eval_shape(carry_out, state)[1:])
+    return jax.lax.cond(chosen, carry_out, lambda state: (state, *none), state)
 
 
 def _aim(plot: Array, shape: tuple[int, int]) -> Array:
