@@ -43,7 +43,7 @@ ROOT = Path(__file__).parents[2]
 SECONDS, PART_SECONDS = 1.0, 2.0
 """Seconds for which the steps of an interface are counted, and seconds for each part of a step."""
 BLOCK = 1000
-"""Number of calls in a block, of which the fastest counts; it contains several resets of each environment."""
+"""Number of calls in a block; the fastest block counts. It contains several resets of each environment."""
 ROLLOUT_STEPS = 64
 SINGLE, VECTOR, ROLLOUT = "gymnasium.make", "make_vec", "rollout"
 DEFAULT_CASES = ((SINGLE, 1), (VECTOR, 256), (ROLLOUT, 1024))

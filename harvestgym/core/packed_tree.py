@@ -1,7 +1,7 @@
 """Pack the small leaves of a pytree into one buffer of 32-bit words; large leaves stay separate.
 
 The overhead of a compiled call from Python grows with the number of its arrays. A `Layout` is computed once from
-shapes; `pack` and `unpack` run inside compiled code, `read` runs on the host. Several trees may share the buffers, one
+shapes; `pack` and `unpack` run inside compiled code, readers run on the host. Several trees may share the buffers, one
 after another (`pack_together`).
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from math import prod
 from typing import Any, NamedTuple
 
@@ -91,14 +91,6 @@ class Layout:
             found += jax.lax.split(words != 0 if sort == "b" else words, [1] * (stop - start))
             start = stop
         return found
-
-    def read(self, packed: PackedTree) -> Any:
-        """Return the pytree on the host, with Python numbers for scalars and writable NumPy copies for the rest."""
-        return self._reader(np.array(packed.words), packed.large)
-
-    @cached_property
-    def _reader(self) -> Reader:
-        return make_reader(self.treedef, self.slots)
 
     def reader_of(self, entries: slice) -> Reader:
         """Return a function that reads some entries of a tuple of trees, as a tuple."""

@@ -100,16 +100,14 @@ def _make_timestep_reader(
     """Make a function that reads the Timestep on the host; `before` are the buffers in front of it."""
     outcome, info = timestep.reader_of(slice(0, 4)), timestep.reader_of(slice(4, 5))
     start, unread = len(before.words), dict.fromkeys(names, UNREAD)
-
-    def tail(words: Any) -> Any:
-        return words[start:]
-
-    cut = (lambda words: tail(np.asarray(words))) if jax.default_backend() == "cpu" else jax.jit(tail)
+    on_device = jax.jit(lambda words: words[start:])
+    cut = on_device if jax.default_backend() != "cpu" else lambda words: np.asarray(words)[start:]
 
     def read(kept: PackedTree) -> Timestep:
         words, large = np.array(cut(kept.words)), kept.large[len(before.large) :]
+        later = LazyInfo(unread)
+        later.source = lambda: info(words, large)[0]
         obs, reward, terminated, truncated = outcome(words, large)
-        later = LazyInfo.unread(unread, lambda: info(words, large)[0])
         return Timestep(obs, reward, terminated, truncated, later)
 
     return read

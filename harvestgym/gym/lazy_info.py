@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import wraps
-from typing import Any, Self
+from typing import Any
 
 import jax
 
@@ -19,28 +19,12 @@ _METHODS = (
 
 
 class LazyInfo(dict[str, Any]):
-    """A dict that reads its values once, when they are first used; its copies and pickles are plain dicts."""
+    """A dict of `UNREAD` values, replaced by those of `source` when one is used; copies and pickles are plain dicts."""
 
-    _read: Callable[[], dict[str, Any]] | None = None
-
-    @classmethod
-    def unread(cls, names: dict[str, Any], read: Callable[[], dict[str, Any]]) -> Self:
-        """Return an info with the given keys, whose values `read` returns."""
-        made = cls(names)
-        made._read = read
-        return made
-
-    def _fill(self) -> None:
-        if self._read is not None:
-            dict.update(self, self._read())
-            self._read = None
+    source: Callable[[], dict[str, Any]] | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         return dict, (self.copy(),)
-
-    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        """Print like a dict in IPython."""
-        printer.pretty(self.copy())
 
 
 def _fill_before(name: str) -> Callable[..., Any]:
@@ -48,7 +32,9 @@ def _fill_before(name: str) -> Callable[..., Any]:
 
     @wraps(inherited)
     def method(self: LazyInfo, *args: Any, **kwargs: Any) -> Any:
-        self._fill()
+        if self.source is not None:
+            dict.update(self, self.source())
+            self.source = None
         return inherited(self, *args, **kwargs)
 
     return method
@@ -64,8 +50,5 @@ def _flatten(info: LazyInfo) -> tuple[Iterable[Any], tuple[str, ...]]:
     return [(jax.tree_util.DictKey(name), info[name]) for name in names], names
 
 
-def _unflatten(names: tuple[str, ...], values: Iterable[Any]) -> Any:
-    return dict(zip(names, values, strict=True))
-
-
+_unflatten: Any = lambda names, values: dict(zip(names, values, strict=True))  # noqa: E731
 jax.tree_util.register_pytree_with_keys(LazyInfo, _flatten, _unflatten)

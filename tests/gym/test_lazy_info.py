@@ -16,15 +16,17 @@ import pytest
 from gymnasium.utils.env_checker import data_equivalence
 
 from harvestgym.gym.env import GymEnv
-from harvestgym.gym.lazy_info import LazyInfo
+from harvestgym.gym.lazy_info import UNREAD, LazyInfo
 from tests.toy_env import Stock
 
 PLAIN = {"b": 1, "a": {"c": 2.5}, "d": [3]}
 
 
-def unread() -> LazyInfo:
+def unread(source: Callable[[], dict[str, Any]] = lambda: dict(PLAIN)) -> LazyInfo:
     """Return an info that nobody has read."""
-    return LazyInfo.unread(dict.fromkeys(PLAIN), lambda: dict(PLAIN))
+    info = LazyInfo(dict.fromkeys(PLAIN, UNREAD))
+    info.source = source
+    return info
 
 
 USES: list[Callable[[Any], Any]] = [
@@ -57,7 +59,7 @@ def test_it_can_be_changed_before_it_is_read() -> None:
 
 def test_values_are_read_once_and_only_if_they_are_used() -> None:
     reads = []
-    info = LazyInfo.unread(dict.fromkeys(PLAIN), lambda: reads.append(1) or dict(PLAIN))
+    info = unread(lambda: reads.append(1) or dict(PLAIN))
     assert list(info.keys()) == list(PLAIN) and len(info) == 3 and "b" in info and reads == []
     assert info["b"] == info["b"] == 1 and reads == [1]
 

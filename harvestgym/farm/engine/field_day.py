@@ -60,7 +60,7 @@ def map_fields(function: Callable[..., Any], structures: Sequence[Hashable], *pa
     return [out[i] for i in range(len(structures))]
 
 
-@partial(jax.jit, static_argnames=("structure", "branching"), inline=True)
+@partial(jax.jit, static_argnames="structure", inline=True)
 def simulate_day(
     orders: Orders,
     accepted: Array,
@@ -69,12 +69,10 @@ def simulate_day(
     draws: list[Draws],
     params: FieldParams,
     states: tuple[Any, ...],
-    branching: bool = False,
 ) -> tuple[tuple[Any, ...], list[Ledger], Array]:
     """Return tomorrow's states, the boundary flows from actions and entities, and which orders had an effect.
 
-    `kinds` (rows,) are the order kinds of the actions on this field. With `branching`, an order computes its own action
-    only, instead of every action in turn; in a batch, that would save nothing. The function is jitted and
+    `kinds` (rows,) are the order kinds of the actions on this field. The function is jitted and
     inlined only so that JAX caches its trace, which is needed several times at startup.
     """
     (field, rows), place = structure, params.place
@@ -82,7 +80,7 @@ def simulate_day(
     morning = publish(field, params, states, draws) if readers else {}
     boards = {e: Board(place, morning, field.slots[e].name, float("inf")) for e in readers}
 
-    follow = partial(_follow, rows, kinds, params, boards, branching)
+    follow = partial(_follow, rows, kinds, params, boards)
     now, (of_orders, effective) = jax.lax.scan(follow, jax.tree.map(jnp.asarray, tuple(states)), (orders, accepted))
     ledgers, new = jax.tree.map(lambda each: each.sum(0), of_orders), []
     posts = publish(field, params, now, draws)
@@ -95,13 +93,7 @@ def simulate_day(
 
 
 def _follow(
-    rows: Rows,
-    kinds: Array,
-    params: FieldParams,
-    boards: Mapping[int, Board],
-    branching: bool,
-    states: tuple[Any, ...],
-    given: Any,
+    rows: Rows, kinds: Array, params: FieldParams, boards: Mapping[int, Board], states: tuple[Any, ...], given: Any
 ) -> tuple[tuple[Any, ...], tuple[list[Ledger], Array]]:
     """Carry out an order if it is accepted; return the states, the flows of each action and whether it had an effect.
 
@@ -110,11 +102,11 @@ def _follow(
     order, accepted = given
     now, ledgers, hit = list(states), [], jnp.asarray(False)
     for kind, (e, method, width) in zip(kinds, rows, strict=True):
-        act, values = getattr(params.entities[e], method), [order.values[i] for i in range(width)]
-        board = {"board": boards[e]} if act.action.reads_board else {}
-        chosen = accepted & (order.kind == kind)
-        carry_out = partial(_carry_out, partial(act, **board), params.place, order.plot, chosen, values)
-        now[e], ledger, done = _only_if(chosen, carry_out, now[e]) if branching else carry_out(now[e])
+        chosen, values = accepted & (order.kind == kind), [order.values[i] for i in range(width)]
+        act = getattr(params.entities[e], method)
+        act = partial(act, board=boards[e]) if act.action.reads_board else act
+        carry_out = partial(_carry_out, act, params.place, order.plot, chosen, values)
+        now[e], ledger, done = _only_if(chosen, carry_out, now[e])
         ledgers.append(ledger)
         hit = hit | done
     return tuple(now), (ledgers, hit)
@@ -131,7 +123,13 @@ def _carry_out(
 
 
 def _only_if(chosen: Array, carry_out: Callable[[Any], CarriedOut], state: Any) -> CarriedOut:
-    """Return `carry_out(state)` if chosen; otherwise the state, and zeros for the rest."""
+    """Return `carry_out(state)`, whose result if not chosen is the state, and zeros for the rest.
+
+    A farm on its own skips what is not chosen; a batch computes everything. On an accelerator, a branch would wait for
+    the host.
+    """
+    if jax.default_backend() != "cpu":
+        return carry_out(state)
     none = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), jax.eval_shape(carry_out, state)[1:])
     return jax.lax.cond(chosen, carry_out, lambda state: (state, *none), state)
 

@@ -20,7 +20,6 @@ from jax import Array
 from harvestgym.core.env import Timestep
 from harvestgym.core.pytree import replace
 from harvestgym.core.random import keys_for
-from harvestgym.core.xla.fusion import traces_single_kernel
 from harvestgym.farm.entities.base import Ledger
 
 from .actions import DURATION, Orders
@@ -112,9 +111,7 @@ class FarmModel(FarmStructure):
         accepted, farmers, wages, refusal = self._work(state, orders, prices, now)
         kinds = [jnp.asarray([row.number + 1 for row in rows], jnp.int32) for rows in self.actions.rows_of_fields]
         parts = (kinds, draw_day(key, self.fields), now.fields, state.fields)
-        branching = traces_single_kernel() and jax.default_backend() == "cpu"
-        simulate = partial(simulate_day, orders, accepted, branching=branching)
-        days = map_fields(simulate, self._field_structures, *parts)
+        days = map_fields(partial(simulate_day, orders, accepted), self._field_structures, *parts)
         report = self._report([ledgers for _, ledgers, _ in days])
         new = FarmState(
             fields=tuple(after for after, _, _ in days),
