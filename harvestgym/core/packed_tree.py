@@ -236,14 +236,11 @@ Reader = Callable[[Any, tuple[Any, ...]], Any]
 
 def make_reader(treedef: Any, slots: Sequence[Slot]) -> Reader:
     """Return a function that reads the pytree in some slots; one call of `struct` reads all scalars."""
-    scalars = sorted((slot.start, i) for i, slot in enumerate(slots) if not (slot.large or slot.shape))
-    arrays = [i for i, slot in enumerate(slots) if slot.large or slot.shape]
-    starts = [start for start, _ in scalars]
-    gaps = [start - before for before, start in zip([-1, *starts], starts, strict=False)]
-    codes = (f"{4 * (gap - 1)}x{_CODES[slots[i].sort]}" for gap, (_, i) in zip(gaps, scalars, strict=True))
-    unpack = struct.Struct("<" + "".join(codes)).unpack_from
-    take = [partial(_take_array, slots[i]) for i in arrays]
-    order = np.argsort([i for _, i in scalars] + arrays).tolist()
+    scalars = {slot.start: i for i, slot in enumerate(slots) if not (slot.large or slot.shape)}
+    arrays = [i for i in range(len(slots)) if i not in scalars.values()]
+    codes = (_CODES[slots[scalars[w]].sort] if w in scalars else "4x" for w in range(max(scalars, default=-1) + 1))
+    unpack, take = struct.Struct("<" + "".join(codes)).unpack_from, [partial(_take_array, slots[i]) for i in arrays]
+    order = np.argsort([*(scalars[w] for w in sorted(scalars)), *arrays]).tolist()
 
     def read(words: Any, large: tuple[Any, ...]) -> Any:
         values = [*unpack(words), *[one(words, large) for one in take]]

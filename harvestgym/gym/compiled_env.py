@@ -7,7 +7,7 @@ leaves, and all results are returned in one transfer.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -67,12 +67,10 @@ def compile_functions(env: Env[Any, Any], params: Layout, batch: tuple[int, ...]
     def start(kept: PackedTree, given: PackedTree, seeds: Array, seeded: Array, which: Array) -> Any:
         old = run.unpack(kept)
         key = jnp.where(seeded & which, _make_keys(seeds), old.key)
-        if batch:
-            none = jax.tree.map(jnp.zeros_like, (begun, first))
-            new, shown = restart_some(env, old._replace(key=key), which, seeded, params.unpack(given), none)
-        else:
-            new, shown = restart_episode(env, old._replace(key=key), seeded, params.unpack(given))
-        return new, shown
+        if not batch:
+            return restart_episode(env, old._replace(key=key), seeded, params.unpack(given))
+        none = jax.tree.map(jnp.zeros_like, (begun, first))
+        return restart_some(env, old._replace(key=key), which, seeded, params.unpack(given), none)
 
     def step(kept: PackedTree, given: PackedTree, action: Any) -> Any:
         old = run.unpack(kept)
@@ -82,21 +80,17 @@ def compile_functions(env: Env[Any, Any], params: Layout, batch: tuple[int, ...]
     def pack(result: tuple[RunState, Timestep], number: Array) -> PackedTree:
         return pack_together(layouts, (*result, number))
 
-    def put(state: RunState) -> PackedTree:
-        return jax.device_put(join_on_host(run.put(state), *others))
-
     own, *others = [layout.zeros() for layout in layouts]
+    put = lambda state: jax.device_put(join_on_host(run.put(state), *others))  # noqa: E731
     mask = _compile_mask(env, params, run, batch)
     name = env.describe(*batch)
     starts = CompiledFunction(start, pack, as_single_kernel=not batch, name=name)
     steps = CompiledFunction(step, pack, as_single_kernel=_is_small(own, batch), name=name)
-    read = _make_timestep_reader(timestep, own, tuple(first.info))
+    read = _make_reader(timestep, own, first.info)
     return CompiledFunctions(join_on_host(own, *others), starts, steps, put, jax.jit(run.unpack), read, mask)
 
 
-def _make_timestep_reader(
-    timestep: Layout, before: PackedTree, names: tuple[str, ...]
-) -> Callable[[PackedTree], Timestep]:
+def _make_reader(timestep: Layout, before: PackedTree, names: Iterable[str]) -> Callable[[PackedTree], Timestep]:
     """Make a function that reads the Timestep on the host; `before` are the buffers in front of it."""
     outcome, info = timestep.reader_of(slice(0, 4)), timestep.reader_of(slice(4, 5))
     start, unread = len(before.words), dict.fromkeys(names, UNREAD)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
@@ -43,12 +43,5 @@ def _fill_before(name: str) -> Callable[..., Any]:
 for _name in _METHODS:
     setattr(LazyInfo, _name, _fill_before(_name))
 
-
-def _flatten(info: LazyInfo) -> tuple[Iterable[Any], tuple[str, ...]]:
-    """Return the children of an info and its keys, in the order of a dict for JAX."""
-    names = tuple(sorted(info))
-    return [(jax.tree_util.DictKey(name), info[name]) for name in names], names
-
-
-_unflatten: Any = lambda names, values: dict(zip(names, values, strict=True))  # noqa: E731
-jax.tree_util.register_pytree_with_keys(LazyInfo, _flatten, _unflatten)
+_plain: Any = lambda _, inside: inside[0]  # noqa: E731
+jax.tree_util.register_pytree_node(LazyInfo, lambda info: ((dict(info),), None), _plain)
