@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import harvestgym
-from experiments.speed.interfaces import ROLLOUT, SINGLE, VECTOR
+from experiments.speed.interfaces import REFERENCE, ROLLOUT, SINGLE, VECTOR
 from tests.load_script import script
 from tests.long_form import ALL
 
@@ -57,19 +57,21 @@ def test_the_speeds_of_the_docs_are_those_that_were_measured() -> None:
     """Of figures that are rounded; the README has two of them."""
     measured = json.loads((ROOT / "experiments" / "results" / "farm-speed-2-cores.json").read_text())
     reported = re.findall(
-        r"^\| `(farm/[^`]+)`: [^|]*\|([^|]+)\|([^|]+)\|([^|]+)\|$",
+        r"^\| `(farm/[^`]+)`: [^|]*\|([^|]+)\|([^|]+)\|([^|]+)\|([^|]+)\|$",
         (ROOT / "docs" / "speed.md").read_text("utf-8"),
         re.MULTILINE,
     )
-    assert len(reported) == 3
-    _, one, _, rollout = reported[0]
+    assert len(reported) == 4
+    _, one, *_, rollout = reported[0]
     assert f"{one.strip()} steps per second" in README.read_text("utf-8") and rollout.strip() in README.read_text(
         "utf-8"
     )
-    for id, *speeds in reported:
+    for id, one, ratio, *batches in reported:
+        parts = measured[id]["interfaces"][0]["step_us"]
+        assert float(ratio) == pytest.approx(parts["whole step"] / parts[REFERENCE], abs=0.06), id
         rows = {(row["interface"], row["num_envs"]): row["steps_per_second"] for row in measured[id]["interfaces"]}
         faces = [rows[interface] for interface in ((SINGLE, 1), (VECTOR, 256), (ROLLOUT, 4096))]
-        assert [float(speed.replace(",", "")) for speed in speeds] == pytest.approx(faces, rel=0.05), id
+        assert [float(speed.replace(",", "")) for speed in (one, *batches)] == pytest.approx(faces, rel=0.05), id
 
 
 def test_links_between_pages_lead_somewhere() -> None:
