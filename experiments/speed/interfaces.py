@@ -2,17 +2,20 @@
 
 Every row of the first table is measured in its own process without the cache of compiled programs, so imports,
 compilation and memory are measured from a fresh start. The parts of a step are measured in the process for
-`gymnasium.make`, together with Gymnasium's CartPole as an indication of the machine's speed.
+`gymnasium.make`, in turns with Gymnasium's CartPole, so that the ratio holds on other machines too.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import os
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import cycle
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,7 +27,7 @@ from gymnasium.vector.utils import concatenate, create_empty_array
 from harvestgym import registry
 from harvestgym.core.env import Env
 from harvestgym.core.errors import ConfigError
-from harvestgym.core.packed_tree import layout_of
+from harvestgym.core.packed_tree import PackedTree, layout_of
 from harvestgym.core.policy import random_policy
 from harvestgym.core.rollout import rollout
 from harvestgym.core.spaces import noop_action
@@ -32,14 +35,15 @@ from harvestgym.core.view.tables import Table
 from harvestgym.core.xla.fusion import CompiledFunction
 from harvestgym.core.xla.setup import CACHE_VARIABLE
 from harvestgym.gym.compiled_env import compile_functions
+from harvestgym.gym.conversion import make_action_reader
 from harvestgym.gym.env import GymEnv
 from harvestgym.gym.vector_env import make_vec
 
 ROOT = Path(__file__).parents[2]
-SECONDS, PART_SECONDS = 1.0, 0.5
+SECONDS, PART_SECONDS = 1.0, 2.0
 """Seconds for which the steps of an interface are counted, and seconds for each part of a step."""
-TURNS = 10
-"""Number of turns in which the parts of a step are measured."""
+BLOCK = 1000
+"""Number of calls in a block; the fastest block counts. It contains several resets of each environment."""
 ROLLOUT_STEPS = 64
 SINGLE, VECTOR, ROLLOUT = "gymnasium.make", "make_vec", "rollout"
 DEFAULT_CASES = ((SINGLE, 1), (VECTOR, 256), (ROLLOUT, 1024))
@@ -166,6 +170,17 @@ def _step_of(env: Any) -> _Call:
     return _Call(step, lambda: env.reset() if over else None)
 
 
+def _random_step_of(env: Any, sample: Callable[[], Any]) -> Callable[[], None]:
+    """Return a step with an action from `sample`, and a reset if it ends the episode."""
+
+    def step() -> None:
+        *_, terminated, truncated, _ = env.step(sample())
+        if terminated or truncated:
+            env.reset()
+
+    return step
+
+
 def _time_calls(call: _Call, seconds: float) -> Iterator[float]:
     """Yield the duration of each call, for about `seconds` and at least three calls."""
     call.time()
@@ -185,64 +200,87 @@ def _peak_mib() -> float:
 
 
 class CompiledStep:
-    """The compiled step of one environment, as `GymEnv` calls it, with an action that does nothing."""
+    """The compiled step of one environment, as `GymEnv` calls it, from the same state with random actions."""
 
     def __init__(self, env: Env[Any, Any]) -> None:
         layout = layout_of(env.params)
         params, functions = layout.put(env.params), compile_functions(env, layout, ())
         seed, yes = np.uint32(0), np.bool_(True)
-        run, _ = functions.start(functions.run.zeros(), params, seed, yes, yes)
-        self._step, self._args = functions.step, (run, params, _idle_action(env.action_space))
-        self._step.compile(*self._args)
-        timestep = functions.timestep.zeros()
-        self._empty = CompiledFunction(lambda run, params, action: (run, timestep), as_single_kernel=True)
+        kept = functions.start(functions.zeros, params, seed, yes, yes)
+        self._step, self._args = functions.step, (kept, params)
+        self._actions = cycle(map(make_action_reader(env.action_space), _sample(env.action_space)))
+        self._step.compile(*self._args, next(self._actions))
+        self._empty = CompiledFunction(lambda kept, params, action: kept, _add_number, as_single_kernel=True)
 
     def text(self) -> str:
         """Return the optimised program as XLA HLO; works only without the cache of compiled programs."""
-        return self._step.text(*self._args)
+        return self._step.text(*self._args, next(self._actions))
 
     def call(self) -> None:
         """Call the step from Python."""
-        jax.block_until_ready(self._step(*self._args))
+        jax.block_until_ready(self._step(*self._args, next(self._actions)))
 
     def call_empty(self) -> None:
         """Call a program that takes and returns the same buffers and computes nothing."""
-        jax.block_until_ready(self._empty(*self._args))
+        jax.block_until_ready(self._empty(*self._args, next(self._actions)))
 
     def measure(self, seconds: float = PART_SECONDS) -> tuple[float, float]:
-        """Return the median seconds of `call` and of `call_empty`; the difference is the time of the program itself."""
-        step, empty = _medians((_Call(self.call), _Call(self.call_empty)), seconds)
+        """Return the seconds of `call` and of `call_empty`; the difference is the time of the program itself."""
+        step, empty = _time_in_turns((self.call, self.call_empty), seconds)
         return step, empty
 
 
-def measure_step(id: str, seconds: float = PART_SECONDS) -> dict[str, float]:
-    """Measure the parts of one step through `gymnasium.make`, each as median microseconds over `seconds` of calls.
+def _add_number(kept: PackedTree, number: jax.Array) -> PackedTree:
+    return PackedTree(kept.words + number, kept.large)
 
-    Apart from measurement noise, the parts sum to the whole: Gymnasium's wrappers, the package's Python code (checks
-    and conversion), the call with its transfers, and the compiled step. If JAX does not compile the environment, as for
-    a forager with numba, the last three are one part. The last entry is a whole step of CartPole. Resets are not
-    counted.
+
+def _sample(space: gymnasium.Space[Any]) -> list[Any]:
+    """Return random actions, the same in every run."""
+    space.seed(0)
+    return [space.sample() for _ in range(BLOCK)]
+
+
+def measure_step(id: str, seconds: float = PART_SECONDS) -> dict[str, float]:
+    """Measure the parts of one step through `gymnasium.make` with random actions, in microseconds; resets count.
+
+    Apart from measurement noise, the parts sum to the whole: sampling the action, Gymnasium's wrappers, the package's
+    Python code (checks, conversion and resets), the call with its transfers, and the compiled step. If JAX does not
+    compile the environment, as for a forager with numba, the last three are one part. The last entry is a whole step of
+    CartPole, with sampling and resets too.
     """
     env, reference = gymnasium.make(id), gymnasium.make(REFERENCE)
+    listed = cycle(_sample(env.action_space))
     for each in (env, reference):
         each.reset(seed=0)
-    calls = [_step_of(each) for each in (env, env.unwrapped, reference)]
+    calls = [_random_step_of(each, each.action_space.sample) for each in (env, reference)]
+    calls += [_random_step_of(each, partial(next, listed)) for each in (env, env.unwrapped)]
     if isinstance(env.unwrapped, GymEnv):
         compiled = CompiledStep(env.unwrapped.core)
-        calls += [_Call(compiled.call), _Call(compiled.call_empty)]
-        whole, bare, cartpole, call, empty = _medians(calls, seconds)
+        whole, cartpole, wrapped, bare, call, empty = _time_in_turns(
+            [*calls, compiled.call, compiled.call_empty], seconds
+        )
         inside = {"Python of the package": bare - call, "call and transfer": empty, "compiled step": call - empty}
     else:
-        whole, bare, cartpole = _medians(calls, seconds)
+        whole, cartpole, wrapped, bare = _time_in_turns(calls, seconds)
         inside = {"environment": bare}
-    parts = {"whole step": whole, "wrappers of Gymnasium": whole - bare} | inside | {REFERENCE: cartpole}
+    outside = {"sampling the action": whole - wrapped, "wrappers of Gymnasium": wrapped - bare}
+    parts = {"whole step": whole} | outside | inside | {REFERENCE: cartpole}
     return {name: round(1e6 * part, 2) for name, part in parts.items()}
 
 
-def _medians(calls: Sequence[_Call], seconds: float) -> list[float]:
-    """Return the median seconds of each call; calls alternate, so that a slowdown of the machine affects them all."""
-    turns = [[list(_time_calls(call, seconds / TURNS)) for call in calls] for _ in range(TURNS)]
-    return [float(np.median(np.concatenate(times))) for times in zip(*turns, strict=True)]
+def _time_in_turns(calls: Sequence[Callable[[], Any]], seconds: float) -> list[float]:
+    """Return the seconds of each call in its fastest block of `BLOCK` calls; blocks take turns, so load affects all."""
+    best = [math.inf] * len(calls)
+    for call in calls:
+        call()
+    end = time.perf_counter() + seconds * len(calls)
+    while time.perf_counter() < end or math.inf in best:
+        for i, call in enumerate(calls):
+            start = time.perf_counter()
+            for _ in range(BLOCK):
+                call()
+            best[i] = min(best[i], (time.perf_counter() - start) / BLOCK)
+    return best
 
 
 def make_speed_table(id: str, speeds: Sequence[Speed]) -> Table:
@@ -260,4 +298,5 @@ def make_step_table(id: str, parts: Mapping[str, float]) -> Table:
     """Tabulate the parts of one step from `measure_step`, with their fraction of the whole."""
     whole = parts["whole step"]
     rows = [(name, f"{part:.1f}", f"{part / whole:.2f}") for name, part in parts.items()]
-    return Table(f"One step of {id} through gymnasium.make", ("part", "us", "of the whole step"), rows)
+    title = f"One step of {id} through gymnasium.make, {whole / parts[REFERENCE]:.1f} times a step of {REFERENCE}"
+    return Table(title, ("part", "us", "of the whole step"), rows)

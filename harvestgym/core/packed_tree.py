@@ -1,14 +1,16 @@
 """Pack the small leaves of a pytree into one buffer of 32-bit words; large leaves stay separate.
 
 The overhead of a compiled call from Python grows with the number of its arrays. A `Layout` is computed once from
-shapes; `pack` and `unpack` run inside compiled code, `read` runs on the host.
+shapes; `pack` and `unpack` run inside compiled code, readers run on the host. Several trees may share the buffers, one
+after another (`pack_together`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import struct
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import partial
 from math import prod
 from typing import Any, NamedTuple
 
@@ -53,7 +55,7 @@ class Layout:
     """The packing of a pytree with a given structure (a PyTreeDef), shapes and dtypes; hashable.
 
     The words start with the scalars, grouped by type letter (`scalars`: each letter and where its group ends), so that
-    the host can read all scalars of a type at once; the arrays follow.
+    compiled code can read all scalars of a type at once; the arrays follow.
     """
 
     treedef: Any
@@ -62,9 +64,7 @@ class Layout:
 
     def pack(self, tree: Any) -> PackedTree:
         """Return the buffers of `tree`; raise ValueError if its structure, shapes or dtypes differ."""
-        self.check(tree)
-        parts = [_words(leaf, slot) for leaf, slot in zip(jax.tree.leaves(tree), self.slots, strict=True)]
-        return PackedTree(_join([part.ravel() for part in self._in_order(parts)]), self._apart(parts))
+        return pack_together([self], [tree])
 
     def put(self, tree: Any) -> PackedTree:
         """Pack on the host: fill the buffers with NumPy and transfer them to the device, without compiling."""
@@ -92,26 +92,12 @@ class Layout:
             start = stop
         return found
 
-    def read(self, packed: PackedTree) -> Any:
-        """Return the pytree on the host, with Python numbers for scalars and writable NumPy copies for the rest."""
-        words = np.array(packed.words)
-        sorts = {sort: words.view(dtype) for sort, dtype in _STORED.items()}
-        values: list[Any] = []
-        for sort, stop in self.scalars:
-            part = sorts[sort][len(values) : stop]
-            values += (part.astype(bool) if sort == "b" else part).tolist()
-        values += [_array(sorts, packed.large, slot) for slot in self._arrays]
-        return self.treedef.unflatten([values[i] for i in self._places])
-
-    @cached_property
-    def _arrays(self) -> list[Slot]:
-        return [slot for slot in self.slots if slot.large or slot.shape]
-
-    @cached_property
-    def _places(self) -> list[int]:
-        """The index at which `read` finds each leaf: scalars at the index of their word, arrays after all scalars."""
-        scalars, arrays = self.scalars[-1][1] if self.scalars else 0, iter(range(len(self.slots)))
-        return [scalars + next(arrays) if slot.large or slot.shape else slot.start for slot in self.slots]
+    def reader_of(self, entries: slice) -> Reader:
+        """Return a function that reads some entries of a tuple of trees, as a tuple."""
+        numbers = iter(range(len(self.slots)))
+        parts = [(part, [next(numbers) for _ in range(part.num_leaves)]) for part in self.treedef.children()][entries]
+        slots = [self.slots[i] for _, mine in parts for i in mine]
+        return make_reader(jax.tree_util.treedef_tuple([part for part, _ in parts]), slots)
 
     def _in_order(self, parts: Sequence[Any]) -> list[Any]:
         pairs = [(slot.start, i) for i, slot in enumerate(self.slots) if not slot.large and prod(slot.shape)]
@@ -134,6 +120,27 @@ class Layout:
 
 _STORED = {"f": np.float32, "i": np.int32, "u": np.uint32, "b": np.int32}
 """The dtype of the words for each type letter; a bool is stored as 0 or 1."""
+
+_CODES = {"f": "f", "i": "i", "u": "I", "b": "?3x"}
+"""The code of `struct` for a word of each type letter."""
+
+
+def join_on_host(*packed: PackedTree) -> PackedTree:
+    """Return the buffers that `pack_together` fills, on the host, from the buffers of each tree."""
+    large = tuple(leaf for one in packed for leaf in one.large)
+    return PackedTree(np.concatenate([one.words for one in packed]), large)
+
+
+def pack_together(layouts: Sequence[Layout], trees: Sequence[Any]) -> PackedTree:
+    """Return the buffers of several trees, one after another; raise ValueError like `Layout.pack`."""
+    vectors: list[Array] = []
+    large: tuple[Any, ...] = ()
+    for layout, tree in zip(layouts, trees, strict=True):
+        layout.check(tree)
+        parts = [_words(leaf, slot) for leaf, slot in zip(jax.tree.leaves(tree), layout.slots, strict=True)]
+        vectors += [part.ravel() for part in layout._in_order(parts)]
+        large += layout._apart(parts)
+    return PackedTree(_join(vectors), large)
 
 
 def layout_of(tree: Any) -> Layout:
@@ -223,10 +230,28 @@ def _leaf(packed: PackedTree, slot: Slot, scalars: Sequence[Array]) -> Any:
     return jax.random.wrap_key_data(stored, impl=slot.key_impl) if slot.key_impl else stored.astype(slot.dtype)
 
 
-def _array(sorts: dict[str, np.ndarray], large: tuple[Any, ...], slot: Slot) -> np.ndarray:
-    """Return an array leaf on the host; `sorts` contains the words by their letter in `_STORED`."""
+Reader = Callable[[Any, tuple[Any, ...]], Any]
+"""A function of the words, on the host, and the large leaves; its arrays are views of the words."""
+
+
+def make_reader(treedef: Any, slots: Sequence[Slot]) -> Reader:
+    """Return a function that reads the pytree in some slots; one call of `struct` reads all scalars."""
+    scalars = {slot.start: i for i, slot in enumerate(slots) if not (slot.large or slot.shape)}
+    arrays = [i for i in range(len(slots)) if i not in scalars.values()]
+    codes = (_CODES[slots[scalars[w]].sort] if w in scalars else "4x" for w in range(max(scalars, default=-1) + 1))
+    unpack, take = struct.Struct("<" + "".join(codes)).unpack_from, [partial(_take_array, slots[i]) for i in arrays]
+    order = np.argsort([*(scalars[w] for w in sorted(scalars)), *arrays]).tolist()
+
+    def read(words: Any, large: tuple[Any, ...]) -> Any:
+        values = [*unpack(words), *[one(words, large) for one in take]]
+        return treedef.unflatten([values[i] for i in order])
+
+    return read
+
+
+def _take_array(slot: Slot, words: np.ndarray, large: tuple[Any, ...]) -> np.ndarray:
     if slot.large:
         return np.array(large[slot.start])
-    array = sorts[slot.sort][slot.start : slot.stop]
+    array = words[slot.start : slot.stop].view(_STORED[slot.sort])
     array = array if len(slot.shape) == 1 else array.reshape(slot.shape)
     return array if slot.as_stored else array.astype(slot.dtype)

@@ -31,7 +31,7 @@ EpisodeStart = tuple[CompiledFunction, PackedTree]
 """The program that starts an episode, and its parameters."""
 
 _NOT_KEPT = ("_layout", "_programs", "_packed_params", "_shown_mask", "_read", "_write", "_checker", "monitors")
-_SHARED = (*_NOT_KEPT, "_run", "_params")
+_SHARED = (*_NOT_KEPT, "_kept", "_params")
 """Attributes that are not pickled, and attributes that copies share, because steps replace but never modify them."""
 
 
@@ -80,7 +80,7 @@ class GymBase(Savable):
         self._batch, self._params = batch, env.params if params is None else params
         self._begun = False
         self._prepare()
-        self._run: Any = self._programs.run.zeros()
+        self._kept: Any = self._programs.zeros
 
     def _prepare(self) -> None:
         """Set derived attributes: programs, packed parameters, and conversions between NumPy and the device."""
@@ -103,18 +103,18 @@ class GymBase(Savable):
         """
         check_process()
         start, params = other or (self._programs.start, self._packed_params)
-        self._run, timestep = start(self._run, params, seeds, seeded, which)
+        self._kept = start(self._kept, params, seeds, seeded, which)
         self._begun = True
-        return self._read_timestep(timestep)
+        return self._read_timestep()
 
     def _step(self, action: Any) -> Any:
         """Step every environment whose episode is not over; `action` comes from `conversion.make_action_reader`."""
-        self._run, timestep = self._programs.step(self._run, self._packed_params, action)
-        return self._read_timestep(timestep)
+        self._kept = self._programs.step(self._kept, self._packed_params, action)
+        return self._read_timestep()
 
-    def _read_timestep(self, timestep: PackedTree) -> Any:
-        """Read a Timestep, and store the action mask if a single environment's observation contains it."""
-        shown = self._programs.timestep.read(timestep)
+    def _read_timestep(self) -> Any:
+        """Read the Timestep, and store the action mask if a single environment's observation contains it."""
+        shown = self._programs.read(self._kept)
         if not self._batch and getattr(self.core, "shows_mask", False):
             self._shown_mask = jax.tree.map(np.array, shown.obs["mask"])
         return shown
@@ -123,7 +123,7 @@ class GymBase(Savable):
         """Return a bool mask of the currently possible actions; a dict of arrays if an action has parts."""
         mask, shown = self._programs.mask, self._shown_mask
         assert mask is not None, "the environment has no action_mask"
-        shown = jax.device_get(mask(self._run, self._packed_params)) if shown is None else shown
+        shown = jax.device_get(mask(self._kept, self._packed_params)) if shown is None else shown
         return jax.tree.map(np.array, shown)
 
     @property
@@ -166,7 +166,7 @@ class GymBase(Savable):
     def __getstate__(self) -> dict[str, Any]:
         """Return the state for pickles: everything except monitors and the results of `_prepare`."""
         kept = {name: value for name, value in self.__dict__.items() if name not in _NOT_KEPT}
-        return kept | jax.device_get({"_run": self._run, "_params": self._params})
+        return kept | jax.device_get({"_kept": self._kept, "_params": self._params})
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
         self.__dict__.update(kept)
@@ -180,9 +180,9 @@ class GymBase(Savable):
         return now | super().kept()
 
     def restore(self, kept: Mapping[str, Any]) -> Self:
-        run = from_arrays(kept["run_state"], jax.eval_shape(self._programs.unpack, self._run), "state")
+        run = from_arrays(kept["run_state"], jax.eval_shape(self._programs.unpack, self._kept), "state")
         self.params = from_arrays(kept["params"], self._params, "params")
-        self._run, self._begun = self._programs.run.put(run), kept["_begun"]
+        self._kept, self._begun = self._programs.put(run), kept["_begun"]
         super().restore(kept)
         self._log_start_at(run)
         return self
@@ -201,11 +201,11 @@ class GymBase(Savable):
     @property
     def run_state(self) -> RunState:
         """State and key as a pytree, with a leading axis for a batch; assign a run state to continue from it."""
-        return self._programs.unpack(self._run)
+        return self._programs.unpack(self._kept)
 
     @run_state.setter
     def run_state(self, run: RunState) -> None:
-        self._run, self._shown_mask, self._begun = self._programs.run.put(run), None, True
+        self._kept, self._shown_mask, self._begun = self._programs.put(run), None, True
         self._accept_run_state(run)
 
     def _accept_run_state(self, run: RunState) -> None:
@@ -271,19 +271,19 @@ class GymBase(Savable):
         spec = getattr(self, "spec", None)
         watches = make_watches(inside, variables)
 
-        unpack, unpack_params = self._programs.run.unpack, self._layout.unpack
+        unpack, unpack_params = self._programs.unpack, self._layout.unpack
 
         @jax.jit
-        def read(run: PackedTree, params: PackedTree) -> Any:
+        def read(kept: PackedTree, params: PackedTree) -> Any:
             def one(state: Any) -> list[Any]:
                 inner = unwrapped_state(core, state)
                 return [watch.read(inner, unpack_params(params)) for watch in watches]
 
-            return (jax.vmap(one) if self._batch else one)(unpack(run).state)
+            return (jax.vmap(one) if self._batch else one)(unpack(kept).state)
 
         monitor = Monitor(
             watches,
-            lambda: jax.device_get(read(self._run, self._packed_params)),
+            lambda: jax.device_get(read(self._kept, self._packed_params)),
             [make_sink(sink) for sink in sinks or (None,)],
             batch=hasattr(self, "num_envs"),
             every=getattr(inside, "steps_per_day", 1),

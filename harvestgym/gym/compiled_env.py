@@ -7,42 +7,51 @@ leaves, and all results are returned in one transfer.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 from harvestgym.core.autoreset import RunState, advance, restart_episode, restart_some, select, start_episode
-from harvestgym.core.env import Env
-from harvestgym.core.packed_tree import Layout, PackedTree, layout_of
+from harvestgym.core.env import Env, Timestep
+from harvestgym.core.packed_tree import Layout, PackedTree, join_on_host, layout_of, pack_together
 from harvestgym.core.wrappers import find_mask_layer, layer_state
 from harvestgym.core.xla.fusion import CompiledFunction
+
+from .lazy_info import UNREAD, LazyInfo
 
 SMALL_BATCH, SMALL_STATE = 256, 2048
 """Largest batch, and largest state per environment in bytes, that run as one kernel: enough for farms with one plot."""
 
 
 class CompiledFunctions(NamedTuple):
-    """Layouts and compiled functions over packed buffers.
+    """Compiled functions over packed buffers.
+
+    `kept` holds a `RunState`, the Timestep that led to it and the number of a `CompiledFunction`, one after another in
+    the same buffers.
 
     Attributes:
-        run, timestep: the layouts of a `RunState` and a `Timestep`.
-        start: `(run, params, seeds, seeded, which) -> (run, timestep)` starts an episode for the environments in
-            `which`, with the keys of `seeds` where `seeded`, elsewhere with their own keys; the Timestep is valid for
-            `which`. A single environment always starts an episode.
-        step: `(run, params, action) -> (run, timestep)`; in a batch, environments with ended episodes wait for `start`.
-        unpack: `run -> RunState`.
-        mask: `(run, params) -> mask` if the environment has `action_mask(state, params)`, else None.
+        zeros: `kept` before the first episode.
+        start: `(kept, params, seeds, seeded, which) -> kept` starts an episode for the environments in `which`, with
+            the keys of `seeds` where `seeded`, elsewhere with their own keys; the Timestep is valid for `which`. A
+            single environment always starts an episode.
+        step: `(kept, params, action) -> kept`; in a batch, environments with ended episodes wait for `start`.
+        put: `RunState -> kept`, on the host, with a Timestep of zeros.
+        unpack: `kept -> RunState`.
+        read: `kept -> Timestep` on the host, with Python numbers for scalars; it copies, so the result may be kept.
+        mask: `(kept, params) -> mask` if the environment has `action_mask(state, params)`, else None.
     """
 
-    run: Layout
-    timestep: Layout
+    zeros: PackedTree
     start: CompiledFunction
     step: CompiledFunction
+    put: Callable[[RunState], PackedTree]
     unpack: Callable[[PackedTree], RunState]
+    read: Callable[[PackedTree], Timestep]
     mask: Callable[[PackedTree, PackedTree], Any] | None
 
 
@@ -53,33 +62,54 @@ def compile_functions(env: Env[Any, Any], params: Layout, batch: tuple[int, ...]
     begun, first = jax.eval_shape(
         lambda s, p: start_episode(env, _make_keys(s), params.unpack(p)), seeds, params.zeros()
     )
-    run, timestep = layout_of(begun), layout_of(first)
+    layouts = run, timestep, _ = layout_of(begun), layout_of(first), layout_of(jnp.int32(0))
 
-    def start(packed: PackedTree, given: PackedTree, seeds: Array, seeded: Array, which: Array) -> Any:
-        old = run.unpack(packed)
+    def start(kept: PackedTree, given: PackedTree, seeds: Array, seeded: Array, which: Array) -> Any:
+        old = run.unpack(kept)
         key = jnp.where(seeded & which, _make_keys(seeds), old.key)
-        if batch:
-            none = jax.tree.map(jnp.zeros_like, (begun, first))
-            new, shown = restart_some(env, old._replace(key=key), which, seeded, params.unpack(given), none)
-        else:
-            new, shown = restart_episode(env, old._replace(key=key), seeded, params.unpack(given))
-        return run.pack(new), timestep.pack(shown)
+        if not batch:
+            return restart_episode(env, old._replace(key=key), seeded, params.unpack(given))
+        none = jax.tree.map(jnp.zeros_like, (begun, first))
+        return restart_some(env, old._replace(key=key), which, seeded, params.unpack(given), none)
 
-    def step(packed: PackedTree, given: PackedTree, action: Any) -> Any:
-        old = run.unpack(packed)
+    def step(kept: PackedTree, given: PackedTree, action: Any) -> Any:
+        old = run.unpack(kept)
         new, shown, _ = advance(env, old, action, params.unpack(given))
-        return run.pack(select(old.over, old, new) if batch else new), timestep.pack(shown)
+        return select(old.over, old, new) if batch else new, shown
 
+    def pack(result: tuple[RunState, Timestep], number: Array) -> PackedTree:
+        return pack_together(layouts, (*result, number))
+
+    own, *others = [layout.zeros() for layout in layouts]
+    put = lambda state: jax.device_put(join_on_host(run.put(state), *others))  # noqa: E731
     mask = _compile_mask(env, params, run, batch)
     name = env.describe(*batch)
-    starts = CompiledFunction(start, as_single_kernel=not batch, name=name)
-    steps = CompiledFunction(step, as_single_kernel=_is_small(run, batch), name=name)
-    return CompiledFunctions(run, timestep, starts, steps, jax.jit(run.unpack), mask)
+    starts = CompiledFunction(start, pack, as_single_kernel=not batch, name=name)
+    steps = CompiledFunction(step, pack, as_single_kernel=_is_small(own, batch), name=name)
+    read = _make_reader(timestep, own, first.info)
+    return CompiledFunctions(join_on_host(own, *others), starts, steps, put, jax.jit(run.unpack), read, mask)
 
 
-def _is_small(run: Layout, batch: tuple[int, ...]) -> bool:
+def _make_reader(timestep: Layout, before: PackedTree, names: Iterable[str]) -> Callable[[PackedTree], Timestep]:
+    """Make a function that reads the Timestep on the host; `before` are the buffers in front of it."""
+    outcome, info = timestep.reader_of(slice(0, 4)), timestep.reader_of(slice(4, 5))
+    start, unread = len(before.words), dict.fromkeys(names, UNREAD)
+    on_device = jax.jit(lambda words: words[start:])
+    cut = on_device if jax.default_backend() != "cpu" else lambda words: np.asarray(words)[start:]
+
+    def read(kept: PackedTree) -> Timestep:
+        words, large = np.array(cut(kept.words)), kept.large[len(before.large) :]
+        later = LazyInfo(unread)
+        later.source = lambda: info(words, large)[0]
+        obs, reward, terminated, truncated = outcome(words, large)
+        return Timestep(obs, reward, terminated, truncated, later)
+
+    return read
+
+
+def _is_small(run: PackedTree, batch: tuple[int, ...]) -> bool:
     """Return whether one kernel steps such a batch faster than many kernels, which can use several cores."""
-    size = sum(leaf.nbytes for leaf in jax.tree.leaves(run.zeros()))
+    size = sum(leaf.nbytes for leaf in jax.tree.leaves(run))
     return not batch or (batch[0] <= SMALL_BATCH and size <= batch[0] * SMALL_STATE)
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import gymnasium
+import jax
 import numpy as np
 from gymnasium import spaces
 
@@ -61,16 +63,23 @@ def _make_error(name: str, expected: str, got: Any) -> ConfigError:
 def _read_integer(low: int, high: int, name: str) -> Converter:
     expected = f"an integer from {low} to {high}"
 
-    def read(action: Any) -> np.int32:
+    def read(action: Any) -> Any:
         try:
             value = operator.index(action)
         except TypeError:
             raise _make_error(name, expected, repr(action)) from None
         if not low <= value <= high:
             raise _make_error(name, expected, value)
-        return np.int32(value)
+        return _send(value)
 
     return read
+
+
+@lru_cache(maxsize=1024)
+def _send(value: int) -> Any:
+    """Return an int32 on the device, where it stays: sending it takes a quarter of the time of a call."""
+    with jax.ensure_compile_time_eval():  # also while the user's code is traced
+        return jax.device_put(np.int32(value))
 
 
 def _read_array(shape: tuple[int, ...], low: Any, high: Any, dtype: type[np.number[Any]], name: str) -> Converter:
@@ -85,7 +94,7 @@ def _read_array(shape: tuple[int, ...], low: Any, high: Any, dtype: type[np.numb
             raise _make_error(name, f"{sort} of shape {shape}", f"{given.dtype} of shape {given.shape}")
         array = given.astype(dtype)
         inside = (array >= low) & (array <= high)
-        if not inside.all():
+        if np.count_nonzero(inside) < inside.size:  # faster than `all`
             raise _find_outside(given, inside, low, high, name)
         return array
 

@@ -29,6 +29,7 @@ CORES = [Stock(), BoxStock(), TimeLimit(Log(Stock()), 3)]
 
 def assert_same(shown: Any, core: Any) -> None:
     """Integers and flags exactly, floats up to rounding."""
+    shown = jax.tree.map(lambda leaf: leaf, shown)  # with plain dicts
     assert jax.tree.structure(shown) == jax.tree.structure(core)
     for a, b in zip(jax.tree.leaves(shown), jax.tree.leaves(core), strict=True):
         exact = not np.issubdtype(b.dtype, np.floating)

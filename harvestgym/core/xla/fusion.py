@@ -57,14 +57,21 @@ def traces_single_kernel() -> bool:
     return _single.get()
 
 
+Finish = Callable[[Any, Array], Any]
+"""`finish(result, number) -> output` of a `CompiledFunction`."""
+
+
 class CompiledFunction:
     """A jitted function of arrays, optionally one kernel on a CPU, that can be compiled before its first call.
 
-    If it cannot be compiled as one kernel, plain `jax.jit` compiles it. `name` identifies it in messages.
+    If it cannot be compiled as one kernel, plain `jax.jit` compiles it. `finish` makes the output from the result and
+    from an int32 number that it must not leave out. `name` identifies the function in messages.
     """
 
-    def __init__(self, function: Callable[..., Any], as_single_kernel: bool, name: str = "a function") -> None:
-        self._function, self._as_single_kernel, self._name = function, as_single_kernel, name
+    def __init__(
+        self, function: Callable[..., Any], finish: Finish, as_single_kernel: bool, name: str = "a function"
+    ) -> None:
+        self._function, self._finish, self._as_single_kernel, self._name = function, finish, as_single_kernel, name
         self._jitted: Any = None
         self._lock = threading.Lock()
 
@@ -72,7 +79,7 @@ class CompiledFunction:
         if self._jitted is None:
             self.compile(*args)
         jitted: Any = self._jitted
-        return jitted(*args)[0] if self._as_single_kernel else jitted(*args)
+        return jitted(*args)
 
     def compile(self, *args: Any) -> None:
         """Compile the function for arguments or shapes like these, unless it is already compiled."""
@@ -88,10 +95,11 @@ class CompiledFunction:
     def _compile(self, args: tuple[Any, ...]) -> Any:
         """Return the compiled function."""
         self._as_single_kernel &= is_enabled() and not is_jit_disabled()
+        plain = jax.jit(lambda *args: self._finish(self._function(*args), jnp.int32(0)))
         if is_jit_disabled():
-            return jax.jit(self._function)
+            return plain
         try:
-            jitted = jax.jit(single_kernel(self._function) if self._as_single_kernel else self._function)
+            jitted = jax.jit(single_kernel(self._function, self._finish)) if self._as_single_kernel else plain
             jitted.lower(*args).compile()
         except Exception as error:
             if not self._as_single_kernel:
@@ -102,20 +110,19 @@ class CompiledFunction:
         return jitted
 
 
-def single_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Make a function for `jit` that runs as one kernel on a CPU; it returns a pair whose first entry is the result.
+def single_kernel(function: Callable[..., Any], finish: Finish) -> Callable[..., Any]:
+    """Make a function for `jit` that runs as one kernel on a CPU and returns what `finish` makes of the result.
 
     Nothing in a kernel runs in parallel, so this is for small arrays.
 
-    The second entry contains one number from each argument. The compiled program must return it: XLA crashes on unused
-    kernel arguments, and removes computations whose results are not returned.
+    `finish` also receives the sum of the first numbers of all arguments. The compiled program must return it: XLA
+    crashes on unused kernel arguments, and removes computations whose results are not returned.
     """
 
     def with_arguments(*args: Any) -> Any:
         heads = [jnp.ravel(leaf)[:1].astype(jnp.int32) for leaf in jax.tree.leaves(args)]
         with tracing_single_kernel():
-            result = function(*args)
-        return result, jnp.concatenate([jnp.zeros(1, jnp.int32), *heads])
+            return finish(function(*args), sum((jnp.sum(head) for head in heads), jnp.int32(0)))
 
     inner = jax.jit(with_arguments)
     marked = mark_call(inner, xla_cpu_small_call="true", inlineable="false")

@@ -29,6 +29,9 @@ Posts = dict[type[Message], dict[str, Message]]
 Rows = tuple[tuple[int, str, int], ...]
 """The actions on a field: for each, the entity's number, the method and the number of parameters."""
 
+CarriedOut = tuple[Any, Ledger, Array]
+"""The state after an action, its flows and whether it had an effect."""
+
 
 def map_fields(function: Callable[..., Any], structures: Sequence[Hashable], *parts: Sequence[Any]) -> list[Any]:
     """Return `function(structure, *parts)` for each field.
@@ -99,16 +102,36 @@ def _follow(
     order, accepted = given
     now, ledgers, hit = list(states), [], jnp.asarray(False)
     for kind, (e, method, width) in zip(kinds, rows, strict=True):
-        aim = _aim(order.plot, params.place.shape)  # recomputed for each row: a shared value would be kept in memory
-        where = accepted & (order.kind == kind) & aim
-        act, values = getattr(params.entities[e], method), [order.values[i] for i in range(width)]
-        board = {"board": boards[e]} if act.action.reads_board else {}
-        result = act(now[e], params.place, where, *values, **board)
-        now[e] = result.state
-        ledgers.append(result.ledger)
-        hit = hit | jnp.any(result.done)
-    same = jax.tree.map(lambda new, old: jnp.asarray(new, old.dtype), tuple(now), states)
-    return same, (ledgers, hit)
+        chosen, values = accepted & (order.kind == kind), [order.values[i] for i in range(width)]
+        act = getattr(params.entities[e], method)
+        act = partial(act, board=boards[e]) if act.action.reads_board else act
+        carry_out = partial(_carry_out, act, params.place, order.plot, chosen, values)
+        now[e], ledger, done = _only_if(chosen, carry_out, now[e])
+        ledgers.append(ledger)
+        hit = hit | done
+    return tuple(now), (ledgers, hit)
+
+
+def _carry_out(
+    act: Callable[..., Any], place: Place, plot: Array, chosen: Array, values: list[Array], state: Any
+) -> CarriedOut:
+    """Return the state after an action on one plot, its flows and whether it had an effect."""
+    aim = _aim(plot, place.shape)  # recomputed for each row: a shared value would be kept in memory
+    result = act(state, place, chosen & aim, *values)
+    same = jax.tree.map(lambda new, old: jnp.asarray(new, old.dtype), result.state, state)
+    return same, result.ledger, jnp.any(result.done)
+
+
+def _only_if(chosen: Array, carry_out: Callable[[Any], CarriedOut], state: Any) -> CarriedOut:
+    """Return `carry_out(state)`, whose result if not chosen is the state, and zeros for the rest.
+
+    A farm on its own skips what is not chosen; a batch computes everything. On an accelerator, a branch would wait for
+    the host.
+    """
+    if jax.default_backend() != "cpu":
+        return carry_out(state)
+    none = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), jax.eval_shape(carry_out, state)[1:])
+    return jax.lax.cond(chosen, carry_out, lambda state: (state, *none), state)
 
 
 def _aim(plot: Array, shape: tuple[int, int]) -> Array:

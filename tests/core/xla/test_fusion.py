@@ -42,6 +42,11 @@ CASES: list[Callable[..., Any]] = [
 ]
 
 
+def as_one(function: Callable[..., Any]) -> CompiledFunction:
+    """Return a function as a single kernel with a pair of outputs: the result, and the number from the arguments."""
+    return CompiledFunction(function, lambda result, number: (result, number), as_single_kernel=True)
+
+
 def assert_close(found: Any, expected: Any) -> None:
     for mine, plain in zip(jax.tree.leaves(found), jax.tree.leaves(expected), strict=True):
         np.testing.assert_allclose(mine, plain, rtol=1e-6)
@@ -49,18 +54,18 @@ def assert_close(found: Any, expected: Any) -> None:
 
 @pytest.mark.parametrize("function", CASES)
 def test_a_single_kernel_gives_the_same_numbers(function: Callable[..., Any]) -> None:
-    assert_close(CompiledFunction(function, as_single_kernel=True)(X, N), jax.jit(function)(X, N))
+    assert_close(as_one(function)(X, N)[0], jax.jit(function)(X, N))
 
 
 def test_empty_arguments_are_allowed() -> None:
-    doubled = CompiledFunction(lambda empty, x: x * 2, as_single_kernel=True)
-    np.testing.assert_array_equal(doubled(jnp.zeros(0, jnp.int32), X), X * 2)
+    doubled = as_one(lambda empty, x: x * 2)
+    np.testing.assert_array_equal(doubled(jnp.zeros(0, jnp.int32), X)[0], X * 2)
 
 
 @marks
 @pytest.mark.parametrize(("function", "one"), [(day, True), (CASES[-1], False)], ids=["plain", "with a sort"])
 def test_only_inline_operations_become_one_call(function: Callable[..., Any], one: bool) -> None:
-    text = CompiledFunction(function, as_single_kernel=True).text(X, N)
+    text = as_one(function).text(X, N)
     entry = text[text.index("\nENTRY ") :]
     assert ('inlineable="false"' in entry, " fusion(" in entry) == (one, not one)
 
@@ -72,7 +77,7 @@ def test_a_function_is_traced_once() -> None:
         traced.append(1)
         return x + n
 
-    compiled = CompiledFunction(counted, as_single_kernel=True)
+    compiled = as_one(counted)
     compiled.compile(jax.ShapeDtypeStruct(X.shape, X.dtype), N)
     compiled(X, N), compiled(X + 1, N)
     assert len(traced) == 1
@@ -87,7 +92,7 @@ def test_the_environments_are_single_kernels(id: str, warnings: Callable[[], lis
     def step(seed: jax.Array, state: Any, action: Any, params: Any) -> Any:
         return env.step(jax.random.key(seed), state, action, params)
 
-    text = CompiledFunction(step, True).text(jnp.uint32(0), state, jnp.asarray(env.action_space.sample()), env.params)
+    text = as_one(step).text(jnp.uint32(0), state, jnp.asarray(env.action_space.sample()), env.params)
     assert 'inlineable="false"' in text[text.index("\nENTRY ") :]
     assert warnings() == []
 
@@ -121,8 +126,8 @@ REFUSED = {
 def test_what_xla_refuses_is_compiled_plainly_and_said_once(name: str, warnings: Callable[[], list[str]]) -> None:
     x = jnp.sin(jnp.arange(64.0, dtype=jnp.float32)).reshape(8, 8) + 3 * jnp.eye(8, dtype=jnp.float32)
     for _ in range(2):
-        compiled = CompiledFunction(lambda x: REFUSED[name](x * 2) + 1, True)
-        assert_close(compiled(x), REFUSED[name](x * 2) + 1)
+        compiled = as_one(lambda x: REFUSED[name](x * 2) + 1)
+        assert_close(compiled(x)[0], REFUSED[name](x * 2) + 1)
     said = [line.startswith(f"core.xla.fusion.single_kernel: failed on JAX {jax.__version__}") for line in warnings()]
     assert said == [True] or (name == "scatter" and said == [] and 'inlineable="false"' in compiled.text(x))
 
@@ -133,8 +138,8 @@ def test_products_with_a_vector_and_small_reductions_become_one_call(warnings: C
         return (x[:8, :8] @ x[0, :8]).sum() + x[:63].max() + x[0] @ x[1]
 
     x = jnp.sin(jnp.arange(64.0 * 64.0)).reshape(64, 64)
-    compiled = CompiledFunction(function, as_single_kernel=True)
-    assert_close(compiled(x), function(x))
+    compiled = as_one(function)
+    assert_close(compiled(x)[0], function(x))
     assert 'inlineable="false"' in compiled.text(x) and warnings() == []
 
 
@@ -151,7 +156,7 @@ def test_a_failure_falls_back_with_one_warning(
 ) -> None:
     monkeypatch.setattr(fusion, "mark_call", fail)
     for _ in range(2):
-        assert_close(CompiledFunction(day, as_single_kernel=True)(X, N), jax.jit(day)(X, N))
+        assert_close(as_one(day)(X, N)[0], jax.jit(day)(X, N))
     assert [line.partition(":")[0] for line in warnings()] == ["core.xla.fusion.single_kernel"]
 
 
@@ -170,14 +175,14 @@ def test_environments_reset_and_step_without_marked_calls(
 
 def test_an_error_of_the_function_itself_is_raised_without_a_warning(warnings: Callable[[], list[str]]) -> None:
     with pytest.raises(AttributeError, match="no such thing"):
-        CompiledFunction(fail, True)(X)
+        as_one(fail)(X)
     assert warnings() == []
 
 
 def test_the_switch_leaves_programs_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(fallback.SWITCH_VARIABLE, "off")
     monkeypatch.setattr(fusion, "mark_call", fail)
-    assert_close(CompiledFunction(day, as_single_kernel=True)(X, N), jax.jit(day)(X, N))
+    assert_close(as_one(day)(X, N)[0], jax.jit(day)(X, N))
 
 
 WITHOUT_INTERNALS = """
