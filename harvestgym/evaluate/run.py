@@ -193,18 +193,16 @@ def policy_named(id: str, env: Env[Any, Any], name: Any) -> Policy:
 def find_policy(id: str, env: Env[Any, Any], name: Any) -> tuple[Env[Any, Any], Policy]:
     """Return an environment and its policy, by name as in `policy_named`, `module:function` or `file.py:function`.
 
-    The function receives the id and the environment. It returns a `Policy`, or a pair of another environment, such as
-    a wrapped one, and its `Policy`.
+    The function receives the id and the environment. It returns an agent (see `core.policy.make_policy`), or a pair of
+    another environment, such as a wrapped one, and its agent.
     """
     if not isinstance(name, str) or ":" not in name:
         return env, policy_named(id, env, name)
     match load_object(name)(id, env):
-        case Policy() as policy:
-            return env, policy
-        case (Env() as wrapped, Policy() as policy):
-            return wrapped, policy
-        case other:
-            raise mismatch(name, "a Policy, or a pair of an environment and its Policy", repr(other))
+        case (Env() as wrapped, acting):
+            return wrapped, make_policy(wrapped, acting)
+        case acting:
+            return env, make_policy(env, acting)
 
 
 def evaluate_id(
