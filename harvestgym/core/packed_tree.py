@@ -97,7 +97,7 @@ class Layout:
         numbers = iter(range(len(self.slots)))
         parts = [(part, [next(numbers) for _ in range(part.num_leaves)]) for part in self.treedef.children()][entries]
         slots = [self.slots[i] for _, mine in parts for i in mine]
-        return make_reader(jax.tree_util.treedef_tuple([part for part, _ in parts]), slots)
+        return make_word_reader(jax.tree_util.treedef_tuple([part for part, _ in parts]), slots)
 
     def _in_order(self, parts: Sequence[Any]) -> list[Any]:
         pairs = [(slot.start, i) for i, slot in enumerate(self.slots) if not slot.large and prod(slot.shape)]
@@ -234,7 +234,7 @@ Reader = Callable[[Any, tuple[Any, ...]], Any]
 """A function of the words, on the host, and the large leaves; its arrays are views of the words."""
 
 
-def make_reader(treedef: Any, slots: Sequence[Slot]) -> Reader:
+def make_word_reader(treedef: Any, slots: Sequence[Slot]) -> Reader:
     """Return a function that reads the pytree in some slots; one call of `struct` reads all scalars."""
     scalars = {slot.start: i for i, slot in enumerate(slots) if not (slot.large or slot.shape)}
     arrays = [i for i in range(len(slots)) if i not in scalars.values()]

@@ -17,7 +17,7 @@ from jax import Array
 from harvestgym.core.autoreset import Batched
 from harvestgym.core.env import Env
 from harvestgym.core.episode import episode_keys
-from harvestgym.core.errors import check_name, mismatch
+from harvestgym.core.errors import ConfigError, check_name
 from harvestgym.core.loading import load_object
 from harvestgym.core.policy import Policy, constant_policy, make_policy, mixed_policy, random_policy, together
 from harvestgym.core.risk import Measure
@@ -199,10 +199,14 @@ def find_policy(id: str, env: Env[Any, Any], name: Any) -> tuple[Env[Any, Any], 
     if not isinstance(name, str) or ":" not in name:
         return env, policy_named(id, env, name)
     match load_object(name)(id, env):
-        case (Env() as wrapped, acting):
-            return wrapped, make_policy(wrapped, acting)
-        case acting:
-            return env, make_policy(env, acting)
+        case (Env() as wrapped, agent):
+            acting, played = agent, wrapped
+        case agent:
+            acting, played = agent, env
+    try:
+        return played, make_policy(played, acting)
+    except TypeError as error:
+        raise ConfigError(f"{name}: {error}") from None
 
 
 def evaluate_id(

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from itertools import count
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import jax
 import jax.numpy as jnp
@@ -172,7 +172,7 @@ class Session:
         """The maximum number of steps in an episode."""
         return horizon(self.env)
 
-    def again(self, seed: int) -> Session:
+    def again(self, seed: int) -> Self:
         """Start a new episode of the same environment."""
         return type(self)(self.id, self.env, seed, self.overrides)
 

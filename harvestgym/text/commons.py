@@ -8,6 +8,7 @@ from functools import cached_property
 from types import MappingProxyType
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from harvestgym.core.episode import seed_key
@@ -121,7 +122,7 @@ class TextCommons:
     @cached_property
     def nothing(self) -> float:
         """The mean return of a fleet if nobody fishes: its share of the stock that remains at the end."""
-        still = constant_policy(self.env.units.action(np.zeros(len(self.env.agents), np.float32)))
+        still = constant_policy(self.env.units.action(jnp.zeros(len(self.env.agents))))
         seasons = run_episodes(self.env, still, SEASONS, 0, horizon(self.env))
         return float(np.mean(seasons.returns)) / len(self.env.agents)
 

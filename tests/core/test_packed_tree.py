@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from harvestgym.core.packed_tree import LARGE, Layout, PackedTree, layout_of, make_reader
+from harvestgym.core.packed_tree import LARGE, Layout, PackedTree, layout_of, make_word_reader
 
 
 def tree() -> dict[str, object]:
@@ -69,7 +69,7 @@ def test_few_buffers(layout: Layout) -> None:
 
 
 def read(layout: Layout, packed: PackedTree) -> Any:
-    return make_reader(layout.treedef, layout.slots)(np.array(packed.words), packed.large)
+    return make_word_reader(layout.treedef, layout.slots)(np.array(packed.words), packed.large)
 
 
 def test_the_host_reads_python_numbers_and_writable_arrays(layout: Layout) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+import jax.numpy as jnp
 import numpy as np
 
 from harvestgym.core.view.events import Event
@@ -46,7 +47,7 @@ def _effort(env: FishingModel, record: Record) -> np.ndarray | None:
     """Return the cost of effort in each year; None if the reward is not the value of a catch."""
     if isinstance(env, RecoveryModel):
         return None
-    return (float(env.params.cost) * np.asarray(env.effort(record["rate"]))).sum(1)
+    return (float(env.params.cost) * np.asarray(env.effort(jnp.asarray(record["rate"])))).sum(1)
 
 
 def _track(env: FishingModel, record: Record, name: str, watched: str) -> Track:
