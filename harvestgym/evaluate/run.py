@@ -19,7 +19,15 @@ from harvestgym.core.env import Env
 from harvestgym.core.episode import episode_keys
 from harvestgym.core.errors import check_name, mismatch
 from harvestgym.core.loading import load_object
-from harvestgym.core.policy import Policy, constant_policy, make_policy, mixed_policy, random_policy, together
+from harvestgym.core.policy import (
+    Policy,
+    constant_policy,
+    make_policy,
+    mixed_policy,
+    random_policy,
+    reveal_errors,
+    together,
+)
 from harvestgym.core.risk import Measure
 from harvestgym.core.rollout import Episodes, evaluate
 from harvestgym.core.spaces import noop_action
@@ -275,8 +283,8 @@ def run_episodes(
     parts = []
     for start in range(0, episodes, BATCH):
         keys = evaluation_keys(seed, np.arange(start, start + BATCH))
-        part = evaluate(env, policy, keys, BATCH, steps, counts=True)
-        parts.append(jax.device_get(part))
+        with reveal_errors():
+            parts.append(jax.device_get(evaluate(env, policy, keys, BATCH, steps, counts=True)))
         progress(min(BATCH, episodes - start))
     return jax.tree.map(lambda *leaves: np.concatenate(leaves)[:episodes], *parts)
 

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import jax
 import numpy as np
@@ -57,8 +58,8 @@ def test_new_farm_equals_the_catalogue_farm(tmp_path: Path) -> None:
 )
 def test_a_copy_has_the_tuned_expert(what: str, id: str, tmp_path: Path) -> None:
     path = write_copy(tmp_path / "mine.yaml", what, id)
-    mine, theirs = ([env.spec.expert if what == "farm" else (env.expert.rule, env.expert.numbers)]
-                    for env in map(harvestgym.make, (str(path), id)))  # fmt: skip
+    made: list[Any] = [harvestgym.make(str(path)), harvestgym.make(id)]
+    mine, theirs = (env.spec.expert if what == "farm" else (env.expert.rule, env.expert.numbers) for env in made)
     assert mine == theirs
 
 
