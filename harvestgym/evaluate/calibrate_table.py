@@ -17,7 +17,7 @@ import numpy as np
 
 from harvestgym import registry
 from harvestgym.core.config import read_extended, validate
-from harvestgym.core.errors import ConfigError, mismatch
+from harvestgym.core.errors import ConfigError, mismatch, require
 from harvestgym.core.view.scene import Chart, Line
 from harvestgym.core.view.tables import Table, format_value
 from harvestgym.core.yaml_io import parse
@@ -89,13 +89,16 @@ class Calibration(NamedTuple):
 
 def calibrate_table(id: str, path: Path, free: Mapping[str, tuple[float, float]], **options: Any) -> Calibration:
     """Fit an environment to the table of a file, as `calibrate_stock` or `calibrate_farm`, which has `options`."""
-    columns = read_columns(path)
-    if not set(STOCK_COLUMNS) <= set(columns):
+    columns, fishery = read_columns(path), registry.spec(id).family == "fishing" and not free
+    stock = {name.strip().casefold(): values for name, values in columns.items()}
+    if missing := [name for name in STOCK_COLUMNS if name not in stock]:
+        got = f"{', '.join(columns)}, without {' and '.join(missing)}"
+        require(not fishery, path.name, "the columns year, biomass and catch", got)
         return calibrate_farm(id, path.name, columns, free, **options)
-    if registry.spec(id).family != "fishing" or free:
+    if not fishery:
         raise ConfigError(f"{path.name}: expected a fishery, and no free parameters, for year, biomass and catch, "
                           f"got {id}; try fishing/logistic-v0")  # fmt: skip
-    return calibrate_stock(id, path.name, columns)
+    return calibrate_stock(id, path.name, stock)
 
 
 def read_columns(path: Path) -> dict[str, np.ndarray]:

@@ -155,6 +155,16 @@ def test_a_command_writes_a_fishery_with_the_fitted_stock(tmp_path: Path) -> Non
     assert "cod.csv, 1900 to 1999" in env_text(tmp_path) and (tmp_path / "cod.png").stat().st_size > 10_000
 
 
+def test_names_of_columns_of_a_stock_may_have_capitals(tmp_path: Path) -> None:
+    stock = fish("fox", 0)
+    columns = {"Year": stock["years"], "Biomass": stock["biomass"], "CATCH": stock["catch"]}
+    found = calibrate_table("fishing/logistic-v0", write(tmp_path / "cod.csv", columns), {})
+    assert "law: fox" in found.notes[0]
+    table = write(tmp_path / "kg.csv", {"Year": stock["years"], "kg": stock["biomass"]})
+    with pytest.raises(ConfigError, match="columns year, biomass and catch, got Year, kg, without biomass and catch"):
+        calibrate_table("fishing/logistic-v0", table, {})
+
+
 def env_text(folder: Path) -> str:
     return " ".join((folder / "cod.yaml").read_text(encoding="utf-8").split())
 
