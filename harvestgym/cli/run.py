@@ -209,7 +209,10 @@ def calibrate(
     out: Annotated[Path | None, typer.Option(help="folder for the fitted file, its numbers and a picture")] = None,
     allow: Allow = None,
 ) -> None:
-    """Fit a fishery to yearly biomass and catch, or a farm to a measured season."""
+    """Fit a fishery to yearly biomass and catch, or a farm to the days of one measured season.
+
+    A measurement of a variable of plots is compared with the mean over all plots, including empty ones.
+    """
     from harvestgym.evaluate.calibrate_table import calibrate_table
 
     files = {suffix: (out or Path()) / f"{table.stem}{suffix}" for suffix in (".yaml", ".json", ".png")}
