@@ -77,13 +77,14 @@ class Calibration(NamedTuple):
         )
 
     def write(self, files: Mapping[str, Path]) -> None:
-        """Write the environment, a picture (needs the extra `plot`) and the numbers to files, by suffix.
+        """Write the environment, the numbers and, if its file is given, a picture (extra `plot`) to files, by suffix.
 
         Weather tables are named relative to the folder of the environment's file.
         """
         known = {name: {k: v for k, v in zip(COLUMNS_OF_FIT, rest, strict=True) if v == v} for name, *rest in self.rows}
         numbers = json.dumps({"parameters": known, "notes": self.notes}, indent=1, ensure_ascii=False)
-        draw_figure(self.charts, self.across, 1).savefig(files[".png"], dpi=110)
+        if ".png" in files:
+            draw_figure(self.charts, self.across, 1).savefig(files[".png"], dpi=110)
         data = parse(self.file)
         anchor(data, Path(), files[".yaml"].resolve().parent)
         files[".yaml"].write_text(to_yaml(data), encoding="utf-8")

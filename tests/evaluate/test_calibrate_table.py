@@ -172,6 +172,17 @@ def test_names_of_columns_of_a_stock_may_have_capitals(tmp_path: Path) -> None:
         calibrate_table("fishing/logistic-v0", table, {})
 
 
+def test_without_matplotlib_only_the_picture_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stock = fish("fox", 0)
+    columns = {"year": stock["years"], "biomass": stock["biomass"], "catch": stock["catch"]}
+    table = write(tmp_path / "cod.csv", columns)
+    monkeypatch.setattr("harvestgym.core.errors.find_spec", lambda name: None)
+    args = ["calibrate", "fishing/logistic-v0", str(table), "--out", str(tmp_path / "out")]
+    result = CliRunner().invoke(app, args)
+    assert result.exit_code == 0 and "skipping cod.png: expected the extra plot" in result.output, result.output
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["cod.json", "cod.yaml"]
+
+
 def env_text(folder: Path) -> str:
     return " ".join((folder / "cod.yaml").read_text(encoding="utf-8").split())
 
