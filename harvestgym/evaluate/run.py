@@ -17,7 +17,7 @@ from jax import Array
 from harvestgym.core.autoreset import Batched
 from harvestgym.core.env import Env
 from harvestgym.core.episode import episode_keys
-from harvestgym.core.errors import check_name, mismatch
+from harvestgym.core.errors import ConfigError, check_name, mismatch, nearest
 from harvestgym.core.loading import load_object
 from harvestgym.core.policy import (
     Policy,
@@ -194,6 +194,8 @@ def policy_named(id: str, env: Env[Any, Any], name: Any) -> Policy:
         known["none"] = lambda: constant_policy(idle)
     if "expert" in own:
         known["mixed"] = lambda: mixed_policy(env, own["expert"])
+    if name not in own and (reason := family_function(id, "explain_missing", lambda *_: None)(inside, name)):
+        raise ConfigError(f"{id}: policy {name}: expected {reason}{nearest(name, [*known, *own])}")
     check_name("policy", name, [*known, *own], id)
     return own[name] if name in own else known[name]()
 
