@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from harvestgym import registry
-from harvestgym.core.errors import check_extras, check_parent, check_suffix, require
+from harvestgym.core.errors import MissingExtraError, check_extras, check_parent, check_suffix, require
 from harvestgym.evaluate.export import Exporter, RecordedEpisode, check_folder, check_new
 
 from .console import (
@@ -206,15 +206,24 @@ def calibrate(
     start: Annotated[
         datetime | None, typer.Option(formats=["%Y-%m-%d"], help="date of day 0, for a table with dates")
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="folder for the fitted file, its numbers and a picture")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="folder for the fitted file, its numbers and a picture (with the extra plot)")
+    ] = None,
     allow: Allow = None,
 ) -> None:
-    """Fit a fishery to yearly biomass and catch, or a farm to a measured season."""
+    """Fit a fishery to yearly biomass and catch, or a farm to the days of one measured season.
+
+    A measurement of a variable of plots is compared with the mean over all plots, including empty ones.
+    """
     from harvestgym.evaluate.calibrate_table import calibrate_table
 
     files = {suffix: (out or Path()) / f"{table.stem}{suffix}" for suffix in (".yaml", ".json", ".png")}
     if out is not None:
-        check_extras("--out", plot="matplotlib")
+        try:
+            check_extras(files[".png"].name, plot="matplotlib")
+        except MissingExtraError as error:
+            typer.echo(f"skipping {error}")
+            del files[".png"]
         check_folder("--out", out)
         for path in files.values():
             check_new(path)

@@ -17,7 +17,7 @@ import numpy as np
 
 from harvestgym import registry
 from harvestgym.core.config import read_extended, validate
-from harvestgym.core.errors import ConfigError, mismatch
+from harvestgym.core.errors import ConfigError, mismatch, require
 from harvestgym.core.view.scene import Chart, Line
 from harvestgym.core.view.tables import Table, format_value
 from harvestgym.core.yaml_io import parse
@@ -47,6 +47,9 @@ MAX_RATIO = 20.0
 SPARE = 3
 """Fewest values in excess of the number of fitted parameters."""
 
+NEAR_BOUND = 0.01
+"""Share of a range, at each end, in which a fitted value counts as on the bound."""
+
 LINE_COLOURS = {"before": "#8a8a8a", "fitted": "#c44e4e", "observed": "#3b76b0"}
 
 
@@ -74,13 +77,14 @@ class Calibration(NamedTuple):
         )
 
     def write(self, files: Mapping[str, Path]) -> None:
-        """Write the environment, a picture (needs the extra `plot`) and the numbers to files, by suffix.
+        """Write the environment, the numbers and, if its file is given, a picture (extra `plot`) to files, by suffix.
 
         Weather tables are named relative to the folder of the environment's file.
         """
         known = {name: {k: v for k, v in zip(COLUMNS_OF_FIT, rest, strict=True) if v == v} for name, *rest in self.rows}
         numbers = json.dumps({"parameters": known, "notes": self.notes}, indent=1, ensure_ascii=False)
-        draw_figure(self.charts, self.across, 1).savefig(files[".png"], dpi=110)
+        if ".png" in files:
+            draw_figure(self.charts, self.across, 1).savefig(files[".png"], dpi=110)
         data = parse(self.file)
         anchor(data, Path(), files[".yaml"].resolve().parent)
         files[".yaml"].write_text(to_yaml(data), encoding="utf-8")
@@ -89,13 +93,16 @@ class Calibration(NamedTuple):
 
 def calibrate_table(id: str, path: Path, free: Mapping[str, tuple[float, float]], **options: Any) -> Calibration:
     """Fit an environment to the table of a file, as `calibrate_stock` or `calibrate_farm`, which has `options`."""
-    columns = read_columns(path)
-    if not set(STOCK_COLUMNS) <= set(columns):
+    columns, fishery = read_columns(path), registry.spec(id).family == "fishing" and not free
+    stock = {name.strip().casefold(): values for name, values in columns.items()}
+    if missing := [name for name in STOCK_COLUMNS if name not in stock]:
+        got = f"{', '.join(columns)}, without {' and '.join(missing)}"
+        require(not fishery, path.name, "the columns year, biomass and catch", got)
         return calibrate_farm(id, path.name, columns, free, **options)
-    if registry.spec(id).family != "fishing" or free:
+    if not fishery:
         raise ConfigError(f"{path.name}: expected a fishery, and no free parameters, for year, biomass and catch, "
                           f"got {id}; try fishing/logistic-v0")  # fmt: skip
-    return calibrate_stock(id, path.name, columns)
+    return calibrate_stock(id, path.name, stock)
 
 
 def read_columns(path: Path) -> dict[str, np.ndarray]:
@@ -177,6 +184,10 @@ def calibrate_farm(
     rows = [(path, found.before[path], value, *found.intervals[path]) for path, value in found.values.items()]
     notes = [f"rmse of {name}: {found.rmse_before[name]:.4g} -> {found.rmse[name]:.4g}" for name in names]
     notes.append(f"{found.how}, {found.seasons} seasons")
+    for path, (low, high) in free.items():
+        if min(found.values[path] - low, high - found.values[path]) <= NEAR_BOUND * (high - low):
+            notes.append(f"warning: {path} = {found.values[path]:.4g} is on a bound of {low:g} to {high:g}; "
+                         "try a wider range")  # fmt: skip
     charts = []
     for name, day, value in series:
         every = np.arange(len(after[name]))

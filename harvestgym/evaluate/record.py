@@ -14,7 +14,7 @@ from harvestgym.core.autoreset import start_episode
 from harvestgym.core.env import Env, Timestep
 from harvestgym.core.episode import Loop, make_frame, scan_steps, seed_key, step_with_advance
 from harvestgym.core.errors import ConfigError
-from harvestgym.core.policy import Policy
+from harvestgym.core.policy import Policy, reveal_errors
 from harvestgym.core.random import key_for
 from harvestgym.core.rollout import Episodes, add_counts, read_memory
 from harvestgym.core.view.timeline import Record
@@ -51,9 +51,10 @@ def record_first(id: str, env: Env[Any, Any], policy: Policy, seed: int) -> tupl
     if layer is not None and layer is not unwrapped(env) and layer.steps_per_day > 1:
         raise ConfigError(f"record: expected steps of half a day or more, got up to {layer.steps_per_day} "
                           f"{layer.step_unit} a day; try interface='multidiscrete'")  # fmt: skip
-    frames, terminated, truncated, infos, reported, actions = jax.device_get(
-        _record_steps(env, family_function(id, "record"), horizon(env), policy.traced(), seed_key(seed), env.params)
-    )
+    keep, given = family_function(id, "record"), policy.traced()
+    with reveal_errors():
+        recorded = jax.device_get(_record_steps(env, keep, horizon(env), given, seed_key(seed), env.params))
+    frames, terminated, truncated, infos, reported, actions = recorded
     over = terminated | truncated
     last = int(np.argmax(over)) if over.any() else len(over) - 1
     record = {name: values[: last + 2] for name, values in frames.items()}

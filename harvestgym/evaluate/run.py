@@ -17,9 +17,17 @@ from jax import Array
 from harvestgym.core.autoreset import Batched
 from harvestgym.core.env import Env
 from harvestgym.core.episode import episode_keys
-from harvestgym.core.errors import ConfigError, check_name
+from harvestgym.core.errors import ConfigError, check_name, nearest
 from harvestgym.core.loading import load_object
-from harvestgym.core.policy import Policy, constant_policy, make_policy, mixed_policy, random_policy, together
+from harvestgym.core.policy import (
+    Policy,
+    constant_policy,
+    make_policy,
+    mixed_policy,
+    random_policy,
+    reveal_errors,
+    together,
+)
 from harvestgym.core.risk import Measure
 from harvestgym.core.rollout import Episodes, evaluate
 from harvestgym.core.spaces import noop_action
@@ -186,6 +194,8 @@ def policy_named(id: str, env: Env[Any, Any], name: Any) -> Policy:
         known["none"] = lambda: constant_policy(idle)
     if "expert" in own:
         known["mixed"] = lambda: mixed_policy(env, own["expert"])
+    if name not in own and (reason := family_function(id, "explain_missing", lambda *_: None)(inside, name)):
+        raise ConfigError(f"{id}: policy {name}: expected {reason}{nearest(name, [*known, *own])}")
     check_name("policy", name, [*known, *own], id)
     return own[name] if name in own else known[name]()
 
@@ -277,8 +287,8 @@ def run_episodes(
     parts = []
     for start in range(0, episodes, BATCH):
         keys = evaluation_keys(seed, np.arange(start, start + BATCH))
-        part = evaluate(env, policy, keys, BATCH, steps, counts=True)
-        parts.append(jax.device_get(part))
+        with reveal_errors():
+            parts.append(jax.device_get(evaluate(env, policy, keys, BATCH, steps, counts=True)))
         progress(min(BATCH, episodes - start))
     return jax.tree.map(lambda *leaves: np.concatenate(leaves)[:episodes], *parts)
 

@@ -105,6 +105,11 @@ def _list_policies(env: FishingModel) -> tuple[str, dict[str, Callable[[], Polic
     return _list_harvest_policies(env)
 
 
+def explain_missing(env: FishingModel, name: str) -> str | None:
+    """Return the requirement of a policy that is unmet, as `X, got Y`; None if there is none."""
+    return find_obstacle(env, env.params) if name in ("sdp", "sdp-finite") else None
+
+
 def _plan(env: DriverModel) -> Policy:
     params: Any = env.params
     return tipping.follow_plan(env, tipping.plan_actions(env, params, int(params.horizon)))

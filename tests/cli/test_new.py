@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import jax
 import numpy as np
@@ -15,6 +16,7 @@ from typer.testing import CliRunner
 import harvestgym
 from harvestgym.cli import app
 from harvestgym.cli.new import write_copy
+from harvestgym.evaluate.run import evaluate_id
 from harvestgym.farm.paper.farm_gym.folder import read_any_farm
 from tests.long_form import long
 
@@ -47,8 +49,24 @@ def test_new_farm_equals_the_catalogue_farm(tmp_path: Path) -> None:
     for id in harvestgym.ids("farm"):
         path = write_copy(tmp_path / f"{id.partition('/')[2]}.yaml", "farm", id)
         made, there = read_any_farm(path), read_any_farm(catalogue / path.name)
-        assert made == there.model_copy(update={"history": made.history}), id
+        assert made == there.model_copy(update={"history": made.history, "expert": made.expert}), id
         assert "extends" not in path.read_text(encoding="utf-8").partition("fields:")[0]
+
+
+@pytest.mark.parametrize(
+    ("what", "id"), [("farm", "farm/corn-1x1-v0"), ("fishery", "fishing/ricker-v0"), ("forager", "forager/flowers-v0")]
+)
+def test_a_copy_has_the_tuned_expert(what: str, id: str, tmp_path: Path) -> None:
+    path = write_copy(tmp_path / "mine.yaml", what, id)
+    made: list[Any] = [harvestgym.make(str(path)), harvestgym.make(id)]
+    mine, theirs = (env.spec.expert if what == "farm" else (env.expert.rule, env.expert.numbers) for env in made)
+    assert mine == theirs
+
+
+def test_the_expert_of_a_copied_farm_has_the_same_returns(tmp_path: Path) -> None:
+    path = write_copy(tmp_path / "mine.yaml", "farm", "farm/corn-1x1-v0")
+    mine, theirs = (evaluate_id(id, "expert", 3, seed=7).returns for id in (str(path), "farm/corn-1x1-v0"))
+    np.testing.assert_array_equal(mine, theirs)
 
 
 @long

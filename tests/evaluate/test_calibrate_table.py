@@ -92,6 +92,13 @@ def test_weather_tables_are_named_relative_to_the_written_file(tmp_path: Path) -
     assert "table: ../days.csv" in files[".yaml"].read_text(encoding="utf-8")
 
 
+def test_a_value_on_its_bound_is_named(farm: str, season: dict[str, Any], tmp_path: Path) -> None:
+    free = {DEPTH: (0.3, 0.45), MAX_SIZE: FREE[MAX_SIZE]}
+    notes = calibrate_table(farm, write(tmp_path / "t.csv", season), free, policy="none", seasons=4).notes
+    warnings = [note for note in notes if "on a bound" in note]
+    assert len(warnings) == 1 and f"{DEPTH} = 0.45 is on a bound of 0.3 to 0.45" in warnings[0]
+
+
 FARM_CASES: dict[str, tuple[dict[str, Any], str]] = {
     "another unit in the name": ({WATER.replace("#L", "#mm"): range(10)}, "try 'available_Water#L'"),
     "no such variable": ({"colour": range(10)}, "rule 1.*entity"),
@@ -153,6 +160,27 @@ def test_a_command_writes_a_fishery_with_the_fitted_stock(tmp_path: Path) -> Non
     assert type(env.params.noise).__name__ == "MedianLognormal"
     assert float(env.params.start) == np.float32(stock["biomass"][-1])
     assert "cod.csv, 1900 to 1999" in env_text(tmp_path) and (tmp_path / "cod.png").stat().st_size > 10_000
+
+
+def test_names_of_columns_of_a_stock_may_have_capitals(tmp_path: Path) -> None:
+    stock = fish("fox", 0)
+    columns = {"Year": stock["years"], "Biomass": stock["biomass"], "CATCH": stock["catch"]}
+    found = calibrate_table("fishing/logistic-v0", write(tmp_path / "cod.csv", columns), {})
+    assert "law: fox" in found.notes[0]
+    table = write(tmp_path / "kg.csv", {"Year": stock["years"], "kg": stock["biomass"]})
+    with pytest.raises(ConfigError, match="columns year, biomass and catch, got Year, kg, without biomass and catch"):
+        calibrate_table("fishing/logistic-v0", table, {})
+
+
+def test_without_matplotlib_only_the_picture_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stock = fish("fox", 0)
+    columns = {"year": stock["years"], "biomass": stock["biomass"], "catch": stock["catch"]}
+    table = write(tmp_path / "cod.csv", columns)
+    monkeypatch.setattr("harvestgym.core.errors.find_spec", lambda name: None)
+    args = ["calibrate", "fishing/logistic-v0", str(table), "--out", str(tmp_path / "out")]
+    result = CliRunner().invoke(app, args)
+    assert result.exit_code == 0 and "skipping cod.png: expected the extra plot" in result.output, result.output
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["cod.json", "cod.yaml"]
 
 
 def env_text(folder: Path) -> str:

@@ -101,6 +101,12 @@ def test_policies_are_found_by_name(fishery: harvestgym.Env) -> None:
         policy_named(SURVEY, fishery, "expret")
 
 
+def test_an_optimum_that_cannot_be_computed_is_refused_with_the_reason() -> None:
+    id = "fishing/three-species-v0"
+    with pytest.raises(ConfigError, match=f"{id}: policy sdp: expected one stock, got 3; try one of 40-10, "):
+        policy_named(id, harvestgym.make(id), "sdp")
+
+
 def test_the_horizon_is_that_of_the_parameters_or_a_limit() -> None:
     assert horizon(harvestgym.make(LOGISTIC, Tmax=17)) == 17
     endless = harvestgym.make(FORAGER)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import gymnasium
@@ -289,6 +290,19 @@ def test_any_agent_is_compared_on_the_same_episodes() -> None:
     np.testing.assert_array_equal(found["model"].returns, found["function"].returns)
     with pytest.raises(TypeError, match="policy: expected a Policy, a model with `predict` or a function, got 3"):
         evaluate_together(LOGISTIC, {"three": 3}, 20, env=env)
+
+
+def test_a_function_may_return_a_list_and_not_a_wrong_shape() -> None:
+    env = make("logistic-v0", Tmax=3)
+    found = evaluate_together(LOGISTIC, {"array": lambda obs: ACTION, "list": lambda obs: [-0.9]}, 2, env=env)
+    np.testing.assert_array_equal(found["list"].returns, found["array"].returns)
+    record = record_named(LOGISTIC, lambda obs: [-0.9], env=env).record
+    np.testing.assert_allclose(record["action"][1:], -0.9, rtol=1e-6)
+    words = re.escape("policy: expected an action in Box(-1.0, 1.0, (1,), float32), got [0.1, 0.2]") + "$"
+    with pytest.raises(ConfigError, match=words):
+        evaluate_together(LOGISTIC, {"two": lambda obs: [0.1, 0.2]}, 2, env=env)
+    with pytest.raises(ConfigError, match=words):
+        record_named(LOGISTIC, lambda obs: [0.1, 0.2], env=env)
 
 
 def test_an_agent_with_predict_is_recorded_and_drawn() -> None:
