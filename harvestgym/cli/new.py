@@ -8,7 +8,7 @@ import re
 from importlib.resources import files
 from pathlib import Path
 from string import Template
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -129,20 +129,15 @@ def write_copy(path: Path, what: str, like: str) -> Path:
 
 def _complete_text(family: str, id: str) -> str:
     """Return the YAML for an id, with everything it extends and its tuned expert, in the order of `PART_ORDER`."""
-    from harvestgym.core.tuning.rule_family import read_tuned
     from harvestgym.farm.build.farm_writer import to_yaml, write_farm
-    from harvestgym.farm.policies.rule_numbers import replace_numbers
-    from harvestgym.farm.schema import farm_spec
 
     combine = load_object("harvestgym.fishing.spec:override_entries") if family == "fishing" else None
     description = read_extended(registry.locate_file(id), family, combine)
-    tuned = read_tuned(registry.locate_file(id))
-    if tuned is not None and family == "farm":
-        spec = farm_spec(description, id)
-        rules = replace_numbers(spec.expert, tuned.numbers, id)
-        description["expert"] = parse(write_farm(spec.model_copy(update={"expert": rules})))["expert"]
-    elif tuned is not None:
-        description["expert"] = tuned.model_dump(exclude={"made"})
+    env: Any = registry.make(id)
+    if family == "farm" and env.spec.expert:
+        description["expert"] = parse(write_farm(env.spec))["expert"]
+    elif family != "farm" and env.expert is not None:
+        description["expert"] = env.expert.model_dump(exclude={"made"})
     description |= {name: value for name, value in registry.spec(id).kwargs.items() if name != "name"}
     description.pop("history", None)  # the version history belongs to the catalogue
     description = {part: description[part] for part in PART_ORDER if part in description} | description

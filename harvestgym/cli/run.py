@@ -206,9 +206,7 @@ def calibrate(
     start: Annotated[
         datetime | None, typer.Option(formats=["%Y-%m-%d"], help="date of day 0, for a table with dates")
     ] = None,
-    out: Annotated[
-        Path | None, typer.Option(help="folder for the fitted file, its numbers and a picture (with the extra plot)")
-    ] = None,
+    out: Annotated[Path | None, typer.Option(help="folder for the fitted file, its numbers and a picture")] = None,
     allow: Allow = None,
 ) -> None:
     """Fit a fishery to yearly biomass and catch, or a farm to the days of one measured season.

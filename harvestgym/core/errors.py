@@ -52,6 +52,18 @@ def locate_errors(place: str) -> Iterator[None]:
         raise ConfigError(f"{place}{error}") from None
 
 
+@contextmanager
+def reveal_errors() -> Iterator[None]:
+    """Raise a ConfigError of a Python function in compiled code as it was, without JAX's error around it."""
+    try:
+        yield
+    except RuntimeError as error:
+        _, found, message = str(error).rpartition("ConfigError: ")
+        if found:
+            raise ConfigError(message) from None
+        raise
+
+
 def name_file(path: Path) -> AbstractContextManager[None]:
     """Format a ConfigError as a file error: the file name and the number of mistakes, followed by the mistake."""
     return locate_errors(f"{path.name}: 1 mistake\n  ")

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import reprlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, NamedTuple
@@ -17,7 +15,7 @@ from jax import Array
 from jax.tree_util import Partial
 
 from .env import Env, Timestep
-from .errors import ConfigError, mismatch
+from .errors import mismatch
 from .spaces import summarise_space
 
 
@@ -133,33 +131,17 @@ class _Ask:
         first = jax.tree.leaves(seen)[0]
         lead = first.shape[: first.ndim - self._axes]
         rows = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[len(lead) :]), seen)
-        made = self._act_on_rows(rows)
+        got = self._act_on_rows(rows)
         try:
-            return jax.tree.map(
-                lambda one, *got: np.asarray(got, one.dtype).reshape(*lead, *one.shape), self._shapes, *made
-            )
+            return jax.tree.map(lambda one, *x: np.asarray(x, one.dtype).reshape(*lead, *one.shape), self._shapes, *got)
         except (TypeError, ValueError):
-            expected = f"an action in {summarise_space(self.env.action_space)}"
-            raise mismatch("policy", expected, reprlib.repr(made[0])) from None
+            raise mismatch("policy", f"an action in {summarise_space(self.env.action_space)}", repr(got[0])) from None
 
     def _act_on_rows(self, rows: Any) -> list[Any]:
-        """Return the action on each row, or a list of one batch of actions from a model."""
         if hasattr(self.agent, "predict"):
             return [self.agent.predict(rows, deterministic=True)[0]]
         count = len(jax.tree.leaves(rows)[0])
         return [self.agent(jax.tree.map(lambda leaf: leaf[i], rows)) for i in range(count)]  # noqa: B023
-
-
-@contextmanager
-def reveal_errors() -> Iterator[None]:
-    """Raise a ConfigError of a function that acts, which JAX turns into an error of its own, as it was."""
-    try:
-        yield
-    except jax.errors.JaxRuntimeError as error:
-        _, found, message = str(error).rpartition("ConfigError: ")
-        if not found:
-            raise
-        raise ConfigError(message) from None
 
 
 def make_policy(env: Env[Any, Any], agent: Any) -> Policy:

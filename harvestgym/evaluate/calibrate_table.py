@@ -47,9 +47,6 @@ MAX_RATIO = 20.0
 SPARE = 3
 """Fewest values in excess of the number of fitted parameters."""
 
-NEAR_BOUND = 0.01
-"""Share of a range, at each end, in which a fitted value counts as on the bound."""
-
 LINE_COLOURS = {"before": "#8a8a8a", "fitted": "#c44e4e", "observed": "#3b76b0"}
 
 
@@ -184,10 +181,8 @@ def calibrate_farm(
     rows = [(path, found.before[path], value, *found.intervals[path]) for path, value in found.values.items()]
     notes = [f"rmse of {name}: {found.rmse_before[name]:.4g} -> {found.rmse[name]:.4g}" for name in names]
     notes.append(f"{found.how}, {found.seasons} seasons")
-    for path, (low, high) in free.items():
-        if min(found.values[path] - low, high - found.values[path]) <= NEAR_BOUND * (high - low):
-            notes.append(f"warning: {path} = {found.values[path]:.4g} is on a bound of {low:g} to {high:g}; "
-                         "try a wider range")  # fmt: skip
+    edge = [p for p, (low, high) in free.items() if abs(found.values[p] - (low + high) / 2) >= 0.49 * (high - low)]
+    notes += [f"warning: {path} = {found.values[path]:.4g} is on a bound; try a wider range" for path in edge]
     charts = []
     for name, day, value in series:
         every = np.arange(len(after[name]))

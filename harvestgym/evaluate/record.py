@@ -13,8 +13,8 @@ from jax import Array
 from harvestgym.core.autoreset import start_episode
 from harvestgym.core.env import Env, Timestep
 from harvestgym.core.episode import Loop, make_frame, scan_steps, seed_key, step_with_advance
-from harvestgym.core.errors import ConfigError
-from harvestgym.core.policy import Policy, reveal_errors
+from harvestgym.core.errors import ConfigError, reveal_errors
+from harvestgym.core.policy import Policy
 from harvestgym.core.random import key_for
 from harvestgym.core.rollout import Episodes, add_counts, read_memory
 from harvestgym.core.view.timeline import Record

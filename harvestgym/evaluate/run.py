@@ -17,17 +17,9 @@ from jax import Array
 from harvestgym.core.autoreset import Batched
 from harvestgym.core.env import Env
 from harvestgym.core.episode import episode_keys
-from harvestgym.core.errors import ConfigError, check_name, nearest
+from harvestgym.core.errors import ConfigError, check_name, nearest, reveal_errors
 from harvestgym.core.loading import load_object
-from harvestgym.core.policy import (
-    Policy,
-    constant_policy,
-    make_policy,
-    mixed_policy,
-    random_policy,
-    reveal_errors,
-    together,
-)
+from harvestgym.core.policy import Policy, constant_policy, make_policy, mixed_policy, random_policy, together
 from harvestgym.core.risk import Measure
 from harvestgym.core.rollout import Episodes, evaluate
 from harvestgym.core.spaces import noop_action
