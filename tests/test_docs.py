@@ -25,6 +25,7 @@ TABLES = [
 LONG = (
     "calibration.md", "contexts.md", "custom.md", "entity.md", "forager.md", "heldout.md", "keep.md", "language.md",
     "map.md", "play.md", "replay.md", "see.md", "start.md", "sweep.md",
+    "teaching.md",
 )  # fmt: skip
 """Pages whose blocks take half a minute of a core; notebooks and examples use the same functions."""
 
