@@ -44,6 +44,8 @@ SECONDS, PART_SECONDS = 1.0, 2.0
 """Seconds for which the steps of an interface are counted, and seconds for each part of a step."""
 BLOCK = 1000
 """Number of calls in a block; the fastest block counts. It contains several resets of each environment."""
+STRIDE = 20
+"""Steps of random play between two states from which the compiled step is measured."""
 ROLLOUT_STEPS = 64
 SINGLE, VECTOR, ROLLOUT = "gymnasium.make", "make_vec", "rollout"
 DEFAULT_CASES = ((SINGLE, 1), (VECTOR, 256), (ROLLOUT, 1024))
@@ -200,29 +202,33 @@ def _peak_mib() -> float:
 
 
 class CompiledStep:
-    """The compiled step of one environment, as `GymEnv` calls it, from the same state with random actions."""
+    """The compiled step of one environment, as `GymEnv` calls it, from states of random play in turn."""
 
     def __init__(self, env: Env[Any, Any]) -> None:
         layout = layout_of(env.params)
         params, functions = layout.put(env.params), compile_functions(env, layout, ())
-        seed, yes = np.uint32(0), np.bool_(True)
-        kept = functions.start(functions.zeros, params, seed, yes, yes)
-        self._step, self._args = functions.step, (kept, params)
-        self._actions = cycle(map(make_action_reader(env.action_space), _sample(env.action_space)))
-        self._step.compile(*self._args, next(self._actions))
+        self._step, given, yes, no = functions.step, [], np.bool_(True), np.bool_(False)
+        kept = functions.start(functions.zeros, params, np.uint32(0), yes, yes)
+        for action in map(make_action_reader(env.action_space), _sample(env.action_space)):
+            given.append((kept, params, action))
+            kept = self._step(*given[-1])
+            shown = functions.read(kept)
+            if shown.terminated or shown.truncated:
+                kept = functions.start(kept, params, np.uint32(0), no, yes)
+        self._given = cycle(given[::STRIDE])
         self._empty = CompiledFunction(lambda kept, params, action: kept, _add_number, as_single_kernel=True)
 
     def text(self) -> str:
         """Return the optimised program as XLA HLO; works only without the cache of compiled programs."""
-        return self._step.text(*self._args, next(self._actions))
+        return self._step.text(*next(self._given))
 
     def call(self) -> None:
         """Call the step from Python."""
-        jax.block_until_ready(self._step(*self._args, next(self._actions)))
+        jax.block_until_ready(self._step(*next(self._given)))
 
     def call_empty(self) -> None:
         """Call a program that takes and returns the same buffers and computes nothing."""
-        jax.block_until_ready(self._empty(*self._args, next(self._actions)))
+        jax.block_until_ready(self._empty(*next(self._given)))
 
     def measure(self, seconds: float = PART_SECONDS) -> tuple[float, float]:
         """Return the seconds of `call` and of `call_empty`; the difference is the time of the program itself."""
