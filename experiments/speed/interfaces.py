@@ -40,11 +40,11 @@ from harvestgym.gym.env import GymEnv
 from harvestgym.gym.vector_env import make_vec
 
 ROOT = Path(__file__).parents[2]
-SECONDS, PART_SECONDS = 1.0, 2.0
+SECONDS, PART_SECONDS = 1.0, 3.0
 """Seconds for which the steps of an interface are counted, and seconds for each part of a step."""
-BLOCK = 1000
-"""Number of calls in a block; the fastest block counts. It contains several resets of each environment."""
-STRIDE = 20
+BLOCK = 250
+"""Number of calls in a block; the fastest block counts. It contains at least one reset of most environments."""
+STRIDE = 10
 """Steps of random play between two states from which the compiled step is measured."""
 ROLLOUT_STEPS = 64
 SINGLE, VECTOR, ROLLOUT = "gymnasium.make", "make_vec", "rollout"
