@@ -16,32 +16,46 @@ from harvestgym.text import TextGame
 RULES = "You play a game. Answer with orders and commands only, one a line. End each answer with done or wait."
 
 
-def ask(url: str, model: str, messages: list[dict[str, str]]) -> tuple[str, dict[str, int]]:
-    """Return the model's answer and the tokens that it used."""
-    headers = {"Content-Type": "application/json"}
-    if key := os.environ.get("OPENAI_API_KEY"):
-        headers["Authorization"] = f"Bearer {key}"
-    body = json.dumps({"model": model, "messages": messages}).encode()
-    request = urllib.request.Request(f"{url.rstrip('/')}/chat/completions", body, headers)
-    with urllib.request.urlopen(request, timeout=600) as response:
-        answer = json.load(response)
-    return answer["choices"][0]["message"]["content"] or "", answer.get("usage", {})
+class Conversation:
+    """The messages of one season; a model sees the rules and the last 20 to 40, since each text restates the state.
+
+    The older half of them is dropped at once, so that the server's cache of what it has read stays valid in between.
+    """
+
+    def __init__(self, url: str, model: str, memory: int = 20) -> None:
+        self.url, self.model, self.memory = f"{url.rstrip('/')}/chat/completions", model, memory
+        self.start = [{"role": "system", "content": RULES}]
+        self.latest: list[dict[str, str]] = []
+        self.used = {"prompt_tokens": 0, "completion_tokens": 0}
+
+    def __call__(self, text: str) -> str:
+        """Return the model's answer to a text; the first text has the rules."""
+        (self.start if len(self.start) == 1 else self.latest).append({"role": "user", "content": text})
+        headers = {"Content-Type": "application/json"}
+        if key := os.environ.get("OPENAI_API_KEY"):
+            headers["Authorization"] = f"Bearer {key}"
+        body = json.dumps({"model": self.model, "messages": self.start + self.latest}).encode()
+        with urllib.request.urlopen(urllib.request.Request(self.url, body, headers), timeout=600) as response:
+            answer = json.load(response)
+        orders = answer["choices"][0]["message"]["content"] or ""
+        self.latest.append({"role": "assistant", "content": orders})
+        if len(self.latest) > 2 * self.memory:
+            self.latest = self.latest[-self.memory :]
+        self.used = {name: count + answer.get("usage", {}).get(name, 0) for name, count in self.used.items()}
+        return orders
 
 
-def play(url: str, model: str, game: TextGame, seed: int = 0, memory: int = 20, most: int = 400) -> dict[str, Any]:
-    """Play an episode; the model sees the rules and the last `memory` messages, since each text restates the state."""
-    start = [{"role": "system", "content": RULES}, {"role": "user", "content": game.reset(seed)}]
-    history: list[dict[str, str]] = []
-    used = {"prompt_tokens": 0, "completion_tokens": 0}
+def play(url: str, model: str, game: TextGame, seed: int = 0, most: int = 400) -> dict[str, Any]:
+    """Play an episode of at most `most` answers."""
+    answer, text = Conversation(url, model), game.reset(seed)
     mistakes = turns = 0
     while not game.session.over and turns < most:
-        orders, usage = ask(url, model, start + history[-memory:])
+        orders = answer(text)
         reply = game.step(orders)
-        history += [{"role": "assistant", "content": orders}, {"role": "user", "content": reply.text}]
-        used = {name: used[name] + usage.get(name, 0) for name in used}
-        mistakes, turns = mistakes + len(reply.info["mistakes"]), turns + 1
-        print(f"> {orders}\n{reply.text}\n", flush=True)
-    return {"id": game.id, "seed": seed, "return": game.session.total, "turns": turns, "mistakes": mistakes} | used
+        text, mistakes, turns = reply.text, mistakes + len(reply.info["mistakes"]), turns + 1
+        print(f"> {orders}\n{text}\n", flush=True)
+    counts = {"turns": turns, "mistakes": mistakes} | answer.used
+    return {"id": game.id, "seed": seed, "return": game.session.total} | counts
 
 
 if __name__ == "__main__":

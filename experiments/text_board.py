@@ -5,7 +5,8 @@ python -m experiments.text_board expert             # the player of `experiments
 python -m experiments.text_board page               # write the table
 
 A score is the mean over `--seasons` seasons on the scale of the task, from 0 to 1. In the commons, a player has all
-five seats; each seat is a conversation of its own. Mistakes and tokens are sums per season.
+five seats; each seat is a conversation of its own. Mistakes and tokens are sums per season. An interrupted run
+continues at the next task.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
@@ -37,9 +38,6 @@ STOCK = 0.64
 
 Counts = dict[str, int]
 
-MEMORY = 20
-"""Messages that a fleet's conversation keeps."""
-
 
 def play_commons(game: TextCommons, answer: Callable[[str, str], str]) -> Counts:
     """Play a season; `answer(fleet, text)` returns the messages of a fleet. Return the counts of mistakes."""
@@ -59,31 +57,32 @@ def answer_prudently(fleet: str, text: str) -> str:
 
 
 class ChatFleets:
-    """Conversations of a chat model, one for each fleet.
-
-    Attributes:
-        used: the tokens so far.
-    """
+    """Conversations of a chat model, one for each fleet."""
 
     def __init__(self, url: str, model: str) -> None:
-        self.url, self.model, self.used = url, model, {"prompt_tokens": 0, "completion_tokens": 0}
-        self._said: dict[str, list[dict[str, str]]] = {}
+        self._start = partial(chat_model.Conversation, url, model)
+        self._fleets: dict[str, Any] = {}
 
     def __call__(self, fleet: str, text: str) -> str:
-        said = self._said.setdefault(fleet, [{"role": "system", "content": chat_model.RULES}])
-        said.append({"role": "user", "content": text})
-        orders, usage = chat_model.ask(self.url, self.model, [*said[:2], *said[2:][-MEMORY:]])
-        said.append({"role": "assistant", "content": orders})
-        self.used = {name: count + usage.get(name, 0) for name, count in self.used.items()}
-        return orders
+        return self._fleets.setdefault(fleet, self._start())(text)
+
+    @property
+    def used(self) -> Counts:
+        """The tokens of all fleets so far."""
+        fleets = [fleet.used for fleet in self._fleets.values()]
+        return {name: sum(used[name] for used in fleets) for name in fleets[0]}
 
 
 def play_tasks(
-    seasons: int, play: Callable[[TextGame], Counts], answer: Callable[[], Callable[[str, str], str]]
-) -> dict[str, Any]:
-    """Return the scores and counts of a player on each task; `answer()` is a new player of a commons."""
-    rows: dict[str, Any] = {}
+    seasons: int,
+    play: Callable[[TextGame], Counts],
+    answer: Callable[[], Callable[[str, str], str]],
+    rows: dict[str, Any],
+) -> Iterator[None]:
+    """Add the scores and counts of a player to `rows`, task by task; `answer()` is a new player of a commons."""
     for task in TASKS:
+        if task.id in rows:
+            continue
         totals, counts = list[float](), list[Counts]()
         for season in range(seasons):
             game = task.start(season)
@@ -91,13 +90,14 @@ def play_tasks(
             totals.append(game.session.total)
         rows[task.id] = {"score": task.scale(float(np.mean(totals)))} | _average(counts)
         print(task.id, rows[task.id], flush=True)
+        yield
     scores, counts = list[float](), list[Counts]()
     for season in range(seasons):
-        game, player = COMMONS.start(season), answer()
-        counts.append(play_commons(game, player) | getattr(player, "used", {}))
-        scores.append(COMMONS.scale(game))
+        commons, player = COMMONS.start(season), answer()
+        counts.append(play_commons(commons, player) | getattr(player, "used", {}))
+        scores.append(COMMONS.scale(commons))
     rows[COMMONS_ID] = {"score": float(np.mean(scores))} | _average(counts)
-    return rows
+    yield
 
 
 def _average(counts: list[Counts]) -> dict[str, float]:
@@ -118,13 +118,14 @@ def play_model(url: str, model: str, game: TextGame) -> Counts:
 def make_table() -> Table:
     """Return the table of the docs: a row for each task, a column for each player."""
     board, blind = (json.loads(path.read_text(encoding="utf-8")) for path in (OUT, BLIND))
+    players = {name: player["tasks"] for name, player in board.items() if COMMONS_ID in player["tasks"]}
     tests = {task.id: task.tests for task in TASKS} | {COMMONS_ID: COMMONS.tests}
     rows = [
         (f"`{row['id']}`", tests[row["id"]], f"{row['not observing']:.2f}",
-         *(f"{player['tasks'][row['id']]['score']:.2f}" for player in board.values()))
+         *(f"{tasks[row['id']]['score']:.2f}" for tasks in players.values()))
         for row in blind
     ]  # fmt: skip
-    return Table("Text board", ("task", "what it tests", "not observing", *board), rows)
+    return Table("Text board", ("task", "what it tests", "not observing", *players), rows)
 
 
 def main() -> None:
@@ -145,8 +146,10 @@ def main() -> None:
         answer = partial(ChatFleets, url, name)
         play = partial(play_model, url, name)
     board = json.loads(OUT.read_text(encoding="utf-8")) if OUT.is_file() else {}
-    board[name] = {"seasons": args.seasons, "tasks": play_tasks(args.seasons, play, answer)}
-    OUT.write_text(json.dumps(board, indent=1) + "\n", encoding="utf-8")
+    if board.get(name, {}).get("seasons") != args.seasons or COMMONS_ID in board[name]["tasks"]:
+        board[name] = {"seasons": args.seasons, "tasks": {}}
+    for _ in play_tasks(args.seasons, play, answer, board[name]["tasks"]):
+        OUT.write_text(json.dumps(board, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
