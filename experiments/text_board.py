@@ -6,7 +6,7 @@ python -m experiments.text_board page               # write the table
 
 A score is the mean over `--seasons` seasons on the scale of the task, from 0 to 1. In the commons, a player has all
 five seats; each seat is a conversation of its own. Mistakes and tokens are sums per season. An interrupted run
-continues at the next task.
+continues at the next task, and `--ids` plays some of them.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import argparse
 import json
 import re
 from collections.abc import Callable, Iterator
+from fnmatch import fnmatch
 from functools import partial
 from typing import Any
 
@@ -74,6 +75,7 @@ class ChatFleets:
 
 
 def play_tasks(
+    pattern: str,
     seasons: int,
     play: Callable[[TextGame], Counts],
     answer: Callable[[], Callable[[str, str], str]],
@@ -81,7 +83,7 @@ def play_tasks(
 ) -> Iterator[None]:
     """Add the scores and counts of a player to `rows`, task by task; `answer()` is a new player of a commons."""
     for task in TASKS:
-        if task.id in rows:
+        if task.id in rows or not fnmatch(task.id, pattern):
             continue
         totals, counts = list[float](), list[Counts]()
         for season in range(seasons):
@@ -91,6 +93,8 @@ def play_tasks(
         rows[task.id] = {"score": task.scale(float(np.mean(totals)))} | _average(counts)
         print(task.id, rows[task.id], flush=True)
         yield
+    if COMMONS_ID in rows or not fnmatch(COMMONS_ID, pattern):
+        return
     scores, counts = list[float](), list[Counts]()
     for season in range(seasons):
         commons, player = COMMONS.start(season), answer()
@@ -118,11 +122,11 @@ def play_model(url: str, model: str, game: TextGame) -> Counts:
 def make_table() -> Table:
     """Return the table of the docs: a row for each task, a column for each player."""
     board, blind = (json.loads(path.read_text(encoding="utf-8")) for path in (OUT, BLIND))
-    players = {name: player["tasks"] for name, player in board.items() if COMMONS_ID in player["tasks"]}
+    players = {name: player["tasks"] for name, player in board.items()}
     tests = {task.id: task.tests for task in TASKS} | {COMMONS_ID: COMMONS.tests}
     rows = [
         (f"`{row['id']}`", tests[row["id"]], f"{row['not observing']:.2f}",
-         *(f"{tasks[row['id']]['score']:.2f}" for tasks in players.values()))
+         *(f"{tasks[row['id']]['score']:.2f}" if row["id"] in tasks else "" for tasks in players.values()))
         for row in blind
     ]  # fmt: skip
     return Table("Text board", ("task", "what it tests", "not observing", *players), rows)
@@ -134,6 +138,7 @@ def main() -> None:
     parser.add_argument("player", choices=["model", "expert", "page"])
     parser.add_argument("address", nargs="*", help="for a model: the server's address, up to /v1, and the model's name")
     parser.add_argument("--seasons", type=int, default=5)
+    parser.add_argument("--ids", default="*", help="a pattern of the tasks to play, such as 'fishing/*'")
     args = parser.parse_args()
     if args.player == "page":
         put("text.md", "board", body(make_table())[2:])
@@ -146,9 +151,9 @@ def main() -> None:
         answer = partial(ChatFleets, url, name)
         play = partial(play_model, url, name)
     board = json.loads(OUT.read_text(encoding="utf-8")) if OUT.is_file() else {}
-    if board.get(name, {}).get("seasons") != args.seasons or COMMONS_ID in board[name]["tasks"]:
+    if board.get(name, {}).get("seasons") != args.seasons or len(board[name]["tasks"]) > len(TASKS):
         board[name] = {"seasons": args.seasons, "tasks": {}}
-    for _ in play_tasks(args.seasons, play, answer, board[name]["tasks"]):
+    for _ in play_tasks(args.ids, args.seasons, play, answer, board[name]["tasks"]):
         OUT.write_text(json.dumps(board, indent=1) + "\n", encoding="utf-8")
 
 
