@@ -1,6 +1,6 @@
 """Calibration: fit parameters of a farm to observed series, such as a growth curve.
 
-Parameters are an argument of the environment, so all candidates of a step are one `vmap`. The search (see
+Parameters are an argument of the environment, so all candidates of a step run in one `vmap`. The search (see
 `least_squares`) follows slopes where the errors are smooth; where labels and thresholds make them rugged, it evolves.
 All candidates run in the same seasons, so that they differ only in their parameters.
 """

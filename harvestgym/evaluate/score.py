@@ -113,7 +113,7 @@ def _read_references() -> dict[str, dict[str, ReferenceReturn]]:
 
 
 def list_references(id: str) -> dict[str, ReferenceReturn]:
-    """Return the reference points of an id by name; raise ConfigError if it has none, as for a file of your own."""
+    """Return the reference points of an id by name; raise ConfigError if there are none, as for your own file."""
     known, full = _read_references(), spec_of(id).id
     require(full in known, id, "an id with reference points", "one without", f"`harvestgym run {id}`")
     return known[full]

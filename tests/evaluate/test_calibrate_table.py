@@ -107,7 +107,7 @@ FARM_CASES: dict[str, tuple[dict[str, Any], str]] = {
     "days in disorder": ({"day": [2, 4, 3, *range(5, 12)]}, "rule 2.*ascending"),
     "days after the end": ({"day": range(35, 45)}, f"rule 2.*day 0 to {DAYS}"),
     "a gap in the days": ({"day": [2, None, *range(4, 12)]}, "rule 2"),
-    "zeros": ({WATER: [0.0] * 10}, "rule 3: expected values that differ"),
+    "zeros": ({WATER: [0.0] * 10}, "rule 3: expected values that are not all equal"),
     "no values": ({WATER: [None] * 10}, "rule 3.*got none"),
     "a value below the range": ({WATER: [-5.0, *range(9)]}, "rule 3.*from 0 to"),
     "another unit of the values": ({WATER: [1000.0 * i for i in range(10)]}, "rule 4: expected values in the unit"),
