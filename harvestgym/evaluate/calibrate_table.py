@@ -97,7 +97,7 @@ def calibrate_table(id: str, path: Path, free: Mapping[str, tuple[float, float]]
         require(not fishery, path.name, "the columns year, biomass and catch", got)
         return calibrate_farm(id, path.name, columns, free, **options)
     if not fishery:
-        raise ConfigError(f"{path.name}: expected a fishery, and no free parameters, for year, biomass and catch, "
+        raise ConfigError(f"{path.name}: expected a fishery without free parameters for year, biomass and catch, "
                           f"got {id}; try fishing/logistic-v0")  # fmt: skip
     return calibrate_stock(id, path.name, stock)
 

@@ -194,7 +194,7 @@ def test_a_stock_is_refused_with_its_rule_in_one_line(tmp_path: Path, farm: str)
     result = CliRunner().invoke(app, ["calibrate", "fishing/logistic-v0", str(table), "--out", str(tmp_path / "out")])
     assert result.exit_code == 2 and "rule 3" in result.output and not (tmp_path / "out").exists()
     for id, free in ((farm, {}), ("fishing/logistic-v0", FREE)):
-        with pytest.raises(ConfigError, match="expected a fishery, and no free parameters"):
+        with pytest.raises(ConfigError, match="expected a fishery without free parameters"):
             calibrate_table(id, table, free)
 
 
