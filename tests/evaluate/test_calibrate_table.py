@@ -128,8 +128,8 @@ def test_every_rule_for_a_season_refuses_its_case(case: str, farm: str, season: 
     [
         ("day,a\n1,dry", "t.csv, line 2, column a: expected a number, a date"),
         ("", "expected a header"),
-        ("day,a\n1,2,3", "as many cells"),
-        ("day,a\n1,2\n3", "as many cells"),
+        ("day,a\n1,2,3", "the same number of cells"),
+        ("day,a\n1,2\n3", "the same number of cells"),
     ],
 )
 def test_a_table_that_is_none_is_refused(text: str, words: str, tmp_path: Path) -> None:
