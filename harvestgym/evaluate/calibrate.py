@@ -97,7 +97,7 @@ def fit(
         start_seed: seed of the search; by default `seed`. Different seeds give different initial candidates.
 
     Raises:
-        ConfigError: for an unknown path, with the nearest valid one, or a range beyond that of the parameter.
+        ConfigError: for an unknown path, with the nearest valid one, or a range that exceeds the parameter's own.
     """
     locations = tuple(find_parameter(env, path, ends) for path, ends in free.items())
     watched = tuple(find_watched(env, s.variable) for s in series)

@@ -127,7 +127,7 @@ def calibrate_stock(id: str, source: str, columns: TableColumns) -> Calibration:
     found = fit_stock(*(columns[name] for name in STOCK_COLUMNS))
     law, years = {name: float(f"{value:.6g}") for name, value in found.values.items()}, found.years
     own = {
-        "doc": f"A stock fitted to {source}, {years[0]} to {years[-1]}, with biomass and catch in the units of that table.",
+        "doc": f"A stock fitted to {source}, {years[0]} to {years[-1]}; same units as the table.",
         "noise": {"kind": "median-lognormal", "sigma": law.pop("sigma")}, "correlation": law.pop("correlation"),
         "law": {"kind": found.law} | law, "start": float(found.biomass[-1]), "order": "harvest first",
         "bound": max(2 * law["K"], float(found.biomass.max())),

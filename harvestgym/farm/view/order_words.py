@@ -43,7 +43,7 @@ class OrderWords(NamedTuple):
     field: str
 
     def say(self, values: str) -> str:
-        """Return the words with those of the values in their place."""
+        """Return the words of the order, with the words of its values inserted."""
         return " ".join(filter(None, (self.verb, self.thing, values, self.form)))
 
 
