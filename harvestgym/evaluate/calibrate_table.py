@@ -74,7 +74,7 @@ class Calibration(NamedTuple):
         )
 
     def write(self, files: Mapping[str, Path]) -> None:
-        """Write the environment, the numbers and, if its file is given, a picture (extra `plot`) to files, by suffix.
+        """Write the environment, the numbers and, optionally, a picture (extra `plot`) to `files`, given by suffix.
 
         Weather tables are named relative to the folder of the environment's file.
         """
