@@ -1,4 +1,4 @@
-"""A policy in NumPy for `harvestgym score` and `harvestgym suite`; put your own in the place of `act`.
+"""A policy in NumPy for `harvestgym score` and `harvestgym suite`; replace `act` with your own policy.
 
     harvestgym score farm/contexts-1x1-v0 --policy examples/agent.py:make
     harvestgym suite --ids fishing/driver-v0 --policy examples/agent.py:make --out agent.json

@@ -1,6 +1,6 @@
 """Evaluate a language model on the held-out seasons of the text tasks with Inspect.
 
-    pip install . 'inspect-ai>=0.3.280'   # in an environment of its own
+    pip install . 'inspect-ai>=0.3.280'   # in a separate environment
     python examples/inspect_farm.py       # a script plays in place of a model
     inspect eval examples/inspect_farm.py --model openai/gpt-5 -T id=farm/corn-1x1-v0 -T seasons=5
 

@@ -1,6 +1,6 @@
 """Macro actions: a farm with one action per user-defined job, such as "water the driest plot".
 
-A job is a rule like those of an expert: it sets the order, the amount and the condition, and chooses the plot. With
+A job is a rule like an expert's: it sets the order, the amount and the condition, and chooses the plot. With
 jobs, learners that need a single `Discrete` action can control large farms.
 
     from macro_jobs import MacroJobs

@@ -2,7 +2,7 @@
 
     python neighbours.py      # the return of all four, without a quota and with two quotas
 
-`make_experts` returns the experts as functions of each agent's observations, for comparison with agents of your own.
+`make_experts` returns the experts as functions of each agent's observations, for comparison with your own agents.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Train a language model on a text task with TRL: the environment's methods are the model's tools.
 
-    pip install . 'trl>=1.16' 'transformers>=5.2' jmespath    # in an environment of its own
+    pip install . 'trl>=1.16' 'transformers>=5.2' jmespath    # in a separate environment
     python examples/trl_farm.py Qwen/Qwen3-0.6B --id farm/corn-1x1-v0
 
 The reward of a season is 0 for doing nothing and 1 for the best known policy. Training uses the training split; report

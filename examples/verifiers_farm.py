@@ -1,11 +1,11 @@
 """Evaluate or train a language model on the text tasks with verifiers.
 
-    pip install . 'verifiers>=0.4'    # in an environment of its own
+    pip install . 'verifiers>=0.4'    # in a separate environment
     PYTHONPATH=examples vf-eval verifiers_farm --model MODEL --client.base-url http://127.0.0.1:8000/v1 --no-push \\
         --env.taskset.game farm/corn-1x1-v0 --env.taskset.seasons 5
 
 A task is a season, with the reward 0 for doing nothing and 1 for the best known policy. Train on the split `train`,
-and report on `test`. The taskset `openenv` of verifiers plays `harvestgym serve openenv`, too; this file needs no
+and report on `test`. The taskset `openenv` of verifiers also plays `harvestgym serve openenv`; this file needs no
 server, and its player reads the text alone, without a JSON schema in each message.
 """
 

@@ -42,7 +42,7 @@ WIND_SD = 0.35
 T_MAX_SD = 3.8
 """Standard deviation of t_max, used if no counts of warm or frosty days are published."""
 T_MIN_SD = 0.9
-"""Standard deviation of t_min relative to that of t_max, used if no counts are published."""
+"""Standard deviation of t_min relative to the standard deviation of t_max, used if no counts are published."""
 RAIN_SHAPE = 1.1
 """Gamma shape, used if no counts of days with 10 mm are published: the mean of the four sites in the United States."""
 WET_PER_RAINY = 1.4

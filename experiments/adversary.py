@@ -214,7 +214,7 @@ class Confirmation(NamedTuple):
     """The best adversary of a seed against the best known policy, in the same test seasons.
 
     Attributes:
-        gain: the adversary's mean return minus that of the best known policy, as a fraction of the latter.
+        gain: the adversary's mean return minus the mean return of the best known policy, as a fraction of the latter.
         half: half of the 95 % interval of the gain, corrected for the number of searches.
         searches: number of seeds that were searched on the id.
         allowed: whether the adversary meets the limits of the id.

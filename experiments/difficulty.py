@@ -1,6 +1,6 @@
 """The table on docs/difficulty.md: what policies of several kinds earn on each id of the core suite.
 
-python -m experiments.difficulty     # from the results of the adversary, the trainings and the leaderboard
+python -m experiments.difficulty     # from the results of the adversary, the training runs and the leaderboard
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ python -m experiments.remake                           # make all; an interrupte
 
 A step is *fresh* if its commands, its files and its code are those with which this program last made it
 (`results/made.json`). Otherwise it is *stale*, and the list names what has changed; *unknown* means that it was never
-made by this program. The code is that of the modules that its program imports, followed statically, without comments
+made by this program. The code means the modules that its program imports, followed statically, without comments
 and docstrings, and with the parameter files next to them. It leaves out families that the step does not name, and code
 that only draws, prints or formats (`PRESENTATION`) unless the step `looks`.
 

@@ -3,7 +3,7 @@
 python -m experiments.suite_anchors                          # all ids
 python -m experiments.suite_anchors --ids farm/rotation-v0   # some; the others keep their anchors
 
-The best known policy of an id is that of `results/best-known.json`, which was chosen on the training split; it is the
+The best known policy of an id is named in `results/best-known.json`, and was chosen on the training split; it is the
 expert where that file lacks the id. Each call opens the test side, and adds a line to `results/test-side-opened.jsonl`.
 """
 

@@ -5,7 +5,7 @@ python -m experiments.text_board expert             # the player of `experiments
 python -m experiments.text_board page               # write the table
 
 A score is the mean over `--seasons` seasons on the scale of the task, from 0 to 1. In the commons, a player has all
-five seats; each seat is a conversation of its own. Mistakes and tokens are sums per season. An interrupted run
+five seats; each seat is a separate conversation. Mistakes and tokens are sums per season. An interrupted run
 continues at the next task, and `--ids` plays some of them.
 """
 

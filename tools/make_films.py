@@ -3,7 +3,7 @@
 python tools/make_films.py                       # all six
 python tools/make_films.py farm/full-3x4-v0      # one
 
-A page shows a film 270 px wide: three to a row, and one to a row on a phone. Films have a background of their own, so
+A page shows a film 270 px wide: three to a row, and one to a row on a phone. Films have their own background, so
 that they look the same on white and dark pages.
 """
 

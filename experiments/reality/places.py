@@ -46,7 +46,7 @@ class Place(NamedTuple):
 
     Attributes:
         name: the site.
-        latitude, altitude: in degrees and m; the altitude is also that of the station.
+        latitude, altitude: in degrees and m; the altitude also applies to the station.
         years: float32 (years, 365, 6), the days in the order of `Day`; after a year comes the next, after the last
             the first.
         wind_from: shares of the eight wind directions; equal where a record has none.
@@ -71,7 +71,7 @@ def read_maricopa(years: Sequence[int]) -> Place:
 
 
 def read_lirf() -> Place:
-    """Read 2022 and 2023; the days after 29 November 2022, which the file lacks, are those of 2023.
+    """Read 2022 and 2023; the days after 29 November 2022, which the file lacks, are taken from 2023.
 
     The file of 2023 has forecasts (`F`) from 1 to 3 November, then averages of earlier years (`P`), and a day 366,
     which is dropped.

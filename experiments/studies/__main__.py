@@ -38,7 +38,7 @@ def study(
     seed: Annotated[
         int | None, typer.Option(**SEED_LIMITS, help="seed of the episodes; default: the study's own")
     ] = None,
-    more: Annotated[list[str] | None, typer.Option("--set", help="a further argument, such as side=1000")] = None,
+    more: Annotated[list[str] | None, typer.Option("--set", help="another argument, such as side=1000")] = None,
     work: Annotated[Path | None, typer.Option(help="folder from which an interrupted study resumes")] = None,
     engine: Engine = "local",
     address: Address = None,

@@ -76,7 +76,7 @@ RICH = {"N": 8.0, "P": 3.0, "K": 10.0}
 """Nutrients in the soil, g per m2, below which a field crop gets a dose once a week."""
 
 DOSE, DAYS_PER_WEEK = 0.005, 7
-"""Kilograms of a nutrient, each in a fertilizer of its own."""
+"""Kilograms of a nutrient, each in a separate fertilizer."""
 
 GROWTH = {"seed": Stage.SEED, "grow": Stage.GROW, "bloom": Stage.BLOOM, "fruit": Stage.FRUIT}
 SHARES = {"single": "evapotranspiration to K_c ET_0"}

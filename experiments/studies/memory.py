@@ -42,7 +42,7 @@ TRAINING_SEED, TEST_SEED = 5, 80_001
 
 
 class AgentReturns(NamedTuple):
-    """The returns of an agent on a fishery, (trainings, episodes); all agents have the same episodes."""
+    """The returns of an agent on a fishery, (training runs, episodes); all agents have the same episodes."""
 
     fishery: str
     agent: str

@@ -53,7 +53,7 @@ class Store(NamedTuple):
         return {record["seed"]: record for record in map(json.loads, lines)}
 
     def write(self, record: Mapping[str, Any]) -> None:
-        """Write a record, replacing that of the same seed."""
+        """Write a record, replacing the record of the same seed."""
         whole = self.read(record["id"], record["agent"]) | {record["seed"]: dict(record)}
         self.folder.mkdir(parents=True, exist_ok=True)
         text = "".join(f"{json.dumps(whole[seed])}\n" for seed in sorted(whole))

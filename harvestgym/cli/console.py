@@ -28,7 +28,7 @@ Allow = Annotated[
     list[str] | None,
     typer.Option(
         callback=lambda names: allow_modules(names or ()) or names,
-        help="a module or file.py that you trust, whose classes a file may name; repeat for several",
+        help="a module or file.py that you trust; files may then name its classes; repeat for several",
     ),
 ]
 """Modules to import before the command runs."""

@@ -48,7 +48,7 @@ def list_ids(
     if family is not None:
         check_name("family", family, registry.FAMILIES)
     if multi_agent and tag is not None:
-        raise mismatch("--tag", "no tag with --multi-agent, whose ids have none", "both", "only one")
+        raise mismatch("--tag", "no tag with --multi-agent, because these ids have none", "both", "only one")
     if multi_agent:
         from harvestgym.adapters.pettingzoo import describe_parallel
 

@@ -47,7 +47,7 @@ def _add_command(what: str) -> None:
     """Add the command that copies a farm, a fishery or a forager."""
 
     @group.command(
-        what, help=f"Write a {what} file, a complete copy of one from the catalogue. Never overwrites a file."
+        what, help=f"Write a {what} file, a complete copy of one from the catalogue. Existing files are kept."
     )
     def new_copy(
         file: Annotated[Path, typer.Argument(help="the file to write, *.yaml")],
@@ -65,7 +65,7 @@ def new_entity(
     name: Annotated[str, typer.Argument(help="name of the kind, GreenManure or green_manure")],
     folder: Annotated[Path, typer.Option(help="folder for the files")] = Path(),
 ) -> None:
-    """Write a new kind of entity: a module, its parameter sets and a passing test. Never overwrites a file."""
+    """Write a new kind of entity: a module, its parameter sets and a passing test. Existing files are kept."""
     module, sets, test = write_entity(name, folder)
     typer.echo(f"wrote {module}, {sets} and {test}; try `pytest {test}`")
 

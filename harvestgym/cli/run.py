@@ -105,7 +105,7 @@ def score(
 
 @group.command("suite")
 def score_on_suite(
-    policy: Annotated[str | None, typer.Option(help="as for `score`; without it, the ids are listed")] = None,
+    policy: Annotated[str | None, typer.Option(help="a policy, as for `score`; if omitted, the ids are listed")] = None,
     ids: Annotated[list[str] | None, typer.Option(help="an id of the suite; repeat for several; default: all")] = None,
     out: Annotated[Path | None, typer.Option(help="a new *.json file for the result")] = None,
     work: Annotated[Path | None, typer.Option(help="folder from which an interrupted run continues")] = None,
@@ -211,7 +211,7 @@ def calibrate(
 ) -> None:
     """Fit a fishery to yearly biomass and catch, or a farm to the days of one measured season.
 
-    A measurement of a variable of plots is compared with the mean over all plots, including empty ones.
+    A measurement of a plot variable is compared with the mean over all plots, including empty ones.
     """
     from harvestgym.evaluate.calibrate_table import calibrate_table
 

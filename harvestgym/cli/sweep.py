@@ -54,7 +54,7 @@ def run_sweep(
     ] = False,
     allow: Allow = None,
 ) -> None:
-    """Run the cases in a file that are not in the folder yet."""
+    """Run the cases in a file whose results are not in the folder yet."""
     from harvestgym.sweep.batches import EngineOptions
     from harvestgym.sweep.engine import sweep
     from harvestgym.sweep.grid import read_sweep_file

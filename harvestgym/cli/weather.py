@@ -47,10 +47,10 @@ def show_weather(
 
 @group.command("get")
 def get_weather(
-    name: Annotated[str, typer.Argument(help="name of the record; without it, all names are listed")] = "",
+    name: Annotated[str, typer.Argument(help="name of the record; if omitted, all names are listed")] = "",
     folder: Annotated[Path, typer.Option(help="folder for the file")] = Path(),
 ) -> None:
-    """Download a public weather record and print its licence; needs the extra `download`. Never overwrites a file."""
+    """Download a public weather record and print its licence; needs the extra `download`. Existing files are kept."""
     from harvestgym.evaluate.export import check_folder
     from harvestgym.farm.weather_data.records import download_record, list_records
 

@@ -144,7 +144,8 @@ def step_with_advance(env: Env[Any, Any], params: Any) -> StepFunction:
 def make_frame(keep: Any, env: Any, state: Any, action: Any, timestep: Any, params: Any) -> dict[str, Any]:
     """Make one step of a record: the arrays in the action, the reward, and the arrays from the family's `keep`.
 
-    Wrappers leave no trace: `state` is the state of `env`, but `action` is one of the environment inside its wrappers.
+    Wrappers are not recorded: `state` is the state of `env`, but `action` is one of the environment inside its
+    wrappers.
     """
     named = {f"action/{key}": part for key, part in action.items()} if isinstance(action, dict) else {"action": action}
     parts = {name: part for name, part in named.items() if hasattr(part, "shape")}

@@ -54,7 +54,7 @@ def locate_errors(place: str) -> Iterator[None]:
 
 @contextmanager
 def reveal_errors() -> Iterator[None]:
-    """Raise a ConfigError of a Python function in compiled code as it was, without JAX's error around it."""
+    """Raise a ConfigError from a Python function in compiled code unchanged, without JAX's error around it."""
     try:
         yield
     except RuntimeError as error:

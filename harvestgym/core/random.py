@@ -42,7 +42,7 @@ def key_for(key: Array, name: str) -> Array:
 def keys_for(key: Array, names: Sequence[str]) -> Array:
     """Return `key_for` of each name, shape `(len(names), *key.shape)`: each key depends on its own name only.
 
-    The keys equal those of `jax.random.fold_in`. Raises ValueError if two names would share a key.
+    The keys equal the results of `jax.random.fold_in`. Raises ValueError if two names would share a key.
     """
     codes = _codes(names)
     if not is_threefry(key):

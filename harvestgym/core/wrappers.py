@@ -66,13 +66,14 @@ class Wrapper(Env[Any, Params], Generic[Params]):
         return self.opened(*self.env.again(key, self.inner(last), renew, params))
 
     def opened(self, state: Any, first: Timestep) -> tuple[Any, Timestep]:
-        """Return the wrapper's state and Timestep when an episode starts, given those of the wrapped environment."""
+        """Return the wrapper's state and Timestep when an episode starts, from the state and Timestep of the wrapped
+        environment."""
         raise NotImplementedError
 
 
 @dataclass(frozen=True)
 class StatelessWrapper(Wrapper[Params]):
-    """A wrapper whose state is that of the wrapped environment; subclasses change spaces, actions or Timesteps.
+    """A wrapper that has the state of the wrapped environment; subclasses change spaces, actions or Timesteps.
 
     `opened` receives the Timestep of a start and, unless `step` is overridden, of every step.
     """

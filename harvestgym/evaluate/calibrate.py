@@ -1,6 +1,6 @@
 """Calibration: fit parameters of a farm to observed series, such as a growth curve.
 
-Parameters are an argument of the environment, so all candidates of a step are one `vmap`. The search (see
+Parameters are an argument of the environment, so all candidates of a step run in one `vmap`. The search (see
 `least_squares`) follows slopes where the errors are smooth; where labels and thresholds make them rugged, it evolves.
 All candidates run in the same seasons, so that they differ only in their parameters.
 """
@@ -97,7 +97,7 @@ def fit(
         start_seed: seed of the search; by default `seed`. Different seeds give different initial candidates.
 
     Raises:
-        ConfigError: for an unknown path, with the nearest valid one, or a range beyond that of the parameter.
+        ConfigError: for an unknown path, with the nearest valid one, or a range that exceeds the parameter's own.
     """
     locations = tuple(find_parameter(env, path, ends) for path, ends in free.items())
     watched = tuple(find_watched(env, s.variable) for s in series)

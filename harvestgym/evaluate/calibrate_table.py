@@ -1,6 +1,6 @@
 """Calibration from a user's table: the rules for the table, the fit, and its file, numbers and picture.
 
-A table with the columns year, biomass and catch describes a stock; any other, a season of a farm.
+A table with the columns year, biomass and catch describes a stock; any other table describes a season of a farm.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ MAX_RATIO = 20.0
 """Largest ratio, in either direction, of the largest observed and simulated values in the same unit."""
 
 SPARE = 3
-"""Fewest values in excess of the number of fitted parameters."""
+"""Smallest number of values beyond the number of fitted parameters."""
 
 LINE_COLOURS = {"before": "#8a8a8a", "fitted": "#c44e4e", "observed": "#3b76b0"}
 
@@ -74,7 +74,7 @@ class Calibration(NamedTuple):
         )
 
     def write(self, files: Mapping[str, Path]) -> None:
-        """Write the environment, the numbers and, if its file is given, a picture (extra `plot`) to files, by suffix.
+        """Write the environment, the numbers and, optionally, a picture (extra `plot`) to `files`, given by suffix.
 
         Weather tables are named relative to the folder of the environment's file.
         """
@@ -89,7 +89,7 @@ class Calibration(NamedTuple):
 
 
 def calibrate_table(id: str, path: Path, free: Mapping[str, tuple[float, float]], **options: Any) -> Calibration:
-    """Fit an environment to the table of a file, as `calibrate_stock` or `calibrate_farm`, which has `options`."""
+    """Fit an environment to the table in a file; `options` are those of `calibrate_stock` or `calibrate_farm`."""
     columns, fishery = read_columns(path), registry.spec(id).family == "fishing" and not free
     stock = {name.strip().casefold(): values for name, values in columns.items()}
     if missing := [name for name in STOCK_COLUMNS if name not in stock]:
@@ -97,7 +97,7 @@ def calibrate_table(id: str, path: Path, free: Mapping[str, tuple[float, float]]
         require(not fishery, path.name, "the columns year, biomass and catch", got)
         return calibrate_farm(id, path.name, columns, free, **options)
     if not fishery:
-        raise ConfigError(f"{path.name}: expected a fishery, and no free parameters, for year, biomass and catch, "
+        raise ConfigError(f"{path.name}: expected a fishery without free parameters for year, biomass and catch, "
                           f"got {id}; try fishing/logistic-v0")  # fmt: skip
     return calibrate_stock(id, path.name, stock)
 
@@ -110,7 +110,7 @@ def read_columns(path: Path) -> dict[str, np.ndarray]:
     with path.open(newline="", encoding="utf-8-sig") as file:
         rows = list(csv.DictReader(file, strict=True))
     if not rows or any(None in (*row, *row.values()) for row in rows):
-        raise mismatch(path.name, "a header and rows with as many cells", "others")
+        raise mismatch(path.name, "a header, and rows with the same number of cells", "others")
     return {name: np.array([_read_cell(row[name], f"{path.name}, line {i}, column {name}")
                             for i, row in enumerate(rows, start=2)]) for name in rows[0]}  # fmt: skip
 
@@ -127,7 +127,7 @@ def calibrate_stock(id: str, source: str, columns: TableColumns) -> Calibration:
     found = fit_stock(*(columns[name] for name in STOCK_COLUMNS))
     law, years = {name: float(f"{value:.6g}") for name, value in found.values.items()}, found.years
     own = {
-        "doc": f"A stock fitted to {source}, {years[0]} to {years[-1]}; biomass and catch as there.",
+        "doc": f"A stock fitted to {source}, {years[0]} to {years[-1]}; same units as the table.",
         "noise": {"kind": "median-lognormal", "sigma": law.pop("sigma")}, "correlation": law.pop("correlation"),
         "law": {"kind": found.law} | law, "start": float(found.biomass[-1]), "order": "harvest first",
         "bound": max(2 * law["K"], float(found.biomass.max())),
@@ -217,7 +217,7 @@ def _make_series(env: FarmModel, name: str, columns: TableColumns, start: float)
     low, high = variable.meta.low, variable.meta.high
     if not len(value) or np.ptp(value) == 0 or value.min() < low or value.max() > high:
         got = f"{value.min():g} to {value.max():g}" if len(value) else "none"
-        raise mismatch(f"{name}: rule 3", f"values that differ, from {low:g} to {high:g}", got)
+        raise mismatch(f"{name}: rule 3", f"values that are not all equal, from {low:g} to {high:g}", got)
     return Series(variable.name, day, value)
 
 

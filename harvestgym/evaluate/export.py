@@ -107,7 +107,7 @@ class RecordedEpisode(NamedTuple):
             path: the file.
             about: the text at the top of the page.
             progress: is called with 1 for every picture.
-            messages: what was said in a game played with text.
+            messages: the messages of a game played with text.
         """
         from harvestgym.render.html_replay import to_html
 

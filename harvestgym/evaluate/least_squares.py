@@ -1,4 +1,4 @@
-"""Searches for the smallest sum of squared errors. All candidates of a step are one call, and so one `vmap`.
+"""Searches for the smallest sum of squared errors. All candidates of a step run in one call, so in one `vmap`.
 
 Points are in the unit cube: 0 and 1 are the ends of each parameter's range. To add a search, write a function with the
 arguments and the result of `descend`.
@@ -18,22 +18,22 @@ SLOPE_STEP = 0.01
 """Difference of a parameter for slopes, as a share of its range; it bridges the jumps of a day or a threshold."""
 
 ITERATIONS = 12
-"""Most points of a descent."""
+"""Maximum number of points in a descent."""
 
 SETTLED = 0.01
-"""Relative gain that slopes promise below which a descent ends."""
+"""Relative gain predicted by the slopes, below which a descent ends."""
 
 RUGGED = 0.25
-"""Relative gain that slopes promise and no step finds, above which they do not describe the errors."""
+"""Relative gain predicted by the slopes but found by no step, above which they do not describe the errors."""
 
 EXACT = 1e-8
-"""Loss below which gains do not matter, in squared units of the errors."""
+"""Loss below which further gains do not matter, in squared units of the errors."""
 
 FLAT = 1e-9
 """Mean square of a slope below which a parameter has no effect."""
 
 DAMPINGS = (1e-3, 10.0)
-"""Smallest damping, and the one above which a descent ends because no step gains."""
+"""Smallest damping, and the damping above which a descent ends because no step lowers the loss."""
 
 
 class SearchResult(NamedTuple):
@@ -42,7 +42,7 @@ class SearchResult(NamedTuple):
     Attributes:
         point: the best point, (parameters,).
         loss: the mean square of its errors.
-        how: what was done, for people.
+        how: a description of the search, for people.
         settled: whether slopes describe the errors around the point, so that there is nothing better nearby.
     """
 
@@ -59,8 +59,8 @@ Search = Callable[[Errors, np.ndarray, int], SearchResult]
 def descend(errors: Errors, start: np.ndarray, seed: int, starts: int = 2) -> SearchResult:
     """Find the best point by the method of Levenberg and Marquardt, from the best of the start and random points.
 
-    It is for errors that change smoothly with the parameters. Slopes are differences; all calls have as many points as
-    parameters, and one more, so that a single program is compiled.
+    It is for errors that change smoothly with the parameters. Slopes are finite differences. Every call has one more
+    point than there are parameters, so only one program is compiled.
     """
     first = np.vstack([start, np.random.default_rng(seed).random((len(start), len(start)))])
     order = np.argsort(_square(errors(first)), kind="stable")[:starts]
@@ -123,8 +123,8 @@ def find_slopes(errors: Errors, point: np.ndarray) -> tuple[np.ndarray, np.ndarr
 def find_standard_errors(errors: Errors, point: np.ndarray) -> np.ndarray:
     """Return the standard error of each parameter from the slopes at the best point, inf where there is no slope.
 
-    Errors of successive observations are alike; the variance is multiplied by (1 + a) / (1 - a), where a is their
-    autocorrelation, as for the mean of such a series.
+    Errors of successive observations are correlated, so the variance is multiplied by (1 + a) / (1 - a), where a is
+    their autocorrelation, as for the mean of such a series.
     """
     now, slopes = find_slopes(errors, point)
     normal = slopes.T @ slopes

@@ -1,6 +1,6 @@
 """The score of a policy on the held-out seasons of an id: 0 for doing nothing, 1 for the best known policy.
 
-The best known policy is that of a search, or the expert where no search has been run.
+The best known policy was found by a search; where no search has been run, it is the expert.
 
 The reference points (`reference_returns.json`) are the returns of rules, planners and optimal policies on the test
 split, as on the leaderboard in the docs.
@@ -113,7 +113,7 @@ def _read_references() -> dict[str, dict[str, ReferenceReturn]]:
 
 
 def list_references(id: str) -> dict[str, ReferenceReturn]:
-    """Return the reference points of an id by name; raise ConfigError if it has none, as for a file of your own."""
+    """Return the reference points of an id by name; raise ConfigError if there are none, as for your own file."""
     known, full = _read_references(), spec_of(id).id
     require(full in known, id, "an id with reference points", "one without", f"`harvestgym run {id}`")
     return known[full]

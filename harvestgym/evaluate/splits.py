@@ -107,7 +107,7 @@ def digest() -> str:
 
 @contextmanager
 def sealed() -> Iterator[None]:
-    """Raise ConfigError where the block, such as a search or a training run, uses the test split.
+    """Raise ConfigError if the block, such as a search or a training run, uses the test split.
 
     Also a decorator. It prevents mistakes, not intent: it does not apply to other threads and processes that the block
     starts, and plain seeds are not checked.

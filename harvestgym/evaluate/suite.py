@@ -1,10 +1,10 @@
 """The core suite: a policy plays the frozen test seasons of twelve ids, and gets a score on each and in total.
 
-A score of 0 is the return of doing nothing, and 1 that of the best known policy, in the same seasons
+A score of 0 is the return of doing nothing, and 1 is the return of the best known policy, in the same seasons
 (`suite_anchors.json`). A policy that breaks a limit of an id, on average over the seasons, scores at most 0 on it. The
-total is the interquartile mean over the ids. Intervals are of paired bootstrap samples (`resample_means`), so they
-include the sampling error of both anchors. The score of an agent that was trained several times is the mean of its
-trainings' scores, and its interval resamples trainings, too.
+total is the interquartile mean over the ids. Intervals come from paired bootstrap samples (`resample_means`), so they
+include the sampling error of both anchors. The score of an agent that was trained several times is the mean over its
+training runs, and its interval also resamples the runs.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ RETURN = "return"
 Seasons = Mapping[str, np.ndarray]
 """The return of each test season of an id, and its costs that have a limit, each with six significant digits.
 
-Of an agent that was trained several times, the arrays are (trainings, seasons).
+For an agent that was trained several times, the arrays have shape (training runs, seasons).
 """
 
 
@@ -154,14 +154,12 @@ def run_suite(
     """Run a policy on the test seasons of the core suite.
 
     Args:
-        policy: the name of a policy that the ids have, or `module:function` or `file.py:function` of a function that
+        policy: the name of a policy that every id knows, or `module:function` or `file.py:function` of a function that
             receives the id and the environment, and returns a `Policy`, a pair of a wrapped environment and its
-            `Policy`, or None for an id that it does not play.
-        ids: some ids of the suite, in any order; by default, all.
-        seasons: number of seasons of each id, to try a policy; by default, those of the frozen test, at most.
-        progress: receives the number of finished ids.
-        work: folder from which an interrupted run continues; needs the extra `data`.
-        options: where the seasons run.
+            `Policy`, or None for an id that it does not play. ids: some ids of the suite, in any order; by default,
+            all. seasons: number of seasons of each id, to try a policy; by default, all of the frozen test, which is
+            also the maximum. progress: receives the number of finished ids. work: folder from which an interrupted run
+            continues; needs the extra `data`. options: where the seasons run.
 
     Raises:
         ConfigError: for an unknown id, or a policy that plays none of the ids, and within `splits.sealed`.

@@ -15,7 +15,7 @@ from .spelling import merge_farms
 
 
 def read_farm_data(path: Path) -> dict[str, Any]:
-    """Read the entries of a farm file, merged into those of the file or the id that it `extends:`."""
+    """Read the entries of a farm file, merged into the entries of the file or id that it `extends:`."""
     data = read_extended(path, "farm", merge_farms)
     anchor(data, path.resolve().parent)
     return data

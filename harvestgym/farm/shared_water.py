@@ -68,7 +68,7 @@ class SharedWater(Env[SharedWaterState, SharedWaterParams]):
     def __post_init__(self) -> None:
         check_fields(self)
         if len(set(self.models)) != 1:
-            raise mismatch("farms", "farms of exactly one structure", f"{len(set(self.models))} structures")
+            raise mismatch("farms", "farms with the same structure", f"{len(set(self.models))} structures")
         if self.env.schedule != 1 or self.env.asks:
             got = "mode ao" if self.env.asks else f"up to {self.env.schedule} orders"
             raise mismatch("shared water", "mode po or fo and one order a day", got)

@@ -1,7 +1,7 @@
 """Fit of a stock's growth to a yearly table of its biomass and catch, by maximum likelihood.
 
-The model is x(t+1) = f(x(t) - c(t)) exp(e(t)), as in a fishery: growth acts on what the catch leaves. f is a law of
-`growth.py`; e is a stationary AR(1) process, so that f is the median. Biomass and catch are treated as exact.
+The model is x(t+1) = f(x(t) - c(t)) exp(e(t)), as in a fishery: growth acts on the stock that the catch leaves. f is a
+law of `growth.py`; e is a stationary AR(1) process, so that f is the median. Biomass and catch are treated as exact.
 
 The equations are repeated here in float64 NumPy, as growth factors f(s)/s, so that many candidates are evaluated as one
 array, without compilation. Candidates are points (..., parameters) of the transformed parameters in `BOUNDS`, with

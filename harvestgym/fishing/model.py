@@ -345,7 +345,8 @@ class FishingModel(Checked, Env[FishingState, FishingParams]):
         return year | {meta.keys[0]: getattr(state.tally, name) for name, meta in iterate_metas(EpisodeTally)}
 
     def count(self, info: Mapping[str, Any], action: Any = None) -> dict[str, Array]:
-        """Count a year without an action, a year with the largest possible, and one with a catch below the quota.
+        """Count a year without an action, a year with the largest possible action, and one with a catch below the
+        quota.
 
         If a rule may change quotas, also count a year in which it did.
         """

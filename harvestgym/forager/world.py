@@ -103,7 +103,8 @@ class Region:
         return (x >= self.x) & (x < self.x + self.width) & (y >= self.y) & (y < self.y + self.height)
 
     def count_room(self, start: tuple[int, int]) -> int:
-        """Return the maximum number of objects: the cells, less one if an agent may be here when they are placed."""
+        """Return the maximum number of objects: one per cell, minus one if an agent may be here when they are
+        placed."""
         return self.cells - bool(self.contains(*start) or self.renew_eaten or self.renew_every)
 
     @property

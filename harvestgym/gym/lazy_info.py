@@ -19,7 +19,8 @@ _METHODS = (
 
 
 class LazyInfo(dict[str, Any]):
-    """A dict of `UNREAD` values, replaced by those of `source` when one is used; copies and pickles are plain dicts."""
+    """A dict of `UNREAD` values, replaced by the values of `source` when one is used; copies and pickles are plain
+    dicts."""
 
     source: Callable[[], dict[str, Any]] | None = None
 

@@ -1,6 +1,7 @@
-"""An episode played step by step: act, compare with policies on the same seed, save. Independent of the web page.
+"""An episode played step by step: act, compare with policies on the same seed, save. This module does not use the web
+page.
 
-It equals the episode of `gymnasium.make(id)` with the same seed and actions.
+A played episode equals the episode of `gymnasium.make(id)` with the same seed and actions.
 """
 
 from __future__ import annotations
@@ -191,7 +192,7 @@ class Session:
         return RecordedEpisode(self.id, self.env, "human", self.seed, self.record, self.result)
 
     def replay(self, path: Path, messages: Sequence[ChatMessage] = ()) -> None:
-        """Write the episode so far, and what was said, as an HTML page; needs the extra `plot`."""
+        """Write the episode so far, with its messages, as an HTML page; needs the extra `plot`."""
         self.recorded.replay(
             path, f"played {'with text' if messages else 'by a user'}, seed {self.seed}", messages=messages
         )

@@ -107,7 +107,7 @@ FARM_CASES: dict[str, tuple[dict[str, Any], str]] = {
     "days in disorder": ({"day": [2, 4, 3, *range(5, 12)]}, "rule 2.*ascending"),
     "days after the end": ({"day": range(35, 45)}, f"rule 2.*day 0 to {DAYS}"),
     "a gap in the days": ({"day": [2, None, *range(4, 12)]}, "rule 2"),
-    "zeros": ({WATER: [0.0] * 10}, "rule 3: expected values that differ"),
+    "zeros": ({WATER: [0.0] * 10}, "rule 3: expected values that are not all equal"),
     "no values": ({WATER: [None] * 10}, "rule 3.*got none"),
     "a value below the range": ({WATER: [-5.0, *range(9)]}, "rule 3.*from 0 to"),
     "another unit of the values": ({WATER: [1000.0 * i for i in range(10)]}, "rule 4: expected values in the unit"),
@@ -128,8 +128,8 @@ def test_every_rule_for_a_season_refuses_its_case(case: str, farm: str, season: 
     [
         ("day,a\n1,dry", "t.csv, line 2, column a: expected a number, a date"),
         ("", "expected a header"),
-        ("day,a\n1,2,3", "as many cells"),
-        ("day,a\n1,2\n3", "as many cells"),
+        ("day,a\n1,2,3", "the same number of cells"),
+        ("day,a\n1,2\n3", "the same number of cells"),
     ],
 )
 def test_a_table_that_is_none_is_refused(text: str, words: str, tmp_path: Path) -> None:
@@ -194,7 +194,7 @@ def test_a_stock_is_refused_with_its_rule_in_one_line(tmp_path: Path, farm: str)
     result = CliRunner().invoke(app, ["calibrate", "fishing/logistic-v0", str(table), "--out", str(tmp_path / "out")])
     assert result.exit_code == 2 and "rule 3" in result.output and not (tmp_path / "out").exists()
     for id, free in ((farm, {}), ("fishing/logistic-v0", FREE)):
-        with pytest.raises(ConfigError, match="expected a fishery, and no free parameters"):
+        with pytest.raises(ConfigError, match="expected a fishery without free parameters"):
             calibrate_table(id, table, free)
 
 

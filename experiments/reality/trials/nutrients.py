@@ -4,8 +4,8 @@ Hernandez and Mulla (2008) state neither weather nor soil in the data: the gener
 Minnesota, and the soils are a deep loam in the west (Faribault, Waseca) and a deep silt in the east (Fillmore,
 Olmsted), with 4 g/m2 of nitrate in spring and the humus of the package's soils. The trial of Heady, Pesek and Brown
 (1955) was on an eroded silt loam in western Iowa that is poor in both nutrients: a deep silt with little of both; the
-weather is that of Des Moines. Their P is P2O5, and the second year had no fertiliser. Fertilisers are given
-with the seed: urea, and the package's phosphorus.
+weather is from Des Moines. Their P is P2O5, and the second year had no fertiliser. Fertilisers are given with the seed:
+urea, and the package's phosphorus.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 The generator makes 16 seasons for each state and year from the monthly means and totals of Thompson (1963): the mean
 temperatures from May to August, the rain from June to August, and the rain before the season, which is spread over
-September to May as in Des Moines. The other months and the spread of a day are those of Des Moines. The soil is deep,
+September to May as in Des Moines. The other months and the spread of a day are taken from Des Moines. The soil is deep,
 rich and at field capacity at sowing, because neither it nor the fertiliser is stated. Sizes are compared as a
 percentage of the mean yield, since varieties and fertiliser differ from the model's.
 """
@@ -62,7 +62,7 @@ def run(parameters: Any = None) -> dict[str, Any]:
 
 
 def make_months(state: str, at: Mapping[str, float]) -> Months:
-    """Return the months of a state and year; the spread between night and day is that of Des Moines."""
+    """Return the months of a state and year; the spread between night and day is taken from Des Moines."""
     t_min, t_max, rain = (np.array(values) for values in (DES_MOINES.t_min, DES_MOINES.t_max, DES_MOINES.rain))
     rain[BEFORE] *= to_mm([at["rain0"]])[0] / rain[BEFORE].sum()
     for month in (5, 6, 7, 8):

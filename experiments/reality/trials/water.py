@@ -185,7 +185,7 @@ def compare_searches(parameters: Any = None) -> dict[str, Any]:
 def grow_wofost(plot: Plot, weather: Path, parameters: Any) -> np.ndarray:
     """Return the water in the root zone in WOFOST on each day from sowing to the end of the simulation, mm.
 
-    WOFOST simulates the water down to the root depth of its maize. Its mean content is taken as that of our depth.
+    WOFOST simulates the water down to the root depth of its maize. Its mean content is used for our depth.
     """
     crop, latitude = list_rainfed()["corn"], PLACE["latitude#°"]
     planted = wofost.WofostCrop(parameters, crop.crop, crop.variety)

@@ -75,7 +75,7 @@ class Timeline:
         gains, costs: the gains and costs at each step, by name; the reward of a step is its gains minus its costs.
         last_event: the last step before the end with an action or a gain; videos skip the idle steps after it.
         notes: the results of the episode and sentences about its problems, as `harvestgym run` prints them.
-        messages: what was said in a game played with text.
+        messages: the messages of a game played with text.
     """
 
     when: Sequence[str]

@@ -65,7 +65,7 @@ class CompiledFunction:
     """A jitted function of arrays, optionally one kernel on a CPU, that can be compiled before its first call.
 
     If it cannot be compiled as one kernel, plain `jax.jit` compiles it. `finish` makes the output from the result and
-    from an int32 number that it must not leave out. `name` identifies the function in messages.
+    from an int32 number that it must use. `name` identifies the function in messages.
     """
 
     def __init__(

@@ -2,7 +2,7 @@
 
 JAX runs threads, which a fork does not copy, so a forked process would wait forever. A compiled program uses several
 memory mappings. Linux allows 65,530 mappings per process, and LLVM aborts a process that requests more. A few thousand
-programs reach this limit, for example those of two dozen farms with rollouts, planners and tuning.
+programs reach this limit, for example the programs of two dozen farms with rollouts, planners and tuning.
 
 Internals: `jax._src.xla_bridge.backends_are_initialized`; on Linux, the names of XLA's threads.
 Gain: an error that explains what to do, instead of a process that hangs, no matter which code used JAX before the

@@ -80,7 +80,7 @@ class Episode:
         lengths = [len(observations) - 1, len(actions), len(rewards), len(terminated), len(truncated)]
         if len(set(lengths)) > 1 or lengths[0] < 1 or (infos and len(infos) != len(observations)):
             got = f"{len(observations)} observations, {len(infos)} infos and {lengths[1:]}"
-            raise mismatch("episode", "one observation (and info) more than actions, and at least one step", got)
+            raise mismatch("episode", "one more observation (and info) than actions, and at least one step", got)
         paid, ends, cuts = map(np.asarray, (rewards, terminated, truncated))
         return cls(_stack_steps(observations), _stack_steps(actions), paid, ends, cuts, _stack_numbers(infos), seed)
 

@@ -36,7 +36,7 @@ class Field:
         shape: `{'length#nb': 4, 'width#nb': 3, 'scale#m': 1.}`; `scale` is an alternative name for this argument.
         entities: `(kind, set)` pairs, where the kind is a class or a name, and the set a name or a mapping of changes
             to a set; or entity instances.
-        own_weather: whether its weather is drawn separately from that of other fields with the same location and set.
+        own_weather: whether its weather is drawn separately from other fields with the same location and set.
 
     Raises:
         ConfigError: gives the path of the mistake and the nearest valid name.

@@ -18,7 +18,7 @@ from harvestgym.farm.entities.base import Parameter
 from .words import key_unit, key_words, number_text
 
 VERBS = {"watering": "water", "micro harvest": "pick"}
-"""Verbs of the actions whose names are not commands; of any other action, its name."""
+"""Verbs for the actions whose names are not commands; the verb of any other action is its name."""
 
 WITHOUT_THING = ("water", "put scarecrow", "remove scarecrow")
 """Actions whose words need no entity."""
@@ -43,7 +43,7 @@ class OrderWords(NamedTuple):
     field: str
 
     def say(self, values: str) -> str:
-        """Return the words with those of the values in their place."""
+        """Return the words of the order, with the words of its values inserted."""
         return " ".join(filter(None, (self.verb, self.thing, values, self.form)))
 
 

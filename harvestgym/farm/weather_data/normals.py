@@ -190,7 +190,7 @@ def _slope(values: np.ndarray, driver: np.ndarray) -> float:
 
 
 def _lasting_share(off: np.ndarray) -> float:
-    """Return the variance between years beyond that of independent spells, as a fraction of the variance of days."""
+    """Return how much years vary beyond what independent spells explain, as a fraction of the variance of days."""
     years = len(off) // YEAR
     if years < FEWEST_YEARS:
         return LASTING

@@ -22,4 +22,4 @@ def explain(env: FishingModel, episodes: Episodes) -> list[str]:
     cut = found["years cut"] if is_cut_by_stock(env) else 0
     if changed := found.get("years changed"):
         notes.append(f"in {changed} of {years} years, assessment_interval or catch_constraint changed the quota")
-    return notes + [f"in {cut} of {years} years, the catch was below the quota: there was no more"] * (cut > 0)
+    return notes + [f"in {cut} of {years} years, the catch was below the quota: there were no more fish"] * (cut > 0)

@@ -14,7 +14,7 @@ from harvestgym.fishing.model import FishingModel
 from .levels import find_requests, join_numbers
 from .stock_maps import name_stocks
 
-CHANGED = "catch_constraint", "it may change only by so much a year"
+CHANGED = "catch_constraint", "it may change by only a limited amount each year"
 NOT_ASSESSED = "assessment_interval", "it is kept until the next assessment"
 """Reasons for a quota other than the one asked for, and their words."""
 
@@ -58,4 +58,4 @@ def _find_shortages(env: FishingModel, record: Record, year: int) -> Iterator[Ev
     if len(short):
         words = f"only {caught[short].sum():.3g} of the quota of {asked[short].sum():.3g} was caught"
         who = "" if len(names) == 1 else ", ".join(names[at] for at in short)
-        yield Event(year, "cut", who, words, WARNING, "stock", "there was no more")
+        yield Event(year, "cut", who, words, WARNING, "stock", "there were no more fish")

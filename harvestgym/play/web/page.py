@@ -145,7 +145,7 @@ class Page:
             mine = Rival("you", self.session.total, self.session.rewards, self.session.columns)
             with box("div", "side-by-side"):
                 self._standings([mine, *self.rivals])
-                chart(self._race([mine, *self.rivals]), "score over time, yours and that of the other policies")
+                chart(self._race([mine, *self.rivals]), "score over time: yours and those of the other policies")
             bullets(self.session.lessons, "lessons")
             if self.replay:
                 ui.link("Watch it again, in a new tab", self.replay, new_tab=True).props("data-part=replay")

@@ -151,5 +151,5 @@ def test_only_numbers_of_every_info_are_kept() -> None:
 
 @pytest.mark.parametrize("name", ["observations", "actions", "rewards", "terminated", "truncated"])
 def test_lists_of_different_lengths_are_refused(name: str) -> None:
-    with pytest.raises(ConfigError, match="expected one observation .and info. more than actions"):
+    with pytest.raises(ConfigError, match="expected one more observation .and info. than actions"):
         make_episode(**{name: []})

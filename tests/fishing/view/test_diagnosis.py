@@ -35,7 +35,7 @@ def test_decisions_that_never_change_are_named(id: str, what: str) -> None:
 def test_a_quota_that_is_not_caught_is_counted() -> None:
     """The largest quota is twice the capacity, so that the stock ends the first year at 0."""
     (all_,) = evaluate(QUOTAS, np.ones(1, np.float32))
-    assert "in 2 of 2 years, the catch was below the quota: there was no more" in all_.notes
+    assert "in 2 of 2 years, the catch was below the quota: there were no more fish" in all_.notes
     slip = {"kind": "lognormal", "sigma": 0.1}
     (slips,) = evaluate(QUOTAS, np.ones(1, np.float32), quota_error=slip)
     assert not any("below the quota" in note for note in slips.notes), "an error could also explain it"

@@ -26,7 +26,7 @@ def test_a_quota_above_the_stock_is_cut_and_a_stock_collapses() -> None:
     assert (low.step, low.kind, low.severity) == (2, "low", WARNING)
     assert say_event(low) == "the stock: below 0.2, a fifth of K"
     assert (cut.step, cut.kind, cut.reason) == (3, "cut", "stock")
-    assert say_event(cut) == "only 0.15 of the quota of 0.4 was caught: there was no more"
+    assert say_event(cut) == "only 0.15 of the quota of 0.4 was caught: there were no more fish"
     assert (end.step, end.kind, end.severity) == (3, "collapsed", LOSS)
     assert say_event(end) == "the stock: at its lower limit, which ends the fishery"
     assert list(find_events(env, record, 3, 3)) == []
@@ -44,7 +44,7 @@ def test_nobody_knows_what_was_missing_if_quotas_have_an_error() -> None:
     ("rule", "reason", "why"),
     [
         ({"assessment_interval": 2}, "assessment_interval", "it is kept until the next assessment"),
-        ({"catch_constraint": 0.2}, "catch_constraint", "it may change only by so much a year"),
+        ({"catch_constraint": 0.2}, "catch_constraint", "it may change by only a limited amount each year"),
     ],
 )
 def test_a_quota_other_than_the_one_asked_for_names_its_rule(rule: dict[str, Any], reason: str, why: str) -> None:

@@ -120,9 +120,10 @@ def body_water(crop: Crop, state: PlantState) -> Array:
 def received_light(crop: Crop, air: Air, unshaded: Array | float) -> Array:
     """Return the light, as a fraction (0 to 1) of what the day's development can use.
 
-    Warmth hastens development but not photosynthesis, so growth per degree-day needs a photothermal quotient
-    (Nix 1976): the radiation per degree-day, in MJ/m2, below which growth is in proportion to the light. Taller
-    neighbours take their share of what is used, because growth is in proportion to the light that leaves intercept.
+    Warmth hastens development but not photosynthesis, so growth per degree-day needs a photothermal quotient (Nix
+    1976): the radiation per degree-day, in MJ/m2, below which growth is in proportion to the light. Shade from taller
+    neighbours reduces the result even in strong light, because growth is in proportion to the light that leaves
+    intercept.
     """
     wanted = crop.light * thermal_time(crop.clock, air.t_mean)
     return unshaded * jnp.minimum(air.radiation / jnp.maximum(wanted, 1e-3), 1.0)

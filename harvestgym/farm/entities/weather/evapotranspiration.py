@@ -66,7 +66,7 @@ def reference_evapotranspiration(
 
     Temperatures in degC, humidity in %, wind in m/s at 2 m, radiation (R_A) in MJ/m2/day. The coefficient is 0.0118, as
     in Valiantzas (2018, Agricultural Water Management, doi 10.1016/j.agwat.2018.06.028); with 0.018, as printed in the
-    paper, the result exceeds that of FAO-56 Penman-Monteith by half. The paper's T = (Tmax + Tmin) / 2 estimates the
+    paper, the result exceeds the FAO-56 Penman-Monteith value by half. The paper's T = (Tmax + Tmin) / 2 estimates the
     mean temperature; weather tables contain the mean itself. Negative numbers under roots (for a mean below -10 degC)
     are set to zero.
     """

@@ -1,4 +1,4 @@
-"""A stochastic weather generator like that of Richardson (1981): it draws rain first, and then the other variables.
+"""A stochastic weather generator in the style of Richardson (1981): it draws rain first, and then the other variables.
 
 Whether a day is dry or has drizzle or rain depends on the day before (a Markov chain), so that spells of days with any
 rain, and with more than drizzle, are as long as observed. Amounts of rain are gamma distributed. Temperatures, humidity
