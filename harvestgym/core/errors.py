@@ -6,17 +6,27 @@ import difflib
 import os
 import sys
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from importlib.util import find_spec
 from numbers import Integral
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
+
+ResultT = TypeVar("ResultT")
 
 
 class ConfigError(ValueError):
-    """A user error in a file, a name or an action; it is raised before anything is changed."""
+    """A user error in a file, a name or an action; it is raised before anything is changed.
+
+    Attributes:
+        mistakes: the messages; an error of `call_each` may have several.
+    """
+
+    def __init__(self, *mistakes: str) -> None:
+        super().__init__("\n  ".join(mistakes))
+        self.mistakes = mistakes
 
 
 def mismatch(where: object, expected: str, got: object, hint: str = "") -> ConfigError:
@@ -49,7 +59,20 @@ def locate_errors(place: str) -> Iterator[None]:
     try:
         yield
     except ConfigError as error:
-        raise ConfigError(f"{place}{error}") from None
+        raise ConfigError(*(f"{place}{mistake}" for mistake in error.mistakes)) from None
+
+
+def call_each(calls: Iterable[Callable[[], ResultT]]) -> list[ResultT]:
+    """Return the results of functions; if some raise ConfigError, raise one error with the mistakes of all of them."""
+    results, mistakes = list[ResultT](), dict[str, None]()
+    for call in calls:
+        try:
+            results.append(call())
+        except ConfigError as error:
+            mistakes.update(dict.fromkeys(error.mistakes))
+    if mistakes:
+        raise ConfigError(*mistakes)
+    return results
 
 
 @contextmanager
@@ -64,9 +87,19 @@ def reveal_errors() -> Iterator[None]:
         raise
 
 
-def name_file(path: Path) -> AbstractContextManager[None]:
-    """Format a ConfigError as a file error: the file name and the number of mistakes, followed by the mistake."""
-    return locate_errors(f"{path.name}: 1 mistake\n  ")
+@contextmanager
+def name_file(path: Path) -> Iterator[None]:
+    """Format a ConfigError as a file error: the file name and the number of mistakes, followed by the mistakes."""
+    try:
+        yield
+    except ConfigError as error:
+        raise list_mistakes(path.name, error.mistakes) from None
+
+
+def list_mistakes(where: str, mistakes: Sequence[str]) -> ConfigError:
+    """Return an error that lists several mistakes below their place and number."""
+    plural = "mistake" if len(mistakes) == 1 else "mistakes"
+    return ConfigError("\n  ".join([f"{where}: {len(mistakes)} {plural}", *mistakes]))
 
 
 def check_suffix(path: Path, *suffixes: str, exact: bool = False) -> Path:

@@ -13,10 +13,11 @@ from gymnasium import spaces
 from pettingzoo.test import parallel_api_test, parallel_seed_test
 
 import harvestgym
-from harvestgym.adapters.pettingzoo import PARALLEL, make_parallel
+from harvestgym.adapters.pettingzoo import make_parallel
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.saving.checkpoint import load, save
 from harvestgym.gym.pettingzoo_env import ParallelEnv
+from harvestgym.registry import PARALLEL
 from tests.long_form import long, some
 
 SHORT: dict[str, dict[str, Any]] = {
