@@ -55,7 +55,7 @@ def draw(name: str, runs: dict[str, Any], label: str, total: Any, line: Any = No
 def _finish(axes: Any, id: str, run: dict[str, Any], label: str) -> None:
     axes.axhline(run["expert"]["mean"], color="#444444", ls="--", lw=1, label="expert, held out")
     axes.axhline(run["none"]["mean"], color="#999999", ls=":", lw=1, label="nothing, held out")
-    axes.set_title(id.partition("/")[2], fontsize=9)
+    axes.set_title(id.partition("/")[2].rpartition("-v")[0], fontsize=9)  # of an earlier farm, see the page
     axes.set_xlabel(label, fontsize=8)
 
 

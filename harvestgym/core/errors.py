@@ -20,13 +20,11 @@ ResultT = TypeVar("ResultT")
 class ConfigError(ValueError):
     """A user error in a file, a name or an action; it is raised before anything is changed.
 
-    Attributes:
-        mistakes: the messages; an error of `call_each` may have several.
+    Its `args` are the messages; an error of `map_all` may have several.
     """
 
-    def __init__(self, *mistakes: str) -> None:
-        super().__init__("\n  ".join(mistakes))
-        self.mistakes = mistakes
+    def __str__(self) -> str:
+        return "\n  ".join(map(str, self.args))
 
 
 def mismatch(where: object, expected: str, got: object, hint: str = "") -> ConfigError:
@@ -59,17 +57,17 @@ def locate_errors(place: str) -> Iterator[None]:
     try:
         yield
     except ConfigError as error:
-        raise ConfigError(*(f"{place}{mistake}" for mistake in error.mistakes)) from None
+        raise ConfigError(*(f"{place}{mistake}" for mistake in error.args)) from None
 
 
-def call_each(calls: Iterable[Callable[[], ResultT]]) -> list[ResultT]:
-    """Return the results of functions; if some raise ConfigError, raise one error with the mistakes of all of them."""
+def map_all(function: Callable[..., ResultT], *items: Iterable[Any]) -> list[ResultT]:
+    """Return the results as `map` does; if some calls raise ConfigError, raise one error with all of the mistakes."""
     results, mistakes = list[ResultT](), dict[str, None]()
-    for call in calls:
+    for each in zip(*items, strict=True):
         try:
-            results.append(call())
+            results.append(function(*each))
         except ConfigError as error:
-            mistakes.update(dict.fromkeys(error.mistakes))
+            mistakes.update(dict.fromkeys(error.args))
     if mistakes:
         raise ConfigError(*mistakes)
     return results
@@ -93,7 +91,7 @@ def name_file(path: Path) -> Iterator[None]:
     try:
         yield
     except ConfigError as error:
-        raise list_mistakes(path.name, error.mistakes) from None
+        raise list_mistakes(path.name, error.args) from None
 
 
 def list_mistakes(where: str, mistakes: Sequence[str]) -> ConfigError:

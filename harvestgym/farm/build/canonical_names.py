@@ -10,7 +10,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
-from harvestgym.core.errors import ConfigError, call_each, locate_errors, require, warn_user
+from harvestgym.core.errors import ConfigError, locate_errors, map_all, require, warn_user
 from harvestgym.farm.build.components import load_kind
 from harvestgym.farm.engine.name_table import FARMER, WHOLE, EntityKey, NameTable, list_leaves, put_once
 from harvestgym.farm.formula_parser import split_plots
@@ -30,14 +30,19 @@ def resolve_names(spec: FarmSpec, names: NameTable) -> FarmSpec:
         ConfigError: for an unknown name, with its path and the nearest valid name; for an entry that is given twice in
             different spellings.
     """
-    orders = (partial(resolve_order_rule, names, rule, f"expert > {i}") for i, rule in enumerate(spec.expert))
+    paths = [f"expert > {i}" for i in range(len(spec.expert))]
     steps: dict[str, Callable[[], Any]] = {
         "rules": lambda: _resolve_rules(names, spec.rules),
         "scoring": lambda: resolve_score(names, spec.scoring),
         "context": lambda: spec.context and _resolve_context(names, spec.context),
-        "expert": lambda: call_each(orders),
+        "expert": lambda: map_all(partial(resolve_order_rule, names), spec.expert, paths),
     }
-    return spec.model_copy(update=dict(zip(steps, call_each(steps.values()), strict=True)))
+    return spec.model_copy(update=_run(steps))
+
+
+def _run(steps: Mapping[str, Callable[[], Any]]) -> dict[str, Any]:
+    """Run steps, and return their results by name; raise one ConfigError with the mistakes of all of them."""
+    return dict(zip(steps, map_all(lambda step: step(), steps.values()), strict=True))
 
 
 def _resolve_rules(names: NameTable, rules: RulesSpec) -> RulesSpec:
@@ -50,7 +55,7 @@ def _resolve_rules(names: NameTable, rules: RulesSpec) -> RulesSpec:
         "observations": lambda: requested and _resolve_requests(names, requested, "rules > observations"),
         "terminal_conditions": lambda: _resolve_conditions(names, stops, "rules > terminal_conditions"),
     }
-    return rules.model_copy(update=dict(zip(steps, call_each(steps.values()), strict=True)))
+    return rules.model_copy(update=_run(steps))
 
 
 def resolve_starts(names: NameTable, init: Mapping[str, Any], where: str) -> dict[str, Any]:
@@ -102,17 +107,18 @@ def _resolve_tree(names: NameTable, tree: Mapping[str, Any], resolve: Resolve, w
     def resolve_field(field: str, entities: Mapping[str, Any] | None) -> None:
         inside: dict[str, Any] = {}
         put_once(out, names.field(field, where), inside, f"{where} > {field}")
-        call_each(partial(resolve_entity, inside, field, *each) for each in (entities or {}).items())
+        map_all(partial(resolve_entity, inside, field), entities or {}, (entities or {}).values())
 
     def resolve_entity(inside: dict[str, Any], field: str, entity: str, below: Mapping[str, Any] | None) -> None:
         key, here, entries = names.entity(field, entity, where), f"{where} > {field} > {entity}", dict[str, Any]()
         put_once(inside, key[1], entries, here)
-        found = call_each(partial(resolve, names, key, *each, here) for each in (below or {}).items())
-        for name, resolved in zip(below or {}, found, strict=True):
-            for canonical, value in resolved.items():
-                put_once(entries, canonical, value, f"{here} > {name}")
+        map_all(partial(resolve_name, key, here, entries), below or {}, (below or {}).values())
 
-    call_each(partial(resolve_field, *each) for each in tree.items())
+    def resolve_name(key: EntityKey, here: str, entries: dict[str, Any], name: str, value: Any) -> None:
+        for canonical, resolved in resolve(names, key, name, value, here).items():
+            put_once(entries, canonical, resolved, f"{here} > {name}")
+
+    map_all(resolve_field, tree, tree.values())
     return out
 
 
@@ -153,8 +159,8 @@ def _list_plots(listed: Interval | list[Any]) -> list[Any]:
 
 
 def _resolve_observations(names: NameTable, listed: list[str], where: str) -> list[str]:
-    calls = (partial(names.formula, text, f"{where} > {i}") for i, text in enumerate(listed))
-    return list(dict.fromkeys(call_each(calls)))
+    paths = [f"{where} > {i}" for i in range(len(listed))]
+    return list(dict.fromkeys(map_all(names.formula, listed, paths)))
 
 
 def _resolve_requests(names: NameTable, requested: Any, where: str) -> Any:
@@ -169,7 +175,7 @@ def _resolve_requests(names: NameTable, requested: Any, where: str) -> Any:
 
 def _resolve_conditions(names: NameTable, conditions: list[str], where: str) -> list[str]:
     paths = [where] if len(conditions) == 1 else [f"{where} > {i}" for i in range(len(conditions))]
-    return call_each(map(partial(partial, names.formula), conditions, paths))
+    return map_all(names.formula, conditions, paths)
 
 
 def resolve_order_rule(names: NameTable, rule: OrderRule, where: str) -> OrderRule:

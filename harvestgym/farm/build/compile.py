@@ -18,7 +18,7 @@ from jax import Array
 
 from harvestgym.core import yaml_io
 from harvestgym.core.config import read_sets
-from harvestgym.core.errors import ConfigError, call_each, locate_errors
+from harvestgym.core.errors import ConfigError, locate_errors, map_all
 from harvestgym.farm.build.action_compiler import compile_actions
 from harvestgym.farm.build.canonical_names import resolve_names
 from harvestgym.farm.build.components import ReadyComponents, build_component, compile_field, load_kind
@@ -64,7 +64,7 @@ def build(spec: FarmSpec, entities: Entities | None = None, ready: ReadyComponen
         _check_fields(spec, entities or {})
         if str(error).startswith("expert"):
             hint = "try correcting the rule, or removing the expert with `expert: []`"
-            raise ConfigError(*error.mistakes[:-1], f"{error.mistakes[-1]}; {hint}") from None
+            raise ConfigError(*error.args[:-1], f"{error.args[-1]}; {hint}") from None
         raise
     return model
 
@@ -191,12 +191,12 @@ def _check_fields(spec: FarmSpec, entities: Entities) -> None:
 
     The missing kinds are added one after another, so that the error lists all of them.
     """
-    call_each(partial(_check_field, name, field, entities.get(name)) for name, field in spec.fields.items())
+    map_all(partial(_check_field, entities), spec.fields, spec.fields.values())
 
 
-def _check_field(name: str, field: FieldSpec, entities: Sequence[Entity] | None) -> None:
+def _check_field(entities: Entities, name: str, field: FieldSpec) -> None:
     with locate_errors(f"fields > {name}: "):
-        made, missing = list(entities or compile_field(field).entities), list[str]()
+        made, missing = list(entities.get(name) or compile_field(field).entities), list[str]()
     error = first = _find_mistake(name, field, made)
     while (kind := _find_sender(error)) and kind not in missing:
         missing.append(kind)

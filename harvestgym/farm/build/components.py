@@ -6,13 +6,12 @@ Each is a built-in name or `module:Class`. `harvestgym.farm.public_names` lists 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from harvestgym.core.config import build_params
-from harvestgym.core.errors import call_each, unknown
+from harvestgym.core.errors import map_all, unknown
 from harvestgym.core.loading import load_class_of_file, load_object
 from harvestgym.farm.engine.farmers import Farmer, Rule
 from harvestgym.farm.engine.reward_terms import Term
@@ -62,13 +61,10 @@ def build_component(spec: ComponentSpec, base: type[P], where: str) -> P:
     return build_params(load_class(spec.kind, base, where), given, where)
 
 
-def _make_entity(kind: str, which: str | Mapping[str, Any]) -> Entity:
-    return load_kind(kind).named(which)
-
-
 def compile_field(spec: FieldSpec, entities: Sequence[Entity] | None = None) -> FieldParams:
     """Compile the location and entities of a field; instances in `entities` replace the file's entities."""
-    made = entities if entities is not None else call_each(partial(_make_entity, *each) for each in spec.entities)
+    make = lambda entity: load_kind(entity[0]).named(entity[1])  # noqa: E731
+    made = entities if entities is not None else map_all(make, spec.entities)
     labels = number_repeats([type(e).__name__ for e in made])
     hosts = tuple(sorted(n for n, e in zip(labels, made, strict=True) if e.host))
     targets = sorted({target for entity in made for target in entity.targets})
