@@ -9,6 +9,7 @@ The agents are trained by steps of `steps.yaml`.
 from __future__ import annotations
 
 import json
+import re
 import sys
 from dataclasses import asdict
 from typing import Any
@@ -55,7 +56,7 @@ def draw(name: str, runs: dict[str, Any], label: str, total: Any, line: Any = No
 def _finish(axes: Any, id: str, run: dict[str, Any], label: str) -> None:
     axes.axhline(run["expert"]["mean"], color="#444444", ls="--", lw=1, label="expert, held out")
     axes.axhline(run["none"]["mean"], color="#999999", ls=":", lw=1, label="nothing, held out")
-    axes.set_title(id.partition("/")[2].rpartition("-v")[0], fontsize=9)  # of an earlier farm, see the page
+    axes.set_title(id.partition("/")[2], fontsize=9)
     axes.set_xlabel(label, fontsize=8)
 
 
@@ -115,7 +116,9 @@ def _seasons(run: dict[str, Any]) -> int:
 
 
 def _read(name: str) -> dict[str, Any]:
-    return json.loads((DOCS / "training" / f"{name}.json").read_text(encoding="utf-8"))
+    """Read the runs of a method by id, without the versions: the farms were never released and have changed since."""
+    text = (DOCS / "training" / f"{name}.json").read_text(encoding="utf-8")
+    return json.loads(re.sub(r"-v[0-9]+\b", "", text))
 
 
 def _orders(run: dict[str, Any], updates: int | None = None) -> int:

@@ -21,7 +21,7 @@ from harvestgym.registry import MAX_SEED
 from .elements import box, bullets, button, chart, number, show_message, words
 
 STYLE = Path(__file__).with_name("style.css")
-COLUMNS: dict[str, str] = read_file(Path(__file__).with_name("columns.yaml"))
+RESULT_WORDS: dict[str, str] = read_file(Path(__file__).with_name("results.yaml"))
 """Plain words for the names of results."""
 
 BLUR_BUTTONS = """
@@ -133,7 +133,7 @@ class Page:
         with box("div", "tallies"):
             number(f"{self.session.total:z.3f}", "score so far", "score", "score")
             for name, value in self.tallies():
-                number(value, COLUMNS.get(name, name))
+                number(value, RESULT_WORDS.get(name, name))
 
     @ui.refreshable_method
     def ending(self) -> None:
@@ -184,7 +184,7 @@ class Page:
         with box("table", "standings", "standings"):
             for name, cells in rows.items():
                 with box("tr", "best" if name == "score" else ""):
-                    words("th", COLUMNS.get(name, name))
+                    words("th", RESULT_WORDS.get(name, name))
                     for cell in cells:
                         words("td" if name else "th", cell)
 
