@@ -63,8 +63,8 @@ def build_component(spec: ComponentSpec, base: type[P], where: str) -> P:
 
 def compile_field(spec: FieldSpec, entities: Sequence[Entity] | None = None) -> FieldParams:
     """Compile the location and entities of a field; instances in `entities` replace the file's entities."""
-    make = lambda entity: load_kind(entity[0]).named(entity[1])  # noqa: E731
-    made = entities if entities is not None else map_all(make, spec.entities)
+    kinds = zip(*spec.entities, strict=True)
+    made = entities if entities is not None else map_all(lambda kind, which: load_kind(kind).named(which), *kinds)
     labels = number_repeats([type(e).__name__ for e in made])
     hosts = tuple(sorted(n for n, e in zip(labels, made, strict=True) if e.host))
     targets = sorted({target for entity in made for target in entity.targets})
