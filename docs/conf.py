@@ -24,6 +24,9 @@ import harvestgym
 
 DOCS = Path(__file__).resolve().parent
 sys.path.insert(0, str(DOCS.parent))  # for tools and experiments
+
+from tools.check_links import SITE  # noqa: E402
+
 SOURCE = "https://github.com/harvestgym/harvestgym/blob/main"
 
 project = "HarvestGym"
@@ -69,6 +72,9 @@ INCLUDED = {
 LINK = re.compile(r"(?<=\]\()([^)\s#:]+)")
 """The path of a Markdown link."""
 
+SITE_LINK = re.compile(rf"(?<=\]\(){SITE}/([\w./-]+)[.]html")
+"""The address of a page of this site in a Markdown link, for readers on GitHub."""
+
 
 def read_page(app: Any, page: str, source: list[str]) -> None:
     """Replace the text of an included page with its file's text, and turn links to such files into links to pages."""
@@ -80,6 +86,7 @@ def read_page(app: Any, page: str, source: list[str]) -> None:
         source[0] += list_commands()
     pages = {file: DOCS / f"{name}.md" for name, file in INCLUDED.items()}
     here = (DOCS / page).parent
+    source[0] = SITE_LINK.sub(lambda found: os.path.relpath(DOCS / f"{found[1]}.md", origin.parent), source[0])
 
     def relink(match: re.Match[str]) -> str:
         target = (origin.parent / match[0]).resolve()

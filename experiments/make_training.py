@@ -9,6 +9,7 @@ The agents are trained by steps of `steps.yaml`.
 from __future__ import annotations
 
 import json
+import re
 import sys
 from dataclasses import asdict
 from typing import Any
@@ -115,7 +116,9 @@ def _seasons(run: dict[str, Any]) -> int:
 
 
 def _read(name: str) -> dict[str, Any]:
-    return json.loads((DOCS / "training" / f"{name}.json").read_text(encoding="utf-8"))
+    """Read the runs of a method by id, without the versions: the farms were never released and have changed since."""
+    text = (DOCS / "training" / f"{name}.json").read_text(encoding="utf-8")
+    return json.loads(re.sub(r"-v[0-9]+\b", "", text))
 
 
 def _orders(run: dict[str, Any], updates: int | None = None) -> int:

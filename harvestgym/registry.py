@@ -35,6 +35,14 @@ same episodes (None if there is none), `risk(env)`, the risk measure for the env
 FARM_SUFFIXES = (".yaml", ".yml")
 """Suffixes of ids that are paths to your own files: a farm, a fishery or a forager."""
 
+PARALLEL = {
+    "farm/shared-water-v0": "harvestgym.adapters.pettingzoo:make_shared_water",
+    "fishing/commons-v0": "harvestgym.fishing.family:make_commons",
+    "fishing/fleets-v0": "harvestgym.adapters.pettingzoo:make_fleets",
+    "forager/several-v0": "harvestgym.adapters.pettingzoo:make_foragers",
+}
+"""The ids of multi-agent environments, for `harvestgym.make_parallel`, and the functions that make them."""
+
 FIRST_STEPS = 5_000
 """Number of steps for which an endless episode is evaluated and recorded, and after which its twin id truncates it."""
 
@@ -117,6 +125,9 @@ def spec(id: str) -> EnvSpec:
     if isinstance(id, str) and id.endswith(FARM_SUFFIXES):
         return EnvSpec(id, f"harvestgym.{find_family(id)}.family:from_yaml", {"path": id})
     if not isinstance(id, str) or id not in _SPECS:
+        if str(id) in PARALLEL:
+            hint = f"harvestgym.make_parallel({id!r}), which needs the extra `multi`"
+            raise mismatch(id, "an environment with one agent", "a game of several players", hint)
         names = {known.rpartition("/")[2]: known for known in _SPECS}  # all ids of a family have the same prefix
         if close := difflib.get_close_matches(str(id).rpartition("/")[2], names, n=1, cutoff=0.5):
             raise mismatch("environment", "a known name", repr(id), repr(names[close[0]]))

@@ -12,6 +12,7 @@ import harvestgym
 from experiments.speed.interfaces import ROLLOUT, SINGLE, VECTOR
 from tests.load_script import script
 from tests.long_form import ALL
+from tools import check_links
 
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
@@ -79,11 +80,16 @@ def test_the_speeds_of_the_docs_are_those_that_were_measured() -> None:
 
 
 def test_links_between_pages_lead_somewhere() -> None:
-    made = {path.resolve() for path in script("tools/make_pages.py").list_paths()}
+    """A reader on GitHub has no pages that are made with the site, so that links to them are its addresses."""
+    assert list(check_links.find_source_mistakes()) == []
+    made = {path.relative_to(ROOT / "docs").with_suffix("") for path in script("tools/make_pages.py").list_paths()}
+    made |= {Path(name).with_suffix("") for name in MADE}
     for page in [*PAGES, *TABLES]:
-        for target in re.findall(r"(?:\]\(|src=\")([^)#:\"]+)[)\"]", page.read_text(encoding="utf-8")):
-            path = (page.parent / target).resolve()
-            assert path.exists() or path in made, f"{page.name} points to {target}"
+        text = page.read_text(encoding="utf-8")
+        for target in re.findall(r"src=\"([^#:\"]+)\"", text):
+            assert (page.parent / target).exists(), f"{page.name} shows {target}"
+        for target in re.findall(rf"\]\({check_links.SITE}/([\w./-]+)[.]html", text):
+            assert Path(target) in made, f"{page.name} points to {target}"
 
 
 def test_every_picture_is_shown() -> None:

@@ -20,6 +20,7 @@ TREE = structure.Tree(ROOT)
 FAMILIES, LAYERS, ORDERS = structure.FAMILIES, structure.LAYERS, structure.ORDERS
 
 LATE = {
+    "harvestgym.adapters.pettingzoo": "`harvestgym list --multi-agent` does not need the extra `multi`",
     "harvestgym.registry": "listing ids must not import JAX or a family",
     "harvestgym.cli": "`harvestgym --help` must answer before JAX is imported",
     "harvestgym.forager.family": "the host engine loads numba, only where a Gymnasium environment is made",

@@ -14,11 +14,11 @@ from harvestgym.core.view.tables import Table
 from harvestgym.evaluate import splits
 from harvestgym.evaluate.suite import read_anchors
 from harvestgym.farm.engine.model import FarmModel
+from tools.check_links import SITE
 from tools.docs_blocks import DOCS, body, put
 from tools.make_pages import say_actions
 
 ROOT = DOCS.parent
-SITE = "https://harvestgym.github.io/harvestgym"
 SPEEDS, SPEED_ID = ROOT / "experiments" / "results" / "farm-speed-2-cores.json", "farm/bean-1x1-v0"
 
 

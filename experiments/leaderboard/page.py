@@ -77,8 +77,8 @@ def make_suite_table(whole: Sequence[LeaderboardRow]) -> Table:
     rows = []
     for id, item in splits.list_suite().items():
         anchor = read_anchors()[id]
-        nothing, expert, best = (f"{mean:.4g}" for mean in (anchor.nothing.mean(), anchor.expert, anchor.best.mean()))
-        above = f"{foresight[id].mean:.4g}" if id in foresight else ""
+        nothing, expert, best = (f"{mean:z.4g}" for mean in (anchor.nothing.mean(), anchor.expert, anchor.best.mean()))
+        above = f"{foresight[id].mean:z.4g}" if id in foresight else ""
         rows.append((link_id(id), item.tests, nothing, expert, f"{best} ({anchor.policy})", above))
     columns = ("id", "tests", "nothing", "expert", "best known", "foresight")
     return Table("The suite", columns, rows)
@@ -121,7 +121,7 @@ def list_lines(table: Table) -> list[str]:
 
 
 def _format_column(name: str, digits: int) -> Cell:
-    return lambda row: f"{row.columns[name]:.{digits}f}" if name in row.columns else ""
+    return lambda row: f"{row.columns[name]:z.{digits}f}" if name in row.columns else ""
 
 
 def _format_years(row: LeaderboardRow) -> str:

@@ -22,16 +22,12 @@ import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
-from experiments.search.found import CHOSEN_SEED, LEARNERS
-from experiments.test_side import LOG, log_opening
+from experiments.test_side import LOG, ROOT, log_opening
 from experiments.test_side import RESULTS as ALL_RESULTS
 from harvestgym.cli.console import print_table
+from harvestgym.core.errors import check_each_name, check_extras
 from harvestgym.evaluate import splits
 from tools.docs_blocks import body, put
-
-from .agents import AGENTS, ROOT
-from .cases import list_cases
-from .results import RESULTS, SEEDS, Store, adopt, make_table, test, train, write_results
 
 WORK, SUITE = ROOT / "out" / "training", ALL_RESULTS / "suite"
 
@@ -45,13 +41,23 @@ def main(words: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("step", choices=["train", "adopt", "test", "table", "page", "suite"])
     parser.add_argument("--ids", nargs="+", choices=ids, default=ids, metavar="ID")
-    parser.add_argument("--agents", nargs="+", choices=list(AGENTS), default=list(AGENTS))
-    parser.add_argument("--seeds", type=int, default=SEEDS, help="training runs of an agent")
+    parser.add_argument("--agents", nargs="+", metavar="AGENT", help="default: all")
+    parser.add_argument("--seeds", type=int, help="training runs of an agent")
     parser.add_argument("--steps", type=int, default=STEP_BUDGET, help="environment steps of a training run")
     parser.add_argument("--set", nargs="+", default=[], metavar="NAME=VALUE", help="settings of the agents, as JSON")
-    parser.add_argument("--out", type=Path, default=RESULTS, help="folder of results")
+    parser.add_argument("--out", type=Path, default=ALL_RESULTS / "training", help="folder of results")
     parser.add_argument("--work", type=Path, default=WORK, help="folder of the sweep, with the weights")
     args = parser.parse_args(words)
+
+    check_extras("python -m experiments.training", test="cma")  # help works without it
+    from experiments.search.found import CHOSEN_SEED, LEARNERS
+
+    from .agents import AGENTS
+    from .cases import list_cases
+    from .results import SEEDS, Store, adopt, make_table, test, train, write_results
+
+    args.agents, args.seeds = args.agents or list(AGENTS), SEEDS if args.seeds is None else args.seeds
+    check_each_name("agent", args.agents, AGENTS)
     store = Store(args.out)
     if args.step == "table":
         print_table(make_table(args.ids, args.agents, store))

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from harvestgym import registry
 from harvestgym.core.errors import check_name
+from harvestgym.core.loading import load_object
 from harvestgym.farm.shared_water import SharedWater
-from harvestgym.fishing.family import make_commons
 from harvestgym.fishing.shared_stock import CommonsModel, share_stock
 from harvestgym.forager.shared_world import SharedWorld
-from harvestgym.gym.pettingzoo_env import ParallelEnv
+
+if TYPE_CHECKING:
+    from harvestgym.gym.pettingzoo_env import ParallelEnv
 
 NEIGHBOUR_SOILS = ("clay", "loam", "sand", "silt")
 """The soils of the neighbours in `farm/shared-water-v0`."""
@@ -38,22 +39,15 @@ def make_foragers(number: int = 2, **overrides: Any) -> SharedWorld:
     return SharedWorld(model, number)
 
 
-PARALLEL: dict[str, Callable[..., Any]] = {
-    "farm/shared-water-v0": make_shared_water,
-    "fishing/commons-v0": make_commons,
-    "fishing/fleets-v0": make_fleets,
-    "forager/several-v0": make_foragers,
-}
-"""Ids of multi-agent environments."""
-
-
 def make_parallel(id: str, render_mode: str | None = None, **arguments: Any) -> ParallelEnv:
     """Make the PettingZoo parallel environment with an id; `arguments` are passed to the function that makes it."""
-    check_name("environment", id, PARALLEL)
-    return ParallelEnv(PARALLEL[id](**arguments), render_mode)
+    from harvestgym.gym.pettingzoo_env import ParallelEnv
+
+    check_name("environment", id, registry.PARALLEL)
+    return ParallelEnv(load_object(registry.PARALLEL[id])(**arguments), render_mode)
 
 
 def describe_parallel() -> dict[str, str]:
     """Return a one-sentence description of each id."""
-    docs = {id: (make.__doc__ or "").partition("\n")[0].removeprefix("Make ") for id, make in PARALLEL.items()}
-    return {id: doc[:1].upper() + doc[1:] for id, doc in docs.items()}
+    made = {id: (load_object(make).__doc__ or "").partition("\n")[0] for id, make in registry.PARALLEL.items()}
+    return {id: doc.removeprefix("Make ")[:1].upper() + doc.removeprefix("Make ")[1:] for id, doc in made.items()}

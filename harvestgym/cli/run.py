@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any
@@ -108,6 +109,7 @@ def score_on_suite(
     policy: Annotated[str | None, typer.Option(help="a policy, as for `score`; if omitted, the ids are listed")] = None,
     ids: Annotated[list[str] | None, typer.Option(help="an id of the suite; repeat for several; default: all")] = None,
     out: Annotated[Path | None, typer.Option(help="a new *.json file for the result")] = None,
+    name: Annotated[str | None, typer.Option(help="name of the policy in the result; default: --policy")] = None,
     work: Annotated[Path | None, typer.Option(help="folder from which an interrupted run continues")] = None,
     engine: Engine = "local",
     address: Address = None,
@@ -119,7 +121,7 @@ def score_on_suite(
     from harvestgym.sweep.batches import EngineOptions
 
     if policy is None:
-        require(not ids and not out and not work, "--policy", "a policy", "none", "--policy expert")
+        require(not (ids or out or name or work), "--policy", "a policy", "none", "--policy expert")
         print_table(list_anchors())
         return
     if out is not None:
@@ -130,6 +132,7 @@ def score_on_suite(
     with progress_bars() as start_bar:
         bar = start_bar(f"{policy} on the core suite", len(make_cases(policy, ids)), COMPILING)
         found = run_suite(policy, ids, progress=bar, work=work, options=options)
+    found = replace(found, policy=name or policy)
     console = make_console()
     print_table(found.to_table(), console)
     for line in found.describe():

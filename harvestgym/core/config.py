@@ -32,7 +32,7 @@ from pydantic_core import ErrorDetails
 from harvestgym.core.xla.tracing import is_traced
 
 from . import yaml_io
-from .errors import ConfigError, check_name, mismatch, nearest, require
+from .errors import check_name, list_mistakes, mismatch, nearest, require
 
 if TYPE_CHECKING:
     from .pytree import Meta
@@ -97,12 +97,7 @@ def validate(model: type[ModelT], data: Any, where: str) -> ModelT:
     try:
         return model.model_validate(data)
     except ValidationError as error:
-        raise _mistakes(where, _explain(error.errors(), model, data)) from None
-
-
-def _mistakes(where: str, lines: list[str]) -> ConfigError:
-    plural = "mistake" if len(lines) == 1 else "mistakes"
-    return ConfigError("\n  ".join([f"{where}: {len(lines)} {plural}", *lines]))
+        raise list_mistakes(where, _explain(error.errors(), model, data)) from None
 
 
 def _explain(errors: Iterable[ErrorDetails], model: type[BaseModel], data: Any) -> list[str]:
@@ -255,7 +250,7 @@ def build_params(cls: type[ConfiguredT], data: Any, where: str) -> ConfiguredT:
     mistakes: list[str] = []
     made = _instance(cls, validate(make_schema(cls), data, where), "", mistakes)
     if mistakes:
-        raise _mistakes(where, mistakes)
+        raise list_mistakes(where, mistakes)
     return made
 
 

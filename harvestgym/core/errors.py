@@ -6,17 +6,25 @@ import difflib
 import os
 import sys
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from importlib.util import find_spec
 from numbers import Integral
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
+
+ResultT = TypeVar("ResultT")
 
 
 class ConfigError(ValueError):
-    """A user error in a file, a name or an action; it is raised before anything is changed."""
+    """A user error in a file, a name or an action; it is raised before anything is changed.
+
+    Its `args` are the messages; an error of `map_all` may have several.
+    """
+
+    def __str__(self) -> str:
+        return "\n  ".join(map(str, self.args))
 
 
 def mismatch(where: object, expected: str, got: object, hint: str = "") -> ConfigError:
@@ -49,7 +57,20 @@ def locate_errors(place: str) -> Iterator[None]:
     try:
         yield
     except ConfigError as error:
-        raise ConfigError(f"{place}{error}") from None
+        raise ConfigError(*(f"{place}{mistake}" for mistake in error.args)) from None
+
+
+def map_all(function: Callable[..., ResultT], *items: Iterable[Any]) -> list[ResultT]:
+    """Return the results as `map` does; if some calls raise ConfigError, raise one error with all of the mistakes."""
+    results, mistakes = list[ResultT](), dict[str, None]()
+    for each in zip(*items, strict=True):
+        try:
+            results.append(function(*each))
+        except ConfigError as error:
+            mistakes.update(dict.fromkeys(error.args))
+    if mistakes:
+        raise ConfigError(*mistakes)
+    return results
 
 
 @contextmanager
@@ -64,9 +85,19 @@ def reveal_errors() -> Iterator[None]:
         raise
 
 
-def name_file(path: Path) -> AbstractContextManager[None]:
-    """Format a ConfigError as a file error: the file name and the number of mistakes, followed by the mistake."""
-    return locate_errors(f"{path.name}: 1 mistake\n  ")
+@contextmanager
+def name_file(path: Path) -> Iterator[None]:
+    """Format a ConfigError as a file error: the file name and the number of mistakes, followed by the mistakes."""
+    try:
+        yield
+    except ConfigError as error:
+        raise list_mistakes(path.name, error.args) from None
+
+
+def list_mistakes(where: str, mistakes: Sequence[str]) -> ConfigError:
+    """Return an error that lists several mistakes below their place and number."""
+    plural = "mistake" if len(mistakes) == 1 else "mistakes"
+    return ConfigError("\n  ".join([f"{where}: {len(mistakes)} {plural}", *mistakes]))
 
 
 def check_suffix(path: Path, *suffixes: str, exact: bool = False) -> Path:

@@ -93,7 +93,7 @@ class PolicyScore:
 
 
 def _format(number: float | None, digits: int) -> str:
-    return "" if number is None else f"{number:.{digits}f}"
+    return "" if number is None else f"{number:z.{digits}f}"
 
 
 def scale_return(mean: float, means: Mapping[str, float]) -> float | None:

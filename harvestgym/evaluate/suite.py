@@ -108,7 +108,7 @@ class SuiteResult:
 
     def to_table(self) -> Table:
         """Make a table with a row for each id that the policy played, and the total."""
-        means = {id: f"{seasons[RETURN].mean():.4g}" for id, seasons in self.seasons.items()}
+        means = {id: f"{seasons[RETURN].mean():z.4g}" for id, seasons in self.seasons.items()}
         counts = {id: str(seasons[RETURN].shape[-1]) for id, seasons in self.seasons.items()}
         rows = [(id, means[id], format_mean(*score), counts[id]) for id, score in self.scores.items()]
         rows += [] if self.total is None else [("total", "", format_mean(*self.total), "")]
@@ -209,7 +209,7 @@ def list_anchors() -> Table:
     rows = []
     for id, anchor in read_anchors().items():
         item = splits.list_suite()[id]
-        means = (f"{mean:.4g}" for mean in (anchor.nothing.mean(), anchor.expert, anchor.best.mean()))
+        means = (f"{mean:z.4g}" for mean in (anchor.nothing.mean(), anchor.expert, anchor.best.mean()))
         rows.append((id, item.tests, str(item.seasons), *means, anchor.policy))
     columns = ("id", "tests", "seasons", "nothing", "expert", "best known", "its policy")
     return Table(f"Core suite, returns on the test side {splits.digest()[:12]}", columns, rows)

@@ -143,9 +143,9 @@ class ScoreSpec(Strict):
     """BasicScore: the costs of actions and observations, and the rewards for stages and the final harvest."""
 
     kind: Literal["BasicScore"] = "BasicScore"
-    intervention_cost: Cost = Field(1.0, description="cost of each intervention, in points")
+    intervention_cost: Cost = Field(1.0, description="points lost for each intervention")
     intervention_costs: CostsByName = Field({}, description="points for particular names, instead of the number above")
-    observation_cost: Cost = Field(1.0, description="cost of each observed number, in points")
+    observation_cost: Cost = Field(1.0, description="points lost for each number that is observed on request")
     observation_costs: CostsByName = Field({}, description="points for particular names, instead of the number above")
     stage: Cost = Field(1.0, description="points when a plant moves to its next stage")
     bio: Weight = Field(0.0, description="points for the organisms counted on every day of the episode")

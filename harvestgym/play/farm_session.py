@@ -158,9 +158,17 @@ class FarmSession(Session):
         return order
 
     def say(self, order: Order) -> str:
-        """Return an order in words, with its cost."""
+        """Return an order in words, with its cost now and the cost at the end of the water or substance it uses."""
         cost = float(np.asarray(self.env.params.score.intervention_costs)[order.row.number])
-        return f"{say_order(self.env, order)}, costs {cost:g}"
+        later = self.env.spec.scoring.resource * self._used(order)
+        return f"{say_order(self.env, order)}, costs {cost:g}" + f", and {later:.3g} at the end" * (later > 0)
+
+    def _used(self, order: Order) -> float:
+        """Return the litres of water or kilograms of a substance that an order uses; 0 for other orders."""
+        field = self.env.params.fields[order.row.field]
+        sizes = {"L": 1.0, "kg": 1.0, "bag": getattr(field.entities[order.row.entity], "bag", 0.0)}
+        used = (sizes.get(key_unit(p.key), 0.0) * v for p, v in zip(order.row.allowed, order.values, strict=True))
+        return float(sum(used) * field.place.surface)
 
     def remove(self, at: int) -> None:
         """Remove an order from the list."""

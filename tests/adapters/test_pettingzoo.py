@@ -13,10 +13,11 @@ from gymnasium import spaces
 from pettingzoo.test import parallel_api_test, parallel_seed_test
 
 import harvestgym
-from harvestgym.adapters.pettingzoo import PARALLEL, make_parallel
+from harvestgym.adapters.pettingzoo import make_parallel
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.saving.checkpoint import load, save
 from harvestgym.gym.pettingzoo_env import ParallelEnv
+from harvestgym.registry import PARALLEL
 from tests.long_form import long, some
 
 SHORT: dict[str, dict[str, Any]] = {
@@ -32,7 +33,7 @@ def farms() -> ParallelEnv:
     return make_parallel("farm/shared-water-v0", quota=80.0)
 
 
-@pytest.mark.parametrize("id", some(PARALLEL, "fleets-v0"))
+@pytest.mark.parametrize("id", some([*PARALLEL], "fleets-v0"))
 def test_parallel_api_of_pettingzoo_holds(id: str) -> None:
     env = make_parallel(id, **SHORT.get(id, {}))
     with warnings.catch_warnings():
@@ -56,7 +57,7 @@ def play(env: Any, steps: int, seed: int) -> list[str]:
 
 
 @long
-@pytest.mark.parametrize("id", some(PARALLEL, "shared-water-v0"))
+@pytest.mark.parametrize("id", some([*PARALLEL], "shared-water-v0"))
 def test_a_checkpoint_goes_on(id: str, tmp_path: Path) -> None:
     env = make_parallel(id, **SHORT.get(id, {}))
     env.reset(seed=4)
@@ -138,7 +139,7 @@ def test_mistakes_are_refused() -> None:
         env.step({})
 
 
-@pytest.mark.parametrize("id", some(PARALLEL, "shared-water-v0"))
+@pytest.mark.parametrize("id", some([*PARALLEL], "shared-water-v0"))
 @pytest.mark.parametrize("mode", ["rgb_array", "ansi"])
 def test_every_id_is_drawn(id: str, mode: str) -> None:
     """Each agent has a place in the picture; fleets are lines of one chart."""

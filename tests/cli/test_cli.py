@@ -51,7 +51,6 @@ def test_list_on_a_terminal_prints_one_line_with_description_per_id(capsys: pyte
 
 
 def test_list_names_the_environments_of_several_agents() -> None:
-    pytest.importorskip("pettingzoo")
     found = run_command("list", "--multi-agent").split()
     assert {id.partition("/")[0] for id in found} == set(registry.FAMILIES) and not set(found) & set(harvestgym.ids())
     assert run_command("list", "fishing", "--multi-agent").split() == ["fishing/commons-v0", "fishing/fleets-v0"]
@@ -145,9 +144,11 @@ def test_suite_lists_the_ids_or_scores_a_policy_and_writes_its_result(tmp_path: 
     listed = run_command("suite")
     assert "fishing/driver-v0" in listed and "a hidden driver of growth" in listed and "best known" in listed
     ids, out = ("fishing/driver-v0", "fishing/us-stocks-v0"), tmp_path / "mine.json"
-    text = run_command("suite", "--policy", "none", "--ids", ids[0], "--ids", ids[1], "--out", str(out))
-    assert f"wrote {out}" in text and "total" not in text
+    asked = ("--policy", "none", "--ids", ids[0], "--ids", ids[1])
+    text = run_command("suite", *asked, "--name", "idle", "--out", str(out))
+    assert f"wrote {out}" in text and "total" not in text and "idle on the core suite" in text
     found = json.loads(out.read_text())
+    assert found["policy"] == "idle" and set(found) > {"version", "digest", "failures", "total"}
     for id in ids:
         (line,) = (line for line in text.splitlines() if id in line)
         assert format_mean(found[id]["score"], *found[id]["interval"]) in line and " 400 " in line
@@ -182,6 +183,7 @@ def test_run_writes_the_first_episode(tmp_path: Path) -> None:
     ("args", "words"),
     [(("run", "farm/been-clay-1x1-v1"), f"try '{ID}'"),
      (("run", ID, "--policy", "expurt"), "expected a known policy, got 'expurt'; try 'expert'"),
+     (("run", "fishing/commons-v0"), "try harvestgym.make_parallel('fishing/commons-v0')"),
      (("list", "farms"), "family: expected a known name, got 'farms'; try 'farm'"),
      (("list", "fishing", "--tag", "watering"), "tag: expected None"),
      (("show", "bean"), "environment: expected a known name, got 'bean'"),

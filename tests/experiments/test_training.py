@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +15,8 @@ pytest.importorskip("optax")
 
 from experiments import test_side
 from experiments.training import agents, cases, results
-from experiments.training.__main__ import RESULTS, STEP_BUDGET, main
-from experiments.training.results import Store
+from experiments.training.__main__ import STEP_BUDGET, main
+from experiments.training.results import RESULTS, Store
 from harvestgym.evaluate import splits
 from harvestgym.evaluate.suite import read_anchors
 from tests.long_form import ALL, long
@@ -176,3 +178,10 @@ def test_the_kept_results_are_complete() -> None:
         assert store.find_path(id, agent) == path and steps <= STEP_BUDGET
         for record in records:
             assert len(record.get("test", ())) in (0, splits.list_suite()[id].seasons)
+
+
+def test_help_does_not_need_the_library_of_the_search() -> None:
+    """A new user reads the help before installing what the steps need."""
+    code = "import sys; from experiments.training.__main__ import main; print('cma' in sys.modules); main(['--help'])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("False") and "--agents" in done.stdout

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import gymnasium
@@ -62,11 +63,10 @@ def test_known_values_are_the_observed_ones(season: FarmSession) -> None:
 
 def test_the_goal_names_gains_costs_and_ends(season: FarmSession) -> None:
     wanted = {
-        "cost of each intervention, in points: 0.002",
-        "points for each kg harvested: 1.0",
-        "points when a plant moves to its next stage: 0.01",
-        "maximum number of days of an episode: 6",
-        "ends an episode early: Plant-0.global_stage in [harvested, dead]",
+        "0.002 points lost for each intervention",
+        "1 point for each kg harvested",
+        "0.01 points when a plant moves to its next stage",
+        "A season has at most 6 days, and ends early if bean stage is harvested or dead",
     }
     assert wanted <= set(season.goal)
 
@@ -74,6 +74,18 @@ def test_the_goal_names_gains_costs_and_ends(season: FarmSession) -> None:
 def test_accounts_sum_to_the_score(season: FarmSession) -> None:
     assert sum(season.accounts.values()) == pytest.approx(season.total, abs=1e-6)
     assert season.accounts["intervention cost"] == pytest.approx(-0.002)
+
+
+def test_an_order_says_what_it_costs_now_and_at_the_end() -> None:
+    """The cost at the end is of the water or the fertilizer that the order uses, as the score charges it."""
+    season, grower = start_session(FARM, 3, 1), start_session("farm/full-1x1-v0", 0, 1)
+    assert isinstance(season, FarmSession) and isinstance(grower, FarmSession)
+    assert season.say(season.order(0, (0, 0), (4, 0))) == "water 20 L at (0, 0), costs 0.002, and 0.002 at the end"
+    season.end_day()
+    assert season.accounts["resource"] == pytest.approx(-0.002)
+    for order in map(grower.env.actions.order, range(1, grower.env.actions.size)):
+        text = grower.say(order)
+        assert ("at the end" in text) == bool(re.search("water|scatter", text)), text
 
 
 @long  # tests/farm/engine/test_observation_requests.py has the costs

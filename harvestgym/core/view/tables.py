@@ -11,13 +11,19 @@ from harvestgym.core.pytree import WIDE, Meta, iterate_metas
 class Table(NamedTuple):
     """A titled table of strings; `sections` names the sections of `harvestgym show` that print it.
 
-    Notebooks show it as HTML. If `columns` is empty, there is no header.
+    Notebooks show it as HTML, and `print` as text. If `columns` is empty, there is no header.
     """
 
     title: str
     columns: tuple[str, ...]
     rows: list[tuple[str, ...]]
     sections: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        """Return the table as text, with aligned columns."""
+        lines = [row for row in (self.columns, *self.rows) if row]
+        widths = [max(map(len, cells)) for cells in zip(*lines, strict=True)]
+        return "\n".join([self.title, *("  ".join(map(str.ljust, line, widths)).rstrip() for line in lines)])
 
     def _repr_html_(self) -> str:
         """Return the table as HTML, with the first cell of each row as its header."""
@@ -33,7 +39,7 @@ def format_value(value: Any) -> str:
         return ""
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+    return f"{value:z.4g}" if isinstance(value, float) else str(value)
 
 
 def describe_range(meta: Meta) -> str:

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
-from harvestgym.core.errors import ConfigError, locate_errors, require, warn_user
+from harvestgym.core.errors import ConfigError, locate_errors, map_all, require, warn_user
 from harvestgym.farm.build.components import load_kind
 from harvestgym.farm.engine.name_table import FARMER, WHOLE, EntityKey, NameTable, list_leaves, put_once
 from harvestgym.farm.formula_parser import split_plots
@@ -29,27 +30,32 @@ def resolve_names(spec: FarmSpec, names: NameTable) -> FarmSpec:
         ConfigError: for an unknown name, with its path and the nearest valid name; for an entry that is given twice in
             different spellings.
     """
-    return spec.model_copy(
-        update={
-            "rules": _resolve_rules(names, spec.rules),
-            "scoring": resolve_score(names, spec.scoring),
-            "context": spec.context and _resolve_context(names, spec.context),
-            "expert": [resolve_order_rule(names, rule, f"expert > {i}") for i, rule in enumerate(spec.expert)],
-        }
-    )
+    paths = [f"expert > {i}" for i in range(len(spec.expert))]
+    steps: dict[str, Callable[[], Any]] = {
+        "rules": lambda: _resolve_rules(names, spec.rules),
+        "scoring": lambda: resolve_score(names, spec.scoring),
+        "context": lambda: spec.context and _resolve_context(names, spec.context),
+        "expert": lambda: map_all(partial(resolve_order_rule, names), spec.expert, paths),
+    }
+    return spec.model_copy(update=_run(steps))
+
+
+def _run(steps: Mapping[str, Callable[[], Any]]) -> dict[str, Any]:
+    """Run steps, and return their results by name; raise one ConfigError with the mistakes of all of them."""
+    return dict(zip(steps, map_all(lambda step: step(), steps.values()), strict=True))
 
 
 def _resolve_rules(names: NameTable, rules: RulesSpec) -> RulesSpec:
     where, limited, requested = "rules > interventions", rules.interventions, rules.observations
-    free = _resolve_observations(names, rules.free_observations, "rules > free_observations")
-    resolved = {
-        "init": resolve_starts(names, rules.init, "rules > init"),
-        "interventions": None if limited is None else _resolve_tree(names, limited, _resolve_intervention, where),
-        "free_observations": free,
-        "observations": requested and _resolve_requests(names, requested, "rules > observations"),
-        "terminal_conditions": _resolve_conditions(names, rules.terminal_conditions, "rules > terminal_conditions"),
+    free, stops = rules.free_observations, rules.terminal_conditions
+    steps: dict[str, Callable[[], Any]] = {
+        "init": lambda: resolve_starts(names, rules.init, "rules > init"),
+        "interventions": lambda: limited and _resolve_tree(names, limited, _resolve_intervention, where),
+        "free_observations": lambda: _resolve_observations(names, free, "rules > free_observations"),
+        "observations": lambda: requested and _resolve_requests(names, requested, "rules > observations"),
+        "terminal_conditions": lambda: _resolve_conditions(names, stops, "rules > terminal_conditions"),
     }
-    return rules.model_copy(update=resolved)
+    return rules.model_copy(update=_run(steps))
 
 
 def resolve_starts(names: NameTable, init: Mapping[str, Any], where: str) -> dict[str, Any]:
@@ -97,15 +103,22 @@ def resolve_score(names: NameTable, score: ScoreSpec) -> ScoreSpec:
 def _resolve_tree(names: NameTable, tree: Mapping[str, Any], resolve: Resolve, where: str) -> dict[str, Any]:
     """Resolve the names in a tree `field: entity: ...`."""
     out: dict[str, Any] = {}
-    for field, entities in tree.items():
+
+    def resolve_field(field: str, entities: Mapping[str, Any] | None) -> None:
         inside: dict[str, Any] = {}
         put_once(out, names.field(field, where), inside, f"{where} > {field}")
-        for entity, below in (entities or {}).items():
-            key, here, entries = names.entity(field, entity, where), f"{where} > {field} > {entity}", {}
-            put_once(inside, key[1], entries, here)
-            for name, value in (below or {}).items():
-                for canonical, resolved in resolve(names, key, name, value, here).items():
-                    put_once(entries, canonical, resolved, f"{here} > {name}")
+        map_all(partial(resolve_entity, inside, field), entities or {}, (entities or {}).values())
+
+    def resolve_entity(inside: dict[str, Any], field: str, entity: str, below: Mapping[str, Any] | None) -> None:
+        key, here, entries = names.entity(field, entity, where), f"{where} > {field} > {entity}", dict[str, Any]()
+        put_once(inside, key[1], entries, here)
+        map_all(partial(resolve_name, key, here, entries), below or {}, (below or {}).values())
+
+    def resolve_name(key: EntityKey, here: str, entries: dict[str, Any], name: str, value: Any) -> None:
+        for canonical, resolved in resolve(names, key, name, value, here).items():
+            put_once(entries, canonical, resolved, f"{here} > {name}")
+
+    map_all(resolve_field, tree, tree.values())
     return out
 
 
@@ -146,7 +159,8 @@ def _list_plots(listed: Interval | list[Any]) -> list[Any]:
 
 
 def _resolve_observations(names: NameTable, listed: list[str], where: str) -> list[str]:
-    return list(dict.fromkeys(names.formula(text, f"{where} > {i}") for i, text in enumerate(listed)))
+    paths = [f"{where} > {i}" for i in range(len(listed))]
+    return list(dict.fromkeys(map_all(names.formula, listed, paths)))
 
 
 def _resolve_requests(names: NameTable, requested: Any, where: str) -> Any:
@@ -161,7 +175,7 @@ def _resolve_requests(names: NameTable, requested: Any, where: str) -> Any:
 
 def _resolve_conditions(names: NameTable, conditions: list[str], where: str) -> list[str]:
     paths = [where] if len(conditions) == 1 else [f"{where} > {i}" for i in range(len(conditions))]
-    return [names.formula(text, path) for text, path in zip(conditions, paths, strict=True)]
+    return map_all(names.formula, conditions, paths)
 
 
 def resolve_order_rule(names: NameTable, rule: OrderRule, where: str) -> OrderRule:

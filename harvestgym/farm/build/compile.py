@@ -18,7 +18,7 @@ from jax import Array
 
 from harvestgym.core import yaml_io
 from harvestgym.core.config import read_sets
-from harvestgym.core.errors import ConfigError, locate_errors
+from harvestgym.core.errors import ConfigError, locate_errors, map_all
 from harvestgym.farm.build.action_compiler import compile_actions
 from harvestgym.farm.build.canonical_names import resolve_names
 from harvestgym.farm.build.components import ReadyComponents, build_component, compile_field, load_kind
@@ -63,7 +63,8 @@ def build(spec: FarmSpec, entities: Entities | None = None, ready: ReadyComponen
     except ConfigError as error:
         _check_fields(spec, entities or {})
         if str(error).startswith("expert"):
-            raise ConfigError(f"{error}; try correcting the rule, or removing the expert with `expert: []`") from None
+            hint = "try correcting the rule, or removing the expert with `expert: []`"
+            raise ConfigError(*error.args[:-1], f"{error.args[-1]}; {hint}") from None
         raise
     return model
 
@@ -190,18 +191,20 @@ def _check_fields(spec: FarmSpec, entities: Entities) -> None:
 
     The missing kinds are added one after another, so that the error lists all of them.
     """
-    for name, field in spec.fields.items():
-        with locate_errors(f"fields > {name}: "):
-            made = list(entities.get(name) or compile_field(field).entities)
-        first, missing = _find_mistake(name, field, made), list[str]()
-        error = first
-        while (kind := _find_sender(error)) and kind not in missing:
-            missing.append(kind)
-            made.append(load_kind(kind).named([*read_sets(load_kind(kind).file())][-1]))
-            error = _find_mistake(name, field, made)
-        if first:
-            hint = f"; try adding a {' and a '.join(missing)} to its entities" if missing else ""
-            raise ConfigError(f"fields > {name}: {first}{hint}")
+    map_all(partial(_check_field, entities), spec.fields, spec.fields.values())
+
+
+def _check_field(entities: Entities, name: str, field: FieldSpec) -> None:
+    with locate_errors(f"fields > {name}: "):
+        made, missing = list(entities.get(name) or compile_field(field).entities), list[str]()
+    error = first = _find_mistake(name, field, made)
+    while (kind := _find_sender(error)) and kind not in missing:
+        missing.append(kind)
+        made.append(load_kind(kind).named([*read_sets(load_kind(kind).file())][-1]))
+        error = _find_mistake(name, field, made)
+    if first:
+        hint = f"; try adding a {' and a '.join(missing)} to its entities" if missing else ""
+        raise ConfigError(f"fields > {name}: {first}{hint}")
 
 
 def _find_mistake(name: str, field: FieldSpec, entities: Sequence[Entity]) -> str:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from harvestgym.core.config import build_params
-from harvestgym.core.errors import unknown
+from harvestgym.core.errors import map_all, unknown
 from harvestgym.core.loading import load_class_of_file, load_object
 from harvestgym.farm.engine.farmers import Farmer, Rule
 from harvestgym.farm.engine.reward_terms import Term
@@ -63,11 +63,12 @@ def build_component(spec: ComponentSpec, base: type[P], where: str) -> P:
 
 def compile_field(spec: FieldSpec, entities: Sequence[Entity] | None = None) -> FieldParams:
     """Compile the location and entities of a field; instances in `entities` replace the file's entities."""
-    made = tuple(entities) if entities is not None else tuple(load_kind(k).named(s) for k, s in spec.entities)
+    kinds = zip(*spec.entities, strict=True)
+    made = entities if entities is not None else map_all(lambda kind, which: load_kind(kind).named(which), *kinds)
     labels = number_repeats([type(e).__name__ for e in made])
     hosts = tuple(sorted(n for n, e in zip(labels, made, strict=True) if e.host))
     targets = sorted({target for entity in made for target in entity.targets})
     at = spec.localization
     numbers: Any = {name: np.float32(number) for name, number in [*at, ("scale", spec.shape.scale)]}
     place = Place(shape=(spec.shape.length, spec.shape.width), hosts=hosts, targets=tuple(targets), **numbers)
-    return FieldParams(place=place, entities=made)
+    return FieldParams(place=place, entities=tuple(made))

@@ -17,7 +17,7 @@ from harvestgym.farm.entities.base import Entity, Parameter
 from harvestgym.farm.schema import FarmSpec, RulesSpec, ScoreSpec
 
 from .order_words import name_things
-from .words import code_labels
+from .words import code_labels, key_unit, key_words, number_text
 
 TableRow = tuple[str, str, str]
 
@@ -38,11 +38,21 @@ MEANINGS = {f.alias or name: f.description or "" for spec in _SPECS for name, f 
 
 
 def say_goal(env: FarmModel) -> tuple[str, ...]:
-    """Return the goal of a season in two sentences: how the score is computed, and when a season ends."""
-    rows = {name: f"{meaning}: {value}" for name, value, meaning in rules_table(env).rows}
-    apart = ("costs", "terms", "constraints")
-    scored = [text for name, text in rows.items() if name.startswith("score") and not name.endswith(apart)]
-    return (*scored, *_say_terms(env), rows["horizon#day"], rows["terminal_conditions"])
+    """Return the goal of a season in sentences: how the score is computed, and when a season ends."""
+    apart = ("costs", "terms", "constraints", "risk")
+    rows = [row for row in rules_table(env).rows if row[0].startswith("score") and not row[0].endswith(apart)]
+    early = " or ".join(_say_condition(env, text) for text in env.spec.rules.terminal_conditions)
+    ends = f"A season has at most {env.spec.rules.horizon} days" + f", and ends early if {early}" * bool(early)
+    scored = (re.sub("^1 points", "1 point", f"{float(value):g} {meaning}") for _, value, meaning in rows)
+    return *scored, *_say_terms(env), ends
+
+
+def _say_condition(env: FarmModel, text: str) -> str:
+    """Return a condition with nouns for the entities and words for the operators: `bean stage is ripe or dead`."""
+    for (field, entity), noun in name_things(env).items():
+        text = re.sub(rf"({field}[.]){'?' * (len(env.fields) == 1)}{entity}[.](global_)?", f"{noun} ", text)
+    text = re.sub(r"in \[(.*?)\]", lambda found: f"is {found[1].replace(', ', ' or ')}", text)
+    return re.sub(r"#\w+", "", text).replace("==", "is").replace("_", " ")
 
 
 def _say_terms(env: FarmModel) -> Iterator[str]:
@@ -56,7 +66,8 @@ def _say_terms(env: FarmModel) -> Iterator[str]:
         text = re.sub(r"[\w-]+/[\w-]+", lambda found: nouns.get(found[0], found[0]), text)
         yield f"{re.sub(r' ?[(].*[)]', '', doc)}: {text}"
     for limit in score.constraints.values():
-        yield f"At most {limit.limit:g} of {limit.tally} in a season; the score does not depend on it"
+        amount = number_text(limit.limit, key_unit(limit.tally))
+        yield f"At most {amount} of {key_words(limit.tally)} in a season; the score does not depend on it"
 
 
 def rules_table(env: FarmModel) -> Table:

@@ -51,7 +51,7 @@ class FarmPage(Page):
     def pressed(self, key: str) -> None:
         if key in ARROW_STEPS:
             at = tuple(np.add(self.plot, ARROW_STEPS[key]).tolist())
-            if at in np.ndindex(self._shape(self.field)):
+            if at in np.ndindex(self.session.env.fields[self.field].shape):
                 self.choose(self.field, at)
 
     def choose(self, field: int, plot: tuple[int, int]) -> None:
@@ -64,9 +64,6 @@ class FarmPage(Page):
         """Return the name of the chosen field if there are several."""
         fields = self.session.env.fields
         return f"{joined}{fields[self.field].name}" if len(fields) > 1 else ""
-
-    def _shape(self, field: int) -> tuple[int, int]:
-        return self.session.env.fields[field].shape
 
     # Parts.
 

@@ -47,7 +47,11 @@ class ForagerPage(Page):
         """Show the last reward and the direction pad."""
         with box("section", "card doing", "doing"):
             self.paid()
-            self._direction_pad()
+            with box("div", "pad"):  # its buttons are not recreated, because a click during this would be lost
+                for direction, sign in SIGNS.items():
+                    step = self.guarded(lambda direction=direction: self.walk(direction))
+                    button(sign, step, f"way {direction}", direction, aria_label=direction)
+            words("p", "Or use the arrow keys.", "quiet")
 
     @ui.refreshable_method
     def view(self) -> None:
@@ -66,14 +70,6 @@ class ForagerPage(Page):
     def paid(self) -> None:
         """Show the reward of the last step."""
         number(f"{self.session.last['reward']:+g}", "reward of the last step", "date", "paid")
-
-    def _direction_pad(self) -> None:
-        """Show buttons for four directions; they are not recreated, because a click during this would be lost."""
-        with box("div", "pad"):
-            for direction, sign in SIGNS.items():
-                step = self.guarded(lambda direction=direction: self.walk(direction))
-                button(sign, step, f"way {direction}", direction, aria_label=direction)
-        words("p", "Or use the arrow keys.", "quiet")
 
     @ui.refreshable_method
     def course(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,12 +14,16 @@ from nicegui import app, background_tasks, run, ui
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.view.scene import COLOURS, Chart, Line
 from harvestgym.core.view.tables import format_value
+from harvestgym.core.yaml_io import read_file
 from harvestgym.play.session import Rival, Session
 from harvestgym.registry import MAX_SEED
 
 from .elements import box, bullets, button, chart, number, show_message, words
 
 STYLE = Path(__file__).with_name("style.css")
+RESULT_WORDS: dict[str, str] = read_file(Path(__file__).with_name("results.yaml"))
+"""Plain words for the names of results."""
+
 BLUR_BUTTONS = """
 document.addEventListener('click', e => {
   const b = e.target.closest('button'); if (b && e.detail > 0) b.blur();
@@ -91,7 +96,7 @@ class Page:
         """Fill an empty page."""
         with box("header", "head"):
             words("h1", title)
-            words("p", doc)
+            words("p", re.split(r"(?<=[.?]) (?=[A-Z])", doc)[0])  # later sentences compare it with other packages
         with box("main", "main"):
             self.goal()
             self.ending()
@@ -126,9 +131,9 @@ class Page:
     def bar(self) -> None:
         """Show the score and its parts."""
         with box("div", "tallies"):
-            number(f"{self.session.total:.3f}", "score so far", "score", "score")
+            number(f"{self.session.total:z.3f}", "score so far", "score", "score")
             for name, value in self.tallies():
-                number(value, name)
+                number(value, RESULT_WORDS.get(name, name))
 
     @ui.refreshable_method
     def ending(self) -> None:
@@ -171,15 +176,15 @@ class Page:
     def verdict(self) -> str:
         """Return the result as a sentence."""
         unit = self.session.unit + ("s" if self.session.time != 1 else "")
-        return f"The end, after {self.session.time} {unit}: your score is {self.session.total:.3f}"
+        return f"The end, after {self.session.time} {unit}: your score is {self.session.total:z.3f}"
 
     def _standings(self, everyone: list[Rival]) -> None:
-        rows = {"": [r.name for r in everyone], "score": [f"{r.total:.3f}" for r in everyone]}
+        rows = {"": [r.name for r in everyone], "score": [f"{r.total:z.3f}" for r in everyone]}
         rows |= {name: [format_value(r.columns.get(name)) for r in everyone] for name in everyone[0].columns}
         with box("table", "standings", "standings"):
             for name, cells in rows.items():
                 with box("tr", "best" if name == "score" else ""):
-                    words("th", name)
+                    words("th", RESULT_WORDS.get(name, name))
                     for cell in cells:
                         words("td" if name else "th", cell)
 

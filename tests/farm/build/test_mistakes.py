@@ -18,6 +18,18 @@ INF, NAN = float("inf"), float("nan")
 WATER = "Soil-0.available_Water#L"
 
 
+MISTAKES = f"""
+extends: {ID}
+rules:
+  free_observations: [Soil-0.availabl, Plant-0.stge]
+  terminal_conditions: Plant-0.globl_stage == dead
+  interventions: {{Field-0: {{Soil-0: {{wtering_discrete: {{amount#L: [1]}}}}}}}}
+scoring:
+  intervention_costs: {{Field-0: {{Soyl-0: {{watering_discrete: 1}}}}}}
+expert: [{{do: Plant-0.harvst, when: Plant-0.stage == ripe}}]
+"""
+
+
 def soil(**changes: Any) -> dict[str, Any]:
     return {"entities": {"Soil-0": {"extends": "clay", **changes}}}
 
@@ -149,6 +161,21 @@ def test_a_mistake_is_refused_in_words(changes: dict[str, Any], words: str) -> N
     with pytest.raises(ConfigError) as error:
         harvestgym.make(ID, **changes)
     assert words in str(error.value), f"{words!r} is not in {error.value}"
+
+
+def test_the_mistakes_of_a_file_are_listed_together(tmp_path: Path) -> None:
+    """Names in all parts are checked, and before them the entities."""
+    path = tmp_path / "mine.yaml"
+    path.write_text(MISTAKES, encoding="utf-8")
+    with pytest.raises(ConfigError) as error:
+        harvestgym.make(str(path))
+    first, *lines = str(error.value).splitlines()
+    assert first == "mine.yaml: 6 mistakes"
+    hints = ("availabl", "stge", "globl_stage", "wtering_discrete", "Soyl-0", "harvst")
+    assert all(sum(f"'{hint}'" in line for line in lines) == 1 for hint in hints)
+    with pytest.raises(ConfigError) as error:
+        harvestgym.make(ID, entities={"Weather-0": "lile", "Soil-0": "lom"})
+    assert "try 'lille'" in str(error.value) and "try 'loam'" in str(error.value)
 
 
 @pytest.mark.parametrize(
