@@ -119,6 +119,8 @@ def test_attributes_describe_the_year_and_arguments_can_be_set() -> None:
     with pytest.raises(ConfigError, match="r: expected a number"):
         env.r = -1
     assert env.r == 0.3, "a wrong value changes nothing"
+    differing = drop_in.FishingModelError(K_mean=2.0, r_mean=0.5)
+    assert (differing.K, differing.r) == (2.0, 0.5)
     with pytest.raises(TypeError, match="unexpected keyword argument 'n_actoins'"):
         drop_in.FishingEnv(n_actoins=3)
     with pytest.raises(TypeError, match="multiple values for argument 'r'"):

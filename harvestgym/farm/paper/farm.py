@@ -31,6 +31,7 @@ from harvestgym.farm.view.events import find_last_event
 from harvestgym.farm.view.scene import scene
 from harvestgym.gym.base import Info, Options
 from harvestgym.gym.env import GymEnv
+from harvestgym.gym.episode_log import EpisodeLog
 from harvestgym.render import video
 
 PAGE = {"entities", "rules", "actions", "state"}
@@ -88,8 +89,7 @@ class Farm(GymEnv):
         for path, text in written.items():
             path.write_text(text, encoding="utf-8")
         if written:
-            files = ", ".join(map(str, written))
-            warn_user(f"generated {files} with every entry at its default", FilesWritten)
+            warn_user(f"generated {', '.join(map(str, written))} with every entry at its default", FilesWritten)
 
     @classmethod
     def from_yaml(
@@ -227,11 +227,19 @@ class Farm(GymEnv):
         Raises:
             ConfigError: if a part of it is a Python object that no file can represent.
         """
-        text = write_farm(self.written)
-        Path(path).write_text(text, encoding="utf-8")
+        Path(path).write_text(write_farm(self.written), encoding="utf-8")
+
+    def render(self) -> Any:
+        """Draw the farm; in a farm without a `render_mode`, the first call also starts to record the season."""
+        if self.render_mode is None and self._begun:
+            self.render_mode, self.episode_log = "rgb_array", EpisodeLog(self.core)
+            self._log_start_at(self.run_state)
+        return super().render()
 
     def generate_gif(self, path: str | Path = "farm.gif", fps: float = 10, width: int = 960) -> Path:
-        """Write the season so far as an animated GIF with one frame per step; the farm must have a `render_mode`."""
+        """Write the season as an animated GIF with one frame per step, from the reset or, without a `render_mode`, from
+        the first `render`.
+        """
         return self._write_film(video.check_video_path(path, ".gif"), fps, width)
 
     def generate_video(self, path: str | Path = "farm.mp4", fps: float = 10, width: int = 960) -> Path:
@@ -240,7 +248,7 @@ class Farm(GymEnv):
 
     def _write_film(self, target: Path, fps: float, width: int) -> Path:
         record = {} if self.episode_log is None else self.episode_log.record
-        require(record, "film", "a season", "none", "render_mode='rgb_array', then reset() and step()")
+        require(record, "film", "a recorded season", "none", "render() after reset(), or render_mode='rgb_array'")
         drawn, last = partial(scene, self._model, record), find_last_event(record)
         film = video.EpisodeFrames(drawn, video.choose_steps(len(record["reward"]), last_event=last), width)
         return video.write_video(film, target, fps)
@@ -260,8 +268,7 @@ class Farm(GymEnv):
         page = [f"Farm {self.name!r}: {self._model.summary}"]
         for table in describe(self._model):
             if not PAGE.isdisjoint(table.sections):
-                page.append(table.title)
-                page += [textwrap.fill(" | ".join(row), 110, **INDENTS) for row in table.rows]
+                page += [table.title, *(textwrap.fill(" | ".join(row), 110, **INDENTS) for row in table.rows)]
         return "\n".join(page)
 
 

@@ -57,8 +57,7 @@ def _split_table(name: str, text: str) -> CellColumns:
         raise mismatch(name, "commas between the cells", repr(found[0]), "saving with commas")
     check_names(name, header)
     for i, row in enumerate(rows[1:], 1):
-        if len(row) != len(header):
-            raise mismatch(f"{name}: row {i}", f"{len(header)} cells, as in the header", len(row))
+        require(len(row) == len(header), f"{name}: row {i}", f"{len(header)} cells, as in the header", len(row))
     return {column: [row[j] for row in rows[1:]] for j, column in enumerate(header)}
 
 
@@ -88,6 +87,8 @@ def _split_station(name: str, text: str) -> CellColumns:
 
     Values that failed a quality check are left out, as are temperature extremes in the wrong order.
     """
+    if len(stations := sorted({line[:11] for line in text.splitlines() if len(line) > 11})) > 1:
+        raise mismatch(name, "one station", ", ".join(stations[:3]), "the file of one station")
     read = _read_daily if re.match(r"[^,\n]*,", text) else _read_monthly
     found: dict[str, dict[str, float]] = {}
     for number, line in enumerate(text.splitlines(), 1):
@@ -100,8 +101,6 @@ def _split_station(name: str, text: str) -> CellColumns:
             if found.setdefault(element, {}).setdefault(date, value) != value:
                 got = f"expected {element} of {date} once, got {found[element][date]:g} and {value:g}"
                 raise ConfigError(f"{name}: line {number}: {got}; try keeping one")
-    if len(stations := sorted({line[:11] for line in text.splitlines()})) > 1:
-        raise mismatch(name, "one station", ", ".join(stations[:3]), "the file of one station")
     low, high = found.get("TMIN", {}), found.get("TMAX", {})
     for date in [date for date in low if low[date] > high.get(date, np.inf)]:  # one of the two is wrong
         del low[date], high[date]

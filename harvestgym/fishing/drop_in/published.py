@@ -80,10 +80,8 @@ class FishingModelError(FishingCtsEnv):
         spread = {name: sqrt(log(1 + (numbers["sigma_p"] / numbers[name]) ** 2)) for name in ("r", "K")}
         return super().entries(numbers) | {"vary": spread, "price": numbers["price"]}
 
-    @property
-    def K(self) -> float:  # noqa: N802
-        """The mean of K, which is the scale of observations and actions."""
-        return self.K_mean
+    K = property(lambda self: self.K_mean, doc="The mean of K, which is the scale of observations and actions.")
+    r = property(lambda self: self.r_mean, doc="The mean of r.")
 
 
 class Allen(StandIn, law="allee-published"):

@@ -56,6 +56,18 @@ def test_gymnasium_finds_nothing_wrong_with_it() -> None:
     check_env(game, skip_render_check=True)  # made in Python, it has no spec to make again with a render mode
 
 
+def test_pictures_and_films_need_no_render_mode(tmp_path: Path) -> None:
+    game = farm("po")
+    game.reset(seed=0)
+    with pytest.raises(ConfigError, match=r"expected a recorded season, got none; try render\(\) after reset"):
+        game.generate_gif(tmp_path / "none.gif")
+    for _ in range(3):
+        assert game.render().ndim == 3
+        game.farmgym_step([])
+    assert game.generate_gif(tmp_path / "season.gif").stat().st_size > 1000
+    assert len(game.episode_log.record["reward"]) == 4
+
+
 def test_the_reward_is_the_gross_gain_and_info_has_both() -> None:
     game = farm("po")
     game.reset(seed=0)

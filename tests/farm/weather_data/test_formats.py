@@ -205,6 +205,7 @@ WRONG = [
     ("@DATE  SRAD  TMAX  TMIN  RAIN\n19001   9.54 -0.20-10.40  0.00\n", "row 1: expected 5 cells, as in"),
     (files.write_ghcn(DAYS[:3]) + "XX\n", "line 6: expected a line of GHCN-Daily, got 'XX'"),
     (files.write_ghcn_days(DAYS[:3]).replace("XX", "YY", 1), "expected one station, got XX000000001, YY000000001; try"),
+    (files.write_ghcn_days(DAYS[:3]) + "YY000000001,20190101,PRCP,7,,,W,0700\n", "expected one station, got XX0"),
     (files.write_ghcn_days(DAYS[:3]).replace("20190102", "20190101"), "expected PRCP of 2019-01-01 once, got 64 and 0"),
     ("*Tmin Tmax Rain\n", "expected columns named Tmin"),
     (files.write_open_meteo(DAYS[:3]).replace("mp/h", "furlongs"), "expected a known unit of U, got 'furlongs'"),
