@@ -41,12 +41,7 @@ def mcp(
 
 @group.command()
 def openenv(
-    ids: Ids,
-    port: Port = 8000,
-    host: Host = "127.0.0.1",
-    most: Most = 200,
-    idle: Idle = 600.0,
-    allow: Allow = None,
+    ids: Ids, port: Port = 8000, host: Host = "127.0.0.1", most: Most = 200, idle: Idle = 600.0, allow: Allow = None
 ) -> None:
     """Serve games and their tasks with OpenEnv, for training language models."""
     from harvestgym.text.openenv_server import SIDES, serve_openenv

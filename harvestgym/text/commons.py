@@ -140,11 +140,8 @@ class TextCommons:
         self._start(self.session.again(self.session.seed if seed is None else seed))
         first = {name: f"{self._introduce(name)}\n{seat.rules()}\n\n{seat.view.describe()}"
                  for name, seat in self.seats.items()}  # fmt: skip
-        self._keep_answers(first)
+        self.said = [ChatMessage(0, f"{GAME} to {name}", text) for name, text in first.items()]
         return first
-
-    def _keep_answers(self, texts: Mapping[str, str]) -> None:
-        self.said += [ChatMessage(self.session.steps, f"{GAME} to {name}", text) for name, text in texts.items()]
 
     def write_page(self, path: str | Path) -> None:
         """Write the episode so far with the messages of all fleets as an HTML page; needs the extra `plot`."""
@@ -165,14 +162,9 @@ class TextCommons:
             ConfigError: a message is not from a fleet that is played.
         """
         check_each_name("fleet", messages, self.seats)
-        self.said += [ChatMessage(self.session.steps, name, text) for name, text in messages.items()]
-        replies = self._answer(messages)
-        self._keep_answers({name: reply.text for name, reply in replies.items() if reply.text})
-        return replies
-
-    def _answer(self, messages: Mapping[str, str]) -> dict[str, Reply]:
         if self.session.over:
             return {name: self.seats[name].step(text) for name, text in messages.items()}
+        self.said += [ChatMessage(self.session.steps, name, text) for name, text in messages.items()]
         read = {name: self.seats[name].step(text) for name, text in messages.items()}
         heard = {name: self._list_heard(name) for name in self.seats}
         for seat in self.seats.values():
@@ -216,4 +208,5 @@ class TextCommons:
         reward = float(self.session.info["own"]["reward"][view.fleet]) if passed else 0.0
         info = {"step": self.session.time, "return": round(view.total, 6), "passed": passed,
                 "queued": view.list_queued(), "mistakes": mistakes}  # fmt: skip
+        self.said += [ChatMessage(self.session.steps, f"{GAME} to {name}", "\n".join(lines))] * bool(lines)
         return Reply("\n".join(lines), float(f"{reward:.6g}"), over, info)

@@ -157,7 +157,8 @@ class TextGame:
             case "done":
                 return self._pass(Wait(1))
             case "wait":
-                require(self.view.waits, "wait", "an order", "none, and nothing happens without one", "done")
+                if not self.view.waits:
+                    raise ConfigError("wait: expected an order, because nothing happens without one; try: done")
                 return self._pass(parse_wait(rest, self.view.unit, self.view.list_quantities()))
             case "look":
                 return self.view.look()

@@ -87,7 +87,7 @@ class Games:
                 self._find_made(id)
             except ConfigError as error:
                 say(f"{id} cannot be played: {error}")
-        say("all environments are compiled")
+        say("all environments are ready")
 
     def _find_made(self, id: str) -> dict[str, TextGame]:
         """Return the compiled game of each split of an id; the first request for an id compiles, and others wait."""
