@@ -24,12 +24,17 @@ RIPE = "ripe"
 """Short for `stage is ripe`."""
 
 
+SIGNS = {"<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal, "is": np.equal}
+SIGNS |= {"below": SIGNS["<"], "above": SIGNS[">"], "=": SIGNS["is"], "==": SIGNS["is"]}
+"""How a value is compared with a limit."""
+
+
 class Limit(NamedTuple):
     """A limit of a quantity; it holds if it holds on any plot.
 
     Attributes:
         name: the quantity.
-        sign: `<` or `>` with a number, `is` with a code.
+        sign: one of `SIGNS`; `is` with a code.
         limit: the number, or the index of the label.
         text: the condition as the player wrote it.
     """
@@ -41,10 +46,8 @@ class Limit(NamedTuple):
 
     def holds(self, quantities: Mapping[str, Quantity]) -> bool:
         """Return whether it holds now."""
-        values = quantities[self.name].values
         with np.errstate(invalid="ignore"):
-            found = {"<": values < self.limit, ">": values > self.limit, "is": values == self.limit}[self.sign]
-        return bool(np.any(found))
+            return bool(np.any(SIGNS[self.sign](quantities[self.name].values, self.limit)))
 
 
 class Wait(NamedTuple):
@@ -96,7 +99,7 @@ def _parse_limit(text: str, quantities: Mapping[str, Quantity]) -> Limit:
         return _parse_limit(f"{stages[0]} is {RIPE}", quantities) if stages else _refuse(text, fresh)
     if text in fresh and not fresh[text].labels:
         return Limit(text, ">", 0.0, text)
-    found = re.fullmatch(r"(.+?)\s*(<=?|>=?|\bis\b|=+|\bbelow\b|\babove\b)\s*(\S+)\s*\S*", text)
+    found = re.fullmatch(r"(.+?)\s*(<=?|>=?|\bis\b|==?|\bbelow\b|\babove\b)\s*(\S+)\s*\S*", text)
     if found is None:
         return _refuse(text, fresh)
     name, sign, limit = found.groups()
@@ -108,7 +111,7 @@ def _parse_limit(text: str, quantities: Mapping[str, Quantity]) -> Limit:
         number = float(limit.rstrip("%"))
     except ValueError:
         return _refuse(text, fresh)
-    return Limit(name, "<" if sign[0] in "<b" else ">" if sign[0] in ">a" else "is", number, text)
+    return Limit(name, sign, number, text)
 
 
 def _refuse(text: str, fresh: Mapping[str, Quantity]) -> Limit:

@@ -166,6 +166,13 @@ def test_conditions_with_and_hold_in_the_same_step(games: dict[str, TextGame]) -
     assert held == [False] * (both - 1) + [True]
 
 
+def test_limits_are_compared_as_written(games: dict[str, TextGame]) -> None:
+    three = {"weeds": games[FARM].view.list_quantities()["weeds"]._replace(values=np.asarray([[3.0, np.nan]]))}
+    signs = ("<", "<=", ">", ">=", "is", "=", "==", "below", "above")
+    held = [sign for sign in signs if parse_wait(f"until weeds {sign} 3", "day", three).find_reason(three)]
+    assert held == ["<=", ">=", "is", "=", "=="]
+
+
 def test_a_wait_without_a_number_is_limited(games: dict[str, TextGame]) -> None:
     game = games[FARM]
     assert "without N, at most 30 days" in game.reset(3)
