@@ -32,9 +32,10 @@ def mcp(
     allow: Allow = None,
 ) -> None:
     """Serve games as tools of the Model Context Protocol (MCP), for assistants and agents."""
-    from harvestgym.text.mcp_server import SIDES, serve_mcp
+    from harvestgym.text.mcp_server import serve_mcp
+    from harvestgym.text.sessions import SIDES
 
-    games = _open(ids, SIDES, most, idle)
+    games = _open(ids, ("", *SIDES), most, idle)
     _say(f"serving MCP at http://{host}:{port}/mcp (Ctrl-C to end)" if http else "serving MCP on standard input")
     serve_mcp(games, port if http else None, host)
 
@@ -44,7 +45,8 @@ def openenv(
     ids: Ids, port: Port = 8000, host: Host = "127.0.0.1", most: Most = 200, idle: Idle = 600.0, allow: Allow = None
 ) -> None:
     """Serve games and their tasks with OpenEnv, for training language models."""
-    from harvestgym.text.openenv_server import SIDES, serve_openenv
+    from harvestgym.text.openenv_server import serve_openenv
+    from harvestgym.text.sessions import SIDES
 
     games = _open(ids, SIDES, most, idle)
     _say(f"serving OpenEnv at http://{host}:{port} (Ctrl-C to end)")

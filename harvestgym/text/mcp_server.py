@@ -11,7 +11,7 @@ from typing import Any
 from harvestgym.core.errors import ConfigError, check_extras
 
 from .game import Reply
-from .sessions import Games
+from .sessions import SIDES, Games
 from .tasks import TASKS
 
 check_extras("harvestgym.text.mcp_server", mcp="mcp")
@@ -28,9 +28,6 @@ except ImportError:  # version 1
 INSTRUCTIONS = """Games on farms, in fisheries and in foraging worlds. Start one with new_game, and read its rules.
 Send orders with act; only the line `done` and the tool wait let time pass."""
 
-SIDES = ("", "train", "test")
-"""The splits that a client may play; an empty name means the id as registered."""
-
 
 def _as_tool(function: Callable[..., Any]) -> Any:
     """Return a tool that runs in a thread, so that no client waits for another, and whose errors the client reads."""
@@ -46,12 +43,12 @@ def _as_tool(function: Callable[..., Any]) -> Any:
 
 
 def make_server(games: Games) -> Any:
-    """Make the MCP server of games with the splits `SIDES`; `.run("stdio")` serves it. See `serve_mcp` for HTTP."""
+    """Make the MCP server of games with and without splits; `.run("stdio")` serves it. See `serve_mcp` for HTTP."""
 
     def list_games() -> list[dict[str, Any]]:
         """List the ids that can be played, what a player must do well, and the number of seasons of each split."""
         tests = {task.id: task.tests for task in TASKS}
-        seasons = {id: {side: len(games.list_seeds(id, side)) for side in SIDES[1:]} for id in games.ids}
+        seasons = {id: {side: len(games.list_seeds(id, side)) for side in SIDES} for id in games.ids}
         return [{"id": id, "tests": tests.get(id, ""), "seasons": seasons[id]} for id in games.ids]
 
     def new_game(id: str, seed: int = 0, split: str = "") -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 from harvestgym.core.errors import check_extras
 
-from .sessions import Games
+from .sessions import SIDES, Games
 
 check_extras("harvestgym.text.openenv_server", openenv="openenv")
 
@@ -25,9 +25,6 @@ from openenv.core.env_server import (  # noqa: E402  # pyright: ignore[reportMis
 )
 
 NAME = "harvestgym"
-
-SIDES = ("train", "test")
-"""The splits that the server offers."""
 
 TASKS_PER_ID = 100
 """Number of tasks of an id in a split, each with its own seed."""

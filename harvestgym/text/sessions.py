@@ -19,6 +19,9 @@ from harvestgym.play.start_session import start_session
 
 from .game import Reply, TextGame
 
+SIDES = ("train", "test")
+"""The splits that the servers offer."""
+
 SAVED = {"id": str, "overrides": dict, "seed": int, "messages": list}
 """The keys of a saved game and their types."""
 

@@ -24,8 +24,8 @@ RIPE = "ripe"
 """Short for `stage is ripe`."""
 
 
-SIGNS = {"<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal, "is": np.equal}
-SIGNS |= {"below": SIGNS["<"], "above": SIGNS[">"], "=": SIGNS["is"], "==": SIGNS["is"]}
+COMPARISONS = {"<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal, "is": np.equal}
+COMPARISONS |= {"below": COMPARISONS["<"], "above": COMPARISONS[">"], "=": COMPARISONS["is"], "==": COMPARISONS["is"]}
 """How a value is compared with a limit."""
 
 
@@ -34,7 +34,7 @@ class Limit(NamedTuple):
 
     Attributes:
         name: the quantity.
-        sign: one of `SIGNS`; `is` with a code.
+        sign: one of `COMPARISONS`; `is` with a code.
         limit: the number, or the index of the label.
         text: the condition as the player wrote it.
     """
@@ -47,7 +47,7 @@ class Limit(NamedTuple):
     def holds(self, quantities: Mapping[str, Quantity]) -> bool:
         """Return whether it holds now."""
         with np.errstate(invalid="ignore"):
-            return bool(np.any(SIGNS[self.sign](quantities[self.name].values, self.limit)))
+            return bool(np.any(COMPARISONS[self.sign](quantities[self.name].values, self.limit)))
 
 
 class Wait(NamedTuple):

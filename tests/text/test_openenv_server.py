@@ -26,7 +26,8 @@ from openenv.validation import run_validation  # pyright: ignore[reportMissingIm
 from openenv.validation.types import ProviderCapability  # pyright: ignore[reportMissingImports]
 
 from harvestgym.text import TASKS
-from harvestgym.text.openenv_server import SIDES, TASKS_PER_ID
+from harvestgym.text.openenv_server import TASKS_PER_ID
+from harvestgym.text.sessions import SIDES
 from tests.load_script import ROOT
 
 SPACE = ROOT / "examples" / "openenv"
