@@ -49,6 +49,7 @@ def main() -> None:
     """Print the figures as JSON."""
     begin = time.perf_counter()
     games = Games(sys.argv[1:] or IDS)
+    games.prepare()
     ready = time.perf_counter() - begin
     examples = {id: ["", *TextGame(id, session=start_session(id)).view.list_examples()] for id in games.ids}
     begin = time.perf_counter()

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from threading import Thread
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from .console import Allow
+
+if TYPE_CHECKING:
+    from harvestgym.text.sessions import Games
 
 group = typer.Typer(no_args_is_help=True, help="Serve text games to language models.")
 
@@ -29,29 +33,33 @@ def mcp(
 ) -> None:
     """Serve games as tools of the Model Context Protocol (MCP), for assistants and agents."""
     from harvestgym.text.mcp_server import serve_mcp
-    from harvestgym.text.sessions import Games, Limits
+    from harvestgym.text.sessions import SIDES
 
-    games = Games(ids, limits=Limits(most, idle), say=_say)
+    games = _open(ids, ("", *SIDES), most, idle)
     _say(f"serving MCP at http://{host}:{port}/mcp (Ctrl-C to end)" if http else "serving MCP on standard input")
     serve_mcp(games, port if http else None, host)
 
 
 @group.command()
 def openenv(
-    ids: Ids,
-    port: Port = 8000,
-    host: Host = "127.0.0.1",
-    most: Most = 200,
-    idle: Idle = 600.0,
-    allow: Allow = None,
+    ids: Ids, port: Port = 8000, host: Host = "127.0.0.1", most: Most = 200, idle: Idle = 600.0, allow: Allow = None
 ) -> None:
     """Serve games and their tasks with OpenEnv, for training language models."""
-    from harvestgym.text.openenv_server import SIDES, serve_openenv
-    from harvestgym.text.sessions import Games, Limits
+    from harvestgym.text.openenv_server import serve_openenv
+    from harvestgym.text.sessions import SIDES
 
-    games = Games(ids, SIDES, Limits(most, idle), say=_say)
+    games = _open(ids, SIDES, most, idle)
     _say(f"serving OpenEnv at http://{host}:{port} (Ctrl-C to end)")
     serve_openenv(games, port, host)
+
+
+def _open(ids: list[str], sides: tuple[str, ...], most: int, idle: float) -> Games:
+    """Return the games of a server; their environments are compiled in a thread, while the server already answers."""
+    from harvestgym.text.sessions import Games, Limits
+
+    games = Games(ids, sides, Limits(most, idle))
+    Thread(target=games.prepare, args=(_say,)).start()
+    return games
 
 
 def _say(line: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
+from pathlib import Path
 from types import MappingProxyType
 
 import jax
@@ -15,6 +16,7 @@ from harvestgym.core.episode import seed_key
 from harvestgym.core.errors import check_each_name, require
 from harvestgym.core.policy import constant_policy
 from harvestgym.core.random import key_for
+from harvestgym.core.view.timeline import ChatMessage
 from harvestgym.evaluate.run import horizon, run_episodes
 from harvestgym.fishing.analysis.commons import share_optimum
 from harvestgym.fishing.family import make_commons, policies
@@ -23,7 +25,7 @@ from harvestgym.play.session import Session
 from harvestgym.play.start_session import FishingSession
 
 from .fishery_text import FisheryText
-from .game import Reply, TextGame
+from .game import GAME, Reply, TextGame
 
 FISHERY = "fishing/logistic-v0"
 """The id of the stock that the fleets share."""
@@ -116,6 +118,8 @@ class TextCommons:
         players = [i for i, name in enumerate(self.env.agents) if name not in self.partners]
         self.seats = {self.env.agents[i]: _Seat(session, i) for i in players}
         """The text game of each fleet that is played with messages."""
+        self.said: list[ChatMessage] = []
+        """What the fleets and the game said in this episode."""
         named = {name: self._policies[name].traced() for name in self.partners.values()}
         self._acting = {name: (policy.init, jax.jit(policy.act)) for name, policy in named.items()}
 
@@ -134,8 +138,14 @@ class TextCommons:
     def reset(self, seed: int | None = None) -> dict[str, str]:
         """Start the episode of a seed, by default again that of before; return the first text of each fleet played."""
         self._start(self.session.again(self.session.seed if seed is None else seed))
-        return {name: f"{self._introduce(name)}\n{seat.rules()}\n\n{seat.view.describe()}"
-                for name, seat in self.seats.items()}  # fmt: skip
+        first = {name: f"{self._introduce(name)}\n{seat.rules()}\n\n{seat.view.describe()}"
+                 for name, seat in self.seats.items()}  # fmt: skip
+        self.said = [ChatMessage(0, f"{GAME} to {name}", text) for name, text in first.items()]
+        return first
+
+    def write_page(self, path: str | Path) -> None:
+        """Write the episode so far with the messages of all fleets as an HTML page; needs the extra `plot`."""
+        self.session.replay(Path(path), self.said)
 
     def _introduce(self, name: str) -> str:
         others = ", ".join(other for other in self.env.agents if other != name)
@@ -154,6 +164,7 @@ class TextCommons:
         check_each_name("fleet", messages, self.seats)
         if self.session.over:
             return {name: self.seats[name].step(text) for name, text in messages.items()}
+        self.said += [ChatMessage(self.session.steps, name, text) for name, text in messages.items()]
         read = {name: self.seats[name].step(text) for name, text in messages.items()}
         heard = {name: self._list_heard(name) for name in self.seats}
         for seat in self.seats.values():
@@ -197,4 +208,5 @@ class TextCommons:
         reward = float(self.session.info["own"]["reward"][view.fleet]) if passed else 0.0
         info = {"step": self.session.time, "return": round(view.total, 6), "passed": passed,
                 "queued": view.list_queued(), "mistakes": mistakes}  # fmt: skip
+        self.said += [ChatMessage(self.session.steps, f"{GAME} to {name}", "\n".join(lines))] * bool(lines)
         return Reply("\n".join(lines), float(f"{reward:.6g}"), over, info)

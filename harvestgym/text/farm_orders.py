@@ -14,7 +14,7 @@ from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.view.order_words import find_amount, has_choice, list_phrases, name_things, say_order, say_value
 from harvestgym.farm.view.words import key_unit
 
-from .phrases import FILLERS, TEXT_WORDS, Phrase, find_nearest, split_phrase
+from .phrases import FILLERS, TEXT_WORDS, Phrase, find_nearest, split_phrase, write_digits
 
 FIRST_WORDS = TEXT_WORDS["first words"]
 """First words that people use for the first words of orders."""
@@ -60,7 +60,7 @@ class FarmOrders:
 
     def _spell(self, line: str) -> str:
         """Return a line in lower case, with the usual first word, and without spaces in names with numbers."""
-        first, _, rest = line.strip().lower().partition(" ")
+        first, _, rest = write_digits(line.strip()).partition(" ")
         text = f"{FIRST_WORDS.get(first, first)} {rest}".strip()
         for noun in self.nouns:
             text = text.replace(noun, noun.replace(" ", "-"))

@@ -115,13 +115,11 @@ class FarmText(TextView):
         """Pay for all numbers of some quantities: `observe water, stage`."""
         if not self.session.env.asks:
             return super().observe(line)
-        items = self.session.env.offered.items
-        names = {self.names[item.variable.name]: item.variable.name for item in items}
         asked = [name.strip() for name in line.replace(" and ", ",").split(",") if name.strip()]
-        check_each_name("observe", asked, names)
-        wanted = {names[name] for name in asked}
-        chosen = [i for i, item in enumerate(items) if item.variable.name in wanted]
-        require(chosen, "observe", f"some of {', '.join(names)}", "nothing")
+        check_each_name("observe", asked, self.looks)
+        items = self.session.env.offered.items
+        chosen = [i for i, item in enumerate(items) if self.names[item.variable.name] in asked]
+        require(chosen, "observe", f"some of {', '.join(self.looks)}", "nothing")
         cost = self.session.look(chosen)
         return f"Observed for {cost:.3g} points: {', '.join(self._say(name) for name in asked)}."
 
@@ -158,12 +156,6 @@ class FarmText(TextView):
     def _by_name(self) -> dict[str, Variable]:
         return {self.names[v.name]: v for v in self.session.env.variables if v.name in self.names}
 
-    @cached_property
-    def _paid(self) -> frozenset[str]:
-        """The variables that are observed only for a price."""
-        items = self.session.env.offered.items if self.session.env.asks else ()
-        return frozenset(item.variable.name for item in items)
-
     def list_quantities(self) -> dict[str, Quantity]:
         known = {name: self._read(variable) for name, variable in self._by_name.items() if self._is_known(variable)}
         return known | dict(self._list_drawn())
@@ -199,7 +191,7 @@ class FarmText(TextView):
         values, steps = self.session.known[variable.name]
         days = self.session.env.steps_per_day
         age = self.session.steps // days - int(np.max(steps)) // days
-        fresh = variable.name not in self._paid
+        fresh = self.names[variable.name] not in self.looks
         return Quantity(values, key_unit(variable.key), code_labels(variable.meta), age, fresh)
 
     # Words.
@@ -309,7 +301,7 @@ def say_plots_of(quantity: Quantity) -> str:
     common, number = counts.most_common(1)[0]
     if len(counts) == 1:
         return common + unit
-    others = {text: _list_plots(texts == text) for text in counts if text != common}
+    others = {text: np.argwhere(texts == text).tolist() for text in counts if text != common}
     if quantity.labels or 2 * number >= texts.size and texts.size - number <= MOST_EXCEPTIONS:
         parts = (f"{text} {_say_where(plots)}" for text, plots in others.items())
         return f"{common}{unit}, {', '.join(parts)}"
@@ -317,10 +309,6 @@ def say_plots_of(quantity: Quantity) -> str:
     most = min(np.argwhere(values == np.nanmax(values)).tolist())
     ends = (f"{_say_value(values[tuple(at)], quantity)} at {_say_plot(at)}" for at in (least, most))
     return " to ".join(ends) + unit
-
-
-def _list_plots(mask: np.ndarray) -> list[list[int]]:
-    return [at[-2:] for at in np.argwhere(mask).tolist()]
 
 
 def _say_plot(at: list[int]) -> str:

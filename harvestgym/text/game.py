@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from harvestgym.core.errors import ConfigError
+from harvestgym.core.errors import ConfigError, require
 from harvestgym.core.view.timeline import ChatMessage
 from harvestgym.play.farm_session import FarmSession
 from harvestgym.play.session import Session
@@ -16,11 +16,11 @@ from .fishery_text import FisheryText
 from .forager_text import ForagerText
 from .phrases import find_nearest, is_like, list_lines, split_phrase
 from .view import TextView
-from .wait import Wait, parse_wait
+from .wait import ANY_NEWS, UNLIMITED_WAIT, Wait, parse_wait
 
 COMMANDS = {
     "done": "ends the {unit}, and carries out the orders",
-    "wait N {unit}s until {limit} or any news": "lets time pass, for some {unit}s or until something holds",
+    "wait N {unit}s until {limit} or any news": f"lets time pass; without N, at most {UNLIMITED_WAIT} {{unit}}s",
     "clear": "removes the orders of the {unit}",
     "look": "shows every known number",
     "help": "shows this list",
@@ -39,9 +39,6 @@ PASSING = ("done", "wait")
 VIEWS: dict[type[Session], Any] = {FarmSession: FarmText, FishingSession: FisheryText, ForagerSession: ForagerText}
 LONGEST_SLIP = 8
 """Maximum number of words of a line that is taken for an order with a wrong beginning; longer lines are prose."""
-
-LONGEST_WAIT = 400
-"""Maximum number of steps of one `wait`."""
 
 
 class Reply(NamedTuple):
@@ -109,17 +106,8 @@ class TextGame:
         commands = [f"  {name}: {what}".format(**named) for name, what in COMMANDS.items()
                     if waits or not name.startswith("wait")]  # fmt: skip
         goal = [f"  {line[:1].upper()}{line[1:]}" for line in self.view.list_goals()]
-        return "\n".join(
-            [
-                f"Game {self.id}. Goal:",
-                *goal,
-                "Orders, one a line:",
-                *orders,
-                *self.view.list_hints(),
-                "Commands:",
-                *commands,
-            ]
-        )
+        lines = [f"Game {self.id}. Goal:", *goal, "Orders, one a line:", *orders, *self.view.list_hints()]
+        return "\n".join([*lines, "Commands:", *commands])
 
     def step(self, message: str) -> Reply:
         """Read a message line by line; return what it did."""
@@ -130,12 +118,7 @@ class TextGame:
         read = False
         for line in list_lines(message):
             word = line.split()[0].lower().rstrip(":")
-            if not self._is_order(word, line):
-                if not self._resembles_order(line):
-                    continue
-                said.append(f"Not done: {line!r}: expected an order or a command first in the line, got {word!r}.")
-                mistakes.append(line)
-                read = True
+            if not self._is_order(word, line) and not self._resembles_order(line):
                 continue
             read = True
             if mistakes and word in PASSING:
@@ -168,13 +151,15 @@ class TextGame:
 
     def _follow(self, word: str, line: str) -> str:
         """Do what a line says; return what to answer."""
+        require(self._is_order(word, line), repr(line), "an order or a command first in the line", repr(word))
         rest = line[len(word) :].strip(" :")
         match word:
             case "done":
-                return self._pass(1, None)
+                return self._pass(Wait(1))
             case "wait":
-                wait = parse_wait(rest, self.view.unit, self.view.list_quantities())
-                return self._pass(min(wait.steps or LONGEST_WAIT, LONGEST_WAIT), wait)
+                if not self.view.waits:
+                    raise ConfigError("wait: expected an order, because nothing happens without one; try: done")
+                return self._pass(parse_wait(rest, self.view.unit, self.view.list_quantities()))
             case "look":
                 return self.view.look()
             case "clear":
@@ -187,20 +172,22 @@ class TextGame:
         queued = self.view.queue(line)
         return f"{QUEUED} {', '.join(queued)}."
 
-    def _pass(self, steps: int, wait: Wait | None) -> str:
+    def _pass(self, wait: Wait) -> str:
         """Let steps pass; return the news."""
-        if wait is not None and not self.view.waits:
-            raise ConfigError("wait: expected an order, because nothing happens without one; try: done")
         since, reason = self.session.steps, ""
-        for _ in range(steps):
+        for _ in range(wait.steps):
             self.view.finish()
-            if wait is not None and wait.conditions:
+            if wait.conditions:
                 reason = wait.find_reason(self.view.list_quantities())
-            if self.session.over or reason or (wait is not None and wait.news and self.view.list_news(since)):
+            if not reason and wait.news and self.view.list_news(since):
+                reason = ANY_NEWS
+            if self.session.over or reason:
                 break
         lines = self.view.list_news(since)
-        if reason:
-            lines.append(f"Stopped waiting: {reason}")
+        if (wait.conditions or wait.news) and not self.session.over:
+            passed = self.session.steps - since
+            time = f"{passed} {self.view.unit}{'s' * (passed > 1)}"
+            lines.append(f"Stopped waiting after {time}: {reason or 'no condition holds'}")
         return "\n".join(f"- {line}" for line in lines)
 
     def _reply(self, said: list[str], reward: float, passed: int, mistakes: list[str]) -> Reply:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from functools import partial, wraps
 from typing import Any
 
 from harvestgym.core.errors import ConfigError, check_extras
 
 from .game import Reply
-from .sessions import Games
+from .sessions import SIDES, Games
+from .tasks import TASKS
 
 check_extras("harvestgym.text.mcp_server", mcp="mcp")
 
@@ -27,28 +29,35 @@ INSTRUCTIONS = """Games on farms, in fisheries and in foraging worlds. Start one
 Send orders with act; only the line `done` and the tool wait let time pass."""
 
 
-@contextmanager
-def _as_tool_errors() -> Iterator[None]:
-    """Raise a ConfigError of a tool as the SDK's error, whose message the client receives."""
-    try:
-        yield
-    except ConfigError as error:
-        raise ToolError(str(error)) from None
+def _as_tool(function: Callable[..., Any]) -> Any:
+    """Return a tool that runs in a thread, so that no client waits for another, and whose errors the client reads."""
+
+    @wraps(function)
+    async def tool(**arguments: Any) -> Any:
+        try:
+            return await asyncio.to_thread(partial(function, **arguments))
+        except ConfigError as error:
+            raise ToolError(str(error)) from None
+
+    return tool
 
 
 def make_server(games: Games) -> Any:
-    """Make the MCP server; `.run("stdio")` serves it. See `serve_mcp` for HTTP."""
+    """Make the MCP server of games with and without splits; `.run("stdio")` serves it. See `serve_mcp` for HTTP."""
 
-    def list_games() -> list[str]:
-        """List the ids that can be played."""
-        return list(games.ids)
+    def list_games() -> list[dict[str, Any]]:
+        """List the ids that can be played, what a player must do well, and the number of seasons of each split."""
+        tests = {task.id: task.tests for task in TASKS}
+        seasons = {id: {side: len(games.list_seeds(id, side)) for side in SIDES} for id in games.ids}
+        return [{"id": id, "tests": tests.get(id, ""), "seasons": seasons[id]} for id in games.ids]
 
-    def new_game(id: str, seed: int = 0) -> str:
+    def new_game(id: str, seed: int = 0, split: str = "") -> str:
         """Start a game of an id; return its key, which the other tools need, the rules and the first observation.
 
-        The same id, seed and orders give the same game.
+        With the split `test` or `train`, the seed is the number of a held-out or a training season. The same id, seed,
+        split and orders give the same game.
         """
-        key, text = games.start(id, seed)
+        key, text = games.start(id, seed, split)
         return f"game: {key}\n{text}"
 
     def look(game: str) -> str:
@@ -70,7 +79,7 @@ def make_server(games: Games) -> Any:
     server = Server("harvestgym", instructions=INSTRUCTIONS, log_level="WARNING")
     tools: tuple[Callable[..., Any], ...] = (list_games, new_game, look, act, wait, score)
     for tool in tools:
-        server.tool()(_as_tool_errors()(tool))
+        server.tool()(_as_tool(tool))
     return server
 
 

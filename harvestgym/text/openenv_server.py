@@ -11,7 +11,7 @@ from typing import Any
 
 from harvestgym.core.errors import check_extras
 
-from .sessions import Games
+from .sessions import SIDES, Games
 
 check_extras("harvestgym.text.openenv_server", openenv="openenv")
 
@@ -25,9 +25,6 @@ from openenv.core.env_server import (  # noqa: E402  # pyright: ignore[reportMis
 )
 
 NAME = "harvestgym"
-
-SIDES = ("train", "test")
-"""The splits that the server offers."""
 
 TASKS_PER_ID = 100
 """Number of tasks of an id in a split, each with its own seed."""
@@ -56,13 +53,11 @@ class TextEnvironment(Environment):
 
     def reset(self, seed: int | None = None, episode_id: str | None = None, **which: Any) -> TextObservation:
         """Start the game of a task (`split`, `index`; with `id`, a season of the id), or of an id, split and seed."""
-        task = {"id": self._games.ids[0], "split": SIDES[0], "seed": seed or 0}
-        if "index" in which and "id" in which:
-            task = {"id": which["id"], "split": which.get("split", SIDES[0]), "seed": which["index"]}
-        elif "index" in which:
-            task = self.get_task(which.get("split", SIDES[0]), which["index"])
+        split = which.get("split", SIDES[0])
+        if "index" in which and "id" not in which:
+            task = self.get_task(split, which["index"])
         else:
-            task |= {name: which[name] for name in ("id", "split") if name in which}
+            task = {"id": which.get("id", self._games.ids[0]), "split": split, "seed": which.get("index", seed or 0)}
         key, text = self._games.start(task["id"], task["seed"], task["split"])
         self.close()
         self._key, self._state = key, State(episode_id=episode_id, step_count=0)

@@ -11,13 +11,16 @@ from typing import NamedTuple
 from harvestgym.core.yaml_io import read_file
 
 TEXT_WORDS: dict[str, dict[str, str]] = read_file(Path(__file__).with_name("words.yaml"))
-"""The words that people use, and those of keys and orders, in four tables."""
+"""The words that people use, and those of keys and orders, in tables."""
 
 UNIT_WORDS = TEXT_WORDS["units"]
 """Units as people write them, and as keys write them."""
 
 FILLERS = frozenset(["a", "an", "the", "of", "with", "some", "please", "to", "and", "plot", "plots", "plant", "plants"])
 """Words without meaning for an order."""
+
+NUMBERS: dict[str, int] = {word: int(number) for word, number in TEXT_WORDS["numbers"].items()}
+"""Numbers as people write them, up to ninety; `write_digits` adds ones to tens."""
 
 LONGEST_LINE = 300
 """Maximum number of characters of a line that may be an order; longer lines are prose."""
@@ -26,6 +29,8 @@ MOST_LINES = 200
 """Maximum number of lines that are read in a message."""
 
 _NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
+_TENS, _ONES = ("|".join(w for w, n in NUMBERS.items() if n in span) for span in (range(20, 91), range(1, 10)))
+_SPELLED = re.compile(rf"\b(?:(?:{_TENS})[- ](?:{_ONES})|{'|'.join(NUMBERS)})\b")
 _THOUGHT = re.compile(r"<think>.*?(?:</think>|$)", re.DOTALL)
 _FENCE = re.compile(r"```[^\n]*\n(.*?)```", re.DOTALL)
 
@@ -56,10 +61,15 @@ def list_lines(message: str) -> list[str]:
     return [line for line in cleaned if line and line[0] not in "#>" and len(line) <= LONGEST_LINE]
 
 
+def write_digits(text: str) -> str:
+    """Return a text in lower case with its number words in digits: `twenty-five litres` as `25 litres`."""
+    return _SPELLED.sub(lambda found: str(sum(NUMBERS[word] for word in re.split("[- ]", found[0]))), text.lower())
+
+
 def split_phrase(text: str) -> Phrase:
     """Split an order without its plots into words and amounts."""
     words, amounts = list[str](), list[Amount]()
-    tokens = re.findall(rf"{_NUMBER.pattern}|%|[^\W\d_][\w-]*", text.lower())
+    tokens = re.findall(rf"{_NUMBER.pattern}|%|[^\W\d_][\w-]*", write_digits(text))
     for token in tokens:
         if _NUMBER.fullmatch(token):
             amounts.append(Amount(float(token), ""))

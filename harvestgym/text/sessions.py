@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from threading import Lock
+from threading import Lock, main_thread
 from typing import Any, NamedTuple
 
 from harvestgym import registry
@@ -18,6 +18,9 @@ from harvestgym.evaluate.score import scale_on
 from harvestgym.play.start_session import start_session
 
 from .game import Reply, TextGame
+
+SIDES = ("train", "test")
+"""The splits that the servers offer."""
 
 SAVED = {"id": str, "overrides": dict, "seed": int, "messages": list}
 """The keys of a saved game and their types."""
@@ -51,15 +54,14 @@ class _Place:
 class Games:
     """Text games for many clients, each with an unguessable key.
 
-    Each environment is made and compiled once, when the server starts. Every method raises ConfigError for a request
-    that cannot be answered, and then changes nothing.
+    Each environment is made and compiled once: by `prepare`, or for its first game. Every method raises ConfigError for
+    a request that cannot be answered, and then changes nothing.
 
     Args:
         ids: registered ids or farm files that clients may play.
         sides: the splits that clients may play (`evaluate.splits`); an empty name means the id as registered.
         limits: limits of the server.
         clock: the time in seconds.
-        say: receives a line for each environment that is compiled.
     """
 
     def __init__(
@@ -68,43 +70,51 @@ class Games:
         sides: Sequence[str] = ("",),
         limits: Limits | None = None,
         clock: Callable[[], float] = time.monotonic,
-        say: Callable[[str], None] = lambda line: None,
     ) -> None:
         self.ids, self.sides = tuple(dict.fromkeys(ids)), tuple(sides)
         self.limits, self._clock = limits or Limits(), clock
         require(self.ids, "ids", "at least one id", "none", "farm/bean-1x1-v0")
-        self._first: dict[tuple[str, str], TextGame] = {}
+        self._made: dict[str, dict[str, TextGame]] = {}
         """The compiled game of each id and split."""
+        self._making = {registry.spec(id).id: Lock() for id in self.ids}
         self._places: dict[str, _Place] = {}
         self._lock = Lock()
-        for id in self.ids:
-            self._prepare(id, say)
 
-    def _prepare(self, id: str, say: Callable[[str], None]) -> None:
-        """Make and compile the environments of an id; splits with the same data share one."""
-        made: list[TextGame] = []
-        for side in self.sides:
-            overrides = dict(splits.split(registry.spec(id).id, side).overrides) if side else {}
-            same = [game for game in made if game.session.overrides == overrides]
-            if not same:
-                say(f"preparing {id} {side}".rstrip())
-                made.append(TextGame(id, session=start_session(id, overrides=overrides)))
-                made[-1].session.rehearse()
-                made[-1].again(0).step(f"{made[-1].view.list_examples()[0]}\ndone")
-            self._first[id, side] = (same or made[-1:])[0]
+    def prepare(self, say: Callable[[str], None] = lambda line: None) -> None:
+        """Make and compile all environments, in any thread, until the process ends; `say` receives the progress."""
+        for id in self.ids:
+            if not main_thread().is_alive():
+                return
+            say(f"preparing {id}")
+            try:
+                self._find_made(id)
+            except ConfigError as error:
+                say(f"{id} cannot be played: {error}")
+        say("all environments are ready")
+
+    def _find_made(self, id: str) -> dict[str, TextGame]:
+        """Return the compiled game of each split of an id; the first request for an id compiles, and others wait."""
+        with self._making[id]:
+            if id not in self._made:
+                self._made[id] = {side: _compile(id, side) for side in self.sides}
+            return self._made[id]
 
     def __len__(self) -> int:
         return len(self._places)
 
+    def list_seeds(self, id: str, side: str) -> range:
+        """Return the seeds of a split of an id."""
+        check_name("id", id, self.ids)
+        check_name("split", side, self.sides)
+        return splits.split(id, side).seeds if side else range(registry.MAX_SEED + 1)
+
     def start(self, id: str, seed: int = 0, side: str = "") -> tuple[str, str]:
         """Start a game; return its key, and the rules with the first observation. Seeds of a split count from 0."""
         side = side or self.sides[0]
-        check_name("id", id, self.ids)
-        check_name("split", side, self.sides)
-        seeds = splits.split(registry.spec(id).id, side).seeds if side else range(registry.MAX_SEED + 1)
+        seeds = self.list_seeds(id, side)
         if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < len(seeds):
             raise mismatch("seed", f"an integer from 0 to {len(seeds) - 1}", repr(seed))
-        game = TextGame(id, session=self._first[id, side].session)
+        game = TextGame(id, session=self._find_made(id)[side].session)
         text = game.reset(seeds[seed])
         return self._add(game), text
 
@@ -159,7 +169,8 @@ class Games:
     def load(self, text: str) -> str:
         """Continue a saved game by sending its messages again; return its new key. Only served ids are accepted."""
         saved = _read_saved(text)
-        served = [game for game in self._first.values() if (game.id, game.session.overrides) == saved[:2]]
+        made = self._find_made(saved[0]).values() if saved[0] in self.ids else ()
+        served = [game for game in made if game.session.overrides == saved[1]]
         if not served:
             raise mismatch("saved game", f"one of {', '.join(self.ids)}", f"{saved[0]!r} with other settings")
         if sum(map(len, saved[3])) > self.limits.game or max(map(len, saved[3]), default=0) > self.limits.message:
@@ -186,6 +197,15 @@ class Games:
             key = secrets.token_urlsafe(16)
             self._places[key] = _Place(game, now)
             return key
+
+
+def _compile(id: str, side: str) -> TextGame:
+    """Return the game of an id and a split with all its programs compiled."""
+    overrides = splits.split(id, side).overrides if side else {}
+    game = TextGame(id, session=start_session(id, overrides=overrides))
+    game.session.rehearse()
+    game.again(0).step(f"{game.view.list_examples()[0]}\ndone")
+    return game
 
 
 def _read_saved(text: str) -> tuple[str, dict[str, Any], int, list[str]]:

@@ -8,13 +8,25 @@ from typing import NamedTuple
 
 import numpy as np
 
-from harvestgym.core.errors import check_name, mismatch
+from harvestgym.core.errors import check_name, mismatch, require
 
+from .phrases import write_digits
 from .view import Quantity
+
+UNLIMITED_WAIT = 30
+"""Maximum number of steps of a `wait` without a number."""
+
+LONGEST_WAIT = 400
+"""Maximum number of steps of one `wait`."""
 
 ANY_NEWS = "any news"
 RIPE = "ripe"
 """Short for `stage is ripe`."""
+
+
+COMPARISONS = {"<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal, "is": np.equal}
+COMPARISONS |= {"below": COMPARISONS["<"], "above": COMPARISONS[">"], "=": COMPARISONS["is"], "==": COMPARISONS["is"]}
+"""How a value is compared with a limit."""
 
 
 class Limit(NamedTuple):
@@ -22,7 +34,7 @@ class Limit(NamedTuple):
 
     Attributes:
         name: the quantity.
-        sign: `<` or `>` with a number, `is` with a code.
+        sign: one of `COMPARISONS`; `is` with a code.
         limit: the number, or the index of the label.
         text: the condition as the player wrote it.
     """
@@ -34,41 +46,50 @@ class Limit(NamedTuple):
 
     def holds(self, quantities: Mapping[str, Quantity]) -> bool:
         """Return whether it holds now."""
-        values = quantities[self.name].values
         with np.errstate(invalid="ignore"):
-            found = {"<": values < self.limit, ">": values > self.limit, "is": values == self.limit}[self.sign]
-        return bool(np.any(found))
+            return bool(np.any(COMPARISONS[self.sign](quantities[self.name].values, self.limit)))
 
 
 class Wait(NamedTuple):
     """A request to let time pass.
 
     Attributes:
-        steps: the number of steps; None without a limit.
-        conditions: the conditions; it ends when one of them holds.
+        steps: the maximum number of steps.
+        conditions: the conditions.
+        needed: how many of them must hold in the same step to end the wait, each on any plot.
         news: whether any event ends it.
     """
 
-    steps: int | None
-    conditions: tuple[Limit, ...]
-    news: bool
+    steps: int
+    conditions: tuple[Limit, ...] = ()
+    needed: int = 1
+    news: bool = False
 
     def find_reason(self, quantities: Mapping[str, Quantity]) -> str:
-        """Return the first condition that holds; empty if none does."""
-        return next((one.text for one in self.conditions if one.holds(quantities)), "")
+        """Return the conditions that hold; empty if they are not enough to end the wait."""
+        held = [one.text for one in self.conditions if one.holds(quantities)]
+        return " and ".join(held) if len(held) >= self.needed else ""
 
 
 def parse_wait(text: str, unit: str, quantities: Mapping[str, Quantity]) -> Wait:
     """Parse what follows `wait`; ConfigError for anything else than steps and conditions."""
-    length, _, until = text.lower().partition("until")
-    found = re.fullmatch(rf"(?:for )?(\d+)?\s*(?:{unit}s?)?", length.strip())
+    length, _, until = write_digits(text).partition("until")
+    units = {unit: 1} | ({"week": 7} if unit == "day" else {})
+    named = "|".join(units)
+    length = re.sub(rf"\ban? (?={named})", "1 ", length.strip())
+    found = re.fullmatch(rf"(?:for |at most |up to )?(\d+)? *(?:({named})s?)?,?(?: or)?", length)
     if found is None or not (found[1] or until.strip()):
         raise mismatch("wait", f"a number of {unit}s or a condition", f"{text!r}; try: wait 7 {unit}s")
-    parts = [part.strip() for part in re.split(r"\bor\b|,", until) if part.strip()]
+    steps = int(found[1]) * units.get(found[2], 1) if found[1] else UNLIMITED_WAIT
+    near = min(max(steps, 1), LONGEST_WAIT)
+    require(steps == near, "wait", f"1 to {LONGEST_WAIT} {unit}s", steps, f"wait {near}")
+    joined = set(re.findall(r"\band\b|\bor\b|,", until))
+    parts = [part.strip() for part in re.split(r"\band\b|\bor\b|,", until)] if until.strip() else []
+    if "and" in joined and (len(joined) > 1 or ANY_NEWS in parts):
+        expected = f"conditions with `and`, or conditions and {ANY_NEWS} with `or`"
+        raise mismatch("wait", expected, f"{until.strip()!r}")
     conditions = tuple(_parse_limit(part, quantities) for part in parts if part != ANY_NEWS)
-    if found[1] and not int(found[1]) > 0:
-        raise mismatch("wait", f"at least 1 {unit}", found[1])
-    return Wait(int(found[1]) if found[1] else None, conditions, ANY_NEWS in parts)
+    return Wait(steps, conditions, len(conditions) if "and" in joined else 1, ANY_NEWS in parts)
 
 
 def _parse_limit(text: str, quantities: Mapping[str, Quantity]) -> Limit:
@@ -78,7 +99,7 @@ def _parse_limit(text: str, quantities: Mapping[str, Quantity]) -> Limit:
         return _parse_limit(f"{stages[0]} is {RIPE}", quantities) if stages else _refuse(text, fresh)
     if text in fresh and not fresh[text].labels:
         return Limit(text, ">", 0.0, text)
-    found = re.fullmatch(r"(.+?)\s*(<=?|>=?|\bis\b|=+|\bbelow\b|\babove\b)\s*(\S+)\s*\S*", text)
+    found = re.fullmatch(r"(.+?)\s*(<=?|>=?|\bis\b|==?|\bbelow\b|\babove\b)\s*(\S+)\s*\S*", text)
     if found is None:
         return _refuse(text, fresh)
     name, sign, limit = found.groups()
@@ -90,7 +111,7 @@ def _parse_limit(text: str, quantities: Mapping[str, Quantity]) -> Limit:
         number = float(limit.rstrip("%"))
     except ValueError:
         return _refuse(text, fresh)
-    return Limit(name, "<" if sign[0] in "<b" else ">" if sign[0] in ">a" else "is", number, text)
+    return Limit(name, sign, number, text)
 
 
 def _refuse(text: str, fresh: Mapping[str, Quantity]) -> Limit:

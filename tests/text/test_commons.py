@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import jax
 import numpy as np
 import pytest
@@ -72,6 +74,16 @@ def test_partners_follow_their_policy() -> None:
         reply = game.step({"fleet_0": f"quota {float(env.units.wanted(action)[0]):.7f}\ndone"})["fleet_0"]
         np.testing.assert_allclose(np.ravel(game.session.last["catch"]), float(env.units.wanted(action)[0]), rtol=1e-4)
         assert reply.info["passed"] == 1
+
+
+def test_a_page_shows_what_every_fleet_said(game: TextCommons, tmp_path: Path) -> None:
+    game.reset(0)
+    send_all(game, "say 0.02 each?\nquota 0.02\ndone")
+    send_all(game, "done")
+    game.write_page(tmp_path / "commons.html")
+    page = (tmp_path / "commons.html").read_text(encoding="utf-8")
+    assert '[0,"fleet_3","say 0.02 each?\\nquota 0.02\\ndone"]' in page
+    assert '[0,"game to fleet_1","You are fleet_1.' in page and '[1,"game to fleet_4","fleet_0 says: ' in page
 
 
 def test_the_end_and_the_scale() -> None:

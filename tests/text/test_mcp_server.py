@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import socket
 import subprocess
@@ -65,7 +66,8 @@ async def _open(stack: AsyncExitStack, target: Any) -> Any:
 
 async def season(call: Call) -> None:
     """Play a short game, with mistakes."""
-    assert await call("list_games") == (False, FISHERY)
+    wrong, text = await call("list_games")
+    assert not wrong and json.loads(text)["id"] == FISHERY and "a constant stock" in text and '"test": ' in text
     wrong, text = await call("new_game", id=FISHERY, seed=3)
     assert not wrong and "Orders, one a line:" in text
     key = text.split()[1]
@@ -82,6 +84,13 @@ async def season(call: Call) -> None:
     assert wrong and f"try '{FISHERY}'" in text
     assert (await call("new_game", id=5))[0], "an id is text"
     assert "The game is over." in (await call("wait", game=key, text="200 years"))[1]
+    splits = ("test", "test", "train")
+    keys = [(await call("new_game", id=FISHERY, seed=1, split=split))[1].split()[1] for split in splits]
+    years = [(await call("act", game=key, orders="quota 0\ndone"))[1] for key in keys]
+    assert years[0] == years[1] != years[2], "a split has its own seasons"
+    await call("wait", game=keys[0], text="200 years")
+    assert abs(json.loads((await call("score", game=keys[0]))[1])["score"]) < 0.05
+    assert "try 'test'" in (await call("new_game", id=FISHERY, split="tests"))[1]
 
 
 def test_a_game_over_standard_input() -> None:

@@ -8,9 +8,9 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -26,36 +26,49 @@ from openenv.validation import run_validation  # pyright: ignore[reportMissingIm
 from openenv.validation.types import ProviderCapability  # pyright: ignore[reportMissingImports]
 
 from harvestgym.text import TASKS
-from harvestgym.text.openenv_server import SIDES, TASKS_PER_ID
+from harvestgym.text.openenv_server import TASKS_PER_ID
+from harvestgym.text.sessions import SIDES
 from tests.load_script import ROOT
 
 SPACE = ROOT / "examples" / "openenv"
 
 FISHERY, OTHER = "fishing/logistic-v0", "fishing/ricker-v0"
-STARTED = 120.0
-"""Seconds in which a server must start."""
+STARTED = 30.0
+"""Seconds in which a server must answer; `openenv validate` allows as many."""
 
 
-@pytest.fixture(scope="module")
-def address() -> Iterator[str]:
-    """Start a server and yield its address."""
+@contextmanager
+def serve(ids: Sequence[str], seconds: float = STARTED) -> Iterator[str]:
+    """Start a server, which compiles ids, and yield its address once it answers."""
     with closing(socket.socket()) as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    command = [sys.executable, "-m", "harvestgym", "serve", "openenv", FISHERY, OTHER, "--port", str(port)]
+    command = [sys.executable, "-m", "harvestgym", "serve", "openenv", *ids, "--port", str(port)]
     server = subprocess.Popen(command, env={**os.environ})
     try:
-        end = time.monotonic() + STARTED
-        while time.monotonic() < end:
+        end = time.monotonic() + seconds
+        while not _is_healthy(f"http://127.0.0.1:{port}"):
             assert server.poll() is None, "the server has ended"
-            with closing(socket.socket()) as tried:
-                if tried.connect_ex(("127.0.0.1", port)) == 0:
-                    break
+            assert time.monotonic() < end, "the server does not answer"
             time.sleep(0.1)
         yield f"http://127.0.0.1:{port}"
     finally:
         server.terminate()
         server.wait(20)
+
+
+def _is_healthy(address: str) -> bool:
+    try:
+        return requests.get(f"{address}/health", timeout=1.0).status_code == 200
+    except requests.RequestException:
+        return False
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    """Start a server of two ids and yield its address."""
+    with serve((FISHERY, OTHER)) as address:
+        yield address
 
 
 def play(address: str, seed: int, **which: Any) -> tuple[str, list[float]]:
@@ -125,34 +138,39 @@ def test_openenv_accepts_the_server(address: str) -> None:
     assert report["passed"], report["summary"]
 
 
-class Provider:
-    """A provider of `openenv validate` that has the running server in place of a container."""
+def list_served() -> list[str]:
+    """Return the ids in the Dockerfile of the folder for Spaces."""
+    return re.findall(r'^ENV IDS="(.*)"$', (SPACE / "Dockerfile").read_text(), re.MULTILINE)[0].split()
+
+
+class Provider(ExitStack):
+    """A provider of `openenv validate` that starts the server of the Dockerfile without a container."""
 
     name = "here"
     capabilities = frozenset({ProviderCapability.IMAGE_BUILD})
     supported_network_modes = frozenset({"public"})
-
-    def __init__(self, base_url: str) -> None:
-        self.base_url = base_url
+    base_url = ""
 
     def build(self, root: Path, execution: Any) -> str:
         assert (root / execution.dockerfile).is_file()
         return "sha256:" + "0" * 64
 
     def start(self, spec: Any) -> Provider:
+        self.base_url = self.enter_context(serve(list_served(), spec.startup_timeout_s))
         return self
 
     def inspect(self) -> dict[str, Any]:
         return {}
 
     def stop(self) -> None:
-        """Leave the server to the other tests."""
+        self.close()
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of what the validator uses
-def test_openenv_accepts_the_folder_for_spaces(address: str) -> None:
+def test_openenv_accepts_the_folder_for_spaces() -> None:
     """`openenv validate examples/openenv` on a machine with Docker; what OpenEnv cannot check yet is skipped."""
-    report = run_validation(SPACE, provider=Provider(address))
+    with Provider() as provider:
+        report = run_validation(SPACE, provider=provider)
     found = {result.check_id: (result.status.value, result.evidence) for result in report.results}
     checks = ("startup", "reward_well_formed", "observation_schema", "state_contract")
     for name in ("static.manifest", *(f"runtime.{check}" for check in checks)):
@@ -161,7 +179,7 @@ def test_openenv_accepts_the_folder_for_spaces(address: str) -> None:
 
 
 def test_the_space_serves_the_tasks() -> None:
-    ids = re.findall(r'^ENV IDS="(.*)"$', (SPACE / "Dockerfile").read_text(), re.MULTILINE)[0].split()
+    ids = list_served()
     assert sorted(ids) == sorted(task.id for task in TASKS)
     declared = yaml.safe_load((SPACE / "openenv.yaml").read_text())["validation"]["capabilities"]["declared_task_count"]
     assert declared == dict.fromkeys(SIDES, TASKS_PER_ID * len(ids))
