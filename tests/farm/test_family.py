@@ -169,8 +169,7 @@ def test_yields_are_shown_for_each_crop_and_square_metre() -> None:
 
 
 def test_a_whole_field_is_harvested_as_soon_as_a_plot_is_ripe() -> None:
-    given = {"interventions": {"Field-0": {"Plant-0": {"harvest": None}}}}
-    env: Any = harvestgym.make("farm/full-3x4-v0", rules=given, expert=[])
+    env: Any = harvestgym.make(BEAN, expert=[])
     (rule,) = list_harvest_rules(env)
     assert rule.when == ["max(Plant-0.stage == ripe)"] and rule.do == "Plant-0.harvest"
     assert set(policies(env)) == {"harvest"}
