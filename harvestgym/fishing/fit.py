@@ -123,10 +123,8 @@ class StockFit(NamedTuple):
 
     def _shift_law(self, shift: np.ndarray) -> GrowthLaw:
         """Return the law with `shift` added to the logarithms of its parameters."""
-        names = list(BOUNDS)[1 : STOCK_GROWTH[self.law][0]]
-        return GROWTH_LAWS[self.law](
-            **{name: self.values[name] * np.exp(d) for name, d in zip(names, shift, strict=True)}
-        )
+        moved = {name: self.values[name] * np.exp(by) for name, by in zip([*BOUNDS][1:], shift, strict=False)}
+        return GROWTH_LAWS[self.law](**moved)
 
     @property
     def reference_point(self) -> ReferencePoint:
