@@ -136,11 +136,7 @@ def _complete_text(family: str, id: str) -> str:
     env: Any = registry.make(id)
     if family == "farm" and env.spec.expert:
         description["expert"] = parse(write_farm(env.spec))["expert"]
-    if family == "farm":
-        shown = {"intervention_cost", "stage", "harvest", *["observation_cost"] * (env.spec.mode == "ao")}
-        score = env.spec.scoring.model_dump(by_alias=True, include=shown)
-        description["scoring"] = score | description.get("scoring", {})
-    elif env.expert is not None:
+    elif family != "farm" and env.expert is not None:
         description["expert"] = env.expert.model_dump(exclude={"made"})
     description |= {name: value for name, value in registry.spec(id).kwargs.items() if name != "name"}
     description.pop("history", None)  # the version history belongs to the catalogue

@@ -259,7 +259,7 @@ def _write_fitted(id: str, source: str, values: Mapping[str, float]) -> str:
 
 def _make_series(env: FarmModel, name: str, column: np.ndarray, time: np.ndarray, season: np.ndarray) -> Series:
     """Check rules 1 and 3 for a column."""
-    with locate_errors("rule 1: "):
+    with locate_errors("docs/calibration.md, rule 1: "):
         item = find_watched(env, name)
     known = np.isfinite(column)
     day, value = time[known].astype(int), column[known].astype(np.float32)
