@@ -70,9 +70,9 @@ def rules_table(env: FarmModel) -> Table:
     entries |= {f"rule {name}": rule.model_dump() for name, rule in spec.rules.further.items()}
     free = {"observation_cost", "observation_costs"} if spec.mode != "ao" else set()
     scoring = spec.scoring.model_dump(by_alias=True, exclude={"kind", *free}, exclude_none=True)
-    given = {ScoreSpec.model_fields[name].alias or name for name in spec.scoring.model_fields_set}
+    usual = ScoreSpec.model_validate({}).model_dump(by_alias=True)
     score = {name: value for name, value in scoring.items() if value or name.endswith("_cost")}
-    entries |= {f"score: {name}{' (default)' * (name not in given)}": value for name, value in score.items()}
+    entries |= {f"score: {name}{' (default)' * (value == usual[name])}": value for name, value in score.items()}
     numbers = {f"expert: {name}": f"{value:g}" for name, value in list_numbers(spec.expert).items()}
     entries |= numbers
     known = MEANINGS | dict.fromkeys(numbers, "number in the expert's rules, for `tune` and `calibrate`")

@@ -30,7 +30,7 @@ def test_default_costs_and_further_rules_are_listed() -> None:
     assert rows["score: intervention_cost"] == "0.0" and "0.05" in rows["rule cap"]
 
 
-def test_parts_of_the_score_that_the_file_does_not_set_are_marked() -> None:
+def test_defaults_of_the_score_are_marked() -> None:
     env = farm_spec({"fields": harvestgym.make("farm/bean-1x1-v0").spec.model_dump(by_alias=True)["fields"]}, "mine")
     rows = {row[0]: row[1:] for row in rules_table(build(env)).rows}
     assert rows["score: stage (default)"] == ("1.0", "points when a plant moves to its next stage")
