@@ -196,9 +196,7 @@ def tune_expert(
 @group.command()
 def calibrate(
     id: Id,
-    table: Annotated[
-        Path, typer.Argument(help="CSV: year, biomass, catch; or variables of a farm, by day or by season")
-    ],
+    table: Annotated[Path, typer.Argument(help="CSV: year, biomass, catch; or variables of a farm by day or season")],
     free: Annotated[
         list[str] | None, typer.Option(help="PATH=LOW:HIGH, a parameter of a farm and its range; repeat for several")
     ] = None,
