@@ -214,9 +214,9 @@ def calibrate(
 ) -> None:
     """Fit a fishery to yearly biomass and catch, or a farm to measured seasons: their days, or a row for each.
 
-    Measurements have the unit of the column's name, and are compared with the mean over all plots, including empty ones;
-    a name such as Soil-0.available_Water[0, 1] is one plot. docs/calibration.md lists the columns that set a season's
-    start, treatment and parameters.
+    Measurements have the unit of the column's name, and are compared with the mean over all plots, including empty
+    ones; a name such as Soil-0.available_Water[0, 1] is one plot. docs/calibration.md lists the columns that set a
+    season's start, treatment and parameters.
     """
     from harvestgym.evaluate.calibrate_table import calibrate_table
 
