@@ -266,7 +266,7 @@ def _make_series(env: FarmModel, name: str, column: np.ndarray, time: np.ndarray
     low, high = item.variable.meta.low, item.variable.meta.high
     if not len(value) or np.ptp(value) == 0 or value.min() < low or value.max() > high:
         got = f"{value.min():g} to {value.max():g}" if len(value) else "none"
-        raise mismatch(f"{name}: rule 3", f"values that differ, from {low:g} to {high:g}", got)
+        raise mismatch(f"{name}: rule 3", f"values that are not all equal, from {low:g} to {high:g}", got)
     return Series(item.variable.name + (f"{list(item.at)}" if item.at else ""), day, value, season[known])
 
 
