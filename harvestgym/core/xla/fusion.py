@@ -151,8 +151,8 @@ def _stored(tree: Any) -> Any:
 
 @_stored.def_vmap
 def _store(size: int, batched: Sequence[Any], tree: Any) -> tuple[Any, Any]:
-    on_cpu = jax.default_backend() == "cpu"
-    return jax.lax.optimization_barrier(tree) if on_cpu else _stored(tree), batched[0]
+    store = jax.lax.optimization_barrier if jax.default_backend() == "cpu" else _stored
+    return store(tree), batched[0]
 
 
 @jax.custom_jvp
@@ -161,9 +161,7 @@ def compute_once(tree: Any) -> Any:
     return _stored(tree)
 
 
-@compute_once.defjvp
-def _differentiate(trees: Sequence[Any], slopes: Sequence[Any]) -> tuple[Any, Any]:
-    return compute_once(*trees), *slopes
+compute_once.defjvps(lambda slope, out, tree: slope)
 
 
 def reduce_by_halves(combine: Callable[[Array, Array], Array], x: Array) -> Array:

@@ -82,7 +82,6 @@ def simulate_day(
 
     follow = partial(_follow, rows, kinds, params, boards)
     now, (of_orders, effective) = jax.lax.scan(follow, jax.tree.map(jnp.asarray, tuple(states)), (orders, accepted))
-    now = compute_once(now)
     ledgers, new = jax.tree.map(lambda each: each.sum(0), of_orders), []
     posts = publish(field, params, now, draws)
     for e, slot in enumerate(field.slots):
@@ -110,7 +109,7 @@ def _follow(
         now[e], ledger, done = _only_if(chosen, carry_out, now[e])
         ledgers.append(ledger)
         hit = hit | done
-    return tuple(now), (ledgers, hit)
+    return compute_once(tuple(now)), (ledgers, hit)
 
 
 def _carry_out(
