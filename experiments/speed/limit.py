@@ -29,8 +29,8 @@ from harvestgym.farm.engine.field_day import draw_day
 ID, FARMS, ROUNDS = "farm/full-1x1-v0", 4096, 20
 EXPONENTIALS = ("exp", "exp2", "expm1", "log", "log1p", "pow", "sin", "cos", "tan", "tanh", "atanh", "logistic")
 """The operations of JAX that count as an exponential."""
-BINOMIAL = "custom_vmap_call"
-"""The operation of JAX that draws binomials; its inside is not counted."""
+BINOMIAL = "binomial"
+"""The name of the jitted function that draws binomials; its inside is not counted."""
 TRIALS, CHANCE = 20, 0.1
 GOLDEN = 0x9E3779B97F4A7C15
 
@@ -55,8 +55,9 @@ def _count(jaxpr: Any) -> Counter[str]:
     for equation in jaxpr.eqns:
         parts = (getattr(part, "jaxpr", part) for part in jax.tree.leaves(equation.params))
         inside = [part for part in parts if hasattr(part, "eqns")]
-        if not inside or equation.primitive.name == BINOMIAL:
-            counts[equation.primitive.name] += sum(out.aval.size for out in equation.outvars)
+        name = BINOMIAL if equation.params.get("name") == BINOMIAL else equation.primitive.name
+        if not inside or name == BINOMIAL:
+            counts[name] += sum(out.aval.size for out in equation.outvars)
         else:
             longest = max(map(_count, inside), key=Counter.total)
             counts.update({name: n * equation.params.get("length", 1) for name, n in longest.items()})
