@@ -26,7 +26,7 @@ from .episode import (
     step_with_advance,
     take_step,
 )
-from .errors import check_count, mismatch
+from .errors import check_count, mismatch, require
 from .policy import Policy
 from .random import is_key
 from .view.tables import Table
@@ -159,8 +159,7 @@ def _prepare(
     chosen = tuple(devices or ())
     if not (isinstance(key, Array) and is_key(key)):
         raise mismatch("key", "a JAX key, such as jax.random.key(0)", repr(key))
-    if key.ndim and key.shape != (number,):
-        raise mismatch("key", f"one key, or one for each of {number} environments", key.shape)
+    require(key.shape in ((), (number,)), "key", f"one key, or one for each of {number} environments", key.shape)
     keys = key if key.ndim else episode_keys(key, number)
     return keys, env.params if params is None else params, chosen
 

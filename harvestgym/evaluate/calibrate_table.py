@@ -17,7 +17,7 @@ import numpy as np
 
 from harvestgym import registry
 from harvestgym.core.config import read_extended, validate
-from harvestgym.core.errors import ConfigError, mismatch, require
+from harvestgym.core.errors import mismatch, require
 from harvestgym.core.view.scene import Chart, Line
 from harvestgym.core.view.tables import Table, format_value
 from harvestgym.core.yaml_io import parse
@@ -96,9 +96,8 @@ def calibrate_table(id: str, path: Path, free: Mapping[str, tuple[float, float]]
         got = f"{', '.join(columns)}, without {' and '.join(missing)}"
         require(not fishery, path.name, "the columns year, biomass and catch", got)
         return calibrate_farm(id, path.name, columns, free, **options)
-    if not fishery:
-        raise ConfigError(f"{path.name}: expected a fishery without free parameters for year, biomass and catch, "
-                          f"got {id}; try fishing/logistic-v0")  # fmt: skip
+    expected = "a fishery without free parameters for year, biomass and catch"
+    require(fishery, path.name, expected, id, "fishing/logistic-v0")
     return calibrate_stock(id, path.name, stock)
 
 
@@ -162,9 +161,8 @@ def calibrate_farm(
     Raises ConfigError with the number of the rule in docs/calibration.md that the table violates.
     """
     env: Any = registry.make(id)
-    if not isinstance(env, FarmModel) or not free:
-        raise ConfigError(f"{id}: expected a farm and its free parameters, got {len(free)} parameters of "
-                          f"{type(env).__name__}; try --free Field-0/Soil-0/depth#m=0.3:1.2")  # fmt: skip
+    fits, got = isinstance(env, FarmModel) and free, f"{len(free)} parameters of {type(env).__name__}"
+    require(fits, id, "a farm and its free parameters", got, "--free Field-0/Soil-0/depth#m=0.3:1.2")
     acting = policy_named(id, env, policy)
     series = [_make_series(env, name, columns, start) for name in columns if name not in ("day", "date")]
     if (count := sum(len(one.day) for one in series)) < (least := len(free) + SPARE):
@@ -173,9 +171,9 @@ def calibrate_farm(
     before = curves(env, env.params, names, acting, seasons, seed, max(int(one.day[-1]) for one in series))
     for one in series:
         largest, simulated = np.abs(one.value).max(), np.abs(before[one.variable]).max()
-        if not simulated / MAX_RATIO <= largest <= simulated * MAX_RATIO:
-            raise ConfigError(f"{one.variable}: rule 4: expected values in the unit of the name, at most "
-                              f"{MAX_RATIO:g} times those simulated, {simulated:.3g}, got {largest:.3g}")  # fmt: skip
+        near = simulated / MAX_RATIO <= largest <= simulated * MAX_RATIO
+        expected = f"values in the unit of the name, at most {MAX_RATIO:g} times those simulated, {simulated:.3g}"
+        require(near, f"{one.variable}: rule 4", expected, f"{largest:.3g}")
     found = fit(env, free, series, acting, seasons, seed)
     after = curves(env, found.params, names, acting, seasons, seed, len(before[names[0]]) - 1)
     rows = [(path, found.before[path], value, *found.intervals[path]) for path, value in found.values.items()]
@@ -209,9 +207,9 @@ def _make_series(env: FarmModel, name: str, columns: TableColumns, start: float)
     variable = env.names.variable(*where, key)
     time = columns["day"] if "day" in columns else columns.get("date", np.array([np.nan])) - start
     last = int(env.params.horizon)
-    if not (np.isfinite(time).all() and (np.diff(time) > 0).all() and time[0] >= 0 and time[-1] <= last):
-        raise ConfigError(f"day: rule 2: expected a column day, or date and --start, ascending and within day 0 to "
-                          f"{last}, got {time.min():g} to {time.max():g}")  # fmt: skip
+    fits = np.isfinite(time).all() and (np.diff(time) > 0).all() and time[0] >= 0 and time[-1] <= last
+    expected = f"a column day, or date and --start, ascending and within day 0 to {last}"
+    require(fits, "day: rule 2", expected, f"{time.min():g} to {time.max():g}")
     known = np.isfinite(columns[name])
     day, value = time[known].astype(int), columns[name][known].astype(np.float32)
     low, high = variable.meta.low, variable.meta.high

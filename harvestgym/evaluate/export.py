@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from harvestgym import registry
-from harvestgym.core.errors import check_extras, check_parent, check_suffix, mismatch, require
+from harvestgym.core.errors import check_extras, check_parent, check_suffix, require
 from harvestgym.core.saving.parquet import write_parquet
 from harvestgym.core.view.timeline import ChatMessage, Progress, Record, ignore_progress
 
@@ -207,6 +207,5 @@ def check_new(path: Path) -> None:
 def check_folder(option: str, folder: Path) -> None:
     """Raise ConfigError if a path is a file, or a folder that is not writable or cannot be created."""
     there = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
-    if not there.is_dir():
-        raise mismatch(option, "a folder", f"the file {there if there != folder.absolute() else folder}")
+    require(there.is_dir(), option, "a folder", f"the file {there if there != folder.absolute() else folder}")
     require(os.access(there, os.W_OK), option, "a writable folder", there)

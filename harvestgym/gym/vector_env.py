@@ -15,7 +15,7 @@ from gymnasium.vector.utils import batch_space
 from harvestgym import registry
 from harvestgym.core.autoreset import RunState
 from harvestgym.core.env import Env
-from harvestgym.core.errors import ConfigError, check_count, check_name
+from harvestgym.core.errors import check_count, check_name, mismatch, require
 from harvestgym.core.wrappers import TimeLimit
 from harvestgym.render import DEFAULT_WIDTH
 
@@ -73,8 +73,7 @@ class VecEnv(GymBase, gymnasium.vector.VectorEnv[Any, Any, Any]):
         which = (options or {}).get("reset_mask", np.ones(self.num_envs, bool))
         fits = isinstance(which, np.ndarray) and which.dtype == bool and which.shape == (self.num_envs,)
         if not fits or not which.any():
-            expected = f"a bool array of shape ({self.num_envs},), not all False"
-            raise ConfigError(f"reset_mask: expected {expected}, got {which!r}")
+            raise mismatch("reset_mask", f"a bool array of shape ({self.num_envs},), not all False", repr(which))
         if self._obs is None and not which.all():
             raise ResetNeeded("reset_mask: expected started episodes, got none; try reset() for all environments first")
         return which
@@ -87,8 +86,7 @@ class VecEnv(GymBase, gymnasium.vector.VectorEnv[Any, Any, Any]):
             seeds = [None if s is None else _check_seed(s) for s in seed]
         else:
             seeds = [_check_seed(seed) + i for i in range(self.num_envs)]
-        if len(seeds) != self.num_envs:
-            raise ConfigError(f"seed: expected a seed for each of {self.num_envs} environments, got {len(seeds)}")
+        require(len(seeds) == self.num_envs, "seed", f"a seed for each of {self.num_envs} environments", len(seeds))
         if self._begun:
             return seeds
         drawn = self.np_random.integers(2**32, size=self.num_envs).tolist()
@@ -188,7 +186,7 @@ def make_vec(
 
 def _check_seed(seed: Any) -> int:
     if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
-        raise ConfigError(f"seed: expected an integer, 0 or more, got {seed!r}")
+        raise mismatch("seed", "an integer, 0 or more", repr(seed))
     return int(seed)
 
 

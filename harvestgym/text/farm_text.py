@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from harvestgym.core.errors import check_each_name, mismatch, require
+from harvestgym.core.errors import check_each_name, require
 from harvestgym.core.view.timeline import Record
 from harvestgym.farm.engine.variables import Variable
 from harvestgym.farm.view.order_words import name_things, say_order
@@ -97,9 +97,8 @@ class FarmText(TextView):
 
     def queue(self, line: str) -> list[str]:
         orders, most = self.orders.parse(line), self.session.env.schedule
-        if len(self.session.orders) + len(orders) > most:
-            count = len(self.session.orders) + len(orders)
-            raise mismatch(repr(line), f"at most {most} orders a day", f"{count}; try: done, or clear")
+        count = len(self.session.orders) + len(orders)
+        require(count <= most, repr(line), f"at most {most} orders a day", f"{count}; try: done, or clear")
         return [say_order(self.session.env, self.session.add(order)) for order in orders]
 
     def list_queued(self) -> list[str]:

@@ -120,8 +120,7 @@ class Games:
 
     def send(self, key: str, message: Any) -> Reply:
         """Send a message to a game; a number or another JSON scalar counts as its text."""
-        if message is not None and not isinstance(message, str | int | float):
-            raise mismatch("message", "text or a number", type(message).__name__)
+        require(isinstance(message, str | int | float | None), "message", "text or a number", type(message).__name__)
         text = message if isinstance(message, str) else json.dumps(message)
         place, limits = self._find(key), self.limits
         require(len(text) <= limits.message, "message", f"at most {limits.message} characters", len(text))
@@ -171,8 +170,7 @@ class Games:
         saved = _read_saved(text)
         made = self._find_made(saved[0]).values() if saved[0] in self.ids else ()
         served = [game for game in made if game.session.overrides == saved[1]]
-        if not served:
-            raise mismatch("saved game", f"one of {', '.join(self.ids)}", f"{saved[0]!r} with other settings")
+        require(served, "saved game", f"one of {', '.join(self.ids)}", f"{saved[0]!r} with other settings")
         if sum(map(len, saved[3])) > self.limits.game or max(map(len, saved[3]), default=0) > self.limits.message:
             raise mismatch("saved game", f"at most {self.limits.game} characters of messages", "more")
         return self._add(served[0].replay(*saved[2:]))
