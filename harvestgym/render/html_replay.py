@@ -123,21 +123,18 @@ class ArrayPacker:
     """A packer that stores arrays one after another as bytes; each has a type, a shape and an offset."""
 
     def __init__(self) -> None:
-        self._parts: list[bytes] = []
-        self._size = 0
+        self._bytes = bytearray()
 
     def put(self, values: Any) -> list[Any]:
         """Add an array and return its `[type, shape, offset]`."""
-        array = np.asarray(values)
-        place, raw = self._size, np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<")).tobytes()
-        raw += b"\0" * (-len(raw) % ALIGNMENT)
-        self._parts.append(raw)
-        self._size += len(raw)
+        array, place = np.asarray(values), len(self._bytes)
+        self._bytes += array.astype(array.dtype.newbyteorder("<")).tobytes()
+        self._bytes += b"\0" * (-len(self._bytes) % ALIGNMENT)
         return [array.dtype.name, list(array.shape), place]
 
     def text(self) -> str:
         """Return all arrays as compressed text."""
-        return _compress(b"".join(self._parts))
+        return _compress(self._bytes)
 
 
 def _describe_episode(
@@ -194,5 +191,5 @@ def _to_json(data: Any) -> str:
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
 
-def _compress(raw: bytes) -> str:
+def _compress(raw: bytes | bytearray) -> str:
     return base64.b64encode(zlib.compress(raw, 9)).decode()
