@@ -171,7 +171,11 @@ class Exporter:
         from harvestgym.render.video import write_video
 
         if self.out is not None:
-            yield from _write_folder(episode, self.out)
+            self.out.mkdir(parents=True, exist_ok=True)
+            table, picture = (self.out / f"{episode.stem}{suffix}" for suffix in (".parquet", ".png"))
+            episode.figure().savefig(picture, dpi=110)
+            write_record(episode.record, table)
+            yield from (table, picture)
         if self.html is not None:
             about = registry.doc(episode.id, episode.env)
             about = f"{about} One episode of the policy {episode.policy}, seed {episode.seed}."
@@ -180,14 +184,6 @@ class Exporter:
             if path is not None:
                 film = episode.film(self.width)
                 yield write_video(film, path, self.fps, bar(path.name, len(film)))
-
-
-def _write_folder(episode: RecordedEpisode, out: Path) -> list[Path]:
-    out.mkdir(parents=True, exist_ok=True)
-    table, picture = (out / f"{episode.stem}{suffix}" for suffix in (".parquet", ".png"))
-    episode.figure().savefig(picture, dpi=110)
-    write_record(episode.record, table)
-    return [table, picture]
 
 
 def write_record(record: Record, path: Path) -> None:

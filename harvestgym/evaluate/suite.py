@@ -189,11 +189,8 @@ def make_cases(policy: str, ids: Sequence[str] | None = None, seasons: int | Non
 
 def run_suite_cases(cases: Sequence[SuiteCase]) -> list[Seasons]:
     """Run the policy of each case on the first test seasons of its id."""
-    return [_run_seasons(case) for case in cases]
-
-
-def _run_seasons(case: SuiteCase) -> Seasons:
-    return play_seasons(case.id, *find_policy(case.id, splits.make(case.id, "test"), case.policy), case.episodes)
+    found = [(case, *find_policy(case.id, splits.make(case.id, "test"), case.policy)) for case in cases]
+    return [play_seasons(case.id, env, policy, case.episodes) for case, env, policy in found]
 
 
 def play_seasons(id: str, env: Env[Any, Any], policy: Policy, seasons: int) -> Seasons:
