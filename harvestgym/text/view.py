@@ -118,6 +118,4 @@ def say_json(quantity: Quantity) -> Any:
             return None
         return quantity.labels[int(value)] if quantity.labels else float(f"{value:.6g}")
 
-    values = quantity.values
-    listed = [say(value) for value in np.ravel(values).tolist()]
-    return np.asarray(listed, object).reshape(values.shape).tolist() if values.ndim else listed[0]
+    return np.vectorize(say, otypes=[object])(quantity.values).tolist()
