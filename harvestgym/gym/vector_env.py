@@ -67,7 +67,7 @@ class VecEnv(GymBase, gymnasium.vector.VectorEnv[Any, Any, Any]):
         self._over = self._over & ~which
         self._log(None, first, which)
         self._notify(Monitor.begin)
-        return _copied(self._obs), _vector_info(first.info, which)
+        return jax.tree.map(np.copy, self._obs), _vector_info(first.info, which)
 
     def _which(self, options: Options) -> np.ndarray:
         which = (options or {}).get("reset_mask", np.ones(self.num_envs, bool))
@@ -139,7 +139,7 @@ class VecEnv(GymBase, gymnasium.vector.VectorEnv[Any, Any, Any]):
         if last is not shown:
             info |= self._final(self._write(last.obs), last.info)
         reward = shown.reward.astype(np.float64)
-        return _copied(self._obs), reward, shown.terminated, shown.truncated, info
+        return jax.tree.map(np.copy, self._obs), reward, shown.terminated, shown.truncated, info
 
     def _final(self, obs: Any, info: Info) -> Info:
         """Return the last obs and info of the episodes that have just ended."""
@@ -204,7 +204,3 @@ def _merged(which: np.ndarray, new: Any, old: Any) -> Any:
     if which.all():
         return new
     return jax.tree.map(lambda n, o: np.where(which.reshape(which.shape + (1,) * (n.ndim - 1)), n, o), new, old)
-
-
-def _copied(obs: Any) -> Any:
-    return jax.tree.map(np.copy, obs)
