@@ -28,8 +28,11 @@ if TYPE_CHECKING:
     from harvestgym.evaluate.run import Evaluation
     from harvestgym.render.video import EpisodeFrames
 
-Bar = Callable[[str, int | None], Progress]
-"""A function that starts a progress bar with a name and a length, if known, and returns its progress callback."""
+StartBar = Callable[..., Progress]
+"""`start_bar(name, total, first="")` adds a progress bar with a total, or None, and returns its progress callback.
+
+The bar shows `first` and pulses until it is advanced, because a job with one compiled call has no partial progress.
+"""
 
 
 class RecordedEpisode(NamedTuple):
@@ -166,7 +169,7 @@ class Exporter:
             if path is not None:
                 check_video_path(path, suffix)
 
-    def write(self, episode: RecordedEpisode, bar: Bar) -> Iterator[Path]:
+    def write(self, episode: RecordedEpisode, start_bar: StartBar) -> Iterator[Path]:
         """Write the files, one after the other, and yield the path of each."""
         from harvestgym.render.video import write_video
 
@@ -179,11 +182,11 @@ class Exporter:
         if self.html is not None:
             about = registry.doc(episode.id, episode.env)
             about = f"{about} One episode of the policy {episode.policy}, seed {episode.seed}."
-            yield episode.replay(self.html, about, bar(self.html.name, None))
+            yield episode.replay(self.html, about, start_bar(self.html.name, None))
         for path in (self.gif, self.mp4):
             if path is not None:
                 film = episode.film(self.width)
-                yield write_video(film, path, self.fps, bar(path.name, len(film)))
+                yield write_video(film, path, self.fps, start_bar(path.name, len(film)))
 
 
 def write_record(record: Record, path: Path) -> None:
