@@ -20,6 +20,7 @@ import numpy as np
 from harvestgym.core.view.events import say_event
 from harvestgym.core.view.scene import Chart, Map, Mark, Scene, Sprite, Words
 from harvestgym.core.view.timeline import Progress, Timeline, Track, ignore_progress
+from harvestgym.core.yaml_io import read_text
 
 from . import layout
 from .svg import SvgPainter, draw_panel
@@ -51,12 +52,13 @@ def to_html(title: str, about: str, story: Timeline, views: Views, progress: Pro
     packed = ArrayPacker()
     pictures = EpisodePictures(views, len(story.when), progress)
     data = _describe_episode(title, about, story, pictures, packed)
-    charts, own = (_normalise_newlines(text) for text in (get_plotlyjs(), "\n".join(map(_read_file, SCRIPTS))))
-    return Template(_read_file("replay.html")).substitute(
+    scripts = "\n".join(read_text(ASSETS / name) for name in SCRIPTS)
+    charts, own = (_normalise_newlines(text) for text in (get_plotlyjs(), scripts))
+    return Template(read_text(ASSETS / "replay.html")).substitute(
         title=escape(title),
         about=escape(about),
         policy=escape(_security_policy(charts, own), quote=True),
-        style=_read_file("replay.css"),
+        style=read_text(ASSETS / "replay.css"),
         symbols=pictures.symbols,
         story=_to_json(data),
         arrays=packed.text(),
@@ -174,10 +176,6 @@ def _security_policy(*scripts: str) -> str:
         f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data: blob:; "
         "base-uri 'none'; form-action 'none'"
     )
-
-
-def _read_file(name: str) -> str:
-    return (ASSETS / name).read_text(encoding="utf-8")
 
 
 def _normalise_newlines(text: str) -> str:
