@@ -19,7 +19,7 @@ from harvestgym import registry
 from harvestgym.core.config import read_extended, validate
 from harvestgym.core.errors import mismatch, require
 from harvestgym.core.view.scene import Chart, Line
-from harvestgym.core.view.tables import Table, format_value
+from harvestgym.core.view.tables import Table, format_value, round_number
 from harvestgym.core.yaml_io import parse
 from harvestgym.farm.build.farm_writer import to_yaml, write_farm
 from harvestgym.farm.engine.model import FarmModel
@@ -124,7 +124,7 @@ def _read_cell(text: str, where: str) -> float:
 def calibrate_stock(id: str, source: str, columns: TableColumns) -> Calibration:
     """Fit a stock, and put it into the fishery `id`; `source` names the table in the file."""
     found = fit_stock(*(columns[name] for name in STOCK_COLUMNS))
-    law, years = {name: float(f"{value:.6g}") for name, value in found.values.items()}, found.years
+    law, years = {name: round_number(value) for name, value in found.values.items()}, found.years
     own = {
         "doc": f"A stock fitted to {source}, {years[0]} to {years[-1]}; same units as the table.",
         "noise": {"kind": "median-lognormal", "sigma": law.pop("sigma")}, "correlation": law.pop("correlation"),
@@ -191,7 +191,7 @@ def calibrate_farm(
 
 def _write_fitted(id: str, source: str, values: Mapping[str, float]) -> str:
     """Return a farm with new values as YAML; it extends an id, and contains everything of a user's own file."""
-    made: Any = registry.make(id, entities={path: float(f"{value:.6g}") for path, value in values.items()})
+    made: Any = registry.make(id, entities={path: round_number(value) for path, value in values.items()})
     data = parse(write_farm(made.spec))
     data["doc"] = f"{data.get('doc', '')} Fitted to {source}: {', '.join(values)}.".strip()
     if id in registry.ids():

@@ -23,7 +23,7 @@ from harvestgym.core.env import Env
 from harvestgym.core.errors import ConfigError, check_count, check_each_name
 from harvestgym.core.loading import load_object
 from harvestgym.core.policy import Policy
-from harvestgym.core.view.tables import Table
+from harvestgym.core.view.tables import Table, round_number
 from harvestgym.core.view.timeline import Progress, ignore_progress
 from harvestgym.core.wrappers import unwrapped
 from harvestgym.registry import family_function
@@ -239,11 +239,6 @@ def _find_scores(id: str, seasons: Seasons) -> np.ndarray:
 def _find_interval(samples: np.ndarray) -> ConfidenceInterval:
     low, high = np.quantile(samples[1:], (0.025, 0.975))
     return ConfidenceInterval(float(samples[0]), float(low), float(high))
-
-
-def round_number(number: float) -> float:
-    """Round a number to six significant digits, the precision of float32."""
-    return float(f"{number:.6g}")
 
 
 def format_lines(data: Mapping[str, Any]) -> str:
