@@ -5,19 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Protocol
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from harvestgym.core.errors import check_extras, check_parent, check_suffix
 from harvestgym.core.loading import allow_modules
-from harvestgym.evaluate.export import check_new
+from harvestgym.evaluate.export import StartBar, check_new
 from harvestgym.registry import FARM_SUFFIXES, MAX_SEED
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from harvestgym.core.view.tables import Table
+    from harvestgym.evaluate.run import Evaluation
+    from harvestgym.evaluate.suite import SuiteResult
 
 PIPE_WIDTH = 200
 """Width of output to a file or a pipe, in columns."""
@@ -42,15 +44,6 @@ NumGpus = Annotated[float, typer.Option(min=0, help="GPUs per Ray task")]
 
 COMPILING = "compiling, then running"
 """Text of a progress bar until the first compiled call returns."""
-
-
-class StartBar(Protocol):
-    """A function that adds a progress bar with a total (or None) and returns a function that advances the bar.
-
-    The bar shows `first` and pulses until it is advanced, because a job with one compiled call has no partial progress.
-    """
-
-    def __call__(self, name: str, total: int | None, first: str = "", /) -> Callable[[int], None]: ...
 
 
 def check_engine(engine: str, writes: bool) -> None:
@@ -83,16 +76,19 @@ def print_table(table: Table, console: Console | None = None, cut: bool = False)
     for i, column in enumerate(table.columns or ("",) * len(table.rows[0])):
         cells = [row[i] for row in table.rows]
         short = column == "name" and max(map(len, cells)) <= 0.6 * console.width
-        justify = "right" if i and all(map(_is_number, cells)) else "left"
+        numeric = not any(cell.strip("+-.0123456789e%") for cell in cells)  # numbers, or empty
+        justify = "right" if i and numeric else "left"
         drawn.add_column(Text(column), justify=justify, no_wrap=short and not cut)
     for row in table.rows:
         drawn.add_row(*(Text(cell, overflow="ellipsis" if cut else "fold", no_wrap=cut or None) for cell in row))
     console.print(drawn)
 
 
-def _is_number(cell: str) -> bool:
-    """Return whether a cell is a number or empty."""
-    return not cell.strip("+-.0123456789e%")
+def print_result(result: Evaluation | SuiteResult) -> None:
+    """Print the table of a result and the lines below it."""
+    print_table(result.to_table())
+    for line in result.describe():
+        typer.echo(line)
 
 
 @contextmanager

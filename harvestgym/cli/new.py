@@ -66,21 +66,6 @@ def new_entity(
     folder: Annotated[Path, typer.Option(help="folder for the files")] = Path(),
 ) -> None:
     """Write a new kind of entity: a module, its parameter sets and a passing test. Existing files are kept."""
-    module, sets, test = write_entity(name, folder)
-    typer.echo(f"wrote {module}, {sets} and {test}; try `pytest {test}`")
-
-
-def write_entity(name: str, folder: Path) -> list[Path]:
-    """Write a module, its parameter sets and its test for a kind of entity; return their paths.
-
-    Args:
-        name: `GreenManure` or `green_manure`; the first spelling is used for the class, the second for the module.
-        folder: created if missing.
-
-    Raises:
-        ConfigError: if the kind or the module exists already, if the name is invalid, or if a file exists; nothing is
-        written.
-    """
     kind, module = _class_and_module(name)
     texts = {folder / path.format(module=module): _fill(source, kind, module) for source, path in ENTITY_FILES.items()}
     existing = [str(path) for path in texts if path.exists()]
@@ -91,10 +76,12 @@ def write_entity(name: str, folder: Path) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     for path, text in texts.items():
         path.write_text(text, encoding="utf-8")
-    return list(texts)
+    code, sets, test = texts
+    typer.echo(f"wrote {code}, {sets} and {test}; try `pytest {test}`")
 
 
 def _class_and_module(name: str) -> tuple[str, str]:
+    """Return the name of the class, as in `GreenManure`, and of the module, as in `green_manure`."""
     words = [word for part in re.split(r"[-_\s]+", name) for word in re.findall(r"[A-Z]?[^A-Z]+|[A-Z]+", part)]
     kind, module = "".join(word[:1].upper() + word[1:] for word in words), "_".join(words).lower()
     if not re.fullmatch(r"[a-z][a-z0-9_]*", module) or keyword.iskeyword(module):

@@ -12,7 +12,7 @@ import typer
 
 from harvestgym import registry
 from harvestgym.core.errors import MissingExtraError, check_extras, check_parent, check_suffix, require
-from harvestgym.evaluate.export import Exporter, RecordedEpisode, check_folder, check_new
+from harvestgym.evaluate.export import Exporter, RecordedEpisode, StartBar, check_folder, check_new
 
 from .console import (
     COMPILING,
@@ -23,9 +23,8 @@ from .console import (
     Id,
     NumCpus,
     PolicyName,
-    StartBar,
     check_engine,
-    make_console,
+    print_result,
     print_table,
     progress_bars,
 )
@@ -65,10 +64,7 @@ def run(
     if as_json:
         typer.echo(json.dumps(result.to_json()))
     else:
-        console = make_console()
-        print_table(result.to_table(), console)
-        for line in result.describe():
-            console.print(line, soft_wrap=True, markup=False)
+        print_result(result)
     if recorded is not None:
         with progress_bars() as start_bar:
             written = [*export.write(recorded, start_bar)]
@@ -133,10 +129,7 @@ def score_on_suite(
         bar = start_bar(f"{policy} on the core suite", len(make_cases(policy, ids)), COMPILING)
         found = run_suite(policy, ids, progress=bar, work=work, options=options)
     found = replace(found, policy=name or policy)
-    console = make_console()
-    print_table(found.to_table(), console)
-    for line in found.describe():
-        console.print(line, soft_wrap=True, markup=False)
+    print_result(found)
     if out is not None:
         found.write(out)
         typer.echo(f"wrote {out}")

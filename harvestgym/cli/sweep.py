@@ -19,7 +19,6 @@ from .console import (
     NumCpus,
     NumGpus,
     check_engine,
-    make_console,
     print_table,
     progress_bars,
 )
@@ -134,8 +133,7 @@ def _print_report(report: SweepReport, out: Path) -> None:
 
 
 def _print_failures(failures: Mapping[str, str]) -> None:
-    console = make_console()
     for case, message in list(failures.items())[:MOST_SHOWN]:
-        console.print(f"failed: {case}: {message}", markup=False, highlight=False, soft_wrap=True)
+        typer.echo(f"failed: {case}: {message}")
     if len(failures) > MOST_SHOWN:
-        console.print(f"and {len(failures) - MOST_SHOWN} more")
+        typer.echo(f"and {len(failures) - MOST_SHOWN} more")

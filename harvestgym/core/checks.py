@@ -167,9 +167,9 @@ def _make_argument_schema(function: Callable[..., Any]) -> type[Strict]:
 
 
 def _make_model(name: str, allowed: Mapping[str, Any], optional: Container[str]) -> type[Strict]:
-    describe = functools.partial(Field, validate_default=False)
-    defaults = {key: None if key in optional else ... for key in allowed}
-    fields: Any = {f"{key}_": (kind, describe(defaults[key], alias=key)) for key, kind in allowed.items()}
+    fields: Any = {
+        f"{key}_": (kind, Field(None if key in optional else ..., alias=key)) for key, kind in allowed.items()
+    }
     return create_model(name, __base__=_Given, **fields)
 
 

@@ -297,8 +297,7 @@ class WrittenSets(Mapping[str, dict[str, Any]]):
         if name in self._own:
             return self._own[name]
         data = yaml_io.read_file(self._files[name])
-        if not isinstance(data, dict):
-            raise mismatch(self._files[name], "a mapping", type(data).__name__)
+        require(isinstance(data, dict), self._files[name], "a mapping", type(data).__name__)
         return data
 
     def __iter__(self) -> Iterator[str]:

@@ -17,7 +17,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from .errors import ConfigError
+from .errors import mismatch
 from .pytree import cut_to_32_bits
 from .random import keys_for
 from .spaces import summarise_space
@@ -181,8 +181,8 @@ class Env(Generic[State, Params]):
 def check_core(env: object, where: str, cls: type[Env[Any, Any]] | None = None) -> None:
     """Raise ConfigError unless `env` is a functional environment of the required class."""
     if not isinstance(env, cls or Env):
-        raise ConfigError(f"{where} > env: expected an object of the class {(cls or Env).__name__}, got {env!r}; "
-                          "try harvestgym.make(id)")  # fmt: skip
+        expected = f"an object of the class {(cls or Env).__name__}"
+        raise mismatch(f"{where} > env", expected, repr(env), "harvestgym.make(id)")
 
 
 def make_env_table(title: str, env: Env[Any, Any], **more: Any) -> Table:

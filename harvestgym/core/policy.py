@@ -185,8 +185,11 @@ def sample(space: gymnasium.Space[Any], key: Array) -> Any:
             return jax.random.randint(key, low.shape, low, low + space.nvec.astype(np.int32), jnp.int32)
         case gymnasium.spaces.MultiBinary():
             return jax.random.randint(key, space.shape, jnp.int32(0), jnp.int32(2), jnp.int32)
+        case gymnasium.spaces.Box() if space.is_bounded() and np.issubdtype(space.dtype, np.integer):
+            low, high = space.low.astype(np.int32), space.high.astype(np.int32)
+            return jax.random.randint(key, space.shape, low, high + 1, jnp.int32)
         case gymnasium.spaces.Box() if space.is_bounded():
-            return _sample_box(space, key)
+            return jax.random.uniform(key, space.shape, jnp.float32, space.low, space.high)
         case gymnasium.spaces.Dict():
             keys = jax.random.split(key, max(len(space.spaces), 1))
             return {name: sample(inside, k) for (name, inside), k in zip(space.items(), keys, strict=True)}
@@ -194,10 +197,3 @@ def sample(space: gymnasium.Space[Any], key: Array) -> Any:
             keys = jax.random.split(key, max(len(space.spaces), 1))
             return tuple(sample(inside, k) for inside, k in zip(space.spaces, keys, strict=True))
     raise TypeError(f"policy: expected a bounded action space, got {space}; try a custom policy")
-
-
-def _sample_box(space: gymnasium.spaces.Box, key: Array) -> Array:
-    if np.issubdtype(space.dtype, np.integer):
-        low, high = space.low.astype(np.int32), space.high.astype(np.int32)
-        return jax.random.randint(key, space.shape, low, high + 1, jnp.int32)
-    return jax.random.uniform(key, space.shape, jnp.float32, space.low, space.high)

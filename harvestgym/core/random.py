@@ -127,8 +127,8 @@ def binomial(u: ArrayLike, n: ArrayLike, p: ArrayLike, n_max: int) -> Array:
     uniforms from `jax.random.uniform` it is within 1e-5 of the binomial in total variation for n_max up to 1000; their
     spacing of 2^-23 limits the accuracy. The compiled program grows with the square root of `n_max`.
     """
-    elements = lax.stop_gradient((_float(u), jnp.asarray(n, jnp.int32), _float(p)))
-    return _in_line(partial(_invert, steps=_steps(n_max)))(*jnp.broadcast_arrays(*elements))
+    elements = jnp.asarray(u, jnp.float32), jnp.asarray(n, jnp.int32), jnp.asarray(p, jnp.float32)
+    return _in_line(partial(_invert, steps=_steps(n_max)))(*jnp.broadcast_arrays(*lax.stop_gradient(elements)))
 
 
 @partial(jax.jit, static_argnames="n_max")
@@ -138,7 +138,7 @@ def multinomial(u: ArrayLike, n: ArrayLike, p: ArrayLike, n_max: int) -> Array:
     Shapes: `u` (..., k - 1), `n` (...), weights `p` (..., k), broadcast over (...). Weights are non-negative and need
     not sum to one; categories with weight 0 receive nothing, unless all weights are 0; then the last receives all.
     """
-    u, n, p = _float(u), jnp.asarray(n, jnp.int32), _float(p)
+    u, n, p = jnp.asarray(u, jnp.float32), jnp.asarray(n, jnp.int32), jnp.asarray(p, jnp.float32)
     whole = jnp.broadcast_to(n, jnp.broadcast_shapes(u.shape[:-1], n.shape, p.shape[:-1]))
     tail = _tails(p)
     share = (p / jnp.where(tail > 0, tail, 1))[..., :-1]
@@ -167,10 +167,6 @@ def _tails(p: Array) -> Array:
     """Return the sum of each weight and all later ones, computed by additions that XLA fuses with their consumers."""
     sums = list(itertools.accumulate(p[..., i] for i in reversed(range(p.shape[-1]))))
     return jnp.stack(sums[::-1], axis=-1)
-
-
-def _float(x: ArrayLike) -> Array:
-    return jnp.asarray(x, jnp.float32)
 
 
 def _steps(n_max: int) -> int:

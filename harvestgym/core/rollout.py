@@ -26,7 +26,7 @@ from .episode import (
     step_with_advance,
     take_step,
 )
-from .errors import check_count, mismatch
+from .errors import check_count, mismatch, require
 from .policy import Policy
 from .random import is_key
 from .view.tables import Table
@@ -125,10 +125,10 @@ def rollout(
     distributed over `devices`. `num_envs` need not be a multiple of the number of devices: if it is not, the last
     device also runs extra copies, whose results are dropped.
     """
-    keys, params, chosen = _prepare("rollout", env, key, check_count("num_envs", num_envs), params, devices)
+    keys = _make_keys("rollout", env, key, check_count("num_envs", num_envs))
     with announcing(env.describe(num_envs)):
-        most = check_count("num_steps", num_steps)
-        return _run_on_devices(_roll, 1, env, most, chosen, _trace_policy(policy), keys, params)
+        most, given = check_count("num_steps", num_steps), env.params if params is None else params
+        return _run_on_devices(_roll, 1, env, most, tuple(devices or ()), _trace_policy(policy), keys, given)
 
 
 def evaluate(
@@ -145,24 +145,19 @@ def evaluate(
 
     If `counts` is true, `Episodes.counts` is filled in; the other arguments are as in `rollout`.
     """
-    keys, params, chosen = _prepare("evaluate", env, key, check_count("num_episodes", num_episodes), params, devices)
+    keys = _make_keys("evaluate", env, key, check_count("num_episodes", num_episodes))
     with announcing(env.describe(num_episodes)):
-        most = check_count("max_steps", max_steps)
-        return _run_on_devices(_episodes, 0, env, (most, counts), chosen, _trace_policy(policy), keys, params)
+        limit, given = (check_count("max_steps", max_steps), counts), env.params if params is None else params
+        return _run_on_devices(_episodes, 0, env, limit, tuple(devices or ()), _trace_policy(policy), keys, given)
 
 
-def _prepare(
-    function: str, env: Env[Any, Any], key: Array, number: int, params: Any, devices: Devices | None
-) -> tuple[Array, Any, tuple[Any, ...]]:
-    """Return one key per environment, the parameters and the devices for a run."""
+def _make_keys(function: str, env: Env[Any, Any], key: Array, number: int) -> Array:
+    """Return one key per environment; raise ConfigError for an environment or a key of another type."""
     check_core(env, function)
-    chosen = tuple(devices or ())
     if not (isinstance(key, Array) and is_key(key)):
         raise mismatch("key", "a JAX key, such as jax.random.key(0)", repr(key))
-    if key.ndim and key.shape != (number,):
-        raise mismatch("key", f"one key, or one for each of {number} environments", key.shape)
-    keys = key if key.ndim else episode_keys(key, number)
-    return keys, env.params if params is None else params, chosen
+    require(key.shape in ((), (number,)), "key", f"one key, or one for each of {number} environments", key.shape)
+    return key if key.ndim else episode_keys(key, number)
 
 
 def _trace_policy(policy: Policy | Batched) -> Policy | Batched:

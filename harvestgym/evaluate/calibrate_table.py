@@ -20,7 +20,7 @@ from harvestgym import registry
 from harvestgym.core.config import read_extended, validate
 from harvestgym.core.errors import ConfigError, locate_errors, mismatch, require
 from harvestgym.core.view.scene import Chart, Line
-from harvestgym.core.view.tables import Table, format_value
+from harvestgym.core.view.tables import Table, format_value, round_number
 from harvestgym.core.yaml_io import parse
 from harvestgym.farm.build.farm_writer import to_yaml, write_farm
 from harvestgym.farm.build.reset_options import set_options
@@ -103,9 +103,8 @@ def calibrate_table(id: str, path: Path, free: Mapping[str, tuple[float, float]]
         got = f"{', '.join(columns)}, without {' and '.join(missing)}"
         require(not fishery, path.name, "the columns year, biomass and catch", got)
         return calibrate_farm(id, path.name, columns, free, **options)
-    if not fishery:
-        raise ConfigError(f"{path.name}: expected a fishery without free parameters for year, biomass and catch, "
-                          f"got {id}; try fishing/logistic-v0")  # fmt: skip
+    expected = "a fishery without free parameters for year, biomass and catch"
+    require(fishery, path.name, expected, id, "fishing/logistic-v0")
     return calibrate_stock(id, path.name, stock)
 
 
@@ -132,7 +131,7 @@ def _read_cell(text: str, where: str) -> float:
 def calibrate_stock(id: str, source: str, columns: TableColumns) -> Calibration:
     """Fit a stock, and put it into the fishery `id`; `source` names the table in the file."""
     found = fit_stock(*(columns[name] for name in STOCK_COLUMNS))
-    law, years = {name: float(f"{value:.6g}") for name, value in found.values.items()}, found.years
+    law, years = {name: round_number(value) for name, value in found.values.items()}, found.years
     own = {
         "doc": f"A stock fitted to {source}, {years[0]} to {years[-1]}; same units as the table.",
         "noise": {"kind": "median-lognormal", "sigma": law.pop("sigma")}, "correlation": law.pop("correlation"),
@@ -169,9 +168,8 @@ def calibrate_farm(
     Raises ConfigError with the number of the rule in docs/calibration.md that the table violates.
     """
     env: Any = registry.make(id)
-    if not isinstance(env, FarmModel) or not free:
-        raise ConfigError(f"{id}: expected a farm and its free parameters, got {len(free)} parameters of "
-                          f"{type(env).__name__}; try --free Field-0/Soil-0/depth#m=0.3:1.2")  # fmt: skip
+    fits, got = isinstance(env, FarmModel) and free, f"{len(free)} parameters of {type(env).__name__}"
+    require(fits, id, "a farm and its free parameters", got, "--free Field-0/Soil-0/depth#m=0.3:1.2")
     env, treatments, season, settings = _read_treatments(id, env, columns, policy)
     time = _read_time(env, columns, start, season, bool(settings))
     values = {name: column for name, column in columns.items() if name not in ("day", "date", *settings)}
@@ -181,9 +179,9 @@ def calibrate_farm(
     before = simulate(env, series, treatments, seasons, seed)
     for one in series:
         largest, simulated = np.abs(one.value).max(), max(np.abs(run[one.variable]).max() for run in before)
-        if not simulated / MAX_RATIO <= largest <= simulated * MAX_RATIO:
-            raise ConfigError(f"{one.variable}: rule 4: expected values in the unit of the name, at most "
-                              f"{MAX_RATIO:g} times those simulated, {simulated:.3g}, got {largest:.3g}")  # fmt: skip
+        near = simulated / MAX_RATIO <= largest <= simulated * MAX_RATIO
+        expected = f"values in the unit of the name, at most {MAX_RATIO:g} times those simulated, {simulated:.3g}"
+        require(near, f"{one.variable}: rule 4", expected, f"{largest:.3g}")
     found = fit(env, free, series, seasons=seasons, seed=seed, treatments=treatments)
     rows = [(path, found.before[path], value, *found.intervals[path]) for path, value in found.values.items()]
     notes = [f"rmse of {name}: {found.rmse_before[name]:.4g} -> {rmse:.4g}" for name, rmse in found.rmse.items()]
@@ -248,7 +246,7 @@ def _read_time(env: FarmModel, columns: TableColumns, start: float, season: np.n
 
 def _write_fitted(id: str, source: str, values: Mapping[str, float]) -> str:
     """Return a farm with new values as YAML; it extends an id, and contains everything of a user's own file."""
-    made: Any = registry.make(id, entities={path: float(f"{value:.6g}") for path, value in values.items()})
+    made: Any = registry.make(id, entities={path: round_number(value) for path, value in values.items()})
     data = parse(write_farm(made.spec))
     data["doc"] = f"{data.get('doc', '')} Fitted to {source}: {', '.join(values)}.".strip()
     if id in registry.ids():

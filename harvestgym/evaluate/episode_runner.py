@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 import jax
 import numpy as np
-from jax import Array
 
 from harvestgym.core.env import Env
 from harvestgym.core.grouping import group_pairs
@@ -84,10 +83,7 @@ def _run_alike(cases: Sequence[EpisodeCase], settings: Sequence[Setting]) -> lis
     seed = np.asarray([find_first_seed(case) for case in cases], np.int64)[owner]
     params, policies = jax.tree.map(lambda *leaves: np.stack(leaves), *(setting.arrays for setting in settings))
     env, steps, _ = settings[0]
-
-    def make_keys(rows: np.ndarray) -> Array:
-        return evaluation_keys(seed[rows], number[rows])
-
+    make_keys = lambda rows: evaluation_keys(seed[rows], number[rows])  # noqa: E731
     whole = run_rows(env, policies, owner, make_keys, steps, EPISODE_ROWS, params)
     ends = np.cumsum([case.episodes for case in cases])
     spans = [slice(end - case.episodes, end) for case, end in zip(cases, ends, strict=True)]

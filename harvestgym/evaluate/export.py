@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from harvestgym import registry
-from harvestgym.core.errors import check_extras, check_parent, check_suffix, mismatch, require
+from harvestgym.core.errors import check_extras, check_parent, check_suffix, require
 from harvestgym.core.saving.parquet import write_parquet
 from harvestgym.core.view.timeline import ChatMessage, Progress, Record, ignore_progress
 
@@ -28,8 +28,11 @@ if TYPE_CHECKING:
     from harvestgym.evaluate.run import Evaluation
     from harvestgym.render.video import EpisodeFrames
 
-Bar = Callable[[str, int | None], Progress]
-"""A function that starts a progress bar with a name and a length, if known, and returns its progress callback."""
+StartBar = Callable[..., Progress]
+"""`start_bar(name, total, first="")` adds a progress bar with a total, or None, and returns its progress callback.
+
+The bar shows `first` and pulses until it is advanced, because a job with one compiled call has no partial progress.
+"""
 
 
 class RecordedEpisode(NamedTuple):
@@ -166,28 +169,24 @@ class Exporter:
             if path is not None:
                 check_video_path(path, suffix)
 
-    def write(self, episode: RecordedEpisode, bar: Bar) -> Iterator[Path]:
+    def write(self, episode: RecordedEpisode, start_bar: StartBar) -> Iterator[Path]:
         """Write the files, one after the other, and yield the path of each."""
         from harvestgym.render.video import write_video
 
         if self.out is not None:
-            yield from _write_folder(episode, self.out)
+            self.out.mkdir(parents=True, exist_ok=True)
+            table, picture = (self.out / f"{episode.stem}{suffix}" for suffix in (".parquet", ".png"))
+            episode.figure().savefig(picture, dpi=110)
+            write_record(episode.record, table)
+            yield from (table, picture)
         if self.html is not None:
             about = registry.doc(episode.id, episode.env)
             about = f"{about} One episode of the policy {episode.policy}, seed {episode.seed}."
-            yield episode.replay(self.html, about, bar(self.html.name, None))
+            yield episode.replay(self.html, about, start_bar(self.html.name, None))
         for path in (self.gif, self.mp4):
             if path is not None:
                 film = episode.film(self.width)
-                yield write_video(film, path, self.fps, bar(path.name, len(film)))
-
-
-def _write_folder(episode: RecordedEpisode, out: Path) -> list[Path]:
-    out.mkdir(parents=True, exist_ok=True)
-    table, picture = (out / f"{episode.stem}{suffix}" for suffix in (".parquet", ".png"))
-    episode.figure().savefig(picture, dpi=110)
-    write_record(episode.record, table)
-    return [table, picture]
+                yield write_video(film, path, self.fps, start_bar(path.name, len(film)))
 
 
 def write_record(record: Record, path: Path) -> None:
@@ -207,6 +206,5 @@ def check_new(path: Path) -> None:
 def check_folder(option: str, folder: Path) -> None:
     """Raise ConfigError if a path is a file, or a folder that is not writable or cannot be created."""
     there = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
-    if not there.is_dir():
-        raise mismatch(option, "a folder", f"the file {there if there != folder.absolute() else folder}")
+    require(there.is_dir(), option, "a folder", f"the file {there if there != folder.absolute() else folder}")
     require(os.access(there, os.W_OK), option, "a writable folder", there)

@@ -13,7 +13,7 @@ from jax import Array
 from harvestgym.core.autoreset import start_episode
 from harvestgym.core.env import Env, Timestep
 from harvestgym.core.episode import Loop, make_frame, scan_steps, seed_key, step_with_advance
-from harvestgym.core.errors import ConfigError, reveal_errors
+from harvestgym.core.errors import mismatch, reveal_errors
 from harvestgym.core.policy import Policy
 from harvestgym.core.random import key_for
 from harvestgym.core.rollout import Episodes, add_counts, read_memory
@@ -49,8 +49,8 @@ def record_first(id: str, env: Env[Any, Any], policy: Policy, seed: int) -> tupl
     """
     layer: Any = find_layer(env, "steps_per_day")
     if layer is not None and layer is not unwrapped(env) and layer.steps_per_day > 1:
-        raise ConfigError(f"record: expected steps of half a day or more, got up to {layer.steps_per_day} "
-                          f"{layer.step_unit} a day; try interface='multidiscrete'")  # fmt: skip
+        got = f"up to {layer.steps_per_day} {layer.step_unit} a day"
+        raise mismatch("record", "steps of half a day or more", got, "interface='multidiscrete'")
     keep, given = family_function(id, "record"), policy.traced()
     with reveal_errors():
         recorded = jax.device_get(_record_steps(env, keep, horizon(env), given, seed_key(seed), env.params))

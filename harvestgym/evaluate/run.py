@@ -82,7 +82,7 @@ class Evaluation:
         if self.risk is not None:
             out["return"]["risk"] = self.risk.model_dump() | {"value": self.risk(self.returns)}
         out |= {self.unit: float(self.lengths.mean()), "notes": list(self.notes)}
-        return out | {name: _mean_or_counts(values) for name, values in self.columns.items()}
+        return out | {name: float(v.mean()) if is_numeric(v) else count_labels(v) for name, v in self.columns.items()}
 
     def to_table(self) -> Table:
         """Make a table of the results; a single episode has one column of values."""
@@ -148,10 +148,6 @@ class Comparison(dict[str, Evaluation]):
 def is_numeric(values: np.ndarray) -> bool:
     """Return whether a column contains numbers instead of labels."""
     return values.dtype.kind in "fiub"
-
-
-def _mean_or_counts(values: np.ndarray) -> Any:
-    return float(values.mean()) if is_numeric(values) else count_labels(values)
 
 
 def count_labels(values: np.ndarray) -> dict[str, int]:

@@ -23,7 +23,7 @@ from harvestgym.core.env import Env
 from harvestgym.core.errors import ConfigError, check_count, check_each_name
 from harvestgym.core.loading import load_object
 from harvestgym.core.policy import Policy
-from harvestgym.core.view.tables import Table
+from harvestgym.core.view.tables import Table, round_number
 from harvestgym.core.view.timeline import Progress, ignore_progress
 from harvestgym.core.wrappers import unwrapped
 from harvestgym.registry import family_function
@@ -189,11 +189,8 @@ def make_cases(policy: str, ids: Sequence[str] | None = None, seasons: int | Non
 
 def run_suite_cases(cases: Sequence[SuiteCase]) -> list[Seasons]:
     """Run the policy of each case on the first test seasons of its id."""
-    return [_run_seasons(case) for case in cases]
-
-
-def _run_seasons(case: SuiteCase) -> Seasons:
-    return play_seasons(case.id, *find_policy(case.id, splits.make(case.id, "test"), case.policy), case.episodes)
+    found = [(case, *find_policy(case.id, splits.make(case.id, "test"), case.policy)) for case in cases]
+    return [play_seasons(case.id, env, policy, case.episodes) for case, env, policy in found]
 
 
 def play_seasons(id: str, env: Env[Any, Any], policy: Policy, seasons: int) -> Seasons:
@@ -242,11 +239,6 @@ def _find_scores(id: str, seasons: Seasons) -> np.ndarray:
 def _find_interval(samples: np.ndarray) -> ConfidenceInterval:
     low, high = np.quantile(samples[1:], (0.025, 0.975))
     return ConfidenceInterval(float(samples[0]), float(low), float(high))
-
-
-def round_number(number: float) -> float:
-    """Round a number to six significant digits, the precision of float32."""
-    return float(f"{number:.6g}")
 
 
 def format_lines(data: Mapping[str, Any]) -> str:

@@ -12,7 +12,7 @@ from gymnasium.error import ResetNeeded
 
 from harvestgym.core.autoreset import RunState
 from harvestgym.core.env import Env, check_core, make_env_table
-from harvestgym.core.errors import ConfigError, check_keywords, check_name, unknown, warn_user
+from harvestgym.core.errors import check_keywords, check_name, mismatch, unknown, warn_user
 from harvestgym.core.packed_tree import PackedTree, layout_of
 from harvestgym.core.saving.state import Savable, from_arrays, to_arrays
 from harvestgym.core.wrappers import find_layer, rewrap, unwrapped, unwrapped_state
@@ -311,11 +311,10 @@ class GymBase(Savable):
 def check_options(options: Any) -> None:
     """Raise ConfigError unless reset options are a mapping or None."""
     if options is not None and not isinstance(options, Mapping):
-        raise ConfigError(f"options: expected a mapping such as {{'params': params}}, or None, got {options!r}")
+        raise mismatch("options", "a mapping such as {'params': params}, or None", repr(options))
 
 
 def _check_params(params: Any, own: Any, where: str) -> None:
     """Raise ConfigError unless the parameters have the same class as the environment's own."""
     if not isinstance(params, type(own)):
-        expected = f"an object of the class {type(own).__name__}"
-        raise ConfigError(f"{where}: expected {expected}, got {params!r}; try replace(env.params, ...)")
+        raise mismatch(where, f"an object of the class {type(own).__name__}", repr(params), "replace(env.params, ...)")

@@ -15,7 +15,7 @@ import numpy as np
 from jax import Array
 
 from harvestgym.core.env import Env
-from harvestgym.core.errors import ConfigError, check_name
+from harvestgym.core.errors import check_name, require
 from harvestgym.core.pytree import Meta, iterate_metas
 from harvestgym.render.monitor_readings import Reading, Sink, Watch
 
@@ -48,8 +48,7 @@ class Monitor(AbstractContextManager["Monitor"]):
         axis: str = "steps",
     ) -> None:
         titles = [watch.label for watch in watches]
-        if len(set(titles)) < len(titles):
-            raise ConfigError(f"monitoring: expected distinct titles, got {titles}")
+        require(len(set(titles)) == len(titles), "monitoring", "distinct titles", titles)
         self.watches, self._read, self.sinks = tuple(watches), read, tuple(sinks)
         self._make, self._every = _read_batch if batch else _read_one, every
         self._closed = False
@@ -109,9 +108,8 @@ def make_watches(env: Any, entries: Sequence[Any]) -> list[Watch]:
     form = (*names, "function", "title", "range")
     watches = []
     for i, entry in enumerate(entries):
-        where = f"monitoring > {i}"
-        if not isinstance(entry, (tuple, list)) or len(entry) != len(form):
-            raise ConfigError(f"{where}: expected ({', '.join(form)}), got {entry!r}")
+        where, fits = f"monitoring > {i}", isinstance(entry, (tuple, list)) and len(entry) == len(form)
+        require(fits, where, f"({', '.join(form)})", repr(entry))
         read, meta = find(env, *entry[:-3], where=where)
         watches.append(Watch(read, meta, *entry[-3:]))
     return watches

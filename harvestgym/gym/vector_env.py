@@ -15,7 +15,7 @@ from gymnasium.vector.utils import batch_space
 from harvestgym import registry
 from harvestgym.core.autoreset import RunState
 from harvestgym.core.env import Env
-from harvestgym.core.errors import ConfigError, check_count, check_name
+from harvestgym.core.errors import check_count, check_name, mismatch, require
 from harvestgym.core.wrappers import TimeLimit
 from harvestgym.render import DEFAULT_WIDTH
 
@@ -67,14 +67,13 @@ class VecEnv(GymBase, gymnasium.vector.VectorEnv[Any, Any, Any]):
         self._over = self._over & ~which
         self._log(None, first, which)
         self._notify(Monitor.begin)
-        return _copied(self._obs), _vector_info(first.info, which)
+        return jax.tree.map(np.copy, self._obs), _vector_info(first.info, which)
 
     def _which(self, options: Options) -> np.ndarray:
         which = (options or {}).get("reset_mask", np.ones(self.num_envs, bool))
         fits = isinstance(which, np.ndarray) and which.dtype == bool and which.shape == (self.num_envs,)
         if not fits or not which.any():
-            expected = f"a bool array of shape ({self.num_envs},), not all False"
-            raise ConfigError(f"reset_mask: expected {expected}, got {which!r}")
+            raise mismatch("reset_mask", f"a bool array of shape ({self.num_envs},), not all False", repr(which))
         if self._obs is None and not which.all():
             raise ResetNeeded("reset_mask: expected started episodes, got none; try reset() for all environments first")
         return which
@@ -87,8 +86,7 @@ class VecEnv(GymBase, gymnasium.vector.VectorEnv[Any, Any, Any]):
             seeds = [None if s is None else _check_seed(s) for s in seed]
         else:
             seeds = [_check_seed(seed) + i for i in range(self.num_envs)]
-        if len(seeds) != self.num_envs:
-            raise ConfigError(f"seed: expected a seed for each of {self.num_envs} environments, got {len(seeds)}")
+        require(len(seeds) == self.num_envs, "seed", f"a seed for each of {self.num_envs} environments", len(seeds))
         if self._begun:
             return seeds
         drawn = self.np_random.integers(2**32, size=self.num_envs).tolist()
@@ -141,7 +139,7 @@ class VecEnv(GymBase, gymnasium.vector.VectorEnv[Any, Any, Any]):
         if last is not shown:
             info |= self._final(self._write(last.obs), last.info)
         reward = shown.reward.astype(np.float64)
-        return _copied(self._obs), reward, shown.terminated, shown.truncated, info
+        return jax.tree.map(np.copy, self._obs), reward, shown.terminated, shown.truncated, info
 
     def _final(self, obs: Any, info: Info) -> Info:
         """Return the last obs and info of the episodes that have just ended."""
@@ -188,7 +186,7 @@ def make_vec(
 
 def _check_seed(seed: Any) -> int:
     if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
-        raise ConfigError(f"seed: expected an integer, 0 or more, got {seed!r}")
+        raise mismatch("seed", "an integer, 0 or more", repr(seed))
     return int(seed)
 
 
@@ -206,7 +204,3 @@ def _merged(which: np.ndarray, new: Any, old: Any) -> Any:
     if which.all():
         return new
     return jax.tree.map(lambda n, o: np.where(which.reshape(which.shape + (1,) * (n.ndim - 1)), n, o), new, old)
-
-
-def _copied(obs: Any) -> Any:
-    return jax.tree.map(np.copy, obs)

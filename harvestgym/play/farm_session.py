@@ -10,6 +10,7 @@ import numpy as np
 from harvestgym.core.errors import ConfigError, mismatch, require
 from harvestgym.core.view.events import WARNING, say_event
 from harvestgym.core.view.scene import Scene
+from harvestgym.core.view.tables import round_number
 from harvestgym.core.view.timeline import Record
 from harvestgym.farm.engine.actions import Order
 from harvestgym.farm.view.action_log import COST_NAMES, find_gains, find_outcomes
@@ -191,15 +192,10 @@ class FarmSession(Session):
         outcomes = find_outcomes(self.env, self.record, self.steps)
         self.setbacks = [say_event(event) for event in outcomes if event.severity == WARNING]
         self.yesterday, self.orders = self.orders, []
-        return round_single(self.total - before)
+        return round_number(self.total - before)
 
     @property
     def accounts(self) -> dict[str, float]:
         """Gains and costs so far, by name; costs are negative, and the sum is the score."""
         terms = find_gains(self.record) | {name: -self.record[f"info/{name}"] for name in COST_NAMES}
-        return {name: round_single(values.sum()) for name, values in terms.items()}
-
-
-def round_single(value: float) -> float:
-    """Round to the digits of a float32, so that -0.0075 is not printed as -0.00750000006519258."""
-    return float(f"{value:.6g}")
+        return {name: round_number(values.sum()) for name, values in terms.items()}

@@ -20,6 +20,7 @@ import numpy as np
 from harvestgym.core.view.events import say_event
 from harvestgym.core.view.scene import Chart, Map, Mark, Scene, Sprite, Words
 from harvestgym.core.view.timeline import Progress, Timeline, Track, ignore_progress
+from harvestgym.core.yaml_io import read_text
 
 from . import layout
 from .svg import SvgPainter, draw_panel
@@ -51,12 +52,13 @@ def to_html(title: str, about: str, story: Timeline, views: Views, progress: Pro
     packed = ArrayPacker()
     pictures = EpisodePictures(views, len(story.when), progress)
     data = _describe_episode(title, about, story, pictures, packed)
-    charts, own = (_normalise_newlines(text) for text in (get_plotlyjs(), "\n".join(map(_read_file, SCRIPTS))))
-    return Template(_read_file("replay.html")).substitute(
+    scripts = "\n".join(read_text(ASSETS / name) for name in SCRIPTS)
+    charts, own = (_normalise_newlines(text) for text in (get_plotlyjs(), scripts))
+    return Template(read_text(ASSETS / "replay.html")).substitute(
         title=escape(title),
         about=escape(about),
         policy=escape(_security_policy(charts, own), quote=True),
-        style=_read_file("replay.css"),
+        style=read_text(ASSETS / "replay.css"),
         symbols=pictures.symbols,
         story=_to_json(data),
         arrays=packed.text(),
@@ -123,21 +125,18 @@ class ArrayPacker:
     """A packer that stores arrays one after another as bytes; each has a type, a shape and an offset."""
 
     def __init__(self) -> None:
-        self._parts: list[bytes] = []
-        self._size = 0
+        self._bytes = bytearray()
 
     def put(self, values: Any) -> list[Any]:
         """Add an array and return its `[type, shape, offset]`."""
-        array = np.asarray(values)
-        place, raw = self._size, np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<")).tobytes()
-        raw += b"\0" * (-len(raw) % ALIGNMENT)
-        self._parts.append(raw)
-        self._size += len(raw)
+        array, place = np.asarray(values), len(self._bytes)
+        self._bytes += array.astype(array.dtype.newbyteorder("<")).tobytes()
+        self._bytes += b"\0" * (-len(self._bytes) % ALIGNMENT)
         return [array.dtype.name, list(array.shape), place]
 
     def text(self) -> str:
         """Return all arrays as compressed text."""
-        return _compress(b"".join(self._parts))
+        return _compress(self._bytes)
 
 
 def _describe_episode(
@@ -179,10 +178,6 @@ def _security_policy(*scripts: str) -> str:
     )
 
 
-def _read_file(name: str) -> str:
-    return (ASSETS / name).read_text(encoding="utf-8")
-
-
 def _normalise_newlines(text: str) -> str:
     """Convert to the line endings that browsers use to hash the text."""
     return text.replace("\r\n", "\n").replace("\r", "\n")
@@ -194,5 +189,5 @@ def _to_json(data: Any) -> str:
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
 
-def _compress(raw: bytes) -> str:
+def _compress(raw: bytes | bytearray) -> str:
     return base64.b64encode(zlib.compress(raw, 9)).decode()

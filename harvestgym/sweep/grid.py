@@ -86,8 +86,7 @@ def expand(data: Any, where: str = "sweep", folder: Path = Path()) -> list[Episo
         ConfigError: if an entry is wrong (every mistake is listed), an id is unknown, or a list is empty.
     """
     file = validate(SweepFile, data, where)
-    if not file.ids and not file.cases:
-        raise mismatch(f"{where} > ids or cases", "at least one entry", "none")
+    require(file.ids or file.cases, f"{where} > ids or cases", "at least one entry", "none")
     axes = [_make_axis(name, values, f"{where} > overrides > {name}") for name, values in file.overrides.items()]
     changes = [reduce(merge, chosen, {}) for chosen in itertools.product(*axes)]
 

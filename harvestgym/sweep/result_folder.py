@@ -44,8 +44,7 @@ class FolderStatus(NamedTuple):
 
 def open_folder(out: Path) -> None:
     """Create the folder, or remove the incomplete files of an interrupted sweep from it."""
-    if out.exists() and not out.is_dir():
-        raise mismatch(out, "a folder", "a file", "another name")
+    require(out.is_dir() or not out.exists(), out, "a folder", "a file", "another name")
     out.mkdir(parents=True, exist_ok=True)
     for path in out.glob(f"*{PARTIAL}"):
         path.unlink(missing_ok=True)

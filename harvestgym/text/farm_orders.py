@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from harvestgym.core.errors import ConfigError, mismatch
+from harvestgym.core.errors import ConfigError, mismatch, require
 from harvestgym.farm.engine.actions import ActionRow, Order
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.view.order_words import find_amount, has_choice, list_phrases, name_things, say_order, say_value
@@ -149,8 +149,7 @@ class FarmOrders:
 
     def _find_farmer(self, row: ActionRow, name: str) -> int:
         names = [self.env.actions.farmers[farmer].lower() for farmer in row.farmers]
-        if name and name not in names:
-            raise mismatch(self._write_template(row), f"by {' or '.join(names)}", repr(name))
+        require(name in ("", *names), self._write_template(row), f"by {' or '.join(names)}", repr(name))
         return row.farmers[names.index(name)] if name else row.farmers[0]
 
     def _write_template(self, row: ActionRow) -> str:

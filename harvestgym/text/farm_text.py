@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from harvestgym.core.errors import check_each_name, mismatch, require
-from harvestgym.core.view.timeline import Record
+from harvestgym.core.errors import check_each_name, require
 from harvestgym.farm.engine.variables import Variable
 from harvestgym.farm.view.order_words import name_things, say_order
 from harvestgym.farm.view.words import code_labels, date_of_step, key_unit, key_words, unit_words
@@ -97,9 +96,8 @@ class FarmText(TextView):
 
     def queue(self, line: str) -> list[str]:
         orders, most = self.orders.parse(line), self.session.env.schedule
-        if len(self.session.orders) + len(orders) > most:
-            count = len(self.session.orders) + len(orders)
-            raise mismatch(repr(line), f"at most {most} orders a day", f"{count}; try: done, or clear")
+        count = len(self.session.orders) + len(orders)
+        require(count <= most, repr(line), f"at most {most} orders a day", f"{count}; try: done, or clear")
         return [say_order(self.session.env, self.session.add(order)) for order in orders]
 
     def list_queued(self) -> list[str]:
@@ -204,7 +202,8 @@ class FarmText(TextView):
 
     def _list_lines(self, say: Callable[[list[str]], Iterable[str]]) -> Iterator[str]:
         session = self.session
-        date = date_of_step(session.env, _last_frame(session), -1)
+        calendar = {name: part.values[None] for name, part in session.known.items() if name.endswith(CALENDAR)}
+        date = date_of_step(session.env, calendar, -1)
         yield f"Day {session.time} of {session.days}{f', {date}' if date else ''}. Points {session.total:.4g}."
         if drawn := [f"{name} {_say_exactly(q.values.item(), q)}" for name, q in self._list_drawn()]:
             yield f"This season: {', '.join(drawn)}."
@@ -255,11 +254,6 @@ class FarmText(TextView):
 def _is_visible(env: Any, variable: Variable) -> bool:
     """Return whether a variable can be observed at all."""
     return bool((env.full_plan.positions.get(variable.name, np.asarray(-1)) >= 0).any())
-
-
-def _last_frame(session: FarmSession) -> Record:
-    """Return the last step of what the farmer knows about the calendar."""
-    return {name: part.values[None] for name, part in session.known.items() if name.endswith(CALENDAR)}
 
 
 def _is_zero(quantity: Quantity) -> bool:

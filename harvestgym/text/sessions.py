@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import secrets
 import time
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from threading import Lock, main_thread
 from typing import Any, NamedTuple
@@ -120,22 +120,18 @@ class Games:
 
     def send(self, key: str, message: Any) -> Reply:
         """Send a message to a game; a number or another JSON scalar counts as its text."""
-        if message is not None and not isinstance(message, str | int | float):
-            raise mismatch("message", "text or a number", type(message).__name__)
-        text = message if isinstance(message, str) else json.dumps(message)
-        place, limits = self._find(key), self.limits
-        require(len(text) <= limits.message, "message", f"at most {limits.message} characters", len(text))
-        with place.lock:
-            sent = sum(map(len, place.game.messages))
-            if sent + len(text) > limits.game:
-                raise mismatch("game", f"at most {limits.game} characters in all", "more", "a new game")
-            return place.game.step(text)
+        require(isinstance(message, str | int | float | None), "message", "text or a number", type(message).__name__)
+        text, limits = message if isinstance(message, str) else json.dumps(message), self.limits
+        with self._open(key) as game:
+            require(len(text) <= limits.message, "message", f"at most {limits.message} characters", len(text))
+            total = sum(map(len, game.messages)) + len(text)
+            require(total <= limits.game, "game", f"at most {limits.game} characters in all", "more", "a new game")
+            return game.step(text)
 
     def look(self, key: str) -> str:
         """Return all that the player of a game knows."""
-        place = self._find(key)
-        with place.lock:
-            return place.game.view.look()
+        with self._open(key) as game:
+            return game.view.look()
 
     def score(self, key: str) -> dict[str, Any]:
         """Return the step, the return so far, whether the episode has ended, and the score.
@@ -143,9 +139,8 @@ class Games:
         The score of a finished episode is 0 for doing nothing and 1 for the best known policy; it is None for an id
         without reference points.
         """
-        place = self._find(key)
-        with place.lock:
-            session, scaled = place.game.session, None
+        with self._open(key) as game:
+            session, scaled = game.session, None
             with suppress(ConfigError):
                 scaled = scale_on(session.id, session.total) if session.over else None
             score = None if scaled is None else round(scaled, 4)
@@ -160,10 +155,8 @@ class Games:
 
     def save(self, key: str) -> str:
         """Return a game as JSON text: its id, overrides, seed and messages."""
-        place = self._find(key)
-        with place.lock:
-            session = place.game.session
-            values = session.id, dict(session.overrides), session.seed, place.game.messages
+        with self._open(key) as game:
+            values = game.session.id, dict(game.session.overrides), game.session.seed, game.messages
             return json.dumps(dict(zip(SAVED, values, strict=True)))
 
     def load(self, text: str) -> str:
@@ -171,20 +164,22 @@ class Games:
         saved = _read_saved(text)
         made = self._find_made(saved[0]).values() if saved[0] in self.ids else ()
         served = [game for game in made if game.session.overrides == saved[1]]
-        if not served:
-            raise mismatch("saved game", f"one of {', '.join(self.ids)}", f"{saved[0]!r} with other settings")
+        require(served, "saved game", f"one of {', '.join(self.ids)}", f"{saved[0]!r} with other settings")
         if sum(map(len, saved[3])) > self.limits.game or max(map(len, saved[3]), default=0) > self.limits.message:
             raise mismatch("saved game", f"at most {self.limits.game} characters of messages", "more")
         return self._add(served[0].replay(*saved[2:]))
 
     # Places.
 
-    def _find(self, key: str) -> _Place:
+    @contextmanager
+    def _open(self, key: str) -> Iterator[TextGame]:
+        """Give a game to one request at a time; ConfigError if there is none with this key."""
         with self._lock:
             require(key in self._places, "game", "the key of a running game", "another text", "a new game")
             place = self._places[key]
             place.used = self._clock()
-            return place
+        with place.lock:
+            yield place.game
 
     def _add(self, game: TextGame) -> str:
         """Remove the games that were not used for too long, and add a game; ConfigError if there is no room for it."""

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from harvestgym.core.errors import mismatch
+from harvestgym.core.view.tables import round_number
 from harvestgym.play.session import Session
 
 
@@ -116,8 +117,6 @@ def say_json(quantity: Quantity) -> Any:
     def say(value: float) -> float | str | None:
         if not np.isfinite(value):
             return None
-        return quantity.labels[int(value)] if quantity.labels else float(f"{value:.6g}")
+        return quantity.labels[int(value)] if quantity.labels else round_number(value)
 
-    values = quantity.values
-    listed = [say(value) for value in np.ravel(values).tolist()]
-    return np.asarray(listed, object).reshape(values.shape).tolist() if values.ndim else listed[0]
+    return np.vectorize(say, otypes=[object])(quantity.values).tolist()

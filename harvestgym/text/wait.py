@@ -85,9 +85,8 @@ def parse_wait(text: str, unit: str, quantities: Mapping[str, Quantity]) -> Wait
     require(steps == near, "wait", f"1 to {LONGEST_WAIT} {unit}s", steps, f"wait {near}")
     joined = set(re.findall(r"\band\b|\bor\b|,", until))
     parts = [part.strip() for part in re.split(r"\band\b|\bor\b|,", until)] if until.strip() else []
-    if "and" in joined and (len(joined) > 1 or ANY_NEWS in parts):
-        expected = f"conditions with `and`, or conditions and {ANY_NEWS} with `or`"
-        raise mismatch("wait", expected, f"{until.strip()!r}")
+    mixed = "and" in joined and (len(joined) > 1 or ANY_NEWS in parts)
+    require(not mixed, "wait", f"conditions with `and`, or conditions and {ANY_NEWS} with `or`", repr(until.strip()))
     conditions = tuple(_parse_limit(part, quantities) for part in parts if part != ANY_NEWS)
     return Wait(steps, conditions, len(conditions) if "and" in joined else 1, ANY_NEWS in parts)
 

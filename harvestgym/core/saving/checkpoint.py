@@ -133,9 +133,13 @@ def describes_itself(env: Any) -> bool:
 
 def _restore(head: dict[str, Any], env: Any) -> Any:
     kept, rng = decode_value(head["kept"]), decode_value(head["rng"])
-    inner = _make_again(head) if env is None else getattr(env, "unwrapped", env)
     if env is not None:
+        inner = getattr(env, "unwrapped", env)
         _check_made_alike(inner, head)
+    elif head["made"] is not None:
+        inner = decode_value(head["made"])
+    else:
+        raise ConfigError(f"{head['not made']}; try load(path, env) with an environment made in the same way")
     with locate_errors("structure: "):
         inner = inner.restore(kept)
     if rng is not None:
@@ -159,13 +163,6 @@ def _describe(env: Any) -> tuple[Any, str]:
         return encode_value(env, type(env).__name__), ""
     except ConfigError as error:
         return None, str(error)
-
-
-def _make_again(head: dict[str, Any]) -> Any:
-    """Rebuild the environment in a file, without its state."""
-    if head["made"] is None:
-        raise ConfigError(f"{head['not made']}; try load(path, env) with an environment made in the same way")
-    return decode_value(head["made"])
 
 
 def _check_made_alike(inner: Any, head: dict[str, Any]) -> None:

@@ -42,6 +42,11 @@ def format_value(value: Any) -> str:
     return f"{value:z.4g}" if isinstance(value, float) else str(value)
 
 
+def round_number(number: float) -> float:
+    """Round a number to six significant digits, the precision of float32, so that -0.0075 is printed as it is."""
+    return float(f"{number:.6g}")
+
+
 def describe_range(meta: Meta) -> str:
     """Describe the range of a field: its labels, or an interval."""
     if meta.labels:

@@ -48,7 +48,8 @@ def set_up_jax() -> None:
     _done = True
     try:
         enable_cache()
-        _run_in_calling_thread()
+        if "JAX_CPU_ENABLE_ASYNC_DISPATCH" not in os.environ and not is_jax_started():
+            jax.config.update("jax_cpu_enable_async_dispatch", False)
     except AttributeError as error:
         report("core.xla.setup", error)
 
@@ -79,12 +80,6 @@ def enable_cache() -> None:
             jax.config.update(option, value)
     jax.config.update("jax_compilation_cache_dir", str(folder))
     atexit.register(_trim_if_changed, folder, folder.stat().st_mtime_ns)
-
-
-def _run_in_calling_thread() -> None:
-    option = "jax_cpu_enable_async_dispatch"
-    if option.upper() not in os.environ and not is_jax_started():
-        jax.config.update(option, False)
 
 
 def _trim_if_changed(folder: Path, before: int) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from harvestgym.core.errors import check_suffix, mismatch, require
+from harvestgym.core.errors import check_suffix, require
 from harvestgym.core.loading import without_allow
 from harvestgym.core.saving.parquet import read_column, read_parquet, write_parquet
 from harvestgym.evaluate.export import check_new
@@ -69,9 +69,8 @@ def read_about(schema: Any, path: Path) -> dict[str, Any]:
     Raises ConfigError if the file does not contain demonstrations of this version.
     """
     about = json.loads((schema.metadata or {}).get(FORMAT, b"{}"))
-    if about.get("version") != VERSION:
-        found = f"version {about['version']}" if about else "another table"
-        raise mismatch(path, f"demonstrations, version {VERSION}", found)
+    found = f"version {about['version']}" if about else "another table"
+    require(about.get("version") == VERSION, path, f"demonstrations, version {VERSION}", found)
     return about
 
 

@@ -27,6 +27,13 @@ def box(tag: str, classes: str = "", part: str = "", **attributes: Any) -> ui.el
     return _style(ui.element(tag), classes, part, attributes)
 
 
+def card(name: str, title: str) -> ui.element:
+    """Add a card with a title, to be filled in a `with` block; styles and tests find it by its name."""
+    with box("section", f"card {name}", name) as made:
+        words("h2", title)
+    return made
+
+
 def words(tag: str, text: str, classes: str = "", part: str = "", **attributes: Any) -> ui.element:
     """Add an element that contains text."""
     return _style(TextElement(tag=tag, text=text), classes, part, attributes)

@@ -14,7 +14,7 @@ from harvestgym.farm.view.order_words import say_tool
 from harvestgym.farm.view.words import date_words, key_unit, key_words, number_text, unit_words
 from harvestgym.play.farm_session import Fact, FarmSession
 
-from .elements import box, button, chart, columns, image, legend, map_image, number, show_message, words
+from .elements import box, button, card, chart, columns, image, legend, map_image, number, show_message, words
 from .page import Page
 
 ARROW_STEPS = {"ArrowUp": (0, -1), "ArrowRight": (1, 0), "ArrowDown": (0, 1), "ArrowLeft": (-1, 0)}
@@ -145,8 +145,7 @@ class FarmPage(Page):
     @ui.refreshable_method
     def knowledge(self) -> None:
         """Show the known values of the plot and the field."""
-        with box("section", "card known", "known"):
-            words("h2", f"Known about plot {self.plot}{self._of_field()}")
+        with card("known", f"Known about plot {self.plot}{self._of_field()}"):
             self._facts(self.session.facts(self.field, self.plot))
             rest = [fact for fact in self.session.facts(self.field, None) if not fact.name.startswith("Weather")]
             if rest:
@@ -168,8 +167,7 @@ class FarmPage(Page):
         """Show the actions. They are not redrawn every day, because a click during redrawing would be lost."""
         if self.session.over:
             return
-        with box("section", "card doing", "doing"):
-            words("h2", f"Actions on plot {self.plot}{self._of_field()}")
+        with card("doing", f"Actions on plot {self.plot}{self._of_field()}"):
             rows = self.session.env.actions.rows_of_fields[self.field]
             self._rows([row.number for row in rows if row.action.plot and self.plot in row.plots])
             whole = [row.number for row in rows if not row.action.plot]
@@ -182,8 +180,7 @@ class FarmPage(Page):
         """Show this morning's observations and their prices."""
         if self.session.over or not len(self.session.prices):
             return
-        with box("section", "card looks", "looks"):
-            words("h2", "Look this morning" if not self.session.looked else "Looked this morning")
+        with card("looks", "Look this morning" if not self.session.looked else "Looked this morning"):
             offered = zip(self.session.env.offered.items, self.session.prices, strict=True)
             for at, (item, price) in enumerate(offered):
                 if item.variable.field == self.field and item.plot in (None, self.plot):
@@ -243,8 +240,7 @@ class FarmPage(Page):
         """Show today's orders, each with a button that removes it."""
         if self.session.over:
             return
-        with box("section", "card today", "today"):
-            words("h2", f"Today's list ({len(self.session.orders)} of at most {self.session.env.schedule})")
+        with card("today", f"Today's list ({len(self.session.orders)} of at most {self.session.env.schedule})"):
             with box("ul"):
                 for i, order in enumerate(self.session.orders):
                     with box("li"):

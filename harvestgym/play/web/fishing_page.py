@@ -11,7 +11,7 @@ from harvestgym.core.view.scene import Chart, Line, Map
 from harvestgym.fishing.view.scene import STOCK_COLOURS
 from harvestgym.play.start_session import FishingSession
 
-from .elements import box, button, chart, columns, image, legend, map_image, number, words
+from .elements import box, button, card, chart, columns, image, legend, map_image, number, words
 from .page import Page
 
 CATCH_COLOUR = "#d55e00"
@@ -62,8 +62,7 @@ class FishingPage(Page):
         """Show the surveys and catches so far; at the end, also show the true stock and the optimal trajectory."""
         if self.session.over:
             scene = self.session.scene()
-            with box("section", "card", "truth"):
-                words("h2", "What really happened")
+            with card("truth", "What really happened"):
                 for panel in scene.select(Map):
                     image(map_image(panel).address, "the stocks", "wide")
                 with box("div", "charts"):
@@ -102,8 +101,7 @@ class FishingPage(Page):
         """Show a slider and a number field for each target."""
         if self.session.over:
             return
-        with box("section", "card doing", "doing"):
-            words("h2", self.session.question)
+        with card("doing", self.session.question):
             for target in range(self.session.env.units.targets):
                 self._slider(target)
             self.share()

@@ -18,7 +18,7 @@ from harvestgym.core.yaml_io import read_file
 from harvestgym.play.session import Rival, Session
 from harvestgym.registry import MAX_SEED
 
-from .elements import box, bullets, button, chart, number, show_message, words
+from .elements import box, bullets, button, card, chart, number, show_message, words
 
 STYLE = Path(__file__).with_name("style.css")
 RESULT_WORDS: dict[str, str] = read_file(Path(__file__).with_name("results.yaml"))
@@ -140,8 +140,7 @@ class Page:
         """Show the result and the rivals' results on the same seed; empty before the end."""
         if not self.finished:
             return
-        with box("section", "card ending", "ending"):
-            words("h2", self.verdict())
+        with card("ending", self.verdict()):
             if self.rivals is None:
                 with ui.row().classes("items-center"):
                     ui.spinner(size="1.5em")
@@ -164,8 +163,7 @@ class Page:
             self.happened = []
         if not self.happened:
             return
-        with box("section", "card news", "news"):
-            words("h2", "What happened")
+        with card("news", "What happened"):
             bullets(self.happened)
 
     @property
