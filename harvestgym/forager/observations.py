@@ -172,8 +172,7 @@ def _color_space(shape: tuple[int, int, int]) -> gymnasium.Space[Any]:
 
 
 def _image_space(shape: tuple[int, int, int]) -> gymnasium.Space[Any]:
-    if max(shape[:2]) > PIXELS:
-        raise mismatch("aperture", f"sides of at most {PIXELS} for 'images'", shape[:2])
+    require(max(shape[:2]) <= PIXELS, "aperture", f"sides of at most {PIXELS} for 'images'", shape[:2])
     return _color_space((PIXELS, PIXELS, shape[2]))
 
 
@@ -232,8 +231,7 @@ def check_aperture(aperture: int | tuple[int, int], world: World) -> tuple[int, 
     """Return (rows, columns); raise ConfigError unless both are odd and within the world."""
     rows, cols = check_sides(aperture)
     for name, side, most in (("rows", rows, world.height), ("columns", cols, world.width)):
-        if side > most:
-            raise mismatch("aperture", f"{name} within the world ({most})", side, f"at most {most - 1 + most % 2}")
+        require(side <= most, "aperture", f"{name} within the world ({most})", side, f"at most {most - 1 + most % 2}")
     return rows, cols
 
 

@@ -134,8 +134,7 @@ class NameTable:
             return self.entity(first, entity, where), rest
         entity = resolve_spelling("entity", first, dict.fromkeys(name for _, name in self.slots), where)
         homes = [field for field, name in self.slots if name == entity]
-        if len(homes) > 1:
-            raise mismatch(where, "a field", repr(text), f"'{homes[0]}.{text}'")
+        require(len(homes) == 1, where, "a field", repr(text), f"'{homes[0]}.{text}'")
         return (homes[0], entity), rest
 
     def shorten(self, entity: EntityKey, key: str) -> str:

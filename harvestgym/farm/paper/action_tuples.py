@@ -127,8 +127,7 @@ class Language:
         return self._parsed[key]
 
     def _parse(self, written: Any) -> FarmerAction:
-        if not isinstance(written, (tuple, list)) or len(written) != 5:
-            raise mismatch("", ACTION_FORM, repr(written))
+        require(isinstance(written, (tuple, list)) and len(written) == 5, "", ACTION_FORM, repr(written))
         farmer, field, entity, name, last = written
         if not isinstance(last, (Mapping, type(None), list, tuple, str)):
             raise mismatch("", "a dict of parameters or a path (a list)", repr(last))

@@ -209,8 +209,7 @@ def build_farm_model(
         ConfigError: gives the path of the mistake, and names the configuration file if the mistake is in one.
     """
     for i, field in enumerate(fields):
-        if not isinstance(field, Field):
-            raise mismatch(f"fields > {i}", "a Field", repr(field))
+        require(isinstance(field, Field), f"fields > {i}", "a Field", repr(field))
     further = dict(rules.further) | ({} if rules.cap is None else {CAP: CostCap(most=rules.cap)})  # type: ignore[arg-type]
     ready = ReadyComponents(
         farmers=tuple(_rebuild(f, Farmer, f"farmers > {i}") for i, f in enumerate(farmers or [BasicFarmer()])),
@@ -239,6 +238,5 @@ def build_farm_model(
 
 def _rebuild(thing: Any, base: type, where: str) -> Any:
     """Return a farmer, rule or term with its parameters checked and converted to the engine's types."""
-    if not isinstance(thing, base):
-        raise mismatch(where, f"a {base.__name__}, such as one from harvestgym.farm", repr(thing))
+    require(isinstance(thing, base), where, f"a {base.__name__}, such as one from harvestgym.farm", repr(thing))
     return build_params(type(thing), write_parameters(thing), f"{where} ({type(thing).__name__})")

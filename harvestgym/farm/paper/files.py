@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from harvestgym.core import yaml_io
-from harvestgym.core.errors import check_each_name, check_name, check_parent, locate_errors, mismatch
+from harvestgym.core.errors import check_each_name, check_name, check_parent, locate_errors, require
 from harvestgym.core.view.tables import describe_range
 from harvestgym.farm.build.farm_writer import to_yaml
 from harvestgym.farm.engine.name_table import WHOLE, NameTable, build_tree, put_once, walk_tree
@@ -56,8 +56,7 @@ class Source:
 def _mapping(value: Any, where: str) -> Mapping[str, Any]:
     if value is None:
         return {}
-    if not isinstance(value, Mapping):
-        raise mismatch(where, "a mapping", repr(value))
+    require(isinstance(value, Mapping), where, "a mapping", repr(value))
     return value
 
 

@@ -49,8 +49,7 @@ WARNED_OBJECTS = 1024
 def check_action(action: Any) -> int:
     """Return an action as 0-3; raise ConfigError for anything else."""
     whole = read_number(action)
-    if whole not in range(4):
-        raise mismatch("action", "0 (north), 1 (east), 2 (south) or 3 (west)", repr(action))
+    require(whole in range(4), "action", "0 (north), 1 (east), 2 (south) or 3 (west)", repr(action))
     return int(whole)
 
 
