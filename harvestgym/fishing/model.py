@@ -183,16 +183,18 @@ class FishingModel(Checked, Env[FishingState, FishingParams]):
 
     def initial(self, key: Array, params: FishingParams) -> FishingState:
         drawn = params.vary(key, params.law) if params.vary else {}
-        law = drawn.pop("law", None)
-        start = _draw_start(key_for(key, "start"), drawn.pop("start", params.start))
-        stock = (law or params.law).start(start)
+        varied = drawn.pop("law", None)
+        law = varied or params.law
+        stock = law.start(_draw_start(key_for(key, "start"), drawn.pop("start", params.start)))
         none = jnp.zeros(self.units.targets, jnp.float32)
         zero, count = jnp.float32(0.0), jnp.int32(0)
-        lowest = jnp.float32((law or params.law).biomass(stock))
+        lowest = jnp.float32(law.biomass(stock))
         tally = EpisodeTally(catch=zero, change=zero, worth=zero, lowest=lowest, low=count, under=count, closed=count)
-        shock = self._draw_shock(key_for(key, "shock"), law or params.law, params)
+        shock = None  # the growth noise of the year before the first
+        if params.noise.random:
+            shock = params.noise.draw(jax.random.uniform(key_for(key, "shock"), (law.shocks,), jnp.float32))
         fished = {"catch": none, "quota": none, "rate": none}
-        return FishingState(law=law, drawn=drawn, tally=tally, stock=stock, shock=shock, year=count, **fished)
+        return FishingState(law=varied, drawn=drawn, tally=tally, stock=stock, shock=shock, year=count, **fished)
 
     def transition(self, key: Array, state: FishingState, action: Any, params: FishingParams) -> FishingState:
         """Apply harvest and growth in the order of this model (f); the catch never exceeds the stock."""
@@ -285,10 +287,6 @@ class FishingModel(Checked, Env[FishingState, FishingParams]):
             return mean
         noisy = law.noisy
         return mean.at[noisy].set(params.noise(z, mean[noisy], left[noisy])) if noisy else params.noise(z, mean, left)
-
-    def _draw_shock(self, key: Array, law: GrowthLaw, params: FishingParams) -> Array | None:
-        """Draw the growth noise of the year before the first; None without noise."""
-        return params.noise.draw(jax.random.uniform(key, (law.shocks,), jnp.float32)) if params.noise.random else None
 
     def _draws(self, key: Array, law: GrowthLaw, state: FishingState, params: FishingParams) -> tuple[Any, Any]:
         """Draw standard noise for growth (correlated with last year's) and for quota errors, in one generator call."""

@@ -142,16 +142,13 @@ class NameTable:
         alone = [name for _, name in self.slots].count(entity[1]) == 1
         return ".".join((*entity[int(alone) :], key))
 
-    def canonical(self, name: str, where: str) -> str:
-        """Return the canonical spelling of a variable or a group of variables, such as `Plant-0.stage`."""
-        entity, key = self.locate(name, where)
-        return self.shorten(entity, self.observed(entity, key, None, where)[0])
-
     def formula(self, text: str, where: str) -> str:
         """Return a formula with its variables in canonical spelling."""
         tree = parse_formula(text)
         for node in filter(is_variable, ast.walk(tree)):
-            node.id = self.canonical(node.id, f"{where}: {place(text, node)}")  # type: ignore[attr-defined]
+            at = f"{where}: {place(text, node)}"
+            entity, key = self.locate(node.id, at)  # type: ignore[attr-defined]
+            node.id = self.shorten(entity, self.observed(entity, key, None, at)[0])  # type: ignore[attr-defined]
         return write_formula(tree)
 
     def variable(self, field: str, entity: str, key: str, where: str = "") -> Variable:

@@ -193,12 +193,8 @@ def _bin(position: Array, n: Any) -> Array:
     return jnp.minimum(jnp.floor(position * n), jnp.asarray(n) - 1).astype(jnp.int32)
 
 
-def _discrete(model: FarmModel) -> ActionWrapper:
-    return TurnActions(model) if model.offered.items else DiscreteActions(model)
-
-
 WRAPPERS = {
-    "discrete": _discrete,
+    "discrete": lambda model: (TurnActions if model.offered.items else DiscreteActions)(model),
     "multidiscrete": lambda model: DiscreteActions(model, whole_schedule=True),
     "box": BoxActions,
 }

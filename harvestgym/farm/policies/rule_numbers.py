@@ -130,7 +130,9 @@ def _find_range(env: FarmModel, rule: OrderRule, of: Any, value: float) -> Numbe
         allowed = next(p.choices for p in env.actions.row(*entity, action).allowed if p.key == of)
         choices = tuple(float(c) for c in allowed if _is_number(c)) or (value,)
         return NumberRange(choices[0], choices[-1], value, choices)
-    low, high = _widen(value) if "day#" not in write_formula(of) else (value - DAYS_AROUND, value + DAYS_AROUND)
+    low, high = (0.0, 5 * value) if 0 < value < 1 else (0.3 * value - 1, 2 * value + 4)
+    if "day#" in write_formula(of):
+        low, high = value - DAYS_AROUND, value + DAYS_AROUND
     variables = list(filter(is_variable, ast.walk(of)))
     if len(variables) != 1:
         return NumberRange(low, max(high, value), value)
@@ -138,8 +140,3 @@ def _find_range(env: FarmModel, rule: OrderRule, of: Any, value: float) -> Numbe
     top = len(meta.labels) - 1 if meta.labels else meta.high
     whole = meta.dtype == "int" and is_variable(of)
     return NumberRange(float(max(low, meta.low)), float(np.clip(high, value, top)), value, whole=whole)
-
-
-def _widen(value: float) -> tuple[float, float]:
-    """Return the range that a search tries around a threshold."""
-    return (0.0, 5 * value) if 0 < value < 1 else (0.3 * value - 1, 2 * value + 4)
