@@ -20,9 +20,9 @@ from harvestgym.fishing.analysis.dynamic_programming import find_obstacle, find_
 from harvestgym.fishing.analysis.reference_points import find_reference_point
 from harvestgym.fishing.view.describe import describe as describe
 from harvestgym.fishing.view.describe import say_goal as say_goal
-from harvestgym.fishing.view.diagnosis import explain as explain
+from harvestgym.fishing.view.events import explain as explain
 from harvestgym.fishing.view.events import find_events as find_events
-from harvestgym.fishing.view.figure import figure as figure
+from harvestgym.fishing.view.scene import figure as figure
 from harvestgym.fishing.view.scene import scene as scene
 from harvestgym.fishing.view.timeline import timeline as timeline
 

@@ -19,7 +19,7 @@ from harvestgym.core.tuning.rule_family import NumberRange, RuleFamily, TunedRul
 from harvestgym.core.view.scene import Chart, Line
 from harvestgym.forager.jax_engine.model import Forager, ForagerParams, ForagerState
 from harvestgym.forager.policies.navigator import DISCOUNT, navigator, planner
-from harvestgym.forager.view.diagnosis import explain as explain
+from harvestgym.forager.view.events import explain as explain
 from harvestgym.forager.view.events import find_events as find_events
 from harvestgym.forager.view.events import say_goal as say_goal
 from harvestgym.forager.view.maps import SMALL_WORLD
