@@ -149,8 +149,7 @@ def read_spec(path: Path, overrides: Mapping[str, Any]) -> FishingSpec:
 
 def override_entries(base: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
     """Merge the entries of `own` into `base`; a group with a different `kind` replaces the whole old group."""
-    kept = {k: v for k, v in base.items() if not _other_kind(v, own.get(k))}
-    return merge(kept, own)
+    return merge({k: v for k, v in base.items() if not _other_kind(v, own.get(k))}, own)
 
 
 def _other_kind(old: Any, new: Any) -> bool:

@@ -144,7 +144,7 @@ def ring_length(kinds: Sequence[Kind]) -> int:
 
 def check_color(color: Any, name: str) -> Color:
     """Return a colour as three whole numbers from 0 to 255; raise ConfigError for other values."""
-    values = tuple(color) if np.iterable(color) else ()
+    values: tuple[Any, ...] = tuple(color) if np.iterable(color) else ()
     numbers = all(isinstance(v, int | float | np.number) and v in range(256) for v in values)
     require(len(values) == 3 and numbers, f"color of {name!r}", "three whole numbers from 0 to 255", repr(color))
     return int(values[0]), int(values[1]), int(values[2])

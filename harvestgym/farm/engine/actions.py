@@ -141,8 +141,7 @@ class ActionTable:
     @cached_property
     def assignments(self) -> tuple[tuple[int, int], ...]:
         """The pairs of a farmer and a row that this farmer may carry out, ordered by farmer."""
-        farmers = range(len(self.farmers))
-        return tuple((f, row.number) for f in farmers for row in self.rows if f in row.farmers)
+        return tuple((f, row.number) for f in range(len(self.farmers)) for row in self.rows if f in row.farmers)
 
     @cached_property
     def starts(self) -> np.ndarray:

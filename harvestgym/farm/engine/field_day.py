@@ -114,8 +114,9 @@ def _follow(
 def _carry_out(
     act: Callable[..., Any], place: Place, plot: Array, chosen: Array, values: list[Array], state: Any
 ) -> CarriedOut:
-    """Return the state after an action on one plot, its flows and whether it had an effect."""
-    aim = _aim(plot, place.shape)  # recomputed for each row: a shared value would be kept in memory
+    """Return the state after an action on a plot, or on all for (-1, -1), its flows and whether it had an effect."""
+    x, y = np.indices(place.shape, np.int32)
+    aim = (plot[0] < 0) | ((x == plot[0]) & (y == plot[1]))  # for each row: a shared value would be kept in memory
     result = act(state, place, chosen & aim, *values)
     same = jax.tree.map(lambda new, old: jnp.asarray(new, old.dtype), result.state, state)
     return same, result.ledger, jnp.any(result.done)
@@ -131,12 +132,6 @@ def _only_if(chosen: Array, carry_out: Callable[[Any], CarriedOut], state: Any) 
         return carry_out(state)
     none = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), jax.eval_shape(carry_out, state)[1:])
     return jax.lax.cond(chosen, carry_out, lambda state: (state, *none), state)
-
-
-def _aim(plot: Array, shape: tuple[int, int]) -> Array:
-    """Return the plots that an order targets: one plot, or the whole field for (-1, -1)."""
-    x, y = np.indices(shape, np.int32)
-    return (plot[0] < 0) | ((x == plot[0]) & (y == plot[1]))
 
 
 def publish(field: FieldSlots, params: FieldParams, states: Sequence[Any], draws: list[Draws]) -> Posts:

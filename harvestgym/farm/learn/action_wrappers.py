@@ -114,8 +114,7 @@ class TurnActions(DiscreteActions):
     def step(self, key: Array, state: TurnState, action: Any, params: FarmParams | None = None) -> tuple[Any, Timestep]:
         asked = (action == 1 + jnp.arange(self.requests, dtype=jnp.int32)) & ~state.requested
         goes_on = jnp.any(asked)
-        due = replace(state.inner, acting=~goes_on)
-        inner, timestep = self.env.step(key, due, self.read(action), params)
+        inner, timestep = self.env.step(key, replace(state.inner, acting=~goes_on), self.read(action), params)
         return TurnState(inner, (state.requested | asked) & goes_on), timestep
 
 

@@ -76,8 +76,7 @@ class MapFarm(ActionWrapper):
         return np.flatnonzero(shown & on_plots), np.flatnonzero(shown & ~on_plots)
 
     def _name_orders(self, orders: np.ndarray) -> list[Channel]:
-        most = float(self.env.schedule)
-        return [Channel(f"today/{self.table.names[i]}", "orders", high=most) for i in orders]
+        return [Channel(f"today/{self.table.names[i]}", "orders", high=float(self.env.schedule)) for i in orders]
 
     @property
     def plot_channels(self) -> tuple[Channel, ...]:

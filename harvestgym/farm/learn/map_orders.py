@@ -97,8 +97,7 @@ class MapTable:
 
 def build_map_table(model: FarmModel) -> MapTable:
     """Make the table of a farm's orders from its action table and the observations that it offers."""
-    plots = plot_cells(model)
-    cells = list(np.ndindex(plots.shape))
+    cells = list(np.ndindex(plot_cells(model).shape))
     index = {cell: 1 + i for i, cell in enumerate(cells)}
     rows: list[tuple[str, dict[int, int], dict[int, int], int, int]] = [("stop", {NOWHERE: 0}, {}, 0, 1)]
     for name, items in _requests(model).items():
