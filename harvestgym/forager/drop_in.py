@@ -124,7 +124,8 @@ class ForagerConfig:
         known = [one.name for one in dataclasses.fields(cls)]
         check_each_name("key", data if isinstance(data, dict) else [data], known, str(path))
         types = data.get("object_types")
-        require("size" in data and isinstance(types, dict), path, "a size and a mapping of object_types", sorted(data))
+        if "size" not in data or not isinstance(types, dict):
+            raise mismatch(path, "a size and a mapping of object_types", sorted(data))
         found = {name: _find_class(value, name, path) for name, value in types.items()}
         arguments: dict[str, Any] = {**data, "object_types": found}
         return cls(**arguments)
