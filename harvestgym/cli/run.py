@@ -199,7 +199,7 @@ def tune_expert(
 @group.command()
 def calibrate(
     id: Id,
-    table: Annotated[Path, typer.Argument(help="CSV: year, biomass, catch; or day (or date) and variables of a farm")],
+    table: Annotated[Path, typer.Argument(help="CSV: year, biomass, catch; or variables of a farm by day or season")],
     free: Annotated[
         list[str] | None, typer.Option(help="PATH=LOW:HIGH, a parameter of a farm and its range; repeat for several")
     ] = None,
@@ -212,9 +212,11 @@ def calibrate(
     out: Annotated[Path | None, typer.Option(help="folder for the fitted file, its numbers and a picture")] = None,
     allow: Allow = None,
 ) -> None:
-    """Fit a fishery to yearly biomass and catch, or a farm to the days of one measured season.
+    """Fit a fishery to yearly biomass and catch, or a farm to measured seasons: their days, or a row for each.
 
-    A measurement of a plot variable is compared with the mean over all plots, including empty ones.
+    Measurements have the unit of the column's name, and are compared with the mean over all plots, including empty
+    ones; a name such as Soil-0.available_Water[0, 1] is one plot. docs/calibration.md lists the columns that set a
+    season's start, treatment and parameters.
     """
     from harvestgym.evaluate.calibrate_table import calibrate_table
 

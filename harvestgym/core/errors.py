@@ -16,6 +16,9 @@ from typing import Any, TypeVar
 
 ResultT = TypeVar("ResultT")
 
+LENGTHS = ("horizon#day", "horizon", "Tmax", "years", "days", "steps", "length", "max_steps", "max_episode_steps")
+"""Names for the length of an episode, in files and in other libraries."""
+
 
 class ConfigError(ValueError):
     """A user error in a file, a name or an action; it is raised before anything is changed.
@@ -176,11 +179,14 @@ def check_keywords(
 ) -> None:
     """Raise UnknownKeywordError, worded like Python's TypeError, for an unknown keyword argument.
 
-    `nested` maps names that belong inside another argument to that argument and its key.
+    `nested` maps names that belong inside another argument to that argument and its key. For a name of an episode's
+    length, such as `years`, the valid one is suggested.
     """
     known = set(valid)
     for name in given:
         if name not in known:
-            meant = next(iter(difflib.get_close_matches(name, known | set(nested), n=1, cutoff=0.5)), name)
-            hint = "; try {}={{{!r}: ...}}".format(*nested[meant]) if meant in nested else nearest(name, known)
+            every = known | set(nested)
+            same = [length for length in LENGTHS if length in every] if name.casefold() in LENGTHS else []
+            meant = next(iter(same or difflib.get_close_matches(name, every, n=1, cutoff=0.5)), name)
+            hint = "; try {}={{{!r}: ...}}".format(*nested[meant]) if meant in nested else nearest(meant, known)
             raise UnknownKeywordError(f"{function}() got an unexpected keyword argument {name!r}{hint}")

@@ -33,6 +33,9 @@ ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 FEW = 8
 """Largest `vmap` size for which the steps of a sampler are compiled as a loop instead of being unrolled."""
 
+NEAR = 8
+"""Number of steps of a sampler after which a batch on a CPU stops if they were enough for all elements."""
+
 
 def key_for(key: Array, name: str) -> Array:
     """Return `key` folded with the CRC-32 of `name`; the result is the same on every machine."""
@@ -220,8 +223,13 @@ def _invert(u: Array, n: Array, p: Array, steps: int, unroll: bool) -> Array:
         count = jnp.where((unspent > 0) & (after_left <= 0), here, count)
         return after_left, right, left, count
 
-    walk = (1 - mass - u, mass, mass, pivot)
-    count = lax.fori_loop(1, steps + 1, step, walk, unroll=unroll)[-1].astype(jnp.int32)
+    near = min(steps, NEAR) if unroll and jax.default_backend() == "cpu" else steps
+    go = partial(lax.fori_loop, body_fun=step, unroll=unroll)
+    walk = go(1, near + 1, init_val=(1 - mass - u, mass, mass, pivot))
+    if near < steps:
+        more = partial(go, near + 1, steps + 1)
+        walk = lax.cond(jnp.any(walk[0] > 0), lambda walk: more(init_val=walk), lambda walk: walk, walk)
+    count = walk[-1].astype(jnp.int32)
     return jnp.where(p > 0.5, n - count, count)
 
 

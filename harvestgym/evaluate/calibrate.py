@@ -1,4 +1,4 @@
-"""Calibration: fit parameters of a farm to observed series, such as a growth curve.
+"""Calibration: fit parameters of a farm to observed series, such as a growth curve or the yields of several seasons.
 
 Parameters are an argument of the environment, so all candidates of a step run in one `vmap`. The search (see
 `least_squares`) follows slopes where the errors are smooth; where labels and thresholds make them rugged, it evolves.
@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from harvestgym.core.autoreset import RunState, select
+from harvestgym.core.autoreset import Batched, RunState, select
 from harvestgym.core.episode import Loop, begin_batch, scan_steps
 from harvestgym.core.errors import check_name, require
 from harvestgym.core.policy import Policy, constant_policy
@@ -24,8 +24,10 @@ from harvestgym.core.pytree import iterate_metas
 from harvestgym.core.saving.state import to_arrays
 from harvestgym.core.spaces import noop_action
 from harvestgym.farm.engine.contexts import LeafUpdate
+from harvestgym.farm.engine.formula_compiler import find_one_item
 from harvestgym.farm.engine.model import FarmModel
-from harvestgym.farm.engine.variables import Variable
+from harvestgym.farm.engine.observations import ObservedItem
+from harvestgym.farm.formula_parser import parse_formula
 
 from . import splits
 from .least_squares import Search, descend_or_evolve, find_standard_errors
@@ -35,14 +37,24 @@ class Series(NamedTuple):
     """The observed values of a variable.
 
     Attributes:
-        variable: its path, such as `Field-0/Plant-0/size#cm`; its mean over the plots is compared with `value`.
+        variable: its path, such as `Field-0/Plant-0/size#cm`, whose mean over the plots is compared with `value`, or
+            `Field-0/Plant-0/size#cm[0, 1]`, which is one plot.
         day: int, days since the start.
         value: float, in the unit of the variable.
+        season: int, the index of the `Treatment` of each value, if there are several.
     """
 
     variable: str
     day: np.ndarray
     value: np.ndarray
+    season: Any = 0
+
+
+class Treatment(NamedTuple):
+    """An observed season: the parameters of its farm, such as the year of the weather, and the farmer's policy."""
+
+    params: Any
+    policy: Policy | None
 
 
 class Fit(NamedTuple):
@@ -57,6 +69,7 @@ class Fit(NamedTuple):
         intervals: the 95 % interval of each value, within its range.
         seasons: number of seasons that were simulated.
         how: the search that found the values.
+        curves: the fitted `curves` of each treatment.
     """
 
     values: dict[str, float]
@@ -68,6 +81,7 @@ class Fit(NamedTuple):
     intervals: dict[str, tuple[float, float]]
     seasons: int
     how: str
+    curves: list[dict[str, np.ndarray]]
 
 
 @splits.sealed()
@@ -80,6 +94,7 @@ def fit(
     seed: int = 0,
     search: Search = descend_or_evolve,
     start_seed: int | None = None,
+    treatments: Sequence[Treatment] = (),
 ) -> Fit:
     """Find the parameters with which the simulated series fit the observations best.
 
@@ -95,6 +110,7 @@ def fit(
         seed: seed of the seasons.
         search: one of `least_squares`; by default, least squares, then differential evolution if the errors are rugged.
         start_seed: seed of the search; by default `seed`. Different seeds give different initial candidates.
+        treatments: the observed seasons, if there are several; each replaces `policy` and the parameters of `env`.
 
     Raises:
         ConfigError: for an unknown path, with the nearest valid one, or a range that exceeds the parameter's own.
@@ -102,9 +118,11 @@ def fit(
     locations = tuple(find_parameter(env, path, ends) for path, ends in free.items())
     watched = tuple(find_watched(env, s.variable) for s in series)
     days = int(max(s.day.max() for s in series))
-    observed = tuple((jnp.asarray(s.day, jnp.int32), jnp.asarray(s.value, jnp.float32)) for s in series)
-    farmer, keys = _choose_policy(env, policy), _make_keys(seed, seasons)
-    find = partial(_compute_errors, env, days, watched, locations, farmer, keys, observed, env.params)
+    observed = tuple((s.season, jnp.asarray(s.day, jnp.int32), jnp.asarray(s.value, jnp.float32)) for s in series)
+    every, keys = treatments or [Treatment(env.params, policy)], _make_keys(seed, seasons)
+    traced = [one._replace(policy=_choose_policy(env, one.policy)) for one in every]
+    together = Batched(jax.tree.map(lambda *leaves: jnp.stack(leaves), *traced)) if treatments else traced[0]
+    find = partial(_compute_errors, env, days, watched, locations, keys, observed, together)
     low, high = np.asarray(list(free.values()), np.float64).T
     candidates = 0
 
@@ -119,13 +137,27 @@ def fit(
     found = search(errors, began, seed if start_seed is None else start_seed)
     best, spread = low + found.point * (high - low), 1.96 * (high - low) * find_standard_errors(errors, found.point)
     ends = np.clip([best - spread, best + spread], low, high).T.tolist()
-    params = set_parameters(env.params, locations, jnp.asarray(best, jnp.float32))
-    names = [s.variable for s in series]
-    after, first = (curves(env, p, names, policy, seasons, seed, days) for p in (params, env.params))
-    rmse, rmse_before = ({s.variable: _rmse(curve[s.variable], s) for s in series} for curve in (after, first))
+    numbers = jnp.asarray(best, jnp.float32)
+    fitted = [one._replace(params=set_parameters(one.params, locations, numbers)) for one in every]
+    first, after = (simulate(env, series, each, seasons, seed) for each in (every, fitted))
+    rmse_before, rmse = ({s.variable: _rmse(each, s) for s in series} for each in (first, after))
     values, before = (dict(zip(free, map(float, numbers), strict=True)) for numbers in (best, start))
     intervals = {path: (one, other) for path, (one, other) in zip(free, ends, strict=True)}
-    return Fit(values, before, params, rmse, rmse_before, found.loss, intervals, candidates * seasons, found.how)
+    params, ran = set_parameters(env.params, locations, numbers), candidates * seasons * len(every)
+    return Fit(values, before, params, rmse, rmse_before, found.loss, intervals, ran, found.how, after)
+
+
+def simulate(
+    env: FarmModel, series: Sequence[Series], treatments: Sequence[Treatment], seasons: int = 8, seed: int = 0
+) -> list[dict[str, np.ndarray]]:
+    """Return the `curves` of the series in each treatment, up to the last observation."""
+    names, days = [s.variable for s in series], int(max(s.day.max() for s in series))
+    return [curves(env, one.params, names, one.policy, seasons, seed, days) for one in treatments]
+
+
+def read_curves(simulated: Sequence[Mapping[str, np.ndarray]], series: Series) -> np.ndarray:
+    """Return the simulated value for each value of a series, given the curves of each treatment."""
+    return np.stack([one[series.variable] for one in simulated])[series.season, series.day]
 
 
 def curves(
@@ -152,9 +184,9 @@ def _make_keys(seed: int, seasons: int) -> Array:
     return jax.random.split(jax.random.key(seed), seasons)
 
 
-def find_watched(env: FarmModel, path: str) -> Variable:
-    """Find the variable at a path such as `Field-0/Plant-0/size#cm`."""
-    return env.names.variable(*_split(path))
+def find_watched(env: FarmModel, path: str) -> ObservedItem:
+    """Find the variable at a path such as `Field-0/Plant-0/size#cm`, or its number on a plot, `…/size#cm[0, 1]`."""
+    return find_one_item(env.names, parse_formula(_dot(path)), path)
 
 
 def find_parameter(env: FarmModel, path: str, values: Iterable[float] = ()) -> LeafUpdate:
@@ -162,18 +194,18 @@ def find_parameter(env: FarmModel, path: str, values: Iterable[float] = ()) -> L
 
     Raises ConfigError if there is none, or if the parameter does not allow one of the `values`.
     """
-    field, entity, rest = _split(path)
-    name, slot = env.names.entity(field, entity)
+    require(path.count("/") > 1, "path", "a path such as Field-0/Plant-0/rate/intercept", repr(path))
+    (name, slot), rest = env.names.locate(_dot(path), path)
     f = list(env.names.shapes).index(name)
     e = [of_field.name for of_field in env.fields[f].slots].index(slot)
     here: Any = env.params.fields[f].entities[e]
     *groups, key = rest.split("/")
     for i, group in enumerate(groups):
-        check_name("group of parameters", group, vars(here), "/".join((field, entity, *groups[:i])))
+        check_name("group of parameters", group, vars(here), "/".join((name, slot, *groups[:i])))
         here = getattr(here, group)
     numbers = [(name, meta) for name, meta in iterate_metas(here) if meta.kind == "par"]
     known = {k: (name, (i,) * meta.stacked) for name, meta in numbers for i, k in enumerate(meta.keys)}
-    check_name("parameter", key, known, "/".join((field, entity, *groups)))
+    check_name("parameter", key, known, "/".join((name, slot, *groups)))
     name, entries = known[key]
     meta = dict(numbers)[name]
     for value in values:
@@ -196,33 +228,34 @@ def set_parameters(params: Any, locations: Sequence[LeafUpdate], values: Array) 
     return tree.unflatten(leaves)
 
 
-def _split(path: str) -> tuple[str, str, str]:
-    parts = path.split("/", 2)
-    require(len(parts) >= 3, "path", "a path such as Field-0/Plant-0/size#cm", repr(path))
-    return parts[0], parts[1], parts[2]
+def _dot(path: str) -> str:
+    """Return a path with the field and the entity separated as in formulas: `Field-0.Plant-0.size#cm`."""
+    return path.replace("/", ".", 2) if path.casefold().startswith("field-") else path
 
 
-def _rmse(curve: np.ndarray, series: Series) -> float:
-    return float(np.sqrt(np.mean((curve[series.day] - series.value) ** 2)))
+def _rmse(simulated: Sequence[Mapping[str, np.ndarray]], series: Series) -> float:
+    return float(np.sqrt(np.mean((read_curves(simulated, series) - series.value) ** 2)))
 
 
 @partial(jax.jit, static_argnums=(0, 1, 2, 3))
 def _compute_errors(
     env: FarmModel,
     days: int,
-    watched: tuple[Variable, ...],
+    watched: tuple[ObservedItem, ...],
     locations: tuple[LeafUpdate, ...],
-    policy: Policy,
     keys: Array,
-    observed: tuple[tuple[Array, Array], ...],
-    params: Any,
+    observed: tuple[tuple[Any, Array, Array], ...],
+    treatments: Treatment | Batched,
     candidates: Array,
 ) -> Array:
     """Return the errors in units of the spread, (candidates, observations), of candidates, (candidates, parameters)."""
 
     def errors(values: Array) -> Array:
-        found = _run_median(env, days, watched, policy, keys, set_parameters(params, locations, values))
-        parts = [(found[day, i] - value) / _find_range(value) for i, (day, value) in enumerate(observed)]
+        def run(one: Any) -> Array:
+            return _run_median(env, days, watched, one.policy, keys, set_parameters(one.params, locations, values))
+
+        found = jax.vmap(run)(treatments.each) if isinstance(treatments, Batched) else run(treatments)[None]
+        parts = [(found[at, day, i] - value) / _find_range(value) for i, (at, day, value) in enumerate(observed)]
         return jnp.concatenate(parts)
 
     return jax.vmap(errors)(candidates)
@@ -234,7 +267,7 @@ def _find_range(value: Array) -> Array:
 
 @partial(jax.jit, static_argnums=(0, 1, 2))
 def _run_median(
-    env: FarmModel, days: int, watched: tuple[Variable, ...], policy: Policy, keys: Array, params: Any
+    env: FarmModel, days: int, watched: tuple[ObservedItem, ...], policy: Policy, keys: Array, params: Any
 ) -> Array:
     """Return the median of each variable over seasons, (days + 1, variables); ended seasons keep their last state."""
     player, advancing, start, _ = begin_batch(env, policy, keys, params)
@@ -250,5 +283,5 @@ def _run_median(
     return jnp.median(jnp.concatenate([keep(start)[None], later]), axis=1)
 
 
-def _read_means(env: FarmModel, watched: tuple[Variable, ...], state: Any, params: Any) -> Array:
-    return jnp.stack([jnp.mean(env.value(variable, state, params).astype(jnp.float32)) for variable in watched])
+def _read_means(env: FarmModel, watched: tuple[ObservedItem, ...], state: Any, params: Any) -> Array:
+    return jnp.stack([jnp.mean(item.take(env.value(item.variable, state, params))) for item in watched])

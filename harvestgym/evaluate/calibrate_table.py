@@ -1,6 +1,7 @@
 """Calibration from a user's table: the rules for the table, the fit, and its file, numbers and picture.
 
-A table with the columns year, biomass and catch describes a stock; any other table describes a season of a farm.
+A table with the columns year, biomass and catch describes a stock; any other, the days of a season of a farm, or
+several seasons, each with its own settings.
 """
 
 from __future__ import annotations
@@ -17,18 +18,21 @@ import numpy as np
 
 from harvestgym import registry
 from harvestgym.core.config import read_extended, validate
-from harvestgym.core.errors import ConfigError, mismatch, require
+from harvestgym.core.errors import ConfigError, locate_errors, mismatch, require
 from harvestgym.core.view.scene import Chart, Line
 from harvestgym.core.view.tables import Table, format_value
 from harvestgym.core.yaml_io import parse
 from harvestgym.farm.build.farm_writer import to_yaml, write_farm
+from harvestgym.farm.build.reset_options import set_options
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.farm_file import anchor
+from harvestgym.farm.policies.expert_rules import compile_policy
+from harvestgym.farm.policies.rule_numbers import list_numbers, replace_numbers
 from harvestgym.fishing.fit import fit_stock
 from harvestgym.fishing.spec import FishingSpec, build_fishery, override_entries
 from harvestgym.render.figure import draw_figure
 
-from .calibrate import Series, curves, fit
+from .calibrate import Series, Treatment, find_parameter, find_watched, fit, fitted, read_curves, simulate
 from .run import policy_named
 
 TableColumns = Mapping[str, np.ndarray]
@@ -40,6 +44,9 @@ STOCK_COLUMNS = ("year", "biomass", "catch")
 
 NOT_FITTED = ("hard", "history", "vary", "drift", "expert")
 """The entries of a fishery that do not describe a fitted stock."""
+
+OPTIONS = {"year": "year", "start": "day"}
+"""Columns of a season's start, and the options of `reset` that they set: a recorded year, and the day of the year."""
 
 MAX_RATIO = 20.0
 """Largest ratio, in either direction, of the largest observed and simulated values in the same unit."""
@@ -135,10 +142,10 @@ def calibrate_stock(id: str, source: str, columns: TableColumns) -> Calibration:
     base = read_extended(registry.locate_file(id), "fishery", override_entries)
     data = override_entries({k: v for k, v in base.items() if k not in NOT_FITTED}, own)
     build_fishery(validate(FishingSpec, data, source), source)
-    point, none = found.reference_point, (np.nan, np.nan)
+    point, (low, high) = found.reference_point, found.reference_interval()
     rows = [(name, np.nan, found.values[name], *ends) for name, ends in found.intervals().items()]
-    rows += [("MSY", np.nan, point.catch, *none), ("B_MSY", np.nan, point.stock, *none),
-             ("F_MSY", np.nan, point.rate, *none)]  # fmt: skip
+    derived = {"MSY": "catch", "B_MSY": "stock", "F_MSY": "rate"}
+    rows += [(name, np.nan, *(getattr(each, of) for each in (point, low, high))) for name, of in derived.items()]
     aicc = ", ".join(f"{name} {value:.1f}" for name, value in found.aicc.items())
     notes = [f"law: {found.law}; AICc: {aicc}",
              f"used: {years[0]} to {years[-1]}; R2 of the growth: {found.r_squared:.2f}"]  # fmt: skip
@@ -157,7 +164,7 @@ def calibrate_farm(
     seed: int = 0,
     start: float = np.nan,
 ) -> Calibration:
-    """Fit the `free` parameters of a farm to a season, as in `calibrate.fit`; `start` is the date of day 0.
+    """Fit the `free` parameters of a farm to one or more seasons, as in `calibrate.fit`; `start` is the date of day 0.
 
     Raises ConfigError with the number of the rule in docs/calibration.md that the table violates.
     """
@@ -165,30 +172,78 @@ def calibrate_farm(
     if not isinstance(env, FarmModel) or not free:
         raise ConfigError(f"{id}: expected a farm and its free parameters, got {len(free)} parameters of "
                           f"{type(env).__name__}; try --free Field-0/Soil-0/depth#m=0.3:1.2")  # fmt: skip
-    acting = policy_named(id, env, policy)
-    series = [_make_series(env, name, columns, start) for name in columns if name not in ("day", "date")]
+    env, treatments, season, settings = _read_treatments(id, env, columns, policy)
+    time = _read_time(env, columns, start, season, bool(settings))
+    values = {name: column for name, column in columns.items() if name not in ("day", "date", *settings)}
+    series = [_make_series(env, name, column, time, season) for name, column in values.items()]
     if (count := sum(len(one.day) for one in series)) < (least := len(free) + SPARE):
         raise mismatch(f"{source}: rule 5", f"at least {least} values", count)
-    names = [one.variable for one in series]
-    before = curves(env, env.params, names, acting, seasons, seed, max(int(one.day[-1]) for one in series))
+    before = simulate(env, series, treatments, seasons, seed)
     for one in series:
-        largest, simulated = np.abs(one.value).max(), np.abs(before[one.variable]).max()
+        largest, simulated = np.abs(one.value).max(), max(np.abs(run[one.variable]).max() for run in before)
         if not simulated / MAX_RATIO <= largest <= simulated * MAX_RATIO:
             raise ConfigError(f"{one.variable}: rule 4: expected values in the unit of the name, at most "
                               f"{MAX_RATIO:g} times those simulated, {simulated:.3g}, got {largest:.3g}")  # fmt: skip
-    found = fit(env, free, series, acting, seasons, seed)
-    after = curves(env, found.params, names, acting, seasons, seed, len(before[names[0]]) - 1)
+    found = fit(env, free, series, seasons=seasons, seed=seed, treatments=treatments)
     rows = [(path, found.before[path], value, *found.intervals[path]) for path, value in found.values.items()]
-    notes = [f"rmse of {name}: {found.rmse_before[name]:.4g} -> {found.rmse[name]:.4g}" for name in names]
+    notes = [f"rmse of {name}: {found.rmse_before[name]:.4g} -> {rmse:.4g}" for name, rmse in found.rmse.items()]
+    notes += [f"{len(treatments)} seasons, with their own {', '.join(settings)}"] * bool(settings)
     notes.append(f"{found.how}, {found.seasons} seasons")
     edge = [p for p, (low, high) in free.items() if abs(found.values[p] - (low + high) / 2) >= 0.49 * (high - low)]
     notes += [f"warning: {path} = {found.values[path]:.4g} is on a bound; try a wider range" for path in edge]
     charts = []
-    for name, day, value in series:
-        every = np.arange(len(after[name]))
-        lines = {"before": (every, before[name]), "fitted": (every, after[name]), "observed": (day, value)}
-        charts += _draw(name, lines, day, value - after[name][day], "observed - fitted")
-    return Calibration(_write_fitted(id, source, found.values), rows, notes, charts, "day")
+    for one in series:
+        x, days = np.arange(len(one.value)) if settings else one.day, np.arange(one.day.max() + 1)
+        lines = {
+            label: (x, read_curves(runs, one)) if settings else (days, runs[0][one.variable][days])
+            for label, runs in (("before", before), ("fitted", found.curves))
+        }
+        residuals = one.value - read_curves(found.curves, one)
+        charts += _draw(one.variable, lines | {"observed": (x, one.value)}, x, residuals, "observed - fitted")
+    return Calibration(_write_fitted(id, source, found.values), rows, notes, charts, "row" if settings else "day")
+
+
+def _read_treatments(
+    id: str, env: FarmModel, columns: TableColumns, policy: str
+) -> tuple[FarmModel, list[Treatment], np.ndarray, list[str]]:
+    """Read the columns that set something for a season: its start, numbers of the expert, or parameters of the farm.
+
+    Returns the farm, its seasons, the season of each row, and the names of these columns.
+    """
+    acting = policy_named(id, env, policy)
+    numbers = list_numbers(env.spec.expert) if policy == "expert" else {}
+    places = list[str]()
+    for name in columns:
+        with suppress(ConfigError):
+            find_parameter(env, name)
+            places.append(name)
+    settings = [name for name in columns if name in (*OPTIONS, *numbers, *places)]
+    if not settings:
+        return env, [Treatment(env.params, acting)], np.zeros(len(next(iter(columns.values()))), int), settings
+    rows = np.stack([columns[name] for name in settings], axis=1)
+    require(np.isfinite(rows).all(), "rule 6", f"no empty cells in {', '.join(settings)}", "some")
+    each, season = np.unique(rows, axis=0, return_inverse=True)
+    treatments, model = list[Treatment](), env
+    for row in each:
+        given = dict(zip(settings, row.tolist(), strict=True))
+        options = {option: int(given[name]) for name, option in OPTIONS.items() if name in given}
+        model, params = set_options(env, fitted(env, {name: given[name] for name in places}), options)
+        rules = replace_numbers(env.spec.expert, {name: given[name] for name in given if name in numbers}, "rule 6")
+        treatments.append(Treatment(params, compile_policy(model, rules) if numbers else acting))
+    return model, treatments, season.ravel(), settings
+
+
+def _read_time(env: FarmModel, columns: TableColumns, start: float, season: np.ndarray, ends: bool) -> np.ndarray:
+    """Return the day of each row (rule 2); without a column of days, the last one if the rows are seasons (`ends`)."""
+    last = int(env.params.horizon)
+    if ends and "day" not in columns and "date" not in columns:
+        return np.full(len(season), last)
+    time = columns["day"] if "day" in columns else columns.get("date", np.full(len(season), np.nan)) - start
+    steps = np.concatenate([np.diff(time[season == s]) for s in np.unique(season)])
+    if not (np.isfinite(time).all() and (steps >= 0).all() and time.min() >= 0 and time.max() <= last):
+        raise ConfigError(f"day: rule 2: expected a column day, or date and --start, ascending and within day 0 to "
+                          f"{last}, got {time.min():g} to {time.max():g}")  # fmt: skip
+    return time
 
 
 def _write_fitted(id: str, source: str, values: Mapping[str, float]) -> str:
@@ -202,23 +257,17 @@ def _write_fitted(id: str, source: str, values: Mapping[str, float]) -> str:
     return to_yaml(data)
 
 
-def _make_series(env: FarmModel, name: str, columns: TableColumns, start: float) -> Series:
-    """Check rules 1 to 3 for a column."""
-    field, dotted = name.casefold().startswith("field-"), name.replace("/", ".", 2)
-    where, key = env.names.locate(dotted if field else name, "rule 1")
-    variable = env.names.variable(*where, key)
-    time = columns["day"] if "day" in columns else columns.get("date", np.array([np.nan])) - start
-    last = int(env.params.horizon)
-    if not (np.isfinite(time).all() and (np.diff(time) > 0).all() and time[0] >= 0 and time[-1] <= last):
-        raise ConfigError(f"day: rule 2: expected a column day, or date and --start, ascending and within day 0 to "
-                          f"{last}, got {time.min():g} to {time.max():g}")  # fmt: skip
-    known = np.isfinite(columns[name])
-    day, value = time[known].astype(int), columns[name][known].astype(np.float32)
-    low, high = variable.meta.low, variable.meta.high
+def _make_series(env: FarmModel, name: str, column: np.ndarray, time: np.ndarray, season: np.ndarray) -> Series:
+    """Check rules 1 and 3 for a column."""
+    with locate_errors("docs/calibration.md, rule 1: "):
+        item = find_watched(env, name)
+    known = np.isfinite(column)
+    day, value = time[known].astype(int), column[known].astype(np.float32)
+    low, high = item.variable.meta.low, item.variable.meta.high
     if not len(value) or np.ptp(value) == 0 or value.min() < low or value.max() > high:
         got = f"{value.min():g} to {value.max():g}" if len(value) else "none"
         raise mismatch(f"{name}: rule 3", f"values that are not all equal, from {low:g} to {high:g}", got)
-    return Series(variable.name, day, value)
+    return Series(item.variable.name + (f"{list(item.at)}" if item.at else ""), day, value, season[known])
 
 
 def _draw(name: str, lines: Mapping[str, Any], x: np.ndarray, residuals: np.ndarray, title: str) -> list[Chart]:

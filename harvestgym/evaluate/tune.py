@@ -44,8 +44,9 @@ ROWS = 768
 PENALTY, MARGIN = 5.0, 0.97
 """Return lost per unit of a mean cost above its limit of 1, and the share of the limit that a candidate may use."""
 
-UNTUNED = ("random", "none", "expert", "sdp-finite")
-"""Policies that cannot become the expert: the expert itself, and policies that exploit the end of the horizon."""
+UNTUNED = ("random", "none", "expert", "harvest", "sdp-finite")
+"""Policies that cannot become the expert: baselines, the expert itself, and those that exploit the end of the horizon.
+"""
 
 
 Costs = Callable[[Episodes], Mapping[str, Any]]

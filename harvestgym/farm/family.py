@@ -18,6 +18,7 @@ from jax import Array
 
 from harvestgym.core.env import Env
 from harvestgym.core.errors import ConfigError, check_name, name_file, require, unknown
+from harvestgym.core.policy import LazyPolicies, Policy
 from harvestgym.core.pytree import Meta
 from harvestgym.core.risk import Measure
 from harvestgym.core.rollout import Episodes
@@ -33,13 +34,14 @@ from harvestgym.farm.entities.plant.plant import Plant
 from harvestgym.farm.learn.action_wrappers import WRAPPERS, wrap_actions
 from harvestgym.farm.learn.map_farm import MapFarm
 from harvestgym.farm.paper.farm_gym.folder import read_any_data
-from harvestgym.farm.policies.expert_rules import rule_policy
+from harvestgym.farm.policies.expert_rules import compile_policy, list_harvest_rules
 from harvestgym.farm.policies.rule_numbers import make_rule_families as make_rule_families
 from harvestgym.farm.policies.rule_numbers import replace_numbers
 from harvestgym.farm.view.describe import describe as describe
 from harvestgym.farm.view.describe import say_goal as say_goal
 from harvestgym.farm.view.diagnosis import count_orders
 from harvestgym.farm.view.diagnosis import explain as explain
+from harvestgym.farm.view.diagnosis import watch as watch
 from harvestgym.farm.view.events import find_events as find_events
 from harvestgym.farm.view.figure import figure as figure
 from harvestgym.farm.view.recorder import record as record
@@ -126,9 +128,12 @@ def replace_sets(spec: FarmSpec, entities: Mapping[str, Any]) -> FarmSpec:
     return spec.model_copy(update={"fields": fields})
 
 
-def policies(env: Env[Any, Any]) -> dict[str, Any]:
-    """Return a farm's policies: its expert, if the file defines one; none for a wrapped farm."""
-    return {"expert": rule_policy(env)} if isinstance(env, FarmModel) and env.spec.expert else {}
+def policies(env: Env[Any, Any]) -> Mapping[str, Policy]:
+    """Return the policies that a farm has: its expert, and one that only harvests; none for a wrapped farm."""
+    if not isinstance(env, FarmModel):
+        return {}
+    rules = {"expert": env.spec.expert, "harvest": list_harvest_rules(env)}
+    return LazyPolicies({name: partial(compile_policy, env, found) for name, found in rules.items() if found})
 
 
 def risk(env: FarmModel) -> Measure | None:
@@ -181,16 +186,23 @@ def costs(env: FarmModel, episodes: Episodes) -> dict[str, Any]:
 
 
 def summary(env: FarmModel, episodes: Episodes) -> dict[str, np.ndarray]:
-    """Return, for each season, the yield, the water used, the number of orders, and the cause of death on each plot."""
+    """Return, for each season, yields, the water used, the number of orders, and the cause of death on each plot.
+
+    A crop's yield is per m2 of the whole field, also of the plots with other crops or none.
+    """
     info, unsown = episodes.info, find_unsown(env)
     out = {"yield kg": info["total/harvest#kg"]} if "total/harvest#kg" in info else {}
     out |= {"water used L": info["total/water#L"]} if "total/water#L" in info else {}
     out |= costs(env, episodes) | count_orders(episodes)
     for variable in env.variables:
         name = f"{'/'.join(variable.where)}/{variable.attr}"
-        if variable.attr == "cause_of_death" and name in info:
-            entity = variable.where[1] if len(env.fields) == 1 else "/".join(variable.where)
-            causes = np.asarray(info[name], int).reshape(len(episodes.returns), -1)
-            found = np.asarray([say_cause(label) for label in variable.meta.labels])[causes]
+        if name not in info:
+            continue
+        entity = variable.where[1] if len(env.fields) == 1 else "/".join(variable.where)
+        values = np.asarray(info[name]).reshape(len(episodes.returns), -1)
+        if variable.attr == "harvest_weight":
+            out[f"{entity} yield kg/m2"] = values.mean(1) / float(env.params.fields[variable.field].place.surface)
+        elif variable.attr == "cause_of_death":
+            found = np.asarray([say_cause(label) for label in variable.meta.labels])[values.astype(int)]
             out[f"{entity} cause of death"] = np.full(found.shape, NEVER_SOWN) if variable.where in unsown else found
     return {name: np.asarray(values) for name, values in out.items()}

@@ -68,6 +68,9 @@ STEP = 1e-5
 WIDE_STEP = 3e-4
 """Step of a parameter in the finite differences for second derivatives."""
 
+REFERENCE_STEP = 0.01
+"""Step of a parameter's logarithm in the finite differences for reference points, which are float32."""
+
 ON_BOUND = 1e-3
 """Distance from a bound, in transformed parameters, up to which an optimum counts as lying on it."""
 
@@ -91,6 +94,7 @@ class StockFit(NamedTuple):
         law: the name of its law in files: `logistic` (Schaefer), `fox` or `pella-tomlinson`.
         values: r, K (in the unit of biomass), theta (only of `pella-tomlinson`), sigma, correlation.
         standard_errors: of log r, log K, log theta, log sigma and atanh correlation, by the names of `values`.
+        covariance: of the estimates of log r, log K and log theta, (parameters of the law, parameters of the law).
         aicc: the AICc of the random walk and of each law whose optimum is not on a bound, by name.
         years, biomass, catch: the run of years that was used, (n,).
         median: the biomass that the law expects from the year before, without the correlation of errors, (n - 1,).
@@ -102,6 +106,7 @@ class StockFit(NamedTuple):
     law: str
     values: dict[str, float]
     standard_errors: dict[str, float]
+    covariance: np.ndarray
     aicc: dict[str, float]
     years: np.ndarray
     biomass: np.ndarray
@@ -114,13 +119,26 @@ class StockFit(NamedTuple):
     @property
     def growth_law(self) -> GrowthLaw:
         """Return the fitted law."""
-        known = {name: value for name, value in self.values.items() if name not in ("sigma", "correlation")}
-        return GROWTH_LAWS[self.law](**known)
+        return self._shift_law(np.zeros(len(self.covariance)))
+
+    def _shift_law(self, shift: np.ndarray) -> GrowthLaw:
+        """Return the law with `shift` added to the logarithms of its parameters."""
+        moved = {name: self.values[name] * np.exp(by) for name, by in zip([*BOUNDS][1:], shift, strict=False)}
+        return GROWTH_LAWS[self.law](**moved)
 
     @property
     def reference_point(self) -> ReferencePoint:
         """Return MSY (`catch`), B_MSY (`stock`, before the catch) and F_MSY (`rate`) of the law without noise."""
         return find_reference_point(self.growth_law)
+
+    def reference_interval(self, z: float = 1.96) -> tuple[ReferencePoint, ReferencePoint]:
+        """Return the ends of the intervals of the reference point: those of its logarithms, by the delta method."""
+        steps = REFERENCE_STEP * np.eye(len(self.covariance))
+        above, below = (np.log([find_reference_point(self._shift_law(s)) for s in side]) for side in (steps, -steps))
+        slopes = (above - below) / (2 * REFERENCE_STEP)
+        wide = z * np.sqrt(np.einsum("ij,ik,kj->j", slopes, self.covariance, slopes))
+        low, high = (ReferencePoint(*np.exp(np.log(self.reference_point) + side)) for side in (-wide, wide))
+        return low, high
 
     def intervals(self, z: float = 1.96) -> dict[str, tuple[float, float]]:
         """Return the interval of each value, `z` standard errors to either side; 95 % by default."""
@@ -270,8 +288,8 @@ def _describe(
 ) -> StockFit:
     """Return the fit at a point; check rule 7."""
     names, scale, n = list(BOUNDS)[: len(point)], float(x.max()), len(x) - 1
-    variances = np.diagonal(_find_covariance(partial(_find_nll, law, x / scale, c / scale), point))
-    spread = dict(zip(names, map(float, np.sqrt(variances)), strict=True))
+    covariance = _find_covariance(partial(_find_nll, law, x / scale, c / scale), point)
+    spread = dict(zip(names, map(float, np.sqrt(np.diagonal(covariance))), strict=True))
     if not max(spread["r"], spread["K"]) <= MAX_ERROR:
         got = ", ".join(f"{spread[name]:.3g}" for name in ("r", "K"))
         raise RefusedStockError(7, f"standard errors of log r and log K of at most {MAX_ERROR:g}", got)
@@ -284,4 +302,5 @@ def _describe(
     spread["sigma"] = float(np.sqrt(1 / (2 * n) + (rho * spread["correlation"]) ** 2))
     growth = np.log(x[1:] / (x - c)[:-1])
     r_squared = 1 - float(np.sum(errors**2) / np.sum((growth - growth.mean()) ** 2))
-    return StockFit(law, values, spread, aicc, years, x, c, x[1:] * np.exp(-errors), errors, residuals, r_squared)
+    median, inner = x[1:] * np.exp(-errors), covariance[1:, 1:]
+    return StockFit(law, values, spread, inner, aicc, years, x, c, median, errors, residuals, r_squared)

@@ -90,6 +90,8 @@ def test_unknown_paths_are_refused_with_the_nearest() -> None:
     with pytest.raises(ConfigError, match="group of parameters"):
         find_parameter(env, "Field-0/Reed-0/grow/thirst")
     with pytest.raises(ConfigError, match="path: expected a path such as"):
+        find_parameter(env, "Reed-0.thirst")
+    with pytest.raises(ConfigError, match="expected a known entity, got 'size#cm'"):
         find_watched(env, "size#cm")
 
 

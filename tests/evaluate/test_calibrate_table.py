@@ -17,7 +17,9 @@ from harvestgym.core.errors import ConfigError
 from harvestgym.core.view.scene import Chart, Line
 from harvestgym.evaluate.calibrate import curves, fitted
 from harvestgym.evaluate.calibrate_table import Calibration, calibrate_table, read_columns
+from harvestgym.evaluate.run import policy_named
 from harvestgym.farm.build.farm_writer import to_yaml
+from harvestgym.farm.policies.rule_numbers import replace_numbers
 from tests.fishing.test_fit import TRUTHS, fish
 from tests.long_form import long
 
@@ -123,6 +125,31 @@ def test_every_rule_for_a_season_refuses_its_case(case: str, farm: str, season: 
         calibrate_table(farm, write(tmp_path / "t.csv", columns), FREE, policy="none", seasons=4)
 
 
+YIELD = "Field-0/Plant-0/harvest_weight#kg"
+WEIGHT, RULE = "Field-0/Plant-0/fruit_weight_max#g", "2 watering_discrete: Soil-0.available_Water#L <"
+TRIAL = {"start": [120, 120, 140, 140], RULE: [150, 100, 150, 100], DEPTH: [0.5, 0.5, 0.6, 0.6]}
+
+
+@long
+def test_a_row_is_a_season_with_its_own_start_irrigation_and_soil(tmp_path: Path) -> None:
+    """The yields of four treatments are predicted by the seasons with these settings, and their weight comes back."""
+    id, (env, rows) = "farm/bean-1x1-v0", (harvestgym.make("farm/bean-1x1-v0"), [])
+    for start, water, depth in zip(*TRIAL.values(), strict=True):
+        rules = replace_numbers(env.spec.expert, {RULE: water}, "")
+        own = {"Soil-0/depth#m": depth, "Plant-0/fruit_weight_max#g": 8.0}
+        days = {"init": {"Field-0": {"Weather-0": {"day#int365": [start]}}}}
+        made: Any = harvestgym.make(id, entities=own, rules=days, expert=[rule.model_dump() for rule in rules])
+        rows.append(float(curves(made, made.params, [YIELD], policy_named(id, made, "expert"), seasons=3)[YIELD][-1]))
+    table = write(tmp_path / "trial.csv", TRIAL | {'"Plant-0.harvest_weight[0, 0]"': rows})
+    found = calibrate_table(id, table, {WEIGHT: (3.0, 12.0)}, seasons=3)
+    assert found.rows[0][2] == pytest.approx(8.0, rel=0.01) and len(set(rows)) == 4
+    assert f"4 seasons, with their own start, {RULE}, {DEPTH}" in found.notes and found.across == "row"
+    assert any(note.startswith(f"rmse of {YIELD}[0, 0]: ") for note in found.notes)
+    hole = write(tmp_path / "hole.csv", TRIAL | {"start": [120, None, 140, 140], YIELD: rows})
+    with pytest.raises(ConfigError, match="rule 6: expected no empty cells in start"):
+        calibrate_table(id, hole, {WEIGHT: (3.0, 12.0)})
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
@@ -154,6 +181,9 @@ def test_a_command_writes_a_fishery_with_the_fitted_stock(tmp_path: Path) -> Non
     assert "law: fox" in result.output and "MSY" in result.output
     env: Any = harvestgym.make(str(tmp_path / "cod.yaml"))
     law, numbers = env.params.law, json.loads((tmp_path / "cod.json").read_text(encoding="utf-8"))["parameters"]
+    assert all(
+        numbers[name]["low"] < numbers[name]["value"] < numbers[name]["high"] for name in ("MSY", "B_MSY", "F_MSY")
+    )
     assert type(law).__name__ == "Fox" and float(law.r) == pytest.approx(TRUTHS["fox"]["r"], rel=0.15)
     assert float(law.K) == pytest.approx(numbers["K"]["value"], rel=1e-5)
     assert float(env.params.correlation) == pytest.approx(numbers["correlation"]["value"], rel=1e-5)

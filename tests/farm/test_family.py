@@ -13,9 +13,10 @@ import harvestgym
 from harvestgym.cli.new import write_copy
 from harvestgym.core.config import merge
 from harvestgym.core.errors import ConfigError
-from harvestgym.evaluate.run import evaluate_id
+from harvestgym.evaluate.run import evaluate_id, evaluate_together
 from harvestgym.farm import Farm
-from harvestgym.farm.family import CATALOGUE, list_notes
+from harvestgym.farm.family import CATALOGUE, list_notes, policies
+from harvestgym.farm.policies.expert_rules import list_harvest_rules
 from harvestgym.farm.spelling import merge_farms
 from tests.long_form import long, some
 
@@ -148,3 +149,34 @@ def test_of_two_presets_the_later_of_the_file_wins(tmp_path: Path) -> None:
     }
     path.write_text(yaml.safe_dump(data, allow_unicode=True))
     assert harvestgym.make(str(path), seen="all", late="yes").spec.mode == "fo"
+
+
+@long
+def test_the_policy_harvest_only_harvests_what_is_ripe() -> None:
+    """Beans are sown at the start: they yield less than the expert's, which are watered, and more than nothing."""
+    found = evaluate_together(BEAN, ("none", "harvest", "expert"), 4)
+    none, harvest, expert = (found[name].columns["yield kg"].mean() for name in found)
+    assert none == 0 < harvest < expert
+    assert (found["harvest"].columns["orders given"] == 1).all() and not found["harvest"].columns["water used L"].any()
+
+
+@long
+def test_yields_are_shown_for_each_crop_and_square_metre() -> None:
+    columns = evaluate_id("farm/polyculture-3x4-v0", "expert", 2).columns
+    each = columns["Plant-0 yield kg/m2"] + columns["Plant-1 yield kg/m2"]
+    assert columns["yield kg"] == pytest.approx(12 * each, rel=1e-5) and each.all(), "a field of 12 m2"
+    assert list_rules("farm/polyculture-3x4-v0") == ["Plant-0.micro_harvest each", "Plant-1.micro_harvest each"]
+
+
+def test_a_whole_field_is_harvested_as_soon_as_a_plot_is_ripe() -> None:
+    env: Any = harvestgym.make(BEAN, expert=[])
+    (rule,) = list_harvest_rules(env)
+    assert rule.when == ["max(Plant-0.stage == ripe)"] and rule.do == "Plant-0.harvest"
+    assert set(policies(env)) == {"harvest"}
+    unseen: Any = harvestgym.make(BEAN, rules={"free_observations": ["Weather-0.day"]}, expert=[])
+    assert not policies(unseen) and not policies(harvestgym.make(BEAN, interface="map"))
+
+
+def list_rules(id: str) -> list[str]:
+    env: Any = harvestgym.make(id)
+    return [f"{rule.do} {rule.plot}" for rule in list_harvest_rules(env)]

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from harvestgym.core.errors import ConfigError
+from harvestgym.fishing.analysis.reference_points import find_reference_point
 from harvestgym.fishing.fit import STOCK_GROWTH, RefusedStockError, StockFit, fit_stock
 from harvestgym.fishing.growth import Logistic
 from harvestgym.fishing.spec import GROWTH_LAWS
@@ -81,6 +82,28 @@ def test_a_fit_describes_itself() -> None:
     assert low < r < high and np.log(high / r) == pytest.approx(1.96 * fit.standard_errors["r"])
     low, high = fit.intervals()["correlation"]
     assert -1 < low < fit.values["correlation"] < high < 1
+
+
+def test_intervals_of_reference_points_are_those_of_functions_of_the_parameters() -> None:
+    """Schaefer's F_MSY is a function of r alone, and MSY is r K / 4."""
+    fit = fit_stock(**fish("logistic", 0))
+    low, high = fit.reference_interval()
+    slope = 1 / (1 + fit.values["r"] / 2)  # of log F_MSY = log(r / (2 + r)) with log r
+    assert np.log(high.rate / low.rate) == pytest.approx(2 * 1.96 * slope * fit.standard_errors["r"], rel=0.01)
+    together = np.sqrt(fit.covariance.sum())
+    assert np.log(high.catch / low.catch) == pytest.approx(2 * 1.96 * together, rel=0.01)
+    assert low.stock < fit.reference_point.stock < high.stock
+    narrow = fit.reference_interval(z=1.0)[1].catch
+    assert np.log(narrow / fit.reference_point.catch) == pytest.approx(together, rel=0.01)
+
+
+@pytest.mark.parametrize("law", TRUTHS)
+def test_reference_points_come_back_within_their_intervals(law: str) -> None:
+    truth, inside = find_reference_point(GROWTH_LAWS[law](**TRUTHS[law])), []
+    for seed in range(10):
+        low, high = fit_stock(**fish(law, seed)).reference_interval()
+        inside += [low[i] <= truth[i] <= high[i] for i in range(1, 4)]
+    assert sum(inside) >= 24, "about 95 % of 30"
 
 
 def test_the_unit_of_biomass_changes_only_the_capacity() -> None:

@@ -14,7 +14,7 @@ import numpy as np
 from jax import Array
 
 from harvestgym.core.random import uniforms
-from harvestgym.core.xla.fusion import traces_single_kernel
+from harvestgym.core.xla.fusion import compute_once, traces_single_kernel
 from harvestgym.farm.entities.base import Board, Draws, Ledger, Place
 from harvestgym.farm.entities.messages import ALLOCATION_RANK, Ground, Message, Need, Share
 
@@ -108,7 +108,7 @@ def _follow(
         now[e], ledger, done = _only_if(chosen, carry_out, now[e])
         ledgers.append(ledger)
         hit = hit | done
-    return tuple(now), (ledgers, hit)
+    return compute_once(tuple(now)), (ledgers, hit)
 
 
 def _carry_out(
@@ -144,9 +144,9 @@ def publish(field: FieldSlots, params: FieldParams, states: Sequence[Any], draws
             if message.rank == rank:
                 board = Board(params.place, posts, field.slots[e].name, rank)
                 made = getattr(params.entities[e], method)(states[e], params.place, board, draws[e])
-                of_rank.setdefault(message, {})[field.slots[e].name] = made
+                of_rank.setdefault(message, {})[field.slots[e].name] = compute_once(made)
         if rank == ALLOCATION_RANK and field.hosts:
-            of_rank[Share] = {"allocator": _shared(field, params.place, posts)}
+            of_rank[Share] = {"allocator": compute_once(_shared(field, params.place, posts))}
         posts |= of_rank
     return posts
 

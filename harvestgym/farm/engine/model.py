@@ -28,9 +28,8 @@ from .actions import DURATION, Orders
 from .farm_structure import FarmStructure
 from .farmers import Work, WorkResult, delegate
 from .field_day import draw_day, map_fields, simulate_day
-from .formula_compiler import holds
+from .formula_compiler import Compiled, ReferenceValues, holds
 from .initial_values import draw_initial_states
-from .observations import ObservedItem
 from .reward_terms import RewardContext
 from .state import DayReport, FarmParams, FarmState
 from .variables import Variable
@@ -257,11 +256,12 @@ class FarmModel(FarmStructure):
         """Return which entries of `full_plan` are observed in a state: the free entries, and those requested today."""
         return jnp.concatenate([jnp.ones(self.plan.size, bool), state.asked])
 
-    def terminal(self, state: FarmState, params: FarmParams) -> Array:
-        def read(item: ObservedItem, plot: Any) -> tuple[Array, bool]:
-            return item.take(self.value(item.variable, state, params)), True
+    def hold(self, condition: Compiled, values: ReferenceValues, state: FarmState, params: FarmParams) -> Array:
+        """Return whether a compiled condition holds in a state."""
+        return holds(condition, values, lambda item, _: (item.take(self.value(item.variable, state, params)), True))
 
-        end = jnp.asarray(False) if self.stops is None else holds(self.stops, params.stops, read)
+    def terminal(self, state: FarmState, params: FarmParams) -> Array:
+        end = jnp.asarray(False) if self.stops is None else self.hold(self.stops, params.stops, state, params)
         for rule in params.rules.values():
             end = end | rule.ends(self.reward_context(state, params))
         return end

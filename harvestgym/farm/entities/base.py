@@ -158,7 +158,7 @@ class Entity(Checked):
         host: whether pests can live on it (if so, it has an index on the host axis).
         priority: order of allocation, highest first; entities of equal priority share in proportion to their needs.
         targets: names by which the effects of cides refer to it; any name may be declared.
-        explains: state fields that explain deaths and slow growth; they appear in `info`.
+        explains: state fields that explain deaths, slow growth and the yield; they appear in `info`.
         randomness: maps each use of random numbers to the axes of its uniform numbers; each day, all uses are slices of
         one draw.
         derived: the `Meta` of each variable that `views` computes.
@@ -256,6 +256,10 @@ class Entity(Checked):
     def views(self, state: Any) -> dict[str, Array]:
         """Return variables computed from the state and described by `derived`; they can be observed like the others."""
         return {}
+
+    def about(self, place: Place) -> str:
+        """Describe this entity in one line."""
+        return (type(self).__doc__ or "").partition("\n")[0]
 
     def sizes(self, place: Place) -> dict[str, tuple[int, ...]]:
         """Return the sizes of the axes named in its state; a kind with additional axes adds them."""

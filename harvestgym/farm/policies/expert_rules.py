@@ -192,6 +192,18 @@ def rule_policy(env: FarmModel) -> Policy:
     return compile_policy(env, env.spec.expert)
 
 
+def list_harvest_rules(env: FarmModel) -> list[OrderRule]:
+    """Return rules that harvest every crop whose stage is observed where it is ripe, and that do nothing else."""
+    found = {row.names: row.action for row in env.actions.rows if row.action.name in ("harvest", "micro_harvest")}
+    rules: list[OrderRule] = []
+    for where, action in found.items():
+        if env.plan.locate(ObservedItem(env.names.variable(*where, "stage"))) is not None:
+            stage, do = (env.names.shorten(where, name) for name in ("stage", action.name))
+            ripe = f"{stage} == ripe" if action.plot else f"max({stage} == ripe)"
+            rules.append(OrderRule(when=[ripe], do=do, plot="each" if action.plot else None))
+    return rules
+
+
 def compile_policy(env: FarmModel, written_rules: Sequence[OrderRule]) -> Policy:
     """Return rules as a policy for a farm; raise ConfigError if there are none or one reads an unobserved variable."""
     require(written_rules, "expert", "at least one rule in the farm file", "none")

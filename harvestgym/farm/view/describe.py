@@ -14,6 +14,7 @@ from harvestgym.core.view.tables import Table, describe_range
 from harvestgym.core.yaml_io import to_line
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.entities.base import Entity, Parameter
+from harvestgym.farm.policies.rule_numbers import list_numbers
 from harvestgym.farm.schema import FarmSpec, RulesSpec, ScoreSpec
 
 from .order_words import name_things
@@ -80,9 +81,15 @@ def rules_table(env: FarmModel) -> Table:
     entries |= {f"rule {name}": rule.model_dump() for name, rule in spec.rules.further.items()}
     free = {"observation_cost", "observation_costs"} if spec.mode != "ao" else set()
     scoring = spec.scoring.model_dump(by_alias=True, exclude={"kind", *free}, exclude_none=True)
-    entries |= {f"score: {name}": value for name, value in scoring.items() if value or name.endswith("_cost")}
-    known = MEANINGS | {f"{keyword}=": "presets, selected with this argument of make" for keyword in spec.presets}
-    meanings = (known.get(name.removeprefix("score: "), "accepts or refuses actions") for name in entries)
+    usual = ScoreSpec.model_validate({}).model_dump(by_alias=True)
+    score = {name: value for name, value in scoring.items() if value or name.endswith("_cost")}
+    entries |= {f"score: {name}{' (default)' * (value == usual[name])}": value for name, value in score.items()}
+    numbers = {f"expert: {name}": f"{value:g}" for name, value in list_numbers(spec.expert).items()}
+    entries |= numbers
+    known = MEANINGS | dict.fromkeys(numbers, "number in the expert's rules, for `tune` and `calibrate`")
+    known |= {f"{keyword}=": "presets, selected with this argument of make" for keyword in spec.presets}
+    names = (name.removeprefix("score: ").removesuffix(" (default)") for name in entries)
+    meanings = (known.get(name, "accepts or refuses actions") for name in names)
     texts = (value if isinstance(value, str) else to_line(value) for value in entries.values())
     rows = list(zip(entries, texts, meanings, strict=True))
     return Table("Rules and reward", ("what", "value", "meaning"), rows, ("rules",))
@@ -91,9 +98,9 @@ def rules_table(env: FarmModel) -> Table:
 def entities_table(env: FarmModel) -> Table:
     """Make the table of entities and their parameter sets."""
     rows = [
-        (field.name, slot.name, str(which), (slot.kind.__doc__ or "").partition("\n")[0])
-        for field, spec in zip(env.fields, env.spec.fields.values(), strict=True)
-        for slot, (_, which) in zip(field.slots, spec.entities, strict=True)
+        (field.name, slot.name, str(which), entity.about(params.place))
+        for field, params, spec in zip(env.fields, env.params.fields, env.spec.fields.values(), strict=True)
+        for slot, entity, (_, which) in zip(field.slots, params.entities, spec.entities, strict=True)
     ]
     return Table("Entities", ("field", "entity", "set", "what it is"), rows, ("entities",))
 

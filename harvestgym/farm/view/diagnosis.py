@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
+from jax import Array
 
 from harvestgym.core.rollout import Episodes
+from harvestgym.farm.engine.formula_compiler import FormulaCompiler
 from harvestgym.farm.engine.model import FarmModel
+from harvestgym.farm.engine.state import FarmParams, FarmState
+from harvestgym.farm.formula_parser import parse_formula, write_formula
 
 from .words import entity_title, say_cause
 
@@ -18,13 +25,42 @@ MOST_LIMITS = 3
 """Number of factors to name for a crop."""
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class WatchedFarm(FarmModel):
+    """A farm that counts the days on which each of the `watched` conditions is true."""
+
+    watched: tuple[str, ...] = ()
+
+    def info(self, state: FarmState, params: FarmParams) -> dict[str, Any]:
+        def hold(text: str) -> Array:
+            formulas = FormulaCompiler(self.names)
+            return self.hold(formulas.compile(text, ""), tuple(formulas.values), state, params)
+
+        held = list(map(hold, self.watched))
+        return super().info(state, params) | {"held": jnp.asarray(held, jnp.int32)}
+
+    def count(self, info: Mapping[str, Any], action: Any = None) -> dict[str, Array]:
+        return super().count(info, action) | {"held": info["held"]}
+
+
+def watch(env: FarmModel) -> WatchedFarm:
+    """Return a farm whose evaluations report stopping conditions, and parts of them, that were never true."""
+    given = env.spec.rules.terminal_conditions
+    parts = [write_formula(part) for text in given for part in getattr(parse_formula(text), "values", ())]
+    structure = {field.name: getattr(env, field.name) for field in fields(FarmModel)}
+    return WatchedFarm(**structure, watched=tuple(dict.fromkeys([*given, *parts])))
+
+
 def explain(env: FarmModel, episodes: Episodes) -> list[str]:
     """Return sentences about problems in the evaluated seasons; none if the evaluation was run without counts."""
     counts = {name: np.asarray(values).sum(0) for name, values in episodes.counts.items()}
     if "orders" not in counts:
         return []
     days = int(np.sum(episodes.info["day"]))
-    return [*_say_refusals(env, counts["orders"]), *_say_turns(env, counts, days), *_say_limits(env, counts)]
+    sentences = [*_say_refusals(env, counts["orders"]), *_say_turns(env, counts, days), *_say_limits(env, counts)]
+    held = zip(getattr(env, "watched", ()), counts.get("held", ()), strict=True)
+    never = [f"stopping condition `{text}` never held in {len(episodes.length)} seasons" for text, n in held if not n]
+    return sentences + never
 
 
 def count_orders(episodes: Episodes) -> dict[str, np.ndarray]:

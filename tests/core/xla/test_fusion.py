@@ -143,6 +143,23 @@ def test_products_with_a_vector_and_small_reductions_become_one_call(warnings: C
     assert 'inlineable="false"' in compiled.text(x) and warnings() == []
 
 
+@marks
+def test_only_a_batch_stores_a_value_that_is_computed_once() -> None:
+    def twice(x: jax.Array) -> jax.Array:
+        y, n = fusion.compute_once((jnp.sin(x), jnp.int32(2)))
+        return y * n
+
+    barrier = [" optimization_barrier" in str(jax.make_jaxpr(f)(X[0])) for f in (twice, jax.vmap(twice))]
+    assert barrier == [False, True]
+    slopes = [
+        jax.vmap(jax.grad(twice)),
+        jax.grad(lambda x: jax.vmap(twice)(x).sum()),
+        jax.grad(lambda x: twice(x).sum()),
+    ]
+    for slope in slopes:
+        np.testing.assert_allclose(slope(X[0]), 2 * jnp.cos(X[0]), rtol=1e-6)
+
+
 # -- fallback and switch -------------------------------------------------------------------------------------
 
 

@@ -6,7 +6,10 @@ from typing import Any
 
 import harvestgym
 from harvestgym.core.view.tables import Table
+from harvestgym.farm.build.compile import build
 from harvestgym.farm.family import describe
+from harvestgym.farm.schema import farm_spec
+from harvestgym.farm.view.describe import rules_table
 
 
 def tables(id: str, **changes: Any) -> dict[str, Table]:
@@ -25,3 +28,18 @@ def test_default_costs_and_further_rules_are_listed() -> None:
     changes = {"rules": {"further": {"cap": cap}}, "scoring": {"intervention_cost": 0.0}}
     rows = {row[0]: row[1] for row in tables("farm/bean-1x1-v0", **changes)["Rules and reward"].rows}
     assert rows["score: intervention_cost"] == "0.0" and "0.05" in rows["rule cap"]
+
+
+def test_defaults_of_the_score_are_marked() -> None:
+    env = farm_spec({"fields": harvestgym.make("farm/bean-1x1-v0").spec.model_dump(by_alias=True)["fields"]}, "mine")
+    rows = {row[0]: row[1:] for row in rules_table(build(env)).rows}
+    assert rows["score: stage (default)"] == ("1.0", "points when a plant moves to its next stage")
+    assert {"score: intervention_cost (default)", "score: yield (default)"} <= set(rows) and "score: stage" not in rows
+    known = {row[0] for row in tables("farm/bean-1x1-v0")["Rules and reward"].rows}
+    assert {"score: stage", "score: intervention_cost", "expert: 2 watering_discrete: amount#L"} <= known
+
+
+def test_a_soil_says_how_much_water_a_plot_holds() -> None:
+    """Clay of 0.5 m holds 360 and 220 L/m3 at field capacity and at the wilting point."""
+    rows = {row[1]: row[3] for row in tables("farm/bean-1x1-v0")["Entities"].rows}
+    assert rows["Soil-0"].endswith("A plot holds 180 L at field capacity, 110 L when wilting.")

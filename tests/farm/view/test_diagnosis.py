@@ -14,7 +14,7 @@ from harvestgym.cli import app
 from harvestgym.core.rollout import Episodes
 from harvestgym.evaluate.run import evaluate_id
 from harvestgym.farm.entities.plant.state import GROWTH_FACTORS
-from harvestgym.farm.family import explain, summary
+from harvestgym.farm.family import explain, summary, watch
 from harvestgym.farm.policies.expert_rules import ExpertMemory
 from tests.long_form import long
 
@@ -90,3 +90,26 @@ def test_run_and_check_explain_a_farm_on_which_nothing_is_allowed(tmp_path: Path
     path.write_text(f"extends: bean-1x1-v0\nrules: {{further: {{cap: {CAP}}}}}\nscoring: {{intervention_cost: 1}}\n")
     result = CliRunner().invoke(app, ["check", str(path)])
     assert result.exit_code == 0 and "expert: " in result.output and "refused by cap" in result.output
+
+
+@long
+def test_check_names_stopping_conditions_that_never_hold(tmp_path: Path) -> None:
+    """Also the parts of one; a condition that holds is not named, and the seasons end as without the check."""
+    path = tmp_path / "mine.yaml"
+    never = "Plant-0.stage == ripe and Weather-0.day > 365"
+    path.write_text(
+        f"extends: {BEAN}\nrules:\n  terminal_conditions: [{never}, Soil-0.available_Water > 5000, Plant-0.size > 1]\n"
+    )
+    result = CliRunner().invoke(app, ["check", str(path)])
+    assert result.exit_code == 0, result.output
+    notes = [line.partition("`")[2] for line in result.output.splitlines() if "stopping condition" in line]
+    assert notes == [
+        f"{text}` never held in 10 seasons"
+        for text in (
+            "Plant-0.stage == ripe and Weather-0.day#int365 > 365", "Soil-0.available_Water#L > 5000",
+            "Plant-0.stage == ripe", "Weather-0.day#int365 > 365",
+        )
+    ]  # fmt: skip
+    mine: Any = harvestgym.make(str(path))
+    watched, plain = (evaluate_id(BEAN, "expert", 2, env=env) for env in (watch(mine), mine))
+    assert watched.lengths.tolist() == plain.lengths.tolist() and watch(mine) != mine

@@ -59,7 +59,7 @@ class Plant(Crop, Entity):
 
     State: ClassVar[type] = PlantState
     host: ClassVar[bool] = True
-    explains: ClassVar[tuple[str, ...]] = ("cause_of_death", "death_exponent", "limiting_factor", "limiting_exponent")
+    explains: ClassVar = ("cause_of_death", "death_exponent", "limiting_factor", "limiting_exponent", "harvest_weight")
     randomness: ClassVar = {use: ("plot",) for use in ("survive", "noise", "count")}
     derived: ClassVar = DERIVED
 

@@ -129,6 +129,11 @@ class Soil(Entity):
         """Return the capacity and the surface area of a plot."""
         return {"water": float(self.bucket(place).capacity), "wet_surface": float(place.surface)}
 
+    def about(self, place: Place) -> str:
+        """Return the first line of the docstring, and the litres between which plants can take water from a plot."""
+        capacity, wilting = (float(v) for v in self.bucket(place))
+        return f"{super().about(place)} A plot holds {capacity:.4g} L at field capacity, {wilting:.4g} L when wilting."
+
     def bucket(self, place: Place) -> Bucket:
         """Return the capacity and the wilting point of a plot, in L: the volumes in eq. (5)."""
         volume = self.depth * place.surface
