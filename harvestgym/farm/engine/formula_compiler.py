@@ -53,11 +53,6 @@ def any_of(*parts: Any) -> Any:
     return reduce(jnp.logical_or, parts)
 
 
-def is_none_of(numbers: Any, values: Any) -> Any:
-    """Return which numbers equal none of the values."""
-    return ~jnp.isin(numbers, values)
-
-
 OPERATORS: dict[type, Callable[..., Any]] = {
     ast.Eq: operator.eq,
     ast.NotEq: operator.ne,
@@ -66,7 +61,7 @@ OPERATORS: dict[type, Callable[..., Any]] = {
     ast.Gt: operator.gt,
     ast.GtE: operator.ge,
     ast.In: jnp.isin,
-    ast.NotIn: is_none_of,
+    ast.NotIn: lambda numbers, values: ~jnp.isin(numbers, values),
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
