@@ -257,10 +257,3 @@ def check_survey(world: World) -> None:
     """Raise ConfigError if a world is too large to be shown as a whole."""
     if world.cells > MAX_SURVEY:
         raise mismatch("observation_mode 'world'", f"at most {MAX_SURVEY} cells", world.cells, "an aperture")
-
-
-def check_view_mode(name: str, interface: str) -> None:
-    """Raise ConfigError if a mode shows the whole world, for an interface that only shows views."""
-    if MODES[name].whole:
-        views = ", ".join(repr(n) for n, mode in MODES.items() if not mode.whole)
-        raise mismatch(f"observation_mode of {interface}", f"one of {views}", repr(name), "harvestgym.make_vec")

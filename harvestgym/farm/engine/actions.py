@@ -133,7 +133,7 @@ class ActionTable:
         """The number of actions in the integer form; action 0 does nothing."""
         return 1 + int(self.starts[-1])
 
-    @property
+    @cached_property
     def width(self) -> int:
         """The largest number of parameters of any action."""
         return max((len(r.allowed) for r in self.rows), default=0)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -129,7 +128,7 @@ class WeatherTable:
 
 
 def read_table(
-    source: str | os.PathLike[str] | Any,
+    source: Any,
     rain: RainOption = "auto",
     name: str = "",
     columns: Mapping[str, str] = NO_COLUMNS,
@@ -167,10 +166,7 @@ def fill_record(record: WeatherTable, most: int) -> WeatherTable:
 
 
 def read_record(
-    source: str | os.PathLike[str] | Any,
-    rain: RainOption = "auto",
-    name: str = "",
-    columns: Mapping[str, str] = NO_COLUMNS,
+    source: Any, rain: RainOption = "auto", name: str = "", columns: Mapping[str, str] = NO_COLUMNS
 ) -> WeatherTable:
     """Read a file in one of `formats.FORMATS`, or a CSV file or a data frame with our columns; gaps are NaN.
 

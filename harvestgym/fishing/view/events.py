@@ -1,4 +1,4 @@
-"""What happened in a fishery: events between two years of a record, and problems of a policy in evaluated episodes."""
+"""Events of a fishery between two years of a record, and the problems of a policy in evaluated episodes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What happened to a forager: the objects that it collected or hit between two steps, and problems of a policy."""
+"""Events of a forager between two steps of a record, and the problems of a policy in evaluated episodes."""
 
 from __future__ import annotations
 
