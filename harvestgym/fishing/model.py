@@ -120,14 +120,6 @@ def check_first_stock(law: GrowthLaw, start: Any, collapse: float, where: str) -
         raise mismatch(where, f"a stock above `collapse`, {collapse:g}", f"{least:g}")
 
 
-def _draw_start(key: Array, start: Any) -> Array:
-    """Return the stock at the start; it is drawn from the range if two numbers are given."""
-    if jnp.ndim(start) == 0:
-        return start
-    low, high = start[0], start[1]
-    return low + (high - low) * jax.random.uniform(key, dtype=jnp.float32)
-
-
 def find_effort(rate: Any) -> Array:
     """Return the effort that catches a fraction of a stock, -ln(1 - rate) (Clark 1990); rates are clipped at 99.9 %."""
     return -jnp.log(jnp.maximum(1 - rate, 1e-3))
@@ -185,7 +177,10 @@ class FishingModel(Checked, Env[FishingState, FishingParams]):
         drawn = params.vary(key, params.law) if params.vary else {}
         varied = drawn.pop("law", None)
         law = varied or params.law
-        stock = law.start(_draw_start(key_for(key, "start"), drawn.pop("start", params.start)))
+        start = drawn.pop("start", params.start)
+        if jnp.ndim(start):  # a range
+            start = start[0] + (start[1] - start[0]) * jax.random.uniform(key_for(key, "start"), dtype=jnp.float32)
+        stock = law.start(start)
         none = jnp.zeros(self.units.targets, jnp.float32)
         zero, count = jnp.float32(0.0), jnp.int32(0)
         lowest = jnp.float32(law.biomass(stock))
@@ -203,7 +198,8 @@ class FishingModel(Checked, Env[FishingState, FishingParams]):
         harvest_first = self.order == "harvest first"
         stock = state.stock if harvest_first else self.grow(law, state.stock, shock, params)
         quota = self.set_quota(law, stock, action, state)
-        stock, catch, rate = self.harvest(law, stock, self.quota(quota, keep, params))
+        tried = quota if keep is None else params.quota_error(keep, quota, quota)
+        stock, catch, rate = self.harvest(law, stock, tried)
         stock = self.grow(law, stock, shock, params) if harvest_first else stock
         after = replace(state, stock=stock, catch=catch, quota=quota, shock=shock, rate=rate, year=state.year + 1)
         return self._add_to_tally(law, state, after, params)
@@ -269,10 +265,6 @@ class FishingModel(Checked, Env[FishingState, FishingParams]):
             quota = jnp.where(last > 0, jnp.clip(quota, (1 - limit) * last, (1 + limit) * last), quota)
         held = state.year % self.assessment_interval > 0
         return quota if self.assessment_interval == 1 else jnp.where(held, last, quota)
-
-    def quota(self, quota: Array, keep: Array | None, params: FishingParams) -> Array:
-        """Return the catch that the fleet attempts: the quota with its error."""
-        return quota if keep is None else params.quota_error(keep, quota, quota)
 
     def harvest(self, law: GrowthLaw, stock: Array, quota: Array) -> tuple[Array, Array, Array]:
         """Harvest a stock; return the remaining stock, the catch, and the catch as a fraction of the stock."""

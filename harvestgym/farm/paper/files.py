@@ -25,7 +25,6 @@ from harvestgym.farm.written_values import parse_plot
 COST_KEYS = ("intervention_cost", "intervention_costs", "observation_cost", "observation_costs")
 REWARDS = ("stage", "bio", "resource", "soil", "yield", "plant", "terms", "constraints", "risk")
 SCORE_KEYS = COST_KEYS + REWARDS
-ACTION_BLOCKS = ("interventions", "observations", "params")
 SIZE = "max_action_schedule_size"
 
 
@@ -88,7 +87,7 @@ def _join_keys(given: Mapping[str, Any], where: str) -> dict[str, Any]:
 def read_actions(blocks: Mapping[str, Any], names: NameTable, where: str) -> dict[str, Any]:
     """Return the allowed actions in the form of a farm file; a missing block sets no restriction."""
     actions = {action.name: action for slot in names.slots.values() for action in slot.kind.actions}
-    check_each_name("block", blocks, ACTION_BLOCKS, where)
+    check_each_name("block", blocks, ("interventions", "observations", "params"), where)
     out: dict[str, Any] = {}
     if "interventions" in blocks:
         listed = by_entity(blocks["interventions"], f"{where} > interventions")
