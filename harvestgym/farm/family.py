@@ -17,7 +17,7 @@ import numpy as np
 from jax import Array
 
 from harvestgym.core.env import Env
-from harvestgym.core.errors import ConfigError, check_name, mismatch, name_file, unknown
+from harvestgym.core.errors import ConfigError, check_name, name_file, require, unknown
 from harvestgym.core.policy import LazyPolicies, Policy
 from harvestgym.core.pytree import Meta
 from harvestgym.core.risk import Measure
@@ -113,8 +113,7 @@ def wrap(model: FarmModel, interface: str) -> Env[Any, Any]:
 
 def replace_sets(spec: FarmSpec, entities: Mapping[str, Any]) -> FarmSpec:
     """Replace the parameter sets of the named entities."""
-    if not isinstance(entities, Mapping):
-        raise mismatch("entities", "a mapping such as {'Weather-0': 'lille'}", repr(entities))
+    require(isinstance(entities, Mapping), "entities", "a mapping such as {'Weather-0': 'lille'}", repr(entities))
     fields = dict(spec.fields)
     for target, which in sorted(entities.items(), key=lambda entry: str(entry[0]).count("/")):  # sets before parameters
         field, _, entity = str(target).partition("/")

@@ -28,7 +28,7 @@ EACH, MOST, LEAST = "each", "most", "least"
 
 
 def parse_formula(text: Any) -> Any:
-    """Return the syntax tree of a formula; each variable is a `Name` that holds its full text.
+    """Return the syntax tree of a formula; each variable is a `Name` that holds its full text, as in `ast.unparse`.
 
     Raises:
         ConfigError: gives the position of the first mistake in the text.
@@ -43,11 +43,6 @@ def parse_formula(text: Any) -> Any:
     for node in ast.walk(tree):
         _check(node, text)
     return tree
-
-
-def write_formula(tree: Any) -> str:
-    """Return the text of a syntax tree."""
-    return ast.unparse(tree)
 
 
 def is_variable(node: Any) -> bool:

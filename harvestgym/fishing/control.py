@@ -17,7 +17,7 @@ from jax import Array
 from jax.tree_util import Partial
 
 from harvestgym.core.env import check_core
-from harvestgym.core.errors import check_name, mismatch
+from harvestgym.core.errors import check_name, require
 from harvestgym.core.policy import Policy
 from harvestgym.core.tuning.rule_family import NumberRange, RuleFamily
 from harvestgym.core.xla.tracing import is_traced
@@ -93,8 +93,7 @@ def _to_weight(number: Any) -> Array:
         value = np.asarray(number, np.float32)
     except (TypeError, ValueError):
         value = np.float32(np.nan)
-    if np.isnan(value).any():
-        raise mismatch("control", "a number, or numbers by stock", repr(number))
+    require(not np.isnan(value).any(), "control", "a number, or numbers by stock", repr(number))
     return jnp.asarray(value)
 
 

@@ -12,7 +12,7 @@ from jax import Array
 
 from harvestgym.core.checks import check_arguments, make_plain
 from harvestgym.core.config import validate
-from harvestgym.core.errors import ConfigError, check_keywords, mismatch
+from harvestgym.core.errors import check_keywords, mismatch
 from harvestgym.core.pytree import iterate_metas
 from harvestgym.core.saving.state import Savable
 from harvestgym.gym.env import GymEnv
@@ -113,8 +113,8 @@ class FishingEnv(FixedAttributes, Savable, gymnasium.Env[Any, Any]):
         if law is not None and (r, K) != (0.3, 1.0):
             raise mismatch("FishingEnv > law", "no r and K", f"r={r}, K={K}", f"{type(law).__name__}(...)")
         if noise is not None and sigma:
-            raise ConfigError(f"FishingEnv > noise: expected either a noise or sigma, got both, with sigma={sigma}; "
-                              f"try {type(noise).__name__}(sigma={sigma})")  # fmt: skip
+            hint = f"{type(noise).__name__}(sigma={sigma})"
+            raise mismatch("FishingEnv > noise", "either a noise or sigma", f"both, with sigma={sigma}", hint)
         entries |= {"law": {"kind": "logistic", "r": r, "K": K}, "start": s0, "Tmax": Tmax}
         entries |= {"noise": {"kind": "lognormal", "sigma": sigma} if sigma else NO_NOISE}
         spec = validate(FishingSpec, make_plain(entries), "FishingEnv")

@@ -15,14 +15,14 @@ from harvestgym.core.errors import check_name
 from harvestgym.core.policy import LazyPolicies, Policy
 from harvestgym.core.spaces import noop_action
 from harvestgym.core.tuning.rule_family import build_rule
-from harvestgym.fishing.analysis.commons import Strategy, find_equilibrium, share_optimum
+from harvestgym.fishing.analysis.commons import find_equilibrium, share_optimum
 from harvestgym.fishing.analysis.dynamic_programming import find_obstacle, find_optimum, is_exact, solve_ahead
 from harvestgym.fishing.analysis.reference_points import find_reference_point
 from harvestgym.fishing.view.describe import describe as describe
 from harvestgym.fishing.view.describe import say_goal as say_goal
-from harvestgym.fishing.view.diagnosis import explain as explain
+from harvestgym.fishing.view.events import explain as explain
 from harvestgym.fishing.view.events import find_events as find_events
-from harvestgym.fishing.view.figure import figure as figure
+from harvestgym.fishing.view.scene import figure as figure
 from harvestgym.fishing.view.scene import scene as scene
 from harvestgym.fishing.view.timeline import timeline as timeline
 
@@ -94,8 +94,9 @@ def policies(env: FishingModel) -> Mapping[str, Policy]:
 def _list_policies(env: FishingModel) -> tuple[str, dict[str, Callable[[], Policy]]]:
     """Return the functions that make the policies, and the name of the expert without tuning."""
     if isinstance(env, CommonsModel):
-        strategies = {"optimum": share_optimum, "greedy": find_equilibrium}
-        return "optimum", {name: partial(_follow_together, env, find) for name, find in strategies.items()}
+        follow = partial(control.follow_strategy, env)
+        strategies = {"optimum": lambda: follow(share_optimum(env)), "greedy": lambda: follow(find_equilibrium(env))}
+        return "optimum", strategies
     if isinstance(env, DriverModel):
         steady = {"steady": partial(tipping.steady_push, env, 0.37), "closed": partial(tipping.steady_push, env, 0.0)}
         return "sdp", {"sdp": partial(_plan, env)} | steady
@@ -138,16 +139,9 @@ def _list_harvest_policies(env: FishingModel) -> tuple[str, dict[str, Callable[[
         lasting = is_exact(env.params) and float(np.max(np.abs(env.params.correlation))) > 0
         constant = env.params.vary is not None or isinstance(law, Patches) or lasting
         return "escapement" if constant else "dfo", rules
-    solutions = {"sdp": partial(_follow, env, solve_ahead), "sdp-finite": partial(_follow, env, find_optimum)}
+    follow = partial(control.follow_solution, env)
+    solutions = {"sdp": lambda: follow(solve_ahead(env)), "sdp-finite": lambda: follow(find_optimum(env))}
     return "sdp" if is_exact(env.params) else "dfo", solutions | rules
-
-
-def _follow(env: FishingModel, solve: Callable[[FishingModel], Any]) -> Policy:
-    return control.follow_solution(env, solve(env))
-
-
-def _follow_together(env: CommonsModel, find: Callable[[CommonsModel], Strategy]) -> Policy:
-    return control.follow_strategy(env, find(env))
 
 
 def record(env: FishingModel, state: FishingState, action: Any, timestep: Any, params: FishingParams) -> dict[str, Any]:

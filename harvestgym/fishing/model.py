@@ -120,14 +120,6 @@ def check_first_stock(law: GrowthLaw, start: Any, collapse: float, where: str) -
         raise mismatch(where, f"a stock above `collapse`, {collapse:g}", f"{least:g}")
 
 
-def _draw_start(key: Array, start: Any) -> Array:
-    """Return the stock at the start; it is drawn from the range if two numbers are given."""
-    if jnp.ndim(start) == 0:
-        return start
-    low, high = start[0], start[1]
-    return low + (high - low) * jax.random.uniform(key, dtype=jnp.float32)
-
-
 def find_effort(rate: Any) -> Array:
     """Return the effort that catches a fraction of a stock, -ln(1 - rate) (Clark 1990); rates are clipped at 99.9 %."""
     return -jnp.log(jnp.maximum(1 - rate, 1e-3))
@@ -183,16 +175,21 @@ class FishingModel(Checked, Env[FishingState, FishingParams]):
 
     def initial(self, key: Array, params: FishingParams) -> FishingState:
         drawn = params.vary(key, params.law) if params.vary else {}
-        law = drawn.pop("law", None)
-        start = _draw_start(key_for(key, "start"), drawn.pop("start", params.start))
-        stock = (law or params.law).start(start)
+        varied = drawn.pop("law", None)
+        law = varied or params.law
+        start = drawn.pop("start", params.start)
+        if jnp.ndim(start):  # a range
+            start = start[0] + (start[1] - start[0]) * jax.random.uniform(key_for(key, "start"), dtype=jnp.float32)
+        stock = law.start(start)
         none = jnp.zeros(self.units.targets, jnp.float32)
         zero, count = jnp.float32(0.0), jnp.int32(0)
-        lowest = jnp.float32((law or params.law).biomass(stock))
+        lowest = jnp.float32(law.biomass(stock))
         tally = EpisodeTally(catch=zero, change=zero, worth=zero, lowest=lowest, low=count, under=count, closed=count)
-        shock = self._draw_shock(key_for(key, "shock"), law or params.law, params)
+        shock = None  # the growth noise of the year before the first
+        if params.noise.random:
+            shock = params.noise.draw(jax.random.uniform(key_for(key, "shock"), (law.shocks,), jnp.float32))
         fished = {"catch": none, "quota": none, "rate": none}
-        return FishingState(law=law, drawn=drawn, tally=tally, stock=stock, shock=shock, year=count, **fished)
+        return FishingState(law=varied, drawn=drawn, tally=tally, stock=stock, shock=shock, year=count, **fished)
 
     def transition(self, key: Array, state: FishingState, action: Any, params: FishingParams) -> FishingState:
         """Apply harvest and growth in the order of this model (f); the catch never exceeds the stock."""
@@ -201,7 +198,8 @@ class FishingModel(Checked, Env[FishingState, FishingParams]):
         harvest_first = self.order == "harvest first"
         stock = state.stock if harvest_first else self.grow(law, state.stock, shock, params)
         quota = self.set_quota(law, stock, action, state)
-        stock, catch, rate = self.harvest(law, stock, self.quota(quota, keep, params))
+        tried = quota if keep is None else params.quota_error(keep, quota, quota)
+        stock, catch, rate = self.harvest(law, stock, tried)
         stock = self.grow(law, stock, shock, params) if harvest_first else stock
         after = replace(state, stock=stock, catch=catch, quota=quota, shock=shock, rate=rate, year=state.year + 1)
         return self._add_to_tally(law, state, after, params)
@@ -268,10 +266,6 @@ class FishingModel(Checked, Env[FishingState, FishingParams]):
         held = state.year % self.assessment_interval > 0
         return quota if self.assessment_interval == 1 else jnp.where(held, last, quota)
 
-    def quota(self, quota: Array, keep: Array | None, params: FishingParams) -> Array:
-        """Return the catch that the fleet attempts: the quota with its error."""
-        return quota if keep is None else params.quota_error(keep, quota, quota)
-
     def harvest(self, law: GrowthLaw, stock: Array, quota: Array) -> tuple[Array, Array, Array]:
         """Harvest a stock; return the remaining stock, the catch, and the catch as a fraction of the stock."""
         there = law.available(stock)
@@ -285,10 +279,6 @@ class FishingModel(Checked, Env[FishingState, FishingParams]):
             return mean
         noisy = law.noisy
         return mean.at[noisy].set(params.noise(z, mean[noisy], left[noisy])) if noisy else params.noise(z, mean, left)
-
-    def _draw_shock(self, key: Array, law: GrowthLaw, params: FishingParams) -> Array | None:
-        """Draw the growth noise of the year before the first; None without noise."""
-        return params.noise.draw(jax.random.uniform(key, (law.shocks,), jnp.float32)) if params.noise.random else None
 
     def _draws(self, key: Array, law: GrowthLaw, state: FishingState, params: FishingParams) -> tuple[Any, Any]:
         """Draw standard noise for growth (correlated with last year's) and for quota errors, in one generator call."""

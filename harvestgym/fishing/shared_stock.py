@@ -16,8 +16,6 @@ from harvestgym.core.errors import mismatch, require
 from .growth import GrowthLaw
 from .model import FishingModel, FishingParams, FishingState, copy_fields, find_effort
 
-FleetCount = Annotated[int, Field(ge=1, le=10_000)]
-
 
 @dataclass(frozen=True, repr=False)
 class CommonsModel(FishingModel):
@@ -59,7 +57,7 @@ class CommonsModel(FishingModel):
 
 
 @check_arguments
-def share_stock(env: FishingModel, fleets: FleetCount = 2) -> CommonsModel:
+def share_stock(env: FishingModel, fleets: Annotated[int, Field(ge=1, le=10_000)] = 2) -> CommonsModel:
     """Share the fishery `env` between several fleets; raise ConfigError unless it has one stock and one target."""
     require(env.problem == "harvest", "fleets", "a fishery with a harvest", f"problem {env.problem!r}")
     if env.units.targets != 1 or env.params.law.stocks != 1:

@@ -15,7 +15,6 @@ from pydantic import Field
 from harvestgym.core.checks import check_data, make_plain
 from harvestgym.core.config import Exact, Hard, History, build_params, merge, read_extended, validate
 from harvestgym.core.errors import (
-    ConfigError,
     check_each_name,
     check_keywords,
     check_name,
@@ -149,8 +148,7 @@ def read_spec(path: Path, overrides: Mapping[str, Any]) -> FishingSpec:
 
 def override_entries(base: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
     """Merge the entries of `own` into `base`; a group with a different `kind` replaces the whole old group."""
-    kept = {k: v for k, v in base.items() if not _other_kind(v, own.get(k))}
-    return merge(kept, own)
+    return merge({k: v for k, v in base.items() if not _other_kind(v, own.get(k))}, own)
 
 
 def _other_kind(old: Any, new: Any) -> bool:
@@ -201,8 +199,8 @@ def _check_entries(spec: FishingSpec, law: GrowthLaw, where: str) -> None:
         users, value = USERS[name], getattr(spec, name)
         if spec.problem not in users and value and value != NO_NOISE:
             hint = " or ".join(f"problem: {user}" for user in users)
-            raise ConfigError(f"{where} > {name}: expected none, because it has no effect in problem {spec.problem!r}, "
-                              f"got {value!r}; try {hint}")  # fmt: skip
+            expected = f"none, because it has no effect in problem {spec.problem!r}"
+            raise mismatch(f"{where} > {name}", expected, repr(value), hint)
     if spec.problem == "driver" and not isinstance(law, May):
         raise mismatch(f"{where}: problem 'driver'", "law 'may'", repr(spec.law.get("kind")))
     if spec.problem == "recovery" and law.stocks != 1:
@@ -225,9 +223,9 @@ def _build_params(spec: FishingSpec, law: GrowthLaw, where: str, parts: Mapping[
         values["vary"] = AnyStock(sets=drawn | final)
     if values["drift"] is not None:
         _check_drift(values["drift"], law, f"{where} > drift")
-    if spec.correlation and (not values["noise"].random or type(values["noise"]).draw is not Noise.draw):
-        raise ConfigError(f"{where} > correlation: expected a noise with normal draws, got "
-                          f"{type(values['noise']).__name__}; try noise: {{kind: lognormal}}")  # fmt: skip
+    kind = type(values["noise"])
+    if spec.correlation and (not values["noise"].random or kind.draw is not Noise.draw):
+        raise mismatch(f"{where} > correlation", "a noise with normal draws", kind.__name__, "noise: {kind: lognormal}")
     values["b_msy"] = find_reference_point(law).stock
     return jax.tree.map(_narrow, cls(**values))
 

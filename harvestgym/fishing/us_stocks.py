@@ -27,9 +27,6 @@ STOCKS_FILE = Path(__file__).with_name("us_stocks.csv")
 FITTED_LAWS = ("logistic", "fox", "pella-tomlinson")
 """The growth laws that were fitted."""
 
-StockChoice = str | tuple[str, ...]
-"""`train`, `test`, `all`, or names of stocks."""
-
 SPLITS: dict[str, tuple[bool, ...]] = {"train": (False,), "test": (True,), "all": (False, True)}
 """The values of `held_out` in each split."""
 
@@ -82,8 +79,8 @@ def read_stocks() -> dict[str, FittedStock]:
     return {stock.name: stock for stock in made}
 
 
-def list_stocks(choice: StockChoice = "all") -> list[str]:
-    """List the names of the stocks of a split, or the given names; raise ConfigError for an unknown one."""
+def list_stocks(choice: str | tuple[str, ...] = "all") -> list[str]:
+    """List the names of the stocks of a split (`train`, `test`, `all`), or the given names; ConfigError for others."""
     stocks = read_stocks()
     if choice in SPLITS:
         return [name for name, stock in stocks.items() if stock.held_out in SPLITS[str(choice)]]

@@ -13,13 +13,13 @@ from pydantic import BeforeValidator, Field
 
 from harvestgym.core.checks import check_data, make_plain
 from harvestgym.core.config import Exact, Hard, History, read_extended, validate
-from harvestgym.core.errors import ConfigError, check_each_name, check_keywords, check_name
+from harvestgym.core.errors import check_each_name, check_keywords, check_name, mismatch
 from harvestgym.core.policy import Policy
 from harvestgym.core.tuning.rule_family import NumberRange, RuleFamily, TunedRule, build_rule, read_tuned
 from harvestgym.core.view.scene import Chart, Line
 from harvestgym.forager.jax_engine.model import Forager, ForagerParams, ForagerState
 from harvestgym.forager.policies.navigator import DISCOUNT, navigator, planner
-from harvestgym.forager.view.diagnosis import explain as explain
+from harvestgym.forager.view.events import explain as explain
 from harvestgym.forager.view.events import find_events as find_events
 from harvestgym.forager.view.events import say_goal as say_goal
 from harvestgym.forager.view.maps import SMALL_WORLD
@@ -134,8 +134,8 @@ def build_forager(data: Mapping[str, Any], where: str = "forager") -> Forager:
     regions = tuple(_region(name, box, names, file, f"{where} > regions > {name}") for name, box in boxes.items())
     check_each_name("region", file.teleport_to, boxes, f"{where} > teleport_to")
     if file.teleport_to and "teleport_every" not in file.model_fields_set:  # an explicit 0 switches teleports off
-        raise ConfigError(f"{where} > teleport_every: expected a number of steps, because teleport_to is given, got "
-                          "none; try teleport_every: 1000")  # fmt: skip
+        expected = "a number of steps, because teleport_to is given"
+        raise mismatch(f"{where} > teleport_every", expected, "none", "teleport_every: 1000")
     stops = tuple(list(boxes).index(name) for name in file.teleport_to)
     world = World(width, height, kinds, regions, file.edge, file.teleport_every, stops, file.capacity)
     return Forager(world, file.aperture, file.observation_mode, file.horizon, file.hint, expert=file.expert)

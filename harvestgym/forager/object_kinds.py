@@ -15,7 +15,7 @@ import numpy as np
 from pydantic import Field
 
 from harvestgym.core.checks import check_arguments, check_fields
-from harvestgym.core.errors import mismatch
+from harvestgym.core.errors import mismatch, require
 
 from .reward_laws import LAWS, MAX_PERIOD, MAX_REWARD, Constant, LawContext, RewardLaw
 
@@ -144,10 +144,9 @@ def ring_length(kinds: Sequence[Kind]) -> int:
 
 def check_color(color: Any, name: str) -> Color:
     """Return a colour as three whole numbers from 0 to 255; raise ConfigError for other values."""
-    values = tuple(color) if np.iterable(color) else ()
+    values: tuple[Any, ...] = tuple(color) if np.iterable(color) else ()
     numbers = all(isinstance(v, int | float | np.number) and v in range(256) for v in values)
-    if len(values) != 3 or not numbers:
-        raise mismatch(f"color of {name!r}", "three whole numbers from 0 to 255", repr(color))
+    require(len(values) == 3 and numbers, f"color of {name!r}", "three whole numbers from 0 to 255", repr(color))
     return int(values[0]), int(values[1]), int(values[2])
 
 

@@ -172,8 +172,7 @@ def _color_space(shape: tuple[int, int, int]) -> gymnasium.Space[Any]:
 
 
 def _image_space(shape: tuple[int, int, int]) -> gymnasium.Space[Any]:
-    if max(shape[:2]) > PIXELS:
-        raise mismatch("aperture", f"sides of at most {PIXELS} for 'images'", shape[:2])
+    require(max(shape[:2]) <= PIXELS, "aperture", f"sides of at most {PIXELS} for 'images'", shape[:2])
     return _color_space((PIXELS, PIXELS, shape[2]))
 
 
@@ -232,8 +231,7 @@ def check_aperture(aperture: int | tuple[int, int], world: World) -> tuple[int, 
     """Return (rows, columns); raise ConfigError unless both are odd and within the world."""
     rows, cols = check_sides(aperture)
     for name, side, most in (("rows", rows, world.height), ("columns", cols, world.width)):
-        if side > most:
-            raise mismatch("aperture", f"{name} within the world ({most})", side, f"at most {most - 1 + most % 2}")
+        require(side <= most, "aperture", f"{name} within the world ({most})", side, f"at most {most - 1 + most % 2}")
     return rows, cols
 
 
@@ -259,10 +257,3 @@ def check_survey(world: World) -> None:
     """Raise ConfigError if a world is too large to be shown as a whole."""
     if world.cells > MAX_SURVEY:
         raise mismatch("observation_mode 'world'", f"at most {MAX_SURVEY} cells", world.cells, "an aperture")
-
-
-def check_view_mode(name: str, interface: str) -> None:
-    """Raise ConfigError if a mode shows the whole world, for an interface that only shows views."""
-    if MODES[name].whole:
-        views = ", ".join(repr(n) for n, mode in MODES.items() if not mode.whole)
-        raise mismatch(f"observation_mode of {interface}", f"one of {views}", repr(name), "harvestgym.make_vec")

@@ -27,7 +27,6 @@ RATE = 1e-3
 
 Reward = Annotated[float, Field(ge=-MAX_REWARD, le=MAX_REWARD)]
 Period = Annotated[int, Field(ge=1, le=MAX_PERIOD)]
-Shift = Annotated[int, Field(ge=-(2**31), lt=2**31)]
 
 
 class LawContext(Protocol):
@@ -69,7 +68,7 @@ class Sine(Checked):
     amplitude: Reward
     period: Period
     mean: Reward = 0.0
-    shift: Shift = 0
+    shift: Annotated[int, Field(ge=-(2**31), lt=2**31)] = 0
 
     def __call__(self, now: LawContext) -> Any:
         phase = now.xp.asarray(now.phase(self.period)).astype(np.float32)

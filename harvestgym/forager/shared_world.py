@@ -19,7 +19,7 @@ from harvestgym.forager.hashing import seed_words
 from harvestgym.forager.host_engine.env import twin_config
 from harvestgym.forager.host_engine.several_agents import Foragers
 from harvestgym.forager.jax_engine.model import Forager
-from harvestgym.forager.observations import MODES, check_view_mode, color_table, make_space
+from harvestgym.forager.observations import MODES, color_table, make_space
 from harvestgym.forager.view.scene import scene
 from harvestgym.gym.base import Info
 
@@ -35,8 +35,10 @@ class SharedWorld:
 
     def __post_init__(self) -> None:
         check_fields(self)
-        check_view_mode(self.model.mode, "SharedWorld")
-        world = self.model.world
+        world, mode = self.model.world, self.model.mode
+        if MODES[mode].whole:
+            views = ", ".join(repr(name) for name, each in MODES.items() if not each.whole)
+            raise mismatch("observation_mode of SharedWorld", f"one of {views}", repr(mode), "harvestgym.make_vec")
         if world.renews or world.teleport_every or any(kind.python for kind in world.kinds):
             raise mismatch("SharedWorld", "no renewal, teleports or Python objects", "a world with some")
 

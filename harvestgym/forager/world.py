@@ -226,13 +226,11 @@ def check_cell(cell: Any, width: int, height: int, what: str) -> tuple[int, int]
 
 def _check_names(world: World) -> None:
     names = [kind.name for kind in world.kinds]
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
+    if twice := sorted({name for name in names if names.count(name) > 1}):
         raise mismatch("objects", "distinct names", f"{twice[0]!r} twice", "one name for each kind")
     if not world.regions or (world.regions[0].width, world.regions[0].height) != (world.width, world.height):
         raise mismatch("regions", "the whole world first", "another region")
-    bad = [r for r in world.teleport_to if not 0 <= r < len(world.regions)]
-    if bad:
+    if bad := [r for r in world.teleport_to if not 0 <= r < len(world.regions)]:
         raise mismatch("teleport_to", f"an index below {len(world.regions)}", bad[0])
 
 

@@ -16,7 +16,7 @@ from harvestgym.evaluate.run import evaluate_together
 from harvestgym.fishing import control
 from harvestgym.fishing.family import make, policies, summary
 from harvestgym.fishing.model import FishingModel
-from harvestgym.fishing.view.figure import figure
+from harvestgym.fishing.view.scene import figure
 from tests.fishing.recovery import make_recovery
 from tests.long_form import long
 

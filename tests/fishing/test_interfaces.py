@@ -24,7 +24,7 @@ from harvestgym.fishing.growth import Ricker
 from harvestgym.fishing.noise import Lognormal
 from harvestgym.fishing.shared_stock import share_stock
 from harvestgym.fishing.units import Units
-from harvestgym.fishing.view.figure import figure
+from harvestgym.fishing.view.scene import figure
 from harvestgym.gym.env import GymEnv
 from harvestgym.gym.pettingzoo_env import ParallelEnv
 from tests.long_form import long

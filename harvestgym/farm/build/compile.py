@@ -61,7 +61,8 @@ def build(spec: FarmSpec, entities: Entities | None = None, ready: ReadyComponen
         if model.params.score.terms or model.params.score.constraints:
             jax.eval_shape(lambda key: model.info(model.initial(key, model.params), model.params), _key())
     except ConfigError as error:
-        _check_fields(spec, entities or {})
+        # to report missing entities before the unknown names that they cause
+        map_all(partial(_check_field, entities or {}), spec.fields, spec.fields.values())
         if str(error).startswith("expert"):
             hint = "try correcting the rule, or removing the expert with `expert: []`"
             raise ConfigError(*error.args[:-1], f"{error.args[-1]}; {hint}") from None
@@ -186,15 +187,11 @@ def _find_observers(spec: FarmSpec, names: NameTable, offered: ObservationPlan) 
     return tuple(tuple(label in plan.labels for label in offered.labels) for plan in plans)
 
 
-def _check_fields(spec: FarmSpec, entities: Entities) -> None:
-    """Build each field without rules or score, to report missing entities before the unknown names that they cause.
+def _check_field(entities: Entities, name: str, field: FieldSpec) -> None:
+    """Build a field without rules or score; raise ConfigError if it cannot be built, for example without a kind.
 
     The missing kinds are added one after another, so that the error lists all of them.
     """
-    map_all(partial(_check_field, entities), spec.fields, spec.fields.values())
-
-
-def _check_field(entities: Entities, name: str, field: FieldSpec) -> None:
     with locate_errors(f"fields > {name}: "):
         made, missing = list(entities.get(name) or compile_field(field).entities), list[str]()
     error = first = _find_mistake(name, field, made)

@@ -11,7 +11,7 @@ import numpy as np
 import yaml
 
 from harvestgym.core.errors import ConfigError, mismatch
-from harvestgym.farm.formula_parser import FUNCTIONS, parse_formula, write_formula
+from harvestgym.farm.formula_parser import FUNCTIONS, parse_formula
 from harvestgym.farm.schema import FarmSpec
 
 NOT_IN_A_FILE = "not in a file"
@@ -70,7 +70,7 @@ def write_component(component: Any) -> dict[str, Any]:
 def write_farm(spec: FarmSpec) -> str:
     """Return a farm as YAML; raise ConfigError if a part of it exists only in Python code."""
     calls = (node for text in spec.rules.terminal_conditions for node in ast.walk(parse_formula(text)))
-    if any(isinstance(node, ast.Call) and write_formula(node.func) not in FUNCTIONS for node in calls):
+    if any(isinstance(node, ast.Call) and ast.unparse(node.func) not in FUNCTIONS for node in calls):
         raise mismatch("rules > terminal_conditions", "formulas as strings", "a Python function")
     return to_yaml(_plain(spec.model_dump(by_alias=True, exclude_defaults=True), "farm"))
 

@@ -133,7 +133,7 @@ class ActionTable:
         """The number of actions in the integer form; action 0 does nothing."""
         return 1 + int(self.starts[-1])
 
-    @property
+    @cached_property
     def width(self) -> int:
         """The largest number of parameters of any action."""
         return max((len(r.allowed) for r in self.rows), default=0)
@@ -141,8 +141,7 @@ class ActionTable:
     @cached_property
     def assignments(self) -> tuple[tuple[int, int], ...]:
         """The pairs of a farmer and a row that this farmer may carry out, ordered by farmer."""
-        farmers = range(len(self.farmers))
-        return tuple((f, row.number) for f in farmers for row in self.rows if f in row.farmers)
+        return tuple((f, row.number) for f in range(len(self.farmers)) for row in self.rows if f in row.farmers)
 
     @cached_property
     def starts(self) -> np.ndarray:
@@ -285,7 +284,9 @@ class ActionTable:
             raise mismatch(where, f"one of the farmers {', '.join(able)}", repr(self.farmers[who]))
         missing = [key for key in parameter_keys(row.action) if key not in given]
         require(not missing, where, ", ".join(missing), "nothing")
-        plot = _allowed_plot(given.get("plot"), row, self.fields[row.field].shape, where)
+        plot = check_plot(given["plot"], self.fields[row.field].shape, where) if row.action.plot else None
+        if row.action.plot and plot not in row.plots:
+            raise mismatch(where, "an allowed plot", plot, f"one of {list(row.plots)}")
         pairs = zip(row.allowed, row.action.parameters, strict=True)
         return Order(row, who, plot, tuple(_encode(w, check_parameter(p, given[p.key], where)) for p, w in pairs))
 
@@ -295,15 +296,6 @@ class ActionTable:
         for whole, value in zip(order.row.action.parameters, order.values, strict=True):
             named[whole.key] = _words(whole)[int(value)] if _words(whole) else value
         return (self.farmers[order.farmer], *order.row.names, order.row.action.name, named)
-
-
-def _allowed_plot(plot: Any, row: ActionRow, shape: tuple[int, int], where: str) -> tuple[int, int] | None:
-    if not row.action.plot:
-        return None
-    at = check_plot(plot, shape, where)
-    if at not in row.plots:
-        raise mismatch(where, "an allowed plot", at, f"one of {list(row.plots)}")
-    return at
 
 
 def check_parameter(parameter: Parameter, value: Any, where: str) -> Any:

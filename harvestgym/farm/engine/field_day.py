@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from functools import partial
+from functools import partial, reduce
 from typing import Any
 
 import jax
@@ -19,7 +19,6 @@ from harvestgym.farm.entities.base import Board, Draws, Ledger, Place
 from harvestgym.farm.entities.messages import ALLOCATION_RANK, Ground, Message, Need, Share
 
 from .actions import Orders
-from .allocation import allocate
 from .state import FieldParams
 from .variables import EntitySlot, FieldSlots
 
@@ -115,8 +114,9 @@ def _follow(
 def _carry_out(
     act: Callable[..., Any], place: Place, plot: Array, chosen: Array, values: list[Array], state: Any
 ) -> CarriedOut:
-    """Return the state after an action on one plot, its flows and whether it had an effect."""
-    aim = _aim(plot, place.shape)  # recomputed for each row: a shared value would be kept in memory
+    """Return the state after an action on a plot, or on all for (-1, -1), its flows and whether it had an effect."""
+    x, y = np.indices(place.shape, np.int32)
+    aim = (plot[0] < 0) | ((x == plot[0]) & (y == plot[1]))  # for each row: a shared value would be kept in memory
     result = act(state, place, chosen & aim, *values)
     same = jax.tree.map(lambda new, old: jnp.asarray(new, old.dtype), result.state, state)
     return same, result.ledger, jnp.any(result.done)
@@ -132,12 +132,6 @@ def _only_if(chosen: Array, carry_out: Callable[[Any], CarriedOut], state: Any) 
         return carry_out(state)
     none = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), jax.eval_shape(carry_out, state)[1:])
     return jax.lax.cond(chosen, carry_out, lambda state: (state, *none), state)
-
-
-def _aim(plot: Array, shape: tuple[int, int]) -> Array:
-    """Return the plots that an order targets: one plot, or the whole field for (-1, -1)."""
-    x, y = np.indices(shape, np.int32)
-    return (plot[0] < 0) | ((x == plot[0]) & (y == plot[1]))
 
 
 def publish(field: FieldSlots, params: FieldParams, states: Sequence[Any], draws: list[Draws]) -> Posts:
@@ -160,6 +154,37 @@ def publish(field: FieldSlots, params: FieldParams, states: Sequence[Any], draws
 def _shared(field: FieldSlots, place: Place, posts: Posts) -> Share:
     board = Board(place, posts, "the allocator", ALLOCATION_RANK)
     return allocate(board.read_hosts(Need), board.read_one(Ground), [s.kind.priority for s in field.hosts])
+
+
+def allocate(needs: Need, ground: Ground, priorities: Sequence[int]) -> Share:
+    """Serve the hosts in order of priority; hosts of equal priority share in proportion to their requests.
+
+    The hosts and the soil use the same result, so the balance closes for any kinds of entities on the field.
+    Water is limited to the amount that the soil holds above the wilting point. Only the microlife's fraction of the
+    nutrient demand is requested from the soil (section 4.3), limited by the stock.
+
+    Args:
+        needs: stacked along the host axis: water (host, length, width), nutrients (host, 4, length, width).
+        ground: the water and nutrients of the plots.
+        priorities: the static priority of each host.
+    """
+    water = _by_priority(needs.water, ground.extractable, priorities)
+    nutrients = _by_priority(needs.nutrients * ground.microlife, ground.nutrients, priorities)
+    return Share(water=water, nutrients=jnp.moveaxis(nutrients, 0, 1))
+
+
+def _by_priority(asked: Array, stock: Array, priorities: Sequence[int]) -> Array:
+    """Sum in a Python loop over the few hosts: XLA can fuse plain additions with the code that uses the sums."""
+    given = list(asked)
+    for level in sorted(set(priorities), reverse=True):
+        equals = [host for host, priority in enumerate(priorities) if priority == level]
+        total = reduce(jnp.add, [given[host] for host in equals])
+        short = total > stock
+        part = jnp.where(short, stock / jnp.where(short, total, 1.0), 1.0)  # of the requests that the stock can cover
+        for host in equals:
+            given[host] = given[host] * part
+        stock = jnp.maximum(stock - reduce(jnp.add, [given[host] for host in equals]), 0.0)
+    return jnp.stack(given)
 
 
 @partial(jax.jit, static_argnames="fields", inline=True)

@@ -24,7 +24,7 @@ from jax import Array
 from harvestgym.core.checks import check_value
 from harvestgym.core.errors import ConfigError, check_name, locate_errors, mismatch, nearest
 from harvestgym.core.pytree import Meta
-from harvestgym.farm.formula_parser import FUNCTIONS, is_variable, parse_formula, place, write_formula
+from harvestgym.farm.formula_parser import FUNCTIONS, is_variable, parse_formula, place
 from harvestgym.farm.spelling import DAY_UNIT, read_day
 
 from .name_table import NameTable
@@ -53,11 +53,6 @@ def any_of(*parts: Any) -> Any:
     return reduce(jnp.logical_or, parts)
 
 
-def is_none_of(numbers: Any, values: Any) -> Any:
-    """Return which numbers equal none of the values."""
-    return ~jnp.isin(numbers, values)
-
-
 OPERATORS: dict[type, Callable[..., Any]] = {
     ast.Eq: operator.eq,
     ast.NotEq: operator.ne,
@@ -66,7 +61,7 @@ OPERATORS: dict[type, Callable[..., Any]] = {
     ast.Gt: operator.gt,
     ast.GtE: operator.ge,
     ast.In: jnp.isin,
-    ast.NotIn: is_none_of,
+    ast.NotIn: lambda numbers, values: ~jnp.isin(numbers, values),
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
@@ -125,7 +120,7 @@ class FormulaCompiler:
                     self.values.append(self._encode(node, other, path(node)))
                     return len(self.values) - 1
                 case ast.Call():
-                    name, argument = write_formula(node.func), convert(node.args[0])
+                    name, argument = ast.unparse(node.func), convert(node.args[0])
                     check_name("function", name, (*FUNCTIONS, *self.functions), path(node))
                     own = self.functions.get(name)
                     bound = partial(own, meta=argument.variable.meta) if own else getattr(jnp, name)
@@ -146,7 +141,7 @@ class FormulaCompiler:
 
     def _encode(self, node: Any, other: Any, where: str) -> np.ndarray:
         """Encode a value as numbers; a word is a label of the variable that it is compared with."""
-        function = write_formula(other.func) if isinstance(other, ast.Call) else ""
+        function = ast.unparse(other.func) if isinstance(other, ast.Call) else ""
         of = other.args[0] if function in FUNCTIONS else other
         given = [getattr(value, "id", getattr(value, "value", None)) for value in getattr(node, "elts", [node])]
         if not is_variable(getattr(of, "value", of)):
@@ -199,7 +194,7 @@ def _find_whole_items(names: NameTable, text: str, where: str) -> list[ObservedI
 
 def find_one_item(names: NameTable, node: Any, where: str) -> ObservedItem:
     """Return the item for a variable in a formula; raise ConfigError for a group of variables."""
-    return names.select_one(find_named_items(names, node, where), write_formula(node), where)
+    return names.select_one(find_named_items(names, node, where), ast.unparse(node), where)
 
 
 def list_items(node: Compiled) -> list[ObservedItem]:

@@ -14,7 +14,7 @@ from typing import Any
 
 from harvestgym.core.errors import mismatch, require
 from harvestgym.farm.entities.base import Action
-from harvestgym.farm.formula_parser import is_variable, parse_formula, place, write_formula
+from harvestgym.farm.formula_parser import is_variable, parse_formula, place
 from harvestgym.farm.spelling import resolve_spelling
 
 from .observations import ObservedItem
@@ -124,7 +124,7 @@ class NameTable:
     def split(self, node: Any, where: str) -> tuple[EntityKey, str, Any]:
         """Return the entity, the key and the index (None for all numbers) for a variable in a formula."""
         index = ast.literal_eval(node.slice) if isinstance(node, ast.Subscript) else None
-        return (*self.locate(write_formula(getattr(node, "value", node)), where), index)
+        return (*self.locate(ast.unparse(getattr(node, "value", node)), where), index)
 
     def locate(self, text: str, where: str) -> tuple[EntityKey, str]:
         """Return the entity in a name such as `Field-0.Plant-0.stage` or `Plant-0.stage`, and the rest of the name."""
@@ -134,8 +134,7 @@ class NameTable:
             return self.entity(first, entity, where), rest
         entity = resolve_spelling("entity", first, dict.fromkeys(name for _, name in self.slots), where)
         homes = [field for field, name in self.slots if name == entity]
-        if len(homes) > 1:
-            raise mismatch(where, "a field", repr(text), f"'{homes[0]}.{text}'")
+        require(len(homes) == 1, where, "a field", repr(text), f"'{homes[0]}.{text}'")
         return (homes[0], entity), rest
 
     def shorten(self, entity: EntityKey, key: str) -> str:
@@ -143,17 +142,14 @@ class NameTable:
         alone = [name for _, name in self.slots].count(entity[1]) == 1
         return ".".join((*entity[int(alone) :], key))
 
-    def canonical(self, name: str, where: str) -> str:
-        """Return the canonical spelling of a variable or a group of variables, such as `Plant-0.stage`."""
-        entity, key = self.locate(name, where)
-        return self.shorten(entity, self.observed(entity, key, None, where)[0])
-
     def formula(self, text: str, where: str) -> str:
         """Return a formula with its variables in canonical spelling."""
         tree = parse_formula(text)
         for node in filter(is_variable, ast.walk(tree)):
-            node.id = self.canonical(node.id, f"{where}: {place(text, node)}")  # type: ignore[attr-defined]
-        return write_formula(tree)
+            at = f"{where}: {place(text, node)}"
+            entity, key = self.locate(node.id, at)  # type: ignore[attr-defined]
+            node.id = self.shorten(entity, self.observed(entity, key, None, at)[0])  # type: ignore[attr-defined]
+        return ast.unparse(tree)
 
     def variable(self, field: str, entity: str, key: str, where: str = "") -> Variable:
         """Return an entity's variable by its key, such as `rain/amount#mm`; raise ConfigError for a group."""

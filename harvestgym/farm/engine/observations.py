@@ -53,8 +53,7 @@ class ObservedItem:
 
     def take(self, array: Array) -> Array:
         """Return the observed numbers of the variable's array, float32."""
-        seen = array if self.at is None else array[..., *self.at]
-        return seen.astype(jnp.float32)
+        return (array if self.at is None else array[..., *self.at]).astype(jnp.float32)
 
 
 @dataclass(frozen=True)

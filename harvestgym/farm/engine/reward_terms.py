@@ -16,8 +16,6 @@ from harvestgym.core.checks import Checked
 from harvestgym.core.errors import check_each_name, check_name, require, unknown
 from harvestgym.core.pytree import WIDE, open_par, par, pytree, static
 
-VariableReader = Callable[[str, str, str], Array]
-
 
 class RewardContext(NamedTuple):
     """Values that a score may read.
@@ -33,7 +31,7 @@ class RewardContext(NamedTuple):
     today: Mapping[str, Array]
     totals: Mapping[str, Array]
     indices: Mapping[str, Array]
-    read: VariableReader
+    read: Callable[[str, str, str], Array]
     day: Array
     entities: Sequence[tuple[str, str]] = ()
 
@@ -71,8 +69,7 @@ class Tally(Term):
 
     def daily(self, context: RewardContext) -> Array:
         check_each_name("tally", self.prices, context.today)
-        worth = [price * context.today[name] for name, price in self.prices.items()]
-        return sum(worth, jnp.float32(0.0))
+        return sum((price * context.today[name] for name, price in self.prices.items()), jnp.float32(0.0))
 
 
 @pytree

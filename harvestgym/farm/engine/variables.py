@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any
 
 from jax import Array
@@ -102,9 +101,7 @@ def number_repeats(names: Sequence[str]) -> list[str]:
     return [f"{name}-{names[:i].count(name)}" for i, name in enumerate(names)]
 
 
-def build_slots(
-    name: str, entities: Sequence[Entity], place: Place, streams: Mapping[str, str] = MappingProxyType({})
-) -> FieldSlots:
+def build_slots(name: str, entities: Sequence[Entity], place: Place, streams: Mapping[str, str]) -> FieldSlots:
     """Build the slots of a field from its entities; `streams` gives the streams of entities that share draws."""
     names = number_repeats([type(e).__name__ for e in entities])
     axes = (("host", place.hosts), ("target", place.targets))

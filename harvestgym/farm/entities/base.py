@@ -228,10 +228,6 @@ class Entity(Checked):
 
     def init(self, key: Array, place: Place) -> Any:
         """Return the state before the first day; all zero by default."""
-        return self.zero_state(place)
-
-    def zero_state(self, place: Place) -> Any:
-        """Return the state with all variables zero, with their shapes and dtypes."""
         return zero_values(self.State, self.sizes(place))
 
     def settle(self, key: Array, state: Any, place: Place) -> Any:

@@ -114,8 +114,7 @@ class TurnActions(DiscreteActions):
     def step(self, key: Array, state: TurnState, action: Any, params: FarmParams | None = None) -> tuple[Any, Timestep]:
         asked = (action == 1 + jnp.arange(self.requests, dtype=jnp.int32)) & ~state.requested
         goes_on = jnp.any(asked)
-        due = replace(state.inner, acting=~goes_on)
-        inner, timestep = self.env.step(key, due, self.read(action), params)
+        inner, timestep = self.env.step(key, replace(state.inner, acting=~goes_on), self.read(action), params)
         return TurnState(inner, (state.requested | asked) & goes_on), timestep
 
 
@@ -193,12 +192,8 @@ def _bin(position: Array, n: Any) -> Array:
     return jnp.minimum(jnp.floor(position * n), jnp.asarray(n) - 1).astype(jnp.int32)
 
 
-def _discrete(model: FarmModel) -> ActionWrapper:
-    return TurnActions(model) if model.offered.items else DiscreteActions(model)
-
-
 WRAPPERS = {
-    "discrete": _discrete,
+    "discrete": lambda model: (TurnActions if model.offered.items else DiscreteActions)(model),
     "multidiscrete": lambda model: DiscreteActions(model, whole_schedule=True),
     "box": BoxActions,
 }

@@ -75,17 +75,16 @@ class Entry(NamedTuple):
 
 def list_entries(model: FarmModel) -> list[Entry]:
     """Return the entries of the flat observation, in order."""
-    free = model.plan.size
-    entries = [entry._replace(requested=i >= free) for i, entry in enumerate(_plan_entries(model))]
+    entries = list(_plan_entries(model))
     box, names = model.values_space, model.contexts.features
     ends = zip(names, box.low[len(entries) :].tolist(), box.high[len(entries) :].tolist(), strict=True)
     return entries + [Entry(name, None, (), low, high, "", False) for name, low, high in ends]
 
 
 def _plan_entries(model: FarmModel) -> Iterator[Entry]:
-    for item in model.full_plan.items:
+    for i, item in enumerate(model.full_plan.items):
         variable, meta = item.variable, item.variable.meta
-        more = (meta.labels, meta.low, meta.high, unit_of(variable.key), False)
+        more = (meta.labels, meta.low, meta.high, unit_of(variable.key), i >= len(model.plan.items))
         for at, label in zip(item.entries, item.labels, strict=True):
             if not variable.per_plot:
                 yield Entry(label, None, *more)

@@ -24,7 +24,7 @@ from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.engine.state import FarmParams
 from harvestgym.farm.learn.action_wrappers import ActionWrapper
 from harvestgym.farm.learn.map_channels import Channel, Encoding, list_entries, make_encoding
-from harvestgym.farm.learn.map_orders import MapSpace, MapTable, build_map_table, check_mask, plot_cells
+from harvestgym.farm.learn.map_orders import MapSpace, MapTable, build_map_table, explain_refusal, plot_cells
 
 EARNED = (
     "gain", "net", "wages", "reward/", "intervention cost", "observation cost", "cost", "accepted", "effective",
@@ -76,8 +76,7 @@ class MapFarm(ActionWrapper):
         return np.flatnonzero(shown & on_plots), np.flatnonzero(shown & ~on_plots)
 
     def _name_orders(self, orders: np.ndarray) -> list[Channel]:
-        most = float(self.env.schedule)
-        return [Channel(f"today/{self.table.names[i]}", "orders", high=most) for i in orders]
+        return [Channel(f"today/{self.table.names[i]}", "orders", high=float(self.env.schedule)) for i in orders]
 
     @property
     def plot_channels(self) -> tuple[Channel, ...]:
@@ -199,8 +198,14 @@ class MapFarm(ActionWrapper):
         return self.env.requests.news(state.inner, params) & (state.placed == 0)
 
     def check_choice(self, mask: dict[str, np.ndarray], action: np.ndarray, waiting: Any = False) -> None:
-        """Raise ConfigError for an action, single or in a batch, that the mask forbids."""
-        check_mask(self.table, mask, action, waiting)
+        """Raise ConfigError for the first action that the mask forbids, except in environments that are `waiting`."""
+        orders = action.reshape(-1, 3)
+        masks = {part: marks.reshape(len(orders), *marks.shape[action.ndim - 1 :]) for part, marks in mask.items()}
+        rows, (what, where, amount) = np.arange(len(orders)), orders.T
+        allowed = masks["what"][rows, what] & masks["where"][rows, what, where] & masks["amount"][rows, what, amount]
+        for i in np.flatnonzero(~allowed & ~np.asarray(waiting))[:1]:
+            name = f"action[{i}]" if action.ndim > 1 else "action"
+            raise explain_refusal(self.table, {part: marks[i] for part, marks in masks.items()}, orders[i], name)
 
     # Steps.
 
@@ -234,7 +239,9 @@ class MapFarm(ActionWrapper):
     def step(self, key: Array, state: MapState, action: Any, params: FarmParams | None = None) -> tuple[Any, Timestep]:
         params = self.given(params)
         chosen, item = self.table.number(action), self.table.request(action)
-        asks = self._may_ask(state, item, params)
+        asks = jnp.asarray(False)
+        if self.requests:
+            asks = (item >= 0) & self._answers(state, params)[jnp.maximum(item, 0)]
         pending = jnp.where(jnp.arange(self.env.schedule, dtype=jnp.int32) == state.placed, chosen, state.pending)
         count = state.placed + (chosen > 0)
         acts = ~asks & ((chosen == 0) | (count == self.env.schedule))
@@ -247,11 +254,6 @@ class MapFarm(ActionWrapper):
             inner, timestep = jax.tree.map(lambda a, b: jnp.where(acts | asks, a, b), passed, waiting)
         after = MapState(inner, jnp.where(acts, 0, pending), jnp.where(acts, 0, count).astype(jnp.int32))
         return after, self._shown(timestep, after, params)
-
-    def _may_ask(self, state: MapState, item: Array, params: FarmParams) -> Array:
-        if not self.requests:
-            return jnp.asarray(False)
-        return (item >= 0) & self._answers(state, params)[jnp.maximum(item, 0)]
 
     def _pause(self, key: Array, inner: Any, params: FarmParams) -> Timestep:
         """Return the outcome of a step in which no time passes."""

@@ -21,8 +21,6 @@ STOP = 0
 NOWHERE = 0
 """The place of an order that is not for a single plot."""
 
-PARTS = ("what", "where", "amount")
-
 
 @dataclass(frozen=True, eq=False)
 class MapTable:
@@ -73,7 +71,8 @@ class MapTable:
     def order(self, number: Any) -> Array:
         """Return the order, int32 (3,), for a number in the action table; stop for 0."""
         number = jnp.asarray(number, jnp.int32)
-        what = jnp.where(number > 0, (number >= self._starts).sum(dtype=jnp.int32) - 1 + self.requests, STOP)
+        starts = np.append(np.int32(0), self.first[1 + self.requests :])  # of stop and of each intervention
+        what = jnp.where(number > 0, (number >= starts).sum(dtype=jnp.int32) - 1 + self.requests, STOP)
         position, amount = jnp.divmod(number - jnp.asarray(self.first)[what], jnp.asarray(self.amounts)[what])
         where = jax.lax.argmax(jnp.asarray(self.position)[what] == position, 0, jnp.int32)
         return jnp.where(number > 0, jnp.stack([what, where, amount]), 0).astype(jnp.int32)
@@ -89,11 +88,6 @@ class MapTable:
         return int((self.item >= 0).any(1).sum())
 
     @property
-    def _starts(self) -> np.ndarray:
-        """The number of the first variant of stop and of each intervention, in order."""
-        return np.append(np.int32(0), self.first[1 + self.requests :])
-
-    @property
     def interventions(self) -> np.ndarray:
         """Each intervention with each of its amounts, on each of its plots, int (n, 3)."""
         valid = self.valid
@@ -103,8 +97,7 @@ class MapTable:
 
 def build_map_table(model: FarmModel) -> MapTable:
     """Make the table of a farm's orders from its action table and the observations that it offers."""
-    plots = plot_cells(model)
-    cells = list(np.ndindex(plots.shape))
+    cells = list(np.ndindex(plot_cells(model).shape))
     index = {cell: 1 + i for i, cell in enumerate(cells)}
     rows: list[tuple[str, dict[int, int], dict[int, int], int, int]] = [("stop", {NOWHERE: 0}, {}, 0, 1)]
     for name, items in _requests(model).items():
@@ -179,18 +172,7 @@ def _batch(space: MapSpace, n: int = 1) -> MapSpace:
     return MapSpace(space.table, (n, *space.batch))
 
 
-def check_mask(table: MapTable, mask: dict[str, np.ndarray], action: np.ndarray, waiting: Any = False) -> None:
-    """Raise ConfigError for the first order that the mask forbids, except in environments that are `waiting`."""
-    orders = action.reshape(-1, len(PARTS))
-    masks = {part: marks.reshape(len(orders), *marks.shape[action.ndim - 1 :]) for part, marks in mask.items()}
-    rows, (what, where, amount) = np.arange(len(orders)), orders.T
-    allowed = masks["what"][rows, what] & masks["where"][rows, what, where] & masks["amount"][rows, what, amount]
-    for i in np.flatnonzero(~allowed & ~np.asarray(waiting))[:1]:
-        name = f"action[{i}]" if action.ndim > 1 else "action"
-        raise _explain_refusal(table, {part: marks[i] for part, marks in masks.items()}, orders[i], name)
-
-
-def _explain_refusal(table: MapTable, mask: dict[str, np.ndarray], action: np.ndarray, name: str) -> ConfigError:
+def explain_refusal(table: MapTable, mask: dict[str, np.ndarray], action: np.ndarray, name: str) -> ConfigError:
     """Return the error for the first part of an order that the mask forbids."""
     what, order = action[0], table.names[action[0]]
     names, places = ([f"{i}, {name}" for i, name in enumerate(each)] for each in (table.names, table.places))

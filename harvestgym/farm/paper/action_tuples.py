@@ -127,8 +127,7 @@ class Language:
         return self._parsed[key]
 
     def _parse(self, written: Any) -> FarmerAction:
-        if not isinstance(written, (tuple, list)) or len(written) != 5:
-            raise mismatch("", ACTION_FORM, repr(written))
+        require(isinstance(written, (tuple, list)) and len(written) == 5, "", ACTION_FORM, repr(written))
         farmer, field, entity, name, last = written
         if not isinstance(last, (Mapping, type(None), list, tuple, str)):
             raise mismatch("", "a dict of parameters or a path (a list)", repr(last))
@@ -178,7 +177,8 @@ class Language:
 
     def to_array(self, actions: Iterable[FarmerAction]) -> np.ndarray:
         """Convert actions to the input of `ScheduleActions`, int32 (schedule slots, 4 + parameters)."""
-        array = self._empty.copy()
+        array = np.zeros((self.model.schedule, ORDER_WIDTH + self.model.actions.width), np.int32)
+        array[:, 2:ORDER_WIDTH] = -1  # the whole field
         for row, numbers, action in zip(array, array.view(np.float32), actions, strict=False):
             if isinstance(action, Order):
                 what, plot, values = 1 + action.row.number, action.plot, action.values
@@ -186,13 +186,6 @@ class Language:
                 what, plot, values = -1 - self.model.requests.numbers[action.path.group], action.path.plot, ()
             row[:ORDER_WIDTH] = (what, action.farmer, *(plot or (-1, -1)))
             numbers[ORDER_WIDTH : ORDER_WIDTH + len(values)] = values
-        return array
-
-    @cached_property
-    def _empty(self) -> np.ndarray:
-        """The array for no actions."""
-        array = np.zeros((self.model.schedule, ORDER_WIDTH + self.model.actions.width), np.int32)
-        array[:, 2:ORDER_WIDTH] = -1
         return array
 
     # Observations.

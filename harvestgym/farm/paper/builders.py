@@ -107,12 +107,11 @@ class BasicRule:
         further: Mapping[str, Any] | None = None,
     ) -> None:
         blocks = {"interventions": interventions, "observations": observations}
+        given = {name: block for name, block in blocks.items() if block is not None} or None
         _once("init", init_configuration, init)
-        for block in (interventions, observations):
-            _once("interventions and observations", actions_configuration, block)
+        _once("interventions and observations", actions_configuration, given)
         self._init = paper_files.Source(init_configuration, init)
-        given = {name: block for name, block in blocks.items() if block is not None}
-        self._actions = paper_files.Source(actions_configuration, given or None)
+        self._actions = paper_files.Source(actions_configuration, given)
         self._free, self._ends = free_observations, terminal_conditions
         self.functions: dict[str, Predicate] = {}
         self._numbers = {"horizon#day": horizon, "max_action_schedule_size": max_action_schedule_size}
@@ -137,9 +136,8 @@ class BasicRule:
 
     def missing(self, names: NameTable) -> dict[Path, str]:
         """Return the contents of the files that are named but do not exist."""
-        size = RulesSpec.model_fields["max_action_schedule_size"].default
-        named = self._numbers["max_action_schedule_size"] or size
-        text = paper_files.actions_text(names, named)
+        size = self._numbers[paper_files.SIZE] or RulesSpec.model_fields[paper_files.SIZE].default
+        text = paper_files.actions_text(names, size)
         return self._init.missing(paper_files.init_text(names)) | self._actions.missing(text)
 
 
@@ -167,8 +165,7 @@ class BasicScore:
         terms: Mapping[str, Any] | None = None,
         **values: Any,
     ) -> None:
-        for path in (cost_configuration, reward_configuration):
-            _once("the score", score_configuration, path)
+        _once("the score", score_configuration, cost_configuration or reward_configuration)
         self._sources = [
             (paper_files.Source(score_configuration, None), paper_files.SCORE_KEYS),
             (paper_files.Source(cost_configuration, None), paper_files.COST_KEYS),
@@ -209,8 +206,7 @@ def build_farm_model(
         ConfigError: gives the path of the mistake, and names the configuration file if the mistake is in one.
     """
     for i, field in enumerate(fields):
-        if not isinstance(field, Field):
-            raise mismatch(f"fields > {i}", "a Field", repr(field))
+        require(isinstance(field, Field), f"fields > {i}", "a Field", repr(field))
     further = dict(rules.further) | ({} if rules.cap is None else {CAP: CostCap(most=rules.cap)})  # type: ignore[arg-type]
     ready = ReadyComponents(
         farmers=tuple(_rebuild(f, Farmer, f"farmers > {i}") for i, f in enumerate(farmers or [BasicFarmer()])),
@@ -239,6 +235,5 @@ def build_farm_model(
 
 def _rebuild(thing: Any, base: type, where: str) -> Any:
     """Return a farmer, rule or term with its parameters checked and converted to the engine's types."""
-    if not isinstance(thing, base):
-        raise mismatch(where, f"a {base.__name__}, such as one from harvestgym.farm", repr(thing))
+    require(isinstance(thing, base), where, f"a {base.__name__}, such as one from harvestgym.farm", repr(thing))
     return build_params(type(thing), write_parameters(thing), f"{where} ({type(thing).__name__})")

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from harvestgym.core import yaml_io
-from harvestgym.core.errors import check_each_name, check_name, check_parent, locate_errors, mismatch
+from harvestgym.core.errors import check_each_name, check_name, check_parent, locate_errors, require
 from harvestgym.core.view.tables import describe_range
 from harvestgym.farm.build.farm_writer import to_yaml
 from harvestgym.farm.engine.name_table import WHOLE, NameTable, build_tree, put_once, walk_tree
@@ -25,7 +25,6 @@ from harvestgym.farm.written_values import parse_plot
 COST_KEYS = ("intervention_cost", "intervention_costs", "observation_cost", "observation_costs")
 REWARDS = ("stage", "bio", "resource", "soil", "yield", "plant", "terms", "constraints", "risk")
 SCORE_KEYS = COST_KEYS + REWARDS
-ACTION_BLOCKS = ("interventions", "observations", "params")
 SIZE = "max_action_schedule_size"
 
 
@@ -56,8 +55,7 @@ class Source:
 def _mapping(value: Any, where: str) -> Mapping[str, Any]:
     if value is None:
         return {}
-    if not isinstance(value, Mapping):
-        raise mismatch(where, "a mapping", repr(value))
+    require(isinstance(value, Mapping), where, "a mapping", repr(value))
     return value
 
 
@@ -89,7 +87,7 @@ def _join_keys(given: Mapping[str, Any], where: str) -> dict[str, Any]:
 def read_actions(blocks: Mapping[str, Any], names: NameTable, where: str) -> dict[str, Any]:
     """Return the allowed actions in the form of a farm file; a missing block sets no restriction."""
     actions = {action.name: action for slot in names.slots.values() for action in slot.kind.actions}
-    check_each_name("block", blocks, ACTION_BLOCKS, where)
+    check_each_name("block", blocks, ("interventions", "observations", "params"), where)
     out: dict[str, Any] = {}
     if "interventions" in blocks:
         listed = by_entity(blocks["interventions"], f"{where} > interventions")

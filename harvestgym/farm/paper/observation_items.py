@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from harvestgym.core.errors import ConfigError
+from harvestgym.core.errors import mismatch, require
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.engine.name_table import WHOLE, EntityKey, NameTable, list_leaves, map_variables
 from harvestgym.farm.engine.observations import ObservationPlan, ObservedItem
@@ -51,18 +51,16 @@ class ObservationPath(NamedTuple):
 
 def split_observation(written: Any, where: str) -> tuple[Any, Any, str, Any]:
     """Split `(field, entity, name, path)` into the field, the entity, the key and the plot (None for all)."""
-    place = f"{where}: " if where else ""
-    if not isinstance(written, (list, tuple)) or len(written) not in (3, 4):
-        raise ConfigError(f"{place}expected (field, entity, name, path), got {written!r}")
+    whole = isinstance(written, (list, tuple)) and len(written) in (3, 4)
+    require(whole, where, "(field, entity, name, path)", repr(written))
     field, entity, name, path = written if len(written) == 4 else (*written, [])
     path = [] if path is None or path == WHOLE else path
-    if not isinstance(path, (list, tuple)):
-        raise ConfigError(f"{place}expected a path such as [], [(2, 3)] or ['max#°C'], got {path!r}")
+    require(isinstance(path, (list, tuple)), where, "a path such as [], [(2, 3)] or ['max#°C']", repr(path))
     steps = [parse_plot(step) for step in path if step != WHOLE]
     plots = [step for step in steps if isinstance(step, (tuple, list))]
     words = [step for step in steps if isinstance(step, str)]
     if wrong := [step for step in steps if not isinstance(step, (str, tuple, list))] + plots[1:]:
-        raise ConfigError(f"{place}expected a key, '*' or a plot (x, y) in the path, got {wrong[0]!r}")
+        raise mismatch(where, "a key, '*' or a plot (x, y) in the path", repr(wrong[0]))
     return field, entity, "/".join((str(name), *words)), plots[0] if plots else None
 
 

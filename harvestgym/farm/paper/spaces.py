@@ -18,8 +18,6 @@ from gymnasium.spaces import OneOf, Sequence
 from harvestgym.farm.engine.name_table import NameTable, map_variables
 from harvestgym.farm.engine.variables import Variable
 
-Pair = tuple[int, Any]
-
 
 class Union(OneOf):
     """The set-theoretic union of several spaces: Gymnasium's `OneOf` (generic since 1.4), under the paper's name."""
@@ -32,7 +30,7 @@ class Union(OneOf):
         whole = isinstance(x, (tuple, list)) and len(x) == 2 and isinstance(x[0], (int, np.integer))
         return bool(whole and super().contains((int(x[0]), x[1])))
 
-    def to_jsonable(self, sample_n: Iterable[Pair]) -> list[Any]:
+    def to_jsonable(self, sample_n: Iterable[tuple[int, Any]]) -> list[Any]:
         """Convert members to lists for JSON (`OneOf.to_jsonable` fails for a `Dict`, whose batch is not a list)."""
         return [[int(i), self.spaces[int(i)].to_jsonable([x])] for i, x in sample_n]
 

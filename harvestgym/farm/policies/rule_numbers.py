@@ -17,7 +17,7 @@ from harvestgym.core.policy import Policy
 from harvestgym.core.tuning.rule_family import NumberRange, RuleFamily
 from harvestgym.farm.engine.formula_compiler import find_one_item
 from harvestgym.farm.engine.model import FarmModel
-from harvestgym.farm.formula_parser import is_variable, parse_formula, write_formula
+from harvestgym.farm.formula_parser import is_variable, parse_formula
 from harvestgym.farm.schema import OrderRule
 
 from .expert_rules import compile_policy
@@ -79,7 +79,7 @@ def _map_rule(rule: OrderRule, number: int, visit: Visit) -> OrderRule:
         tree = parse_formula(text)
         for name, of, number in list_thresholds(tree):
             number.value = visit(rename(f"{prefix} {name}", number.value), number.value, of, rule)
-        return write_formula(tree)
+        return ast.unparse(tree)
 
     changed: dict[str, Any] = {"when": [change(text) for text in rule.when]}
     numbers = {key: value for key, value in rule.amounts.items() if _is_number(value)}
@@ -96,7 +96,7 @@ def list_thresholds(tree: Any) -> Iterator[tuple[str, Any, Any]]:
                 signs = THRESHOLDS.get(type(operator), ())
                 for sign, of, number in zip(signs, (left, right), (right, left), strict=False):
                     if isinstance(number, ast.Constant) and _is_number(number.value):
-                        yield f"{write_formula(of)} {sign}", of, number
+                        yield f"{ast.unparse(of)} {sign}", of, number
 
 
 def _is_number(value: Any) -> bool:
@@ -130,7 +130,9 @@ def _find_range(env: FarmModel, rule: OrderRule, of: Any, value: float) -> Numbe
         allowed = next(p.choices for p in env.actions.row(*entity, action).allowed if p.key == of)
         choices = tuple(float(c) for c in allowed if _is_number(c)) or (value,)
         return NumberRange(choices[0], choices[-1], value, choices)
-    low, high = _widen(value) if "day#" not in write_formula(of) else (value - DAYS_AROUND, value + DAYS_AROUND)
+    low, high = (0.0, 5 * value) if 0 < value < 1 else (0.3 * value - 1, 2 * value + 4)
+    if "day#" in ast.unparse(of):
+        low, high = value - DAYS_AROUND, value + DAYS_AROUND
     variables = list(filter(is_variable, ast.walk(of)))
     if len(variables) != 1:
         return NumberRange(low, max(high, value), value)
@@ -138,8 +140,3 @@ def _find_range(env: FarmModel, rule: OrderRule, of: Any, value: float) -> Numbe
     top = len(meta.labels) - 1 if meta.labels else meta.high
     whole = meta.dtype == "int" and is_variable(of)
     return NumberRange(float(max(low, meta.low)), float(np.clip(high, value, top)), value, whole=whole)
-
-
-def _widen(value: float) -> tuple[float, float]:
-    """Return the range that a search tries around a threshold."""
-    return (0.0, 5 * value) if 0 < value < 1 else (0.3 * value - 1, 2 * value + 4)

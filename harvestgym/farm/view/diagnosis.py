@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
@@ -14,7 +15,7 @@ from harvestgym.core.rollout import Episodes
 from harvestgym.farm.engine.formula_compiler import FormulaCompiler
 from harvestgym.farm.engine.model import FarmModel
 from harvestgym.farm.engine.state import FarmParams, FarmState
-from harvestgym.farm.formula_parser import parse_formula, write_formula
+from harvestgym.farm.formula_parser import parse_formula
 
 from .words import entity_title, say_cause
 
@@ -46,7 +47,7 @@ class WatchedFarm(FarmModel):
 def watch(env: FarmModel) -> WatchedFarm:
     """Return a farm whose evaluations report stopping conditions, and parts of them, that were never true."""
     given = env.spec.rules.terminal_conditions
-    parts = [write_formula(part) for text in given for part in getattr(parse_formula(text), "values", ())]
+    parts = [ast.unparse(part) for text in given for part in getattr(parse_formula(text), "values", ())]
     structure = {field.name: getattr(env, field.name) for field in fields(FarmModel)}
     return WatchedFarm(**structure, watched=tuple(dict.fromkeys([*given, *parts])))
 

@@ -34,12 +34,11 @@ The values for float32 uniforms in [0, 1) stay below 5.42.
 """
 MONTH_LENGTHS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
-_Chance = Annotated[float, Field(ge=0, le=1)]
 _Positive = Annotated[float, Field(gt=0)]
 _Share = Annotated[float, Field(gt=-1, lt=1)]
 _Twelve = Field(min_length=12, max_length=12)
 Months = Annotated[tuple[float, ...], _Twelve]
-MonthlyShares = Annotated[tuple[_Chance, ...], _Twelve]
+MonthlyShares = Annotated[tuple[Annotated[float, Field(ge=0, le=1)], ...], _Twelve]
 Positives = Annotated[tuple[_Positive, ...], _Twelve]
 
 

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import datetime
-import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
@@ -130,7 +128,7 @@ class WeatherTable:
 
 
 def read_table(
-    source: str | os.PathLike[str] | Any,
+    source: Any,
     rain: RainOption = "auto",
     name: str = "",
     columns: Mapping[str, str] = NO_COLUMNS,
@@ -168,10 +166,7 @@ def fill_record(record: WeatherTable, most: int) -> WeatherTable:
 
 
 def read_record(
-    source: str | os.PathLike[str] | Any,
-    rain: RainOption = "auto",
-    name: str = "",
-    columns: Mapping[str, str] = NO_COLUMNS,
+    source: Any, rain: RainOption = "auto", name: str = "", columns: Mapping[str, str] = NO_COLUMNS
 ) -> WeatherTable:
     """Read a file in one of `formats.FORMATS`, or a CSV file or a data frame with our columns; gaps are NaN.
 
@@ -206,7 +201,13 @@ def _check_sheet(name: str, sheet: Sheet, columns: Mapping[str, str], rain: Rain
     dated, meanings = _choose_columns(name, sheet, columns)
     require(all(map(len, sheet.cells.values())), name, "at least one row below the header", "none")
     dates = read_dates(name, {column: sheet.cells[column] for column in dated})
-    check = partial(_check_rows, name, dates)
+
+    def check(column: str, wrong: np.ndarray, expected: Callable[[Any], str]) -> None:
+        """Raise ConfigError for the first row that is wrong; the message says what was expected."""
+        for i in np.flatnonzero(wrong)[:1]:
+            date = f" ({dates[i].isoformat()})" if dates else ""
+            raise ConfigError(f"{name}: row {i + 1}{date}, column {column!r}: expected {expected(i)}")
+
     numbers = {m.quantity.name: _read_numbers(check, name, c, m, sheet, c in columns) for c, m in meanings.items()}
     days = Day(*derive_quantities(numbers))
     kind = _check_days(check, days, rain)
@@ -244,15 +245,6 @@ def _check_quantities(name: str, sheet: Sheet, found: Sequence[str]) -> None:
             column, number = QUANTITIES[quantity], "no" if quantity not in found else "several"
             expected = f"expected a column {quantity!r} ({column.unit}{column.about}), got {number}"
             raise ConfigError(f"{name}: {expected} among {', '.join(sheet.cells)}; try the option `columns`")
-
-
-def _check_rows(
-    name: str, dates: Sequence[datetime.date] | None, column: str, wrong: np.ndarray, expected: Callable[[Any], str]
-) -> None:
-    """Raise ConfigError for the first invalid row; the message says what was expected."""
-    for i in np.flatnonzero(wrong)[:1]:
-        date = f" ({dates[i].isoformat()})" if dates else ""
-        raise ConfigError(f"{name}: row {i + 1}{date}, column {column!r}: expected {expected(i)}")
 
 
 def _read_numbers(

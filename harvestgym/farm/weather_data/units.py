@@ -24,8 +24,7 @@ class Column(NamedTuple):
     about: str = ""
 
 
-FORMATS_FILE = Path(__file__).with_name("formats.yaml")
-KNOWN: Mapping[str, Any] = read_file(FORMATS_FILE)
+KNOWN: Mapping[str, Any] = read_file(Path(__file__).with_name("formats.yaml"))
 CONVERSIONS: Mapping[str, Mapping[str, Sequence[float]]] = KNOWN["units"]
 """Factor and offset for the conversion from each unit, by the unit of the quantity in this package."""
 

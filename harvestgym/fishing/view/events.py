@@ -1,4 +1,4 @@
-"""Events of a fishery between two years of a record: catches below the quota, low stocks and collapses."""
+"""Events of a fishery between two years of a record, and the problems of a policy in evaluated episodes."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from harvestgym.core.rollout import Episodes
 from harvestgym.core.view.events import LOSS, WARNING, Event
 from harvestgym.core.view.timeline import Record
 from harvestgym.fishing.conservation import RecoveryModel
@@ -59,3 +60,17 @@ def _find_shortages(env: FishingModel, record: Record, year: int) -> Iterator[Ev
         words = f"only {caught[short].sum():.3g} of the quota of {asked[short].sum():.3g} was caught"
         who = "" if len(names) == 1 else ", ".join(names[at] for at in short)
         yield Event(year, "cut", who, words, WARNING, "stock", "there were no more fish")
+
+
+def explain(env: FishingModel, episodes: Episodes) -> list[str]:
+    """Return sentences about problems in the evaluated episodes; none if the evaluation was run without counts."""
+    years, found = int(np.sum(episodes.length)), {name: int(np.sum(n)) for name, n in episodes.counts.items()}
+    if not found:
+        return []
+    what = "action" if isinstance(env, RecoveryModel) else env.units.control
+    always = {"0": found["years without action"], "the largest possible": found["years of most"]}
+    notes = [f"the {what} was {value} in every year" for value, number in always.items() if number == years]
+    cut = found["years cut"] if is_cut_by_stock(env) else 0
+    if changed := found.get("years changed"):
+        notes.append(f"in {changed} of {years} years, assessment_interval or catch_constraint changed the quota")
+    return notes + [f"in {cut} of {years} years, the catch was below the quota: there were no more fish"] * (cut > 0)

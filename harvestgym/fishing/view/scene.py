@@ -1,10 +1,11 @@
-"""The scene for a fishery: stock, catch and harvest rate over the years so far, with their reference levels."""
+"""The pictures of a fishery: the scene, with the years so far and their reference levels, and a figure."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
 from itertools import cycle
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from harvestgym.fishing.conservation import DriverModel, RecoveryModel
 from harvestgym.fishing.model import FishingModel
 from harvestgym.fishing.shared_stock import CommonsModel
 from harvestgym.fishing.structured_growth import AgeStructured, Patches, ThreeSpecies
+from harvestgym.render.figure import draw_figure
 
 from .events import find_events
 from .levels import find_levels, find_requests, join_numbers
@@ -46,6 +48,31 @@ def _maps(env: FishingModel, past: Record) -> list[Map]:
     if isinstance(law, AgeStructured):
         return [draw_cohorts(law, past["stock"])]
     return [draw_stocks(env, past["stock"][-1], past["catch"][-1])] if law.stocks > 1 else []
+
+
+def figure(env: FishingModel, record: Record) -> Any:
+    """Draw an episode as a Matplotlib page: the charts of the scene, and the actions plotted against the stock.
+
+    If dynamic programming finds the optimum, the last chart also shows its policy.
+    """
+    return draw_figure([*chart_years(env, record), _draw_policy(env, record)], "year")
+
+
+def _draw_policy(env: FishingModel, record: Record) -> Chart:
+    if isinstance(env, RecoveryModel):
+        done = Line("", find_requests(env, record)[1:, 0], "", style="dots", x=record["biomass"][:-1])
+        return Chart("Policy (later years are lighter)", "A", 0, (done,), {}, across="stock")
+    fished = record["stock"][:-1, : env.units.targets] if env.units.targets > 1 else record["biomass"][:-1, None]
+    names = name_stocks(env) if fished.shape[1] > 1 else ("this episode",)
+    columns = zip(names, record["catch"][1:].T, cycle(STOCK_COLOURS), fished.T, strict=False)
+    lines = [Line(name, catch, colour, style="dots", x=before) for name, catch, colour, before in columns]
+    right, top = 1.15 * max(fished.max(), float(env.params.b_msy)), 1.15 * record["catch"].max()
+    if best := find_optimum(env):
+        grid, catch = np.asarray(best.grid), np.asarray(best.harvest[len(best.harvest) // 2])
+        lines.append(Line("optimum, halfway", catch[grid <= right], BEST, x=grid[grid <= right]))
+        top = max(top, 1.15 * catch[grid <= right].max())
+    when = "harvest" if env.order == "harvest first" else "year"
+    return Chart("Policy", "catch", 0, tuple(lines), {}, (0.0, float(top) or 1.0), across=f"biomass before the {when}")
 
 
 # -- charts ------------------------------------------------------------------------------------------------

@@ -28,7 +28,9 @@ TRACK_DOCS: dict[str, str] = read_file(Path(__file__).with_name("tracks.yaml"))
 def timeline(env: FishingModel, record: Record) -> Timeline:
     """Return the timeline of a record made by `record_episode`, by year."""
     kept = [name for name in TRACK_DOCS if name in record and (name not in ("catch", "rate") or record[name].any())]
-    spent = _effort(env, record)
+    spent = None  # the cost of effort in each year; None if the reward is not the value of a catch
+    if not isinstance(env, RecoveryModel):
+        spent = (float(env.params.cost) * np.asarray(env.effort(jnp.asarray(record["rate"])))).sum(1)
     watched = "stock" if record["seen"].shape == record["stock"].shape else "biomass"
     return Timeline(
         when=[f"year {year}" for year in range(len(record["reward"]))],
@@ -41,13 +43,6 @@ def timeline(env: FishingModel, record: Record) -> Timeline:
         costs={"effort": spent} if spent is not None and spent.any() else {},
         events=tuple(find_events(env, record, 0, len(record["reward"]) - 1)),
     )
-
-
-def _effort(env: FishingModel, record: Record) -> np.ndarray | None:
-    """Return the cost of effort in each year; None if the reward is not the value of a catch."""
-    if isinstance(env, RecoveryModel):
-        return None
-    return (float(env.params.cost) * np.asarray(env.effort(jnp.asarray(record["rate"])))).sum(1)
 
 
 def _track(env: FishingModel, record: Record, name: str, watched: str) -> Track:

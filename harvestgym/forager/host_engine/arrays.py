@@ -63,9 +63,7 @@ CHANGING = ("head", "regions", "agents", "slots", "lookup", "taken", "heap", "vi
 """The arrays that change in an episode."""
 
 
-def new_arrays(
-    world: World, codes: np.ndarray, aperture: tuple[int, int], room: int = 64, agents: int = 1
-) -> EpisodeArrays:
+def new_arrays(world: World, codes: np.ndarray, aperture: tuple[int, int], agents: int = 1) -> EpisodeArrays:
     """Return the arrays of an episode in `world` before it starts; `codes` are (kinds + 2, tints, depth) bytes."""
     rows, cols = aperture
     head = np.zeros(HEAD, np.int64)
@@ -84,7 +82,7 @@ def new_arrays(
         agents=np.full((agents, 2), world.start, np.int64),
         codes=np.ascontiguousarray(codes, np.uint8),
         views=np.zeros((agents, 2, rows * cols * codes.shape[2]), np.uint8),
-        **slot_tables(room),
+        **slot_tables(64),  # they grow when needed
     )
 
 

@@ -25,7 +25,8 @@ from harvestgym.forager.host_engine import collisions, lookup, step, view
 from harvestgym.forager.host_engine.collisions import ASK
 from harvestgym.forager.host_engine.editable_episode import EditableEpisode
 from harvestgym.forager.host_engine.rewards import DelayedRewards, HostContext, draw_reward
-from harvestgym.forager.object_kinds import MAX_DELAY, ForagerObject, ReturnPlace, is_data, overrides
+from harvestgym.forager.object_kinds import MAX_DELAY, ForagerObject, ReturnPlace, check_color, is_data, overrides
+from harvestgym.forager.observations import color_table
 from harvestgym.forager.reward_laws import check_reward, read_number
 from harvestgym.forager.world import EMPTY, World
 
@@ -49,8 +50,7 @@ WARNED_OBJECTS = 1024
 def check_action(action: Any) -> int:
     """Return an action as 0-3; raise ConfigError for anything else."""
     whole = read_number(action)
-    if whole not in range(4):
-        raise mismatch("action", "0 (north), 1 (east), 2 (south) or 3 (west)", repr(action))
+    require(whole in range(4), "action", "0 (north), 1 (east), 2 (south) or 3 (west)", repr(action))
     return int(whole)
 
 
@@ -231,7 +231,8 @@ class ForagerEnv(EditableEpisode):
 
     def _remember(self, home: int, thing: ForagerObject) -> None:
         """Store an object and its colour; beyond `capacity` objects, the oldest one is dropped."""
-        self._recolor(home, thing)
+        if self._mode.table is color_table and vars(thing).get("color") is not None:
+            self._tints[home] = check_color(thing.color, thing.name)
         if home not in self._things and len(self._things) >= self.config.capacity:
             first = next((key for key in self._things if key >= 0), home)
             self._things.pop(first, None)

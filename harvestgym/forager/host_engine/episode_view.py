@@ -14,13 +14,12 @@ from harvestgym.forager.hashing import seed_words
 from harvestgym.forager.host_engine import arrays as col
 from harvestgym.forager.host_engine import lookup, view
 from harvestgym.forager.host_engine.rewards import HostContext
-from harvestgym.forager.object_kinds import Color, ForagerObject, check_color
+from harvestgym.forager.object_kinds import Color, ForagerObject
 from harvestgym.forager.observations import (
     MODES,
     add_hint,
     check_mode,
     check_survey,
-    color_table,
     make_space,
     show_world,
 )
@@ -122,10 +121,6 @@ class ReadableEpisode:
     def generated_kind_at(self, x: int, y: int) -> int:
         """Return the kind that the world generated in a cell, or -1."""
         return int(lookup.generate_kind(self.arrays.regions, self.arrays.layers, x, y))
-
-    def _recolor(self, home: int, thing: ForagerObject) -> None:
-        if self._mode.table is color_table and vars(thing).get("color") is not None:
-            self._tints[home] = check_color(thing.color, thing.name)
 
     def _tint(self, encoded: np.ndarray) -> None:
         """Apply the colours of objects that have their own colour."""

@@ -66,9 +66,6 @@ class Foragers(ForagerEnv):
         """Return int8 (agents, rows, columns): the kind in each cell in view, as in `ForagerEnv`."""
         return np.stack([self.in_view_of(x, y) for x, y in self.arrays.agents.tolist()])
 
-    def _tint(self, encoded: np.ndarray) -> None:
-        """Do nothing, because no object here has its own colour."""
-
     def _decode(self, encoded: np.ndarray) -> np.ndarray:
         """Return the cells of encoded views, including the other agents."""
         cells = encoded.reshape(self._shape)

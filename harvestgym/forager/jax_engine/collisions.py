@@ -29,18 +29,15 @@ def collide(world: World, state: ForagerState, action: Array, params: ForagerPar
     room = (slot >= 0) | jnp.any(unpack_state(state.slots) == VACANT)
     hit = jnp.where(takes & ~room, EMPTY, kind)  # an object that must stay does not count as hit
     state = pay(world, replace(state, hit=hit), params, world.find_region(x, y, jnp))
-    return _take(world, state, x, y, kind, slot, takes), ~blocked & ~stays
+    return _take(world, state, x, y, kind, slot, takes, room), ~blocked & ~stays
 
 
 def _take(
-    world: World, state: ForagerState, x: Array, y: Array, kind: Array, slot: Array, takes: Array
+    world: World, state: ForagerState, x: Array, y: Array, kind: Array, slot: Array, takes: Array, room: Array
 ) -> ForagerState:
-    """Take an object away, unless the limit on changed objects is reached."""
-    slots = state.slots
-    vacant = unpack_state(slots) == VACANT
-    i = jnp.where(slot >= 0, slot, jax.lax.argmax(vacant, 0, jnp.int32))
-    room = (slot >= 0) | jnp.any(vacant)
-    done = takes & room
+    """Take an object away if there is `room` for it, because the limit on changed objects is not reached."""
+    slots, done = state.slots, takes & room
+    i = jnp.where(slot >= 0, slot, jax.lax.argmax(unpack_state(slots) == VACANT, 0, jnp.int32))
     delay, never = _draw_delay(world, state, kind)
     fresh = slot < 0
     column = [

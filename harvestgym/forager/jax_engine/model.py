@@ -42,8 +42,6 @@ from .rewards import clock_phase, region_values
 from .state import ForagerParams, ForagerState
 from .view import encode, move, refresh, survey
 
-_ONE = np.uint32(1)
-
 
 def draw_seed(key: Array) -> Array:
     """Return the seed of the episode that starts with a key, uint32 (2,)."""
@@ -147,7 +145,7 @@ class Forager(Env[ForagerState, ForagerParams]):
         state, moved = collide(world, state, action, params)
         state = move(world, state, action, moved)
         state = teleport(world, state) if world.teleport_every else state
-        low = state.clock[1] + _ONE
+        low = state.clock[1] + np.uint32(1)
         return replace(state, clock=jnp.stack([state.clock[0] + (low == 0), low]))
 
     def observation(self, key: Array, state: ForagerState, action: Any, params: ForagerParams) -> Any:

@@ -2,7 +2,7 @@
 
 Their numbers are per m2 of plot, so that results do not depend on plot size; distances to the edge are in
 plots. In the morning, pests spread over the plants and weeds of their plot; in the evening some leave, others arrive,
-and all move to a neighbouring plot or stay. The equations are in `equations.py`, the movement in `movement.py`.
+and all move to a neighbouring plot or stay. The equations are in `equations.py`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from harvestgym.farm.entities.base import Board, Draws, Entity, Ledger, Place, c
 from harvestgym.farm.entities.drawing import DrawContext
 from harvestgym.farm.entities.messages import Air, Canopy, Flock, Load, Structures
 
-from . import equations, movement
+from . import equations
 from .equations import PESTS_MAX, Appear, Stay
 
 LOOKAHEAD = 5
@@ -71,11 +71,11 @@ class Pests(Entity):
         waves, noise = jax.random.split(key)
         ahead = self._waves(*jax.random.uniform(waves, (2, LOOKAHEAD, *place.shape), jnp.float32))
         forecast = self._forecast(ahead, jax.random.uniform(noise, (LOOKAHEAD,), jnp.float32))
-        return replace(self.zero_state(place), ahead=ahead, forecast=forecast)
+        return replace(super().init(key, place), ahead=ahead, forecast=forecast)
 
     def sizes(self, place: Place) -> dict[str, tuple[int, ...]]:
         """Return the sizes of additional axes: days ahead, steps and their draws (none for a field of one plot)."""
-        ways = (len(movement.WALKS) + 1) * (place.shape != (1, 1))
+        ways = (len(equations.WALKS) + 1) * (place.shape != (1, 1))
         return place.sizes | {"lead": (LOOKAHEAD,), "way": (ways,), "turn": (max(ways - 1, 0),)}
 
     @publishes(Load)
@@ -84,7 +84,7 @@ class Pests(Entity):
         canopy = board.read_hosts(Canopy)
         if not canopy.alive.shape[0]:
             return Load(pests=jnp.zeros((len(place.hosts), *place.shape), jnp.float32))
-        on_host = movement.spread_over_hosts(state.population, canopy.alive, canopy.repulsion, draws["host"])
+        on_host = equations.spread_over_hosts(state.population, canopy.alive, canopy.repulsion, draws["host"])
         return Load(pests=on_host.astype(jnp.float32))
 
     def draw(self, seen: DrawContext, place: Place) -> list[Mark]:
@@ -99,8 +99,8 @@ class Pests(Entity):
         uniforms = draws["stay"], draws["come"]
         population = equations.arrive_and_leave(state.population, state.ahead[0], *chances, uniforms)
         if place.shape != (1, 1):
-            weights = movement.step_weights(draws["pull"], air.wind, air.wind_x, air.wind_y)
-            population = movement.walk(population, weights, draws["step"])
+            weights = equations.step_weights(draws["pull"], air.wind, air.wind_x, air.wind_y)
+            population = equations.walk(population, weights, draws["step"])
         on_host = board.read_own(Load).pests.astype(jnp.int32)
         tally = {"pests#nb": population.sum(dtype=jnp.int32) * place.surface}
         forecast = self._forecast(ahead, draws["forecast"])

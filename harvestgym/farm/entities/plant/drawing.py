@@ -22,29 +22,26 @@ def draw_stands(crop: Any, seen: DrawContext) -> list[Mark]:
     if "stage" not in seen:
         return []
     stage = np.asarray(seen["stage"], float)
-    species, drawings = _species(seen, crop.sprites()), crop.sprites()
+    drawings = crop.sprites()
+    species = next((of for of in seen.sets if f"{of}_{STAGES[Stage.SEED]}" in drawings), "crop")
+    middle = 0.5 if seen.kinds == 1 else 0.32 + 0.36 * seen.rank / (seen.kinds - 1)  # next to the field's other crops
+    ground = 0.87 - LETTERS * (seen.kinds - 1)
     marks = []
     for x, y in np.argwhere(stage > 0).tolist():
         label, size = STAGES[int(stage[x, y])], _at(seen, "size#cm", x, y)
-        tall = min(_height(label, size / float(crop.size_max)), _ground(seen) - 0.03)
-        middle, ground = _column(seen), _ground(seen)
+        tall = min(_height(label, size / float(crop.size_max)), ground - 0.03)
         at = (x + middle, y + ground - tall / 2)
         marks.append(Mark(drawings[f"{species}_{label}"], at, tall, meaning=f"{crop_name(seen)}: {label}"))
         row = y + 0.94 - LETTERS * (seen.kinds - 1 - seen.rank)
         marks.append(Mark("text", (x + 0.5, row), LETTERS, text=_words(seen, label, size, x, y)))
     cut = np.argwhere((stage == 0) & (np.asarray(seen.get("harvested", 0.0 * stage), float) == 1)).tolist()
-    place = (_column(seen), _ground(seen) - 0.15)
     stubble = partial(Mark, drawings["stubble"], size=0.3, meaning=f"{crop_name(seen)}: harvested")
-    return marks + [stubble((x + place[0], y + place[1])) for x, y in cut]
+    return marks + [stubble((x + middle, y + (ground - 0.15))) for x, y in cut]
 
 
 def crop_name(seen: DrawContext) -> str:
     """Return the name of the crop's parameter set, or the name of the entity if it has no set."""
     return seen.sets[0] if seen.sets else seen.name
-
-
-def _species(seen: DrawContext, drawings: Any) -> str:
-    return next((of for of in seen.sets if f"{of}_{STAGES[Stage.SEED]}" in drawings), "crop")
 
 
 def _at(seen: DrawContext, key: str, x: int, y: int) -> float:
@@ -56,15 +53,6 @@ def _height(label: str, share: float) -> float:
     if label == STAGES[Stage.SEED]:
         return 0.34
     return 0.28 + 0.44 * (min(max(share, 0.0), 1.0) if np.isfinite(share) else 0.5)
-
-
-def _column(seen: DrawContext) -> float:
-    """Return the horizontal position of the crop in a plot, next to the field's other crops."""
-    return 0.5 if seen.kinds == 1 else 0.32 + 0.36 * seen.rank / (seen.kinds - 1)
-
-
-def _ground(seen: DrawContext) -> float:
-    return 0.87 - LETTERS * (seen.kinds - 1)
 
 
 def _words(seen: DrawContext, label: str, size: float, x: int, y: int) -> str:

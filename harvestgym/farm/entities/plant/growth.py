@@ -19,7 +19,7 @@ from harvestgym.farm.entities.messages import NUTRIENTS
 from harvestgym.farm.entities.response import expglm
 
 from . import clock, equations, needs
-from .equations import by_stage, choose, largest
+from .equations import by_stage, choose, largest, pollination
 from .parameters import FLOWERS_MAX, Crop, Rate
 from .stages import Stage
 from .state import CAUSES, FIRST_CAUSE, SURVIVAL, PlantState
@@ -94,9 +94,7 @@ def count_flowers_and_fruits(crop: Crop, state: PlantState, day: Drivers, opens:
     blooms, fills = state.stage == Stage.BLOOM, state.stage == Stage.FRUIT
     trials = [(opens, crop.flowers_max), (blooms, state.flowers - state.pollinated), (fills, state.fruits)]
     opening = expglm(crop.bloom.open, **day) * state.size / crop.size_max
-    success = [
-        (opens, opening), (blooms, equations.pollination(crop.bloom, day)), (fills, expglm(crop.fruit.hold, **day))
-    ]  # fmt: skip
+    success = [(opens, opening), (blooms, pollination(crop.bloom, day)), (fills, expglm(crop.fruit.hold, **day))]
     count = binomial(uniform, choose(trials, 0), jnp.minimum(choose(success, 0.0), 1.0), FLOWERS_MAX)
     new = replace(state, pollinated=state.pollinated + jnp.where(blooms, count, 0))
     new = replace_where(new, opens, flowers=count)

@@ -38,8 +38,7 @@ def complete_state(crop: Crop, state: PlantState, place: Place) -> PlantState:
     plant when it flowers, with the expected number of flowers; from fruit on, all flowers have become fruit; ripe fruit
     weighs as much as on an unstressed, well pollinated plant. Values from the file are kept.
     """
-    planted = _planted(crop, state, place)
-    grown = _grown(crop, planted)
+    grown = _grown(crop, _planted(crop, state, place))
     return clear_plots(_fruiting(crop, grown), state.stage == Stage.NONE)
 
 

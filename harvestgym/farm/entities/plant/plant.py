@@ -65,7 +65,7 @@ class Plant(Crop, Entity):
 
     def init(self, key: Array, place: Place) -> PlantState:
         """Return a state with every plot in the initial stage; `settle` fills in the rest."""
-        return replace(self.zero_state(place), stage=jnp.full(place.shape, self.initial_stage, jnp.int32))
+        return replace(super().init(key, place), stage=jnp.full(place.shape, self.initial_stage, jnp.int32))
 
     def settle(self, key: Array, state: PlantState, place: Place) -> PlantState:
         """Fill in the variables that the stages imply and the farm file omits."""

@@ -86,7 +86,8 @@ def _ratio(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
 def _parts(normals: Normals) -> _Parts:
     curve = _smooth() @ _nodes(_columns(normals))
     variance = _columns(normals, "_sd") ** 2
-    within = np.maximum(variance - _variance_by_month(curve), LEAST_SHARE * variance)
+    seasonal = _by_month(curve**2) - _by_month(curve) ** 2
+    within = np.maximum(variance - seasonal, LEAST_SHARE * variance)
     sine_off = departure(curve, np.arange(YEAR))
     season = sine_off.T @ sine_off / YEAR
     share = np.array(normals.rainy)
@@ -126,10 +127,6 @@ def _smooth() -> np.ndarray:
 def _by_month(daily: np.ndarray) -> np.ndarray:
     starts = np.cumsum((0, *MONTH_LENGTHS[:-1]))
     return np.add.reduceat(daily, starts) / np.array(MONTH_LENGTHS)[:, None]
-
-
-def _variance_by_month(daily: np.ndarray) -> np.ndarray:
-    return _by_month(daily**2) - _by_month(daily) ** 2
 
 
 def _nodes(means: np.ndarray) -> np.ndarray:

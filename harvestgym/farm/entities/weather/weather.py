@@ -179,7 +179,7 @@ class Weather(Entity):
 
     def init(self, key: Array, place: Place) -> WeatherState:
         """Return the state on 1 January; `settle` fills in the air on the actual first day."""
-        return replace(self.zero_state(place), day=jnp.int32(1))
+        return replace(super().init(key, place), day=jnp.int32(1))
 
     def settle(self, key: Array, state: WeatherState, place: Place) -> WeatherState:
         """Draw the air of the first and coming days, from `day` on; of other initial values, only counts are kept."""

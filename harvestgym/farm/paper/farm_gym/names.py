@@ -39,10 +39,6 @@ class FarmNames:
         self.table = name_farm({name: compile_field(field) for name, field in fields.items()})
         self.fields, self.farmers = fields, farmers
 
-    def has(self, field: str, entity: str) -> bool:
-        """Return whether an entity exists."""
-        return (field, entity) in self.table.slots
-
     def rename(self, entity: EntityKey, key: str) -> str:
         """Return our key of a variable."""
         known = read_terms()["variables"].get(self.table.slots[entity].kind.__name__, {})

@@ -48,7 +48,7 @@ def _each_entry(
             continue
         for field, entity, name, value in walk_tree(tree):
             path = f"{where} > {farmer} > {field} > {entity}"
-            if names.has(field, entity):
+            if (field, entity) in names.table.slots:
                 yield farmer, (field, entity), name, value, path
             else:
                 report.lose(path, "there is no such entity on the farm")

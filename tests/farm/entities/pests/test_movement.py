@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from harvestgym.farm.entities.pests import movement
+from harvestgym.farm.entities.pests import equations
 from harvestgym.farm.entities.pests.equations import PESTS_MAX
 from tests.long_form import long
 
@@ -31,7 +31,7 @@ def _step(population: jax.Array, wind: jax.Array, key: jax.Array) -> jax.Array:
     pull, turn = (
         jax.random.uniform(k, (*population.shape, n)) for k, n in zip(jax.random.split(key), (5, 4), strict=True)
     )
-    return jax.vmap(lambda n, p, u: movement.walk(n, movement.step_weights(p, *wind), u))(population, pull, turn)
+    return jax.vmap(lambda n, p, u: equations.walk(n, equations.step_weights(p, *wind), u))(population, pull, turn)
 
 
 def step(population: Any, wind: tuple[float, float, float], seed: int) -> jax.Array:
@@ -73,7 +73,7 @@ def chances(push: tuple[float, ...]) -> np.ndarray:
 @pytest.mark.parametrize("shape", [(2, 3), (1, 1), (3, 1)])
 def test_only_steps_within_the_field_have_weight(shape: tuple[int, int]) -> None:
     """North, south, east, west, stay: a way is open where the plot next to it exists."""
-    weights = movement.step_weights(jnp.ones((*shape, 5)), *map(jnp.float32, (0, 1, 0)))
+    weights = equations.step_weights(jnp.ones((*shape, 5)), *map(jnp.float32, (0, 1, 0)))
     for x, y in np.ndindex(shape):
         next_to = [(x, y - 1), (x, y + 1), (x + 1, y), (x - 1, y), (x, y)]
         inside = [0 <= i < shape[0] and 0 <= j < shape[1] for i, j in next_to]
@@ -82,7 +82,7 @@ def test_only_steps_within_the_field_have_weight(shape: tuple[int, int]) -> None
 
 def test_a_wind_of_ten_weighs_as_much_as_the_largest_draw() -> None:
     """Of 20 km/h to the north-east, by its components; it pushes nobody to the south or west, or to stay."""
-    weights = movement.step_weights(jnp.full((3, 3, 5), 0.5), *map(jnp.float32, (20, 0.6, -0.8)))
+    weights = equations.step_weights(jnp.full((3, 3, 5), 0.5), *map(jnp.float32, (20, 0.6, -0.8)))
     np.testing.assert_allclose(weights[1, 1], [0.5 + 1.6, 0.5, 0.5 + 1.2, 0.5, 0.5], rtol=1e-6)
 
 
@@ -142,7 +142,7 @@ def test_every_pest_sits_on_one_of_the_living_hosts() -> None:
     plots = (100, 200)
     stand = [jnp.asarray(np.broadcast_to(v[:, None, None], (3, *plots)), jnp.float32) for v in (alive, repulsion)]
     population = jnp.asarray(np.random.default_rng(2).integers(0, 3, plots), jnp.int32)
-    on_host = np.asarray(movement.spread_over_hosts(population, stand[0], stand[1], uniforms(3, *plots, 3)))
+    on_host = np.asarray(equations.spread_over_hosts(population, stand[0], stand[1], uniforms(3, *plots, 3)))
     np.testing.assert_array_equal(on_host.sum(0), population)
     assert fits(on_host.sum((1, 2)), alive * np.exp(-repulsion))
     assert not fits(on_host.sum((1, 2)), alive)
@@ -150,7 +150,7 @@ def test_every_pest_sits_on_one_of_the_living_hosts() -> None:
 
 def test_nobody_sits_where_nothing_lives() -> None:
     alive = jnp.asarray([[[0.0, 3.0]], [[0.0, 0.0]]])
-    on_host = movement.spread_over_hosts(
+    on_host = equations.spread_over_hosts(
         jnp.asarray([[40, 40]]), alive, jnp.zeros_like(alive), jnp.full((1, 2, 2), 0.4)
     )
     np.testing.assert_array_equal(on_host, [[[0, 40]], [[0, 0]]])

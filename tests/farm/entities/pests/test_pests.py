@@ -19,7 +19,7 @@ from harvestgym.core.errors import ConfigError
 from harvestgym.core.pytree import pytree, replace
 from harvestgym.core.rollout import evaluate
 from harvestgym.farm.entities.base import Draws, Ledger, Place
-from harvestgym.farm.entities.messages import Canopy, Flock, Ground, Load, Structures
+from harvestgym.farm.entities.messages import Canopy, Flock, Ground, Load, Structures, zero_values
 from harvestgym.farm.entities.pests import Pests, equations
 from harvestgym.farm.entities.pests.equations import PESTS_MAX
 from harvestgym.farm.entities.pests.pests import PestsState
@@ -163,7 +163,7 @@ def sure(**changes: Any) -> Pests:
 def test_the_first_of_the_coming_waves_arrives_and_is_tallied_for_the_whole_plot() -> None:
     """Five pests on a square metre and seven more at the edge: 12 on each of 4 m2."""
     place = field(scale=2.0, targets=("pests",))
-    state = sure().zero_state(place)
+    state = zero_values(Pests.State, sure().sizes(place))
     state = replace(state, population=state.population + 5, ahead=state.ahead.at[0].set(7).at[1].set(20))
     said = [("Weather-0", air()), ("Soil-0", bare(place)), ("Pests-0", message(Load, place, pests=3))]
     after, ledger = sure().update(state, place, board(place, "Pests-0", *said), drawn(BASIC, place))

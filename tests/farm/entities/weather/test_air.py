@@ -14,6 +14,7 @@ import pytest
 from harvestgym.core.errors import ConfigError
 from harvestgym.core.pytree import replace
 from harvestgym.farm.entities.base import Place
+from harvestgym.farm.entities.messages import zero_values
 from harvestgym.farm.entities.weather import Weather
 from harvestgym.farm.entities.weather.day_source import Replay
 from harvestgym.farm.entities.weather.generator import DRAWS, Climate
@@ -61,7 +62,7 @@ def tomorrow(
 ) -> WeatherState:
     """Return the weather after a day; `ahead` is tomorrow, `noise` and `errors` are quantiles of the normal draws."""
     now = replace(
-        air.zero_state(place),
+        zero_values(Weather.State, air.sizes(place)),
         ahead=jnp.tile(jnp.asarray(ahead, jnp.float32), (LEADS, 1)),
         **{name: jnp.int32(value) for name, value in ({"day": 1} | state).items()},
     )
