@@ -135,7 +135,7 @@ def _list_harvest_policies(env: FishingModel) -> tuple[str, dict[str, Callable[[
         lasting = is_exact(env.params) and float(np.max(np.abs(env.params.correlation))) > 0
         constant = env.params.vary is not None or isinstance(law, Patches) or lasting
         return "escapement" if constant else "dfo", rules
-    follow = partial(control.follow_solution, env)
+    follow: Any = partial(control.follow_solution, env)
     solutions = {"sdp": lambda: follow(solve_ahead(env)), "sdp-finite": lambda: follow(find_optimum(env))}
     return "sdp" if is_exact(env.params) else "dfo", solutions | rules
 
