@@ -27,7 +27,7 @@ def show_weather(
     picture: Annotated[Path | None, typer.Option(help="picture to write, *.png; needs the extra `plot`")] = None,
 ) -> None:
     """Report the format, period, gaps and ranges of a weather file."""
-    from harvestgym.farm.weather_data import report, table
+    from harvestgym.farm.weather_data import records, table
 
     if wrong := [each for each in column if "=" not in each]:
         raise mismatch("--column", "NAME=MEANING", repr(wrong[0]), "wind='U km/h at 10 m'")
@@ -35,14 +35,14 @@ def show_weather(
         check_extras("--picture", plot="matplotlib")
         check_parent(check_suffix(picture, ".png"))
     record = table.read_record(file, rain, columns=dict(each.split("=", 1) for each in column))  # pyright: ignore
-    notes = list(report.list_findings(record))
+    notes = list(records.list_findings(record))
     if fill is not None:
         record = table.fill_record(record, fill)
         notes.append("filled: the table above includes estimates for the missing days")
-    print_table(report.summarise_record(record))
+    print_table(records.summarise_record(record))
     typer.echo("\n".join(notes))
     if picture is not None:
-        report.draw_record(record, picture)
+        records.draw_record(record, picture)
 
 
 @group.command("get")

@@ -17,7 +17,7 @@ import numpy as np
 from jax import Array
 
 from harvestgym.core.env import Env
-from harvestgym.core.errors import ConfigError, check_name, name_file, require, unknown
+from harvestgym.core.errors import check_name, mismatch, name_file, require, unknown
 from harvestgym.core.policy import LazyPolicies, Policy
 from harvestgym.core.pytree import Meta
 from harvestgym.core.risk import Measure
@@ -120,8 +120,8 @@ def replace_sets(spec: FarmSpec, entities: Mapping[str, Any]) -> FarmSpec:
         if field not in spec.fields and (not entity or "#" in str(target).rpartition("/")[2]):
             field, entity = "", str(target)  # the farm has only one field
         if not field and len(spec.fields) > 1:
-            raise ConfigError("entities: expected a field, got none; try a name such as 'Field-0/Weather-0', with "
-                              f"a field from {list(spec.fields)}")  # fmt: skip
+            hint = f"a name such as 'Field-0/Weather-0', with a field from {list(spec.fields)}"
+            raise mismatch("entities", "a field", "none", hint)
         field = field or next(iter(spec.fields))
         check_name("field", field, spec.fields, "entities")
         fields[field] = replace_part(fields[field], entity, which, "entities")

@@ -36,8 +36,7 @@ START_NAMES = ("init_state", "s0", "start", "fish_population")
 
 TEXTS = ("doc", "hard", "history", "problem", "expert")
 LAW_PARAMETERS = {key for law in GROWTH_LAWS.values() for _, meta in iterate_metas(law) for key in meta.keys}
-REFUSED = {*START_NAMES, *LAW_PARAMETERS, "sigma", "n_actions", "years_passed"}
-FIXED = REFUSED.union(FishingSpec.model_fields).difference(TEXTS)
+FIXED = {*START_NAMES, *LAW_PARAMETERS, *FishingSpec.model_fields, "sigma", "n_actions", "years_passed"} - {*TEXTS}
 """Names that cannot be set."""
 
 

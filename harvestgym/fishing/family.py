@@ -27,7 +27,7 @@ from harvestgym.fishing.view.scene import scene as scene
 from harvestgym.fishing.view.timeline import timeline as timeline
 
 from . import control
-from .analysis import tipping
+from .analysis.tipping import follow_plan, plan_actions, steady_push
 from .conservation import DriverModel, RecoveryModel
 from .control import make_rule_families as make_rule_families
 from .env import FisheryGym
@@ -98,8 +98,9 @@ def _list_policies(env: FishingModel) -> tuple[str, dict[str, Callable[[], Polic
         strategies = {"optimum": lambda: follow(share_optimum(env)), "greedy": lambda: follow(find_equilibrium(env))}
         return "optimum", strategies
     if isinstance(env, DriverModel):
-        steady = {"steady": partial(tipping.steady_push, env, 0.37), "closed": partial(tipping.steady_push, env, 0.0)}
-        return "sdp", {"sdp": partial(_plan, env)} | steady
+        steady = {"steady": partial(steady_push, env, 0.37), "closed": partial(steady_push, env, 0.0)}
+        params: Any = env.params
+        return "sdp", {"sdp": lambda: follow_plan(env, plan_actions(env, params, int(params.horizon)))} | steady
     if isinstance(env, RecoveryModel):
         capacity = float(jnp.asarray(env.params.law.capacity))
         return "lift", {"lift": partial(control.lift, env, capacity), "closed": partial(control.quota, env, 0.0)}
@@ -109,11 +110,6 @@ def _list_policies(env: FishingModel) -> tuple[str, dict[str, Callable[[], Polic
 def explain_missing(env: FishingModel, name: str) -> str | None:
     """Return the requirement of a policy that is unmet, as `X, got Y`; None if there is none."""
     return find_obstacle(env, env.params) if name in ("sdp", "sdp-finite") else None
-
-
-def _plan(env: DriverModel) -> Policy:
-    params: Any = env.params
-    return tipping.follow_plan(env, tipping.plan_actions(env, params, int(params.horizon)))
 
 
 def idle_action(env: FishingModel) -> Any:
@@ -139,7 +135,7 @@ def _list_harvest_policies(env: FishingModel) -> tuple[str, dict[str, Callable[[
         lasting = is_exact(env.params) and float(np.max(np.abs(env.params.correlation))) > 0
         constant = env.params.vary is not None or isinstance(law, Patches) or lasting
         return "escapement" if constant else "dfo", rules
-    follow = partial(control.follow_solution, env)
+    follow: Any = partial(control.follow_solution, env)
     solutions = {"sdp": lambda: follow(solve_ahead(env)), "sdp-finite": lambda: follow(find_optimum(env))}
     return "sdp" if is_exact(env.params) else "dfo", solutions | rules
 

@@ -104,8 +104,7 @@ def compile_initial_values(
     for field, entity, key, values in walk_tree(init):
         variable = table[field, entity, key]
         of_field = fields[variable.field]
-        limits = of_field.entities[variable.entity].limits(of_field.place)
-        most = limits.get(variable.attr, variable.meta.high)
+        most = of_field.entities[variable.entity].limits(of_field.place).get(variable.attr, variable.meta.high)
         out.append(_compile_value(variable, values, most, f"{where} > {field} > {entity} > {key}"))
     return out
 

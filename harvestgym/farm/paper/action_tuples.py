@@ -108,9 +108,8 @@ class Language:
         """Return the actions for a list of tuples; raise ConfigError unless all are allowed."""
         if not isinstance(schedule, (list, tuple)) or (schedule and isinstance(schedule[0], str)):
             raise mismatch("", f"a list of actions {ACTION_FORM}", repr(schedule))
-        if len(schedule) > self.model.schedule:
-            got = f"{len(schedule)}; try a larger max_action_schedule_size in the rules"
-            raise mismatch("schedule", f"at most {self.model.schedule} actions", got)
+        most, hint = self.model.schedule, "a larger max_action_schedule_size in the rules"
+        require(len(schedule) <= most, "schedule", f"at most {most} actions", len(schedule), hint)
         actions = []
         for i, written in enumerate(schedule):
             with locate_errors(f"schedule > {i}: "):

@@ -16,7 +16,7 @@ import numpy as np
 from jax import Array
 from jax.tree_util import Partial
 
-from harvestgym.core.errors import locate_errors, mismatch, require
+from harvestgym.core.errors import locate_errors, require
 from harvestgym.core.policy import Policy
 from harvestgym.farm.engine.actions import ActionRow, ActionTuple
 from harvestgym.farm.engine.formula_compiler import (
@@ -179,7 +179,7 @@ def make_reader(plan: ObservationPlan, obs: Any) -> ReadItem:
 
     def read(item: ObservedItem, plot: PlotIndex) -> tuple[Array, Any]:
         at = plan.locate(item)
-        assert at is not None, "_check_seen rejects such a rule"
+        assert at is not None, "compile_rule rejects such a rule"
         if plot is not None and item.plot is None and item.variable.per_plot and item.variable.field == plot[0]:
             at = jnp.asarray(at)[..., plot[1][0], plot[1][1]]
         return values[at], True if known is None else known[at]
@@ -230,7 +230,8 @@ def compile_rule(env: FarmModel, rule: OrderRule, where: str) -> tuple[CompiledR
     need = formulas.compile(by, f"{where} > plot") if by else None
     values = tuple(formulas.values)
     for item in (*list_items(trigger), *list_items(need)):
-        _check_seen(env.full_plan, item, where)
+        hint = "adding it to rules > free_observations (in mode 'ao', or observations)"
+        require(env.full_plan.locate(item) is not None, where, "an observed variable", item.variable.name, hint)
     if rule.observe is not None:
         return CompiledRule(trigger, requests=_find_offered(env, rule.observe, where)), values, np.zeros(1, np.int32)
     with locate_errors(f"{where} > "):
@@ -258,14 +259,7 @@ def _list_orders(env: FarmModel, rule: OrderRule) -> tuple[ActionRow, list[Actio
 def _find_offered(env: FarmModel, observe: str, where: str) -> tuple[int, ...]:
     wanted = find_named_items(env.names, parse_formula(observe), where)
     offered = env.offered.items
-    missing = [item.variable.name for item in wanted if item not in offered]
-    if missing:
-        got = f"{', '.join(missing)}; try mode 'ao', and list them under rules > observations, for this plot too"
-        raise mismatch(where, "observations that can be requested here", got)
+    missing = ", ".join(item.variable.name for item in wanted if item not in offered)
+    hint = "mode 'ao', and list them under rules > observations, for this plot too"
+    require(not missing, where, "observations that can be requested here", missing, hint)
     return tuple(offered.index(item) for item in wanted)
-
-
-def _check_seen(plan: ObservationPlan, item: ObservedItem, where: str) -> None:
-    if plan.locate(item) is None:
-        got = f"{item.variable.name}; try adding it to rules > free_observations (in mode 'ao', or observations)"
-        raise mismatch(where, "an observed variable", got)

@@ -55,8 +55,8 @@ def _check_count(name: str, column: tuple[str, Sequence[Any]]) -> None:
     numbers = np.array([int(cell) for cell in column[1]])
     expected = min(numbers[0], 1) + np.arange(len(numbers))
     for i in np.flatnonzero(numbers != expected)[:1]:
-        got = f"expected {expected[i]}, got {numbers[i]}; try a column with dates, YYYY-MM-DD"
-        raise ConfigError(f"{name}: row {i + 1}, column {column[0]!r}: {got}")
+        place, hint = f"{name}: row {i + 1}, column {column[0]!r}", "a column with dates, YYYY-MM-DD"
+        raise mismatch(place, str(expected[i]), numbers[i], hint)
 
 
 def _join_parts(name: str, cells: Mapping[str, Sequence[Any]]) -> Iterator[str]:

@@ -95,12 +95,12 @@ def _split_station(name: str, text: str) -> CellColumns:
         try:
             listed = list(read(line))
         except ValueError:
-            got = f"expected a line of GHCN-Daily, got {line[:30]!r}"
-            raise ConfigError(f"{name}: line {number}: {got}; try the original file from NOAA") from None
+            hint = "the original file from NOAA"
+            raise mismatch(f"{name}: line {number}", "a line of GHCN-Daily", repr(line[:30]), hint) from None
         for element, date, value in listed:
             if found.setdefault(element, {}).setdefault(date, value) != value:
-                got = f"expected {element} of {date} once, got {found[element][date]:g} and {value:g}"
-                raise ConfigError(f"{name}: line {number}: {got}; try keeping one")
+                got = f"{found[element][date]:g} and {value:g}"
+                raise mismatch(f"{name}: line {number}", f"{element} of {date} once", got, "keeping one")
     low, high = found.get("TMIN", {}), found.get("TMAX", {})
     for date in [date for date in low if low[date] > high.get(date, np.inf)]:  # one of the two is wrong
         del low[date], high[date]
