@@ -16,12 +16,12 @@ from harvestgym.core.episode import seed_key
 from harvestgym.core.errors import check_each_name, require
 from harvestgym.core.policy import constant_policy
 from harvestgym.core.random import key_for
+from harvestgym.core.view.tables import round_number
 from harvestgym.core.view.timeline import ChatMessage
 from harvestgym.evaluate.run import horizon, run_episodes
 from harvestgym.fishing.analysis.commons import share_optimum
 from harvestgym.fishing.family import make_commons, policies
 from harvestgym.fishing.shared_stock import CommonsModel
-from harvestgym.play.session import Session
 from harvestgym.play.start_session import FishingSession
 
 from .fishery_text import FisheryText
@@ -79,15 +79,9 @@ class FleetText(FisheryText):
 class _Seat(TextGame):
     """The messages of one fleet."""
 
-    view: FleetText
-
     def __init__(self, session: FishingSession, fleet: int) -> None:
-        self.fleet = fleet
         super().__init__("fishing/commons-v0", session=session)
-
-    def _make_view(self, session: Session) -> FleetText:
-        assert isinstance(session, FishingSession)
-        return FleetText(session, self.fleet)
+        self.view: FleetText = FleetText(session, fleet)  # pyright: ignore[reportIncompatibleVariableOverride]
 
 
 class TextCommons:
@@ -209,4 +203,4 @@ class TextCommons:
         info = {"step": self.session.time, "return": round(view.total, 6), "passed": passed,
                 "queued": view.list_queued(), "mistakes": mistakes}  # fmt: skip
         self.said += [ChatMessage(self.session.steps, f"{GAME} to {name}", "\n".join(lines))] * bool(lines)
-        return Reply("\n".join(lines), float(f"{reward:.6g}"), over, info)
+        return Reply("\n".join(lines), round_number(reward), over, info)

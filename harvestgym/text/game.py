@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from harvestgym.core.errors import ConfigError, require
+from harvestgym.core.view.tables import round_number
 from harvestgym.core.view.timeline import ChatMessage
 from harvestgym.play.farm_session import FarmSession
 from harvestgym.play.session import Session
@@ -81,13 +82,9 @@ class TextGame:
 
     def _start(self, session: Session) -> None:
         self.session = session
-        self.view = self._make_view(session)
+        self.view: TextView = next(view for family, view in VIEWS.items() if isinstance(session, family))(session)
         self.messages: list[str] = []
         """The messages of this episode; with the seed, they reproduce it."""
-
-    def _make_view(self, session: Session) -> TextView:
-        """Return the view of a session's family."""
-        return next(view for family, view in VIEWS.items() if isinstance(session, family))(session)
 
     def again(self, seed: int) -> TextGame:
         """Return another game of the same environment, which shares its compiled programs."""
@@ -206,7 +203,7 @@ class TextGame:
             "step": self.session.time, "return": round(self.session.total, 6), "passed": passed,
             "queued": queued, "mistakes": mistakes,
         }  # fmt: skip
-        return Reply("\n".join(parts), float(f"{reward:.6g}"), over, info)
+        return Reply("\n".join(parts), round_number(reward), over, info)
 
     def to_json(self) -> dict[str, Any]:
         """Return what the player knows, as JSON values."""

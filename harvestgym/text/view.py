@@ -7,6 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from harvestgym.core.errors import mismatch
+from harvestgym.core.view.tables import round_number
 from harvestgym.play.session import Session
 
 
@@ -116,6 +117,6 @@ def say_json(quantity: Quantity) -> Any:
     def say(value: float) -> float | str | None:
         if not np.isfinite(value):
             return None
-        return quantity.labels[int(value)] if quantity.labels else float(f"{value:.6g}")
+        return quantity.labels[int(value)] if quantity.labels else round_number(value)
 
     return np.vectorize(say, otypes=[object])(quantity.values).tolist()
