@@ -36,6 +36,7 @@ Allow = Annotated[
 """Modules to import before the command runs."""
 SEED_LIMITS: dict[str, Any] = {"min": 0, "max": MAX_SEED}
 """Limits of seed options."""
+Host = Annotated[str, typer.Option(help="address; default: this machine only; 0.0.0.0 accepts other machines")]
 
 Engine = Annotated[str, typer.Option(help="local, or ray (a cluster or the cores of this machine)")]
 Address = Annotated[str | None, typer.Option(help="Ray cluster: auto, or HOST:PORT; default: Ray on this machine")]

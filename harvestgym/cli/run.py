@@ -20,6 +20,7 @@ from .console import (
     Address,
     Allow,
     Engine,
+    Host,
     Id,
     NumCpus,
     PolicyName,
@@ -250,9 +251,7 @@ def _read_range(text: str) -> tuple[str, tuple[float, float]]:
 def play(
     id: Id,
     port: Annotated[int, typer.Option(min=0, max=65535, help="port; 0 selects any free port")] = 8080,
-    host: Annotated[
-        str, typer.Option(help="address; default: this machine only; 0.0.0.0 accepts other machines")
-    ] = "127.0.0.1",
+    host: Host = "127.0.0.1",
     browser: Annotated[bool, typer.Option(help="open a browser")] = True,
     seed: Annotated[int, typer.Option(**SEED_LIMITS, help="seed of the first episode in each tab")] = 0,
     horizon: Annotated[

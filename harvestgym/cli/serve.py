@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .console import Allow
+from .console import Allow, Host
 
 if TYPE_CHECKING:
     from harvestgym.text.sessions import Games
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 group = typer.Typer(no_args_is_help=True, help="Serve text games to language models.")
 
 Ids = Annotated[list[str], typer.Argument(metavar="ID...", help="ids from `harvestgym list`, or paths of farm files")]
-Host = Annotated[str, typer.Option(help="address; default: this machine only; 0.0.0.0 accepts other machines")]
 Port = Annotated[int, typer.Option(min=1, max=65535, help="port")]
 Most = Annotated[int, typer.Option(min=1, help="maximum number of games at the same time")]
 Idle = Annotated[float, typer.Option(min=1, help="seconds after which an unused game may be removed")]

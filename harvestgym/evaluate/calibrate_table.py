@@ -76,9 +76,8 @@ class Calibration(NamedTuple):
 
     def to_table(self, title: str) -> Table:
         """Return the rows as a table."""
-        return Table(
-            title, ("name", *COLUMNS_OF_FIT), [(name, *map(format_value, numbers)) for name, *numbers in self.rows]
-        )
+        rows = [(name, *map(format_value, numbers)) for name, *numbers in self.rows]
+        return Table(title, ("name", *COLUMNS_OF_FIT), rows)
 
     def write(self, files: Mapping[str, Path]) -> None:
         """Write the environment, the numbers and, optionally, a picture (extra `plot`) to `files`, given by suffix.

@@ -193,9 +193,8 @@ class Session:
 
     def replay(self, path: Path, messages: Sequence[ChatMessage] = ()) -> None:
         """Write the episode so far, with its messages, as an HTML page; needs the extra `plot`."""
-        self.recorded.replay(
-            path, f"played {'with text' if messages else 'by a user'}, seed {self.seed}", messages=messages
-        )
+        about = f"played {'with text' if messages else 'by a user'}, seed {self.seed}"
+        self.recorded.replay(path, about, messages=messages)
 
     def save(self, folder: Path) -> Path:
         """Save the episode as a demonstration in a new file in `folder`; return its path. Needs the extra `data`."""

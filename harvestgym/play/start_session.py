@@ -13,6 +13,7 @@ from harvestgym import registry
 from harvestgym.core.config import merge
 from harvestgym.core.errors import check_name, mismatch
 from harvestgym.core.view.timeline import Record
+from harvestgym.sweep.grid import nest_path
 
 from .farm_session import FarmSession
 from .session import Session
@@ -112,12 +113,8 @@ class ForagerSession(Session):
 
 
 SESSIONS: dict[str, type[Session]] = {"farm": FarmSession, "fishing": FishingSession, "forager": ForagerSession}
-HORIZONS = {
-    "farm": lambda n: {"rules": {"horizon#day": n}},
-    "fishing": lambda n: {"Tmax": n},
-    "forager": lambda n: {"horizon": n},
-}
-"""The override that limits an episode to a number of days, years or steps, by family."""
+HORIZONS = {"farm": "rules/horizon#day", "fishing": "Tmax", "forager": "horizon"}
+"""The path of the override that limits an episode to a number of days, years or steps, by family."""
 
 
 def start_session(
@@ -130,5 +127,5 @@ def start_session(
     package, family, *_ = *registry.spec(id).entry_point.partition(":")[0].split("."), ""
     if package != "harvestgym" or family not in SESSIONS:
         raise mismatch(id, f"an id of {', '.join(SESSIONS)}", f"one made by {package}.{family}")
-    used = merge(dict(overrides), {} if horizon is None else HORIZONS[family](horizon))
+    used = merge(overrides, {} if horizon is None else nest_path(HORIZONS[family], horizon))
     return SESSIONS[family](id, registry.make(id, **used), seed, used)

@@ -52,8 +52,8 @@ def to_html(title: str, about: str, story: Timeline, views: Views, progress: Pro
     packed = ArrayPacker()
     pictures = EpisodePictures(views, len(story.when), progress)
     data = _describe_episode(title, about, story, pictures, packed)
-    scripts = "\n".join(read_text(ASSETS / name) for name in SCRIPTS)
-    charts, own = (_normalise_newlines(text) for text in (get_plotlyjs(), scripts))
+    charts = get_plotlyjs().replace("\r\n", "\n").replace("\r", "\n")  # as browsers do before they hash a script
+    own = "\n".join(read_text(ASSETS / name) for name in SCRIPTS)
     return Template(read_text(ASSETS / "replay.html")).substitute(
         title=escape(title),
         about=escape(about),
@@ -176,11 +176,6 @@ def _security_policy(*scripts: str) -> str:
         f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data: blob:; "
         "base-uri 'none'; form-action 'none'"
     )
-
-
-def _normalise_newlines(text: str) -> str:
-    """Convert to the line endings that browsers use to hash the text."""
-    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _to_json(data: Any) -> str:

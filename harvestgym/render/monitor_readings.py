@@ -118,6 +118,12 @@ class Reading(NamedTuple):
     numbers: dict[str, float]
     picture: np.ndarray | None
 
+    @property
+    def named(self) -> dict[str, float]:
+        """The numbers, keyed by the variable's label, `label` or `label/name`."""
+        label = self.watch.label
+        return {f"{label}/{name}" if name else label: number for name, number in self.numbers.items()}
+
 
 class Sink(Protocol):
     """A destination for readings; subclasses inherit methods that do nothing.

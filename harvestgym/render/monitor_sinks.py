@@ -158,13 +158,11 @@ class TableSink(Sink):
 
 
 def _columns(reading: Reading) -> Iterator[tuple[str, float]]:
-    """Name the numbers in a reading, `label` or `label/name`; matrices are named entry by entry."""
-    label = reading.watch.label
-    for name, number in reading.numbers.items():
-        yield f"{label}/{name}" if name else label, number
+    """Name the numbers in a reading; matrices are named entry by entry."""
+    yield from reading.named.items()
     if reading.picture is not None and reading.picture.ndim == 2:
         for at, entry in np.ndenumerate(reading.picture):
-            yield f"{label}/{at[::-1]}", float(entry)
+            yield f"{reading.watch.label}/{at[::-1]}", float(entry)
 
 
 def make_sink(given: Any) -> Sink:

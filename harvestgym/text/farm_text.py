@@ -6,7 +6,6 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -133,13 +132,13 @@ class FarmText(TextView):
         """The name of each variable; with its entity if several have the same, and its field if there are several."""
         env = self.session.env
         nouns = name_things(env)
-        plain = {v.name: self._name(v, nouns) for v in env.variables if _is_visible(env, v)}
-        counts = Counter((v.field, plain[v.name]) for v in env.variables if v.name in plain)
+        visible = [v for v in env.variables if (env.full_plan.positions.get(v.name, np.asarray(-1)) >= 0).any()]
+        plain = {v.name: self._name(v, nouns) for v in visible}
+        counts = Counter((v.field, plain[v.name]) for v in visible)
         out = {}
-        for v in env.variables:
-            if v.name in plain:
-                owner = f"{nouns[v.where]} " * (counts[v.field, plain[v.name]] > 1)
-                out[v.name] = owner + plain[v.name] + f" in {v.where[0]}" * (len(env.fields) > 1)
+        for v in visible:
+            owner = f"{nouns[v.where]} " * (counts[v.field, plain[v.name]] > 1)
+            out[v.name] = owner + plain[v.name] + f" in {v.where[0]}" * (len(env.fields) > 1)
         return out
 
     @staticmethod
@@ -249,11 +248,6 @@ class FarmText(TextView):
         values = [_say_exactly(value, quantity) for value in np.ravel(quantity.values)]
         unit = unit_words(quantity.unit, values[-1]) if not quantity.labels else ""
         return f"{name} {' '.join(values)} {unit}".strip() + _say_age(quantity)
-
-
-def _is_visible(env: Any, variable: Variable) -> bool:
-    """Return whether a variable can be observed at all."""
-    return bool((env.full_plan.positions.get(variable.name, np.asarray(-1)) >= 0).any())
 
 
 def _is_zero(quantity: Quantity) -> bool:

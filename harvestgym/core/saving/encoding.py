@@ -78,7 +78,9 @@ def _describe_value(value: Any, where: str) -> tuple[str, Any]:
     if isinstance(value, np.generic):
         return "number", np.asarray(value)
     if isinstance(value, np.ndarray) and value.dtype != object:
-        return "array", _write_array(value)
+        file = io.BytesIO()
+        np.save(file, value, allow_pickle=False)
+        return "array", base64.b64encode(file.getvalue()).decode()
     raise mismatch(where, "a value that can be saved", type(value).__name__)
 
 
@@ -112,16 +114,6 @@ def _make_generator(state: dict[str, Any]) -> np.random.Generator:
     return made
 
 
-def _write_array(array: np.ndarray) -> str:
-    file = io.BytesIO()
-    np.save(file, array, allow_pickle=False)
-    return base64.b64encode(file.getvalue()).decode()
-
-
-def _read_array(text: str) -> np.ndarray:
-    return np.load(io.BytesIO(base64.b64decode(text)), allow_pickle=False)
-
-
 def class_name(cls: type) -> str:
     """Return the name of a class as used in files, `module:Class`."""
     return f"{cls.__module__}:{cls.__qualname__}"
@@ -147,5 +139,5 @@ _MAKERS: dict[str, Callable[[Any], Any]] = {
     "key": lambda of: jax.random.wrap_key_data(jnp.asarray(of[1]), impl=of[0]),
     "device array": jnp.asarray,
     "number": lambda array: array[()],
-    "array": _read_array,
+    "array": lambda text: np.load(io.BytesIO(base64.b64decode(text)), allow_pickle=False),
 }

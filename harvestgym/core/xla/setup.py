@@ -21,6 +21,7 @@ import atexit
 import logging
 import os
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 
 import jax
@@ -37,15 +38,12 @@ CACHE_LIMIT = 2 * 2**30
 CACHE_OPTIONS = {"jax_persistent_cache_min_compile_time_secs": 0.2, "jax_persistent_cache_min_entry_size_bytes": -1}
 """Options that store every program that takes at least a fifth of a second to compile, even if it is small."""
 
-_done = False
 
-
+@cache
 def set_up_jax() -> None:
     """Apply both settings, once per process."""
-    global _done
-    if _done or not is_enabled():
+    if not is_enabled():
         return
-    _done = True
     try:
         enable_cache()
         if "JAX_CPU_ENABLE_ASYNC_DISPATCH" not in os.environ and not is_jax_started():
